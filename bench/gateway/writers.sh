@@ -32,7 +32,7 @@ start_writer() { # WRITER TOPIC
             port=$(free_port)
             # shellcheck disable=SC2086 # several flags
             start writer "$gateway" sink --kafka-brokers "$brokers" --topic "$2" --group "$2" --influxdb-url "http://$influxdb" \
-                --org lab --bucket readings --listen "127.0.0.1:$port" ${FLAGS:-}
+                --influxdb-org lab --influxdb-bucket readings --admin-listen "127.0.0.1:$port" ${FLAGS:-}
             await_port writer "$port"
             ;;
         telegraf-*)

@@ -24,16 +24,16 @@ const (
 	namespace   = "plant"
 )
 
-// Values are what a user gives to a chart.
+// Values are the values of a chart.
 type Values = map[string]any
 
-// Manifest is one object as text, and the template that it comes from.
+// Manifest is one object as text, with its template.
 type Manifest struct {
 	File string
 	Text []byte
 }
 
-// Chart is a chart's folder, read.
+// Chart is the content of a chart's folder.
 type Chart struct {
 	// Release is the name under which it is installed.
 	Release string
@@ -49,8 +49,7 @@ func LoadChart(folder string) (*Chart, error) {
 	return &Chart{Release: releaseName, chart: read}, nil
 }
 
-// Render does what `helm install` does before it talks to a cluster; a key that a template names and nothing defines is
-// an error.
+// Render renders as `helm install` does, without a cluster; an undefined key in a template is an error.
 func (c *Chart) Render(values Values, version chartutil.KubeVersion) ([]Manifest, error) {
 	capabilities := chartutil.DefaultCapabilities.Copy()
 	capabilities.KubeVersion = version
@@ -79,7 +78,7 @@ func (c *Chart) Render(values Values, version chartutil.KubeVersion) ([]Manifest
 	return manifests, nil
 }
 
-// The documents of a stream of YAML that hold something.
+// The non-empty documents of a YAML stream.
 func documents(stream string) ([][]byte, error) {
 	var found [][]byte
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(stream)))
@@ -110,7 +109,7 @@ func ReadValues(file string) (Values, error) {
 	return ParseValues(text)
 }
 
-// ParseValues reads values; a key given twice is an error.
+// ParseValues parses values; a duplicate key is an error.
 func ParseValues(text []byte) (Values, error) {
 	values := Values{}
 	if err := yaml.UnmarshalStrict(text, &values); err != nil {
@@ -119,7 +118,7 @@ func ParseValues(text []byte) (Values, error) {
 	return values, nil
 }
 
-// Over gives values with others put over them, as a second --values does.
+// Over merges values over others, as a second --values does.
 func Over(below, above Values) Values {
 	return chartutil.CoalesceTables(above, below)
 }

@@ -20,7 +20,7 @@ const (
 
 var newest = chartutil.KubeVersion{Version: "v1.34.0", Major: "1", Minor: "34"}
 
-// What each of the examples makes.
+// The objects of each example.
 var made = map[string][]string{
 	"least.yaml": {
 		"Deployment gateway", "Deployment sink", "HorizontalPodAutoscaler gateway", "PodDisruptionBudget gateway",
@@ -49,7 +49,7 @@ func TestLint(t *testing.T) {
 		t.Run(file, func(t *testing.T) {
 			linter := lint.AllWithKubeVersion(chartFolder, values(), namespace, &newest)
 			for _, message := range linter.Messages {
-				// As `helm lint --strict`; that a chart has no icon is only told.
+				// As `helm lint --strict`; a missing icon is only information.
 				if message.Severity >= support.WarningSev {
 					t.Error(message)
 				}
@@ -86,7 +86,7 @@ func TestTakenByTheCluster(t *testing.T) {
 	}
 }
 
-// The cluster of the test must not take everything.
+// The cluster of the test must refuse wrong objects.
 func TestMistakesAreSeenByTheCluster(t *testing.T) {
 	cluster := newCluster(t)
 	check := func(template, from, to, says string) {
@@ -105,7 +105,7 @@ func TestMistakesAreSeenByTheCluster(t *testing.T) {
 	}
 	check("gateway.yaml", "runAsNonRoot: true", "runAsNonroot: true", "unknown field")
 	check("gateway.yaml", "runAsNonRoot: true", "runAsNonRoot: sometimes", "runAsNonRoot")
-	check("gateway.yaml", "path: /healthz, port: operators", "path: /healthz, port: 0", "must be between 1 and 65535")
+	check("gateway.yaml", "path: /healthz, port: admin", "path: /healthz, port: 0", "must be between 1 and 65535")
 	check("gateway.yaml", "name: http, containerPort", "name: http_port, containerPort", "Invalid value")
 	check("sink.yaml", "matchLabels:\n      app.kubernetes.io/name: waggle", "matchLabels:\n      app.kubernetes.io/name: wiggle", "selector")
 	check("sink.yaml", "name: influxdb, mountPath", "name: influx, mountPath", "Not found")
@@ -127,7 +127,7 @@ func TestKubernetesTooOld(t *testing.T) {
 	}
 }
 
-// KEDA's definition leaves what a trigger may say to the trigger: that of Kafka says it in its code.
+// KEDA's definition does not define the fields of a trigger: Kafka's are in its code.
 func TestTriggerIsUnderstood(t *testing.T) {
 	source, err := os.ReadFile(filepath.Join(setting(t, "WAGGLE_CHECK_KEDA", "the folder of KEDA's module"), "pkg/scalers/kafka_scaler.go"))
 	if err != nil {
@@ -173,7 +173,7 @@ func render(t *testing.T, values Values) []Manifest {
 	return manifests
 }
 
-// Examples by file; each is read anew, as rendering may change what it is given.
+// Examples by file; each call reads them again, because rendering may change them.
 func examples(t *testing.T) map[string]func() Values {
 	t.Helper()
 	files, err := os.ReadDir(examplesFolder)
@@ -201,7 +201,7 @@ func example(t *testing.T, file string) func() Values {
 	}
 }
 
-// What deploy/test hands over.
+// A variable that deploy/test sets.
 func setting(t *testing.T, name, what string) string {
 	t.Helper()
 	value := os.Getenv(name)

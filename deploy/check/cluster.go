@@ -36,7 +36,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// What the API server does to a new object of each kind before it stores it. Another kind is not part of the chart.
+// Defaults and validation of the API server for each kind of the chart.
 var strategies = map[schema.GroupVersionKind]rest.RESTCreateStrategy{
 	{Group: "apps", Version: "v1", Kind: "Deployment"}:                     deployment.Strategy,
 	{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}: horizontalpodautoscaler.Strategy,
@@ -47,21 +47,21 @@ var strategies = map[schema.GroupVersionKind]rest.RESTCreateStrategy{
 	{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"}:          poddisruptionbudget.Strategy,
 }
 
-// A kind that was added to a cluster by its definition.
+// A kind of a custom resource definition.
 type customKind struct {
 	structural *structural.Structural
 	validator  validation.SchemaValidator
 }
 
-// Cluster takes objects as an API server does, and stores none.
+// Cluster checks objects as an API server does, and stores none.
 type Cluster struct {
 	decoder runtime.Decoder
 	custom  map[schema.GroupVersionKind]customKind
 }
 
-// NewCluster makes a cluster that knows further kinds by the files of their definitions.
+// NewCluster makes a cluster with custom resources from the files of their definitions.
 func NewCluster(definitions ...string) (*Cluster, error) {
-	// As `kubectl apply` asks for by default: unknown fields and fields given twice are errors.
+	// As `kubectl apply` by default: unknown and duplicate fields are errors.
 	codecs := serializer.NewCodecFactory(legacyscheme.Scheme, serializer.EnableStrict)
 	cluster := &Cluster{decoder: codecs.UniversalDecoder(), custom: map[schema.GroupVersionKind]customKind{}}
 	for _, file := range definitions {

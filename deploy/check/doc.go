@@ -1,3 +1,3 @@
-// Package check looks at the image's recipe and at the chart with the code of those who will read them: BuildKit's for
+// Package check checks the Dockerfile and the chart with the code of the programs that will read them: BuildKit's for
 // the Dockerfile, Helm's for the templates, the Kubernetes API server's for the objects, the program's own for its flags.
 package check

@@ -23,7 +23,7 @@ import (
 
 const dockerfile = "../Dockerfile"
 
-// Base images are not fetched: all that is known of them is that they are for Linux.
+// Base images are not fetched: they are only known to be for Linux.
 type noRegistry struct{}
 
 func (noRegistry) ResolveImageConfig(_ context.Context, name string, _ sourceresolver.Opt) (string, digest.Digest, []byte, error) {
@@ -89,7 +89,7 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// What is not needed to build, secrets above all, does not even reach the builder.
+// Files that the build does not need, above all secrets, do not reach the builder.
 func TestContextIsSmall(t *testing.T) {
 	ignored := ignoredFiles(t)
 	for file, expected := range map[string]bool{

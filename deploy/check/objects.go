@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Objects are what a chart makes, by kind, as a client sees them.
+// Objects are the objects of a chart, by kind, as a client sees them.
 type Objects struct {
 	Deployments map[string]*appsv1.Deployment
 	Services    map[string]*corev1.Service
@@ -25,7 +25,7 @@ type Objects struct {
 	Monitors    map[string]*ServiceMonitor
 }
 
-// ScaledObject is what is looked at in KEDA's kind.
+// ScaledObject has the checked part of KEDA's kind.
 type ScaledObject struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              struct {
@@ -37,7 +37,7 @@ type ScaledObject struct {
 	} `json:"spec"`
 }
 
-// ServiceMonitor is what is looked at in the Prometheus operator's kind.
+// ServiceMonitor has the checked part of the Prometheus operator's kind.
 type ServiceMonitor struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              struct {
@@ -49,7 +49,7 @@ type ServiceMonitor struct {
 	} `json:"spec"`
 }
 
-// ReadObjects reads manifests; two of the same kind and name are an error, for the second would replace the first.
+// ReadObjects reads manifests; two of the same kind and name are an error, because the second would replace the first.
 func ReadObjects(manifests []Manifest) (*Objects, error) {
 	objects := &Objects{
 		Deployments: map[string]*appsv1.Deployment{},

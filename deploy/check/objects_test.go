@@ -58,13 +58,13 @@ func TestProbes(t *testing.T) {
 		container := deployed.Spec.Template.Spec.Containers[0]
 		for path, probe := range map[string]*corev1.Probe{"/healthz": container.LivenessProbe, "/readyz": container.ReadinessProbe} {
 			is(t, "path", probe.HTTPGet.Path, path)
-			// The last port is that for operators, which clients have no way to.
+			// The last port is the admin port; a network policy keeps clients from it.
 			is(t, "port", probe.HTTPGet.Port.StrVal, container.Ports[len(container.Ports)-1].Name)
 		}
 	})
 }
 
-// The token is a file of a secret that exists, and stands nowhere else.
+// The token is a file of an existing secret, and nowhere else.
 func TestToken(t *testing.T) {
 	for file, values := range examples(t) {
 		manifests := render(t, values())
@@ -72,12 +72,8 @@ func TestToken(t *testing.T) {
 		for name, deployed := range objects.Deployments {
 			pod := deployed.Spec.Template.Spec
 			is(t, file+": environment", len(pod.Containers[0].Env)+len(pod.Containers[0].EnvFrom), 0)
-			flagOfFile := "token-file"
-			if strings.HasSuffix(name, "-gateway") {
-				flagOfFile = "influxdb-token-file"
-			}
 			if file == "embedded.yaml" {
-				is(t, file+": file", flag(pod.Containers[0], flagOfFile), "")
+				is(t, file+": file", flag(pod.Containers[0], "influxdb-token-file"), "")
 				continue
 			}
 			expected := values()["influxdb"].(Values)["tokenSecret"].(Values)["name"].(string)
@@ -88,12 +84,12 @@ func TestToken(t *testing.T) {
 			mount := pod.Containers[0].VolumeMounts[0]
 			is(t, file+": secret", secret.SecretName, expected)
 			is(t, file+": mode", *secret.DefaultMode, 0o440)
-			is(t, file+": file", flag(pod.Containers[0], flagOfFile), mount.MountPath+"/"+secret.Items[0].Path)
+			is(t, file+": file", flag(pod.Containers[0], "influxdb-token-file"), mount.MountPath+"/"+secret.Items[0].Path)
 		}
 	}
 }
 
-// Whatever names something else names what is there.
+// Every reference has a target.
 func TestNamesMeet(t *testing.T) {
 	for file, values := range examples(t) {
 		t.Run(file, func(t *testing.T) {
@@ -126,7 +122,7 @@ func TestNamesMeet(t *testing.T) {
 	}
 }
 
-// A number of replicas beside an autoscaler would set it back with each upgrade.
+// A number of replicas would reset the autoscaler with each upgrade.
 func TestReplicasHaveOneMaster(t *testing.T) {
 	eachDeployment(t, func(t *testing.T, objects *Objects, deployed *appsv1.Deployment) {
 		targets := []autoscalingv2.CrossVersionObjectReference{}
@@ -213,7 +209,7 @@ func TestBacklogOfEachTopic(t *testing.T) {
 	is(t, "lag", triggers[1].Metadata["lagThreshold"], "20000")
 }
 
-// With the longest name behind them they are names of services still: 63 letters.
+// With the longest suffix they are still names of services: 63 letters.
 func TestNamesFit(t *testing.T) {
 	for _, name := range []string{"r", "waggle-ingest", strings.Repeat("long-", 10) + "end"} {
 		is(t, name, len(fullName(t, name)) <= 50, true)

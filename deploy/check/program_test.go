@@ -19,7 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Libraries that the image's base brings: those of Debian's libc6 and libgcc-s1.
+// Libraries of the base image: those of Debian's libc6 and libgcc-s1.
 var librariesOfBase = []string{"ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1", "libc.so.6", "libdl.so.2", "libgcc_s.so.1", "libm.so.6", "libpthread.so.0", "librt.so.1"}
 
 func TestLibraries(t *testing.T) {
@@ -39,13 +39,13 @@ func TestLibraries(t *testing.T) {
 	}
 }
 
-// With --help behind them, flags are read and the program ends: a flag or a value that it does not know is an error.
+// With --help at the end, the program parses its flags and ends: an unknown flag or a wrong value is an error.
 func TestFlagsExist(t *testing.T) {
 	eachDeployment(t, func(t *testing.T, _ *Objects, deployed *appsv1.Deployment) {
 		arguments := slices.Clone(deployed.Spec.Template.Spec.Containers[0].Args)
-		told, err := exec.Command(gateway(t), append(arguments, "--help")...).CombinedOutput()
+		output, err := exec.Command(gateway(t), append(arguments, "--help")...).CombinedOutput()
 		if err != nil {
-			t.Errorf("%q: %v\n%s", arguments, err, told)
+			t.Errorf("%q: %v\n%s", arguments, err, output)
 		}
 	})
 }
@@ -58,8 +58,8 @@ func TestUnknownFlagsAreSeen(t *testing.T) {
 	}
 }
 
-// Each pod's program starts with what its Deployment says, answers its liveness probe although neither Kafka nor InfluxDB
-// is there, and ends in the time that it is given.
+// Each pod's program starts with the arguments of its Deployment, answers its liveness probe although neither Kafka nor
+// InfluxDB is running, and ends within the grace period.
 func TestProgramsStart(t *testing.T) {
 	eachDeployment(t, func(t *testing.T, _ *Objects, deployed *appsv1.Deployment) {
 		pod := deployed.Spec.Template.Spec
@@ -90,7 +90,7 @@ func TestProgramsStart(t *testing.T) {
 		if strings.Contains(strings.Join(container.Args, " "), "--backend=embedded") {
 			expected = http.StatusOK
 		}
-		// That Kafka is away is known after the first attempt to reach it.
+		// The gateway knows that Kafka is unavailable after its first attempt to reach it.
 		for get(t, ctx, address+container.ReadinessProbe.HTTPGet.Path) != expected {
 			time.Sleep(100 * time.Millisecond)
 		}
@@ -122,10 +122,9 @@ func stop(t *testing.T, command *exec.Cmd, grace time.Duration) {
 func onThisMachine(container corev1.Container, folder string) []string {
 	instead := map[string]string{
 		"listen":              "127.0.0.1:0",
-		"operators-listen":    "127.0.0.1:0",
+		"admin-listen":        "127.0.0.1:0",
 		"influxdb-token-file": filepath.Join(folder, "token"),
 		"store":               filepath.Join(folder, "store.db"),
-		"token-file":          filepath.Join(folder, "token"),
 		"kafka-brokers":       "127.0.0.1:1",
 		"influxdb-url":        "http://127.0.0.1:1",
 		"workers":             "1",
@@ -141,7 +140,7 @@ func onThisMachine(container corev1.Container, folder string) []string {
 	return arguments
 }
 
-// The address that a program says it listens on; empty if it ends without.
+// The address that a program prints; empty if it ends before that.
 func listening(out interface{ Read([]byte) (int, error) }) string {
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Values over the least that must be said, and what the chart says to them.
+// Changes to the smallest set of values, and the error of the chart.
 var refused = []struct{ values, says string }{
 	{`image: { repository: "" }`, "image.repository is empty"},
 	{`image: { repository: "a b" }`, "/image/repository"},
@@ -58,7 +58,7 @@ func TestRefused(t *testing.T) {
 				t.Fatal("the chart takes it")
 			}
 			if !strings.Contains(err.Error(), wrong.says) {
-				t.Errorf("expected to be told %q, found:\n%v", wrong.says, err)
+				t.Errorf("expected the error %q, found:\n%v", wrong.says, err)
 			}
 		})
 	}

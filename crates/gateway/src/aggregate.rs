@@ -1,4 +1,4 @@
-//! Values of many records made into one per window and field. Knows nothing of where records come from.
+//! Aggregates of values per window and field. It does not know where records come from.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use waggle_record::line_protocol::{Line, RawValue, name_text};
 use crate::problem::Problem;
 use crate::render::{self, Object, Selection};
 
-/// Values kept at once at most, over all windows and fields.
+/// Most values kept at once, over all windows and fields.
 const VALUES_MAX: usize = 1_000_000;
 
-/// What is made of the values in a window.
+/// The aggregate of the values in a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Aggregate {
     Mean,
@@ -69,7 +69,7 @@ pub(crate) struct Windows {
     values_max: usize,
     values: usize,
     rows: BTreeMap<i64, Row>,
-    /// Earliest time seen; tells the time of the only row where there is no window.
+    /// Earliest time seen; the time of the only row if there is no window.
     earliest: i64,
 }
 
@@ -91,7 +91,7 @@ impl Windows {
             .map_or(0, |window| time.saturating_sub(time.rem_euclid(window)))
     }
 
-    /// Adds a record; false when a limit leaves no room for it.
+    /// Adds a record; false if a limit leaves no room for it.
     pub(crate) fn add(&mut self, time: i64, line: &Line<'_>, selection: &Selection) -> bool {
         let start = self.start_of(time);
         if self.rows.len() == self.rows_max && !self.rows.contains_key(&start) {
@@ -124,13 +124,13 @@ impl Windows {
         is_all
     }
 
-    /// A record of this time is among those that are aggregated.
+    /// Notes the time of an aggregated record.
     pub(crate) fn see(&mut self, time: i64) {
         self.earliest = self.earliest.min(time);
     }
 
-    /// Adds what the values of a field in a part of the window at `time` come to; false when a limit leaves no room for all.
-    /// The earliest windows are kept then.
+    /// Adds a partial aggregate of a field for a part of the window at `time`; false if a limit leaves no room for all. The
+    /// earliest windows are kept then.
     pub(crate) fn add_part(&mut self, time: i64, field: &str, part: Part) -> bool {
         let start = self.start_of(time);
         let row = self.rows.get_mut(&start);
@@ -139,7 +139,7 @@ impl Windows {
             value.add_part(self.aggregate, part);
             return true;
         }
-        // No window makes room for what is of no use.
+        // A value that does not count must not evict a window.
         let Some(value) = Value::of_part(self.aggregate, part) else {
             return true;
         };
@@ -156,7 +156,7 @@ impl Windows {
         !is_full
     }
 
-    /// Drops the last window, if it comes after this one; whether it did.
+    /// Drops the last window if it is later than this one; returns whether it was.
     fn drop_behind(&mut self, start: i64) -> bool {
         match self.rows.last_entry() {
             Some(last) if *last.key() > start => {
@@ -192,19 +192,19 @@ impl Windows {
     }
 }
 
-/// What some of the values of a field in a window come to, as a database says it.
+/// A partial aggregate of a field in a window, from a database.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Part {
     Count(u64),
-    /// For a mean, whose count comes by itself.
+    /// Sum for a mean; its count comes separately.
     Sum(FieldValue),
     /// A sum, minimum or maximum.
     Number(FieldValue),
-    /// The first or last one, and its time.
+    /// The first or last value, and its time.
     At(i64, FieldValue),
 }
 
-/// What the values of one field in one window come to so far.
+/// The aggregate of one field in one window so far.
 enum Value {
     Count(u64),
     Mean {
@@ -219,7 +219,7 @@ enum Value {
     },
 }
 
-/// Whole numbers stay whole as long as there are no others among them.
+/// Integers stay integers as long as all values are.
 #[derive(Clone, Copy)]
 enum Number {
     Whole(i128),
@@ -263,7 +263,7 @@ impl Number {
         }
     }
 
-    /// What the two come to together.
+    /// The aggregate of both.
     fn combine(self, aggregate: Aggregate, other: Self) -> Self {
         match aggregate {
             Aggregate::Sum => self.plus(other),
@@ -282,7 +282,7 @@ impl Number {
 }
 
 impl Value {
-    /// What a first value comes to; none where the aggregate has no use for it.
+    /// The aggregate of a first value; `None` if the aggregate ignores values of its kind.
     fn from_first(aggregate: Aggregate, time: i64, value: RawValue<'_>) -> Option<Self> {
         Some(match aggregate {
             Aggregate::Count => Self::Count(1),
@@ -323,7 +323,7 @@ impl Value {
         }
     }
 
-    /// What a first part comes to; none where the aggregate has no use for it.
+    /// The aggregate of a first part; `None` if the aggregate ignores values of its kind.
     fn of_part(aggregate: Aggregate, part: Part) -> Option<Self> {
         Some(match part {
             Part::Count(count) if aggregate == Aggregate::Mean => Self::Mean { sum: 0.0, count },
@@ -351,7 +351,7 @@ impl Value {
             (Self::Edge { time, value }, Part::At(at, other)) if replaces(aggregate, at, *time) => {
                 (*time, *value) = (at, other);
             }
-            // Parts are those of the aggregate that was asked for.
+            // Parts belong to the requested aggregate.
             _ => {}
         }
     }
@@ -370,7 +370,7 @@ impl Value {
     }
 }
 
-/// Whether a value of the time `at` stands for one that came before it.
+/// Whether a value of the time `at` replaces one that came before it.
 fn replaces(aggregate: Aggregate, at: i64, before: i64) -> bool {
     if aggregate == Aggregate::First {
         at < before
@@ -441,7 +441,7 @@ mod tests {
         check(9, &and(&[(30, whole(5), true)]), &[(20, 1), (30, 7)]);
         check(9, &and(&[(10, whole(3), false)]), &[(10, 3), (20, 1)]);
         check(9, &and(&[(40, whole(3), false)]), &[(20, 1), (30, 2)]);
-        // A sum has no use for a text: no window is lost for it.
+        // A sum ignores texts: no window is lost for one.
         check(9, &and(&[(10, text(), true)]), &[(20, 1), (30, 2)]);
         check(9, &and(&[(40, text(), true)]), &[(20, 1), (30, 2)]);
         // Values of a window that was dropped leave room.

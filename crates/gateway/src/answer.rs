@@ -3,24 +3,24 @@
 use crate::form::Form;
 use crate::problem::{MEDIA_TYPE, Problem};
 
-/// What is the same in all answers of a worker for a second: kept ready, copied per answer.
+/// The parts that all answers of a worker share for a second: prepared once, copied into each answer.
 #[derive(Debug, Default)]
-pub(crate) struct Stock {
+pub(crate) struct Canned {
     /// The `Date` line.
     date: Vec<u8>,
-    /// The whole 204.
+    /// A complete 204.
     no_content: Vec<u8>,
     /// The head of a 200 with a reading, up to its length: as a line, and as JSON.
     line: Vec<u8>,
     json: Vec<u8>,
 }
 
-/// What the head of an answer says.
+/// The head of an answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AnswerHead<'a> {
     pub(crate) status: u16,
     pub(crate) fields: &'a [(&'a str, &'a [u8])],
-    /// Of the body; `None` if the status allows none or a field says it.
+    /// Length of the body; `None` if the status allows no body or a field has it.
     pub(crate) length: Option<usize>,
     /// The connection is closed after this answer.
     pub(crate) last: bool,
@@ -28,7 +28,7 @@ pub(crate) struct AnswerHead<'a> {
 
 pub(crate) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
-impl Stock {
+impl Canned {
     pub(crate) fn renew(&mut self, now: std::time::SystemTime) {
         self.date.clear();
         self.date.extend_from_slice(b"date: ");
@@ -53,7 +53,7 @@ impl Stock {
         }
     }
 
-    /// A reading, after which the connection goes on.
+    /// A reading; the connection stays open after it.
     pub(crate) fn reading(&self, out: &mut Vec<u8>, form: Form, body: &[u8]) {
         out.extend_from_slice(match form {
             Form::Lines => &self.line,

@@ -1,4 +1,4 @@
-//! Calls that the router answers: everything but taking records.
+//! Calls that the router answers: all but writes of records.
 
 use std::sync::Arc;
 
@@ -15,19 +15,19 @@ use crate::metrics::Call;
 use crate::problem::Problem;
 use crate::shared::Shared;
 
-/// The call that reads its body here.
+/// The only call here with a body.
 const QUERY_PATH: &str = "/api/v1/query";
 const QUERY_MAX_BYTES: usize = 64 * 1024;
 
-/// A request kept until its turn. Its body is kept where the call reads one.
+/// A request that waits for its turn, with its body if the call reads one.
 pub(crate) struct Owned {
     request: Result<Request<Body>, Problem>,
-    /// Counts the body that is kept.
+    /// Counts the body as in flight.
     _in_flight: Option<InFlight>,
     call: Call,
     /// HEAD: the answer's body is not sent.
     head_only: bool,
-    /// The client wants no further request served.
+    /// The client asked to close the connection after it.
     pub(crate) last: bool,
 }
 
@@ -57,7 +57,7 @@ impl Owned {
     }
 }
 
-/// A body that is kept, counted as in flight as long as it is.
+/// A body that waits, counted as in flight until it is dropped.
 struct InFlight {
     shared: Arc<Shared>,
     bytes: usize,
@@ -89,20 +89,20 @@ fn keep(body: &[u8], shared: &Arc<Shared>) -> Result<(Body, InFlight), Problem> 
     Ok((body, InFlight { shared, bytes }))
 }
 
-/// An answer as the router gave it.
+/// An answer of the router.
 pub(crate) struct Answered {
     pub(crate) call: Call,
     pub(crate) status: u16,
     headers: HeaderMap,
     pub(crate) body: Bytes,
-    /// To be kept as long as the body is.
+    /// Must live as long as the body.
     pub(crate) held: Option<Arc<Held>>,
-    /// The `Content-Length` to tell.
+    /// The `Content-Length` to send.
     pub(crate) length: Option<usize>,
 }
 
 impl Answered {
-    /// Fields to send, without those that the connection adds itself.
+    /// Fields to send, except those that the connection adds itself.
     pub(crate) fn fields(&self) -> Vec<(&str, &[u8])> {
         self.headers
             .iter()
@@ -114,7 +114,7 @@ impl Answered {
     }
 }
 
-/// Asks the router.
+/// Sends the request to the router.
 pub(crate) async fn answer(router: &Router, owned: Owned) -> Answered {
     let response = match owned.request {
         Ok(request) => match router.clone().oneshot(request).await {
@@ -125,7 +125,7 @@ pub(crate) async fn answer(router: &Router, owned: Owned) -> Answered {
     };
     let (mut parts, body) = response.into_parts();
     let held = parts.extensions.remove::<Arc<Held>>();
-    // Handlers make their bodies whole, within the limits on answers.
+    // Handlers build complete bodies, within the limits on answers.
     let body = body
         .collect()
         .await
@@ -158,7 +158,7 @@ fn convert(head: &http1::Head<'_, '_>) -> Result<Request<Body>, Problem> {
         .map_err(|_| Problem::new(400, "the request target is not a URI"))?;
     let mut request = Request::new(Body::empty());
     *request.method_mut() = method;
-    // A proxy's client sends the absolute form; the path is what counts.
+    // A client of a proxy sends the absolute form; only the path matters.
     *request.uri_mut() = match uri.path_and_query() {
         Some(path) => Uri::from(path.clone()),
         None => uri,
@@ -173,11 +173,11 @@ fn convert(head: &http1::Head<'_, '_>) -> Result<Request<Body>, Problem> {
     Ok(request)
 }
 
-/// Which call a target is, for the counters.
+/// The call of a target, for the counters.
 fn call(target: &str) -> Call {
     let path = target.split('?').next().unwrap_or(target);
-    if path.starts_with("/api/v1/topics/") && path.ends_with("/last") {
-        Call::Last
+    if path.starts_with("/api/v1/topics/") && path.ends_with("/latest") {
+        Call::Latest
     } else if path.starts_with("/api/v1/topics/") {
         Call::ReadRecords
     } else if path == QUERY_PATH {
@@ -185,7 +185,7 @@ fn call(target: &str) -> Call {
     } else if path.starts_with("/documentation") {
         Call::Documentation
     } else if matches!(path, "/healthz" | "/readyz" | "/metrics") {
-        Call::Operators
+        Call::Admin
     } else {
         Call::Other
     }

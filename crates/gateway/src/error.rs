@@ -25,7 +25,7 @@ pub enum ServeError {
     },
     #[error("starting a worker: {0}")]
     Worker(std::io::Error),
-    #[error("the store's committer ended by a panic")]
+    #[error("the store's committer panicked")]
     Committer,
     #[error("nothing can be sent to Kafka any more: {0}")]
     Log(#[from] LogError),

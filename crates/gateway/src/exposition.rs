@@ -1,4 +1,4 @@
-//! The page of metrics: what workers, the log and the latest readings count.
+//! The metrics page: counters of the workers, the log and the latest readings.
 
 use waggle_service::metrics::Page;
 
@@ -6,7 +6,7 @@ use crate::backend::Backend;
 use crate::metrics::write_workers;
 use crate::shared::Shared;
 
-/// Everything that the gateway counts.
+/// All metrics of the gateway.
 pub(crate) fn exposition(shared: &Shared) -> String {
     let mut page = Page::new("waggle_gateway");
     write_workers(&mut page, &shared.workers);

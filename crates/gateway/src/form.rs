@@ -1,13 +1,13 @@
-//! The forms in which a reading is answered, and the buffers to write it in.
+//! Formats of a reading in an answer, and the buffers to write it in.
 
-/// How a reading is written.
+/// Format of a reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Lines,
     Json,
 }
 
-/// A worker's own, so that answers cost no allocation.
+/// Buffers of one worker, so that answers need no allocation.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     pub(crate) series: Vec<u8>,
@@ -16,7 +16,7 @@ pub(crate) struct Scratch {
 }
 
 impl Form {
-    /// By what the client says it takes; JSON where it does not say `text/plain`.
+    /// From the client's `Accept`: lines if it has `text/plain`, else JSON.
     pub(crate) fn from_accept<'a>(mut accepts: impl Iterator<Item = &'a [u8]>) -> Self {
         let is_plain = |range: &[u8]| {
             let end = memchr::memchr(b';', range).unwrap_or(range.len());
@@ -28,7 +28,7 @@ impl Form {
         if says_plain { Self::Lines } else { Self::Json }
     }
 
-    /// The type of an answer of several readings.
+    /// Media type of an answer with several readings.
     pub(crate) fn media_type(self) -> &'static str {
         match self {
             Self::Lines => "text/plain; charset=utf-8",

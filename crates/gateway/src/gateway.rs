@@ -1,4 +1,4 @@
-//! The server's life: one thread that accepts and deals connections out, workers that serve them, a committer.
+//! The server's life cycle: one thread accepts connections and distributes them, workers serve them, a committer writes.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, mpsc, watch};
-use waggle_service::{log, operators};
+use waggle_service::{admin, log};
 
-use crate::answer::Stock;
+use crate::answer::Canned;
 use crate::backend::Backend;
 use crate::calls;
 use crate::database::Database;
@@ -21,18 +21,19 @@ use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::worker::{self, Start};
 
-/// Connections dealt to a worker that it has not looked at yet.
+/// Connections given to a worker that it has not taken over yet.
 const DEALT_MAX: usize = 1024;
-/// After an accept fails, most likely for want of file descriptors, before it is tried again.
+/// Pause after a failed accept (usually too few file descriptors).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// For reads still at work when everything else has ended.
+/// Time for reads that still run when everything else has ended.
 const READERS_END: Duration = Duration::from_secs(1);
 
-/// Serves until `shutdown` is ready; `token` is InfluxDB's, where no file has it. Then answers what is open, within the time set for it, and closes the store.
+/// Serves until `shutdown` is ready. Then answers open requests within `--drain-timeout` and closes the store. `token` is
+/// InfluxDB's, if no file has it.
 ///
 /// # Errors
-/// When settings do not go together; when the log, the address or a thread cannot be had; nothing is served then. When the
-/// log falls (the committer panics, Kafka's client fails for good): what is open is answered, and nothing more is taken.
+/// If settings contradict each other, or the log, the address or a thread is not available; nothing is served then. If the
+/// log fails for good (the committer panics, Kafka's client has a fatal error): open requests are answered, no others.
 pub async fn serve(
     settings: Settings,
     token: Option<String>,
@@ -43,7 +44,7 @@ pub async fn serve(
     let database = Database::open(&settings, token)?;
     let (backend, ending) = Backend::open(&settings, &settled)?;
     let (listener, address) = listen(settings.listen).await?;
-    let for_operators = match settings.operators_listen {
+    let for_admin = match settings.admin_listen {
         Some(address) => Some(listen(address).await?),
         None => None,
     };
@@ -58,35 +59,35 @@ pub async fn serve(
     });
     let (begin_draining, draining) = watch::channel(false);
     let (dealers, threads) = start_workers(&shared, &settled, &draining)?;
-    let operators = for_operators.map(|(listener, address)| {
-        log::note(format_args!("operators' calls at http://{address}"));
-        tokio::spawn(operators::serve(listener, calls::operators_router(&shared)))
+    let admin = for_admin.map(|(listener, address)| {
+        log::note(format_args!("admin calls at http://{address}"));
+        tokio::spawn(admin::serve(listener, calls::admin_router(&shared)))
     });
     listening(address);
     tokio::select! {
         () = accept(&shared, &listener, &dealers) => {}
         () = shutdown => {}
-        () = shared.backend.wait_until_ended() => log::warn(format_args!("the log is gone")),
+        () = shared.backend.wait_until_ended() => log::warn(format_args!("the log has failed")),
     }
     log::note(format_args!("draining"));
     drop(listener);
     drop(dealers);
     shared.draining.store(true, Ordering::Relaxed);
-    shared.backend.hurry();
-    // Workers that are gone need not be told.
+    shared.backend.drain_quickly();
+    // A worker that has ended does not receive it.
     let _ = begin_draining.send(true);
-    // Not on this thread, which answers operators.
+    // Not on this thread, which answers admin calls.
     let joined = tokio::task::spawn_blocking(|| {
         let ends = threads.into_iter().map(std::thread::JoinHandle::join);
         ends.filter(Result::is_err).count()
     });
     if joined.await.is_ok_and(|fallen| fallen > 0) {
-        log::warn(format_args!("a worker ended by a panic"));
+        log::warn(format_args!("a worker panicked"));
     }
     shared.backend.close();
     let ended = ending.wait();
-    if let Some(operators) = operators {
-        operators.abort();
+    if let Some(admin) = admin {
+        admin.abort();
     }
     ended
 }
@@ -121,7 +122,7 @@ fn start_workers(
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
-            .max_blocking_threads(shared.settings.readers)
+            .max_blocking_threads(shared.settings.query_concurrency)
             .build()
             .map_err(ServeError::Worker)?;
         let thread = std::thread::Builder::new()
@@ -137,7 +138,7 @@ fn start_workers(
     Ok((dealers, threads))
 }
 
-/// Accepts for ever and deals connections out in turn.
+/// Accepts connections forever and distributes them to the workers in turn.
 async fn accept(shared: &Shared, listener: &TcpListener, dealers: &Dealers) {
     let mut turn = 0;
     loop {
@@ -167,7 +168,7 @@ async fn accept(shared: &Shared, listener: &TcpListener, dealers: &Dealers) {
     }
 }
 
-/// Gives the connection to a worker, or back.
+/// Gives the connection to a worker, or returns it.
 fn deal(
     shared: &Shared,
     dealer: &mpsc::Sender<std::net::TcpStream>,
@@ -176,26 +177,26 @@ fn deal(
     let Ok(permit) = dealer.try_reserve() else {
         return Err(stream);
     };
-    // Answers are small and written whole: waiting to fill a segment would only delay them.
+    // Answers are small and written at once: Nagle's algorithm would only delay them.
     let prepared = stream.set_nodelay(true).and_then(|()| stream.into_std());
     match prepared {
         Ok(stream) => permit.send(stream),
-        // The client is gone already.
+        // The client has disconnected.
         Err(_) => shared.connection_ended(),
     }
     Ok(())
 }
 
-/// Says why, as far as it fits into the socket's empty buffer, and hangs up.
+/// Answers 503, as far as it fits into the socket's empty buffer, and closes the connection.
 fn turn_away(stream: &tokio::net::TcpStream) {
-    let mut stock = Stock::default();
-    stock.renew(std::time::SystemTime::now());
+    let mut canned = Canned::default();
+    canned.renew(std::time::SystemTime::now());
     let mut out = Vec::new();
-    stock.problem(
+    canned.problem(
         &mut out,
         &Problem::new(503, "too many connections are open; try again"),
         true,
     );
-    // A client that is gone already misses nothing.
+    // The client may have disconnected.
     let _ = stream.try_write(&out);
 }

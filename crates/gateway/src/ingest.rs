@@ -1,4 +1,4 @@
-//! The call that takes records: which requests are such, and their bodies made into what the store keeps.
+//! The call that writes records: recognizes its requests and turns their bodies into entries of the log.
 //!
 //! This is the gateway's hot path: in the steady state a body of line protocol is checked and copied once,
 //! without allocation.
@@ -15,7 +15,7 @@ use crate::problem::Problem;
 /// Longest name of a topic.
 pub(crate) const TOPIC_MAX_BYTES: usize = 200;
 
-/// A request to take records, by its target.
+/// The target of a request that writes records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ingest<'a> {
     pub(crate) topic: &'a str,
@@ -23,7 +23,7 @@ pub(crate) struct Ingest<'a> {
 }
 
 /// The topic and query of a target, if it is `/api/v1/topics/{topic}/records`, possibly in absolute form, which every
-/// server takes (RFC 9112, section 3.2.2).
+/// server accepts (RFC 9112, section 3.2.2).
 pub(crate) fn records_target(target: &str) -> Option<Ingest<'_>> {
     let path = if target.starts_with('/') {
         target
@@ -45,10 +45,10 @@ pub(crate) fn records_target(target: &str) -> Option<Ingest<'_>> {
     })
 }
 
-/// Refuses what is no topic's name.
+/// Refuses an invalid topic name.
 pub(crate) fn check_topic(topic: &str) -> Result<(), Problem> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-    // Clients resolve dots in paths, so such a topic could not be asked for.
+    // Clients resolve dots in paths, so such a topic could not be read.
     let is_path = matches!(topic, "." | "..");
     if (1..=TOPIC_MAX_BYTES).contains(&topic.len()) && topic.bytes().all(allowed) && !is_path {
         return Ok(());
@@ -61,7 +61,7 @@ pub(crate) fn check_topic(topic: &str) -> Result<(), Problem> {
     ))
 }
 
-/// Gives times to records that come without: the server's clock, and never the same one twice.
+/// Times for records without one: the server's clock, each value once.
 #[derive(Debug, Default)]
 pub(crate) struct UniqueClock(AtomicI64);
 
@@ -89,9 +89,9 @@ enum Format {
     Ndjson,
 }
 
-/// Where checked records go, one by one: `'a` is the body that they are read from.
+/// Receives checked records one by one; `'a` is the body that they borrow from.
 pub(crate) trait Intake<'a> {
-    /// Takes a record whose time is known.
+    /// Adds a record with its time.
     fn add(&mut self, line: &Line<'a>, time_ns: i64) -> Result<(), Problem>;
 }
 
@@ -101,7 +101,7 @@ pub(crate) struct Body<'a> {
     precision: Precision,
 }
 
-/// Reads the request's form: what is not line protocol is checked and made such.
+/// Checks the request's format; other formats are converted to line protocol.
 pub(crate) fn body<'a>(query: &str, request: &http1::Request<'a, '_>) -> Result<Body<'a>, Problem> {
     let precision = precision(query)?;
     if let Some(encoding) = request.head.content_encoding
@@ -138,7 +138,7 @@ fn as_lines(records: &[Record]) -> Result<Vec<u8>, Problem> {
 }
 
 impl Body<'_> {
-    /// Gives every record to `intake`; on a problem it may have got some of them. How many there are.
+    /// Adds every record to `intake`; returns their number. On a problem some may have been added.
     pub(crate) fn give<'a>(
         &'a self,
         intake: &mut impl Intake<'a>,
@@ -176,7 +176,7 @@ impl Body<'_> {
     }
 }
 
-/// Takes nothing: for a body that is to be checked only.
+/// Drops the records: for a body that is only checked.
 pub(crate) struct Nowhere;
 
 impl<'a> Intake<'a> for Nowhere {

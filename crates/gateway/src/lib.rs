@@ -1,8 +1,8 @@
-//! The gateway: takes readings by HTTP, makes them durable before it says so, and gives them back.
+//! The gateway: accepts readings over HTTP, answers when they are durable, and serves reads and queries of them.
 //!
-//! Bytes come in through [`http1`] (pure, fuzzed), records are read by `waggle-record`, kept by [`store`] in group
-//! commits and given back by calls that a router serves; or sent to Kafka by `kafka`. Arguments and exit codes
-//! are `main`'s, whose command `sink` is `waggle-sink`.
+//! [`http1`] parses bytes (pure, fuzzed), `waggle-record` parses records, [`store`] keeps them in group commits or `kafka`
+//! sends them to Kafka, and a router serves the other calls. Arguments and exit codes are `main`'s; its command `sink` is
+//! `waggle-sink`.
 
 mod aggregate;
 mod answer;
@@ -10,6 +10,7 @@ mod backend;
 mod call;
 mod calls;
 mod connection;
+mod cycle;
 mod database;
 mod error;
 mod exposition;
@@ -26,7 +27,6 @@ mod settings;
 mod shared;
 pub mod store;
 mod ticket;
-mod turn;
 mod worker;
 
 pub use calls::openapi;
@@ -34,5 +34,5 @@ pub use database::{DatabaseError, DatabaseSettings};
 pub use error::ServeError;
 pub use gateway::serve;
 pub use kafka::{KafkaSettings, LogError, OpenError};
-pub use settings::{BackendName, Settings, SettingsError};
+pub use settings::{BackendName, RENAMED_FLAGS, Settings, SettingsError};
 pub use waggle_influxdb::TOKEN_VARIABLE;

@@ -7,7 +7,7 @@ use waggle_gateway::{Settings, TOKEN_VARIABLE};
 use waggle_service::program;
 use waggle_sink::SinkSettings;
 
-/// Takes readings by HTTP and makes them durable before it says so.
+/// Accepts readings over HTTP and answers when they are durable.
 #[derive(Parser)]
 #[command(name = "waggle-gateway", version, arg_required_else_help = true)]
 struct Arguments {
@@ -26,7 +26,11 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let command = Arguments::parse().command;
+    let renamed = [
+        &waggle_gateway::RENAMED_FLAGS[..],
+        &waggle_sink::RENAMED_FLAGS,
+    ];
+    let command = waggle_flags::parse::<Arguments>(&renamed.concat()).command;
     let token = std::env::var(TOKEN_VARIABLE).ok();
     program::exit_code(match command {
         Command::Serve(settings) => program::run_until_signal(async |shutdown| {

@@ -1,4 +1,4 @@
-//! What the gateway counts about itself, and how Prometheus reads it. Each worker has its own counters.
+//! The gateway's own metrics in Prometheus format. Each worker has its own counters.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -6,26 +6,26 @@ use std::time::Duration;
 
 use waggle_service::metrics::{Histogram, Page};
 
-/// The calls told apart.
+/// The calls that are counted separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
 pub(crate) enum Call {
     PutRecords,
     ReadRecords,
-    Last,
+    Latest,
     Query,
     Documentation,
-    Operators,
+    Admin,
     Other,
 }
 
 const CALLS: [&str; 7] = [
     "put_records",
     "read_records",
-    "last",
+    "latest",
     "query",
     "documentation",
-    "operators",
+    "admin",
     "other",
 ];
 const STATUSES: [u16; 22] = [
@@ -51,7 +51,7 @@ impl WorkerMetrics {
     }
 }
 
-/// Only the counter's own worker adds to it, so a plain load and store is enough and costs no locked instruction.
+/// Adds to a counter that one thread alone writes: a plain load and store costs no locked instruction.
 pub(crate) fn add(counter: &AtomicU64, amount: u64) {
     counter.store(counter.load(Ordering::Relaxed) + amount, Ordering::Relaxed);
 }
@@ -63,7 +63,7 @@ static COMMIT_BOUNDS_US: [u64; 10] = [
     100, 250, 500, 1000, 2500, 5000, 10_000, 50_000, 250_000, 1_000_000,
 ];
 
-/// What the committer counts.
+/// Counters of the committer.
 #[derive(Debug)]
 pub(crate) struct CommitMetrics {
     records: AtomicU64,
@@ -112,7 +112,7 @@ impl CommitMetrics {
         page.histogram("batch_records", "Records in a commit", &self.batch);
         page.histogram(
             "commit_seconds",
-            "Time a commit took, sync included",
+            "Time of a commit, including the sync",
             &self.commit,
         );
     }
@@ -123,16 +123,16 @@ pub(crate) fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// What all workers share.
+/// Counters that all workers share.
 #[derive(Debug, Default)]
 pub(crate) struct Gauges {
     /// Bytes of bodies received or announced and not yet answered.
     pub(crate) in_flight_bytes: AtomicUsize,
-    /// Bytes of answers to reads and queries that clients have not taken, or may become such.
+    /// Bytes of answers to reads and queries that clients have not read yet, or that are reserved for one.
     pub(crate) answer_bytes: AtomicUsize,
     pub(crate) connections: AtomicUsize,
     pub(crate) connections_refused: AtomicU64,
-    /// Records that reads gave and queries looked at.
+    /// Records that reads returned, and that queries scanned.
     pub(crate) records_read: AtomicU64,
     pub(crate) records_looked_at: AtomicU64,
 }
@@ -142,12 +142,12 @@ impl Gauges {
         let now = |gauge: &AtomicUsize| gauge.load(Ordering::Relaxed) as u64;
         page.counter(
             "records_read_total",
-            "Records given to readers",
+            "Records returned by reads",
             load(&self.records_read),
         );
         page.counter(
             "records_looked_at_total",
-            "Records that queries looked at",
+            "Records scanned by queries",
             load(&self.records_looked_at),
         );
         page.gauge(
@@ -157,19 +157,19 @@ impl Gauges {
         );
         page.gauge(
             "answer_bytes",
-            "Bytes of answers to reads and queries not yet taken, or reserved for one",
+            "Bytes of answers to reads and queries not yet read by the client, or reserved for one",
             now(&self.answer_bytes),
         );
         page.gauge("connections", "Open connections", now(&self.connections));
         page.counter(
             "connections_refused_total",
-            "Connections over the limit",
+            "Connections refused because of --connections-max",
             load(&self.connections_refused),
         );
     }
 }
 
-/// What the workers count, added up.
+/// Sums of the workers' counters.
 pub(crate) fn write_workers(page: &mut Page, workers: &[Arc<WorkerMetrics>]) {
     let sum = |pick: &dyn Fn(&WorkerMetrics) -> &AtomicU64| {
         workers.iter().map(|worker| load(pick(worker))).sum::<u64>()

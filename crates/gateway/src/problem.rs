@@ -1,4 +1,4 @@
-//! Errors as clients see them: RFC 9457 `application/problem+json`, with the places of mistakes in a body.
+//! Errors as clients see them: RFC 9457 `application/problem+json`, with the positions of mistakes in a body.
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use waggle_record::Mistake;
 
 pub(crate) const MEDIA_TYPE: &str = "application/problem+json";
-/// What a client is asked to wait after 429 and 503.
+/// `Retry-After` of 429 and 503.
 pub(crate) const RETRY_AFTER_SECONDS: &str = "1";
 
 /// A refused or failed request.
@@ -27,7 +27,7 @@ impl Problem {
         }
     }
 
-    /// A body that could not be read.
+    /// A body that could not be parsed.
     pub(crate) fn mistakes(mistakes: Vec<Mistake>) -> Self {
         let detail = mistakes
             .first()
@@ -39,20 +39,20 @@ impl Problem {
         }
     }
 
-    /// The store is not able to write.
+    /// The store cannot write.
     pub(crate) fn store_failed() -> Self {
         Self::new(
             503,
-            "the store cannot write at the moment; nothing of this request was kept",
+            "the store cannot write at the moment; nothing of this request was stored",
         )
     }
 
-    /// More records wait than may.
+    /// The queue is full.
     pub(crate) fn queue_full() -> Self {
         Self::new(503, "too many records wait for the log; try again")
     }
 
-    /// No topic more can be taken in.
+    /// No further topic is allowed.
     pub(crate) fn too_many_topics() -> Self {
         Self::new(
             507,
@@ -104,14 +104,14 @@ impl IntoResponse for Problem {
     }
 }
 
-/// A problem as RFC 9457 writes it.
+/// A problem in the form of RFC 9457.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Problem)]
 pub(crate) struct ProblemBody<'a> {
     /// Always `about:blank`: the status says what kind it is.
     #[schema(example = "about:blank")]
     r#type: &'a str,
-    /// What the status is called.
+    /// Name of the status.
     #[schema(example = "Bad Request")]
     title: &'a str,
     #[schema(example = 400)]
@@ -119,7 +119,7 @@ pub(crate) struct ProblemBody<'a> {
     /// What is wrong, in a sentence.
     #[schema(example = "line 1, column 4: expected a field, found the end of the line")]
     detail: &'a str,
-    /// Where the first mistake is, counted from 1; only for a body that could not be read.
+    /// Line of the first mistake, counted from 1; only for a body that could not be parsed.
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<usize>,
     /// In characters, counted from 1.
@@ -130,7 +130,7 @@ pub(crate) struct ProblemBody<'a> {
     errors: Vec<PlacedProblem<'a>>,
 }
 
-/// One mistake in a body, and where.
+/// One mistake in a body, with its position.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = PlacedProblem)]
 pub(crate) struct PlacedProblem<'a> {

@@ -1,13 +1,13 @@
-//! Kept records as JSON.
+//! Stored records as JSON.
 
 use waggle_record::FieldValue;
 use waggle_record::line_protocol::{self, Line, RawValue, name_text, string_text};
 
 use crate::store::Entry;
 
-/// A kept line that is none; the file was changed by someone else.
+/// A stored record that is not valid line protocol: the file was changed by another program.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
-#[error("a kept record cannot be read")]
+#[error("a stored record cannot be read")]
 pub(crate) struct Corrupt;
 
 /// The line of an entry.
@@ -18,7 +18,7 @@ pub(crate) fn line<'a>(entry: &Entry<'a>) -> Result<Line<'a>, Corrupt> {
         .ok_or(Corrupt)
 }
 
-/// Which tags and fields are shown; empty is all.
+/// The tags and fields to show; empty means all.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Selection(pub(crate) Vec<String>);
 
@@ -60,7 +60,7 @@ fn members(out: &mut Vec<u8>, time: i64, line: &Line<'_>, selection: &Selection)
     out.extend_from_slice(b"}\n");
 }
 
-/// An object of the tags shown.
+/// An object of the selected tags.
 pub(crate) fn tags(out: &mut Vec<u8>, line: &Line<'_>, selection: &Selection) {
     let mut object = Object::begin(out);
     for tag in line.tags() {
@@ -72,7 +72,7 @@ pub(crate) fn tags(out: &mut Vec<u8>, line: &Line<'_>, selection: &Selection) {
     object.end();
 }
 
-/// An object of the fields shown; how many they are.
+/// An object of the selected fields; returns their number.
 pub(crate) fn fields(out: &mut Vec<u8>, line: &Line<'_>, selection: &Selection) -> usize {
     let mut object = Object::begin(out);
     for field in line.fields() {
@@ -96,7 +96,7 @@ impl<'a> Object<'a> {
         Self { out, members: 0 }
     }
 
-    /// Writes a key; its value is to follow.
+    /// Writes a key; its value must follow.
     pub(crate) fn member(&mut self, key: &str) -> &mut Vec<u8> {
         if self.members > 0 {
             self.out.push(b',');

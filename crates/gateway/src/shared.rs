@@ -1,4 +1,4 @@
-//! What all threads share: the log, its settings, and what is counted over all connections.
+//! State that all threads share: the log, the settings, and counters over all connections.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,11 +9,11 @@ use crate::ingest::UniqueClock;
 use crate::metrics::{Gauges, WorkerMetrics};
 use crate::settings::Settings;
 
-/// What all threads share.
+/// State that all threads share.
 pub(crate) struct Shared {
     pub(crate) settings: Settings,
     pub(crate) backend: Backend,
-    /// Where queries go that the log itself cannot answer.
+    /// Answers the queries that the log itself cannot answer.
     pub(crate) database: Option<Database>,
     pub(crate) clock: UniqueClock,
     pub(crate) gauges: Gauges,

@@ -1,26 +1,26 @@
-//! How what was handed to the log fares: a batch has one ticket, and everyone who waits for the batch looks at it.
+//! The outcome of what was handed to the log: a batch has one ticket, which every task that waits for the batch polls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
-/// How a batch, or the part of it that somebody waits for, fared.
+/// Outcome of a batch, or of a part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     Pending,
-    /// In the log, durably.
+    /// Durable in the log.
     Durable,
     /// Not known to be in the log.
     Failed,
 }
 
-/// Where to see how the batch that a request went into fares.
+/// Gives the outcome of a batch to the requests in it.
 #[derive(Debug, Clone, Default)]
 pub struct Ticket(Arc<Outcome>);
 
 #[derive(Debug, Default)]
 struct Outcome {
     state: AtomicU8,
-    /// The parts that failed; read once the state says settled.
+    /// The parts that failed; valid once the state is settled.
     failed: AtomicU64,
 }
 
@@ -28,17 +28,17 @@ struct Outcome {
 pub(crate) const ALL_PARTS: u64 = u64::MAX;
 
 const PENDING: u8 = 0;
-/// Somebody is settling it.
+/// A thread is settling it.
 const CLAIMED: u8 = 1;
 const SETTLED: u8 = 2;
 
 impl Ticket {
-    /// Of the whole batch.
+    /// Outcome of the whole batch.
     pub fn fate(&self) -> Fate {
         self.fate_of(ALL_PARTS)
     }
 
-    /// Of the parts whose bits are set: failed if one of them did.
+    /// Outcome of the parts whose bits are set: failed if one of them failed.
     pub(crate) fn fate_of(&self, parts: u64) -> Fate {
         if self.0.state.load(Ordering::Acquire) != SETTLED {
             return Fate::Pending;
@@ -54,7 +54,7 @@ impl Ticket {
         self.settle_parts(if durable { 0 } else { ALL_PARTS });
     }
 
-    /// Settles it, unless somebody has; whether it was this call. `failed` has the bits of the parts that failed.
+    /// Settles it, if it is not settled yet; returns whether this call did. `failed` has the bits of the parts that failed.
     pub(crate) fn settle_parts(&self, failed: u64) -> bool {
         let claimed =
             self.0
@@ -70,7 +70,7 @@ impl Ticket {
 
 #[cfg(test)]
 impl Ticket {
-    /// Both stand for the same batch.
+    /// Whether both belong to the same batch.
     pub(crate) fn is_same_batch(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

@@ -1,28 +1,28 @@
-//! Annotated CSV as InfluxDB 2 answers queries, read as it comes. Pure.
+//! An incremental parser of annotated CSV, InfluxDB 2's format of query results. Pure.
 
 use csv_core::{ReadRecordResult, Reader};
 
-/// The longest row; a field's text is far shorter.
+/// Longest row; a field's text is far shorter.
 const ROW_MAX_BYTES: usize = 16 * 1024 * 1024;
-/// Room for a first row, which grows when it is needed.
+/// Initial buffer of a row.
 const ROW_BYTES: usize = 512;
 const ROW_CELLS: usize = 16;
 
 /// Why an answer cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CsvError {
-    /// What the database says in the middle of an answer.
+    /// An error of the database in the middle of an answer.
     #[error("{0}")]
-    Told(String),
+    Database(String),
     #[error("row {row} of the answer: {problem}")]
     Unreadable { row: usize, problem: &'static str },
 }
 
-/// A column of the rows at hand.
+/// A column of the current table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
     pub name: String,
-    /// As the annotation names it: `double`, `long`, `string`, …
+    /// The type in the annotation: `double`, `long`, `string`, …
     pub datatype: String,
 }
 
@@ -30,14 +30,14 @@ pub struct Column {
 #[derive(Debug)]
 pub struct Csv {
     reader: Reader,
-    /// The row that is being read: the texts of its cells one after the other, where each ends, and how many there are of both.
+    /// The current row: the texts of its cells in sequence, the end of each, and the number of both.
     text: Vec<u8>,
     text_length: usize,
     ends: Vec<usize>,
     ends_length: usize,
-    /// A part of a row has come.
+    /// Whether a part of a row has arrived.
     is_partial: bool,
-    /// The row before ended in a carriage return: a line feed after it is no empty row.
+    /// Whether the last row ended with a carriage return: a line feed after it is not an empty row.
     after_return: bool,
     datatypes: Vec<String>,
     columns: Vec<Column>,
@@ -48,24 +48,24 @@ pub struct Csv {
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Annotations, and then the names of columns.
+    /// Annotations, followed by the names of columns.
     #[default]
     Header,
     Rows,
 }
 
-/// Gets the rows.
+/// Receives the rows.
 pub trait Rows {
-    /// Rows have these columns from now on.
+    /// A new table starts with these columns.
     fn columns(&mut self, columns: &[Column]);
-    /// A row; false when no more are wanted.
+    /// A row; returns false to end the parsing.
     fn row(&mut self, cells: &[String]) -> Result<bool, &'static str>;
 }
 
 impl Default for Csv {
     fn default() -> Self {
         Self {
-            // Its default has no table of states.
+            // `Reader::default` would have no table of states.
             reader: Reader::new(),
             text: Vec::new(),
             text_length: 0,
@@ -83,10 +83,10 @@ impl Default for Csv {
 }
 
 impl Csv {
-    /// Takes what has come; false when no more is wanted.
+    /// Parses the next piece; false if the receiver wants no more.
     ///
     /// # Errors
-    /// If it is no table, or the database reports an error in place of rows.
+    /// If it is not a table, or the database reports an error instead of rows.
     pub fn feed(&mut self, mut piece: &[u8], rows: &mut impl Rows) -> Result<bool, CsvError> {
         loop {
             piece = self.skip_breaks(piece);
@@ -119,7 +119,7 @@ impl Csv {
                         return Ok(false);
                     }
                 }
-                // It comes after an empty input only.
+                // Only after an empty input.
                 ReadRecordResult::End => return Ok(true),
             }
         }
@@ -128,7 +128,7 @@ impl Csv {
     /// The answer has ended.
     ///
     /// # Errors
-    /// If it ended within a row.
+    /// If the answer ends within a row.
     pub fn end(self) -> Result<(), CsvError> {
         if self.is_partial {
             return Err(self.unreadable("it ends in the middle"));
@@ -152,7 +152,7 @@ impl Csv {
         piece
     }
 
-    /// A row is whole; false when no more is wanted.
+    /// A row is complete; false if the receiver wants no more.
     fn end_row(&mut self, rows: &mut impl Rows) -> Result<bool, CsvError> {
         self.row += 1;
         self.is_partial = false;
@@ -191,7 +191,7 @@ impl Csv {
         } else if self.cells.len() != self.columns.len() {
             return Err(self.unreadable("it has other columns than its table"));
         } else if let Some(told) = self.error_text() {
-            return Err(CsvError::Told(told));
+            return Err(CsvError::Database(told));
         } else {
             return rows
                 .row(&self.cells)
@@ -214,7 +214,7 @@ impl Csv {
         rows.columns(&self.columns);
     }
 
-    /// What the database says in place of rows.
+    /// The database's error instead of rows.
     fn error_text(&self) -> Option<String> {
         let place = |name: &str| self.columns.iter().position(|column| column.name == name);
         let at =
@@ -243,7 +243,7 @@ mod tests {
         }
     }
 
-    /// What is read of the text when it comes in pieces of this many bytes.
+    /// Parses the text in pieces of this many bytes.
     fn read(text: &str, piece: usize) -> (Vec<String>, Result<(), CsvError>) {
         let (mut seen, mut csv) = (Seen::default(), Csv::default());
         for piece in text.as_bytes().chunks(piece) {
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_may_hold_what_parts_cells() {
+    fn quoted_cells_may_have_separators() {
         check(
             ",a,b\n,\"x,\"\"y\"\"\r\nz\",\"\"\n",
             &["[:|a:|b:]", "|x,\"y\"\r\nz|"],
@@ -291,16 +291,16 @@ mod tests {
     }
 
     #[test]
-    fn what_the_database_tells_in_the_middle_is_an_error() {
+    fn error_of_the_database_in_the_middle_is_reported() {
         check(
             ",a\r\n,1\r\n\r\n#datatype,string,string\r\n,error,reference\r\n,out of memory,897\r\n",
             &["[:|a:]", "|1", "[:#datatype|error:string|reference:string]"],
-            Err(CsvError::Told("out of memory".to_owned())),
+            Err(CsvError::Database("out of memory".to_owned())),
         );
     }
 
     #[test]
-    fn what_is_no_table_is_refused() {
+    fn malformed_tables_are_refused() {
         let unreadable = |row, problem| Err(CsvError::Unreadable { row, problem });
         check(
             ",a\n,1,2\n",
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_enough_is_not_asked_further() {
+    fn parsing_ends_if_the_receiver_wants_no_more() {
         let (mut seen, mut csv) = (Seen(Vec::new(), 2), Csv::default());
         assert_eq!(csv.feed(b",a\n,1\n,2\n,3\n", &mut seen), Ok(false));
         assert_eq!(seen.0, ["[:|a:]", "|1"]);

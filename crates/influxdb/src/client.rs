@@ -1,4 +1,4 @@
-//! Where an InfluxDB 2 is, and connections to it.
+//! The address of an InfluxDB 2, and connections to it.
 
 use std::time::Duration;
 
@@ -11,18 +11,18 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use url::{Host, Url, form_urlencoded};
 
-/// Where it is.
+/// The address of a server.
 #[derive(Debug, Clone)]
 pub struct Address {
     pub host: String,
     pub port: u16,
-    /// For the field `Host`.
+    /// Value of the field `Host`.
     pub authority: HeaderValue,
-    /// No slash at its end.
+    /// Without a slash at the end.
     base: Url,
 }
 
-/// Why a text is no address.
+/// An invalid address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected {expected}, found {found:?}")]
 pub struct AddressError {
@@ -63,7 +63,7 @@ impl Address {
     /// The address in a URL.
     ///
     /// # Errors
-    /// If it is no URL of HTTP, or has a user or a query.
+    /// If it is not an HTTP URL, or has a user or a query.
     pub fn parse(text: &str) -> Result<Self, AddressError> {
         let wrong = |expected| AddressError {
             expected,
@@ -95,7 +95,7 @@ impl Address {
     /// The target of a call: its path and the parameters of its query.
     ///
     /// # Errors
-    /// If it is longer than a target may be.
+    /// If it is too long.
     pub fn target(&self, path: &str, parameters: &[(&str, &str)]) -> Result<Uri, AddressError> {
         let base = self.base.path().trim_end_matches('/');
         let target = format!("{base}{path}?{}", form(parameters));
@@ -108,7 +108,7 @@ impl Address {
     /// A new connection.
     ///
     /// # Errors
-    /// If there is none within this time.
+    /// If it fails or times out.
     pub async fn connect(&self, within: Duration) -> Result<Open, NoAnswer> {
         let (host, port) = (self.host.clone(), self.port);
         let connecting = TcpStream::connect((&*self.host, self.port));
@@ -117,12 +117,12 @@ impl Address {
             Ok(Err(source)) => return Err(NoAnswer::Connect { host, port, source }),
             Err(_) => return Err(NoAnswer::ConnectTimeout { host, port, within }),
         };
-        // A request goes out at once: waiting to fill a segment would only delay its end. If that cannot be set it is slower.
+        // Nagle's algorithm would only delay requests. A failure makes them slower and nothing else.
         let _ = stream.set_nodelay(true);
         let (sender, connection) = http1::handshake(TokioIo::new(stream))
             .await
             .map_err(|source| self.connection_error(source))?;
-        // What ends the connection shows when it is written to.
+        // Errors of the connection appear at the next request.
         let driver = tokio::spawn(async move { drop(connection.await) });
         Ok(Open { sender, driver })
     }
@@ -146,7 +146,7 @@ impl Address {
     }
 }
 
-/// Names and values as a form or a query has them (`application/x-www-form-urlencoded`).
+/// Encodes names and values for a form or a query (`application/x-www-form-urlencoded`).
 pub fn form(parameters: &[(&str, &str)]) -> String {
     form_urlencoded::Serializer::new(String::new())
         .extend_pairs(parameters)

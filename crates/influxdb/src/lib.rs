@@ -1,5 +1,5 @@
-//! What a client of InfluxDB 2 needs: the server's address, its token, connections, and its annotated CSV. What is asked or
-//! written, and what an answer means, is the user's.
+//! Parts of a client of InfluxDB 2: the server's address, its token, connections, and its annotated CSV. Users build requests
+//! and interpret answers.
 
 pub mod annotated_csv;
 mod client;

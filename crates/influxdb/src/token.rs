@@ -1,4 +1,4 @@
-//! The token of an InfluxDB: from a file that may change, or from the environment; in no message and no log.
+//! The token of an InfluxDB: from a file that may change, or from the environment. It is never in a message or a log.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -6,13 +6,13 @@ use std::sync::{Mutex, PoisonError};
 
 use http::HeaderValue;
 
-/// The environment variable with the token, if no file is named.
+/// The environment variable with the token, if there is no file.
 pub const TOKEN_VARIABLE: &str = "INFLUX_TOKEN";
 
-/// Largest file that is taken for a token.
+/// Largest size of a token file.
 const TOKEN_MAX_BYTES: u64 = 16 * 1024;
 
-/// What authorizes requests.
+/// The credential of requests.
 pub struct Token {
     file: Option<PathBuf>,
     header: Mutex<HeaderValue>,
@@ -41,7 +41,7 @@ impl std::fmt::Debug for Token {
 }
 
 impl Token {
-    /// The token in the file, or else that of the environment.
+    /// The token in the file, else the one of the environment.
     ///
     /// # Errors
     /// If there is neither, or it cannot be sent.
@@ -60,7 +60,7 @@ impl Token {
     /// Reads the token from its file again, if it comes from one.
     ///
     /// # Errors
-    /// If the file has none (any more).
+    /// If the file has no valid token.
     pub fn renew(&self) -> Result<(), TokenError> {
         if let Some(file) = &self.file {
             let header = read(file)?;
@@ -69,7 +69,7 @@ impl Token {
         Ok(())
     }
 
-    /// For the field `Authorization`.
+    /// Value of the field `Authorization`.
     pub fn header(&self) -> HeaderValue {
         self.header
             .lock()
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_kept_from_messages() {
+    fn token_is_not_in_messages() {
         let token = Token::new(None, Some(" secret\n".into())).unwrap();
         assert_eq!(token.header(), "Token secret");
         assert!(token.header().is_sensitive());
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_file_is_read_again() {
+    fn token_file_is_read_again() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("token");
         std::fs::write(&file, "one\n").unwrap();

@@ -1,7 +1,7 @@
-//! What every server of ours needs and none of them is about: log lines, pages of metrics, the operators'
-//! listener, signals and exit codes. It knows no record, no protocol of a client and no other server.
+//! Shared by all servers of the project: log lines, metrics pages, the admin listener, signals and exit codes. It does not
+//! know records, client protocols or other servers.
 
+pub mod admin;
 pub mod log;
 pub mod metrics;
-pub mod operators;
 pub mod program;

@@ -1,13 +1,13 @@
-//! What operators read on stderr: one line each, never per request.
+//! Log lines on stderr: never one per request.
 
 use std::io::Write;
 
-/// Something went wrong and the server goes on.
+/// A failure after which the server goes on.
 pub fn warn(text: std::fmt::Arguments<'_>) {
     line("warning", text);
 }
 
-/// Something an operator wants to know.
+/// Information for the operator.
 pub fn note(text: std::fmt::Arguments<'_>) {
     line("note", text);
 }
@@ -18,6 +18,6 @@ pub fn error(text: std::fmt::Arguments<'_>) {
 }
 
 fn line(level: &str, text: std::fmt::Arguments<'_>) {
-    // There is no other place to report that stderr is gone.
+    // A closed stderr cannot be reported anywhere.
     let _ = writeln!(std::io::stderr().lock(), "{level}: {text}");
 }

@@ -1,5 +1,5 @@
-//! The page of metrics that Prometheus reads, in the OpenMetrics text format. Servers count in atomics of their own, which
-//! costs their hot paths nothing; a page is made of what was counted when it is asked for.
+//! The metrics page in the OpenMetrics text format. Servers count in their own atomics, which costs their hot paths next to
+//! nothing; a page is made of the counters when it is requested.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +18,7 @@ pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; chars
 /// Names and values of the labels of a series.
 pub type Labels = Vec<(&'static str, String)>;
 
-/// A page as it grows.
+/// A metrics page.
 #[derive(Debug)]
 pub struct Page(Registry);
 
@@ -63,7 +63,7 @@ impl Page {
         self.0.register(name, help, Gauges(series));
     }
 
-    /// A histogram as it is now.
+    /// A histogram.
     pub fn histogram<const N: usize>(
         &mut self,
         name: &'static str,
@@ -73,7 +73,7 @@ impl Page {
         self.0.register(name, help, histogram.snapshot());
     }
 
-    /// The whole page.
+    /// The complete page.
     pub fn into_text(self) -> String {
         let mut page = String::with_capacity(8 * 1024);
         text::encode(&mut page, &self.0).expect("writing to a String cannot fail");
@@ -81,17 +81,17 @@ impl Page {
     }
 }
 
-/// The name of a counter without the ending that the format adds.
+/// The name of a counter without the suffix that the format adds.
 fn base(name: &'static str) -> &'static str {
     name.strip_suffix("_total").unwrap_or(name)
 }
 
-/// Values by ranges, counted by several threads.
+/// A histogram that several threads add to.
 #[derive(Debug)]
 pub struct Histogram<const N: usize> {
-    /// Upper bounds, rising.
+    /// Upper bounds, ascending.
     bounds: &'static [u64; N],
-    /// How many units of bounds and values make one of the unit shown.
+    /// Units of bounds and values per unit on the page.
     per_unit: f64,
     buckets: [AtomicU64; N],
     above: AtomicU64,
@@ -99,7 +99,7 @@ pub struct Histogram<const N: usize> {
 }
 
 impl<const N: usize> Histogram<N> {
-    /// An empty one with these upper bounds, which rise. So many units of bounds and values are shown as one.
+    /// An empty histogram with these ascending upper bounds; `per_unit` of their units make one on the page.
     pub fn new(bounds: &'static [u64; N], per_unit: f64) -> Self {
         Self {
             bounds,
@@ -170,11 +170,11 @@ impl EncodeMetric for Gauges {
     }
 }
 
-/// A histogram at one moment.
+/// A snapshot of a histogram.
 #[derive(Debug)]
 struct Buckets {
     sum: f64,
-    /// Upper bounds, the last infinite, each with the values between it and the bound before.
+    /// Upper bounds, the last one infinite, each with its number of values above the previous bound.
     buckets: Vec<(f64, u64)>,
 }
 

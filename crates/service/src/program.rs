@@ -1,4 +1,4 @@
-//! A server as a program: runs until SIGTERM or SIGINT, prints its address, and ends with an exit code.
+//! A server as a process: runs until SIGTERM or SIGINT, prints its address, and ends with an exit code.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -22,10 +22,10 @@ enum StartError {
     Signals(io::Error),
 }
 
-/// Runs a server on this thread; it gets what is ready when it shall end.
+/// Runs a server on this thread until SIGTERM or SIGINT.
 ///
 /// # Errors
-/// The server's own; and if the runtime or the signals cannot be had.
+/// The server's own errors; if the runtime or the signals are not available.
 pub fn run_until_signal<E: Error + 'static>(
     server: impl AsyncFnOnce(Shutdown) -> Result<(), E>,
 ) -> Result<(), Box<dyn Error>> {
@@ -44,7 +44,7 @@ pub fn run_until_signal<E: Error + 'static>(
         }));
         Ok(ended.await?)
     });
-    // Blocked threads had their time to end.
+    // Blocking threads had their time to end.
     runtime.shutdown_background();
     outcome
 }
@@ -66,7 +66,7 @@ pub fn print(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// The exit code of a program that ends so; an error is logged.
+/// The exit code of a program; an error is logged.
 pub fn exit_code(outcome: Result<(), Box<dyn Error>>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

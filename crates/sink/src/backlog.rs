@@ -1,4 +1,4 @@
-//! What was read and is not written yet, bounded; shared by the thread that reads and the lanes that write.
+//! The bounded buffer of what was read and is not written yet, between the reader and the writers.
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
@@ -11,11 +11,11 @@ use crate::batch::{Batch, BatchLimits, Batcher, Message, Next, Source};
 use crate::offsets::{BatchId, Offsets, Slot};
 use crate::reading::Reading;
 
-/// Messages on their way from the log to the database.
+/// Messages that are read and not written yet.
 #[derive(Debug)]
 pub(crate) struct Backlog {
     inner: Mutex<Inner>,
-    /// Something can be taken sooner than was known.
+    /// A batch may be due earlier.
     filled: Notify,
     /// Something was written.
     written: Condvar,
@@ -27,7 +27,7 @@ struct Inner {
     batcher: Batcher,
     offsets: Offsets,
     sources: Sources,
-    /// What waits or is being written, by batch.
+    /// Batches that wait or are being written.
     held: BTreeMap<BatchId, Held>,
     bytes: usize,
     /// Batches that were taken and are not done.
@@ -41,26 +41,26 @@ struct Held {
     bytes: usize,
 }
 
-/// The partitions assigned to us.
+/// The assigned partitions.
 #[derive(Debug, Default)]
 struct Sources {
     by_topic: HashMap<Arc<str>, BTreeMap<i32, Arc<Source>>>,
     next: u64,
 }
 
-/// A partition that is ours, and the last offset of it that was confirmed to us.
+/// An assigned partition, with its last confirmed offset.
 #[derive(Debug)]
 pub(crate) struct OwnedPartition {
     pub(crate) source: Arc<Source>,
     pub(crate) committed: Option<i64>,
 }
 
-/// What a page of metrics says of it.
+/// The metrics of the backlog.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Fill {
     pub(crate) bytes: usize,
     pub(crate) batches: usize,
-    /// Since the oldest message that is not written was read.
+    /// Time since the oldest buffered message was read.
     pub(crate) oldest: Duration,
 }
 
@@ -82,14 +82,14 @@ impl Backlog {
         }
     }
 
-    /// The partition is ours to read.
+    /// The partition was assigned.
     pub(crate) fn assign(&self, topic: &str, partition: i32) {
         let mut inner = self.lock();
         let slot = inner.sources.assign(topic, partition).slot;
         inner.offsets.assign(slot);
     }
 
-    /// The partition is ours no more; what is under way of it is never committed.
+    /// The partition was revoked: its pending messages are never committed.
     pub(crate) fn revoke(&self, topic: &str, partition: i32) {
         let mut inner = self.lock();
         if let Some(source) = inner.sources.revoke(topic, partition) {
@@ -97,14 +97,14 @@ impl Backlog {
         }
     }
 
-    /// No partition is ours any more.
+    /// All partitions were revoked.
     pub(crate) fn revoke_all(&self) {
         for OwnedPartition { source, .. } in self.partitions() {
             self.revoke(&source.topic, source.partition);
         }
     }
 
-    /// Takes a message in; says whether there is room for more.
+    /// Adds a message; returns whether there is room for more.
     pub(crate) fn add(&self, message: &Arrived<'_>, now: Instant) -> bool {
         let mut guard = self.lock();
         let inner = &mut *guard;
@@ -136,7 +136,7 @@ impl Backlog {
         has_room
     }
 
-    /// The next batch, as soon as it is full or has gathered long enough; none when nothing will come any more.
+    /// The next batch, as soon as it is full or has lingered; `None` at the end.
     pub(crate) async fn take(&self) -> Option<Batch> {
         loop {
             let filled = self.filled.notified();
@@ -157,7 +157,7 @@ impl Backlog {
             };
             match next? {
                 Next::Batch(batch) => {
-                    // What is left, full or gathering, is another lane's to wait for: this one is busy now.
+                    // Another writer must wait for the remaining batches: this one is busy now.
                     if more {
                         self.filled.notify_one();
                     }
@@ -174,7 +174,7 @@ impl Backlog {
         }
     }
 
-    /// All of the batch is written.
+    /// The batch is completely written.
     pub(crate) fn on_written(&self, batch: BatchId) {
         let mut inner = self.lock();
         inner.taken = inner.taken.saturating_sub(1);
@@ -186,7 +186,7 @@ impl Backlog {
         self.written.notify_all();
     }
 
-    /// Waits until there is room for more; false if there is none in time.
+    /// Waits until there is room for more; false after the timeout.
     pub(crate) fn wait_for_room(&self, at_most: Duration) -> bool {
         let inner = self.lock();
         let (_inner, timeout) = self
@@ -196,7 +196,7 @@ impl Backlog {
         !timeout.timed_out()
     }
 
-    /// Waits until everything that was read is written; false if it is not in time.
+    /// Waits until everything that was read is written; false after the timeout.
     pub(crate) fn wait_until_empty(&self, at_most: Duration) -> bool {
         let inner = self.lock();
         let (_inner, timeout) = self
@@ -206,7 +206,7 @@ impl Backlog {
         !timeout.timed_out()
     }
 
-    /// Waits until everything that was read of these partitions is written; false if it is not in time.
+    /// Waits until everything that was read of these partitions is written; false after the timeout.
     pub(crate) fn wait_until_written(
         &self,
         partitions: &[(String, i32)],
@@ -226,7 +226,7 @@ impl Backlog {
         !timeout.timed_out()
     }
 
-    /// What can be committed and is not confirmed yet.
+    /// Offsets that can be committed and are not confirmed yet.
     pub(crate) fn to_commit(&self) -> Vec<(Arc<Source>, i64)> {
         let inner = self.lock();
         let of = |(slot, offset)| Some((inner.sources.by_slot(slot)?, offset));
@@ -241,7 +241,7 @@ impl Backlog {
         }
     }
 
-    /// The partitions that are ours, each with the last offset confirmed to us.
+    /// The assigned partitions, each with its last confirmed offset.
     pub(crate) fn partitions(&self) -> Vec<OwnedPartition> {
         let inner = self.lock();
         let sources = inner.sources.iter();
@@ -255,7 +255,7 @@ impl Backlog {
 
     pub(crate) fn fill(&self, now: Instant) -> Fill {
         let inner = self.lock();
-        // Batches are numbered in the order in which they began.
+        // Batches are numbered in the order of their start.
         let oldest = inner.held.first_key_value().map(|(_, held)| held.begun);
         Fill {
             bytes: inner.bytes,
@@ -264,23 +264,23 @@ impl Backlog {
         }
     }
 
-    /// Bodies of that size are too large for the database.
+    /// Limits batches, because the database refuses larger bodies.
     pub(crate) fn shrink(&self, bytes: usize) {
         self.lock().batcher.shrink(bytes);
     }
 
-    /// Nothing gathers any longer than needed.
-    pub(crate) fn hurry(&self) {
-        self.lock().batcher.hurry();
+    /// Batches no longer linger.
+    pub(crate) fn drain_quickly(&self) {
+        self.lock().batcher.drain_quickly();
         self.filled.notify_one();
     }
 
-    /// Nothing is written any more.
+    /// Whether the backlog has ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.lock().ended
     }
 
-    /// Nothing more will be added: lanes end when all is taken.
+    /// Ends the backlog: writers end when it is empty.
     pub(crate) fn end(&self) {
         self.lock().ended = true;
         self.filled.notify_waiters();
@@ -288,12 +288,12 @@ impl Backlog {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        // A panic in one of these few lines leaves nothing half that a later one could not live with.
+        // A panic while it is locked leaves a usable state.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A message as it came from the log.
+/// A message from Kafka.
 #[derive(Debug)]
 pub(crate) struct Arrived<'a> {
     pub(crate) topic: &'a str,
@@ -329,7 +329,7 @@ impl Sources {
         Some(Arc::clone(source))
     }
 
-    /// The source of a partition. One that we do not read has a slot of its own that is never committed.
+    /// The source of a partition. A partition that is not assigned gets a slot that is never committed.
     fn source(&self, topic: &str, partition: i32) -> Arc<Source> {
         self.find(topic, partition).unwrap_or_else(|| {
             Arc::new(Source {
@@ -356,8 +356,8 @@ mod tests {
     const LIMITS: BatchLimits = BatchLimits {
         lines: 2,
         bytes: 1 << 20,
-        delay: Duration::from_millis(5),
-        delay_behind: Duration::from_millis(50),
+        linger: Duration::from_millis(5),
+        linger_busy: Duration::from_millis(50),
     };
 
     fn add(backlog: &Backlog, partition: i32, offset: i64) -> bool {
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_lane_gets_full_batches_at_once_and_others_after_the_delay() {
+    async fn a_writer_gets_full_batches_at_once_and_others_after_lingering() {
         let backlog = Backlog::new(LIMITS, 1 << 20);
         backlog.assign("plant", 0);
         for offset in 0..5 {
@@ -397,7 +397,7 @@ mod tests {
             backlog.on_written(batch.id);
         }
         assert_eq!(sizes, [2, 2]);
-        backlog.hurry();
+        backlog.drain_quickly();
         backlog.end();
         let last = backlog.take().await.unwrap();
         assert_eq!(last.lines(), 1);
@@ -410,10 +410,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn several_lanes_get_all_there_is_and_all_end() {
+    async fn several_writers_get_all_batches_and_end() {
         let backlog = Arc::new(Backlog::new(LIMITS, 1 << 20));
         backlog.assign("plant", 0);
-        let lanes: Vec<_> = (0..4)
+        let writers: Vec<_> = (0..4)
             .map(|_| {
                 let backlog = Arc::clone(&backlog);
                 tokio::spawn(async move {
@@ -435,15 +435,15 @@ mod tests {
         }
         backlog.end();
         let mut lines = 0;
-        for lane in lanes {
-            lines += lane.await.unwrap();
+        for writer in writers {
+            lines += writer.await.unwrap();
         }
         assert_eq!(lines, 1001);
         assert_eq!(to_commit(&backlog), [(0, 1001)]);
     }
 
     #[test]
-    fn there_is_room_until_as_much_waits_as_may() {
+    fn there_is_room_up_to_the_limit() {
         let backlog = Backlog::new(LIMITS, 200);
         backlog.assign("plant", 0);
         let mut offset = 0;
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_that_comes_back_is_another_one() {
+    fn a_partition_that_is_assigned_again_has_a_new_slot() {
         let backlog = Backlog::new(LIMITS, 1 << 20);
         backlog.assign("plant", 0);
         backlog.assign("plant", 1);
@@ -473,7 +473,7 @@ mod tests {
         assert_eq!(to_commit(&backlog), [(1, 4)]);
         backlog.on_commit("plant", 1, 4);
         assert_eq!(to_commit(&backlog), []);
-        // One that was never ours.
+        // A partition that was never assigned.
         add(&backlog, 9, 1);
         backlog.on_written(BatchId(2));
         assert_eq!(to_commit(&backlog), []);

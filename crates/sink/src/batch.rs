@@ -1,4 +1,4 @@
-//! What is written at once: whole messages, cut into lines; and how they gather. No I/O.
+//! Batches: the lines of complete messages that are written at once, and how they gather. No I/O.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::offsets::{BatchId, Slot};
 use crate::reading::Reading;
 
-/// A partition as it was assigned to us.
+/// An assigned partition.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Source {
     pub(crate) topic: Arc<str>,
@@ -16,27 +16,27 @@ pub(crate) struct Source {
     pub(crate) slot: Slot,
 }
 
-/// Lines that are written by one call, whole messages of them.
+/// The lines of one write: complete messages.
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub(crate) id: BatchId,
-    /// The lines, each with a line break behind it.
+    /// The lines, each with a line break at its end.
     pub(crate) body: Vec<u8>,
     lines: Vec<LineAt>,
     messages: Vec<MessageAt>,
-    /// What was found wrong while reading.
+    /// Lines that could not be parsed.
     pub(crate) wrong: Vec<Unwritten>,
     /// Bytes of their texts.
     wrong_bytes: usize,
     /// When its first message was read.
     pub(crate) begun: Instant,
-    /// What it takes in memory, roughly.
+    /// Approximate memory.
     pub(crate) cost: usize,
 }
 
 #[derive(Debug)]
 struct LineAt {
-    /// The offset after its last byte in the body, which is its line break's.
+    /// Position of its line break in the body.
     end: usize,
     /// Its number in its message, from 1.
     number: u32,
@@ -50,7 +50,7 @@ struct MessageAt {
     first: usize,
 }
 
-/// A line that cannot be written, and where it came from.
+/// A line that cannot be written, with its source.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Unwritten {
     pub(crate) source: Arc<Source>,
@@ -74,7 +74,7 @@ impl Batch {
         }
     }
 
-    /// Bytes of what is in it, whether it can be written or not.
+    /// Bytes of all its lines, wrong ones included.
     fn bytes(&self) -> usize {
         self.body.len() + self.wrong_bytes
     }
@@ -107,7 +107,7 @@ impl Batch {
         body
     }
 
-    /// A line that was refused, with the place it came from.
+    /// A refused line, with its source.
     pub(crate) fn unwritten(&self, line: usize, reason: String) -> Unwritten {
         let after = self
             .messages
@@ -159,7 +159,7 @@ const LINE_COST: usize = size_of::<LineAt>();
 const MESSAGE_COST: usize = size_of::<MessageAt>();
 const WRONG_COST: usize = size_of::<Unwritten>();
 
-/// A message and what was read in it.
+/// A message with its parsed lines.
 #[derive(Debug)]
 pub(crate) struct Message<'a> {
     pub(crate) source: &'a Arc<Source>,
@@ -168,17 +168,18 @@ pub(crate) struct Message<'a> {
     pub(crate) reading: &'a Reading,
 }
 
-/// When a batch is full, and how long it gathers.
+/// Limits of a batch.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BatchLimits {
     pub(crate) lines: usize,
     pub(crate) bytes: usize,
-    pub(crate) delay: Duration,
-    /// How long it gathers while others are being written; no less than `delay`.
-    pub(crate) delay_behind: Duration,
+    /// How long it gathers if no other batch is being written.
+    pub(crate) linger: Duration,
+    /// How long it gathers while others are being written; not less than `linger`.
+    pub(crate) linger_busy: Duration,
 }
 
-/// Messages as they gather to batches.
+/// Forms batches of messages.
 #[derive(Debug)]
 pub(crate) struct Batcher {
     limits: BatchLimits,
@@ -187,11 +188,11 @@ pub(crate) struct Batcher {
     gathering: Option<Batch>,
 }
 
-/// What there is to write.
+/// What to write next.
 #[derive(Debug)]
 pub(crate) enum Next {
     Batch(Batch),
-    /// A batch gathers, until then.
+    /// A batch gathers until then.
     At(Instant),
     Nothing,
 }
@@ -206,10 +207,10 @@ impl Batcher {
         }
     }
 
-    /// Adds a message to a batch, whole; says to which, and what it takes in memory.
+    /// Adds a complete message to a batch; returns the batch and the message's memory.
     pub(crate) fn add(&mut self, now: Instant, message: &Message<'_>) -> (BatchId, usize) {
         let lines = message.reading.lines.len();
-        // A message that is larger than any batch goes alone.
+        // A message above the limits gets a batch of its own.
         if let Some(batch) = self.gathering.take_if(|batch| {
             batch.lines() + lines > self.limits.lines
                 || batch.bytes() + message.value.len() > self.limits.bytes
@@ -230,18 +231,18 @@ impl Batcher {
         added
     }
 
-    /// The oldest batch, if it is full or has gathered long enough. A small one waits for those that are being written, so that it grows
-    /// meanwhile: a write costs the database something beside its lines.
+    /// The oldest batch, if it is full or has gathered long enough. A small one waits longer while others are being written, so
+    /// that it grows: each write has a fixed cost for the database.
     pub(crate) fn next(&mut self, now: Instant, are_others_written: bool) -> Next {
         if let Some(batch) = self.full.pop_front() {
             return Next::Batch(batch);
         }
-        let delay = if are_others_written {
-            self.limits.delay_behind
+        let linger = if are_others_written {
+            self.limits.linger_busy
         } else {
-            self.limits.delay
+            self.limits.linger
         };
-        let due = |batch: &Batch| batch.begun + delay;
+        let due = |batch: &Batch| batch.begun + linger;
         match self.gathering.take_if(|batch| due(batch) <= now) {
             Some(batch) => Next::Batch(batch),
             None => self
@@ -251,7 +252,7 @@ impl Batcher {
         }
     }
 
-    /// Whether a batch waits that is not just gathering.
+    /// Whether a full batch waits.
     pub(crate) fn has_full(&self) -> bool {
         !self.full.is_empty()
     }
@@ -261,19 +262,19 @@ impl Batcher {
         self.full.is_empty() && self.gathering.is_none()
     }
 
-    /// From now on nothing gathers longer than needed.
-    pub(crate) fn hurry(&mut self) {
-        self.limits.delay = Duration::ZERO;
-        self.limits.delay_behind = Duration::ZERO;
+    /// Batches no longer linger.
+    pub(crate) fn drain_quickly(&mut self) {
+        self.limits.linger = Duration::ZERO;
+        self.limits.linger_busy = Duration::ZERO;
     }
 
-    /// The database takes no larger bodies: batches become no larger than that.
+    /// Limits batches to the largest body that the database accepts.
     pub(crate) fn shrink(&mut self, bytes: usize) {
         self.limits.bytes = self.limits.bytes.min(bytes.max(BYTES_MIN));
     }
 }
 
-/// However small the bodies are that a database takes, batches do not become smaller than this; what is still too large is halved.
+/// Lowest limit of [`Batcher::shrink`]. Larger batches that are refused are bisected.
 const BYTES_MIN: usize = 16 * 1024;
 
 #[cfg(test)]
@@ -291,8 +292,8 @@ pub(crate) mod tests {
     const LIMITS: BatchLimits = BatchLimits {
         lines: 3,
         bytes: 100,
-        delay: Duration::from_millis(5),
-        delay_behind: Duration::from_millis(50),
+        linger: Duration::from_millis(5),
+        linger_busy: Duration::from_millis(50),
     };
 
     /// One batch of these messages, of partition 0, with offsets from 10.
@@ -300,8 +301,8 @@ pub(crate) mod tests {
         let limits = BatchLimits {
             lines: usize::MAX,
             bytes: usize::MAX,
-            delay: Duration::ZERO,
-            delay_behind: Duration::ZERO,
+            linger: Duration::ZERO,
+            linger_busy: Duration::ZERO,
         };
         let mut batcher = Batcher::new(limits);
         let now = Instant::now();
@@ -329,13 +330,13 @@ pub(crate) mod tests {
             .collect()
     }
 
-    /// Lines per batch, as they come out once the delay is over.
+    /// Lines of each batch after the linger time.
     fn check(values: &[&str], expected: &[usize]) {
         let now = Instant::now();
         let mut batcher = Batcher::new(LIMITS);
         add(&mut batcher, now, values);
         let mut found = Vec::new();
-        while let Next::Batch(batch) = batcher.next(now + LIMITS.delay, false) {
+        while let Next::Batch(batch) = batcher.next(now + LIMITS.linger, false) {
             assert_eq!(
                 batch.lines.len(),
                 batch.body.iter().filter(|byte| **byte == b'\n').count()
@@ -354,7 +355,7 @@ pub(crate) mod tests {
         let pair = "m v=1 1\nm v=2 2";
         check(&[pair, line, line, pair], &[3, 3]);
         check(&[pair, pair, line], &[2, 3]);
-        // A message larger than a batch goes alone.
+        // A message above the limits gets a batch of its own.
         let long = [line; 5].join("\n");
         check(&[line, &long, line], &[1, 5, 1]);
         let wide = format!("m v=\"{}\" 1", "x".repeat(70));
@@ -364,25 +365,25 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_batch_gathers_for_its_delay_from_its_first_message() {
+    fn a_batch_lingers_from_its_first_message() {
         let now = Instant::now();
         let mut batcher = Batcher::new(LIMITS);
         assert!(matches!(batcher.next(now, false), Next::Nothing));
         add(&mut batcher, now, &["m v=1 1"]);
         let later = now + Duration::from_millis(2);
         add(&mut batcher, later, &["m v=1 1"]);
-        assert!(matches!(batcher.next(later, false), Next::At(at) if at == now + LIMITS.delay));
+        assert!(matches!(batcher.next(later, false), Next::At(at) if at == now + LIMITS.linger));
         assert!(
-            matches!(batcher.next(now + LIMITS.delay, false), Next::Batch(batch) if batch.lines() == 2)
+            matches!(batcher.next(now + LIMITS.linger, false), Next::Batch(batch) if batch.lines() == 2)
         );
         assert!(matches!(
-            batcher.next(now + LIMITS.delay, false),
+            batcher.next(now + LIMITS.linger, false),
             Next::Nothing
         ));
     }
 
     #[test]
-    fn what_cannot_be_read_fills_a_batch_too() {
+    fn wrong_lines_count_into_the_size_of_a_batch() {
         let now = Instant::now();
         let mut batcher = Batcher::new(LIMITS);
         let wrong = "x".repeat(60);
@@ -393,12 +394,12 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_small_batch_waits_longer_while_others_are_written() {
+    fn a_small_batch_lingers_longer_while_others_are_written() {
         let now = Instant::now();
         let mut batcher = Batcher::new(LIMITS);
         add(&mut batcher, now, &["m v=1 1"; 4]);
         assert!(matches!(batcher.next(now, true), Next::Batch(batch) if batch.lines() == 3));
-        let (soon, late) = (now + LIMITS.delay, now + LIMITS.delay_behind);
+        let (soon, late) = (now + LIMITS.linger, now + LIMITS.linger_busy);
         assert!(matches!(batcher.next(soon, true), Next::At(at) if at == late));
         assert!(matches!(batcher.next(late, true), Next::Batch(batch) if batch.lines() == 1));
         add(&mut batcher, now, &["m v=1 1"]);
@@ -413,7 +414,7 @@ pub(crate) mod tests {
         assert!(batcher.has_full());
         assert!(matches!(batcher.next(now, false), Next::Batch(batch) if batch.id == BatchId(1)));
         assert!(matches!(batcher.next(now, false), Next::At(_)));
-        batcher.hurry();
+        batcher.drain_quickly();
         assert!(matches!(batcher.next(now, false), Next::Batch(batch) if batch.id == BatchId(2)));
     }
 
@@ -447,7 +448,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_line_is_known_by_its_place() {
+    fn a_line_has_its_offset_and_number() {
         let batch = batch(&["m v=1 1\n\nm v=2 2", "# c\nm v=3 3"]);
         assert_eq!(batch.line(1), b"m v=2 2");
         assert_eq!(batch.body_of(&[0, 2]), b"m v=1 1\nm v=3 3\n");

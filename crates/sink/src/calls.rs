@@ -1,4 +1,4 @@
-//! For operators: is it alive, does it do its work, what does it count.
+//! Admin calls: liveness, readiness, metrics.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,7 +12,7 @@ use waggle_service::metrics::MEDIA_TYPE;
 
 use crate::shared::Shared;
 
-/// The calls for operators.
+/// The router of the admin calls.
 pub(crate) fn router(shared: &Arc<Shared>) -> Router {
     Router::new()
         .route("/healthz", get(async || "alive\n"))

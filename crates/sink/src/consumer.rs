@@ -1,4 +1,4 @@
-//! The thread that reads from Kafka: messages into the backlog, offsets committed as far as everything is written.
+//! The thread that reads from Kafka: adds messages to the backlog, and commits offsets up to the first unwritten message.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,21 +17,21 @@ use crate::reading::Reading;
 use crate::settings::{SinkSettings, StartOffset};
 use crate::shared::Shared;
 
-/// One look for a message, and how soon a stop is noticed.
+/// Timeout of a poll, and interval of checks for a stop.
 const POLL: Duration = Duration::from_millis(100);
-/// Besides the time of a drain: Kafka's default. A sink that does not poll for longer loses its partitions.
+/// Longest time between polls, besides `--drain-timeout` (Kafka's default). A sink that polls later loses its partitions.
 const POLLED_WITHIN: Duration = Duration::from_secs(300);
-/// So long there may be no room before partitions are paused, which throws away what was fetched ahead.
+/// How long the backlog may be full before partitions are paused, which drops prefetched messages.
 const PAUSE_AFTER: Duration = Duration::from_millis(500);
-/// Time for the last commit to be confirmed.
+/// Timeout of the last commit.
 const LAST_COMMIT_WITHIN: Duration = Duration::from_secs(5);
-/// Messages that librdkafka holds ready at most, each with some memory of its own.
+/// Most prefetched messages of librdkafka, each with an overhead.
 const READY_MESSAGES: &str = "20000";
 
 /// The consumer with its callbacks.
 pub(crate) type Group = BaseConsumer<Context>;
 
-/// Joins the group; under that name, if it has one.
+/// Joins the group, with static membership if there is an id.
 pub(crate) fn join(shared: &Arc<Shared>, instance: Option<&str>) -> Result<Group, SinkError> {
     let settings = &shared.settings;
     let context = Context {
@@ -39,7 +39,7 @@ pub(crate) fn join(shared: &Arc<Shared>, instance: Option<&str>) -> Result<Group
     };
     let group: Group = config(settings, instance)
         .create_with_context(context)
-        .map_err(kafka_error("making a consumer"))?;
+        .map_err(kafka_error("creating a consumer"))?;
     let subscription = settings.subscription();
     let topics: Vec<&str> = subscription.iter().map(String::as_str).collect();
     group
@@ -53,8 +53,8 @@ fn config(settings: &SinkSettings, instance: Option<&str>) -> ClientConfig {
     let poll_ms = (settings.drain_timeout + POLLED_WITHIN)
         .max(settings.session_timeout)
         .as_millis();
-    let fetched_kbytes = settings.fetched_max_bytes / 1024;
-    let from = match settings.from {
+    let prefetch_kbytes = settings.prefetch_max_bytes / 1024;
+    let offset_reset = match settings.offset_reset {
         StartOffset::Earliest => "earliest",
         StartOffset::Latest => "latest",
     };
@@ -63,31 +63,31 @@ fn config(settings: &SinkSettings, instance: Option<&str>) -> ClientConfig {
         .set("bootstrap.servers", &settings.kafka_brokers)
         .set("client.id", "waggle-sink")
         .set("group.id", &settings.group)
-        .set("auto.offset.reset", from)
-        // Committed is what is written, by us.
+        .set("auto.offset.reset", offset_reset)
+        // The sink itself commits what is written.
         .set("enable.auto.commit", "false")
         .set("enable.auto.offset.store", "false")
         .set("partition.assignment.strategy", "cooperative-sticky")
         .set("session.timeout.ms", session_ms.to_string())
-        // Between two polls lies at most the wait for what is under way of partitions that are taken.
+        // A rebalance waits for pending writes between two polls.
         .set("max.poll.interval.ms", poll_ms.to_string())
         .set(
             "heartbeat.interval.ms",
             (session_ms / 4).clamp(100, 3_000).to_string(),
         )
-        // Bounded memory: fetched ahead is this much, and one answer of a broker.
-        .set("queued.max.messages.kbytes", fetched_kbytes.to_string())
+        // Bounds memory: this much is prefetched, plus one answer of a broker.
+        .set("queued.max.messages.kbytes", prefetch_kbytes.to_string())
         .set("queued.min.messages", READY_MESSAGES)
         .set(
             "fetch.max.bytes",
-            (fetched_kbytes * 1024 / 2).max(1024 * 1024).to_string(),
+            (prefetch_kbytes * 1024 / 2).max(1024 * 1024).to_string(),
         )
-        // Its default, a second, would show in the delay as soon as the queue was full once.
+        // The default of a second would delay messages after the queue was full.
         .set("fetch.queue.backoff.ms", "5")
         .set("fetch.error.backoff.ms", "100")
         .set("reconnect.backoff.ms", "50")
         .set("reconnect.backoff.max.ms", "500")
-        // How soon new topics and partitions are seen.
+        // Discovery of new topics and partitions.
         .set("topic.metadata.refresh.interval.ms", "10000");
     if let Some(instance) = instance {
         config.set("group.instance.id", instance);
@@ -98,8 +98,8 @@ fn config(settings: &SinkSettings, instance: Option<&str>) -> ClientConfig {
     config
 }
 
-/// Reads until `stop` is set; then waits for what was read to be written, as long as is set, and commits that. Ends before with
-/// the reason if the group has expelled us: then nothing could be committed.
+/// Reads until `stop` is set; then waits until what was read is written, at most `--drain-timeout`, and commits it. If the group
+/// expels the sink, it ends at once with the reason, because it cannot commit any more.
 pub(crate) fn run(shared: &Shared, group: &Group, stop: &AtomicBool) -> Option<String> {
     let mut reader = Reader {
         shared,
@@ -110,7 +110,7 @@ pub(crate) fn run(shared: &Shared, group: &Group, stop: &AtomicBool) -> Option<S
         committed: Instant::now(),
     };
     while !stop.load(Ordering::Relaxed) && reader.lost.is_none() {
-        reader.turn();
+        reader.poll_messages();
     }
     if reader.lost.is_none() {
         reader.drain();
@@ -123,20 +123,20 @@ struct Reader<'a> {
     group: &'a Group,
     reading: Reading,
     is_paused: bool,
-    /// Why the group will have nothing to do with us any more.
+    /// Why the group expelled the sink.
     lost: Option<String>,
     committed: Instant,
 }
 
 impl Reader<'_> {
-    /// A few messages, or a wait for some.
-    fn turn(&mut self) {
+    /// Polls for messages and commits if that is due.
+    fn poll_messages(&mut self) {
         let shared = self.shared;
         let has_no_room =
             shared.health.is_failing(Check::Access) || !shared.backlog.wait_for_room(PAUSE_AFTER);
         self.pause(has_no_room);
         let since = Instant::now();
-        // Also if there is no room for messages, as the group must hear from us.
+        // Polls even if there is no room for messages, to stay in the group.
         let mut polled = self.group.poll(POLL);
         while let Some(found) = polled.take() {
             let has_room = match found {
@@ -185,7 +185,7 @@ impl Reader<'_> {
                 | RDKafkaErrorCode::UnknownTopic
                 | RDKafkaErrorCode::TopicAuthorizationFailed,
             ) => health.fail(Check::Topics, &problem),
-            // Of connections; see `Context::error`.
+            // Connection errors; see `Context::error`.
             Some(
                 RDKafkaErrorCode::AllBrokersDown
                 | RDKafkaErrorCode::BrokerTransportFailure
@@ -196,7 +196,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Pauses what we read, or lets it go on. Partitions that come while there is no room are paused by the next turn.
+    /// Pauses or resumes the assigned partitions. Partitions that are assigned while there is no room are paused by the next
+    /// poll.
     fn pause(&mut self, has_no_room: bool) {
         if !has_no_room && !self.is_paused {
             return;
@@ -217,7 +218,7 @@ impl Reader<'_> {
     fn drain(&mut self) {
         let shared = self.shared;
         self.pause(true);
-        shared.backlog.hurry();
+        shared.backlog.drain_quickly();
         if !shared
             .backlog
             .wait_until_empty(shared.settings.drain_timeout)
@@ -233,7 +234,7 @@ impl Reader<'_> {
             let round = Instant::now();
             while !shared.backlog.to_commit().is_empty() && round.elapsed() < LAST_COMMIT_WITHIN / 5
             {
-                // Messages that come now are read again by the next reader of the partition.
+                // The next reader of the partition reads messages again that arrive now.
                 drop(self.group.poll(Duration::from_millis(10)));
             }
         }
@@ -241,7 +242,7 @@ impl Reader<'_> {
 }
 
 impl Shared {
-    /// Commits as far as everything is written.
+    /// Commits the offsets up to which everything is written.
     fn commit(&self, group: &Group, mode: CommitMode) {
         let mut offsets = TopicPartitionList::new();
         for (source, offset) in self.backlog.to_commit() {
@@ -256,7 +257,7 @@ impl Shared {
             }
         }
         if offsets.count() == 0 {
-            // What failed was of partitions that are another's now.
+            // Failed commits belonged to partitions that are revoked now.
             self.health.pass(Check::Commit);
             return;
         }
@@ -272,16 +273,16 @@ impl Shared {
     }
 }
 
-/// What librdkafka calls; on the thread that polls.
+/// Callbacks of librdkafka, on the thread that polls.
 pub(crate) struct Context {
     shared: Arc<Shared>,
 }
 
 impl ClientContext for Context {
     fn error(&self, error: KafkaError, reason: &str) {
-        // One connection that ends is none: the next is tried, and asking for offsets tells whether Kafka is there.
+        // A single broken connection is no failure: the next broker is tried, and `lag` shows whether Kafka is available.
         if error.rdkafka_error_code() == Some(RDKafkaErrorCode::AllBrokersDown) {
-            (self.shared.health).fail(Check::Kafka, &format!("Kafka is away: {reason}"));
+            (self.shared.health).fail(Check::Kafka, &format!("Kafka is unavailable: {reason}"));
         }
     }
 }
@@ -299,7 +300,7 @@ impl ConsumerContext for Context {
             }
             Rebalance::Revoke(taken) => {
                 let taken = partitions(taken);
-                // What is on its way is finished, if it goes at all; the rest is read again by the next reader of the partition.
+                // Finishes pending writes if the database is available; the next reader of the partition reads the rest again.
                 if shared.database_is_there() && !shared.backlog.has_ended() {
                     shared
                         .backlog
@@ -320,7 +321,7 @@ impl ConsumerContext for Context {
     }
 
     fn post_rebalance(&self, group: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
-        // A partition that was paused when it was taken from us may come back so; if there is no room, it is paused again.
+        // A partition may be assigned in the paused state of an earlier assignment; it is paused again if there is no room.
         if let Rebalance::Assign(given) = rebalance
             && let Err(error) = group.resume(given)
         {
@@ -331,7 +332,7 @@ impl ConsumerContext for Context {
 
     fn commit_callback(&self, result: KafkaResult<()>, offsets: &TopicPartitionList) {
         if let Err(error) = result {
-            // Nothing to commit is no failure.
+            // An empty commit is no failure.
             if error.rdkafka_error_code() != Some(RDKafkaErrorCode::NoOffset) {
                 self.shared.commit_failed(&error);
             }

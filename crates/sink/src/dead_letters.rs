@@ -1,4 +1,4 @@
-//! Lines that cannot be written, put into a topic of their own, each with its reason and where it came from.
+//! The dead-letter topic: lines that cannot be written, each with its reason and its source.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
@@ -18,32 +18,32 @@ use crate::batch::Unwritten;
 use crate::error::{SinkError, kafka_error};
 use crate::settings::SinkSettings;
 
-/// Time for a topic to be made.
+/// Timeout for creating a topic.
 const CREATE_WITHIN: Duration = Duration::from_secs(10);
-/// Time for one letter to be acknowledged, before it is tried again.
+/// Timeout for the acknowledgement of a letter, before a retry.
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(10);
-/// Longest text of a letter, so that no topic refuses it for its size; what it leaves out still lies in the topic it came from.
+/// Longest text of a letter, so that no topic refuses it for its size. The source topic has the rest.
 const TEXT_MAX_BYTES: usize = 768 * 1024;
 /// Longest reason.
 const REASON_MAX_BYTES: usize = 4 * 1024;
-/// Letters on their way at once, of each batch, and bytes of them.
+/// Most letters in flight for each batch, and their bytes.
 const UNDER_WAY_MAX: usize = 100;
 const UNDER_WAY_MAX_BYTES: usize = 1024 * 1024;
-/// Memory for letters on their way, of all batches: more than lanes have under way, unless there are very many.
+/// Memory for letters in flight of all batches: enough for all writers, unless they are very many.
 const QUEUE_MAX_KBYTES: &str = "16384";
-/// If others have filled it, a letter is tried again after this.
+/// Pause before a retry if that memory is full.
 const ROOM_AFTER: Duration = Duration::from_millis(10);
 
-/// Writes dead letters, one after the other.
+/// Writes dead letters in order.
 pub(crate) struct DeadLetters {
     settings: SinkSettings,
     producer: ThreadedProducer<Context>,
     admin: AdminClient<DefaultClientContext>,
-    /// Topics that are known to be there.
+    /// Topics that are known to exist.
     there: Mutex<HashSet<String>>,
 }
 
-/// A letter could not be put aside.
+/// A letter could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("dead letter to {topic:?}: {source}")]
 pub(crate) struct DeadLetterError {
@@ -51,14 +51,14 @@ pub(crate) struct DeadLetterError {
     source: KafkaError,
 }
 
-/// A letter that was handed over.
+/// A letter that was handed to librdkafka.
 struct UnderWay {
     topic: String,
     size: usize,
     outcome: oneshot::Receiver<Outcome>,
 }
 
-/// Tells who waits what became of a letter.
+/// Reports the outcome of a letter.
 struct Context;
 
 type Outcome = Result<(), KafkaError>;
@@ -73,7 +73,7 @@ impl ProducerContext for Context {
             Ok(_) => Ok(()),
             Err((error, _)) => Err(error.clone()),
         };
-        // The receiver is gone when the sink ends.
+        // The receiver is dropped when the sink ends.
         let _ = waits.send(outcome);
     }
 }
@@ -87,7 +87,7 @@ impl DeadLetters {
             .set("reconnect.backoff.max.ms", "500");
         let admin = config
             .create()
-            .map_err(kafka_error("making an admin client"))?;
+            .map_err(kafka_error("creating an admin client"))?;
         config
             .set("enable.idempotence", "true")
             .set("acks", "all")
@@ -99,7 +99,7 @@ impl DeadLetters {
             .set("queue.buffering.max.kbytes", QUEUE_MAX_KBYTES);
         let producer = config
             .create_with_context(Context)
-            .map_err(kafka_error("making a producer"))?;
+            .map_err(kafka_error("creating a producer"))?;
         Ok(Self {
             settings: settings.clone(),
             producer,
@@ -108,8 +108,8 @@ impl DeadLetters {
         })
     }
 
-    /// Puts all of them aside; returns when Kafka has acknowledged each. Some may be there after a failure; writing them again
-    /// makes them be there twice.
+    /// Writes all of them; returns when Kafka has acknowledged each. After a failure some may be in the topic; a retry then
+    /// duplicates them.
     pub(crate) async fn write(&self, letters: &[Unwritten]) -> Result<(), DeadLetterError> {
         let (mut under_way, mut bytes) = (VecDeque::new(), 0);
         for letter in letters {
@@ -135,12 +135,12 @@ impl DeadLetters {
         Ok(())
     }
 
-    /// Waits for a letter's acknowledgement; its size.
+    /// Waits for a letter's acknowledgement; returns its size.
     async fn settle(&self, letter: Option<UnderWay>) -> Result<usize, DeadLetterError> {
         let Some(letter) = letter else {
             return Ok(0);
         };
-        // A producer that is gone says as much as one that failed.
+        // A dropped producer means a failed letter.
         let outcome = letter.outcome.await.unwrap_or(Err(KafkaError::Canceled));
         outcome.map(|()| letter.size).map_err(|source| {
             self.lock().remove(&letter.topic);
@@ -149,7 +149,7 @@ impl DeadLetters {
         })
     }
 
-    /// Hands a letter over as soon as there is room for it.
+    /// Hands a letter to librdkafka as soon as there is room for it.
     async fn send_in_time(
         &self,
         topic: &str,
@@ -188,7 +188,7 @@ impl DeadLetters {
         }
     }
 
-    /// Makes the topic if it is not there. If it cannot be made, writing to it fails.
+    /// Creates the topic if it does not exist. If that fails, writes to it fail.
     async fn provide(&self, topic: &str) {
         if self.lock().contains(topic) {
             return;
@@ -200,21 +200,21 @@ impl DeadLetters {
         let made = match self.admin.create_topics(&[new], &options).await {
             Ok(results) => results.into_iter().next(),
             Err(error) => {
-                log::warn(format_args!("making the topic {topic:?}: {error}"));
+                log::warn(format_args!("creating the topic {topic:?}: {error}"));
                 return;
             }
         };
         match made {
-            Some(Ok(_)) => log::note(format_args!("made the topic {topic:?} for dead letters")),
+            Some(Ok(_)) => log::note(format_args!("created the topic {topic:?} for dead letters")),
             Some(Err((_, RDKafkaErrorCode::TopicAlreadyExists))) | None => {}
             Some(Err((_, code))) => {
-                log::warn(format_args!("making the topic {topic:?}: {code}"));
+                log::warn(format_args!("creating the topic {topic:?}: {code}"));
             }
         }
         self.lock().insert(topic.to_owned());
     }
 
-    /// Waits for letters on their way.
+    /// Waits for letters in flight.
     pub(crate) fn flush(&self, at_most: Duration) {
         // Callers that need the outcome wait for each letter.
         let _ = self.producer.flush(at_most);

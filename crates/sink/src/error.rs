@@ -14,7 +14,7 @@ pub enum SinkError {
     Setting(#[from] SettingError),
     #[error("--influxdb-url: {0}")]
     Address(#[from] AddressError),
-    #[error("--token-file: {0}")]
+    #[error("--influxdb-token-file: {0}")]
     Token(#[from] TokenError),
     #[error("listening on {address}: {source}")]
     Listen {
@@ -28,9 +28,9 @@ pub enum SinkError {
     },
     #[error("starting a thread: {0}")]
     Thread(std::io::Error),
-    #[error("{0} ended by a panic")]
+    #[error("{0} panicked")]
     Ended(&'static str),
-    #[error("the group of sinks is lost: {0}")]
+    #[error("expelled from the consumer group: {0}")]
     Lost(String),
 }
 

@@ -1,4 +1,4 @@
-//! Health checks: whether the sink does its work, why not, and what of that is logged, at most so often.
+//! Health checks: whether the sink works, why not, and rate-limited log lines about it.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -6,21 +6,21 @@ use std::time::{Duration, Instant};
 
 use waggle_service::log;
 
-/// The same check is reported at most once in this time.
+/// Shortest time between two reports of the same check.
 const REPORT_EVERY: Duration = Duration::from_secs(10);
 
-/// Each thing that can keep the sink from its work.
+/// Everything that can keep the sink from working.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Check {
-    /// The group has not given us partitions, or said that there are none for us.
+    /// The group has not assigned partitions yet.
     Group,
     Kafka,
     Topics,
     Commit,
     DeadLetters,
-    /// The database cannot be reached, or asks to wait.
+    /// The database is unreachable, or asks to wait.
     Database,
-    /// The database refuses us, not our lines: a wrong token, no such bucket.
+    /// The database refuses the sink, not its lines: a wrong token, a missing bucket.
     Access,
     Draining,
 }
@@ -34,11 +34,11 @@ pub(crate) struct Health {
 #[derive(Debug, Default)]
 struct State {
     problem: Option<String>,
-    /// It was logged.
+    /// Whether the problem was logged.
     is_reported: bool,
-    /// When a problem was last reported.
+    /// Time of the last report.
     reported: Option<Instant>,
-    /// Not reported since.
+    /// Failures since then that were not reported.
     silent: u64,
 }
 
@@ -51,7 +51,7 @@ enum Said {
 }
 
 impl Health {
-    /// Something is wrong.
+    /// The check has failed.
     pub(crate) fn fail(&self, check: Check, problem: &str) {
         if let Said::Problem(silent) = self.note(check, problem, Instant::now()) {
             match silent {
@@ -61,14 +61,14 @@ impl Health {
         }
     }
 
-    /// Nothing is wrong (any more).
+    /// The check has passed.
     pub(crate) fn pass(&self, check: Check) {
         if self.end(check) == Said::Over {
             log::note(format_args!("{} again", check.name()));
         }
     }
 
-    /// Why the sink does not do its work, the most important reason first.
+    /// The most important reason why the sink does not work.
     pub(crate) fn problem(&self) -> Option<String> {
         let states = self.lock();
         let checks = [
@@ -92,7 +92,7 @@ impl Health {
             .is_some_and(|state| state.problem.is_some())
     }
 
-    /// Something is wrong, and nothing is logged.
+    /// The check has failed; does not log it.
     pub(crate) fn fail_silently(&self, check: Check, problem: &str) {
         self.lock().entry(check).or_default().problem = Some(problem.to_owned());
     }
@@ -135,12 +135,12 @@ impl Check {
         match self {
             Self::Group => "the group is joined",
             Self::Kafka => "Kafka answers",
-            Self::Topics => "the topics are there",
+            Self::Topics => "the topics exist",
             Self::Commit => "offsets are committed",
             Self::DeadLetters => "dead letters are written",
             Self::Database => "the database answers",
-            Self::Access => "the database lets us write",
-            Self::Draining => "nothing is drained",
+            Self::Access => "the database accepts the sink",
+            Self::Draining => "the sink is running",
         }
     }
 }
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_place_is_not_reported_all_the_time() {
+    fn reports_of_a_check_are_rate_limited() {
         let health = Health::default();
         let now = Instant::now();
         assert_eq!(health.end(Check::Database), Said::Nothing);
@@ -164,13 +164,13 @@ mod tests {
         );
         assert_eq!(health.end(Check::Database), Said::Over);
         assert_eq!(health.end(Check::Database), Said::Nothing);
-        // One that flickers is as bounded.
+        // A check that fails and passes repeatedly is limited too.
         assert_eq!(health.note(Check::Database, "away", later), Said::Nothing);
         assert_eq!(health.end(Check::Database), Said::Nothing);
     }
 
     #[test]
-    fn the_most_telling_problem_is_shown() {
+    fn the_most_important_problem_is_shown() {
         let health = Health::default();
         assert_eq!(health.problem(), None);
         health.fail_silently(Check::Group, "not yet");

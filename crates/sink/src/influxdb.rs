@@ -1,4 +1,4 @@
-//! Writes to InfluxDB 2 over one connection that is kept: a body out, an answer in. What an answer means is `verdict`'s.
+//! Writes to InfluxDB 2 over a kept-alive connection: sends a body, reads an answer. `verdict` interprets the answer.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use crate::error::SinkError;
 use crate::settings::SinkSettings;
 use waggle_influxdb::{Address, NoAnswer, Open, Token};
 
-/// The part of an answer that is looked at.
+/// The part of an answer that is read.
 const ANSWER_MAX_BYTES: usize = 64 * 1024;
 
-/// Where writes go.
+/// The destination of writes.
 #[derive(Debug)]
 pub(crate) struct Influxdb {
     address: Address,
@@ -37,20 +37,20 @@ impl Influxdb {
     pub(crate) fn new(settings: &SinkSettings, token: Option<String>) -> Result<Self, SinkError> {
         let address = Address::parse(&settings.influxdb_url)?;
         let parameters = [
-            ("org", &*settings.org),
-            ("bucket", &settings.bucket),
+            ("org", &*settings.influxdb_org),
+            ("bucket", &settings.influxdb_bucket),
             ("precision", "ns"),
         ];
         Ok(Self {
             target: address.target("/api/v2/write", &parameters)?,
             address,
-            token: Token::new(settings.token_file.clone(), token)?,
-            connect_timeout: settings.connect_timeout,
+            token: Token::new(settings.influxdb_token_file.clone(), token)?,
+            connect_timeout: settings.influxdb_connect_timeout,
             write_timeout: settings.write_timeout,
         })
     }
 
-    /// Takes the token from its file again, if it comes from one.
+    /// Reads the token from its file again, if it comes from one.
     pub(crate) fn renew_token(&self) -> Result<(), SinkError> {
         Ok(self.token.renew()?)
     }
@@ -112,7 +112,7 @@ impl Influxdb {
     }
 }
 
-/// The answer's body as far as it is looked at, and whether that is all of it.
+/// The answer's body up to the limit, and whether that is all of it.
 async fn read(mut incoming: Incoming) -> Result<(Vec<u8>, bool), hyper::Error> {
     let mut body = Vec::new();
     while let Some(frame) = incoming.frame().await {
@@ -129,7 +129,7 @@ async fn read(mut incoming: Incoming) -> Result<(Vec<u8>, bool), hyper::Error> {
     Ok((body, true))
 }
 
-/// What is written.
+/// A body to write.
 #[derive(Debug, Clone)]
 pub(crate) struct Body {
     pub(crate) bytes: Bytes,
@@ -151,7 +151,7 @@ struct Kept {
 impl Connection {
     /// Writes and waits for the answer.
     pub(crate) async fn write(&mut self, to: &Influxdb, body: &Body) -> Result<Answered, NoAnswer> {
-        // One that was kept may have been closed just now, which says nothing about the database: writing again does no harm.
+        // The server may have closed an idle connection just now, which is not a failure: the write is repeated once.
         let kept = self.kept.take();
         if let Some(mut kept) = kept.filter(|kept| !kept.open.sender.is_closed()) {
             match to.exchange(&mut kept, body).await {

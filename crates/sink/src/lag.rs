@@ -1,4 +1,4 @@
-//! How far the log is ahead of what was committed, asked of Kafka now and then; and with that, whether Kafka is there.
+//! Polls Kafka for the lag (end of the log minus committed offset), which also shows whether Kafka is available.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use crate::health::Check;
 use crate::settings::StartOffset;
 use crate::shared::Shared;
 
-/// Between two rounds.
+/// Poll interval.
 const EVERY: Duration = Duration::from_secs(2);
-/// One answer of Kafka.
+/// Timeout of an answer of Kafka.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
-/// How soon a stop is noticed.
+/// Interval of checks for a stop.
 const STEP: Duration = Duration::from_millis(100);
 
-/// Asks until `stop` is set.
+/// Polls until `stop` is set.
 pub(crate) fn run(shared: &Shared, group: &Group, stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
         match round(shared, group, stop) {
@@ -41,7 +41,7 @@ pub(crate) fn run(shared: &Shared, group: &Group, stop: &AtomicBool) {
 fn round(shared: &Shared, group: &Group, stop: &AtomicBool) -> KafkaResult<()> {
     let ours = shared.backlog.partitions();
     if ours.is_empty() {
-        // Still a question that only Kafka can answer.
+        // Without partitions, metadata shows whether Kafka answers.
         group.fetch_metadata(None, ANSWER_WITHIN)?;
     }
     let known = committed_before(group, &ours)?;
@@ -52,7 +52,7 @@ fn round(shared: &Shared, group: &Group, stop: &AtomicBool) -> KafkaResult<()> {
         }
         let (low, high) = group.fetch_watermarks(&source.topic, source.partition, ANSWER_WITHIN)?;
         let key = (Arc::clone(&source.topic), source.partition);
-        let begin = match shared.settings.from {
+        let begin = match shared.settings.offset_reset {
             StartOffset::Earliest => low,
             StartOffset::Latest => high,
         };
@@ -63,7 +63,7 @@ fn round(shared: &Shared, group: &Group, stop: &AtomicBool) -> KafkaResult<()> {
     look_for_topics(shared, group)
 }
 
-/// Notices that topics have come that were not there.
+/// Notices that missing topics exist now.
 fn look_for_topics(shared: &Shared, group: &Group) -> KafkaResult<()> {
     if !shared.health.is_failing(Check::Topics) {
         return Ok(());
@@ -81,7 +81,7 @@ fn look_for_topics(shared: &Shared, group: &Group) -> KafkaResult<()> {
     Ok(())
 }
 
-/// What the group had committed before us, of partitions that we have committed nothing of.
+/// Offsets that the group committed earlier, for partitions without a commit of this sink.
 fn committed_before(
     group: &Group,
     ours: &[OwnedPartition],

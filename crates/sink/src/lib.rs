@@ -1,13 +1,14 @@
-//! The sink: moves records from Kafka to InfluxDB, so that none is lost and none waits long.
+//! The sink: moves records from Kafka to InfluxDB, at least once and with a short delay.
 //!
-//! A thread reads (`consumer`) into a bounded `backlog`, where messages gather to batches; lanes (`lane`) write a batch each.
-//! An offset is committed when everything before it is in the database or in the dead-letter topic (`offsets`). What is read
-//! twice is written twice, which changes nothing in the database. Lines that cannot be written are found by
-//! `verdict` (what the database says) and `sieve` (which lines it means).
+//! A thread reads (`consumer`) into a bounded `backlog`, which forms batches. Each writer (`writer`) writes one batch at a time.
+//! An offset is committed when everything before it is in the database or in the dead-letter topic (`offsets`). Records that
+//! are written twice are in the database once. `verdict` interprets the database's answer, `bisect` finds the lines that it
+//! refuses.
 
-mod back_off;
 mod backlog;
+mod backoff;
 mod batch;
+mod bisect;
 mod calls;
 mod consumer;
 mod dead_letters;
@@ -15,16 +16,15 @@ mod error;
 mod health;
 mod influxdb;
 mod lag;
-mod lane;
 mod metrics;
 mod offsets;
 mod reading;
 mod run;
 mod settings;
 mod shared;
-mod sieve;
 mod verdict;
+mod writer;
 
 pub use error::SinkError;
 pub use run::run;
-pub use settings::{SettingError, SinkSettings};
+pub use settings::{RENAMED_FLAGS, SettingError, SinkSettings};

@@ -1,4 +1,4 @@
-//! What the sink counts about itself, as Prometheus reads it.
+//! The sink's own metrics in Prometheus format.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use waggle_service::metrics::{Histogram, Page};
 use crate::backlog::Fill;
 use crate::batch::Batch;
 
-/// Why lines were put aside.
+/// Why lines went to the dead-letter topic.
 #[derive(Debug, Clone, Copy)]
 #[repr(usize)]
 pub(crate) enum Dead {
@@ -21,7 +21,7 @@ pub(crate) enum Dead {
 
 const DEAD: [&str; 3] = ["unreadable", "refused", "too_large"];
 
-/// What was tried again.
+/// The operation that was retried.
 #[derive(Debug, Clone, Copy)]
 #[repr(usize)]
 pub(crate) enum Retry {
@@ -31,9 +31,9 @@ pub(crate) enum Retry {
 }
 
 const RETRIES: [&str; 3] = ["database", "access", "dead_letters"];
-/// Statuses with a counter of their own; the last counts all others.
+/// Statuses with their own counter; the last one counts all others.
 const STATUSES: [u16; 12] = [204, 400, 401, 403, 404, 413, 422, 429, 500, 503, 504, 0];
-/// Upper bounds of the time a write took, in microseconds.
+/// Upper bounds of the time of a write, in microseconds.
 static WRITE_BOUNDS_US: [u64; 12] = [
     1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 5_000_000,
     30_000_000,
@@ -41,7 +41,7 @@ static WRITE_BOUNDS_US: [u64; 12] = [
 /// Upper bounds of the lines of a batch.
 static BATCH_BOUNDS: [u64; 9] = [1, 10, 50, 100, 500, 1_000, 2_500, 5_000, 10_000];
 
-/// Counters of everything; threads add to them as they go.
+/// All counters, shared by all threads.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     messages_read: AtomicU64,
@@ -85,7 +85,7 @@ impl Default for Metrics {
     }
 }
 
-/// A write that is under way, as long as this lives.
+/// A write in progress, until it is dropped.
 pub(crate) struct Writing<'a>(&'a AtomicU64);
 
 impl Drop for Writing<'_> {
@@ -113,7 +113,7 @@ impl Metrics {
         self.write.note(micros);
     }
 
-    /// Lines that the database has; `sent` is what their bytes were on the wire.
+    /// Counts written lines; `sent` is their size on the wire.
     pub(crate) fn count_written(&self, bytes: usize, sent: usize, count: usize) {
         add(&self.lines_written, count as u64);
         add(&self.bytes_written, bytes as u64);
@@ -132,30 +132,34 @@ impl Metrics {
         add(&self.retries[retry as usize], 1);
     }
 
-    /// Messages of each of our partitions that are not committed.
+    /// Sets the uncommitted messages of each assigned partition.
     pub(crate) fn set_lags(&self, lags: BTreeMap<(Arc<str>, i32), i64>) {
         *self.lags.lock().unwrap_or_else(PoisonError::into_inner) = lags;
     }
 
-    /// Everything that the sink counts.
+    /// The metrics page.
     pub(crate) fn exposition(&self, fill: Fill, is_ready: bool) -> String {
         let mut page = Page::new("waggle_sink");
         self.write_counters(&mut page);
         self.write_labelled(&mut page);
-        page.gauge("writes_in_flight", "Writes under way", load(&self.writing));
         page.gauge(
-            "unwritten_bytes",
-            "Bytes of what was read and is not written",
+            "writes_in_flight",
+            "Writes in progress",
+            load(&self.writing),
+        );
+        page.gauge(
+            "buffered_bytes",
+            "Bytes of messages that are read and not written",
             fill.bytes,
         );
         page.gauge(
-            "unwritten_batches",
+            "buffered_batches",
             "Batches that wait or are being written",
             fill.batches,
         );
         page.gauge(
-            "oldest_unwritten_seconds",
-            "Time since the oldest message was read that is not written; 0 if all are",
+            "oldest_buffered_seconds",
+            "Age of the oldest message that is read and not written; 0 if all are written",
             fill.oldest.as_secs_f64(),
         );
         page.gauge(
@@ -165,10 +169,10 @@ impl Metrics {
         );
         page.histogram(
             "write_seconds",
-            "Time of a write until its answer",
+            "Time from a write to its answer",
             &self.write,
         );
-        page.histogram("batch_records", "Lines of a batch", &self.batch);
+        page.histogram("batch_records", "Lines in a batch", &self.batch);
         page.into_text()
     }
 
@@ -191,17 +195,17 @@ impl Metrics {
             ),
             (
                 "records_written_total",
-                "Lines that the database has taken",
+                "Lines that the database has accepted",
                 &self.lines_written,
             ),
             (
                 "written_bytes_total",
-                "Bytes of lines that the database has taken",
+                "Bytes of lines that the database has accepted",
                 &self.bytes_written,
             ),
             (
                 "sent_bytes_total",
-                "Bytes of bodies that the database has taken, as sent",
+                "Bytes of bodies that the database has accepted, as sent",
                 &self.bytes_sent,
             ),
             (
@@ -216,7 +220,7 @@ impl Metrics {
             ),
             (
                 "rebalances_total",
-                "Times that partitions were given or taken",
+                "Assignments and revocations of partitions",
                 &self.rebalances,
             ),
         ];
@@ -231,15 +235,15 @@ impl Metrics {
         };
         let dead = DEAD.iter().zip(&self.dead);
         page.counters(
-            "records_dead_total",
-            "Lines put into the dead-letter topic",
+            "records_dead_lettered_total",
+            "Lines written to the dead-letter topic",
             dead.map(|(reason, counter)| series("reason", reason, counter)),
         );
         let retries = RETRIES.iter().zip(&self.retries);
         page.counters(
             "retries_total",
-            "What was tried again",
-            retries.map(|(what, counter)| series("of", what, counter)),
+            "Retries, by operation",
+            retries.map(|(operation, counter)| series("operation", operation, counter)),
         );
         let answers = STATUSES.iter().zip(&self.answers);
         page.counters(
@@ -254,7 +258,7 @@ impl Metrics {
         });
         page.gauges(
             "lag_messages",
-            "Messages of our partitions that are not committed",
+            "Messages of the assigned partitions that are not committed",
             lags,
         );
     }

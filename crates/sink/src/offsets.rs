@@ -1,17 +1,17 @@
-//! How far each partition may be committed: up to the first message that is not written yet. No I/O.
+//! The offset to commit of each partition: that of the first message that is not written yet. No I/O.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// One assignment of one partition. A partition that is taken away and comes back is another one, so that what is still being
-/// written for the first never moves the second.
+/// One assignment of a partition. A partition that is revoked and assigned again has a new slot, so that earlier writes do not
+/// move its offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Slot(pub(crate) u64);
 
-/// Number of a batch; they grow in the order in which messages were read.
+/// Number of a batch, in the order of reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct BatchId(pub(crate) u64);
 
-/// The partitions read from, each with its messages that wait.
+/// The assigned partitions, each with its pending messages.
 #[derive(Debug, Default)]
 pub(crate) struct Offsets {
     partitions: BTreeMap<Slot, Partition>,
@@ -23,7 +23,7 @@ struct Partition {
     waiting: VecDeque<Stretch>,
     /// The offset after the last message up to which everything is written.
     written: Option<i64>,
-    /// What the broker has confirmed.
+    /// The offset that the broker has confirmed.
     committed: Option<i64>,
 }
 
@@ -36,17 +36,17 @@ struct Stretch {
 }
 
 impl Offsets {
-    /// From now on the partition is read.
+    /// The partition was assigned.
     pub(crate) fn assign(&mut self, slot: Slot) {
         self.partitions.entry(slot).or_default();
     }
 
-    /// The partition is another's now; what is under way for it counts no more.
+    /// The partition was revoked: its pending messages no longer count.
     pub(crate) fn revoke(&mut self, slot: Slot) {
         self.partitions.remove(&slot);
     }
 
-    /// A message was read and goes with a batch. Batches never go back.
+    /// A message was added to a batch. Batch numbers never decrease.
     pub(crate) fn read(&mut self, slot: Slot, offset: i64, batch: BatchId) {
         let Some(partition) = self.partitions.get_mut(&slot) else {
             return;
@@ -62,14 +62,14 @@ impl Offsets {
         }
     }
 
-    /// Everything of the batch is written, or lies in the dead-letter topic.
+    /// The batch is completely written, to the database or the dead-letter topic.
     pub(crate) fn on_written(&mut self, batch: BatchId) {
         for partition in self.partitions.values_mut() {
             partition.on_written(batch);
         }
     }
 
-    /// What can be committed and is not confirmed yet.
+    /// Offsets that can be committed and are not confirmed yet.
     pub(crate) fn to_commit(&self) -> impl Iterator<Item = (Slot, i64)> {
         self.partitions.iter().filter_map(|(slot, partition)| {
             let written = partition.written?;
@@ -84,12 +84,12 @@ impl Offsets {
         }
     }
 
-    /// The last offset that the broker confirmed to us.
+    /// The last offset that the broker confirmed to this sink.
     pub(crate) fn last_committed(&self, slot: Slot) -> Option<i64> {
         self.partitions.get(&slot)?.committed
     }
 
-    /// Whether messages of the partition wait to be written.
+    /// Whether messages of the partition are pending.
     pub(crate) fn is_waiting(&self, slot: Slot) -> bool {
         self.partitions
             .get(&slot)
@@ -104,7 +104,7 @@ impl Partition {
         };
         self.waiting[at].done = true;
         while let Some(first) = self.waiting.pop_front_if(|first| first.done) {
-            // A message can be read twice, when reading stood still; what was written stays written.
+            // A message can be read twice after a pause; written offsets stay written.
             self.written = self.written.max(Some(first.end));
         }
     }
@@ -188,7 +188,7 @@ mod tests {
         offsets.on_written(BatchId(1));
         assert_eq!(offsets.to_commit().count(), 0);
         assert!(!offsets.is_waiting(A));
-        // Nor is a message that was read before and comes to be handled after.
+        // Neither is a message that was read before and is handled after.
         offsets.read(A, 1, BatchId(2));
         offsets.on_written(BatchId(2));
         assert_eq!(offsets.to_commit().count(), 0);

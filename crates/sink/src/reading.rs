@@ -1,14 +1,14 @@
-//! A message's value as the lines that are written to the database, and what in it is no such line. No I/O.
+//! Splits a message's value into lines for the database and wrong lines. No I/O.
 
 use std::ops::Range;
 
 use waggle_record::line_protocol::{self, Line};
 use waggle_record::{Mistake, Precision};
 
-/// Wrong lines of one message that are put aside one by one; from the next on, the rest of the message is put aside as one.
+/// Most wrong lines of one message that become letters of their own; the rest of the message becomes one letter.
 pub(crate) const WRONG_MAX: usize = 100;
 
-/// What a message says. Kept from message to message, so that reading one allocates nothing.
+/// The lines of a message. It is reused, so that parsing a message allocates nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
     pub(crate) lines: Vec<Found>,
@@ -24,7 +24,7 @@ pub(crate) struct Found {
     pub(crate) number: usize,
 }
 
-/// What is no line that can be written.
+/// A part of the message that cannot be written.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Wrong {
     pub(crate) text: Range<usize>,
@@ -33,7 +33,7 @@ pub(crate) struct Wrong {
 }
 
 impl Reading {
-    /// Reads a message's value, in place of what was there.
+    /// Parses a message's value; replaces the previous lines.
     pub(crate) fn read(&mut self, value: &[u8]) {
         self.lines.clear();
         self.wrong.clear();
@@ -42,7 +42,7 @@ impl Reading {
             line: 1,
             at: 0,
         };
-        // Everything before it is accounted for.
+        // Everything before it is in one of the two lists.
         let mut after = 0;
         for item in line_protocol::lines(value) {
             let (text, number, reason) = match item {
@@ -82,13 +82,13 @@ impl Reading {
             text,
             number,
             reason: format!(
-                "{WRONG_MAX} lines before are wrong, and what follows was not read: {reason}"
+                "{WRONG_MAX} earlier lines are wrong, and the rest was not parsed: {reason}"
             ),
         });
     }
 }
 
-/// Why a line has no time. It must have one: the database would make another record of each repeated delivery.
+/// Why a line needs a time: without one, the database would store each repeated delivery as another record.
 fn missing_time(line: &Line<'_>) -> Option<String> {
     match line.time_ns(Precision::Nanoseconds) {
         Ok(Some(_)) => None,
@@ -100,17 +100,17 @@ fn missing_time(line: &Line<'_>) -> Option<String> {
     }
 }
 
-/// Goes from line to line of a value, for the few whose places are asked for.
+/// Iterates over the lines of a value, for the few whose positions are needed.
 struct Breaks<'a> {
     value: &'a [u8],
-    /// Number and first byte of the line it is at.
+    /// Number and first byte of the current line.
     line: usize,
     at: usize,
 }
 
 impl Breaks<'_> {
-    /// Where the lines lie that a mistake was found in, and the number of the first: from the first one after `after` that is
-    /// neither blank nor a comment, as a text in quotes may have begun lines before.
+    /// The range of the lines with a mistake, and the number of the first: from the first one after `after` that is
+    /// neither blank nor a comment, because a quoted text may have started lines before.
     fn wrong_text(&mut self, after: usize, mistake: &Mistake) -> (Range<usize>, usize) {
         while self.at < after || is_passed(&self.value[self.at..self.line_end()]) {
             if self.line >= mistake.line || !self.step() {
@@ -128,7 +128,7 @@ impl Breaks<'_> {
             .map_or(self.value.len(), |newline| self.at + newline)
     }
 
-    /// To the next line, if there is one.
+    /// Advances to the next line, if there is one.
     fn step(&mut self) -> bool {
         let end = self.line_end();
         if end == self.value.len() {
@@ -153,7 +153,7 @@ mod tests {
     /// The good lines and the wrong ones, each with its number.
     fn check(value: &str, good: &[(usize, &str)], wrong: &[(usize, &str, &str)]) {
         let mut reading = Reading::default();
-        // What an earlier message left behind is gone.
+        // Lines of an earlier message are dropped.
         reading.read(b"a b=1 1\nx");
         reading.read(value.as_bytes());
         let found: Vec<(usize, &str)> = (reading.lines.iter())
@@ -236,9 +236,9 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Whatever is read: no byte but white space and comments is in neither, none in both.
+        /// Every byte but white space and comments is in exactly one of the two lists.
         #[test]
-        fn nothing_is_passed_over(value in "([a-c]{1,2}[ =,\"\n#]{1,2}|a b=1 1\n){0,12}") {
+        fn nothing_is_skipped(value in "([a-c]{1,2}[ =,\"\n#]{1,2}|a b=1 1\n){0,12}") {
             let mut reading = Reading::default();
             reading.read(value.as_bytes());
             let mut ranges: Vec<Range<usize>> = (reading.lines.iter().map(|line| line.text.clone()))

@@ -1,4 +1,4 @@
-//! The sink's life: how its threads start, run and end.
+//! The sink's life cycle: how its threads start, run and end.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,28 +9,28 @@ use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
-use waggle_service::{log, operators};
+use waggle_service::{admin, log};
 
 use crate::calls;
 use crate::consumer::{self, Group};
 use crate::error::SinkError;
 use crate::health::Check;
 use crate::lag;
-use crate::lane::Lane;
 use crate::settings::SinkSettings;
 use crate::shared::Shared;
+use crate::writer::Writer;
 
-/// After what was read had its time to be written: for the last commit and for leaving the group.
-const LEAVE_WITHIN: Duration = Duration::from_secs(15);
-/// For dead letters still under way at the end.
-const FLUSH_WITHIN: Duration = Duration::from_secs(1);
+/// Time for the last commit and for leaving the group, after `--drain-timeout`.
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(15);
+/// Time for dead letters that are in flight at the end.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Moves records until `shutdown` is ready; then writes what was read, within the time set for it, commits, and leaves the group.
-/// `token` is that of the environment.
+/// Moves records until `shutdown` is ready. Then writes what was read, within `--drain-timeout`, commits, and leaves the group.
+/// `token` is the environment's.
 ///
 /// # Errors
-/// When a setting is wrong, or the address, a thread or a client of Kafka cannot be had. When a part panics. When the group will
-/// have nothing to do with us any more, though we have no name there that another could have taken. Servers that are away or refuse us are no error: they are waited for.
+/// If a setting is wrong, if the address, a thread or a Kafka client is not available, if a thread panics, or if the group
+/// expels a sink without `--group-instance-id`. Servers that are unavailable or refuse the sink are not an error: it waits.
 pub async fn run(
     settings: SinkSettings,
     token: Option<String>,
@@ -38,16 +38,19 @@ pub async fn run(
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), SinkError> {
     let shared = Arc::new(Shared::new(settings, token)?);
-    let address = shared.settings.listen;
+    let address = shared.settings.admin_listen;
     let listen = |source| SinkError::Listen { address, source };
     let listener = TcpListener::bind(address).await.map_err(listen)?;
     let address = listener.local_addr().map_err(listen)?;
-    let mut member = Some(Member::join(&shared, shared.settings.instance.as_deref())?);
-    let mut lanes = JoinSet::new();
+    let mut member = Some(Member::join(
+        &shared,
+        shared.settings.group_instance_id.as_deref(),
+    )?);
+    let mut writers = JoinSet::new();
     for _ in 0..shared.settings.writes_in_flight {
-        lanes.spawn(Lane::new(Arc::clone(&shared)).run());
+        writers.spawn(Writer::new(Arc::clone(&shared)).run());
     }
-    let operators = tokio::spawn(operators::serve(listener, calls::router(&shared)));
+    let operators = tokio::spawn(admin::serve(listener, calls::router(&shared)));
     listening(address);
     let mut shutdown = std::pin::pin!(shutdown);
     let outcome = loop {
@@ -61,20 +64,19 @@ pub async fn run(
                 Ok(Some(reason)) => reason,
                 _ => break Err(SinkError::Ended("the reader")),
             },
-            _ = lanes.join_next() => break Err(SinkError::Ended("a lane of writes")),
+            _ = writers.join_next() => break Err(SinkError::Ended("a writer")),
         };
         shared.health.fail_silently(Check::Group, &lost);
         if !at_hand.is_named {
             break Err(SinkError::Lost(lost));
         }
-        // Either another sink goes by the same name, or a broker that came back knows an earlier one by it. Without a name there is
-        // nothing to quarrel about.
+        // Another sink uses the same id, or a restarted broker remembers an earlier one. Without an id there is no conflict.
         log::warn(format_args!(
-            "{lost}; joining the group again, without the name of --instance"
+            "{lost}; rejoining the group without --group-instance-id"
         ));
         if let Some(fenced) = member.take() {
             tokio::select! {
-                () = fenced.leave(shared.settings.drain_timeout + LEAVE_WITHIN) => {}
+                () = fenced.leave(shared.settings.drain_timeout + LEAVE_TIMEOUT) => {}
                 () = &mut shutdown => break Ok(()),
             }
         }
@@ -84,21 +86,21 @@ pub async fn run(
     shared
         .health
         .fail_silently(Check::Draining, "the sink is shutting down");
-    let within = shared.settings.drain_timeout + LEAVE_WITHIN;
+    let within = shared.settings.drain_timeout + LEAVE_TIMEOUT;
     let begun = Instant::now();
     if let Some(member) = &mut member {
         member.stop.store(true, Ordering::Relaxed);
         let ends = &mut member.reader_ends;
         if outcome.is_ok() && tokio::time::timeout(within, ends).await.is_err() {
             log::warn(format_args!(
-                "Kafka did not let us go within {:?}",
+                "the last commit did not end within {:?}",
                 begun.elapsed()
             ));
         }
     }
     shared.backlog.end();
-    lanes.abort_all();
-    shared.dead_letters.flush(FLUSH_WITHIN);
+    writers.abort_all();
+    shared.dead_letters.flush(FLUSH_TIMEOUT);
     operators.abort();
     if let Some(member) = member {
         member.leave(within.saturating_sub(begun.elapsed())).await;
@@ -106,15 +108,15 @@ pub async fn run(
     outcome
 }
 
-/// Our membership of the group: the consumer and the threads that use it.
+/// The sink's membership of the group: the consumer and the threads that use it.
 struct Member {
     group: Arc<Group>,
     stop: Arc<AtomicBool>,
     lag: JoinHandle<()>,
     reader: JoinHandle<()>,
-    /// Why the group has expelled us, if that is why it ended; an error if it panicked.
+    /// Why the group expelled the sink, if it did; an error if the reader panicked.
     reader_ends: oneshot::Receiver<Option<String>>,
-    /// The group knows us by a name.
+    /// Whether it has a `--group-instance-id`.
     is_named: bool,
 }
 
@@ -137,23 +139,23 @@ impl Member {
         })
     }
 
-    /// Leaves the group, so that others get our partitions at once; not longer than that, as a broker that is away is waited for.
+    /// Leaves the group, so that other sinks get the partitions at once. The timeout is for an unavailable broker.
     async fn leave(self, at_most: Duration) {
         self.stop.store(true, Ordering::Relaxed);
         let leaving = tokio::task::spawn_blocking(move || {
             for thread in [self.lag, self.reader] {
-                // A panic has shown on stderr.
+                // A panic is on stderr already.
                 let _ = thread.join();
             }
             drop(self.group);
         });
         if tokio::time::timeout(at_most, leaving).await.is_err() {
-            log::warn(format_args!("the group was not left in time"));
+            log::warn(format_args!("leaving the group timed out"));
         }
     }
 }
 
-/// Starts a thread, and tells when it has ended, and with what.
+/// Starts a thread; the receiver gets its result when it ends.
 fn start<T: Send + 'static>(
     name: &'static str,
     shared: &Arc<Shared>,

@@ -1,10 +1,28 @@
-//! What an operator can set about the sink: every limit is a flag with a default.
+//! Settings of the sink: every limit is a flag with a default.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use waggle_flags::{duration, positive_duration, size};
+use waggle_flags::{RenamedFlag, duration, positive_duration, size};
+
+/// Flags of `waggle-gateway sink` that were renamed: an error for an old one names the new one.
+pub const RENAMED_FLAGS: [RenamedFlag; 14] = [
+    ("--batch-delay", "--linger"),
+    ("--batch-delay-behind", "--linger-busy"),
+    ("--from", "--offset-reset"),
+    ("--instance", "--group-instance-id"),
+    ("--org", "--influxdb-org"),
+    ("--bucket", "--influxdb-bucket"),
+    ("--token-file", "--influxdb-token-file"),
+    ("--connect-timeout", "--influxdb-connect-timeout"),
+    ("--unwritten-max-bytes", "--buffer-max-bytes"),
+    ("--fetched-max-bytes", "--prefetch-max-bytes"),
+    ("--gzip", "--gzip-level"),
+    ("--back-off-min", "--backoff-min"),
+    ("--back-off-max", "--backoff-max"),
+    ("--listen", "--admin-listen"),
+];
 
 /// Flags of `waggle-gateway sink`.
 #[derive(Debug, Clone, clap::Args)]
@@ -15,94 +33,93 @@ pub struct SinkSettings {
     /// A topic to read; may be given several times
     #[arg(long, value_name = "TOPIC", required_unless_present = "topic_prefix")]
     pub topic: Vec<String>,
-    /// Read every topic whose name begins so, also those that come later; dead-letter topics are left out
+    /// Read every topic whose name begins with this, including topics that are created later; dead-letter topics are excluded
     #[arg(long, value_name = "TEXT", conflicts_with = "topic")]
     pub topic_prefix: Option<String>,
-    /// Consumer group; all sinks of one group share the partitions
+    /// Consumer group; the sinks of a group share the partitions
     #[arg(long, default_value = "waggle-sink")]
     pub group: String,
-    /// A name of this sink that outlives it, unique in the group: started again with the same name it goes on with its
-    /// partitions at once
-    #[arg(long, value_name = "NAME")]
-    pub instance: Option<String>,
-    /// Where to begin in partitions that the group has not read yet
+    /// Static membership: an id of this sink that is unique in the group. Restarted with the same id it resumes its partitions
+    /// at once
+    #[arg(long, value_name = "ID")]
+    pub group_instance_id: Option<String>,
+    /// Where to start in partitions without a committed offset of the group
     #[arg(long, value_enum, default_value_t = StartOffset::Earliest)]
-    pub from: StartOffset,
+    pub offset_reset: StartOffset,
     /// The database, e.g. <http://influxdb:8086>
     #[arg(long, value_name = "URL")]
     pub influxdb_url: String,
     /// Organisation in the database
-    #[arg(long)]
-    pub org: String,
+    #[arg(long, value_name = "ORG")]
+    pub influxdb_org: String,
     /// Bucket in the database
-    #[arg(long)]
-    pub bucket: String,
-    /// File with the token; it is read again when the database refuses the token. Without it, `INFLUX_TOKEN` is taken from
-    /// the environment
+    #[arg(long, value_name = "BUCKET")]
+    pub influxdb_bucket: String,
+    /// File with the token; it is read again when the database refuses the token [default: the environment variable
+    /// INFLUX_TOKEN]
     #[arg(long, value_name = "FILE")]
-    pub token_file: Option<PathBuf>,
-    /// Lines of one write, unless a single message has more
+    pub influxdb_token_file: Option<PathBuf>,
+    /// Most lines in one write; a message with more is written alone
     #[arg(long, default_value_t = 5_000, value_parser = size(1..=1_000_000))]
     pub batch_max_records: usize,
-    /// Bytes of one write before compression, unless a single message has more
+    /// Largest write before compression, in bytes; a larger message is written alone
     #[arg(long, default_value_t = 2 * 1024 * 1024, value_parser = size(1..=64 << 20))]
     pub batch_max_bytes: usize,
-    /// Time a batch waits for more records after its first one, if no other is being written
+    /// Time that a batch waits for more records after its first one, if no other batch is being written
     #[arg(long, default_value = "5ms", value_parser = duration)]
-    pub batch_delay: Duration,
-    /// The same while others are being written, so that batches grow if the database is slow; never less than
-    /// --batch-delay
+    pub linger: Duration,
+    /// The same while others are being written, so that batches grow if the database is slow; never less than --linger
     #[arg(long, default_value = "50ms", value_parser = duration)]
-    pub batch_delay_behind: Duration,
-    /// Writes under way at once, each on a connection of its own
+    pub linger_busy: Duration,
+    /// Most writes at once, each on its own connection
     #[arg(long, default_value_t = 4, value_parser = size(1..=64))]
     pub writes_in_flight: usize,
-    /// Bytes that were read and are not written yet; beyond it nothing more is read
+    /// Largest sum of what is read and not written yet, in bytes; above it the sink pauses reading
     #[arg(long, default_value_t = 16 * 1024 * 1024, value_parser = size(64 * 1024..=1 << 32))]
-    pub unwritten_max_bytes: usize,
-    /// Bytes of messages that are fetched from Kafka ahead of reading
+    pub buffer_max_bytes: usize,
+    /// Largest sum of the messages that are prefetched from Kafka, in bytes
     #[arg(long, default_value_t = 8 * 1024 * 1024, value_parser = size(1024 * 1024..=1 << 30))]
-    pub fetched_max_bytes: usize,
-    /// Compression of writes by gzip: 0 is none, 1 the fastest, 9 the smallest
+    pub prefetch_max_bytes: usize,
+    /// gzip level of writes: 0 is none, 1 the fastest, 9 the smallest
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=9))]
-    pub gzip: u32,
-    /// Topic for lines that cannot be written; `{topic}` is replaced by the topic they came from
+    pub gzip_level: u32,
+    /// Topic for lines that cannot be written; `{topic}` is replaced by the topic of the line
     #[arg(long, default_value = "{topic}.dead", value_name = "TOPIC")]
     pub dead_letter_topic: String,
-    /// Time between commits of what was written
+    /// Time between two commits of offsets
     #[arg(long, default_value = "500ms", value_parser = positive_duration)]
     pub commit_interval: Duration,
-    /// Time after which Kafka gives the partitions of a sink that is silent to others
+    /// Time without a heartbeat after which Kafka gives the partitions of a sink to others
     #[arg(long, default_value = "10s", value_parser = duration)]
     pub session_timeout: Duration,
     /// Time for a connection to the database
     #[arg(long, default_value = "5s", value_parser = positive_duration)]
-    pub connect_timeout: Duration,
+    pub influxdb_connect_timeout: Duration,
     /// Time for the answer to a write
     #[arg(long, default_value = "30s", value_parser = positive_duration)]
     pub write_timeout: Duration,
-    /// Wait after a first failure; it doubles with each further one
+    /// Wait after the first failure; it doubles with each further one
     #[arg(long, default_value = "100ms", value_parser = positive_duration)]
-    pub back_off_min: Duration,
-    /// Longest wait after a failure, unless the database asks for more (then up to a minute)
+    pub backoff_min: Duration,
+    /// Longest wait after a failure. If the database asks for more, the sink waits so long, at most a minute
     #[arg(long, default_value = "2s", value_parser = duration)]
-    pub back_off_max: Duration,
-    /// Time after SIGTERM, or when partitions are taken away, for what was read to be written
+    pub backoff_max: Duration,
+    /// Time after SIGTERM, or when partitions are revoked, for writing what was read
     #[arg(long, default_value = "10s", value_parser = duration)]
     pub drain_timeout: Duration,
     /// Address and port for /healthz, /readyz and /metrics; port 0 takes a free one
     #[arg(long, default_value = "127.0.0.1:8081")]
-    pub listen: SocketAddr,
+    pub admin_listen: SocketAddr,
 }
 
-/// Where reading begins.
+/// Where reading starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum StartOffset {
     Earliest,
     Latest,
 }
 
-/// A flag that does not go together with the others.
+/// A flag that contradicts the others.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{flag}: {problem}")]
 pub struct SettingError {
@@ -116,7 +133,7 @@ impl SettingError {
     }
 }
 
-/// What the place of the source topic is called in `--dead-letter-topic`.
+/// The placeholder of the source topic in `--dead-letter-topic`.
 const TOPIC_PLACE: &str = "{topic}";
 
 impl SinkSettings {
@@ -124,8 +141,7 @@ impl SinkSettings {
     pub(crate) fn check(&self) -> Result<(), SettingError> {
         let is_source = |topic: &&String| self.dead_letter_topic(topic) == **topic;
         if let Some(topic) = self.topic.iter().find(is_source) {
-            let problem =
-                format!("expected another topic than those that are read, found {topic:?}");
+            let problem = format!("expected a topic that is not read, found {topic:?}");
             return Err(SettingError::new("--dead-letter-topic", problem));
         }
         let dead = self.dead_letter_topic("x");
@@ -142,12 +158,12 @@ impl SinkSettings {
             );
             return Err(SettingError::new(flag, problem));
         }
-        if self.back_off_min > self.back_off_max {
+        if self.backoff_min > self.backoff_max {
             let problem = format!(
-                "expected at most --back-off-max ({:?}), found {:?}",
-                self.back_off_max, self.back_off_min
+                "expected at most --backoff-max ({:?}), found {:?}",
+                self.backoff_max, self.backoff_min
             );
-            return Err(SettingError::new("--back-off-min", problem));
+            return Err(SettingError::new("--backoff-min", problem));
         }
         let session_ms = self.session_timeout.as_millis();
         if !(1_000..=3_600_000).contains(&session_ms) {
@@ -162,7 +178,7 @@ impl SinkSettings {
         self.dead_letter_topic.replace(TOPIC_PLACE, topic)
     }
 
-    /// What to subscribe to, as librdkafka takes it.
+    /// The subscription in librdkafka's form.
     pub(crate) fn subscription(&self) -> Vec<String> {
         match &self.topic_prefix {
             Some(prefix) => vec![format!("^{}.*", literal(prefix))],
@@ -170,7 +186,7 @@ impl SinkSettings {
         }
     }
 
-    /// Expression for the topics that are not read although their names begin so.
+    /// Regular expression of the topics that are excluded although their names have the prefix.
     pub(crate) fn left_out(&self) -> Option<String> {
         self.topic_prefix.as_ref()?;
         let parts: Vec<String> = self
@@ -182,12 +198,12 @@ impl SinkSettings {
     }
 }
 
-/// A topic's name as a regular expression that means nothing but itself.
+/// A topic's name as a regular expression that matches only it.
 fn literal(name: &str) -> String {
     name.replace('.', "\\.")
 }
 
-/// Whether Kafka takes it as (a part of) a topic's name.
+/// Whether Kafka accepts it as (a part of) a topic's name.
 fn is_name(text: &str) -> bool {
     let is_fine = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     !text.is_empty() && text.len() <= 249 && text.bytes().all(is_fine)
@@ -198,7 +214,7 @@ mod tests {
     use super::*;
     use clap::Parser;
 
-    #[derive(Parser)]
+    #[derive(Debug, Parser)]
     struct Program {
         #[command(flatten)]
         settings: SinkSettings,
@@ -209,15 +225,15 @@ mod tests {
             "sink",
             "--kafka-brokers=a:1",
             "--influxdb-url=http://a",
-            "--org=o",
-            "--bucket=b",
+            "--influxdb-org=o",
+            "--influxdb-bucket=b",
         ];
         let program = Program::try_parse_from(needed.iter().chain(flags))?;
         Ok(program.settings)
     }
 
     #[test]
-    fn the_defaults_go_together() {
+    fn defaults_are_valid() {
         let settings = parse(&["--topic=plant"]).unwrap();
         assert_eq!(settings.check(), Ok(()));
         assert_eq!(settings.dead_letter_topic("plant"), "plant.dead");
@@ -226,14 +242,14 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_leaves_dead_letters_out() {
+    fn a_prefix_excludes_dead_letters() {
         let settings = parse(&["--topic-prefix=lab.a-"]).unwrap();
         assert_eq!(settings.subscription(), ["^lab\\.a-.*"]);
         assert_eq!(settings.left_out().as_deref(), Some("^.*\\.dead$"));
     }
 
     #[test]
-    fn a_flag_that_does_not_fit_is_named() {
+    fn error_names_the_wrong_flag() {
         let check = |flags: &[&str], flag: &str| {
             let flags: Vec<&str> = flags.iter().copied().chain(["--topic=plant"]).collect();
             let error = parse(&flags).unwrap().check().unwrap_err();
@@ -242,21 +258,34 @@ mod tests {
         check(&["--dead-letter-topic=plant"], "--dead-letter-topic");
         check(&["--topic=a b"], "--topic");
         check(&["--dead-letter-topic=a/{topic}"], "--dead-letter-topic");
-        check(&["--back-off-min=3s"], "--back-off-min");
+        check(&["--backoff-min=3s"], "--backoff-min");
         check(&["--session-timeout=2ms"], "--session-timeout");
     }
 
     #[test]
-    fn a_time_that_cannot_be_zero_is_not() {
+    fn zero_is_refused_for_times_that_must_be_positive() {
         for flag in [
-            "back-off-min",
+            "backoff-min",
             "commit-interval",
-            "connect-timeout",
+            "influxdb-connect-timeout",
             "write-timeout",
         ] {
             let error = parse(&["--topic=plant", &format!("--{flag}=0s")]).unwrap_err();
             assert!(
                 error.to_string().contains("expected more than 0"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn renamed_flags_are_refused_with_their_new_names() {
+        for (old, new) in RENAMED_FLAGS {
+            let arguments = ["sink", "--topic=plant", old, "1"];
+            let error = waggle_flags::try_parse_from::<Program>(arguments, &RENAMED_FLAGS);
+            let error = error.unwrap_err().to_string();
+            assert!(
+                error.contains(&format!("tip: {old} is now {new}\n")),
                 "{error}"
             );
         }

@@ -1,9 +1,9 @@
-//! What all parts of the sink share.
+//! State that all parts of the sink share.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::back_off::BackOff;
 use crate::backlog::Backlog;
+use crate::backoff::Backoff;
 use crate::batch::BatchLimits;
 use crate::dead_letters::DeadLetters;
 use crate::error::SinkError;
@@ -12,7 +12,7 @@ use crate::influxdb::Influxdb;
 use crate::metrics::Metrics;
 use crate::settings::SinkSettings;
 
-/// What all parts share.
+/// State that all parts share.
 pub(crate) struct Shared {
     pub(crate) settings: SinkSettings,
     pub(crate) backlog: Backlog,
@@ -20,7 +20,7 @@ pub(crate) struct Shared {
     pub(crate) metrics: Metrics,
     pub(crate) influxdb: Influxdb,
     pub(crate) dead_letters: DeadLetters,
-    pub(crate) back_off: BackOff,
+    pub(crate) backoff: Backoff,
     has_written: AtomicBool,
 }
 
@@ -30,38 +30,38 @@ impl Shared {
         let limits = BatchLimits {
             lines: settings.batch_max_records,
             bytes: settings.batch_max_bytes,
-            delay: settings.batch_delay,
-            delay_behind: settings.batch_delay.max(settings.batch_delay_behind),
+            linger: settings.linger,
+            linger_busy: settings.linger.max(settings.linger_busy),
         };
-        let back_off = BackOff {
-            first: settings.back_off_min,
-            most: settings.back_off_max,
+        let backoff = Backoff {
+            first: settings.backoff_min,
+            most: settings.backoff_max,
         };
         Ok(Self {
-            backlog: Backlog::new(limits, settings.unwritten_max_bytes),
+            backlog: Backlog::new(limits, settings.buffer_max_bytes),
             health: Health::default(),
             metrics: Metrics::default(),
             influxdb: Influxdb::new(&settings, token)?,
             dead_letters: DeadLetters::new(&settings)?,
-            back_off,
+            backoff,
             has_written: AtomicBool::new(false),
             settings,
         })
     }
 
-    /// The database has taken something.
+    /// Notes that the database accepted a write.
     pub(crate) fn database_works(&self) {
         self.has_written.store(true, Ordering::Relaxed);
         self.health.pass(Check::Database);
         self.health.pass(Check::Access);
     }
 
-    /// Whether the database has ever taken something from us.
+    /// Whether the database has ever accepted a write of this sink.
     pub(crate) fn has_written(&self) -> bool {
         self.has_written.load(Ordering::Relaxed)
     }
 
-    /// As far as we know.
+    /// Whether the database is available, as far as known.
     pub(crate) fn database_is_there(&self) -> bool {
         !self.health.is_failing(Check::Database) && !self.health.is_failing(Check::Access)
     }

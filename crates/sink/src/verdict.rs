@@ -1,42 +1,42 @@
-//! What the database's answer to a write means for the lines that were in it. No I/O.
+//! Interprets the database's answer to a write. No I/O.
 
 use std::time::{Duration, SystemTime};
 
 use waggle_record::line_protocol::{self, RawValue, measurement_text, name_text};
 
-/// Longest text of the database that is kept, in characters.
+/// Longest message of the database that is kept, in characters.
 const MESSAGE_MAX: usize = 1024;
 
-/// What becomes of the lines of a write.
+/// Outcome of a write for its lines.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Verdict {
     /// All are in the database.
     Written,
-    /// At least one of them will never be taken; the others may be in the database or not.
+    /// At least one line is refused for good; the others may be in the database or not.
     Refused(Refusal),
-    /// They are too many bytes at once.
+    /// The body is too large.
     TooLarge(String),
-    /// The lines are not looked at, and will not be until somebody changes something: a wrong token, no such bucket.
+    /// The request is refused until a person fixes something: a wrong token, a missing bucket.
     Denied(String),
-    /// The same may succeed later.
+    /// A retry may succeed.
     Later {
         reason: String,
-        /// How long the database asks to wait.
+        /// The wait that the database asks for.
         wait: Option<Duration>,
     },
 }
 
-/// Why lines were refused, as far as the database says.
+/// Why lines were refused, from the database's message.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Refusal {
     pub(crate) reason: String,
-    /// How many lines, if it says so.
+    /// Number of dropped lines, if the message has it.
     pub(crate) dropped: Option<usize>,
-    /// What the lines have in common.
+    /// The common cause of the lines.
     pub(crate) cause: Cause,
 }
 
-/// What refused lines have in common.
+/// The common cause of refused lines.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Cause {
     /// A field whose value has another type in the database.
@@ -45,15 +45,15 @@ pub(crate) enum Cause {
         field: String,
         kind: String,
     },
-    /// A time before that of the oldest record that is kept, in nanoseconds.
+    /// A time before the bucket's retention, in nanoseconds.
     TooOld { first_ns: i128 },
-    /// A mistake of the lines; not said in which way they are alike.
+    /// A mistake in the lines, without details.
     Line,
-    /// Not known to be one of the lines: the whole request may be at fault.
+    /// Possibly a mistake of the whole request.
     Unknown,
 }
 
-/// The parts of an answer that decide.
+/// The relevant parts of an answer.
 #[derive(Debug)]
 pub(crate) struct Answer<'a> {
     pub(crate) status: u16,
@@ -61,7 +61,7 @@ pub(crate) struct Answer<'a> {
     pub(crate) body: &'a [u8],
 }
 
-/// The meaning of an answer.
+/// Interprets an answer.
 pub(crate) fn verdict(answer: &Answer<'_>, now: SystemTime) -> Verdict {
     let status = answer.status;
     let reason = || format!("{status}: {}", message(answer.body));
@@ -77,7 +77,7 @@ pub(crate) fn verdict(answer: &Answer<'_>, now: SystemTime) -> Verdict {
     }
 }
 
-/// The text that an error of `InfluxDB` carries, or the body as it is.
+/// The message of an InfluxDB error, or the body as it is.
 fn message(body: &[u8]) -> String {
     #[derive(serde::Deserialize)]
     struct Error {
@@ -129,7 +129,7 @@ fn cause(reason: &str) -> Cause {
         })
 }
 
-/// `input field "v" on measurement "m" is type string, already exists as type float`; names that Go has escaped are left alone.
+/// `input field "v" on measurement "m" is type string, already exists as type float`; names that Go has escaped are not recognized.
 fn conflict(reason: &str) -> Option<Cause> {
     let (_, rest) = reason.split_once("field type conflict: input field \"")?;
     let (field, rest) = rest.split_once("\" on measurement \"")?;
@@ -162,7 +162,7 @@ fn text_between<'a>(text: &'a str, before: &str, ends: impl Fn(u8) -> bool) -> O
 }
 
 impl Refusal {
-    /// Whether the line is one of those that were refused, as far as the reason shows it.
+    /// Whether the refusal names the line.
     pub(crate) fn means(&self, line: &[u8]) -> bool {
         let Some(Ok(line)) = line_protocol::lines(line).next() else {
             return false;
@@ -186,7 +186,7 @@ impl Refusal {
     }
 }
 
-/// What `InfluxDB` calls the type of a value.
+/// InfluxDB's name of a value's type.
 fn kind_of(value: RawValue<'_>) -> &'static str {
     match value {
         RawValue::Float(_) => "float",
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn each_status_has_its_meaning() {
+    fn status_decides_the_verdict() {
         assert_eq!(verdict_on(204, None, ""), Verdict::Written);
         for status in [401, 403, 404, 405, 301] {
             assert!(
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wait_asked_for_is_read() {
+    fn retry_after_is_parsed() {
         let check = |text, seconds: Option<u64>| {
             let expected = seconds.map(Duration::from_secs);
             match verdict_on(429, Some(text), "") {
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conflict_names_its_lines() {
+    fn field_type_conflict_names_its_lines() {
         let refusal = parse_refusal(
             r#"{"code":"unprocessable entity","message":"failure writing points to database: partial write: field type conflict: input field \"v\" on measurement \"m x\" is type string, already exists as type float dropped=2"}"#,
         );
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_in_time_names_its_lines() {
+    fn retention_bound_names_its_lines() {
         let refusal = parse_refusal(
             r#"{"message":"failure writing points to database: partial write: dropped 4 points outside retention policy of duration 24h0m0s - oldest point home at 1970-01-01T00:00:01.541Z dropped because it violates a Retention Policy Lower Bound at 2025-05-20T19:06:17.612973Z, newest point home at 1970-01-01T00:00:01.5410006Z dropped because it violates a Retention Policy Lower Bound at 2025-05-20T19:06:17.612973Z dropped=4 for database: 9f282d63c7d3a5c0 for retention policy: autogen"}"#,
         );
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_of_the_request_is_told_from_one_of_a_line() {
+    fn mistakes_of_lines_and_of_the_request_are_distinguished() {
         let cause = |text: &str| parse_refusal(text).cause;
         assert_eq!(cause("unable to parse 'x': missing fields"), Cause::Line);
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Where records become durable: the embedded store, or a Kafka cluster. What workers and calls ask of either.
+//! The log that makes records durable: the embedded store, or a Kafka cluster. One interface for workers and calls.
 
 mod staged;
 
@@ -10,28 +10,28 @@ use std::task::Waker;
 
 use tokio::sync::Notify;
 
+use crate::cycle::Handed;
 use crate::error::ServeError;
 use crate::kafka;
 use crate::latest::Latest;
 use crate::problem::Problem;
 use crate::settings::{BackendKind, Settings};
 use crate::store::{Refused, Store, StoreSettings, Writer};
-use crate::turn::Handed;
 
-/// The log that records go to.
+/// The log of records.
 pub(crate) enum Backend {
     Embedded(Store),
     Kafka(kafka::Log),
 }
 
-/// What is waited for at the end.
+/// The threads of a log, to be joined at the end.
 pub(crate) enum Ending {
     Embedded(Writer),
     Kafka(kafka::Threads),
 }
 
 impl Ending {
-    /// Waits until everything that was taken in has its fate.
+    /// Waits until every accepted record has its outcome.
     pub(crate) fn wait(self) -> Result<(), ServeError> {
         match self {
             Self::Embedded(writer) => writer.wait().map_err(|_| ServeError::Committer),
@@ -41,7 +41,7 @@ impl Ending {
 }
 
 impl Backend {
-    /// Opens the log that the settings name. `settled` are told, each by its number, when something of a worker's is.
+    /// Opens the log of the settings. `settled[n]` is notified when records of worker n are settled.
     pub(crate) fn open(
         settings: &Settings,
         settled: &[Arc<Notify>],
@@ -55,10 +55,10 @@ impl Backend {
                     file_max_bytes: settings.store_max_bytes,
                     wal_max_bytes: settings.wal_max_bytes,
                     topics_max: settings.topics_max,
-                    readers: settings.readers,
-                    last_series: settings.last_series,
-                    last_max_bytes: settings.last_max_bytes,
-                    last_restore_records: settings.last_restore_records,
+                    readers: settings.query_concurrency,
+                    latest_max_series: settings.latest_max_series,
+                    latest_max_bytes: settings.latest_max_bytes,
+                    latest_restore_records: settings.latest_restore_records,
                 };
                 let (store, writer) = Store::open(&settings, settled.to_vec())?;
                 Ok((Self::Embedded(store), Ending::Embedded(writer)))
@@ -70,7 +70,7 @@ impl Backend {
         }
     }
 
-    /// What a worker stages in.
+    /// A new staging area for a worker.
     pub(crate) fn new_staging(&self) -> Staged {
         match self {
             Self::Embedded(_) => Staged::Embedded(staged::Embedded::default()),
@@ -97,7 +97,7 @@ impl Backend {
         }
     }
 
-    /// Something was settled: what waited for that may go.
+    /// Records were settled: sends what waited for that.
     pub(crate) fn send(&self) {
         if let Self::Kafka(log) = self {
             log.send();
@@ -120,15 +120,15 @@ impl Backend {
         }
     }
 
-    /// Whether a new topic is still being looked for; `waker` is woken when it is not any more.
-    pub(crate) fn looks_for(&self, topic: &str, waker: &Waker) -> bool {
+    /// Whether the lookup of a new topic is still running; `waker` is woken when it ends.
+    pub(crate) fn is_looking_up(&self, topic: &str, waker: &Waker) -> bool {
         match self {
             Self::Embedded(_) => false,
-            Self::Kafka(log) => log.topics.looks_for(topic, waker),
+            Self::Kafka(log) => log.topics.is_looking_up(topic, waker),
         }
     }
 
-    /// What is said of records that were handed over and not made durable.
+    /// The problem for records that were handed over and are not durable.
     pub(crate) fn write_problem(&self) -> Problem {
         match self {
             Self::Embedded(_) => Problem::store_failed(),
@@ -136,7 +136,7 @@ impl Backend {
         }
     }
 
-    /// Why records would not be taken now.
+    /// An error if records would be refused now.
     pub(crate) fn is_ready(&self) -> Result<(), Problem> {
         match self {
             Self::Embedded(store) if store.writable.load(Ordering::Relaxed) => Ok(()),
@@ -145,25 +145,25 @@ impl Backend {
         }
     }
 
-    /// The embedded store, for what only it can do.
+    /// The embedded store, for calls that only it supports.
     pub(crate) fn embedded_store(&self) -> Result<&Store, Problem> {
         match self {
             Self::Embedded(store) => Ok(store),
             Self::Kafka(_) => Err(Problem::new(
                 501,
-                "reading a topic back needs the embedded store; with --backend kafka records are read by consumers of Kafka, and queries need --influxdb-url",
+                "reading a topic needs the embedded store; with --backend kafka, read it with a Kafka consumer; queries need --influxdb-url",
             )),
         }
     }
 
-    /// Nothing waits for more company any longer: those who wait are to be answered soon.
-    pub(crate) fn hurry(&self) {
+    /// Batches no longer wait for more records, so that open requests are answered soon.
+    pub(crate) fn drain_quickly(&self) {
         if let Self::Embedded(store) = self {
-            store.hurry();
+            store.drain_quickly();
         }
     }
 
-    /// Takes nothing more in; what was taken in still gets its fate.
+    /// Accepts no more records; accepted ones still get their outcome.
     pub(crate) fn close(&self) {
         match self {
             Self::Embedded(store) => store.close(),
@@ -171,7 +171,7 @@ impl Backend {
         }
     }
 
-    /// Ready when nothing can be made durable any more, without [`Self::close`]: it fell.
+    /// Ready when the log has failed for good, without [`Self::close`].
     pub(crate) async fn wait_until_ended(&self) {
         match self {
             Self::Embedded(store) => store.wait_until_ended().await,

@@ -1,7 +1,8 @@
-//! What a worker has read in a turn, not yet handed over; in the form of the log that it goes to.
+//! Records that a worker has read in a cycle and not handed over yet, in the format of their log.
 
 use std::collections::HashMap;
 
+use crate::cycle::Share;
 use crate::http1;
 use crate::ingest::{self, Ingest, Nowhere};
 use crate::kafka;
@@ -9,11 +10,10 @@ use crate::problem::Problem;
 use crate::shared::Shared;
 use crate::store::{self, Entering, Store, TopicSlot};
 use crate::ticket::ALL_PARTS;
-use crate::turn::Share;
 
 use super::Backend;
 
-/// A worker's own.
+/// The staging area of one worker.
 pub(crate) enum Staged {
     Embedded(Embedded),
     Kafka(kafka::Staging),
@@ -22,7 +22,7 @@ pub(crate) enum Staged {
 /// Why a request's records were not staged.
 pub(crate) enum NotStaged {
     Problem(Problem),
-    /// Its topic is new and being looked for.
+    /// Its topic is new and is being looked up.
     NoTopicYet,
 }
 
@@ -32,17 +32,17 @@ impl From<Problem> for NotStaged {
     }
 }
 
-/// For the embedded store, with the topics that this worker has seen.
+/// Staging for the embedded store, with the topics that this worker has seen.
 #[derive(Default)]
 pub(crate) struct Embedded {
     pub(super) staged: store::Staged,
-    /// The last one is nearly always the next one.
+    /// The topic of the last request; usually the next request has the same.
     last: Option<(Box<str>, TopicSlot)>,
     known: HashMap<Box<str>, TopicSlot>,
 }
 
 impl Staged {
-    /// Adds the request's records to what this turn hands over, all or none of them; which share they are, and how many.
+    /// Adds the request's records to the cycle, all or none of them; returns their share and number.
     pub(crate) fn stage(
         &mut self,
         shared: &Shared,
@@ -55,7 +55,7 @@ impl Staged {
             }
             (Backend::Kafka(log), Self::Kafka(staging)) => {
                 let Some(topic) = staging.topic(target.topic, &log.topics) else {
-                    // Without records there is no topic, so the body is read before there is one.
+                    // A request without records must not create a topic, so the body is parsed first.
                     ingest::check_topic(target.topic)?;
                     ingest::body(target.query, request)?.give(&mut Nowhere, &shared.clock)?;
                     log.ask_for(target.topic)?;
@@ -108,7 +108,7 @@ impl Embedded {
         let body = ingest::body(target.query, request)?;
         let slot = match known {
             Some(slot) => slot,
-            // Without records there is no topic, so the body is read before there is one.
+            // A request without records must not create a topic, so the body is parsed first.
             None => {
                 body.give(&mut Nowhere, &shared.clock)?;
                 store

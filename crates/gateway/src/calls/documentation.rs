@@ -1,4 +1,4 @@
-//! The OpenAPI document, and a page that shows it. The page brings everything along; it asks no other host.
+//! The OpenAPI document, and a page that shows it. The page is self-contained; it loads nothing from other hosts.
 
 use axum::response::{Html, IntoResponse, Response};
 use http::header;
@@ -7,10 +7,10 @@ use super::documented_routes;
 use crate::problem::Problem;
 
 const PAGE: &str = include_str!("documentation.html");
-/// Where the page takes the document from.
+/// The placeholder of the document in the page.
 const PLACE: &str = "{{openapi}}";
 
-/// The page may do nothing but what is in it, and ask only this gateway.
+/// The page may run only its own script, and connect only to this gateway.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
      connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -19,7 +19,7 @@ const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 
     get,
     path = "/documentation",
     tag = "documentation",
-    responses((status = 200, description = "A page with everything in it", body = String, content_type = "text/html"))
+    responses((status = 200, description = "A self-contained page", body = String, content_type = "text/html"))
 )]
 pub(super) async fn page() -> Response {
     // Inside a script element only "</" could end it early.

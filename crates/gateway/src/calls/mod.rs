@@ -1,8 +1,8 @@
-//! The calls that the router answers, and the OpenAPI document made of the same declarations.
+//! The calls that the router answers, and the OpenAPI document from the same declarations.
 
+mod admin;
 mod documentation;
-pub(crate) mod last;
-mod operators;
+pub(crate) mod latest;
 mod parameters;
 mod query;
 mod reading;
@@ -27,19 +27,19 @@ pub(crate) use reading::Held;
 #[openapi(
     info(
         title = "waggle-gateway",
-        description = "Takes readings, makes them durable before it says so, and gives them back.\n\n\
+        description = "Accepts readings, answers when they are durable, and serves reads and queries of them.\n\n\
             A *topic* is a log of records, numbered from offset 0 in the order in which they became durable. \
-            It comes to be with its first record. Times are nanoseconds since 1970-01-01T00:00:00Z.\n\n\
-            Errors are RFC 9457 problems. `Retry-After` of 429 and 503 says when to try again. Nothing of such a request was \
-            kept, with one exception: with `--backend kafka`, where the broker's word did not come in time, records may be \
-            in the log all the same, and the problem says so.",
+            Its first record creates it. Times are nanoseconds since 1970-01-01T00:00:00Z.\n\n\
+            Errors are RFC 9457 problems. `Retry-After` of 429 and 503 says when to retry. Nothing of such a request was \
+            stored, with one exception: with `--backend kafka`, if the broker has not acknowledged in time, records may be \
+            in the log nevertheless, and the problem says so.",
     ),
     paths(records::write_records),
     components(schemas(ProblemBody, PlacedProblem)),
     tags(
         (name = "records", description = "Write records to a topic and read them back"),
-        (name = "query", description = "Ask for records by measurement, time and tags"),
-        (name = "operators", description = "Health, readiness, metrics"),
+        (name = "query", description = "Query records by measurement, time and tags"),
+        (name = "admin", description = "Health, readiness, metrics"),
         (name = "documentation", description = "This document"),
     )
 )]
@@ -58,11 +58,11 @@ fn documented_routes() -> OpenApiRouter<Arc<Shared>> {
     }
     OpenApiRouter::with_openapi(api)
         .routes(routes!(records::read_records))
-        .routes(routes!(last::read_latest))
+        .routes(routes!(latest::read_latest))
         .routes(routes!(query::query, query::pass_query))
-        .routes(routes!(operators::healthz))
-        .routes(routes!(operators::readyz))
-        .routes(routes!(operators::metrics))
+        .routes(routes!(admin::healthz))
+        .routes(routes!(admin::readyz))
+        .routes(routes!(admin::metrics))
         .routes(routes!(documentation::page))
         .routes(routes!(documentation::json))
         .routes(routes!(documentation::yaml))
@@ -76,7 +76,7 @@ pub fn openapi() -> String {
         .expect("strings and numbers are always JSON")
 }
 
-/// The router of everything but taking records.
+/// The router of all calls but writes of records.
 pub(crate) fn router(shared: &Arc<Shared>) -> Router {
     let (router, _) = documented_routes().split_for_parts();
     router
@@ -85,12 +85,12 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .with_state(Arc::clone(shared))
 }
 
-/// The router of operators' calls alone.
-pub(crate) fn operators_router(shared: &Arc<Shared>) -> Router {
+/// The router of the admin calls alone.
+pub(crate) fn admin_router(shared: &Arc<Shared>) -> Router {
     let (router, _) = OpenApiRouter::new()
-        .routes(routes!(operators::healthz))
-        .routes(routes!(operators::readyz))
-        .routes(routes!(operators::metrics))
+        .routes(routes!(admin::healthz))
+        .routes(routes!(admin::readyz))
+        .routes(routes!(admin::metrics))
         .split_for_parts();
     router
         .method_not_allowed_fallback(method_not_allowed)
@@ -107,8 +107,8 @@ async fn not_found(uri: Uri) -> Problem {
 
 async fn method_not_allowed(method: Method, uri: Uri) -> Response {
     let mut response =
-        Problem::new(405, format!("{} does not take {method}", uri.path())).into_response();
-    // Taking records is not the router's, so it does not know of these.
+        Problem::new(405, format!("{} does not allow {method}", uri.path())).into_response();
+    // The connections handle writes of records, so the router does not know these methods.
     if ingest::records_target(uri.path()).is_some() {
         let allowed = HeaderValue::from_static("GET,HEAD,POST,PUT");
         response.headers_mut().insert(header::ALLOW, allowed);

@@ -1,4 +1,4 @@
-//! The query part of a request, read strictly: an unknown or repeated parameter is a mistake, not ignored.
+//! The query part of a request, parsed strictly: an unknown or repeated parameter is an error.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use waggle_flags::duration;
 
 use crate::problem::Problem;
 
-/// Parameters not yet asked for.
+/// Parameters that no caller has taken yet.
 #[derive(Debug)]
 pub(crate) struct Parameters(Vec<(String, String)>);
 
@@ -40,24 +40,24 @@ impl Parameters {
         self.text(name)?
             .map(|value| {
                 value.parse().map_err(|_| {
-                    Problem::new(400, format!("{name} is a whole number, not {value:?}"))
+                    Problem::new(400, format!("{name} must be an integer, not {value:?}"))
                 })
             })
             .transpose()
     }
 
-    /// A count from 1, at most `max`; larger ones become `max`.
+    /// A count from 1; values above `max` become `max`.
     pub(crate) fn limit(&mut self, default: usize, max: usize) -> Result<usize, Problem> {
         let Some(asked) = self.integer("limit")? else {
             return Ok(default.min(max));
         };
         if asked < 1 {
-            return Err(Problem::new(400, "limit starts at 1"));
+            return Err(Problem::new(400, "limit must be at least 1"));
         }
         Ok(usize::try_from(asked).unwrap_or(max).min(max))
     }
 
-    /// Earliest and latest time asked for, both included.
+    /// Requested earliest and latest time, both included.
     pub(crate) fn times(&mut self) -> Result<(i64, i64), Problem> {
         let from = self.integer("from")?.unwrap_or(i64::MIN);
         let until = self
@@ -66,7 +66,7 @@ impl Parameters {
         Ok((from, until))
     }
 
-    /// Names separated by commas; none where the parameter is not given.
+    /// Names separated by commas; empty if the parameter is missing.
     pub(crate) fn names(&mut self, name: &str) -> Result<Vec<String>, Problem> {
         let Some(value) = self.text(name)? else {
             return Ok(Vec::new());
@@ -75,7 +75,7 @@ impl Parameters {
         if names.iter().any(String::is_empty) {
             return Err(Problem::new(
                 400,
-                format!("{name} is a list of names separated by commas, not {value:?}"),
+                format!("{name} must be a list of names separated by commas, not {value:?}"),
             ));
         }
         Ok(names)
@@ -88,7 +88,7 @@ impl Parameters {
         let found =
             duration(&value).map_err(|problem| Problem::new(400, format!("{name}: {problem}")))?;
         if found.is_zero() {
-            return Err(Problem::new(400, format!("{name} is longer than nothing")));
+            return Err(Problem::new(400, format!("{name} must be more than 0")));
         }
         Ok(Some(found))
     }
@@ -108,7 +108,7 @@ impl Parameters {
             .collect()
     }
 
-    /// To be called when all known parameters are taken out.
+    /// Refuses parameters that are left; called after all known ones are taken.
     pub(crate) fn finish(self) -> Result<(), Problem> {
         match self.0.first() {
             None => Ok(()),

@@ -1,4 +1,4 @@
-//! Asking for records by measurement, time and tags, as they are or aggregated per window.
+//! Queries of records by measurement, time and tags, as they are or aggregated per window.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -21,20 +21,20 @@ use crate::render::{self, Selection};
 use crate::shared::Shared;
 use crate::store::{Block, Entries, ReadError, Span, measurement_bit, scan};
 
-/// Rows in an answer where no limit is asked for.
+/// Default number of rows in an answer.
 const LIMIT_DEFAULT: usize = 1000;
 
 /// Query a topic
 ///
-/// Without `aggregate`, rows are records in the order of the log. With it, there is a row per window, in the order of
-/// time, over all records that match; `mean`, `sum`, `min` and `max` pass over values that are no numbers, and are null
-/// where adding up goes beyond the range of a 64-bit float. Windows start at multiples of `window` since 1970; without
-/// `window` there is one row. `truncated` says that a limit (`limit`, `--answer-max-bytes`, `--query-max-records`) was
-/// reached: the rows are not all, and those with an aggregate are over the records before it only.
+/// Without `aggregate`, rows are records in the order of the log. With it, there is one row per window, in the order of
+/// time, over all matching records. `mean`, `sum`, `min` and `max` ignore values that are not numbers, and are null
+/// if a sum exceeds the range of a 64-bit float. Windows start at multiples of `window` since 1970; without
+/// `window` there is one row. `truncated` means that a limit (`limit`, `--answer-max-bytes`, `--query-max-records`) was
+/// reached: rows are missing, and aggregates cover only the records before the limit.
 ///
-/// With `--backend kafka` InfluxDB is asked (`--influxdb-url`), and answers what the sink has written: the order of rows is that of
-/// time; where a limit is reached it is the earliest rows that are given; of records with the same time and series there is one; and of
-/// equal times any may be first or last.
+/// With `--backend kafka` InfluxDB answers (`--influxdb-url`), from what the sink has written: rows are in the order of time;
+/// at a limit the earliest rows are given; of records with the same time and series there is one; of equal times any may be
+/// `first` or `last`.
 #[utoipa::path(
     get,
     path = "/api/v1/query",
@@ -48,7 +48,7 @@ const LIMIT_DEFAULT: usize = 1000;
         ("fields" = Option<String>, Query, description = "Only these fields, separated by commas"),
         ("aggregate" = Option<String>, Query, description = "`mean`, `min`, `max`, `sum`, `count`, `first` or `last`"),
         ("window" = Option<String>, Query, description = "Length of a window with its unit, as `10s`", example = "10s"),
-        ("limit" = Option<i64>, Query, description = "Rows at most (1000); lowered to `--answer-max-records`"),
+        ("limit" = Option<i64>, Query, description = "Most rows (1000), at most `--answer-max-records`"),
     ),
     responses(
         (status = 200, description = "Rows", body = Object, content_type = "application/json", example = json!({
@@ -57,10 +57,10 @@ const LIMIT_DEFAULT: usize = 1000;
         })),
         (status = 400, description = "A parameter is wrong", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 429, description = "Too many reads wait", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
-        (status = 501, description = "The log is a Kafka cluster, and no InfluxDB is named (`--influxdb-url`)", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 501, description = "The log is a Kafka cluster, and `--influxdb-url` is not set", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 500, description = "The store cannot be read", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 502, description = "InfluxDB cannot be reached, or cannot answer", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 503, description = "Too many answers wait for their clients, or InfluxDB has too much to do", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
+        (status = 502, description = "InfluxDB is unreachable or fails", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "Clients have not read too many answers, or InfluxDB is overloaded", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
         (status = 504, description = "InfluxDB has not answered in time", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
     )
 )]
@@ -86,11 +86,11 @@ pub(super) async fn query(
     Ok(response)
 }
 
-/// Ask InfluxDB in its own words
+/// Query InfluxDB in Flux or InfluxQL
 ///
-/// Passes a query on, and the answer back: Flux (`application/vnd.flux`), answered as annotated CSV; InfluxQL
-/// (`application/vnd.influxql`), answered as JSON with times in nanoseconds, the bucket of `--influxdb-bucket` being the database. Only with
-/// `--query-pass-through`: whoever can reach the gateway can then do what its token may.
+/// Passes the query and the answer on: Flux (`application/vnd.flux`) is answered as annotated CSV; InfluxQL
+/// (`application/vnd.influxql`) as JSON with times in nanoseconds, with the bucket of `--influxdb-bucket` as the database. Only
+/// with `--query-pass-through`: every client that reaches the gateway then has all permissions of the token.
 #[utoipa::path(
     post,
     path = "/api/v1/query",
@@ -104,14 +104,14 @@ pub(super) async fn query(
     ),
     responses(
         (status = 200, description = "InfluxDB's answer", content((String = "text/csv"), (Object = "application/json"))),
-        (status = 400, description = "InfluxDB takes the query for a mistake: `detail` is what it says", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 400, description = "InfluxDB rejects the query; `detail` has its message", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 413, description = "The query is too large", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 415, description = "The language is not one of the two", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 422, description = "The answer is larger than `--answer-max-bytes`", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 429, description = "Too many queries wait", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
         (status = 501, description = "Queries are not passed on (`--query-pass-through`)", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 502, description = "InfluxDB cannot be reached, or cannot answer", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 503, description = "Too much is in flight, or InfluxDB has too much to do", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
+        (status = 502, description = "InfluxDB is unreachable or fails", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "Too much is in flight, or InfluxDB is overloaded", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
         (status = 504, description = "InfluxDB has not answered in time", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
     )
 )]
@@ -124,19 +124,19 @@ pub(super) async fn pass_query(
     let Some(database) = database.filter(|database| database.passes_texts) else {
         return Err(Problem::new(
             501,
-            "this gateway passes no queries on (--query-pass-through)",
+            "this gateway does not pass queries on (--query-pass-through)",
         ));
     };
     let content_type = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
     let language = language(content_type.unwrap_or_default())?;
     let bytes_max = shared.settings.answer_max_bytes;
-    let turn = database
-        .turn()
+    let permit = database
+        .acquire()
         .await
         .map_err(|failure| failure.problem(Author::Client))?;
     let mut held = Held::room(&shared, bytes_max).ok_or_else(too_many_answers)?;
     let passed = database
-        .pass(turn, language, text, bytes_max)
+        .pass(permit, language, text, bytes_max)
         .await
         .map_err(|failure| failure.problem(Author::Client))?;
     held.settle(passed.body.len());
@@ -179,7 +179,7 @@ struct Found {
     looked_at: usize,
 }
 
-/// Where matching records go.
+/// Receives matching records.
 enum Rows {
     /// Rows as JSON, each followed by a comma.
     AsTheyAre {
@@ -237,14 +237,14 @@ impl Asked {
         })
     }
 
-    /// Asks the database.
+    /// Sends the query to the database.
     async fn ask(
         self,
         shared: &Arc<Shared>,
         database: &Database,
     ) -> Result<(Read<Found>, Arc<Held>), Problem> {
-        let turn = database
-            .turn()
+        let permit = database
+            .acquire()
             .await
             .map_err(|failure| failure.problem(Author::Gateway))?;
         let mut held = Held::room(shared, self.max_bytes).ok_or_else(too_many_answers)?;
@@ -263,7 +263,7 @@ impl Asked {
             values: self.look_at_max,
         };
         let gathered = database
-            .rows(turn, question, limits)
+            .rows(permit, question, limits)
             .await
             .map_err(|failure| failure.problem(Author::Gateway))?;
         let Gathered {
@@ -312,7 +312,7 @@ impl Asked {
         })
     }
 
-    /// Adds a block's records; how many it looked at, and why it stopped before the block's end.
+    /// Adds a block's records; returns how many it scanned, and why it stopped before the block's end.
     fn visit(
         &self,
         block: Block<'_>,
@@ -346,7 +346,7 @@ impl Asked {
         measurement_text(line.measurement()) == *self.measurement && self.tags.iter().all(has)
     }
 
-    /// False when there is no room for it.
+    /// False if there is no room for it.
     fn add(&self, time: i64, line: &Line<'_>, rows: &mut Rows) -> bool {
         match rows {
             Rows::AsTheyAre { rows, count } => {

@@ -1,4 +1,4 @@
-//! What reads and queries share: a reader of the store, room for the answer, and what is said when there is neither.
+//! Shared by reads and queries: a reader of the store, memory for the answer, and the errors if there is neither.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -9,14 +9,14 @@ use crate::problem::Problem;
 use crate::shared::Shared;
 use crate::store::ReadError;
 
-/// Bytes of an answer, counted as long as it is kept for its client.
+/// Bytes of an answer, counted until its client has read it.
 pub(crate) struct Held {
     shared: Arc<Shared>,
     bytes: usize,
 }
 
 impl Held {
-    /// Room for an answer, if it fits beside the others; one is let in however large it may become.
+    /// Reserves memory for an answer, if it fits; a single answer always does.
     pub(super) fn room(shared: &Arc<Shared>, bytes: usize) -> Option<Self> {
         let before = shared
             .gauges
@@ -29,7 +29,7 @@ impl Held {
         (before == 0 || before + bytes <= shared.settings.answers_max_bytes).then_some(held)
     }
 
-    /// The answer is whole, and has this many.
+    /// The answer is complete and has this many bytes.
     pub(super) fn settle(&mut self, bytes: usize) {
         let gauge = &self.shared.gauges.answer_bytes;
         gauge.fetch_add(bytes, Ordering::Relaxed);
@@ -47,13 +47,13 @@ impl Drop for Held {
     }
 }
 
-/// An answer's body, and what else its work found out.
+/// An answer's body, and other results of its work.
 pub(super) struct Read<T> {
     pub(super) body: Vec<u8>,
     pub(super) found: T,
 }
 
-/// Does the work when a reader is free; the body is counted until what comes with it is dropped.
+/// Does the work when a reader is free; the body is counted until the returned [`Held`] is dropped.
 pub(super) async fn read<T: Send + 'static>(
     shared: &Arc<Shared>,
     work: impl FnOnce(&Connection) -> Result<Read<T>, ReadError> + Send + 'static,
@@ -76,10 +76,10 @@ pub(super) async fn read<T: Send + 'static>(
 }
 
 pub(super) fn too_many_answers() -> Problem {
-    Problem::new(503, "too many answers wait for their clients; try again")
+    Problem::new(503, "clients have not read too many answers; try again")
 }
 
-/// A failed read as the client sees it; the whole reason goes to the log.
+/// A failed read as the client sees it; the full reason is logged.
 fn problem(error: ReadError) -> Problem {
     if matches!(error, ReadError::Busy) {
         return Problem::new(429, "too many reads wait already; try again");

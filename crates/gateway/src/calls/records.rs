@@ -1,4 +1,4 @@
-//! Reading a topic's log back; and the documentation of writing to it, which the connections do themselves.
+//! Reads of a topic's log, and the documentation of writes, which the connections do themselves.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -16,15 +16,15 @@ use crate::render::{self, Selection};
 use crate::shared::Shared;
 use crate::store::{Entries, ReadError, Span, scan};
 
-/// Records in an answer where no limit is asked for.
+/// Default number of records in an answer.
 const LIMIT_DEFAULT: usize = 1000;
 const NEXT_OFFSET: &str = "waggle-next-offset";
 const LIMIT: &str = "waggle-limit";
 
 /// Write records to a topic
 ///
-/// One record or many, all or nothing. The answer comes when they are on disk, synced; with `--backend kafka`, when the
-/// broker has acknowledged every one of them. A record without a time gets the server's, a different one for each.
+/// One record or many, all or nothing. The answer comes when they are synced to disk; with `--backend kafka`, when the
+/// broker has acknowledged every one of them. A record without a time gets the server's time, a unique one.
 #[utoipa::path(
     method(put, post),
     path = "/api/v1/topics/{topic}/records",
@@ -44,12 +44,12 @@ const LIMIT: &str = "waggle-limit";
     responses(
         (status = 204, description = "Every record is durable"),
         (status = 400, description = "Not a request, or not records: see `line` and `column`", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 408, description = "The request did not come in time", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 413, description = "The body is larger than `--body-max-bytes`, or a record larger than its topic in Kafka takes", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 408, description = "The request did not arrive in time", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 413, description = "The body is larger than `--body-max-bytes`, or a record is larger than its topic in Kafka accepts", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 415, description = "The Content-Encoding is not identity", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 431, description = "The head is larger than `--head-max-bytes`", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 503, description = "Too much is in flight, or the log cannot be written; nothing was kept, unless `detail` says that some may be", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
-        (status = 507, description = "As many topics exist as `--topics-max` allows", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "Too much is in flight, or the log cannot be written; nothing was stored, unless `detail` says that some records may be", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
+        (status = 507, description = "`--topics-max` topics exist", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
     )
 )]
 #[expect(
@@ -60,10 +60,9 @@ pub(super) fn write_records() {}
 
 /// Read a topic's records
 ///
-/// One JSON object a line, in the order of offsets. Ask again from `Waggle-Next-Offset` for what follows; an answer
-/// that reaches the end of the log tells the offset of the next record to come, so asking again follows the log.
-/// With `from` or `to` an answer may be empty before the end: it stops after as many records as a query looks at
-/// (`--query-max-records`). A topic that does not exist yet is empty.
+/// One JSON object a line, in the order of offsets. `Waggle-Next-Offset` is the `offset` of the next call; at the end of
+/// the log it is the offset of the next record to come, so repeated calls follow the log. With `from` or `to` an answer before
+/// the end may be empty, because a call scans at most `--query-max-records` records. A topic that does not exist yet is empty.
 #[utoipa::path(
     get,
     path = "/api/v1/topics/{topic}/records",
@@ -71,28 +70,28 @@ pub(super) fn write_records() {}
     params(
         ("topic" = String, Path, description = "1 to 200 of the characters A-Z a-z 0-9 . _ -, but not . or ..", example = "plant"),
         ("offset" = Option<i64>, Query, description = "First offset (0)", example = 0),
-        ("limit" = Option<i64>, Query, description = "Records at most (1000); lowered to `--answer-max-records`", example = 100),
+        ("limit" = Option<i64>, Query, description = "Most records (1000), at most `--answer-max-records`", example = 100),
         ("from" = Option<i64>, Query, description = "Earliest time, included; ns"),
         ("to" = Option<i64>, Query, description = "Latest time, not included; ns"),
-        ("select" = Option<String>, Query, description = "Only these tags and fields, separated by commas: less to send and to read"),
+        ("select" = Option<String>, Query, description = "Only these tags and fields, separated by commas"),
     ),
     responses(
         (
             status = 200,
-            description = "Records; fewer than asked for when the answer reaches `--answer-max-bytes`",
+            description = "Records; fewer than `limit` if the answer reaches `--answer-max-bytes`",
             body = String,
             content_type = "application/x-ndjson",
             headers(
-                ("Waggle-Next-Offset" = i64, description = "Where to go on"),
+                ("Waggle-Next-Offset" = i64, description = "`offset` of the next call"),
                 ("Waggle-Limit" = i64, description = "The limit that was applied")
             ),
             example = json!("{\"offset\":0,\"time\":1795288696982796153,\"measurement\":\"cpu\",\"tags\":{\"host\":\"plant-01\"},\"fields\":{\"user\":12.5}}\n")
         ),
         (status = 400, description = "A parameter is wrong", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 429, description = "Too many reads wait", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
-        (status = 501, description = "The log is a Kafka cluster, whose consumers read it", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 501, description = "The log is a Kafka cluster: read it with a Kafka consumer", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 500, description = "The store cannot be read", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 503, description = "Too many answers wait for their clients", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
+        (status = 503, description = "Clients have not read too many answers", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
     )
 )]
 pub(super) async fn read_records(
@@ -138,7 +137,7 @@ impl Asked {
         let mut parameters = Parameters::parse(uri)?;
         let offset = parameters.integer("offset")?.unwrap_or(0);
         if offset < 0 {
-            return Err(Problem::new(400, "offsets start at 0"));
+            return Err(Problem::new(400, "offset must be at least 0"));
         }
         let limit = parameters.limit(LIMIT_DEFAULT, shared.settings.answer_max_records)?;
         let (from, until) = parameters.times()?;

@@ -1,8 +1,8 @@
-//! One client's connection: requests read, several at once if they come so, and answered in their order.
+//! A client's connection: reads pipelined requests and answers them in their order.
 //!
-//! Requests with records are staged as they are read; the worker hands all of one turn to the log together, and they
-//! wait in line for its word. Any other call is a barrier: it starts when all before it are answered, and nothing after it is read
-//! until it is answered (RFC 9112, section 9.3.2, lets only safe methods overtake).
+//! Records are staged as they are read. The worker hands all records of a cycle to the log together, and their requests
+//! wait in line for the outcome. Any other call is a barrier: it starts when all earlier ones are answered, and later ones
+//! are read when it is answered (RFC 9112, section 9.3.2, lets only safe methods overtake).
 
 mod take;
 mod wait;
@@ -21,17 +21,17 @@ use tokio::time::Sleep;
 use crate::answer::{self, AnswerHead};
 use crate::call;
 use crate::calls::Held;
+use crate::cycle::{Cycle, Share};
 use crate::http1::{self, Reader, SLOTS, Slots, Step};
 use crate::metrics::{Call, add};
 use crate::problem::Problem;
 use crate::ticket::Fate;
-use crate::turn::{Share, Turn};
 use crate::worker::Worker;
 use take::{Out, Taken, take};
 
-/// Room for reading; also what a quiet connection keeps.
+/// Size of the read buffer; an idle connection keeps it.
 const INPUT_BYTES: usize = 16 * 1024;
-/// Reading pauses while more than this of answers waits to be sent.
+/// Reading pauses while more than this waits to be sent.
 const OUT_PAUSE_BYTES: usize = 256 * 1024;
 
 /// An answer due, in the order of requests.
@@ -45,25 +45,25 @@ struct Due {
 }
 
 enum Answer {
-    /// As the log says of this share of a turn.
-    Log(Rc<Turn>, Share),
+    /// The outcome of this share of a cycle.
+    Log(Rc<Cycle>, Share),
     Problem(Box<Problem>),
 }
 
-/// What becomes of what the client sends.
+/// What the connection does with further input.
 enum Intake {
     Open,
     /// A call that waits for its turn.
     Barrier(Box<call::Owned>),
-    /// The next request is answered from memory, when all before it is; it stays in the input.
+    /// The next request is answered from memory as soon as all earlier ones are; it stays in the input.
     Behind,
-    /// The next request's topic is being looked for; the request stays in the input.
+    /// The next request's topic is being looked up; the request stays in the input.
     Topic(Box<str>),
     /// Nothing more is read.
     Closed,
 }
 
-/// What is awaited from the client; each has its time limit.
+/// What the connection waits for; each has its timeout.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Idle,
@@ -80,9 +80,9 @@ pub(crate) struct Connection {
     intake: Intake,
     out: Vec<u8>,
     sent: usize,
-    /// Counts the large answer in `out`, if there is one.
+    /// Counts the bytes of a large answer in `out`.
     held: Option<Arc<Held>>,
-    /// When the client last took some of the answers, while it does not take them all.
+    /// When the client last read some bytes, if answers are pending.
     stuck_since: Option<Instant>,
     /// Bytes of a body being received, already counted as in flight.
     announced: usize,
@@ -91,10 +91,10 @@ pub(crate) struct Connection {
     phase_since: Instant,
     timer: Pin<Box<Sleep>>,
     timer_at: Instant,
-    woken_by: Option<Rc<Turn>>,
+    woken_by: Option<Rc<Cycle>>,
     entered: Option<u64>,
     timed_out: bool,
-    /// Whole requests may be left in the input.
+    /// Complete requests may be left in the input.
     stopped_short: bool,
 }
 
@@ -167,7 +167,7 @@ impl Connection {
         self.linger().await;
     }
 
-    /// Reads every request that has come whole.
+    /// Reads every request that has arrived completely.
     fn take_requests(&mut self) {
         let mut at = 0;
         while matches!(self.intake, Intake::Open) && self.has_room() {
@@ -190,19 +190,19 @@ impl Connection {
         }
     }
 
-    /// Draining has begun and no body is on its way: no more requests are taken on.
+    /// Whether draining has begun and no body is being received: no further requests are read.
     fn is_to_end(&self) -> bool {
         let is_open = matches!(self.intake, Intake::Open);
         is_open && self.worker.draining.get() && self.phase != Phase::Body
     }
 
-    /// Another request may be taken on.
+    /// Whether another request may be read.
     fn has_room(&self) -> bool {
         self.due.len() < self.worker.shared.settings.pipelining_max
             && self.out.len() - self.sent < OUT_PAUSE_BYTES
     }
 
-    /// Reads the request that starts at `at`; its length, if it has come whole and the next may be looked at.
+    /// Reads the request that starts at `at`; returns its length if it is complete and the next one may be read.
     fn take_request(&mut self, at: usize) -> Option<usize> {
         let mut slots: Slots<'_> = [const { MaybeUninit::uninit() }; SLOTS];
         let step = self.reader.next(&self.input[at..], &mut slots);
@@ -235,7 +235,7 @@ impl Connection {
                 }
                 return Some(length);
             }
-            // A client that has connected and said nothing yet is slow with its first head.
+            // The first head is due from the start of the connection.
             Ok(Step::Idle) if at == 0 && self.phase == Phase::Head => Phase::Head,
             Ok(Step::Idle) => Phase::Idle,
             Ok(Step::Head) => Phase::Head,
@@ -262,7 +262,7 @@ impl Connection {
         None
     }
 
-    /// Counts a body that is on its way, or turns it away.
+    /// Counts a body that is being received, or refuses it.
     fn receive_body(&mut self, announced: usize, expects_continue: bool) {
         let more = announced.saturating_sub(self.announced);
         if more > 0 && !self.worker.shared.reserve(more) {
@@ -270,14 +270,14 @@ impl Connection {
             return;
         }
         self.announced += more;
-        // Sent only when all answers before it are, or it would be taken for one of them.
+        // Sent only after all earlier answers, or the client would take it for one of them.
         if expects_continue && !self.continued && self.due.is_empty() {
             self.out.extend_from_slice(answer::CONTINUE);
             self.continued = true;
         }
     }
 
-    /// Answers with a problem after all that is due, and ends.
+    /// Answers with a problem after all due answers, and closes.
     fn refuse(&mut self, problem: Problem) {
         let body_bytes = std::mem::take(&mut self.announced);
         self.due.push_back(Due {
@@ -290,30 +290,30 @@ impl Connection {
         self.intake = Intake::Closed;
     }
 
-    /// Writes the answers that are known, up to the first that is not.
+    /// Writes the known answers, up to the first pending one.
     fn settle(&mut self) {
         let (mut released, mut received, mut records) = (0, 0, 0);
         let worker = &*self.worker;
-        let stock = worker.stock.borrow();
+        let canned = worker.canned.borrow();
         while let Some(due) = self.due.front() {
             let status = match &due.answer {
-                Answer::Log(turn, share) => match turn.fate(*share) {
+                Answer::Log(cycle, share) => match cycle.fate(*share) {
                     Fate::Pending => break,
                     Fate::Durable => {
-                        stock.no_content(&mut self.out, due.last);
+                        canned.no_content(&mut self.out, due.last);
                         records += u64::from(due.records);
                         204
                     }
                     Fate::Failed => {
-                        let problem = turn
+                        let problem = cycle
                             .refusal()
                             .unwrap_or_else(|| worker.shared.backend.write_problem());
-                        stock.problem(&mut self.out, &problem, due.last);
+                        canned.problem(&mut self.out, &problem, due.last);
                         problem.status
                     }
                 },
                 Answer::Problem(problem) => {
-                    stock.problem(&mut self.out, problem, due.last);
+                    canned.problem(&mut self.out, problem, due.last);
                     problem.status
                 }
             };
@@ -324,7 +324,7 @@ impl Connection {
             }
             self.due.pop_front();
         }
-        drop(stock);
+        drop(canned);
         if released > 0 {
             worker.shared.release(released);
         }
@@ -332,7 +332,7 @@ impl Connection {
         add(&worker.metrics.records, records);
     }
 
-    /// Answers a call by the router.
+    /// Has the router answer a call.
     async fn answer_call(&mut self, owned: call::Owned) {
         let last = owned.last || self.worker.draining.get();
         let answered = call::answer(&self.worker.router, owned).await;
@@ -345,7 +345,7 @@ impl Connection {
             length: answered.length,
             last,
         };
-        self.worker.stock.borrow().head(&mut self.out, &head);
+        self.worker.canned.borrow().head(&mut self.out, &head);
         self.out.extend_from_slice(&answered.body);
         self.held = answered.held;
         if last {

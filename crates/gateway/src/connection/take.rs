@@ -1,35 +1,35 @@
-//! One request sorted: its records staged for the log, or kept for the router.
+//! Dispatch of a request: its records are staged for the log, or it is kept for the router.
 
 use super::{Answer, Due};
 use crate::backend::NotStaged;
 use crate::call;
-use crate::calls::last;
+use crate::calls::latest;
 use crate::http1;
 use crate::ingest;
 use crate::metrics::Call;
 use crate::problem::Problem;
 use crate::worker::Worker;
 
-/// What became of a request.
+/// Result of the dispatch.
 pub(super) enum Taken {
     Records(Due),
     Call(Box<call::Owned>),
-    /// It is answered already.
+    /// It is answered.
     Answered,
-    /// Nothing yet: it can be answered when all before it is. To be taken again.
+    /// Not dispatched: it can be answered when all earlier ones are. To be repeated.
     Behind,
-    /// Nothing yet: its topic is new and being looked for. To be taken again.
+    /// Not dispatched: its topic is new and being looked up. To be repeated.
     NoTopicYet(Box<str>),
 }
 
-/// Where an answer goes that is known at once.
+/// Output for an answer that is known at once.
 pub(super) enum Out<'a> {
-    /// All answers before it are written.
+    /// All earlier answers are written.
     Next(&'a mut Vec<u8>),
     Behind,
 }
 
-/// Sorts a request: records are staged, anything else is kept for its turn.
+/// Dispatches a request: records are staged, any other call waits for its turn.
 pub(super) fn take(
     worker: &Worker,
     request: &http1::Request<'_, '_>,
@@ -37,12 +37,12 @@ pub(super) fn take(
     out: Out<'_>,
 ) -> Taken {
     let head = &request.head;
-    if last::is_plain_form(request) && !worker.draining.get() {
+    if latest::is_plain_form(request) && !worker.draining.get() {
         let Out::Next(out) = out else {
             return Taken::Behind;
         };
-        if last::answer(worker, head, out) {
-            worker.metrics.count_answer(Call::Last, 200);
+        if latest::answer(worker, head, out) {
+            worker.metrics.count_answer(Call::Latest, 200);
             return Taken::Answered;
         }
     }
@@ -76,7 +76,7 @@ pub(super) fn take(
         .borrow_mut()
         .stage(&worker.shared, target, request);
     match staged {
-        Ok((share, records)) => taken(Answer::Log(worker.turn(), share), body_bytes, records),
+        Ok((share, records)) => taken(Answer::Log(worker.cycle(), share), body_bytes, records),
         Err(NotStaged::Problem(problem)) => {
             taken(Answer::Problem(Box::new(problem)), body_bytes, 0)
         }

@@ -1,4 +1,4 @@
-//! What a connection waits for: its socket, the commit, its time limits.
+//! What a connection waits for: its socket, the commit, its timeouts.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -12,16 +12,16 @@ use super::{Answer, Connection, Due, INPUT_BYTES, Intake, OUT_PAUSE_BYTES, Phase
 use crate::problem::Problem;
 use crate::ticket::Fate;
 
-/// After an early close, what the client still sends is read and dropped for this long, so that it sees the answer
-/// and not a reset.
+/// After an early close the connection reads and drops input for this long, so that the client sees the answer and not a
+/// reset.
 const LINGER: Duration = Duration::from_millis(500);
 const LINGER_BYTES: usize = 1024 * 1024;
 
-/// The connection is of no more use.
+/// The connection has failed.
 pub(super) struct Ended;
 
 impl Connection {
-    /// Ready when something has moved; an error ends the connection at once.
+    /// Ready after progress; an error ends the connection at once.
     pub(super) fn wait(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Ended>> {
         if self.entered.is_none() {
             self.entered = Some(self.worker.enter(context.waker().clone()));
@@ -68,7 +68,7 @@ impl Connection {
     }
 
     fn read(&mut self, context: &mut Context<'_>) -> Result<bool, Ended> {
-        // What was received before comes first, or an end of the stream would cut it off.
+        // Input that was received before comes first, or the end of the stream would cut it off.
         if self.stopped_short || !self.has_room() || !matches!(self.intake, Intake::Open) {
             return Ok(false);
         }
@@ -86,32 +86,37 @@ impl Connection {
         }
     }
 
-    /// Whether the first answer due is known; if not, has this task woken when it is.
+    /// Whether the first due answer is known; if not, this task is woken when it is.
     fn see_log(&mut self, context: &mut Context<'_>) -> bool {
         let Some(Due {
-            answer: Answer::Log(turn, share),
+            answer: Answer::Log(cycle, share),
             ..
         }) = self.due.front()
         else {
             return false;
         };
-        if turn.fate(*share) != Fate::Pending {
+        if cycle.fate(*share) != Fate::Pending {
             return true;
         }
         let known = self.woken_by.as_ref();
-        if !known.is_some_and(|known| Rc::ptr_eq(known, turn)) {
-            turn.wake_later(context.waker());
-            self.woken_by = Some(Rc::clone(turn));
+        if !known.is_some_and(|known| Rc::ptr_eq(known, cycle)) {
+            cycle.wake_later(context.waker());
+            self.woken_by = Some(Rc::clone(cycle));
         }
         false
     }
 
-    /// Whether the topic that the next request waits for has been found, or is known not to be had.
+    /// Whether the lookup of the next request's topic has ended.
     fn see_topic(&mut self, context: &mut Context<'_>) -> bool {
         let Intake::Topic(name) = &self.intake else {
             return false;
         };
-        if self.worker.shared.backend.looks_for(name, context.waker()) {
+        if self
+            .worker
+            .shared
+            .backend
+            .is_looking_up(name, context.waker())
+        {
             return false;
         }
         self.intake = Intake::Open;
@@ -119,7 +124,7 @@ impl Connection {
         true
     }
 
-    /// Sees to it that no client takes longer than it may.
+    /// Enforces the timeouts.
     fn see_timer(&mut self, context: &mut Context<'_>) -> Result<bool, Ended> {
         let Some(deadline) = self.deadline() else {
             return Ok(false);
@@ -131,7 +136,7 @@ impl Connection {
             if Instant::now() >= deadline {
                 return self.out_of_time();
             }
-            // Set long ago for something that has moved since.
+            // The timer was set before the last progress.
             self.set_timer(deadline);
         }
         Ok(false)
@@ -147,7 +152,7 @@ impl Connection {
         if let Some(since) = self.stuck_since {
             return Some(since + settings.write_timeout);
         }
-        // Whoever looks for a topic has a limit of its own.
+        // The lookup of a topic has its own timeout.
         let waits_for_us = !self.due.is_empty() || matches!(self.intake, Intake::Topic(_));
         let allowed = if waits_for_us {
             return None;
@@ -170,7 +175,7 @@ impl Connection {
             return Err(Ended);
         }
         self.timed_out = true;
-        self.refuse(Problem::new(408, "the request did not come in time"));
+        self.refuse(Problem::new(408, "the request did not arrive in time"));
         Ok(true)
     }
 
@@ -189,7 +194,7 @@ impl Connection {
                 }
             }
         };
-        // Whether the client hung up or not, the connection ends here.
+        // The connection ends here, whether the client has closed it or not.
         let _ = tokio::time::timeout(LINGER, reading).await;
     }
 }

@@ -1,12 +1,12 @@
-//! A query's text in Flux. Whatever a client may choose stands in it as a string in which every byte that could mean something
-//! is written by its number, or as a number. Pure.
+//! A query's text in Flux. Everything from a client is written as a number, or as a string in which every byte but letters
+//! and digits is escaped. Pure.
 
 use std::fmt::Write;
 use std::time::Duration;
 
 use crate::aggregate::Aggregate;
 
-/// The least and the largest time that the database knows; ranges end before their stop.
+/// The earliest and latest time of the database; ranges end before their stop.
 const TIME_MIN: i64 = i64::MIN + 2;
 const TIME_STOP: i64 = i64::MAX;
 
@@ -15,25 +15,25 @@ pub(super) const SUM: &str = "sum";
 pub(super) const COUNT: &str = "count";
 pub(super) const EARLIEST: &str = "earliest";
 
-/// What is asked for, in the words of the call.
+/// A query, in the terms of the call.
 #[derive(Debug, Clone)]
 pub(crate) struct Question {
     pub(crate) bucket: String,
     pub(crate) measurement: String,
     pub(crate) tags: Vec<(String, String)>,
-    /// Empty is all.
+    /// Empty means all.
     pub(crate) fields: Vec<String>,
     /// Earliest and latest time, both included.
     pub(crate) from: i64,
     pub(crate) until: i64,
     pub(crate) aggregate: Option<(Aggregate, Option<Duration>)>,
-    /// Rows at most.
+    /// Most rows.
     pub(crate) limit: usize,
 }
 
 impl Question {
-    /// Whether nothing can match: there are such times and tags in no database, and it would be told as a mistake or mean
-    /// something else.
+    /// Whether nothing can match: no database has such times and tags, and in Flux they would be an error or mean something
+    /// else.
     pub(super) fn is_of_nothing(&self) -> bool {
         let own = [
             "_measurement",
@@ -53,7 +53,7 @@ impl Question {
     pub(super) fn text(&self) -> String {
         let points = self.points();
         let Some((aggregate, window)) = self.aggregate else {
-            // The first rows of all are among the first of each table.
+            // The first rows overall are among the first rows of each table.
             let limit = self.limit.saturating_add(1);
             return format!("{points} |> limit(n: {limit})\n");
         };
@@ -124,7 +124,7 @@ fn time(nanoseconds: i64) -> String {
     format!("time(v: {nanoseconds})")
 }
 
-/// A string of Flux that says this text: letters and digits as they are, every other byte as `\x` and its number.
+/// The text as a Flux string: letters and digits as they are, every other byte as `\x` and its number.
 pub(super) fn string(text: &str) -> String {
     let mut string = String::from("\"");
     for byte in text.bytes() {
@@ -174,7 +174,7 @@ mod tests {
                     || matches!(byte, b' ' | b'_' | b'-' | b'.' | b',' | b'/' | b'\\')
             };
             assert!(inside.bytes().all(is_plain), "{string}");
-            // Each backslash begins a number.
+            // Each backslash starts an escape.
             for after in inside.split('\\').skip(1) {
                 assert!(after.starts_with('x') && after.len() >= 3, "{string}");
             }

@@ -1,5 +1,5 @@
-//! Queries on InfluxDB, where the log is a Kafka cluster whose records a sink writes there. The calls' own questions are asked in
-//! Flux, texts of clients are passed on. It has a thread of its own, so that answers of any size cost workers nothing.
+//! Queries on InfluxDB, for a log on Kafka whose records a sink writes there. Parameters of calls become Flux; texts of clients
+//! are passed on. It has its own thread, so that answers of any size do not block workers.
 
 mod flux;
 mod problem;
@@ -28,28 +28,28 @@ use waggle_influxdb::{Address, AddressError, Open, Token, TokenError, form};
 use crate::settings::Settings;
 use rows::Gathering;
 
-/// Queries that may wait for each one that is worked on.
+/// Queries that may wait for each one that runs.
 const WAITING_PER_QUERY: usize = 16;
-/// Of a refusal, what is looked at.
+/// The part of a refusal that is read.
 const REFUSAL_MAX_BYTES: usize = 64 * 1024;
-/// What stands for the topic's name in the bucket's.
+/// The placeholder of the topic's name in the bucket's.
 const TOPIC_PLACE: &str = "{topic}";
 
-/// A text that a client wants passed on.
+/// The language of a query that is passed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Language {
     Flux,
     InfluxQl,
 }
 
-/// An answer that is passed on.
+/// An answer to pass on.
 #[derive(Debug)]
 pub(crate) struct Passed {
     pub(crate) media_type: Option<HeaderValue>,
     pub(crate) body: Vec<u8>,
 }
 
-/// Why queries cannot be asked of the database.
+/// Why the database cannot be queried.
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
     #[error("--influxdb-url: {0}")]
@@ -60,23 +60,23 @@ pub enum DatabaseError {
     Thread(std::io::Error),
 }
 
-/// The database that queries are asked of.
+/// The database that answers queries.
 pub(crate) struct Database {
     asking: Arc<Asking>,
-    /// Of the thread that asks.
+    /// Runtime of the queries' thread.
     thread: Handle,
     asked: Arc<Semaphore>,
     working: Arc<Semaphore>,
     within: Duration,
     bucket: String,
-    /// Texts of clients are passed on.
+    /// Whether queries of clients are passed on.
     pub(crate) passes_texts: bool,
-    /// Dropped with it, which ends the thread.
+    /// Ends the thread when dropped.
     _end: oneshot::Sender<()>,
 }
 
-/// A query may be worked on as long as this is kept, and no longer than its time.
-pub(crate) struct Turn {
+/// Permission to run a query, until its deadline.
+pub(crate) struct Permit {
     until: Instant,
     _permits: [OwnedSemaphorePermit; 2],
 }
@@ -92,7 +92,7 @@ struct Asking {
 }
 
 impl Database {
-    /// The one that the settings name; nothing is asked of it yet.
+    /// The database of the settings; does not connect yet.
     pub(crate) fn open(
         settings: &Settings,
         token: Option<String>,
@@ -120,15 +120,17 @@ impl Database {
         std::thread::Builder::new()
             .name("queries".to_owned())
             .spawn(move || {
-                // Nothing is ever sent: it ends when the sender is dropped.
+                // Nothing is sent: it ends when the sender is dropped.
                 let _ = runtime.block_on(ended);
             })
             .map_err(DatabaseError::Thread)?;
         Ok(Some(Self {
             asking: Arc::new(asking),
             thread,
-            asked: Arc::new(Semaphore::new(settings.readers * (1 + WAITING_PER_QUERY))),
-            working: Arc::new(Semaphore::new(settings.readers)),
+            asked: Arc::new(Semaphore::new(
+                settings.query_concurrency * (1 + WAITING_PER_QUERY),
+            )),
+            working: Arc::new(Semaphore::new(settings.query_concurrency)),
             within: own.query_timeout,
             bucket: bucket.clone(),
             passes_texts: own.query_pass_through,
@@ -141,19 +143,19 @@ impl Database {
         self.bucket.replace(TOPIC_PLACE, topic)
     }
 
-    /// Waits until a query may begin.
-    pub(crate) async fn turn(&self) -> Result<Turn, Failure> {
+    /// Waits until a query may start.
+    pub(crate) async fn acquire(&self) -> Result<Permit, Failure> {
         let until = Instant::now() + self.within;
         let asked = Arc::clone(&self.asked)
             .try_acquire_owned()
             .map_err(|_| Failure::Busy)?;
         let working = Arc::clone(&self.working).acquire_owned();
         match tokio::time::timeout_at(until, working).await {
-            Ok(Ok(working)) => Ok(Turn {
+            Ok(Ok(working)) => Ok(Permit {
                 until,
                 _permits: [asked, working],
             }),
-            // Nobody closes it.
+            // It is never closed.
             Ok(Err(_)) => Err(Failure::Lost),
             Err(_) => Err(Failure::Late(self.within)),
         }
@@ -162,7 +164,7 @@ impl Database {
     /// Rows as JSON.
     pub(crate) async fn rows(
         &self,
-        turn: Turn,
+        permit: Permit,
         question: Question,
         limits: Limits,
     ) -> Result<Gathered, Failure> {
@@ -170,36 +172,36 @@ impl Database {
             return Ok(Gathering::new(&question, limits).into_gathered());
         }
         let asking = Arc::clone(&self.asking);
-        self.on_thread(turn, async move { asking.rows(&question, limits).await })
+        self.on_thread(permit, async move { asking.rows(&question, limits).await })
             .await
     }
 
-    /// What the database says to a text.
+    /// The database's answer to a query of a client.
     pub(crate) async fn pass(
         &self,
-        turn: Turn,
+        permit: Permit,
         language: Language,
         text: Bytes,
         bytes_max: usize,
     ) -> Result<Passed, Failure> {
         let asking = Arc::clone(&self.asking);
         let bucket = self.bucket.clone();
-        self.on_thread(turn, async move {
+        self.on_thread(permit, async move {
             asking.pass(language, text, &bucket, bytes_max).await
         })
         .await
     }
 
-    /// Does the work on the queries' thread, within the time that is left for it.
+    /// Runs the work on the queries' thread, until the deadline.
     async fn on_thread<T: Send + 'static>(
         &self,
-        turn: Turn,
+        permit: Permit,
         work: impl Future<Output = Result<T, Failure>> + Send + 'static,
     ) -> Result<T, Failure> {
-        // It lasts as long as the work does, also when nobody waits for it any more.
+        // It is held until the work ends, even if the client has disconnected.
         let working = async move {
-            let _turn = &turn;
-            tokio::time::timeout_at(turn.until, work).await
+            let _permit = &permit;
+            tokio::time::timeout_at(permit.until, work).await
         };
         match self.thread.spawn(working).await {
             Ok(Ok(done)) => done,
@@ -262,7 +264,7 @@ impl Asking {
         Ok(Passed { media_type, body })
     }
 
-    /// Asks, on a connection of its own; once more where the token was refused and its file has another one by now.
+    /// Sends the query on its own connection; once more if the token was refused and its file has a new one.
     async fn exchange(
         &self,
         target: &Uri,
@@ -303,7 +305,7 @@ impl Asking {
         }
     }
 
-    /// What comes next of an answer.
+    /// The next part of an answer.
     async fn piece(&self, answer: &mut Incoming) -> Result<Option<Bytes>, Failure> {
         while let Some(frame) = answer.frame().await {
             let frame = frame.map_err(|error| self.address.connection_error(error))?;

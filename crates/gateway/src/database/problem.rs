@@ -1,4 +1,4 @@
-//! What can go wrong with a query on InfluxDB, and what the client is told of it.
+//! Errors of a query on InfluxDB, and the problems that clients get.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -9,9 +9,9 @@ use waggle_service::log;
 
 use crate::problem::Problem;
 
-/// Between two warnings.
+/// Shortest time between two warnings.
 const WARN_EVERY: Duration = Duration::from_secs(1);
-/// Of what the database says, as much is told.
+/// Longest message of the database in a problem.
 const TOLD_MAX_CHARACTERS: usize = 1000;
 
 /// Why a query has no answer.
@@ -35,11 +35,11 @@ pub(crate) enum Failure {
     Address(#[from] AddressError),
     #[error("--influxdb-token-file: {0}")]
     Token(#[from] TokenError),
-    #[error("the thread that asks ended early")]
+    #[error("the thread for queries ended early")]
     Lost,
 }
 
-/// Who wrote a query's text.
+/// Author of a query's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Author {
     Client,
@@ -47,7 +47,7 @@ pub(crate) enum Author {
 }
 
 impl Failure {
-    /// An answer that is none: `body` is what it says, as JSON or text.
+    /// An error of the database: `body` has its message, as JSON or text.
     pub(super) fn from_answer(status: u16, body: &[u8]) -> Self {
         let parsed: Option<serde_json::Value> = serde_json::from_slice(body).ok();
         let said = parsed.as_ref().and_then(|said| {
@@ -62,7 +62,7 @@ impl Failure {
         }
     }
 
-    /// As the client sees it; what is not the client's mistake goes to the log, too.
+    /// The problem for the client; logged too, unless it is the client's mistake.
     pub(crate) fn problem(self, author: Author) -> Problem {
         let problem = self.as_problem(author);
         if problem.status >= 500 {
@@ -80,15 +80,17 @@ impl Failure {
             | Self::NoAnswer(NoAnswer::Timeout { .. } | NoAnswer::ConnectTimeout { .. }) => {
                 Problem::new(
                     504,
-                    "InfluxDB has not answered in time; ask for less or try again",
+                    "InfluxDB has not answered in time; query less or try again",
                 )
             }
-            Self::NoAnswer(_) => cannot("InfluxDB cannot be reached"),
+            Self::NoAnswer(_) => cannot("InfluxDB is unreachable"),
             Self::Refused {
                 status: 400 | 422,
                 message,
             } if is_clients => Problem::new(400, message.clone()),
-            Self::Csv(CsvError::Told(message)) if is_clients => Problem::new(400, message.clone()),
+            Self::Csv(CsvError::Database(message)) if is_clients => {
+                Problem::new(400, message.clone())
+            }
             Self::Refused {
                 status: 401 | 403, ..
             } => cannot("InfluxDB refuses this gateway's token"),
@@ -100,16 +102,14 @@ impl Failure {
             )),
             Self::Refused {
                 status: 429 | 503, ..
-            } => Problem::new(503, "InfluxDB has too much to do; try again"),
-            Self::Refused { message, .. } | Self::Csv(CsvError::Told(message)) => {
+            } => Problem::new(503, "InfluxDB is overloaded; try again"),
+            Self::Refused { message, .. } | Self::Csv(CsvError::Database(message)) => {
                 cannot(&format!("InfluxDB cannot answer: {message}"))
             }
             Self::Csv(CsvError::Unreadable { .. }) => cannot("InfluxDB's answer cannot be read"),
             Self::TooLarge(bytes) => Problem::new(
                 422,
-                format!(
-                    "the answer has more than {bytes} bytes (--answer-max-bytes); ask for less"
-                ),
+                format!("the answer has more than {bytes} bytes (--answer-max-bytes); query less"),
             ),
             Self::NoText => Problem::new(400, "the query is not UTF-8"),
             Self::Address(_) | Self::Token(_) | Self::Lost => cannot("InfluxDB cannot be asked"),
@@ -117,7 +117,7 @@ impl Failure {
     }
 }
 
-/// Not for each query.
+/// Logs a failure, not more often than [`WARN_EVERY`].
 fn warn(failure: &Failure) {
     static WARNED: Mutex<Option<Instant>> = Mutex::new(None);
     let mut warned = WARNED

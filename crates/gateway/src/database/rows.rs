@@ -1,5 +1,5 @@
-//! The rows of a call's answer out of what the database answers: fields of one record together, in the order of time, no more
-//! than were asked for; or the parts of windows made into one. Pure.
+//! The rows of a call's answer from the database's answer: the fields of a record joined, in the order of time, up to the limit;
+//! or partial aggregates combined per window. Pure.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,18 +11,18 @@ use super::flux::{COUNT, EARLIEST, Question, SUM};
 use crate::aggregate::{Aggregate, Part, Windows};
 use crate::render::{self, Object};
 
-/// What a row costs beside its texts.
+/// Memory of a row besides its texts.
 const ROW_BYTES: usize = 64;
 
 /// Limits of an answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     pub(crate) bytes: usize,
-    /// Values that the database may answer.
+    /// Most values in the database's answer.
     pub(crate) values: usize,
 }
 
-/// What is gathered of one answer.
+/// State while an answer is read.
 pub(super) struct Gathering {
     places: Places,
     kind: Kind,
@@ -40,7 +40,7 @@ enum Kind {
     },
 }
 
-/// Where the columns are that mean something; the others are tags.
+/// Positions of the columns with a meaning; the others are tags.
 #[derive(Debug, Default)]
 struct Places {
     result: Option<usize>,
@@ -53,23 +53,23 @@ struct Places {
     tags: Vec<(usize, String)>,
 }
 
-/// Records by their times, then by their tags; both as they will be written.
+/// Records by time, then by tags; both as they will be written.
 #[derive(Debug, Default)]
 struct Records {
     by_time: BTreeMap<i64, BTreeMap<Box<[u8]>, Vec<u8>>>,
     count: usize,
     bytes: usize,
     limit: usize,
-    /// The tags of the row at hand.
+    /// Tags of the current row.
     tags: Vec<u8>,
 }
 
 /// An answer's rows as JSON, each followed by a comma.
 pub(crate) struct Gathered {
     pub(crate) rows: Vec<u8>,
-    /// There are more.
+    /// Whether rows are missing.
     pub(crate) truncated: bool,
-    /// Values that the database answered.
+    /// Values in the database's answer.
     pub(crate) values: usize,
 }
 
@@ -167,7 +167,7 @@ impl Rows for Gathering {
 impl Places {
     fn new(columns: &[Column]) -> Self {
         let mut places = Self::default();
-        // The first three are the annotations', the result's and the table's, whatever tags are called.
+        // The first three are annotations, result and table, even if tags have these names.
         for (at, column) in columns.iter().enumerate().skip(1) {
             match column.name.as_str() {
                 "result" if at == 1 => places.result = Some(at),
@@ -229,18 +229,18 @@ fn count(value: &FieldValue) -> Result<u64, &'static str> {
     match value {
         FieldValue::Integer(count) => u64::try_from(*count).map_err(|_| "a count is below 0"),
         FieldValue::Unsigned(count) => Ok(*count),
-        _ => Err("a count is no whole number"),
+        _ => Err("a count is not an integer"),
     }
 }
 
 impl Records {
-    /// Whether a record of this time can be among the first.
+    /// Whether a record of this time can be among the first rows.
     fn has_room(&self, time: i64) -> bool {
         let last = self.by_time.last_key_value();
         self.count < self.limit || last.is_some_and(|(last, _)| time <= *last)
     }
 
-    /// Adds a field of the row whose tags are at hand; whether it had to be left out, with its record.
+    /// Adds a field of the current row; returns whether it was left out, with its record.
     fn add(&mut self, time: i64, field: &str, value: &FieldValue) -> bool {
         let of_time = self.by_time.entry(time).or_default();
         if !of_time.contains_key(&*self.tags) {
@@ -259,7 +259,7 @@ impl Records {
         self.count > self.limit && self.drop_last()
     }
 
-    /// Drops the last records until few enough bytes are left; whether there were such. No more of them are taken then.
+    /// Drops the last records until the rest fits; returns whether any were dropped. Later records are ignored then.
     fn shrink(&mut self, bytes_max: usize) -> bool {
         let mut dropped = false;
         while self.bytes > bytes_max && self.count > 1 {

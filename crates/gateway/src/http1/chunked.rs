@@ -1,10 +1,10 @@
-//! The chunked transfer coding (RFC 9112, section 7.1), decoded as it comes.
+//! The chunked transfer coding (RFC 9112, section 7.1), decoded incrementally.
 
 use super::{Limits, Refusal, refuse};
 
-/// Chunk extensions and trailer fields mean nothing here; a line of them longer than this is refused.
+/// Chunk extensions and trailer fields are ignored; a longer line of them is refused.
 const LINE_MAX_BYTES: usize = 512;
-/// Trailer fields in all.
+/// Largest sum of the trailer fields.
 const TRAILER_MAX_LINES: usize = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ enum Expected {
     Nothing,
 }
 
-/// A body being decoded: what is done so far.
+/// State of a body that is being decoded.
 #[derive(Debug)]
 pub(super) struct Chunked {
     expected: Expected,
@@ -35,9 +35,9 @@ impl Default for Chunked {
 }
 
 impl Chunked {
-    /// Decodes what is new in `input`, which starts with the body; true once the body is whole.
+    /// Decodes the new part of `input`, which starts with the body; true once the body is complete.
     pub(super) fn advance(&mut self, input: &[u8], limits: &Limits) -> Result<bool, Refusal> {
-        // Many tiny chunks carry more framing than body; the raw form is bounded too.
+        // Tiny chunks have more framing than body; the encoded size has a limit too.
         let raw_max = limits
             .body_max_bytes
             .saturating_mul(2)
@@ -52,7 +52,10 @@ impl Chunked {
                 Expected::Nothing => true,
             };
             if self.consumed > raw_max {
-                return Err(refuse(413, "the chunks are larger than this gateway takes"));
+                return Err(refuse(
+                    413,
+                    "the chunks are larger than this gateway allows",
+                ));
             }
             if !moved {
                 return Ok(false);
@@ -65,12 +68,12 @@ impl Chunked {
         &self.body
     }
 
-    /// Bytes of input taken so far.
+    /// Bytes of input consumed so far.
     pub(super) fn consumed_bytes(&self) -> usize {
         self.consumed
     }
 
-    /// Ready for the next body; keeps a small buffer, gives a large one back.
+    /// Resets it for the next body; keeps a small buffer, frees a large one.
     pub(super) fn start_afresh(&mut self) {
         let mut body = std::mem::take(&mut self.body);
         body.clear();
@@ -94,7 +97,7 @@ impl Chunked {
         if !(1..=15).contains(&digits) {
             return Err(refuse(400, "a chunk does not start with its size"));
         }
-        // Blanks before an extension are allowed by no grammar that all parties share.
+        // Not all parties accept blanks before an extension.
         if digits < line.len() && line[digits] != b';' {
             return Err(refuse(400, "a chunk's size is followed by something else"));
         }
@@ -105,7 +108,7 @@ impl Chunked {
                     .map_or(0, |value| value as usize)
         });
         if size > limits.body_max_bytes - self.body.len().min(limits.body_max_bytes) {
-            return Err(refuse(413, "the body is larger than this gateway takes"));
+            return Err(refuse(413, "the body is larger than this gateway allows"));
         }
         self.consumed += line.len() + 2;
         self.expected = if size == 0 {
@@ -157,7 +160,7 @@ impl Chunked {
     }
 }
 
-/// The line that `rest` starts with, without its end; `None` while its end has not come.
+/// The first line of `rest` without its end; `None` until its end has arrived.
 fn line(rest: &[u8]) -> Result<Option<&[u8]>, Refusal> {
     let window = &rest[..rest.len().min(LINE_MAX_BYTES)];
     match memchr::memchr2(b'\r', b'\n', window) {
@@ -166,7 +169,7 @@ fn line(rest: &[u8]) -> Result<Option<&[u8]>, Refusal> {
         }
         Some(at) => match window.get(at + 1) {
             Some(b'\n') => Ok(Some(&window[..at])),
-            Some(_) => Err(refuse(400, "a CR stands alone in the chunked body")),
+            Some(_) => Err(refuse(400, "a CR without LF in the chunked body")),
             None if rest.len() >= LINE_MAX_BYTES => {
                 Err(refuse(400, "a line of the chunked body is too long"))
             }

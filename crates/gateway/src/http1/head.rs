@@ -1,19 +1,19 @@
-//! The head of a request: where it ends, what it says, how its body is framed.
+//! The head of a request: its end, its fields, the framing of its body.
 
 use std::mem::MaybeUninit;
 
 use super::{Refusal, refuse};
 
-/// Header fields of one request at most.
+/// Most header fields of a request.
 pub const SLOTS: usize = 64;
 
 /// Room for the header fields; `[const { MaybeUninit::uninit() }; SLOTS]`.
 pub type Slots<'a> = [MaybeUninit<httparse::Header<'a>>; SLOTS];
 
-/// Empty lines before a request that are passed over (RFC 9112, section 2.2).
+/// Empty lines before a request that are skipped (RFC 9112, section 2.2).
 const EMPTY_LINES_MAX: usize = 2;
 
-/// What the head says, as far as the gateway asks.
+/// The parts of a head that the gateway needs.
 #[derive(Debug)]
 pub struct Head<'a, 'slots> {
     pub method: &'a str,
@@ -27,17 +27,17 @@ pub struct Head<'a, 'slots> {
     pub expects_continue: bool,
 }
 
-/// How the end of the body is found.
+/// Framing of the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
     Length(usize),
     Chunked,
 }
 
-/// How far the search for the end of the head has come.
+/// Progress of the search for the end of the head.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
-    /// Where the request line starts.
+    /// Start of the request line.
     pub(super) start: usize,
     line_start: usize,
     scanned: usize,
@@ -45,10 +45,10 @@ pub(super) struct Scan {
 }
 
 impl Scan {
-    /// Where the body starts, once the empty line has come. Looks at every byte once, however slowly they come.
+    /// Start of the body, once the empty line has arrived. Scans every byte once, however slowly they arrive.
     pub(super) fn head_end(&mut self, input: &[u8], max: usize) -> Result<Option<usize>, Refusal> {
         loop {
-            // The limit counts from the request line, which empty lines push on.
+            // The limit counts from the request line, after the empty lines.
             let window = &input[..input.len().min(self.start + max)];
             let Some(found) = memchr::memchr(b'\n', &window[self.scanned..]) else {
                 self.scanned = window.len();
@@ -74,13 +74,13 @@ impl Scan {
             }
         }
         if input.len() >= self.start + max {
-            return Err(refuse(431, "the head is larger than this gateway takes"));
+            return Err(refuse(431, "the head is larger than this gateway allows"));
         }
         Ok(None)
     }
 }
 
-/// Reads a whole head.
+/// Parses a complete head.
 pub(super) fn read<'a, 'slots>(
     bytes: &'a [u8],
     slots: &'slots mut Slots<'a>,
@@ -125,7 +125,7 @@ pub(super) fn read<'a, 'slots>(
     Ok((head, framing))
 }
 
-/// What the header fields say, gathered in one pass.
+/// The header fields, collected in one pass.
 #[derive(Default)]
 struct Facts<'a> {
     hosts: usize,
@@ -139,7 +139,7 @@ struct Facts<'a> {
 }
 
 impl<'a> Facts<'a> {
-    /// The length of the name tells most fields apart, so few names are compared.
+    /// The length of the name distinguishes most fields, so few names are compared.
     fn note(&mut self, header: &httparse::Header<'a>) -> Result<(), Refusal> {
         let (name, value) = (header.name, header.value);
         match name.len() {
@@ -203,7 +203,7 @@ impl<'a> Facts<'a> {
     fn framing(&self, version: u8) -> Result<Framing, Refusal> {
         match (self.chunked, self.length) {
             (true, Some(_)) => Err(refuse(400, "both Content-Length and Transfer-Encoding")),
-            (true, None) if version == 0 => Err(refuse(400, "HTTP/1.0 knows no Transfer-Encoding")),
+            (true, None) if version == 0 => Err(refuse(400, "HTTP/1.0 has no Transfer-Encoding")),
             (true, None) => Ok(Framing::Chunked),
             (false, length) => Ok(Framing::Length(length.unwrap_or(0))),
         }

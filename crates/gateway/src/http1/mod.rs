@@ -1,8 +1,8 @@
-//! HTTP/1.1 requests out of bytes: a pure reader, without sockets, clocks or routing, so that it can be fuzzed.
+//! A parser of HTTP/1.1 requests: pure, without sockets, clocks or routing, so that it can be fuzzed.
 //!
-//! Give [`Reader::next`] everything received and not yet consumed; it says that more is needed, hands out one whole
-//! request, or refuses. Where RFC 9112 lets a server choose between leniency and refusal and the choice could make
-//! two parties on the way see different requests, this reader refuses.
+//! [`Reader::next`] gets everything received and not yet consumed. It needs more, returns one complete request, or
+//! refuses. If RFC 9112 lets a server choose between leniency and refusal, and leniency could make two parties see
+//! different requests, this parser refuses.
 
 mod chunked;
 mod head;
@@ -12,7 +12,7 @@ pub use head::{Head, SLOTS, Slots};
 use chunked::Chunked;
 use head::Framing;
 
-/// What a client may send at most.
+/// Limits on requests.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Request line and header fields together, in bytes.
@@ -21,7 +21,7 @@ pub struct Limits {
     pub body_max_bytes: usize,
 }
 
-/// One whole request, borrowed from what was received.
+/// One complete request, borrowed from the input.
 #[derive(Debug)]
 pub struct Request<'a, 'slots> {
     pub head: Head<'a, 'slots>,
@@ -29,21 +29,21 @@ pub struct Request<'a, 'slots> {
     pub body: &'a [u8],
 }
 
-/// What the bytes so far amount to.
+/// State of the input.
 #[derive(Debug)]
 pub enum Step<'a, 'slots> {
-    /// Nothing has come since the last whole request.
+    /// Nothing has arrived since the last complete request.
     Idle,
-    /// A request has begun and its head is not whole.
+    /// A request has started and its head is incomplete.
     Head,
-    /// The head is whole and the body is not.
+    /// The head is complete and the body is not.
     Body {
-        /// Bytes of body known to come or already held.
+        /// Bytes of the body that are announced or received.
         announced: usize,
         /// The client waits for `100 Continue` before it sends the body.
         expects_continue: bool,
     },
-    /// A request, and how many bytes of the input it took.
+    /// A request, and its length in the input.
     Whole {
         request: Request<'a, 'slots>,
         length: usize,
@@ -52,7 +52,7 @@ pub enum Step<'a, 'slots> {
     Http2,
 }
 
-/// A request that is not served; the connection cannot go on after it, as its end is not known for sure.
+/// A request that is refused. The connection must close after it, because its end is uncertain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{status}: {problem}")]
 pub struct Refusal {
@@ -69,11 +69,11 @@ const fn refuse(status: u16, problem: &'static str) -> Refusal {
 pub struct Reader {
     limits: Limits,
     scan: head::Scan,
-    /// Where the body starts and how it ends, once the head is whole.
+    /// Start and framing of the body, once the head is complete.
     body: Option<(usize, Framing)>,
     chunked: Chunked,
     expects_continue: bool,
-    /// The last call handed out a request, so the next one starts afresh.
+    /// The last call returned a request, so the next one starts a new request.
     handed_out: bool,
 }
 
@@ -92,10 +92,10 @@ impl Reader {
         }
     }
 
-    /// Looks at `input`, which starts where the last whole request ended and grows between calls.
+    /// Parses `input`, which starts at the end of the last complete request and grows between calls.
     ///
     /// # Errors
-    /// A [`Refusal`] when this is no request or one beyond a limit; call no more after it.
+    /// A [`Refusal`] if this is not a request, or one above a limit. Do not call it again after that.
     pub fn next<'a, 'slots>(
         &'a mut self,
         input: &'a [u8],
@@ -113,7 +113,7 @@ impl Reader {
         if !self.body_is_whole(input, start, framing)? {
             return Ok(self.incomplete_step(input, start, framing));
         }
-        // Read once more, now that nothing will be added: borrowing across calls would cost more than this.
+        // Parsed a second time, now that it is complete: borrowing across calls would cost more.
         let head = head::read(&input[self.scan.start..start], slots)?.0;
         Ok(self.complete(input, start, framing, head))
     }
@@ -133,7 +133,7 @@ impl Reader {
         if let Framing::Length(length) = framing
             && length > self.limits.body_max_bytes
         {
-            return Err(refuse(413, "the body is larger than this gateway takes"));
+            return Err(refuse(413, "the body is larger than this gateway allows"));
         }
         self.body = Some((start, framing));
         self.expects_continue = head.expects_continue;

@@ -1,4 +1,4 @@
-//! The reader against bytes: what is served, what is refused, and that it does not matter how bytes are cut.
+//! The parser: accepted and refused input, for every split of the bytes.
 
 use std::mem::MaybeUninit;
 
@@ -9,8 +9,7 @@ const LIMITS: Limits = Limits {
     body_max_bytes: 20,
 };
 
-/// What the reader makes of the input when it comes in pieces of `piece` bytes: requests as "METHOD target [body]",
-/// then how it ended.
+/// Parses the input in pieces of `piece` bytes: requests as "METHOD target [body]", then the end.
 fn read(input: &[u8], piece: usize) -> String {
     let mut reader = Reader::new(LIMITS);
     let (mut out, mut start, mut end) = (String::new(), 0, 0);
@@ -80,7 +79,7 @@ fn requests_are_read_one_after_another() {
 }
 
 #[test]
-fn connections_are_kept_or_closed_as_asked() {
+fn connections_are_kept_or_closed_as_requested() {
     check(
         "GET / HTTP/1.1\r\nHost: a\r\nConnection: x, Close\r\n\r\n",
         "GET / [] close; idle",
@@ -121,7 +120,7 @@ fn chunked_bodies_are_decoded() {
 
 /// Requests that two parties could read differently (RFC 9112, section 11.2).
 #[test]
-fn what_could_be_smuggled_is_refused() {
+fn smuggling_attempts_are_refused() {
     let with = |fields: &str| format!("PUT /x HTTP/1.1\r\nHost: a\r\n{fields}\r\n");
     for (fields, status) in [
         ("Content-Length: 3\r\nTransfer-Encoding: chunked\r\n", "400"),
@@ -166,7 +165,7 @@ fn what_could_be_smuggled_is_refused() {
 }
 
 #[test]
-fn what_is_too_large_is_refused() {
+fn requests_above_the_limits_are_refused() {
     let pad = "x".repeat(200);
     check(&format!("GET /{pad} HTTP/1.1\r\nHost: a\r\n\r\n"), "431");
     check(
@@ -188,7 +187,7 @@ fn what_is_too_large_is_refused() {
     assert_eq!(refused.status, 431);
 }
 
-/// Refused at once, however it is cut: nothing of it, and nothing behind it, is read as a request.
+/// Refused for every split of the bytes: no part of it is read as a request.
 #[track_caller]
 fn check_refused(input: &str) {
     for piece in [input.len(), 1, 2, 3, 7] {
@@ -203,7 +202,7 @@ fn check_refused(input: &str) {
 
 /// Ways to say the length that another party could read differently (RFC 9112, sections 5, 6 and 11.2).
 #[test]
-fn framing_that_another_could_read_differently_is_refused() {
+fn ambiguous_framing_is_refused() {
     let smuggled = "0\r\n\r\nGET /s HTTP/1.1\r\nHost: a\r\n\r\n";
     for fields in [
         "Transfer-Encoding : chunked\r\n",
@@ -272,7 +271,7 @@ fn framing_that_another_could_read_differently_is_refused() {
 }
 
 #[test]
-fn chunks_that_another_could_read_differently_are_refused() {
+fn ambiguous_chunks_are_refused() {
     let smuggled = "GET /s HTTP/1.1\r\nHost: a\r\n\r\n";
     for body in [
         " 3\r\nabc\r\n0\r\n\r\n",
@@ -299,7 +298,7 @@ fn chunks_that_another_could_read_differently_are_refused() {
             "PUT /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n{body}{smuggled}"
         ));
     }
-    // What stands behind the last chunk is no field of the request, and the next request begins behind it.
+    // Trailer fields are not fields of the request, and the next request follows them.
     check(
         "PUT /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding:\tchunked\r\n\r\n3;a=\"b\"\r\nabc\r\n0;c\r\nContent-Length: 9\r\n\r\nGET /y HTTP/1.1\r\nHost: a\r\n\r\n",
         "PUT /x [abc]; GET /y []; idle",
@@ -312,7 +311,7 @@ struct Sent {
     body: String,
     /// Bytes of each chunk; 0 sends it by its length.
     chunk: usize,
-    /// Extensions, leading zeros and trailers where it is sent in chunks.
+    /// Extensions, leading zeros and trailers if it is sent in chunks.
     adorned: bool,
 }
 
@@ -342,7 +341,7 @@ impl Sent {
 }
 
 proptest::proptest! {
-    /// Whatever a body holds, it is a body: as many requests are read as were sent, and no others.
+    /// Any body is a body: exactly the sent requests are read.
     #[test]
     fn a_body_is_never_read_as_a_request(
         requests in proptest::collection::vec(

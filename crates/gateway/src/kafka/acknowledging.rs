@@ -1,4 +1,4 @@
-//! What librdkafka calls back: acknowledgements of messages, and what it says of connections.
+//! Callbacks of librdkafka: acknowledgements of messages, and errors of connections.
 
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -18,7 +18,7 @@ use crate::latest::Latest;
 pub(super) struct Acknowledging {
     pub(super) health: Arc<Health>,
     pub(super) latest: Arc<Latest>,
-    /// Set as soon as there is a log.
+    /// Set once the log exists.
     pub(super) inner: OnceLock<Weak<Inner>>,
 }
 
@@ -29,7 +29,7 @@ impl Acknowledging {
 }
 
 impl ClientContext for Acknowledging {
-    /// Errors come by [`Self::error`] too; what is only logged is worth a warning, not one for each.
+    /// Errors also come through [`Self::error`]; messages that are only logged become rate-limited warnings.
     fn log(&self, level: RDKafkaLogLevel, _: &str, text: &str) {
         if level as i32 <= RDKafkaLogLevel::Warning as i32 {
             self.health.note_message(text);
@@ -57,7 +57,7 @@ impl ProducerContext for Acknowledging {
         let partition = match result {
             Ok(message) => {
                 self.health.on_acknowledgement();
-                // Before anybody is told: who reads after a 204 finds it.
+                // Noted before the request is answered: a read after a 204 finds it.
                 if let Some(lines) = message.payload() {
                     self.latest.note_lines(flight.topic, lines);
                 }

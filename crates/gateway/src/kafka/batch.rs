@@ -1,4 +1,4 @@
-//! Lines on their way to Kafka: messages in the making, per topic and partition. Pure: nothing here is sent.
+//! Batches for Kafka: lines are collected in messages per topic and partition. Pure: nothing is sent here.
 //!
 //! A message's value is whole lines of line protocol, each with its time in nanoseconds. A line's partition is that of
 //! its series, so that all readings of a series stay in order.
@@ -8,31 +8,31 @@ use std::sync::Arc;
 use super::topic::Topic;
 use crate::ticket::Ticket;
 
-/// Buffers larger than this are given back after use.
+/// Larger buffers are freed after use.
 const KEEP_MAX_BYTES: usize = 4 * 1024 * 1024;
-/// Buffers of so many topics and messages are kept.
+/// Most topics and messages whose buffers are kept.
 const KEEP_TOPICS: usize = 64;
 const KEEP_MESSAGES: usize = 256;
 
-/// How large a message may become.
+/// Limits of a message.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub(super) records: u32,
     pub(super) bytes: usize,
 }
 
-/// One message in the making.
+/// A message that is being filled.
 #[derive(Debug, Default)]
 pub(super) struct Message {
     pub(super) partition: u32,
     pub(super) records: u32,
     /// Lines, each with its line break.
     pub(super) bytes: Vec<u8>,
-    /// The request that it was last written to by.
+    /// The last request that has written to it.
     pub(super) request: u64,
 }
 
-/// What goes to one topic.
+/// The lines of one topic.
 #[derive(Debug)]
 pub(super) struct Lines {
     pub(super) topic: Arc<Topic>,
@@ -41,19 +41,19 @@ pub(super) struct Lines {
     pub(super) bytes: usize,
     messages: Vec<Message>,
     used: usize,
-    /// By partition: the message that takes more, plus one; 0 is none.
+    /// By partition: index of the message with room, plus one; 0 is none.
     open: Vec<u32>,
     /// A bit for each worker that waits for it.
     pub(super) workers: u64,
     pub(super) ticket: Option<Ticket>,
 }
 
-/// What goes to Kafka together.
+/// Lines that are sent to Kafka together.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     topics: Vec<Lines>,
     used: usize,
-    /// By a topic's number: its place in `topics`, plus one; 0 is none.
+    /// By a topic's number: its index in `topics`, plus one; 0 is none.
     by_number: Vec<u32>,
 }
 
@@ -72,8 +72,7 @@ impl Lines {
         }
     }
 
-    /// The place of a message of the partition with room for so much more; a record larger than a message may be has
-    /// one of its own.
+    /// The index of a message of the partition with enough room; a record above the limit gets its own message.
     pub(super) fn room(
         &mut self,
         partition: u32,
@@ -150,7 +149,7 @@ impl Lines {
 }
 
 impl Batch {
-    /// What goes to the topic.
+    /// The lines of the topic.
     pub(super) fn lines(&mut self, topic: &Arc<Topic>) -> (usize, &mut Lines) {
         let number = topic.number as usize;
         if self.by_number.len() <= number {
@@ -170,7 +169,7 @@ impl Batch {
             self.topics.push(Lines::new(topic));
         }
         let lines = &mut self.topics[place];
-        // Buffers of another batch, perhaps of another topic.
+        // It has the buffers of an earlier batch, perhaps of another topic.
         lines.topic = Arc::clone(topic);
         lines.partitions = topic.partitions();
         self.used += 1;
@@ -197,7 +196,7 @@ impl Batch {
         self.topics().next().is_none()
     }
 
-    /// Takes all of `staged`, which is empty then; the tickets of its topics.
+    /// Moves everything out of `staged`; returns the tickets of its topics.
     pub(super) fn take_in(
         &mut self,
         staged: &mut Self,
@@ -226,7 +225,7 @@ impl Batch {
         numbers.iter().map(ticket).collect()
     }
 
-    /// Empty, with its buffers.
+    /// Clears it and keeps its buffers.
     pub(super) fn clear(&mut self) {
         for lines in &mut self.topics[..self.used] {
             self.by_number[lines.topic.number as usize] = 0;

@@ -1,4 +1,4 @@
-//! Batches that are on their way: which partitions have answered, and until when each may take.
+//! Batches in flight: which partitions have acknowledged, and the deadline of each batch.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -9,10 +9,10 @@ use super::batch::Lines;
 use super::staging::part_of;
 use crate::ticket::Ticket;
 
-/// Partitions are told apart by their number modulo this.
+/// Partitions are distinguished by their number modulo this.
 const PARTS: usize = 64;
 
-/// One topic's messages of one batch. Each message holds it until the broker's word on it has come.
+/// One topic's messages of one batch. Each message holds it until the broker has acknowledged or refused it.
 #[derive(Debug)]
 pub(super) struct Flight {
     ticket: Ticket,
@@ -22,16 +22,16 @@ pub(super) struct Flight {
     pub(super) records: usize,
     pub(super) bytes: usize,
     pub(super) messages: u32,
-    /// When its first record was handed over.
+    /// When the first record was handed over.
     pub(super) since: Instant,
     pub(super) sent: Instant,
-    /// Messages not heard of, by partition.
+    /// Messages without an answer, by partition.
     waiting: [AtomicU32; PARTS],
-    /// Messages not heard of.
+    /// Messages without an answer.
     open: AtomicU32,
     /// Parts that failed.
     failed: AtomicU64,
-    /// It does not count as in flight any more.
+    /// It no longer counts as in flight.
     is_over: AtomicBool,
 }
 
@@ -59,21 +59,22 @@ impl Flight {
         }
     }
 
-    /// The broker's word on a message of the partition; whether it was the last one and nobody gave up before.
+    /// Notes the broker's answer to a message of the partition; returns whether it was the last one of a batch that was not
+    /// given up.
     pub(super) fn on_acknowledgement(&self, partition: u32, durable: bool) -> bool {
         if !durable {
             self.failed.fetch_or(part_of(partition), Ordering::Relaxed);
         }
-        // Whoever gives up and sees that nothing is waited for sees what failed, too.
+        // A thread that gives up and sees no waiting message must see the failures too.
         self.waiting[partition as usize % PARTS].fetch_sub(1, Ordering::Release);
-        // What the others noted before is seen by the last one.
+        // The last one sees what the others noted before.
         self.open.fetch_sub(1, Ordering::AcqRel) == 1
             && self
                 .ticket
                 .settle_parts(self.failed.load(Ordering::Relaxed))
     }
 
-    /// Nobody waits any longer: parts that have not answered count as failed. Whether that was news.
+    /// Gives the batch up: parts without an answer count as failed. Returns whether it was not settled before.
     pub(super) fn give_up(&self) -> bool {
         let waiting = (0..).zip(&self.waiting).filter_map(|(part, waiting)| {
             (waiting.load(Ordering::Acquire) > 0).then_some(part_of(part))
@@ -88,22 +89,22 @@ impl Flight {
         &self.ticket
     }
 
-    /// Messages of a partition that were not heard of.
+    /// Messages of a partition without an answer.
     #[cfg(test)]
     pub(super) fn waiting_for(&self, partition: usize) -> u32 {
         self.waiting[partition].load(Ordering::Relaxed)
     }
 
-    /// None of its parts failed.
+    /// Whether none of its parts failed.
     pub(super) fn is_durable(&self) -> bool {
         self.ticket.fate() == crate::ticket::Fate::Durable
     }
 }
 
-/// All that are on their way.
+/// All batches in flight.
 #[derive(Debug, Default)]
 pub(super) struct Flights {
-    /// In the order in which they were sent; some may be over.
+    /// In the order of sending; some may be over.
     sent: Mutex<VecDeque<Arc<Flight>>>,
     count: AtomicUsize,
 }
@@ -122,14 +123,14 @@ impl Flights {
         sent.push_back(Arc::clone(flight));
     }
 
-    /// It is settled: another may start.
+    /// The batch is settled: another may be sent.
     pub(super) fn end(&self, flight: &Flight) {
         if !flight.is_over.swap(true, Ordering::AcqRel) {
             self.count.fetch_sub(1, Ordering::Release);
         }
     }
 
-    /// Those that were handed over before `before` and are not over.
+    /// Batches that were handed over before `before` and are not over.
     pub(super) fn overdue_flights(&self, before: Instant) -> Vec<Arc<Flight>> {
         let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         sent.retain(|flight| !is_over(flight));

@@ -1,20 +1,20 @@
-//! Whether the cluster answers: while it does not, requests are refused at once instead of waiting each for themselves.
+//! Availability of the cluster: while it is unavailable, requests are refused at once instead of each waiting for its timeout.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Between two warnings of the same kind.
+/// Shortest time between two warnings.
 const WARN_EVERY: Duration = Duration::from_secs(1);
-/// What was said longer ago explains nothing.
+/// Older messages do not explain a failure.
 const MESSAGE_AGE_MAX: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub(super) struct Health {
     is_away: AtomicBool,
-    /// It has answered once since the start.
+    /// Whether it has answered since the start.
     was_reached: AtomicBool,
-    /// Somebody should look whether it answers.
+    /// Whether its availability should be checked.
     is_doubted: AtomicBool,
     began: Instant,
     /// When a message was last acknowledged; microseconds since `began`.
@@ -24,12 +24,12 @@ pub(super) struct Health {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Why it is away.
+    /// Why it is unavailable.
     reason: String,
-    /// What librdkafka said last, and when.
+    /// The last message of librdkafka, with its time.
     message: Option<(String, Instant)>,
     warned: Option<Instant>,
-    /// Why nothing can be sent any more, ever.
+    /// The fatal error, after which nothing can be sent.
     fallen: Option<String>,
 }
 
@@ -60,7 +60,7 @@ impl Health {
         u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
-    /// Why it is away, where it is.
+    /// Why it is unavailable, if it is.
     pub(super) fn outage_reason(&self) -> Option<String> {
         self.is_away().then(|| self.lock().reason.clone())
     }
@@ -76,7 +76,7 @@ impl Health {
             None => reason.to_owned(),
         };
         if !self.is_away.swap(true, Ordering::Relaxed) {
-            waggle_service::log::warn(format_args!("Kafka is away: {}", state.reason));
+            waggle_service::log::warn(format_args!("Kafka is unavailable: {}", state.reason));
         }
     }
 
@@ -85,11 +85,11 @@ impl Health {
         self.is_doubted.store(false, Ordering::Relaxed);
         self.lock().message = None;
         if self.is_away.swap(false, Ordering::Relaxed) {
-            waggle_service::log::note(format_args!("Kafka answers again"));
+            waggle_service::log::note(format_args!("Kafka is available again"));
         }
     }
 
-    /// It may be away: to be looked after.
+    /// It may be unavailable: requests a check.
     pub(super) fn doubt(&self) {
         self.is_doubted.store(true, Ordering::Relaxed);
     }
@@ -99,12 +99,12 @@ impl Health {
         self.was_reached.load(Ordering::Relaxed)
     }
 
-    /// Whether somebody should look: once for each doubt, as long as it is away, and until it was reached.
+    /// Whether to check it now: once for each doubt, while it is unavailable, and until it was reached.
     pub(super) fn is_to_be_seen(&self) -> bool {
         self.is_doubted.swap(false, Ordering::Relaxed) || self.is_away() || !self.was_reached()
     }
 
-    /// What librdkafka says: kept as the reason, and logged now and then.
+    /// Keeps a message of librdkafka as the reason, and logs it at most once per interval.
     pub(super) fn note_message(&self, text: &str) {
         let mut state = self.lock();
         state.message = Some((text.to_owned(), Instant::now()));
@@ -124,7 +124,7 @@ impl Health {
         self.lock().fallen.clone()
     }
 
-    /// What librdkafka said last, if it was not long ago.
+    /// The last message of librdkafka, if it is recent.
     pub(super) fn last_message(&self) -> Option<String> {
         self.lock().recent_message().map(str::to_owned)
     }

@@ -1,4 +1,4 @@
-//! What is counted of the way to Kafka, and how Prometheus reads it.
+//! Metrics of the log on Kafka, in Prometheus format.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,11 +18,11 @@ static BOUNDS_US: [u64; 12] = [
 pub(crate) enum Failure {
     /// Not acknowledged in time.
     Timeout,
-    /// Refused at once while the cluster is away.
+    /// Refused at once while the cluster is unavailable.
     Away,
-    /// More wait than may.
+    /// The queue is full.
     Full,
-    /// The broker or the client said no.
+    /// Refused by the broker or the client.
     Broker,
 }
 
@@ -49,7 +49,7 @@ impl Default for KafkaMetrics {
     }
 }
 
-/// What is counted elsewhere.
+/// Gauges that are counted elsewhere.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Now {
     pub(super) batches_in_flight: usize,
@@ -59,7 +59,7 @@ pub(super) struct Now {
 }
 
 impl KafkaMetrics {
-    /// A batch was acknowledged whole.
+    /// Notes a completely acknowledged batch.
     pub(super) fn note(&self, flight: &Flight) {
         add(&self.records, flight.records as u64);
         add(&self.bytes, flight.bytes as u64);
@@ -75,7 +75,7 @@ impl KafkaMetrics {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         page.counter(
             "stored_records_total",
-            "Records of batches acknowledged whole",
+            "Records of completely acknowledged batches",
             load(&self.records),
         );
         page.counter(
@@ -111,7 +111,7 @@ impl KafkaMetrics {
         let failed = FAILURES.iter().zip(&self.failed);
         page.counters(
             "kafka_failed_records_total",
-            "Records of batches that were not acknowledged whole, or not taken in, by reason",
+            "Records of batches that were refused or not completely acknowledged, by reason",
             failed.map(|(reason, count)| (vec![("reason", (*reason).to_owned())], load(count))),
         );
         page.histogram(

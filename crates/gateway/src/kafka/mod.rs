@@ -1,19 +1,19 @@
-//! The log on Kafka: batches form while others are under way, and a request is told of its records' durability when the
-//! broker has acknowledged every one of them.
+//! The log on Kafka: batches form while others are in flight, and a request is answered when the broker has acknowledged
+//! every one of its records.
 //!
-//! What is handed over is sent at once while nothing is in flight. Otherwise it gathers, until it is large, or an
-//! acknowledgement has woken a worker and the worker has answered those who waited for it. Three threads stand behind that: one takes acknowledgements, one sees that nobody
-//! waits too long, one asks about topics. Consumers are not its concern.
+//! Records are sent at once if nothing is in flight. Otherwise they gather until the batch is large, or until an
+//! acknowledgement has woken a worker and the worker has answered the requests that waited for it. Three threads support
+//! this: one receives acknowledgements, one enforces timeouts, one manages topics. It has no consumers.
 
 mod acknowledging;
 mod batch;
 mod flight;
 mod health;
-mod keeper;
 mod metrics;
 mod settings;
 mod staging;
 mod topic;
+mod topic_admin;
 
 pub use settings::KafkaSettings;
 pub(crate) use staging::Staging;
@@ -38,14 +38,14 @@ use acknowledging::Acknowledging;
 use batch::{Batch, Limits};
 use flight::{Flight, Flights};
 use health::Health;
-use keeper::Keeper;
 use metrics::{Failure, KafkaMetrics, Now};
+use topic_admin::TopicAdmin;
 
-/// Between two looks for batches that are late, and for small ones that have waited.
+/// Interval of checks for late batches, and for small batches that have waited.
 const WATCH_EVERY: Duration = Duration::from_millis(5);
-/// A small batch waits no longer than this for those under way: one of them may be for a partition that nobody leads.
+/// A small batch waits at most so long for those in flight: one of them may be for a partition without a leader.
 const SMALL_WAITS: Duration = Duration::from_millis(5);
-/// How long the thread that takes acknowledgements waits for one, before it looks whether it is to end.
+/// How long the thread for acknowledgements waits for one, before it checks whether to end.
 const POLL_FOR: Duration = Duration::from_millis(100);
 
 /// Why the log cannot be opened.
@@ -57,12 +57,12 @@ pub enum OpenError {
     Thread(#[from] std::io::Error),
 }
 
-/// Why nothing can be sent any more.
+/// Why the log has failed for good.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LogError {
-    #[error("a thread of the log on Kafka ended by a panic")]
+    #[error("a thread of the log on Kafka panicked")]
     Panicked,
-    /// What Kafka's client said when it failed for good.
+    /// The fatal error of Kafka's client.
     #[error("{0}")]
     Client(String),
 }
@@ -70,7 +70,7 @@ pub enum LogError {
 /// An open log.
 pub(crate) struct Log(Arc<Inner>);
 
-/// What all its threads share.
+/// State that all its threads share.
 pub(crate) struct Inner {
     pub(crate) topics: Topics,
     pub(crate) latest: Arc<Latest>,
@@ -83,16 +83,16 @@ pub(crate) struct Inner {
     limits: Limits,
     queue_max_records: usize,
     workers: Vec<Arc<Notify>>,
-    /// Told when it has fallen.
+    /// Notified when it has failed for good.
     fallen: Notify,
     ended: AtomicBool,
 }
 
-/// What waits to be sent.
+/// Records that wait to be sent.
 #[derive(Debug, Default)]
 struct Sender {
     gathering: Batch,
-    /// When the first of it came.
+    /// When the first of them arrived.
     since: Option<Instant>,
     is_closed: bool,
 }
@@ -114,10 +114,10 @@ impl Deref for Log {
 }
 
 impl Log {
-    /// Makes the client and starts the threads; whether the cluster answers shows when it is needed.
+    /// Creates the client and starts the threads; does not wait for the cluster.
     ///
     /// # Errors
-    /// When the client or a thread cannot be had.
+    /// If the client or a thread cannot be created.
     pub(crate) fn open(
         settings: &Settings,
         brokers: &str,
@@ -127,8 +127,8 @@ impl Log {
         let health = Arc::new(Health::new());
         let config = kafka.producer(brokers, settings.in_flight_max_bytes);
         let latest = Arc::new(Latest::new(LatestLimits {
-            series: settings.last_series,
-            bytes: settings.last_max_bytes,
+            series: settings.latest_max_series,
+            bytes: settings.latest_max_bytes,
         }));
         let context = Acknowledging {
             health: Arc::clone(&health),
@@ -144,8 +144,10 @@ impl Log {
             health,
             metrics: KafkaMetrics::default(),
             limits: Limits {
-                records: kafka.kafka_message_records,
-                bytes: kafka.kafka_message_bytes.min(kafka.kafka_request_max_bytes),
+                records: kafka.kafka_message_max_records,
+                bytes: kafka
+                    .kafka_message_max_bytes
+                    .min(kafka.kafka_request_max_bytes),
             },
             settings: kafka,
             queue_max_records: settings.queue_max_records,
@@ -153,9 +155,9 @@ impl Log {
             fallen: Notify::new(),
             ended: AtomicBool::new(false),
         });
-        // Nobody else sets it.
+        // It is set only here.
         let _ = inner.producer.context().inner.set(Arc::downgrade(&inner));
-        let keeper = Keeper::new(Arc::clone(&inner), inner.settings.client(brokers))?;
+        let topic_admin = TopicAdmin::new(Arc::clone(&inner), inner.settings.client(brokers))?;
         let start = |name: &str, work: fn(&Inner)| {
             let inner = Arc::clone(&inner);
             std::thread::Builder::new()
@@ -167,7 +169,7 @@ impl Log {
             acknowledge: start("kafka-acks", Inner::acknowledge)?,
             keep: std::thread::Builder::new()
                 .name("kafka-topics".to_owned())
-                .spawn(move || keeper.run())?,
+                .spawn(move || topic_admin.run())?,
             inner: Arc::clone(&inner),
         };
         Ok((Self(inner), threads))
@@ -175,18 +177,18 @@ impl Log {
 }
 
 impl Inner {
-    /// What a worker stages in.
+    /// A new staging area for a worker.
     pub(crate) fn staging(&self) -> Staging {
         Staging::new(self.limits)
     }
 
-    /// Has a new topic looked for.
+    /// Requests the lookup of a new topic.
     pub(crate) fn ask_for(&self, topic: &str) -> Result<(), Problem> {
         self.is_present()?;
         self.topics.ask(topic)
     }
 
-    /// Takes what a worker staged, and sends what has gathered if it is to go now.
+    /// Accepts what a worker staged, and sends the gathered records if they are due.
     pub(crate) fn submit(
         &self,
         staging: &mut Staging,
@@ -217,7 +219,7 @@ impl Inner {
             ));
         }
         if let Some(reason) = self.health.outage_reason() {
-            return Err((keeper::unavailable_problem(&reason), Failure::Away));
+            return Err((topic_admin::unavailable_problem(&reason), Failure::Away));
         }
         let waiting = sender.gathering.records();
         if waiting > 0 && waiting + records > self.queue_max_records {
@@ -226,12 +228,13 @@ impl Inner {
         Ok(())
     }
 
-    /// Sends what gathers, if there is something and it is to go now.
+    /// Sends the gathered records if they are due.
     pub(crate) fn send(&self) {
         self.send_gathered(&mut self.sender());
     }
 
-    /// Sends what gathers if it is large; a worker sees to a small batch, which may yet grow by those whom it answers.
+    /// Sends the gathered records if they are many. A worker sends a small batch, after answering clients, whose next requests
+    /// may join it.
     fn send_large(&self) {
         let mut sender = self.sender();
         if self.is_large(&sender) {
@@ -254,7 +257,7 @@ impl Inner {
         sender.gathering.clear();
     }
 
-    /// Whether what gathers goes now: a small batch waits for those under way, so that it grows meanwhile.
+    /// Whether the gathered records are due: a small batch waits for those in flight, so that it grows.
     fn is_to_be_sent(&self, sender: &Sender) -> bool {
         let under_way = self.flights.count();
         let waits_long = || {
@@ -268,7 +271,7 @@ impl Inner {
     }
 
     fn is_large(&self, sender: &Sender) -> bool {
-        sender.gathering.records() >= self.settings.kafka_batch_records
+        sender.gathering.records() >= self.settings.kafka_batch_min_records
     }
 
     fn send_message(&self, topic: &str, message: &batch::Message, flight: &Arc<Flight>) {
@@ -287,7 +290,7 @@ impl Inner {
         }
     }
 
-    /// A batch is settled: room for another, and those who wait for it are told.
+    /// A batch is settled: another may be sent, and the waiting workers are woken.
     fn settle_flight(&self, flight: &Flight) {
         self.flights.end(flight);
         if flight.is_durable() {
@@ -306,24 +309,24 @@ impl Inner {
         }
     }
 
-    /// The thread that takes acknowledgements, until the log has ended.
+    /// The thread for acknowledgements, until the log has ended.
     fn acknowledge(&self) {
         while !self.ended.load(Ordering::Acquire) {
             self.producer.poll(POLL_FOR);
         }
     }
 
-    /// The thread that sees that nobody waits too long, until the log is closed and nobody waits any more.
+    /// The thread for timeouts, until the log is closed and every record is settled.
     fn watch(&self) {
         loop {
             std::thread::sleep(WATCH_EVERY);
             self.give_up_late();
             if let Some(reason) = self.health.outage_reason() {
                 self.topics
-                    .refuse_asked(|| keeper::unavailable_problem(&reason));
+                    .refuse_asked(|| topic_admin::unavailable_problem(&reason));
             }
             let mut sender = self.sender();
-            let is_late = |since: Instant| since.elapsed() >= self.settings.kafka_timeout;
+            let is_late = |since: Instant| since.elapsed() >= self.settings.kafka_delivery_timeout;
             if self.health.is_away() || sender.since.is_some_and(is_late) {
                 self.refuse_gathered(&mut sender);
             }
@@ -334,9 +337,9 @@ impl Inner {
         }
     }
 
-    /// Nobody waits any longer for batches that are late.
+    /// Gives up late batches.
     fn give_up_late(&self) {
-        let timeout = self.settings.kafka_timeout;
+        let timeout = self.settings.kafka_delivery_timeout;
         let Some(before) = Instant::now().checked_sub(timeout) else {
             return;
         };
@@ -368,27 +371,27 @@ impl Inner {
         self.wake(workers);
     }
 
-    /// What is said of records that were not acknowledged.
+    /// The problem for records that were not acknowledged.
     pub(crate) fn write_problem(&self) -> Problem {
         let message = self.health.last_message();
         let reason = message.map_or_else(String::new, |message| format!(": {message}"));
         Problem::new(
             503,
             format!(
-                "Kafka has not acknowledged all of this request's records; some may be in the log all the same{reason}"
+                "Kafka has not acknowledged all of this request's records; some may be in the log nevertheless{reason}"
             ),
         )
     }
 
-    /// Why records would not be taken now; those that come before the cluster was reached wait for it.
+    /// An error if records would be refused now. Until the cluster has been reached, records wait for it.
     fn is_present(&self) -> Result<(), Problem> {
         match self.health.outage_reason() {
-            Some(reason) => Err(keeper::unavailable_problem(&reason)),
+            Some(reason) => Err(topic_admin::unavailable_problem(&reason)),
             None => Ok(()),
         }
     }
 
-    /// Why it cannot be said that records would be taken now.
+    /// An error if it is not certain that records would be accepted now.
     pub(crate) fn is_ready(&self) -> Result<(), Problem> {
         self.is_present()?;
         if self.health.was_reached() {
@@ -397,24 +400,24 @@ impl Inner {
         Err(Problem::new(503, "Kafka has not been reached yet"))
     }
 
-    /// Nothing can be sent any more.
+    /// The log has failed for good.
     fn fall(&self, reason: &str) {
         self.health.fall(reason);
         self.fallen.notify_one();
     }
 
-    /// Ready when it has fallen.
+    /// Ready when the log has failed for good.
     pub(crate) async fn wait_until_ended(&self) {
         self.fallen.notified().await;
     }
 
-    /// Takes nothing more in; what was taken in is still sent and waited for.
+    /// Accepts no more records; accepted ones are still sent and settled.
     pub(crate) fn close(&self) {
         self.sender().is_closed = true;
         self.topics.close();
     }
 
-    /// What it counts, as Prometheus reads it.
+    /// Writes its metrics.
     pub(crate) fn write_metrics(&self, page: &mut Page) {
         let now = Now {
             batches_in_flight: self.flights.count(),
@@ -431,10 +434,10 @@ impl Inner {
 }
 
 impl Threads {
-    /// Waits until everything that was taken in has its fate: as long as `--kafka-timeout` lets it take.
+    /// Waits until every accepted record has its outcome: at most `--kafka-delivery-timeout`.
     ///
     /// # Errors
-    /// When the log had fallen: why.
+    /// If the log has failed for good: why.
     pub(crate) fn wait(self) -> Result<(), LogError> {
         let panicked = |_| LogError::Panicked;
         self.watch.join().map_err(panicked)?;

@@ -1,4 +1,4 @@
-//! Flags of `--backend kafka`, and what librdkafka is told.
+//! Flags of `--backend kafka`, and the settings of librdkafka.
 
 use std::time::Duration;
 
@@ -9,61 +9,60 @@ use waggle_flags::{BoundsError, duration_within, size};
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Kafka")]
 pub struct KafkaSettings {
-    /// Brokers to find the cluster by: HOST:PORT, several separated by commas
+    /// Bootstrap brokers of the cluster: HOST:PORT, several separated by commas
     #[arg(long, value_name = "HOST:PORT,…", value_parser = brokers)]
     pub kafka_brokers: Option<String>,
-    /// What stands before a topic's name in Kafka
+    /// Prefix of the topics' names in Kafka
     #[arg(long, default_value = "", value_parser = prefix, requires = "kafka_brokers")]
     pub kafka_topic_prefix: String,
-    /// Partitions of topics that the gateway makes; the broker's default where it is not given. Topics that are there
-    /// keep theirs
+    /// Partitions of topics that the gateway creates; existing topics keep theirs [default: the broker's]
     #[arg(long, value_parser = clap::value_parser!(i32).range(1..=10_000), requires = "kafka_brokers")]
     pub kafka_partitions: Option<i32>,
-    /// Replicas of topics that the gateway makes; the broker's default where it is not given
+    /// Replicas of topics that the gateway creates [default: the broker's]
     #[arg(long, value_parser = clap::value_parser!(i32).range(1..=100), requires = "kafka_brokers")]
     pub kafka_replicas: Option<i32>,
-    /// Whose acknowledgement a 204 means: that of all replicas in sync, or of the leader alone, which a crash of its
-    /// machine can make untrue
+    /// Whose acknowledgement a 204 means: that of all in-sync replicas, or of the leader alone. With the latter, a crash of
+    /// the leader's machine can lose acknowledged records
     #[arg(long, value_enum, default_value_t = Acks::All, requires = "kafka_brokers")]
     pub kafka_acks: Acks,
-    /// How messages are compressed
+    /// Compression of messages
     #[arg(long, value_enum, default_value_t = Compression::None, requires = "kafka_brokers")]
     pub kafka_compression: Compression,
-    /// Time from a request's records being read until the broker has acknowledged them all; then 503
+    /// Time from when the records of a request are read until the broker has acknowledged them all; after it 503
     #[arg(long, default_value = "800ms", value_parser = timeout, requires = "kafka_brokers")]
-    pub kafka_timeout: Duration,
-    /// Records in a message
+    pub kafka_delivery_timeout: Duration,
+    /// Most records in a message
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=100_000), requires = "kafka_brokers")]
-    pub kafka_message_records: u32,
-    /// Bytes of a message with more than one record
+    pub kafka_message_max_records: u32,
+    /// Largest message with more than one record, in bytes
     #[arg(long, default_value_t = 256 * 1024, value_parser = size(1..=1 << 29), requires = "kafka_brokers")]
-    pub kafka_message_bytes: usize,
-    /// Bytes of a record, beyond which it is answered 413; less where a topic takes less (max.message.bytes)
+    pub kafka_message_max_bytes: usize,
+    /// Largest record, in bytes; above it 413. A topic with a lower max.message.bytes lowers it
     #[arg(long, default_value_t = 256 * 1024, value_parser = size(1..=1 << 29), requires = "kafka_brokers")]
     pub kafka_record_max_bytes: usize,
-    /// Bytes of messages sent to a partition at once; a topic must take as much (max.message.bytes)
+    /// Largest produce request to a partition, in bytes. The topic must accept as much (max.message.bytes)
     #[arg(long, default_value_t = 768 * 1024, value_parser = size(1024..=1 << 29), requires = "kafka_brokers")]
     pub kafka_request_max_bytes: usize,
-    /// Batches of a topic sent and not acknowledged yet at most; while there are so many the next one gathers
+    /// Most batches of a topic that are sent and not acknowledged yet; until one is acknowledged the next batch gathers
     #[arg(long, default_value_t = 3, value_parser = size(1..=1000), requires = "kafka_brokers")]
     pub kafka_batches_in_flight: usize,
-    /// Records of a batch that is sent while others are under way; a smaller one waits for their acknowledgement, some
-    /// milliseconds at most
+    /// Fewest records of a batch that is sent while others are in flight. A smaller batch waits for their acknowledgement, at
+    /// most 5 ms
     #[arg(long, default_value_t = 64, value_parser = size(1..=1_000_000), requires = "kafka_brokers")]
-    pub kafka_batch_records: usize,
-    /// Time between two looks at how many partitions topics have
+    pub kafka_batch_min_records: usize,
+    /// Time between two requests for metadata, which show new partitions and deleted topics
     #[arg(long, default_value = "30s", value_parser = refresh, requires = "kafka_brokers")]
-    pub kafka_topic_refresh: Duration,
+    pub kafka_metadata_refresh_interval: Duration,
 }
 
-/// Whose acknowledgement counts.
+/// Which replicas must acknowledge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Acks {
     All,
     Leader,
 }
 
-/// How messages are compressed.
+/// Compression of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Compression {
     None,
@@ -76,12 +75,12 @@ pub enum Compression {
 /// Longest name of a topic in Kafka.
 const NAME_MAX_BYTES: usize = 249;
 const PREFIX_MAX_BYTES: usize = NAME_MAX_BYTES - crate::ingest::TOPIC_MAX_BYTES;
-/// What a batch of one record has beside the record, and more than that.
+/// An upper bound of the overhead of a batch with one record.
 pub(super) const BATCH_OVERHEAD_BYTES: usize = 512;
-/// A connection is tried again after this at the latest.
+/// The longest pause before a reconnect.
 const RECONNECT_MAX: Duration = Duration::from_millis(500);
-/// A connection that does not come about, or an answer that does not come, is given up after this.
-const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+/// Timeout of a connection attempt, and of an answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Why a flag's value is wrong.
 #[derive(Debug, thiserror::Error)]
@@ -123,7 +122,7 @@ fn refresh(text: &str) -> Result<Duration, BoundsError> {
 }
 
 impl KafkaSettings {
-    /// For a client of any kind.
+    /// Settings of every client.
     pub(super) fn client(&self, brokers: &str) -> ClientConfig {
         let mut config = ClientConfig::new();
         config
@@ -131,9 +130,9 @@ impl KafkaSettings {
             .set("client.id", "waggle-gateway")
             .set("socket.nagle.disable", "true")
             .set("socket.keepalive.enable", "true")
-            .set("socket.timeout.ms", millis(ANSWER_WITHIN))
-            .set("socket.connection.setup.timeout.ms", millis(ANSWER_WITHIN))
-            .set("api.version.request.timeout.ms", millis(ANSWER_WITHIN))
+            .set("socket.timeout.ms", millis(ANSWER_TIMEOUT))
+            .set("socket.connection.setup.timeout.ms", millis(ANSWER_TIMEOUT))
+            .set("api.version.request.timeout.ms", millis(ANSWER_TIMEOUT))
             .set("reconnect.backoff.ms", "50")
             .set("reconnect.backoff.max.ms", millis(RECONNECT_MAX))
             .set("retry.backoff.ms", "50")
@@ -142,7 +141,7 @@ impl KafkaSettings {
         config
     }
 
-    /// For the one that sends. Batches are formed before they come to it, so it waits for nothing.
+    /// Settings of the producer. The batches are complete when it gets them, so it does not linger.
     pub(super) fn producer(&self, brokers: &str, in_flight_max_bytes: usize) -> ClientConfig {
         let mut config = self.client(brokers);
         let all = self.kafka_acks == Acks::All;
@@ -152,12 +151,12 @@ impl KafkaSettings {
         config
             .set("acks", if all { "all" } else { "1" })
             .set("enable.idempotence", if all { "true" } else { "false" })
-            // Several at once keep their order only with idempotence.
+            // Several requests in flight keep their order only with idempotence.
             .set("max.in.flight", if all { "5" } else { "1" })
             .set("linger.ms", "0")
             .set("compression.type", self.kafka_compression.name())
-            .set("message.timeout.ms", millis(self.kafka_timeout))
-            .set("request.timeout.ms", millis(self.kafka_timeout))
+            .set("message.timeout.ms", millis(self.kafka_delivery_timeout))
+            .set("request.timeout.ms", millis(self.kafka_delivery_timeout))
             .set("batch.size", self.kafka_request_max_bytes.to_string())
             .set(
                 "message.max.bytes",

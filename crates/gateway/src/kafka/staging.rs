@@ -1,4 +1,5 @@
-//! What one worker has read in a turn: lines put into messages as they are read, each request whole or not at all.
+//! The records that one worker has read in a cycle: lines are put into messages as they are read, each request completely or
+//! not at all.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,22 +14,22 @@ use crate::problem::Problem;
 /// A time in nanoseconds, as text, with the blank before it and the line break after it.
 const TIME_MAX_BYTES: usize = 22;
 
-/// A worker's own.
+/// The staging area of one worker.
 pub(crate) struct Staging {
     pub(super) batch: Batch,
     limits: Limits,
     /// Numbers requests, from 1.
     request: u64,
-    /// Where the topic of the request at hand stands in the batch, until it is kept.
+    /// The current request's topic in the batch, until the request is kept.
     open: Option<usize>,
-    /// Messages that the request at hand wrote to: place, and records and bytes before it.
+    /// Messages that the current request has written to: place, and records and bytes before it.
     touched: Vec<(usize, u32, usize)>,
-    /// The topics that this worker has seen; the last one is nearly always the next one.
+    /// The topic of the last request; usually the next request has the same.
     last: Option<(Box<str>, Arc<Topic>)>,
     known: HashMap<Box<str>, Arc<Topic>>,
 }
 
-/// A request's records being added; taken back unless kept.
+/// A request whose records are being added; rolled back unless kept.
 pub(crate) struct Adding<'staging> {
     staging: &'staging mut Staging,
     place: usize,
@@ -82,7 +83,7 @@ impl Staging {
         }
     }
 
-    /// Leaves nothing of a request that was not kept.
+    /// Rolls back a request that was not kept.
     pub(super) fn take_back(&mut self) {
         let Some(place) = self.open.take() else {
             return;
@@ -106,7 +107,7 @@ impl Staging {
 }
 
 impl Adding<'_> {
-    /// The request is whole; the bits of the partitions that it went to.
+    /// Keeps the request; returns the bits of its partitions.
     pub(crate) fn keep(self) -> u64 {
         self.staging.open = None;
         self.staging.touched.clear();
@@ -162,7 +163,7 @@ impl<'a> Intake<'a> for Adding<'_> {
     }
 }
 
-/// The bit that stands for a partition in a request's share: its own up to 64 partitions.
+/// The bit of a partition in a request's share; partitions above 64 share bits.
 pub(super) fn part_of(partition: u32) -> u64 {
     1 << (partition % 64)
 }
@@ -184,7 +185,7 @@ fn too_large(line: &Line<'_>, bytes: usize, topic: &Topic) -> Problem {
     Problem::new(
         413,
         format!(
-            "line {}: the record has {bytes} bytes with its time; topic {} takes records of {} bytes at most",
+            "line {}: the record has {bytes} bytes with its time; topic {} accepts records of at most {} bytes",
             line.number,
             topic.name,
             topic.record_max_bytes()

@@ -1,4 +1,4 @@
-//! Messages in the making and the fates of batches, without a broker.
+//! Staging, batches and their outcomes, without a broker.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -26,7 +26,7 @@ fn topic(number: u32, partitions: u32) -> Arc<Topic> {
     Arc::new(Topic::new(number, format!("t{number}"), found))
 }
 
-/// Stages a request of some lines, which have their times; the bits of its partitions.
+/// Stages a request of lines with times; returns the bits of its partitions.
 fn stage(staging: &mut Staging, topic: &Arc<Topic>, text: &str) -> Result<u64, Problem> {
     let mut adding = staging.add_to(topic);
     for line in line_protocol::lines(text.as_bytes()) {
@@ -54,7 +54,7 @@ fn messages_end_at_their_limits_and_lines_stay_in_order() {
     let topic = topic(0, 1);
     let many: String = (1..=7).map(|time| format!("m f=1 {time}\n")).collect();
     assert_eq!(stage(&mut staging, &topic, &many).unwrap(), 1);
-    // Larger than a message of several may be: one of its own.
+    // Above the limit of a message: it gets its own.
     let large = format!("m f=\"{}\" 8\n", "x".repeat(45));
     stage(&mut staging, &topic, &large).unwrap();
     stage(&mut staging, &topic, "m f=1 9").unwrap();
@@ -72,7 +72,7 @@ fn messages_end_at_their_limits_and_lines_stay_in_order() {
 }
 
 #[test]
-fn nothing_of_a_request_that_is_refused_stays() {
+fn a_refused_request_is_rolled_back() {
     let mut staging = Staging::new(LIMITS);
     let topic = topic(0, 4);
     for s in 0..8 {
@@ -87,14 +87,14 @@ fn nothing_of_a_request_that_is_refused_stays() {
     );
     assert_eq!(refused.unwrap_err().status, 413);
     assert_eq!((all_lines(&staging.batch), staging.batch.records()), before);
-    // One that was only begun, as by a panic.
+    // A request that was not finished, as after a panic.
     let _ = std::mem::ManuallyDrop::new(staging.add_to(&topic));
     staging.take_back();
     assert_eq!((all_lines(&staging.batch), staging.batch.records()), before);
 }
 
 #[test]
-fn what_gathers_is_in_messages_as_if_it_had_come_at_once() {
+fn gathered_requests_fill_messages_like_one_request() {
     let (one, other) = (topic(0, 2), topic(3, 1));
     let mut gathering = Batch::default();
     let mut staging = Staging::new(LIMITS);
@@ -155,7 +155,7 @@ fn partitions(flight: &Flight) -> [u32; 3] {
 }
 
 #[test]
-fn a_batch_is_settled_by_the_last_word_and_fails_where_it_failed() {
+fn a_batch_is_settled_by_its_last_answer_and_fails_per_partition() {
     let flight = flight();
     let [first, again, other] = partitions(&flight);
     assert!(!flight.on_acknowledgement(first, true));
@@ -168,7 +168,7 @@ fn a_batch_is_settled_by_the_last_word_and_fails_where_it_failed() {
 }
 
 #[test]
-fn a_batch_that_is_given_up_fails_where_nothing_was_heard() {
+fn a_batch_that_is_given_up_fails_in_partitions_without_an_answer() {
     let flight = flight();
     let flights = Flights::default();
     flights.add(&flight);
@@ -190,13 +190,13 @@ fn a_batch_that_is_given_up_fails_where_nothing_was_heard() {
     );
     assert_eq!(flight.ticket().fate_of(1 << first), Fate::Failed);
     assert_eq!(flight.ticket().fate_of(1 << other), Fate::Durable);
-    // What comes after that changes nothing.
+    // Later answers change nothing.
     assert!(!flight.on_acknowledgement(again, true));
     assert_eq!(flight.ticket().fate_of(1 << first), Fate::Failed);
 }
 
 #[test]
-fn topics_are_looked_for_once_and_have_a_limit() {
+fn topics_are_looked_up_once_and_have_a_limit() {
     let topics = Topics::new(2);
     topics.ask("a").unwrap();
     topics.ask("a").unwrap();
@@ -208,21 +208,21 @@ fn topics_are_looked_for_once_and_have_a_limit() {
     };
     assert_eq!([asked(), asked(), asked()], ["a", "b", "Nothing"]);
     let waker = std::task::Waker::noop();
-    assert!(topics.looks_for("a", waker) && topics.looks_for("b", waker));
+    assert!(topics.is_looking_up("a", waker) && topics.is_looking_up("b", waker));
     let found = Found {
         partitions: 2,
         record_max_bytes: 9,
     };
     topics.note("a", "x.a".to_owned(), Ok(found));
     topics.note("b", "x.b".to_owned(), Err(Problem::new(503, "no")));
-    assert!(!topics.looks_for("a", waker) && !topics.looks_for("b", waker));
+    assert!(!topics.is_looking_up("a", waker) && !topics.is_looking_up("b", waker));
     assert_eq!(topics.ask("b").unwrap_err().detail, "no");
     let ready = topics.ready("a").unwrap();
     assert_eq!((&*ready.name, ready.partitions()), ("x.a", 2));
     let topics_asked = Topics::new(2);
     topics_asked.ask("late").unwrap();
     topics_asked.refuse_asked(|| Problem::new(503, "away"));
-    assert!(!topics_asked.looks_for("late", waker));
+    assert!(!topics_asked.is_looking_up("late", waker));
     assert_eq!(topics_asked.ask("late").unwrap_err().detail, "away");
     topics_asked.note("late", "late".to_owned(), Ok(found));
     assert!(topics_asked.ready("late").is_some());

@@ -1,4 +1,4 @@
-//! Topics as the gateway knows them: those that can be written to, those being looked for, those that cannot be had.
+//! The gateway's view of topics: ready, being looked up, or failed.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use crate::problem::Problem;
 
-/// A topic that could not be had is looked for anew after this.
+/// A failed lookup is repeated after this.
 const FAILED_FOR: Duration = Duration::from_millis(500);
 
 /// A topic that can be written to.
 #[derive(Debug)]
 pub(crate) struct Topic {
-    /// Its number while the process runs.
+    /// Its number in this process.
     pub(crate) number: u32,
     /// Its name in Kafka.
     pub(super) name: String,
@@ -46,13 +46,13 @@ impl Topic {
         self.record_max_bytes.load(Ordering::Relaxed)
     }
 
-    /// It was deleted: whoever wants to write to it has to ask anew.
+    /// Whether it was deleted: writers must look it up again.
     pub(super) fn is_gone(&self) -> bool {
         self.is_gone.load(Ordering::Relaxed)
     }
 }
 
-/// What the cluster says of a topic.
+/// A topic's metadata in the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) partitions: u32,
@@ -62,12 +62,12 @@ pub(super) struct Found {
 #[derive(Debug)]
 enum Entry {
     Ready(Arc<Topic>),
-    /// With those to be woken.
+    /// Being looked up; with the tasks to wake.
     Asked(Vec<Waker>),
     Failed(Problem, Instant),
 }
 
-/// All topics that were asked for.
+/// All requested topics.
 #[derive(Debug)]
 pub(crate) struct Topics {
     known: Mutex<Known>,
@@ -78,18 +78,18 @@ pub(crate) struct Topics {
 #[derive(Debug, Default)]
 struct Known {
     entries: HashMap<Box<str>, Entry>,
-    /// Numbers given.
+    /// Numbers assigned so far.
     numbers: u32,
-    /// To be looked for, in the order asked.
+    /// Topics to look up, in the order of requests.
     queue: VecDeque<Box<str>>,
     is_closed: bool,
 }
 
-/// What there is to do for whoever looks for topics.
+/// The next task of [`super::topic_admin`].
 #[derive(Debug)]
 pub(super) enum Task {
     Find(Box<str>),
-    /// Nothing was asked within the time given.
+    /// Nothing was requested within the timeout.
     Nothing,
     Closed,
 }
@@ -111,7 +111,7 @@ impl Topics {
         }
     }
 
-    /// Has the topic looked for, unless it was a moment ago and cannot be had.
+    /// Requests a lookup of the topic, unless one failed a moment ago.
     pub(super) fn ask(&self, name: &str) -> Result<(), Problem> {
         let mut known = self.lock();
         match known.entries.get(name) {
@@ -133,8 +133,8 @@ impl Topics {
         Ok(())
     }
 
-    /// Whether the topic is still being looked for; `waker` is woken when it is not any more.
-    pub(crate) fn looks_for(&self, name: &str, waker: &Waker) -> bool {
+    /// Whether the lookup of the topic is still running; `waker` is woken when it ends.
+    pub(crate) fn is_looking_up(&self, name: &str, waker: &Waker) -> bool {
         let mut known = self.lock();
         let Some(Entry::Asked(wakers)) = known.entries.get_mut(name) else {
             return false;
@@ -145,7 +145,7 @@ impl Topics {
         true
     }
 
-    /// The next topic to look for, as soon as there is one.
+    /// Waits for the next topic to look up.
     pub(super) fn next(&self, at_most: Duration) -> Task {
         let known = self.lock();
         let (mut known, _) = self
@@ -154,18 +154,18 @@ impl Topics {
                 known.queue.is_empty() && !known.is_closed
             })
             .unwrap_or_else(PoisonError::into_inner);
-        // What cannot be had is forgotten, so that names that are no topics do not count for ever.
+        // Failed lookups are dropped, so that invalid names do not count into the limit forever.
         known.entries.retain(
             |_, entry| !matches!(entry, Entry::Failed(_, at) if at.elapsed() >= FAILED_FOR),
         );
         if known.is_closed {
-            // Nobody waits for them any more.
+            // No request waits for the others.
             return Task::Closed;
         }
         known.queue.pop_front().map_or(Task::Nothing, Task::Find)
     }
 
-    /// Notes what became of looking for a topic, and wakes those who wait.
+    /// Notes the result of a lookup, and wakes the waiting tasks.
     pub(super) fn note(&self, name: &str, kafka_name: String, found: Result<Found, Problem>) {
         let mut known = self.lock();
         let entry = match found {
@@ -183,7 +183,7 @@ impl Topics {
         }
     }
 
-    /// Nobody waits any longer for topics that are being looked for; whoever looks for them may still find them.
+    /// Fails the requests that wait for a lookup; the lookups go on.
     pub(super) fn refuse_asked(&self, problem: impl Fn() -> Problem) {
         let mut known = self.lock();
         let mut wakers = Vec::new();
@@ -197,7 +197,7 @@ impl Topics {
         wakers.iter().for_each(Waker::wake_by_ref);
     }
 
-    /// Those that can be written to, by the names they are asked for.
+    /// The topics that are ready, by their requested names.
     pub(super) fn all_ready(&self) -> Vec<(Box<str>, Arc<Topic>)> {
         let known = self.lock();
         let ready = known
@@ -210,14 +210,14 @@ impl Topics {
         ready.collect()
     }
 
-    /// The topic is not there any more.
+    /// Removes a deleted topic.
     pub(super) fn remove(&self, name: &str) {
         if let Some(Entry::Ready(topic)) = self.lock().entries.remove(name) {
             topic.is_gone.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Nothing more is looked for.
+    /// Ends all lookups.
     pub(super) fn close(&self) {
         self.lock().is_closed = true;
         self.asked.notify_all();

@@ -1,8 +1,9 @@
-//! The latest reading of each series, in memory: of what the log has taken durably, and of nothing else.
+//! The latest reading of each series, in memory: of durable records only.
 //!
-//! Whoever learns that records are durable notes them here before anybody is told, so that a client that was answered 204
-//! finds its reading. A table is cut into shards, each with a lock that is held for one reading. Both the number of series
-//! and their bytes have a limit; beyond it the series go that were longest without a record. HTTP is not its concern.
+//! Durable records are noted here before their requests are answered, so that a client finds its reading after a 204. The
+//! table is divided into shards, each with a lock that is held for one reading. Both the number of series
+//! and their bytes have a limit; above it the series that have been without a record for longest are evicted. HTTP is
+//! handled elsewhere.
 
 mod shard;
 mod text;
@@ -17,11 +18,11 @@ use waggle_service::metrics::Page;
 use crate::store::Entries;
 use shard::{Origin, Shard};
 
-/// Shards where there are series enough for them; a power of two.
+/// Most shards; a power of two.
 const SHARDS_MAX: usize = 16;
-/// A shard of fewer would overflow while others have room.
+/// Fewest series of a shard: smaller shards would overflow while others have room.
 const SHARD_SERIES_MIN: usize = 256;
-/// Places looked at under one lock while a page is made.
+/// Slots scanned under one lock for a page.
 const RUN: usize = 64;
 
 /// One reading, as it was written.
@@ -46,7 +47,7 @@ impl Reading<'_> {
     }
 }
 
-/// What may be kept.
+/// Limits of the table.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LatestLimits {
     /// Over all topics; 0 keeps nothing.
@@ -54,34 +55,34 @@ pub(crate) struct LatestLimits {
     pub(crate) bytes: usize,
 }
 
-/// All series of all topics. Topics go by their numbers.
+/// The table of all series of all topics. A topic is known by its number.
 #[derive(Debug)]
 pub(crate) struct Latest {
     shards: Box<[Mutex<Shard>]>,
     hasher: DefaultHashBuilder,
-    /// Readings from before the start are still being read.
+    /// Readings from before the start are still being restored.
     is_filling: AtomicBool,
-    /// Readings that had to go, or that there was no room for.
-    left_out: AtomicU64,
+    /// Readings evicted since the start, including those that never fitted.
+    evicted: AtomicU64,
 }
 
-/// How much is kept.
+/// Size of the table.
 #[derive(Debug)]
 struct Counts {
     series: u64,
     bytes: u64,
-    /// Readings that were let go since the start.
-    left_out: u64,
+    /// Readings evicted since the start.
+    evicted: u64,
 }
 
-/// Where a page of readings ended.
+/// The end of a page of readings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place(pub(crate) u64);
 
 impl Latest {
     pub(crate) fn new(limits: LatestLimits) -> Self {
         let wanted = (limits.series / SHARD_SERIES_MIN).clamp(1, SHARDS_MAX);
-        // The largest power of two within it.
+        // The largest power of two up to it.
         let count = 1 << wanted.ilog2();
         let shard = || {
             Mutex::new(Shard::new(LatestLimits {
@@ -97,11 +98,11 @@ impl Latest {
             },
             hasher: DefaultHashBuilder::default(),
             is_filling: AtomicBool::new(false),
-            left_out: AtomicU64::new(0),
+            evicted: AtomicU64::new(0),
         }
     }
 
-    /// Whether readings are kept at all.
+    /// Whether the table is enabled.
     pub(crate) fn is_on(&self) -> bool {
         !self.shards.is_empty()
     }
@@ -153,11 +154,11 @@ impl Latest {
         let hash = self.hash(topic, reading.series);
         let gone = self.shard(hash).note(hash, topic, reading, origin);
         if gone > 0 {
-            self.left_out.fetch_add(gone, Ordering::Relaxed);
+            self.evicted.fetch_add(gone, Ordering::Relaxed);
         }
     }
 
-    /// What `give` makes of the latest reading of a series; it is called under a lock.
+    /// The result of `give` for the latest reading of a series; `give` is called under a lock.
     pub(crate) fn read<T>(
         &self,
         topic: u32,
@@ -171,8 +172,8 @@ impl Latest {
         self.shard(hash).find(hash, topic, series).map(give)
     }
 
-    /// Gives readings of a topic from a place on, in no particular order, as long as `give` returns true and not many places
-    /// were looked at; where to go on, unless that was all. A series that is kept all the while is given once.
+    /// Gives readings of a topic from a place on, in no particular order, until `give` returns false or a run of slots has been
+    /// scanned; returns the place of the next page, if there is one. A series that is not evicted meanwhile is given once.
     pub(crate) fn page(
         &self,
         topic: u32,
@@ -213,23 +214,27 @@ impl Latest {
         Counts {
             series,
             bytes,
-            left_out: self.left_out.load(Ordering::Relaxed),
+            evicted: self.evicted.load(Ordering::Relaxed),
         }
     }
 
-    /// Writes what it counts.
+    /// Writes its metrics.
     pub(crate) fn write_metrics(&self, page: &mut Page) {
         let counts = self.counts();
         page.gauge(
-            "last_series",
-            "Series whose latest reading is kept",
+            "latest_series",
+            "Series in the table of latest readings",
             counts.series,
         );
-        page.gauge("last_bytes", "Bytes that these readings take", counts.bytes);
+        page.gauge(
+            "latest_bytes",
+            "Memory of the latest readings",
+            counts.bytes,
+        );
         page.counter(
-            "last_left_out_total",
-            "Readings let go for want of room (--last-series, --last-max-bytes)",
-            counts.left_out,
+            "latest_evicted_total",
+            "Readings evicted from the table of latest readings (--latest-max-series, --latest-max-bytes)",
+            counts.evicted,
         );
     }
 
@@ -237,7 +242,7 @@ impl Latest {
         self.hasher.hash_one((topic, series))
     }
 
-    /// The table within a shard goes by other bits.
+    /// The hash table of a shard uses other bits.
     fn shard(&self, hash: u64) -> MutexGuard<'_, Shard> {
         let bits = usize::try_from((hash >> 32) & 0xffff).expect("16 bits");
         self.lock(bits & (self.shards.len() - 1))

@@ -1,20 +1,20 @@
-//! A part of the table of latest readings, with limits of its own. Not shared: whoever has it has it alone.
+//! A shard of the table of latest readings, with its own limits. Its owner synchronizes access.
 
 use hashbrown::HashTable;
 
 use super::{LatestLimits, Reading};
 
-/// Series looked at to find one that was long without a record.
+/// Candidates for an eviction; the one without a record for longest is evicted.
 const CANDIDATES: usize = 8;
-/// What a series takes beside its text: its place, and its share of the table.
+/// Memory of a series besides its text: its slot, and its share of the index.
 const PLACE_BYTES: usize = std::mem::size_of::<Slot>() + 8;
-/// A text's room beyond this is given back when little of it is used.
+/// Spare capacity of a text above this is freed.
 const ROOM_MAX_BYTES: usize = 256;
 
 /// When a reading became durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// Before the start: whatever was noted since is later in the log.
+    /// Before the start: everything noted since is later in the log.
     Before,
     Now,
 }
@@ -22,26 +22,26 @@ pub(super) enum Origin {
 #[derive(Debug)]
 struct Slot {
     hash: u64,
-    /// The shard's count of notes at its last one.
+    /// The shard's counter at the last record of this series.
     noted: u64,
     time: i64,
     topic: u32,
     origin: Origin,
-    /// Series, a space, fields; empty where nothing is kept.
+    /// Series, a space, fields; empty if the slot is free.
     text: Vec<u8>,
     series_bytes: usize,
 }
 
 #[derive(Debug)]
 pub(super) struct Shard {
-    /// Places in `slots`.
+    /// Indexes into `slots`.
     index: HashTable<u32>,
     slots: Vec<Slot>,
     free: Vec<u32>,
     limits: LatestLimits,
     bytes: usize,
     notes: u64,
-    /// Where the next search for one that is to go begins.
+    /// Start of the next search for a candidate.
     hand: usize,
 }
 
@@ -66,7 +66,7 @@ impl Slot {
         self.text.is_empty()
     }
 
-    /// Whether a reading is later than what is kept; among equals the later one of the log is.
+    /// Whether a reading is later than this one; of equal times the later one in the log.
     fn is_before(&self, time: i64, origin: Origin) -> bool {
         time > self.time || time == self.time && (origin == Origin::Now || self.origin == origin)
     }
@@ -110,7 +110,7 @@ impl Shard {
         self.slots.len()
     }
 
-    /// The reading in a place, if it is one of the topic's.
+    /// The reading in a slot, if it belongs to the topic.
     pub(super) fn reading_at(&self, place: usize, topic: u32) -> Option<Reading<'_>> {
         let slot = self.slots.get(place)?;
         (slot.topic == topic && !slot.is_free()).then(|| slot.reading())
@@ -124,7 +124,7 @@ impl Shard {
         Some(slots[*found as usize].reading())
     }
 
-    /// Notes a reading; how many were let go for it, itself included where there is no room at all.
+    /// Notes a reading; returns how many were evicted for it, possibly itself.
     pub(super) fn note(
         &mut self,
         hash: u64,
@@ -150,7 +150,7 @@ impl Shard {
             return self.make_room();
         }
         let gone = if self.index.len() >= self.limits.series {
-            self.let_one_go()
+            self.evict_one()
         } else {
             0
         };
@@ -186,17 +186,17 @@ impl Shard {
             .insert_unique(hash, place, |at| slots[*at as usize].hash);
     }
 
-    /// Lets readings go until the rest has few enough bytes.
+    /// Evicts readings until the rest fits.
     fn make_room(&mut self) -> u64 {
         let mut gone = 0;
         while self.bytes > self.limits.bytes && !self.index.is_empty() {
-            gone += self.let_one_go();
+            gone += self.evict_one();
         }
         gone
     }
 
-    /// Lets one go that was long without a record.
-    fn let_one_go(&mut self) -> u64 {
+    /// Evicts a reading whose series has been without a record for long.
+    fn evict_one(&mut self) -> u64 {
         let count = self.slots.len();
         let places = (0..count).map(|step| (self.hand + step) % count);
         let candidates = places

@@ -1,4 +1,4 @@
-//! The table of latest readings: what is the latest, what goes when there is no room.
+//! The table of latest readings: order, eviction, pages.
 
 use super::*;
 
@@ -32,7 +32,7 @@ fn all_lines(latest: &Latest, topic: u32, size: usize) -> Vec<String> {
 }
 
 #[test]
-fn the_latest_is_so_by_its_time_and_of_equals_the_last() {
+fn latest_is_by_time_and_of_equal_times_the_last_one() {
     let latest = latest_table(100, 1 << 20);
     latest.note_lines(0, b"m,a=b f=1i 5\nm f=2i 1\nm,a=b f=3i 4");
     assert_eq!(line(&latest, 0, "m,a=b").unwrap(), "m,a=b f=1i 5\n");
@@ -49,7 +49,7 @@ fn the_latest_is_so_by_its_time_and_of_equals_the_last() {
 }
 
 #[test]
-fn texts_and_names_may_hold_what_ends_a_line() {
+fn texts_may_have_line_breaks_and_names_may_have_spaces() {
     let latest = latest_table(100, 1 << 20);
     let lines = "m\\ x,a=b\\,c f=\"a b\nc\\\" 7\",g=1 3\nn f=\"\" 4\nm f=1 5";
     latest.note_lines(0, lines.as_bytes());
@@ -69,7 +69,7 @@ fn texts_and_names_may_hold_what_ends_a_line() {
 }
 
 #[test]
-fn what_was_noted_since_the_start_stands_before_what_is_read_again() {
+fn records_since_the_start_win_over_restored_ones() {
     let latest = latest_table(100, 1 << 20);
     let block = |time: i64, fields: &str| {
         let mut chunk = crate::store::Chunk::default();
@@ -88,10 +88,10 @@ fn what_was_noted_since_the_start_stands_before_what_is_read_again() {
 }
 
 #[test]
-fn of_more_series_than_may_be_those_go_that_were_longest_without_a_record() {
+fn series_without_a_record_for_longest_are_evicted() {
     let latest = latest_table(16, 1 << 20);
     for time in 0..200 {
-        // One that has a record all the time stays.
+        // A series with frequent records is not evicted.
         latest.note_lines(
             0,
             format!("m,s={time} f=1 {time}\nstays f=1 {time}").as_bytes(),
@@ -102,11 +102,11 @@ fn of_more_series_than_may_be_those_go_that_were_longest_without_a_record() {
     assert_eq!(line(&latest, 0, "m,s=199").unwrap(), "m,s=199 f=1 199\n");
     assert_eq!(line(&latest, 0, "m,s=0"), None);
     let counts = latest.counts();
-    assert_eq!((counts.series, counts.left_out), (16, 185));
+    assert_eq!((counts.series, counts.evicted), (16, 185));
 }
 
 #[test]
-fn bytes_have_a_limit_and_no_old_reading_stands_for_a_new_one() {
+fn bytes_have_a_limit_and_an_old_reading_never_replaces_a_new_one() {
     let latest = latest_table(200, 10_000);
     let large = "x".repeat(3000);
     for s in 0..10 {
@@ -144,7 +144,7 @@ fn pages_give_every_series_of_a_topic_once() {
 }
 
 #[test]
-fn without_series_nothing_is_kept() {
+fn table_without_series_is_disabled() {
     let latest = latest_table(0, 1 << 20);
     latest.note_lines(0, b"m f=1 1");
     assert!(!latest.is_on() && line(&latest, 0, "m").is_none());

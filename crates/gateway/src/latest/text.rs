@@ -1,4 +1,4 @@
-//! Readings out of text that the gateway wrote itself: it was checked before, so that only its parts are looked for.
+//! Parses readings from text that the gateway wrote itself. It was checked before, so only its parts are searched.
 
 use waggle_record::line_protocol;
 
@@ -17,7 +17,7 @@ fn first_reading(text: &[u8]) -> Option<(Reading<'_>, usize)> {
     let length = match memchr::memchr3(b'\n', b'"', b'\\', text) {
         None => text.len(),
         Some(at) if text[at] == b'\n' => at,
-        // A line break may be part of a text, a space part of a name.
+        // A text may have a line break, a name an escaped space.
         Some(_) => return first_of_any(text),
     };
     let line = &text[..length];

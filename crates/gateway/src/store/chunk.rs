@@ -1,7 +1,7 @@
-//! Records as the store keeps them: many in one run of bytes, so that a commit costs a row per topic, not per record.
+//! The stored form of records: many in one byte string, so that a commit writes a row per topic, not per record.
 //!
 //! An entry is its length (u32, little endian, of what follows the time), its time (i64, little endian, nanoseconds)
-//! and the line as line protocol without its time. An offset is found by hopping over lengths.
+//! and the line as line protocol without its time. Lengths lead to the entry of an offset.
 
 const PREFIX_BYTES: usize = 12;
 
@@ -28,7 +28,7 @@ impl Default for Chunk {
     }
 }
 
-/// Where a chunk stood, so that what came after can be taken back.
+/// A state of a chunk, so that later records can be rolled back.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mark {
     count: u32,
@@ -56,7 +56,7 @@ impl Chunk {
         self.measurements |= measurement_bit;
     }
 
-    /// Adds the records of another after its own.
+    /// Appends the records of another chunk.
     pub(crate) fn append(&mut self, other: &Self) {
         self.bytes.extend_from_slice(&other.bytes);
         self.count += other.count;
@@ -83,7 +83,7 @@ impl Chunk {
         self.bytes.truncate(mark.length);
     }
 
-    /// Empty again; keeps its buffer unless it has become larger than `keep_max_bytes`.
+    /// Clears it; keeps its buffer if that is not larger than `keep_max_bytes`.
     pub(crate) fn clear(&mut self, keep_max_bytes: usize) {
         let mut bytes = std::mem::take(&mut self.bytes);
         bytes.clear();
@@ -97,9 +97,9 @@ impl Chunk {
     }
 }
 
-/// The bit that stands for a measurement in [`Chunk::measurements`].
+/// The bit of a measurement in [`Chunk::measurements`].
 pub fn measurement_bit(measurement: &str) -> u64 {
-    // Kept on disk, so it must be the same in every release: FNV-1a, which std's hashers do not promise to stay.
+    // It is on disk, so it must be the same in every release: FNV-1a; std's hashers may change.
     let hash = measurement
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -108,7 +108,7 @@ pub fn measurement_bit(measurement: &str) -> u64 {
     1 << (hash >> 58)
 }
 
-/// One record of a chunk as it is kept.
+/// One stored record of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry<'a> {
     pub time: i64,
@@ -127,7 +127,7 @@ impl<'a> Entries<'a> {
         Self { rest: bytes }
     }
 
-    /// The bytes behind the next `count` records.
+    /// The bytes after the next `count` records.
     pub(super) fn skip_records(mut self, count: i64) -> &'a [u8] {
         for _ in 0..count {
             self.next();

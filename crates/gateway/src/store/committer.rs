@@ -1,4 +1,4 @@
-//! The one thread that writes: takes all that waits, writes it in one transaction, syncs, tells everyone who waits.
+//! The only thread that writes: takes everything from the queue, writes it in one transaction, syncs, wakes the waiting tasks.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -14,22 +14,22 @@ use super::merger::Merger;
 use super::queue::{Batch, Taken};
 use super::settings::StoreSettings;
 
-/// How often the committer looks after an idle store, and tries again on one that failed.
+/// Interval of maintenance of an idle store, and of retries after a failure.
 const IDLE_ROUND: Duration = Duration::from_secs(1);
-/// Between two warnings of failed writes.
+/// Shortest time between two warnings of failed writes.
 const WARN_EVERY: Duration = Duration::from_secs(1);
-/// Bytes that a trial write needs room for.
+/// Size of a trial write.
 const TRIAL_WRITE_BYTES: i64 = 64 * 1024;
-/// Small chunks are merged after an idle round, or this often while batches are small.
+/// Small chunks are merged in idle rounds, and at this interval while batches are small.
 const MERGE_EVERY: Duration = Duration::from_secs(1);
 /// A batch with fewer records leaves time for merging.
 const SMALL_BATCH_RECORDS: usize = 16;
-/// Steps of merging in an idle round.
+/// Most merge steps in an idle round.
 const MERGE_STEPS: usize = 16;
-/// Commits between two looks at the size of the write-ahead log.
+/// Commits between two checks of the size of the write-ahead log.
 const LOOK_AT_LOG_EVERY: u32 = 64;
 
-/// A topic as the committer knows it: its number in the file, once it has one, and where its log ends.
+/// The committer's state of a topic: its number in the file, if it has one, and the end of its log.
 #[derive(Debug, Clone, Copy, Default)]
 struct Log {
     id: Option<i64>,
@@ -40,7 +40,7 @@ pub(super) struct Committer {
     connection: Connection,
     /// By slot.
     logs: Vec<Log>,
-    /// What `logs` becomes if the transaction at hand succeeds: slot and log.
+    /// Changes of `logs` if the current transaction succeeds: slot and log.
     changes: Vec<(usize, Log)>,
     store: Store,
     workers: Vec<Arc<Notify>>,
@@ -50,7 +50,7 @@ pub(super) struct Committer {
     commits_until_look: u32,
     merger: Merger,
     merged: Instant,
-    /// When a failed write was last told of.
+    /// Time of the last warning of a failed write.
     warned: Option<Instant>,
     /// Held until the file is closed.
     _lock: File,
@@ -91,7 +91,7 @@ impl Committer {
         }
     }
 
-    /// Until the queue is closed and empty.
+    /// Runs until the queue is closed and empty.
     pub(super) fn run(mut self) {
         loop {
             if !self.commit_delay.is_zero() {
@@ -99,22 +99,22 @@ impl Committer {
             }
             match self.store.queue.take(IDLE_ROUND) {
                 Taken::Batch(batch) => self.settle(batch),
-                Taken::Nothing => self.look_after(),
+                Taken::Nothing => self.probe_writes(),
                 Taken::Closed => break,
             }
         }
-        // What is in the log is durable already; folding it in only makes the next start quicker.
+        // The write-ahead log is durable already; a checkpoint only makes the next start faster.
         if let Err(error) = self
             .connection
             .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
         {
             waggle_service::log::warn(format_args!(
-                "folding the write-ahead log in at the end: {error}"
+                "checkpointing the write-ahead log at the end: {error}"
             ));
         }
     }
 
-    /// Writes the batch and tells those who wait for it.
+    /// Writes the batch and settles its ticket.
     fn settle(&mut self, batch: Batch) {
         let started = Instant::now();
         let written = self.write(&batch);
@@ -156,7 +156,7 @@ impl Committer {
         }
     }
 
-    /// Not of each: while a store cannot be written, every request may be a batch. The counter has them all.
+    /// Warns at most once per interval: while the store fails, every request may be a batch. The counter has all failures.
     fn warn_of(&mut self, batch: &Batch, error: &rusqlite::Error) {
         if self.warned.is_some_and(|at| at.elapsed() < WARN_EVERY) {
             return;
@@ -224,8 +224,8 @@ impl Committer {
         }
     }
 
-    /// In a quiet second: sees whether a store that failed can be written again, so that it is said ready again.
-    fn look_after(&mut self) {
+    /// In an idle round after a failure: tries to write, so that the store becomes ready again.
+    fn probe_writes(&mut self) {
         self.bound_log();
         if self.store.writable.load(Ordering::Relaxed) {
             self.merge(MERGE_STEPS);
@@ -239,7 +239,7 @@ impl Committer {
         }
     }
 
-    /// Needs new room each time, as records would, and leaves it to them.
+    /// Allocates new pages each time, as records would, and frees them for records.
     fn try_to_write(&self) -> rusqlite::Result<()> {
         self.connection.execute("DELETE FROM trial_write", [])?;
         self.connection.execute(
@@ -250,7 +250,7 @@ impl Committer {
         Ok(())
     }
 
-    /// Merges small chunks. What fails here loses nothing and is tried again.
+    /// Merges small chunks. A failure loses nothing and is retried.
     fn merge(&mut self, steps: usize) {
         let topics: Vec<i64> = self.logs.iter().filter_map(|log| log.id).collect();
         for _ in 0..steps {
@@ -267,8 +267,8 @@ impl Committer {
         self.merged = Instant::now();
     }
 
-    /// SQLite folds the log in by itself, but while readers always overlap it cannot start the log afresh;
-    /// then writing pauses until it can.
+    /// SQLite checkpoints by itself, but cannot reset the write-ahead log while reads overlap. In that case writes pause
+    /// until it can.
     fn bound_log(&mut self) {
         self.commits_until_look = self.commits_until_look.saturating_sub(1);
         if self.commits_until_look > 0 {
@@ -283,7 +283,7 @@ impl Committer {
             .connection
             .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
         {
-            waggle_service::log::warn(format_args!("folding the write-ahead log in: {error}"));
+            waggle_service::log::warn(format_args!("checkpointing the write-ahead log: {error}"));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The SQLite file: its tables, how it is opened, and how a row's key is made.
+//! The SQLite file: its tables, how it is opened, and the keys of its rows.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ const APPLICATION_ID: i64 = 0x7761_676c;
 const FORMAT_VERSION: i64 = 1;
 /// A row's key is topic × 2^43 + offset of its first record: 8.7 × 10^12 records per topic, 10^6 topics.
 const OFFSET_BITS: u32 = 43;
-/// Most topics that keys can tell apart: topics are numbered from 1, and the key behind the last one's is a key too.
+/// Most topics that keys allow: topics are numbered from 1, and the key after the last topic must exist too.
 pub(crate) const TOPICS_MAX: usize = (1 << 20) - 2;
 
-/// How long folding the log in waits for readers; it is tried again later.
+/// How long a checkpoint waits for readers; it is retried later.
 const WAIT_FOR_READERS: std::time::Duration = std::time::Duration::from_secs(1);
 
 const TABLES: &str = "
@@ -44,7 +44,7 @@ pub enum StoreError {
         file: PathBuf,
         source: std::io::Error,
     },
-    #[error("finding the store {file}: {source}")]
+    #[error("resolving the path of the store {file}: {source}")]
     Find {
         file: PathBuf,
         source: std::io::Error,
@@ -61,7 +61,7 @@ pub enum StoreError {
     Thread(std::io::Error),
 }
 
-/// A topic as found in the file.
+/// A topic of the file.
 #[derive(Debug, Clone)]
 pub(super) struct KnownTopic {
     pub(super) id: i64,
@@ -69,7 +69,7 @@ pub(super) struct KnownTopic {
     pub(super) next_offset: i64,
 }
 
-/// An open file, for the one who writes.
+/// An open file, for the writer.
 #[derive(Debug)]
 pub(super) struct Opened {
     pub(super) connection: Connection,
@@ -88,8 +88,8 @@ pub(super) fn offset_of(key: i64) -> i64 {
     key & ((1 << OFFSET_BITS) - 1)
 }
 
-/// The one name of the file, whatever it was called by: its lock and its log lie beside it under that name. Being
-/// absolute, it is never one that SQLite takes for something else (`:memory:`, `file:…`).
+/// The canonical path of the file: its lock and its write-ahead log are next to it under that name. It is absolute, so
+/// SQLite cannot take it for something else (`:memory:`, `file:…`).
 pub(super) fn resolve_path(file: &Path) -> Result<PathBuf, StoreError> {
     let failed = |source| StoreError::Find {
         file: file.to_owned(),
@@ -106,7 +106,7 @@ pub(super) fn resolve_path(file: &Path) -> Result<PathBuf, StoreError> {
     Ok(folder.canonicalize().map_err(failed)?.join(name))
 }
 
-/// Opens or makes the file, for writing.
+/// Opens the file for writing, creates it if needed.
 pub(super) fn open(settings: &StoreSettings) -> Result<Opened, StoreError> {
     let file = &settings.file;
     let lock = lock(file)?;
@@ -142,7 +142,7 @@ pub(super) fn open_for_reading(file: &Path) -> Result<Connection, StoreError> {
         })
 }
 
-/// Offsets are counted in memory, so there must be one writer: a lock beside the file, freed by the kernel.
+/// Offsets are counted in memory, so there must be one writer: a lock file, which the kernel releases.
 fn lock(file: &Path) -> Result<File, StoreError> {
     let mut name = file.as_os_str().to_owned();
     name.push(".lock");
@@ -168,7 +168,7 @@ fn prepare(connection: &Connection, settings: &StoreSettings) -> rusqlite::Resul
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "cache_size", -16 * 1024)?;
     let page_size: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
-    // A quarter of the limit, so that folding the log in by small steps usually comes first.
+    // A quarter of the limit, so that SQLite's own checkpoints usually come first.
     let pages = i64::try_from(settings.wal_max_bytes).unwrap_or(i64::MAX) / 4 / page_size;
     connection.pragma_update(None, "wal_autocheckpoint", pages.max(1))?;
     if settings.file_max_bytes > 0 {
@@ -178,7 +178,7 @@ fn prepare(connection: &Connection, settings: &StoreSettings) -> rusqlite::Resul
     Ok(())
 }
 
-/// Makes the tables in a new file; refuses one that is not ours.
+/// Creates the tables in a new file; refuses a file that is not ours.
 fn identify(connection: &Connection, file: &Path) -> Result<(), StoreError> {
     let failed = |source| StoreError::Open {
         file: file.to_owned(),
@@ -239,7 +239,7 @@ pub(super) const INSERT_CHUNK: &str = "INSERT INTO chunks VALUES (?1, ?2, ?3, ?4
 pub(super) const LAST_CHUNK: &str =
     "SELECT id, count FROM chunks WHERE id >= ?1 AND id < ?2 ORDER BY id DESC LIMIT 1";
 
-/// The offset after the chunk that a row of [`LAST_CHUNK`] tells of.
+/// The offset after the chunk of a row of [`LAST_CHUNK`].
 pub(super) fn next_offset(row: &rusqlite::Row<'_>) -> rusqlite::Result<i64> {
     Ok(offset_of(row.get(0)?) + row.get::<_, i64>(1)?)
 }

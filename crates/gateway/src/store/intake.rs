@@ -1,4 +1,4 @@
-//! Records as they come from a body, made entries of a chunk.
+//! Turns the records of a body into entries of a chunk.
 
 use waggle_record::line_protocol::{Line, measurement_text};
 
@@ -9,7 +9,7 @@ use crate::problem::Problem;
 /// Adds records to a chunk.
 pub(crate) struct Entering<'a, 'chunk> {
     chunk: &'chunk mut Chunk,
-    /// Neighbours are often of one measurement.
+    /// The last measurement and its bit: consecutive records often share it.
     measurement: &'a str,
     bit: u64,
 }

@@ -1,5 +1,5 @@
-//! Small chunks made into large ones, when there is time: a log written a record at a time would otherwise cost a row
-//! each for ever. A step is one transaction of bounded size; readers see the log before it or after it.
+//! Merges small chunks when the store is idle: a log that is written record by record would otherwise keep a row for
+//! each. A step is one transaction of bounded size; readers see the log before it or after it.
 
 use std::collections::HashMap;
 
@@ -8,16 +8,16 @@ use rusqlite::{Connection, params};
 use super::chunk::Chunk;
 use super::file;
 
-/// Chunks from this size on are left alone.
+/// Chunks of at least this size are not merged.
 const LARGE_BYTES: usize = 64 * 1024;
-/// A merged chunk is about this large at most.
+/// Approximate largest size of a merged chunk.
 const MERGED_BYTES: usize = 512 * 1024;
-/// Chunks looked at in a step.
+/// Chunks examined in a step.
 const LOOK_AT_MAX: i64 = 1024;
 /// Fewer chunks than this in a row are not worth rewriting yet.
 const WORTHWHILE: usize = 64;
 
-/// Where merging has come to.
+/// Progress of merging.
 #[derive(Debug, Default)]
 pub(super) struct Merger {
     turn: usize,
@@ -25,7 +25,7 @@ pub(super) struct Merger {
     done: HashMap<i64, i64>,
 }
 
-/// Neighbours to be merged.
+/// Consecutive chunks to merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Run {
     first: i64,
@@ -33,7 +33,7 @@ struct Run {
 }
 
 impl Merger {
-    /// Does one step in the next topic that needs one; false when none does.
+    /// Does one step in the next topic that needs one; false if none does.
     pub(super) fn step(
         &mut self,
         connection: &Connection,
@@ -54,7 +54,7 @@ impl Merger {
     }
 }
 
-/// Looks for a run of small chunks after `done`, which moves on over large ones; and whether it saw the log's end.
+/// Finds a run of small chunks after `done`, which advances past large ones; also returns whether it reached the log's end.
 fn find(
     connection: &Connection,
     topic: i64,
@@ -77,7 +77,7 @@ fn find(
             if small.len() >= WORTHWHILE {
                 break;
             }
-            // What lies before is a few small ones, not worth it, or enough middling ones: it stays.
+            // The chunks before it are too few to merge, or large enough: they stay.
             small.clear();
             bytes = 0;
             *done = file::offset_of(id) + i64::from(is_large);

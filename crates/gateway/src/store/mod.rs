@@ -1,7 +1,7 @@
 //! The embedded store: one SQLite file, written by one thread in group commits, read by many.
 //!
 //! A topic is a log: its records are numbered from 0 in the order in which they were committed. What a reader sees
-//! is on disk, synced. Nothing here knows HTTP.
+//! is synced to disk. The store does not know HTTP.
 
 mod chunk;
 mod committer;
@@ -39,37 +39,37 @@ pub struct Store {
     pub queue: Arc<Queue>,
     pub(crate) topics: Arc<Topics>,
     pub readers: Readers,
-    /// The last write went well.
+    /// The last write succeeded.
     pub writable: Arc<AtomicBool>,
     pub(crate) latest: Arc<Latest>,
     pub(crate) metrics: Arc<CommitMetrics>,
-    /// Told when the committer has ended.
+    /// Notified when the committer has ended.
     ended: Arc<Notify>,
 }
 
-/// The committer ended by a panic; what it had not written was answered so.
+/// The committer panicked; what it had not written was answered as failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fallen;
 
-/// The thread that writes; it ends, with everything written, after [`Store::close`].
+/// The thread that writes; after [`Store::close`] it writes the rest and ends.
 #[derive(Debug)]
 pub struct Writer(std::thread::JoinHandle<()>);
 
 impl Writer {
-    /// Waits until everything that was taken in is written and the file is closed.
+    /// Waits until every accepted record is written and the file is closed.
     ///
     /// # Errors
-    /// When the committer had ended before by a panic, which its thread has reported.
+    /// If the committer has panicked; its thread has reported that.
     pub fn wait(self) -> Result<(), Fallen> {
         self.0.join().map_err(|_| Fallen)
     }
 }
 
 impl Store {
-    /// Opens or makes the file. `workers` are woken, each by its bit, when a batch of theirs is settled.
+    /// Opens the file, creates it if needed. `workers` are woken, each by its bit, when a batch with their records is settled.
     ///
     /// # Errors
-    /// When the file cannot be opened, is no store, or belongs to another gateway.
+    /// If the file cannot be opened, is not a store, or is in use by another gateway.
     pub fn open(
         settings: &StoreSettings,
         workers: Vec<Arc<Notify>>,
@@ -88,8 +88,8 @@ impl Store {
             readers: Readers::open(&settings.file, settings.readers)?,
             writable: Arc::new(AtomicBool::new(true)),
             latest: Arc::new(Latest::new(LatestLimits {
-                series: settings.last_series,
-                bytes: settings.last_max_bytes,
+                series: settings.latest_max_series,
+                bytes: settings.latest_max_bytes,
             })),
             metrics: Arc::new(CommitMetrics::default()),
             ended: Arc::default(),
@@ -110,23 +110,23 @@ impl Store {
         Ok((store, Writer(thread)))
     }
 
-    /// No commit waits for more records any longer: those who wait are to be answered soon.
-    pub fn hurry(&self) {
-        self.queue.hurry();
+    /// Commits no longer wait for more records, so that open requests are answered soon.
+    pub fn drain_quickly(&self) {
+        self.queue.drain_quickly();
     }
 
-    /// Takes nothing more in; what was taken in is still written.
+    /// Accepts no more records; accepted ones are still written.
     pub fn close(&self) {
         self.queue.close();
     }
 
-    /// Ready when there is no committer any more: after [`Store::close`], or after its panic.
+    /// Ready when the committer has ended: after [`Store::close`], or after a panic.
     pub async fn wait_until_ended(&self) {
         self.ended.notified().await;
     }
 }
 
-/// What is done when the committer ends, also by a panic: whoever waits is told, and nobody comes to wait any more.
+/// Runs when the committer ends, also by a panic: fails what waits, and closes the queue.
 struct End {
     store: Store,
     workers: Vec<Arc<Notify>>,

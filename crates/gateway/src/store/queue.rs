@@ -1,6 +1,6 @@
-//! What waits for the next commit: workers add to it, the committer takes all of it at once.
+//! The queue of the next commit: workers add to it, the committer takes everything at once.
 //!
-//! While one batch is being written the next one gathers, so batches grow with the load by themselves.
+//! While a batch is being written the next one gathers, so batches grow with the load.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -8,26 +8,26 @@ use std::time::Duration;
 use super::chunk::{Chunk, Mark};
 use crate::ticket::{Fate, Ticket};
 
-/// A chunk takes no more records once it is this large; a reader's unit of work.
+/// A chunk of this size gets no more records; it is a reader's unit of work.
 const CHUNK_FULL_BYTES: usize = 1024 * 1024;
-/// Buffers larger than this are given back after use.
+/// Larger buffers are freed after use.
 const KEEP_MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// A topic, as workers and committer number it while the process runs.
+/// A topic's number in this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TopicSlot(pub u32);
 
-/// Records of one turn of a worker, gathered before the queue is locked.
+/// Records of one cycle of a worker, gathered before the queue is locked.
 #[derive(Debug, Default)]
 pub(crate) struct Staged {
     parts: Vec<(TopicSlot, Chunk)>,
     used: usize,
-    /// Where the last chunk stood before the request at hand, until that is kept.
+    /// State of the last chunk before the current request, until the request is kept.
     open: Option<Mark>,
 }
 
 impl Staged {
-    /// The chunk to add the next request's records to; they stay only if [`Self::keep`] follows.
+    /// The chunk for the next request's records; they stay only if [`Self::keep`] follows.
     pub(crate) fn chunk(&mut self, topic: TopicSlot) -> &mut Chunk {
         self.take_back();
         if self.used == 0 || self.parts[self.used - 1].0 != topic {
@@ -42,12 +42,12 @@ impl Staged {
         chunk
     }
 
-    /// The request's records are whole.
+    /// Keeps the request's records.
     pub(crate) fn keep(&mut self) {
         self.open = None;
     }
 
-    /// Leaves nothing of a request that was not kept, also where its reading ended by a panic.
+    /// Rolls back a request that was not kept, also after a panic.
     pub(crate) fn take_back(&mut self) {
         if let Some(mark) = self.open.take() {
             self.parts[self.used - 1].1.take_back(mark);
@@ -71,7 +71,7 @@ impl Staged {
     }
 }
 
-/// Everything that one transaction writes.
+/// The records of one transaction.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     pub(super) topics: Vec<TopicChunks>,
@@ -90,7 +90,7 @@ pub(super) struct TopicChunks {
     pub(super) chunks: Vec<Chunk>,
 }
 
-/// A batch that is let go of without its fate being known was not written: nobody waits for it for ever.
+/// A batch that is dropped without an outcome was not written: it fails, so that no task waits forever.
 impl Drop for Batch {
     fn drop(&mut self) {
         if self.ticket.fate() == Fate::Pending {
@@ -121,9 +121,9 @@ impl Batch {
         self.bytes += chunk.bytes.len();
     }
 
-    /// Empty, with its buffers, for the batch after next.
+    /// Clears it, with its buffers, for the batch after next.
     pub(super) fn recycle(mut self) -> Self {
-        // A topic's buffer is worth keeping only while topics are few.
+        // Buffers of many topics would take too much memory.
         if self.topics.len() > 64 || self.bytes > KEEP_MAX_BYTES {
             return Self::default();
         }
@@ -139,12 +139,12 @@ impl Batch {
     }
 }
 
-/// Why records are not taken in.
+/// Why records are refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refused {
-    /// The queue holds as many records as it may.
+    /// The queue is full.
     Full,
-    /// The store has closed.
+    /// The store is closed.
     Closed,
 }
 
@@ -167,12 +167,12 @@ struct Inner {
     haste: bool,
 }
 
-/// What the committer got.
+/// What the committer takes from the queue.
 pub(super) enum Taken {
     Batch(Batch),
-    /// Nothing came within the time given.
+    /// Nothing arrived within the timeout.
     Nothing,
-    /// Nothing will come any more.
+    /// The queue is closed and empty.
     Closed,
 }
 
@@ -214,7 +214,7 @@ impl Queue {
         Ok(ticket)
     }
 
-    /// Everything that waits, as soon as there is something.
+    /// Takes everything, as soon as there is something.
     pub(super) fn take(&self, at_most: Duration) -> Taken {
         let mut inner = self.lock();
         let mut waited = false;
@@ -238,7 +238,7 @@ impl Queue {
         Taken::Batch(std::mem::replace(&mut inner.gathering, next))
     }
 
-    /// Waits for the first record, and then `delay` for more, unless there is haste.
+    /// Waits for the first record, and then `delay` for more, unless the queue drains quickly.
     pub(super) fn linger(&self, delay: Duration, at_most: Duration) {
         let mut inner = self.lock();
         if inner.gathering.records == 0 && !inner.closed {
@@ -249,33 +249,33 @@ impl Queue {
                 .unwrap_or_else(PoisonError::into_inner);
         }
         if inner.gathering.records > 0 {
-            // The outcome is the same whether haste or the time ended it.
+            // The outcome is the same whether the condition or the timeout ended it.
             let _ = self
                 .hurried
                 .wait_timeout_while(inner, delay, |inner| !inner.haste);
         }
     }
 
-    /// From now on no commit waits for more records.
-    pub(super) fn hurry(&self) {
+    /// Commits no longer wait for more records.
+    pub(super) fn drain_quickly(&self) {
         self.lock().haste = true;
         self.hurried.notify_one();
     }
 
-    /// Gives back a written batch's buffers.
+    /// Returns the buffers of a written batch.
     pub(super) fn give_back(&self, batch: Batch) {
         let spare = batch.recycle();
         self.lock().spare = Some(spare);
     }
 
-    /// Nothing more is taken in; what waits is still written.
+    /// Accepts no more records; accepted ones are still written.
     pub(super) fn close(&self) {
         self.lock().closed = true;
         self.filled.notify_one();
-        self.hurry();
+        self.drain_quickly();
     }
 
-    /// Nothing more is taken in, and what waits will not be written.
+    /// Accepts no more records; waiting ones are not written.
     pub(super) fn fail(&self) {
         self.close();
         let mut inner = self.lock();
@@ -283,7 +283,7 @@ impl Queue {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
-        // A worker that panicked while adding leaves whole chunks behind; the others go on.
+        // A worker that panicked while adding leaves complete chunks; the others continue.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

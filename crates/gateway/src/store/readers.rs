@@ -1,4 +1,4 @@
-//! Reading a topic's log: a few connections, each used by one blocking thread at a time.
+//! Reads of a topic's log: a pool of connections, each used by one blocking thread at a time.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -10,12 +10,12 @@ use tokio::sync::Semaphore;
 use super::chunk::Entries;
 use super::file::{self, StoreError};
 
-/// Readers that may wait for each one that works.
+/// Reads that may wait for each one that runs.
 pub(super) const WAITING_PER_READER: usize = 16;
-/// Chunks read before the view of the file is given up and taken anew: a long read must not hold back the log.
+/// Chunks read in one read transaction: a long one would keep the write-ahead log from being reset.
 const CHUNKS_PER_VIEW: i64 = 64;
 
-/// Why a read gave nothing.
+/// Why a read failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     #[error("too many reads wait already")]
@@ -38,21 +38,21 @@ pub struct Span {
     pub from: i64,
     /// Latest time, included.
     pub until: i64,
-    /// Chunks with none of these measurement bits are passed over.
+    /// Chunks with none of these measurement bits are skipped.
     pub measurements: u64,
 }
 
 /// Consecutive records of the log, possibly with some outside the span's times and measurements. No record is in two
-/// blocks of a scan, and none is before the offset asked for, whatever is merged meanwhile.
+/// blocks of a scan, and none is before the requested offset, even if chunks are merged meanwhile.
 #[derive(Debug, Clone, Copy)]
 pub struct Block<'a> {
     /// Offset of the first record.
     pub offset: i64,
-    /// To be read with [`super::Entries`].
+    /// Iterate over it with [`super::Entries`].
     pub bytes: &'a [u8],
 }
 
-/// Connections that read; cheap to clone.
+/// A pool of connections for reads; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Readers(Arc<Pool>);
 
@@ -75,10 +75,10 @@ impl Readers {
         })))
     }
 
-    /// Does the work on a blocking thread, when a connection is free.
+    /// Runs the work on a blocking thread, when a connection is free.
     ///
     /// # Errors
-    /// [`ReadError::Busy`] when too many wait already, or whatever the work ends with.
+    /// [`ReadError::Busy`] if too many wait already; the work's own error.
     pub async fn read<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, ReadError> + Send + 'static,
@@ -91,7 +91,7 @@ impl Readers {
             .await
             .map_err(|_| ReadError::Lost)?;
         let pool = Arc::clone(&self.0);
-        // The permits go along, so that they last as long as the work does, also when nobody waits for it any more.
+        // The work owns the permits, so that they last as long as it does, even if the client has disconnected.
         let done = tokio::task::spawn_blocking(move || {
             let _permits = (asked, working);
             let connection = pool.lock().pop();
@@ -102,9 +102,9 @@ impl Readers {
     }
 }
 
-/// A connection out of the pool; goes back when dropped, whatever the work came to.
+/// A connection of the pool; returned when dropped.
 struct Lent {
-    /// As many permits are given as there are connections, so there always is one.
+    /// There are as many permits as connections, so it is always `Some`.
     connection: Option<Connection>,
     pool: Arc<Pool>,
 }
@@ -123,11 +123,11 @@ impl Pool {
     }
 }
 
-/// Visits the blocks of a span until the visitor breaks with the offset to go on from.
-/// Returns that offset, or else the end of the log as it was when the scan began, or as far as blocks went beyond it.
+/// Visits the blocks of a span until the visitor breaks with the offset of the next scan.
+/// Returns that offset; else the end of the log when the scan started, or of the last block if that is later.
 ///
 /// # Errors
-/// When the file cannot be read.
+/// If the file cannot be read.
 pub fn scan(
     connection: &Connection,
     span: &Span,
@@ -137,7 +137,7 @@ pub fn scan(
         .prepare_cached("SELECT id FROM topics WHERE name = ?1")?
         .query_row([&span.topic], |row| row.get(0))
         .optional()?;
-    // A topic comes to be with its first record; until then its log is empty.
+    // A topic is created by its first record; until then its log is empty.
     let Some(topic) = id else { return Ok(0) };
     let end = connection
         .prepare_cached(file::LAST_CHUNK)?
@@ -158,7 +158,7 @@ pub fn scan(
     Ok(offset.max(end))
 }
 
-/// As much of the scan as one view of the file is held for; continues with where it ended and whether there is more.
+/// The part of a scan in one read transaction; returns its end and whether there is more.
 fn view(
     connection: &Connection,
     span: &Span,
@@ -186,7 +186,7 @@ fn view(
         let first = file::offset_of(row.get(0)?);
         let count: i64 = row.get(1)?;
         let bytes = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
-        // The first chunk may start earlier: the offset lies within it, or it was merged since the last view.
+        // The first chunk may start earlier: it contains the offset, or it was merged since the last transaction.
         let offset = first.max(offsets.start);
         let bytes = Entries::new(bytes).skip_records(offset - first);
         if let ControlFlow::Break(stopped_at) = visit(Block { offset, bytes }) {

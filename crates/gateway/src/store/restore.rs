@@ -1,4 +1,4 @@
-//! After a start: the latest readings are known again from the log, while records are taken already.
+//! After a start: restores the latest readings from the log, while the gateway already accepts records.
 
 use std::ops::ControlFlow;
 use std::sync::Weak;
@@ -12,13 +12,13 @@ use super::readers::{ReadError, Span, scan};
 use super::settings::StoreSettings;
 use crate::latest::Latest;
 
-/// A topic's part of the log that is looked at.
+/// The part of a topic's log that is read.
 struct Part {
     slot: u32,
     span: Span,
 }
 
-/// Starts the thread that reads the log, where there is something to read.
+/// Starts the thread that reads the log, if there is something to read.
 pub(super) fn start(
     store: &Store,
     settings: &StoreSettings,
@@ -27,7 +27,7 @@ pub(super) fn start(
     if topics.is_empty() || !store.latest.is_on() {
         return Ok(());
     }
-    let of_each = i64::try_from(settings.last_restore_records / topics.len()).unwrap_or(i64::MAX);
+    let of_each = i64::try_from(settings.latest_restore_records / topics.len()).unwrap_or(i64::MAX);
     let parts: Vec<Part> = (0..)
         .zip(topics)
         .map(|(slot, topic)| Part {
@@ -48,9 +48,7 @@ pub(super) fn start(
         .name("restore".into())
         .spawn(move || {
             if let Err(error) = restore(&connection, &parts, &latest) {
-                waggle_service::log::warn(format_args!(
-                    "reading the latest readings again: {error}"
-                ));
+                waggle_service::log::warn(format_args!("restoring the latest readings: {error}"));
             }
             if let Some(latest) = latest.upgrade() {
                 latest.set_filling(false);
@@ -60,7 +58,7 @@ pub(super) fn start(
     Ok(())
 }
 
-/// Until all is read, or nobody wants it any more.
+/// Reads until the end, or until the store is closed.
 fn restore(
     connection: &Connection,
     parts: &[Part],
@@ -82,7 +80,7 @@ fn restore(
         }
     }
     waggle_service::log::note(format_args!(
-        "the latest readings are known again after {:?}",
+        "the latest readings are restored after {:?}",
         begun.elapsed()
     ));
     Ok(())

@@ -1,26 +1,26 @@
-//! How the store is kept.
+//! Settings of the store.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How the store is to be kept.
+/// Settings of the store.
 #[derive(Debug, Clone)]
 pub struct StoreSettings {
     pub file: PathBuf,
-    /// Records waiting for a commit at most.
+    /// Most records that wait for a commit.
     pub queue_max_records: usize,
     /// How long a commit waits for more records after the first.
     pub commit_delay: Duration,
-    /// The file grows no further; 0 is no limit.
+    /// Largest size of the file; 0 is no limit.
     pub file_max_bytes: u64,
-    /// The write-ahead log is folded into the file at the latest at this size.
+    /// Size of the write-ahead log at which it is checkpointed at the latest.
     pub wal_max_bytes: u64,
     pub topics_max: usize,
-    /// Threads that read at once.
+    /// Reads at once.
     pub readers: usize,
-    /// Series whose latest reading is kept in memory, and their bytes.
-    pub last_series: usize,
-    pub last_max_bytes: usize,
-    /// Records looked at, when the store is opened, to know them again.
-    pub last_restore_records: usize,
+    /// Most series in the table of latest readings, and its memory.
+    pub latest_max_series: usize,
+    pub latest_max_bytes: usize,
+    /// Most records that are read to restore the table.
+    pub latest_restore_records: usize,
 }

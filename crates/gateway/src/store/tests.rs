@@ -1,4 +1,4 @@
-//! The store on its own: what is handed in comes out, in order, once, across views and re-openings.
+//! The store alone: records come back in order, once, across read transactions and restarts.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -24,9 +24,9 @@ fn open_with(file: &Path, file_max_bytes: u64) -> (Store, Writer) {
         wal_max_bytes: WAL_MAX_BYTES,
         topics_max: 10,
         readers: 1,
-        last_series: 1000,
-        last_max_bytes: 1 << 20,
-        last_restore_records: 1000,
+        latest_max_series: 1000,
+        latest_max_bytes: 1 << 20,
+        latest_restore_records: 1000,
     };
     Store::open(&settings, Vec::new()).unwrap()
 }
@@ -44,7 +44,7 @@ fn submit(store: &Store, topic: &str, times: std::ops::Range<i64>) -> Ticket {
     store.queue.submit(&mut staged, 0).unwrap()
 }
 
-/// Waits for the committer, which has no more to do than to write this.
+/// Waits for the committer, which has nothing else to write.
 fn wait_for_fate(ticket: &Ticket) -> Fate {
     loop {
         match ticket.fate() {
@@ -54,7 +54,7 @@ fn wait_for_fate(ticket: &Ticket) -> Fate {
     }
 }
 
-/// Reads the span until the visitor has `limit` records; offsets and times, and where to go on.
+/// Reads the span until the visitor has `limit` records; returns offsets, times and the next offset.
 fn read(store: &Store, span: Span, limit: usize) -> (Vec<(i64, i64)>, i64) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
@@ -89,10 +89,10 @@ fn whole_topic(topic: &str, offset: i64) -> Span {
 }
 
 #[test]
-fn what_is_handed_in_comes_out_in_order() {
+fn records_come_back_in_order() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("s.db");
-    // More chunks than one view of the file reads, each of three records.
+    // More chunks than one read transaction reads, each of three records.
     for life in 0..2 {
         let (store, writer) = open(&file);
         for turn in 0..100 {
@@ -160,7 +160,7 @@ fn what_is_handed_in_comes_out_in_order() {
 }
 
 #[test]
-fn a_log_that_readers_held_open_is_cut_back() {
+fn the_write_ahead_log_shrinks_after_overlapping_reads() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("s.db");
     let (store, _writer) = open(&file);
@@ -206,7 +206,7 @@ fn reads_that_wait_are_limited() {
             };
             reads.spawn(async move { readers.read(pass).await });
         }
-        // Once around: every one of them has asked.
+        // One round: every read has asked.
         tokio::task::yield_now().await;
         let refused = store.readers.read(|_| Ok(())).await;
         assert!(matches!(refused, Err(super::ReadError::Busy)));
@@ -219,7 +219,7 @@ fn reads_that_wait_are_limited() {
 }
 
 #[test]
-fn a_read_that_panics_gives_its_connection_back() {
+fn a_read_that_panics_returns_its_connection() {
     let folder = tempfile::tempdir().unwrap();
     let (store, _writer) = open(&folder.path().join("s.db"));
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -251,12 +251,12 @@ fn the_queue_has_a_limit_and_an_end() {
     assert!(queue.submit(&mut staged(1), 0).is_ok());
     queue.close();
     assert!(queue.submit(&mut staged(0), 0).is_err());
-    // One request larger than the limit is still taken when nothing waits, or it never could be.
+    // A request above the limit is accepted if the queue is empty, or it could never be.
     assert!(super::Queue::new(10).submit(&mut staged(11), 0).is_ok());
 }
 
 #[test]
-fn what_is_taken_back_leaves_nothing() {
+fn a_rollback_leaves_nothing() {
     let mut chunk = super::Chunk::default();
     chunk.push(5, 1, "m", "f=1");
     let (kept, mark) = (chunk.clone(), chunk.mark());
@@ -266,7 +266,7 @@ fn what_is_taken_back_leaves_nothing() {
 }
 
 #[test]
-fn cut_short_bytes_end_the_entries() {
+fn truncated_bytes_end_the_entries() {
     let mut chunk = super::Chunk::default();
     chunk.push(5, 1, "m", "f=1");
     chunk.push(6, 1, "m", "f=2");
@@ -348,12 +348,12 @@ fn small_chunks_are_merged_and_nothing_changes_for_readers() {
     records.push(5000);
     records.extend([1; 100]);
     check_merged(&records, 12);
-    // Middling ones are large enough together.
+    // Medium ones are large enough together.
     check_merged(&[2000; 15], 15);
 }
 
 /// Reads a log of 200 single records; at the record `at`, another 100 are written and all are merged.
-/// Each record must come once, and reading must go on after the last one seen.
+/// Each record must come once, and reading must continue after the last one.
 #[track_caller]
 fn check_read_while_merged(at: i64) {
     let folder = tempfile::tempdir().unwrap();
@@ -391,18 +391,18 @@ fn check_read_while_merged(at: i64) {
 }
 
 #[test]
-fn merging_in_the_middle_of_a_read_shows_no_record_twice() {
+fn merging_during_a_read_shows_no_record_twice() {
     for at in [10, 63, 64, 199] {
         check_read_while_merged(at);
     }
 }
 
 #[test]
-fn when_the_committer_falls_nobody_waits_for_ever() {
+fn a_panic_of_the_committer_fails_waiting_requests() {
     let folder = tempfile::tempdir().unwrap();
     let (store, writer) = open(&folder.path().join("s.db"));
     let mut staged = Staged::default();
-    // A topic that nobody has named: the committer can only panic.
+    // An unknown topic number makes the committer panic.
     staged.chunk(TopicSlot(9)).push(1, 1, "m", "f=1");
     staged.keep();
     let ticket = store.queue.submit(&mut staged, 0).unwrap();
@@ -425,7 +425,7 @@ fn keys_of_the_last_topic_are_in_order() {
 }
 
 #[test]
-fn a_store_that_could_not_be_written_is_tried_and_the_trial_keeps_no_room() {
+fn a_failed_store_is_probed_by_writes_that_leave_no_data() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("s.db");
     let (store, _writer) = open_with(&file, 200_000);

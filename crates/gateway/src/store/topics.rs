@@ -1,11 +1,11 @@
-//! Which topics there are, and the numbers by which workers and committer call them while the process runs.
+//! The topics, and their numbers in this process.
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
 
 use super::TopicSlot;
 
-/// As many topics as allowed exist already.
+/// The limit on topics is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TooManyTopics;
 
@@ -40,7 +40,7 @@ impl Topics {
         known.slots.get(name).copied()
     }
 
-    /// The slot of a topic, a new one where the name is new.
+    /// The slot of a topic; adds the topic if it is new.
     pub(crate) fn slot(&self, name: &str) -> Result<TopicSlot, TooManyTopics> {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(slot) = known.slots.get(name) {

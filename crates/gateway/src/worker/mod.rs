@@ -1,4 +1,4 @@
-//! What the connections of one thread share, and how they are woken after a commit.
+//! State that the connections of one thread share, and how they are woken after a commit.
 
 mod thread;
 
@@ -12,67 +12,69 @@ use std::task::Waker;
 
 use tokio::sync::Notify;
 
-use crate::answer::Stock;
+use crate::answer::Canned;
 use crate::backend::Staged;
+use crate::cycle::Cycle;
 use crate::form::Scratch;
 use crate::metrics::WorkerMetrics;
 use crate::shared::Shared;
-use crate::turn::Turn;
 
-/// Rounds of the event loop between an acknowledgement and the next batch: one in which answers are written, one in which
-/// what they bring is read.
+/// Rounds of the event loop between an acknowledgement and the next batch: one writes the answers, one reads the requests
+/// that follow them.
 const ROUNDS_BEFORE_SENDING: usize = 2;
 
-/// What all connections of one worker use. Only its own thread touches it, so nothing here is locked.
+/// State that all connections of one worker share. Only its own thread uses it, so there are no locks.
 pub(crate) struct Worker {
     pub(crate) number: u32,
     pub(crate) shared: Arc<Shared>,
     pub(crate) metrics: Arc<WorkerMetrics>,
     pub(crate) router: axum::Router,
     pub(crate) staged: RefCell<Staged>,
-    pub(crate) stock: RefCell<Stock>,
+    pub(crate) canned: RefCell<Canned>,
     pub(crate) scratch: RefCell<Scratch>,
-    /// Answer what is open, take nothing new.
+    /// Answer open requests, read no new ones.
     pub(crate) draining: Cell<bool>,
-    /// The turn at hand.
-    turn: RefCell<Rc<Turn>>,
+    /// The current cycle.
+    cycle: RefCell<Rc<Cycle>>,
     turn_is_open: Cell<bool>,
     turn_is_whole: Notify,
-    /// Turns whose fate is not known yet.
-    waiting: RefCell<Vec<Rc<Turn>>>,
+    /// Cycles that are not settled yet.
+    waiting: RefCell<Vec<Rc<Cycle>>>,
     everyone: RefCell<HashMap<u64, Waker>>,
     next_connection: Cell<u64>,
 }
 
 impl Worker {
-    /// The turn at hand, which is handed over as soon as every connection that can move now has moved.
-    pub(crate) fn turn(&self) -> Rc<Turn> {
+    /// The current cycle. It is handed over as soon as every ready connection has run.
+    pub(crate) fn cycle(&self) -> Rc<Cycle> {
         if !self.turn_is_open.replace(true) {
             self.turn_is_whole.notify_one();
         }
-        Rc::clone(&self.turn.borrow())
+        Rc::clone(&self.cycle.borrow())
     }
 
-    /// Hands what this turn staged to the log: one hand-over for all connections that had something to say.
+    /// Hands the records of this cycle to the log: one hand-over for all connections.
     fn hand_over(&self) {
         if !self.turn_is_open.replace(false) {
             return;
         }
-        let turn = self.turn.take();
+        let cycle = self.cycle.take();
         let handed = self
             .shared
             .backend
             .submit(&mut self.staged.borrow_mut(), self.number);
-        turn.hand_over(handed);
-        if turn.poll_settled() {
-            self.waiting.borrow_mut().push(turn);
+        cycle.hand_over(handed);
+        if cycle.poll_settled() {
+            self.waiting.borrow_mut().push(cycle);
         }
     }
 
-    /// Has those answered whose records are settled; then hands over what came meanwhile, and has sent what waited. Who is
-    /// answered often comes again at once, and so goes with the others in one batch.
+    /// Answers the settled requests; then hands over what arrived meanwhile, and sends what waited. Clients often send the next
+    /// request right after an answer; this way those requests share one batch.
     async fn answer_settled(&self) {
-        self.waiting.borrow_mut().retain(|turn| turn.poll_settled());
+        self.waiting
+            .borrow_mut()
+            .retain(|cycle| cycle.poll_settled());
         for _ in 0..ROUNDS_BEFORE_SENDING {
             tokio::task::yield_now().await;
         }
@@ -80,7 +82,7 @@ impl Worker {
         self.shared.backend.send();
     }
 
-    /// Enters a connection into the list of those to be woken when draining starts; returns its number there.
+    /// Registers a connection to be woken when draining starts; returns its number.
     pub(crate) fn enter(&self, waker: Waker) -> u64 {
         let number = self.next_connection.get();
         self.next_connection.set(number + 1);

@@ -1,4 +1,4 @@
-//! A worker's thread: takes connections in, wakes them after a commit, and drains.
+//! A worker's thread: accepts connections, wakes them after a commit, and drains.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -15,29 +15,29 @@ use crate::connection::Connection;
 use crate::metrics::WorkerMetrics;
 use crate::shared::Shared;
 
-/// What a worker's thread is started with.
+/// Arguments of a worker's thread.
 pub(crate) struct Start {
     pub(crate) number: u32,
     pub(crate) shared: Arc<Shared>,
     pub(crate) metrics: Arc<WorkerMetrics>,
     pub(crate) router: axum::Router,
-    /// Told when a batch with records of this worker is settled.
+    /// Notified when a batch with records of this worker is settled.
     pub(crate) settled: Arc<Notify>,
     pub(crate) connections: mpsc::Receiver<std::net::TcpStream>,
     pub(crate) draining: watch::Receiver<bool>,
 }
 
-/// Serves until draining and all connections have ended, or the time for draining is over.
+/// Serves until it drains and all connections have ended, or `--drain-timeout` is over.
 pub(crate) async fn run(start: Start) {
     let worker = Rc::new(Worker {
         number: start.number,
         metrics: start.metrics,
         router: start.router,
         staged: RefCell::new(start.shared.backend.new_staging()),
-        stock: RefCell::default(),
+        canned: RefCell::default(),
         scratch: RefCell::default(),
         draining: Cell::new(false),
-        turn: RefCell::default(),
+        cycle: RefCell::default(),
         turn_is_open: Cell::new(false),
         turn_is_whole: Notify::new(),
         waiting: RefCell::default(),
@@ -45,7 +45,7 @@ pub(crate) async fn run(start: Start) {
         next_connection: Cell::new(0),
         shared: start.shared,
     });
-    worker.stock.borrow_mut().renew(SystemTime::now());
+    worker.canned.borrow_mut().renew(SystemTime::now());
     LocalSet::new()
         .run_until(serve(
             worker,
@@ -70,7 +70,7 @@ async fn serve(
             () = settled.notified() => worker.answer_settled().await,
             Some(stream) = incoming.recv() => accept(&worker, stream, &mut connections),
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
-            _ = second.tick() => worker.stock.borrow_mut().renew(SystemTime::now()),
+            _ = second.tick() => worker.canned.borrow_mut().renew(SystemTime::now()),
             _ = draining.wait_for(|begun| *begun) => break,
         }
     }
@@ -91,7 +91,7 @@ async fn serve(
     }
     if !connections.is_empty() {
         log::warn(format_args!(
-            "{} connections were cut off after draining",
+            "{} connections were closed at the end of --drain-timeout",
             connections.len()
         ));
     }

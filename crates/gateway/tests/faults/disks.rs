@@ -1,4 +1,4 @@
-//! Disks without room, by a file system that is small for true: below Kafka, and below the embedded store.
+//! Full disks, with small file systems: below Kafka, and below the embedded store.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use waggle_testkit::http::{Connection, put};
 use waggle_testkit::writers::{Account, Fate, Load, Writers, key};
 use waggle_testkit::{Kafka, Process, SmallDisk, free_port, try_for, wait_until};
 
-/// What is waited for comes within this time, on a machine with much else to do.
+/// Timeout of waits, for a busy machine.
 const PATIENCE: Duration = Duration::from_mins(5);
 const TOPIC: &str = "plant";
 const MIB: u64 = 1024 * 1024;
@@ -37,7 +37,7 @@ impl Gateway {
         }
     }
 
-    /// Until its answer to a record is this status, at which it says this.
+    /// Waits until the answer to a record has this status and text.
     fn wait_for(&self, status: u16, said: &str) {
         let mut answer = None;
         let found = try_for(PATIENCE, || {
@@ -49,7 +49,7 @@ impl Gateway {
         assert!(found.is_some(), "{answer:?}: {}", self.process.log_end());
     }
 
-    /// Writes until nothing is taken any more, then makes room and goes on; what was told of each record.
+    /// Writes until records are refused, makes room and continues; returns the answer for each record.
     fn fill(&self, filling: usize, make_room: impl FnOnce()) -> Vec<Account> {
         let writers = Writers::start(Load {
             gateway: self.address,
@@ -70,7 +70,7 @@ impl Gateway {
 }
 
 #[test]
-fn a_full_disk_below_kafka_is_told_and_nothing_acknowledged_is_lost() {
+fn a_full_disk_below_kafka_is_reported_and_loses_no_acknowledged_record() {
     let disk = SmallDisk::start(32 * MIB);
     let settings = [("log.segment.bytes", "2097152")];
     let mut kafka = Kafka::start_on(&disk, &settings);
@@ -81,7 +81,7 @@ fn a_full_disk_below_kafka_is_told_and_nothing_acknowledged_is_lost() {
     let accounts = gateway.fill(20_000, || {
         gateway.wait_for(503, "Kafka");
         disk.resize(256 * MIB);
-        // A broker that could not write to its only folder has ended, or soon does.
+        // A broker that cannot write to its only folder ends itself.
         kafka.restart();
     });
     let found = Found::in_kafka(&kafka.brokers(), TOPIC);
@@ -91,7 +91,7 @@ fn a_full_disk_below_kafka_is_told_and_nothing_acknowledged_is_lost() {
 }
 
 #[test]
-fn a_full_disk_below_the_store_is_told_and_nothing_acknowledged_is_lost() {
+fn a_full_disk_below_the_store_is_reported_and_loses_no_acknowledged_record() {
     let disk = SmallDisk::start(4 * MIB);
     let store = disk.path().join("store.db");
     let store = format!("--store={}", store.display());
@@ -103,7 +103,7 @@ fn a_full_disk_below_the_store_is_told_and_nothing_acknowledged_is_lost() {
         assert_eq!(ready.status, 503, "{ready:?}");
         disk.resize(64 * MIB);
     });
-    // Also those that were told while there was no room, by what is on the disk.
+    // Includes the answers while the disk was full, checked against the file.
     gateway.process.kill();
     let gateway = Gateway::start(&disk.enter(), &[&store]);
     let stored = keys(&gateway);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use waggle_testkit::faults::{Plan, run, schedule};
 
 #[test]
-fn whatever_is_killed_nothing_acknowledged_is_missing() {
+fn no_acknowledged_record_is_lost_by_any_kill() {
     let plan = Plan {
         program: Path::new(env!("CARGO_BIN_EXE_waggle-gateway")).to_owned(),
         kills: schedule(4, 5),
@@ -22,7 +22,7 @@ fn whatever_is_killed_nothing_acknowledged_is_missing() {
         assert_eq!(balance.missing, 0, "{place}: {outcome:#?}");
         assert_eq!(balance.refused_found, 0, "{place}: {outcome:#?}");
     }
-    // What is twice in the log is once in the database.
+    // A duplicate in the log is one point in the database.
     assert_eq!(outcome.sink.duplicates, 0, "{outcome:#?}");
     assert_eq!(outcome.telegraf.duplicates, 0, "{outcome:#?}");
     assert!(outcome.acknowledged > 1_000, "{outcome:#?}");

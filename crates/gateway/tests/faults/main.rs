@@ -1,4 +1,4 @@
-//! What is acknowledged is not lost, whatever dies, is cut off or has no room: real servers under load.
+//! Acknowledged records are not lost by crashes, network faults and full disks: real servers under load.
 
 #[cfg(test)]
 mod disks;

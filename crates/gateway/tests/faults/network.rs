@@ -1,4 +1,4 @@
-//! Between gateway and Kafka the network is slow, swallows what is sent, and cuts connections.
+//! The network between gateway and Kafka is slow, drops data, and cuts connections.
 
 use std::net::SocketAddr;
 use std::thread;
@@ -9,7 +9,7 @@ use waggle_testkit::faults::Found;
 use waggle_testkit::writers::{Load, Writers};
 use waggle_testkit::{Kafka, Process, Proxy, Way, free_port, wait_until};
 
-/// What is waited for comes within this time, on a machine with much else to do.
+/// Timeout of waits, for a busy machine.
 const PATIENCE: Duration = Duration::from_mins(5);
 const TOPIC: &str = "plant";
 
@@ -35,7 +35,7 @@ fn behind_a_proxy() -> (Proxy, Kafka, Process, SocketAddr, TempDir) {
 }
 
 #[test]
-fn a_network_that_is_slow_swallows_and_cuts_makes_no_answer_untrue() {
+fn network_faults_do_not_make_answers_wrong() {
     let (proxy, kafka, gateway, address, _folder) = behind_a_proxy();
     let writers = Writers::start(Load {
         gateway: address,
@@ -55,7 +55,7 @@ fn a_network_that_is_slow_swallows_and_cuts_makes_no_answer_untrue() {
             proxy.cut();
         }
         goes_on("cuts");
-        // Slower than the gateway waits for, every second time.
+        // Every second delay is above the gateway's timeout.
         proxy.set(Way::Slow(Duration::from_millis(100 + 900 * (round % 2))));
         thread::sleep(Duration::from_secs(2));
         proxy.set(Way::Open);

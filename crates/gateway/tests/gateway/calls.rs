@@ -1,4 +1,4 @@
-//! Every call and every way to be refused, over a real process.
+//! Every call and every refusal, with a real process.
 
 use crate::support::{Gateway, put, store};
 
@@ -47,7 +47,7 @@ fn start_gateway() -> (tempfile::TempDir, Gateway) {
 
 const RECORDS: &str = "/api/v1/topics/t/records";
 
-/// Writes a body to the topic `t`; it must be taken.
+/// Writes a body to the topic `t`; it must be accepted.
 #[track_caller]
 fn take(gateway: &Gateway, method: &str, query: &str, media_type: &str, body: &str) {
     let fields = format!("Content-Type: {media_type}\r\n");
@@ -56,7 +56,7 @@ fn take(gateway: &Gateway, method: &str, query: &str, media_type: &str, body: &s
 }
 
 #[test]
-fn records_are_taken_in_every_format_and_read_back() {
+fn records_are_accepted_in_every_format_and_read_back() {
     let (_folder, gateway) = start_gateway();
     let json = r#"{"measurement":"j","tags":{"h":"b"},"fields":{"f":2.5,"s":"é"},"time":14}"#;
     let ndjson = "{\"measurement\":\"n\",\"fields\":{\"f\":true},\"time\":15}\n";
@@ -111,7 +111,7 @@ fn records_without_a_time_get_unique_ones() {
 }
 
 #[test]
-fn a_wrong_record_keeps_all_of_its_request_out() {
+fn a_wrong_record_refuses_its_whole_request() {
     let (_folder, gateway) = start_gateway();
     check(
         &gateway,
@@ -148,7 +148,7 @@ fn a_wrong_record_keeps_all_of_its_request_out() {
 }
 
 #[test]
-fn what_cannot_be_served_is_refused_with_a_problem() {
+fn unsupported_requests_are_refused_with_a_problem() {
     let (_folder, gateway) = start_gateway();
     let check = |method: &str, target: &str, fields: &str, status: u16, contains: &str| {
         let request = request_text(method, target, fields, "m f=1");
@@ -196,7 +196,7 @@ fn what_cannot_be_served_is_refused_with_a_problem() {
 }
 
 #[test]
-fn a_topic_comes_to_be_with_its_first_record() {
+fn the_first_record_creates_a_topic() {
     let (_folder, file) = store();
     let gateway = Gateway::start(&file, &["--topics-max=1"]);
     check(&gateway, &put("misspelt", "m f="), 400, "\"line\":1");
@@ -205,7 +205,7 @@ fn a_topic_comes_to_be_with_its_first_record() {
 }
 
 #[test]
-fn targets_have_more_than_one_form() {
+fn absolute_targets_are_accepted() {
     let (_folder, gateway) = start_gateway();
     let check = |method: &str, target: &str, status: u16, contains: &str| {
         check(
@@ -230,7 +230,7 @@ fn targets_have_more_than_one_form() {
 }
 
 #[test]
-fn what_is_no_request_is_refused_with_a_problem() {
+fn malformed_requests_are_refused_with_a_problem() {
     let (_folder, gateway) = start_gateway();
     check(&gateway, &put("t", &"x".repeat(1001)), 413, "larger");
     check(&gateway, "GET / HTTP/1.1\r\n\r\n", 400, "Host");
@@ -269,7 +269,7 @@ fn wrong_parameters_are_named() {
 }
 
 #[test]
-fn operators_see_how_it_is() {
+fn admin_calls_show_health_and_metrics() {
     let (_folder, gateway) = start_gateway();
     check(&gateway, &put("t", "m f=1\nm f=2"), 204, "");
     check(
@@ -309,7 +309,7 @@ fn operators_see_how_it_is() {
 }
 
 #[test]
-fn the_documentation_brings_everything_along() {
+fn the_documentation_page_is_self_contained() {
     let (_folder, gateway) = start_gateway();
     let page = gateway.get("/documentation").body;
     assert!(page.contains("/api/v1/topics/{topic}/records") && !page.contains("{{openapi}}"));

@@ -4,7 +4,7 @@ use std::io::{BufRead, Write};
 
 use crate::support::{Client, Gateway, command, put, store};
 
-/// Sends the bytes on one connection and gathers what is answered until the gateway closes it, as "status status …".
+/// Sends the bytes on one connection and collects the answers until the gateway closes it, as "status status …".
 #[track_caller]
 fn check(gateway: &Gateway, bytes: &str, expected: &str) {
     let mut client = gateway.client();
@@ -56,7 +56,7 @@ fn a_read_sees_what_was_written_before_it_in_the_pipeline() {
 }
 
 #[test]
-fn nothing_is_answered_after_a_request_whose_end_is_not_sure() {
+fn a_request_with_an_uncertain_end_closes_the_connection() {
     let (_folder, file) = store();
     let gateway = Gateway::start(&file, &["--body-max-bytes=100"]);
     let good = put("t", "m f=1");
@@ -85,7 +85,7 @@ fn nothing_is_answered_after_a_request_whose_end_is_not_sure() {
 }
 
 #[test]
-fn a_client_that_asks_first_is_told_to_go_on() {
+fn expect_continue_is_answered_with_100() {
     let (_folder, file) = store();
     let gateway = Gateway::start(&file, &[]);
     let mut client = gateway.client();
@@ -131,7 +131,7 @@ fn bytes_in_flight_are_limited() {
 }
 
 #[test]
-fn bytes_of_clients_that_leave_are_in_flight_no_more() {
+fn disconnected_clients_release_their_bytes_in_flight() {
     let (_folder, file) = store();
     let gateway = Gateway::start(&file, &["--body-max-bytes=1000", "--body-timeout=1s"]);
     let put = "PUT /api/v1/topics/t/records HTTP/1.1\r\nHost: a\r\n";
@@ -151,7 +151,7 @@ fn bytes_of_clients_that_leave_are_in_flight_no_more() {
     ] {
         gateway.client().send(unfinished.as_bytes());
     }
-    // This one stays, and is told that it was too slow.
+    // This one stays connected and gets a 408.
     let mut slow = gateway.client();
     slow.send(format!("{put}Content-Length: 990\r\n\r\n").as_bytes());
     assert_eq!(slow.answer().unwrap().status, 408);
@@ -180,7 +180,7 @@ fn records_that_wait_for_the_store_are_limited() {
     assert_eq!(waiting.answer().unwrap().status, 204);
 }
 
-/// A client that asks for more than sockets hold, and reads nothing.
+/// A client that requests more than sockets hold, and reads nothing.
 fn greedy(gateway: &Gateway) -> Client {
     let body = format!("m f=\"{}\"\n", "x".repeat(60_000)).repeat(100);
     assert_eq!(gateway.put("large", &body).status, 204);
@@ -196,11 +196,11 @@ fn greedy(gateway: &Gateway) -> Client {
 }
 
 #[test]
-fn answers_that_wait_for_their_clients_are_limited() {
+fn unread_answers_are_limited() {
     let (_folder, file) = store();
     let gateway = Gateway::start(&file, &["--answers-max-bytes=10000000"]);
     let greedy = greedy(&gateway);
-    // Room for the largest answer is needed to begin with.
+    // Memory for the largest answer is reserved first.
     let refused = gateway.get("/api/v1/topics/large/records?limit=1");
     assert_eq!(refused.status, 503);
     assert_eq!(refused.header("retry-after"), Some("1"));
@@ -223,11 +223,11 @@ fn answers_that_wait_for_their_clients_are_limited() {
 }
 
 #[test]
-fn a_client_that_does_not_take_its_answers_is_let_go() {
+fn a_client_that_does_not_read_is_disconnected() {
     let (_folder, file) = store();
     let gateway = Gateway::start(&file, &["--write-timeout=100ms"]);
     let _greedy = greedy(&gateway);
-    // The one that is left is the one that asks.
+    // The remaining connection is that of the request for metrics.
     while !gateway
         .get("/metrics")
         .body
@@ -236,7 +236,7 @@ fn a_client_that_does_not_take_its_answers_is_let_go() {
 }
 
 #[test]
-fn a_client_that_does_not_take_its_answers_does_not_hold_up_the_end() {
+fn a_client_that_does_not_read_does_not_delay_the_shutdown() {
     let (_folder, file) = store();
     let mut gateway = Gateway::start(&file, &["--drain-timeout=100ms", "--write-timeout=1h"]);
     let _greedy = greedy(&gateway);
@@ -260,7 +260,7 @@ fn connections_are_limited() {
     assert!(third.answer().is_none());
     open.pop();
     let served = |mut client: Client| {
-        // The gateway may have turned this one away before it saw the other leave.
+        // The gateway may have refused this one before it saw the other one close.
         let sent = client.socket().write_all(READ.as_bytes());
         sent.is_ok() && client.answer().is_some_and(|answer| answer.status == 200)
     };
@@ -268,9 +268,9 @@ fn connections_are_limited() {
 }
 
 #[test]
-fn operators_are_answered_at_their_own_address_whatever_clients_do() {
+fn admin_listener_answers_while_clients_use_all_connections() {
     let (_folder, file) = store();
-    let flags = ["--connections-max=2", "--operators-listen=127.0.0.1:0"];
+    let flags = ["--connections-max=2", "--admin-listen=127.0.0.1:0"];
     let mut gateway =
         Gateway::start_by(command(&file, &flags).stderr(std::process::Stdio::piped()));
     let mut said = String::new();
@@ -289,7 +289,7 @@ fn operators_are_answered_at_their_own_address_whatever_clients_do() {
         assert_eq!(client.answer().unwrap().status, 200);
     }
     assert_eq!(gateway.client().answer().unwrap().status, 503);
-    // More at once than are served: each has its turn, also behind those that say nothing.
+    // More connections than are served at once: each is answered, also after silent ones.
     let _silent: Vec<Client> = (0..10)
         .map(|_| Client::connect(address.parse().unwrap()).unwrap())
         .collect();
@@ -301,9 +301,9 @@ fn operators_are_answered_at_their_own_address_whatever_clients_do() {
 }
 
 #[test]
-fn clients_that_are_too_slow_are_let_go() {
+fn slow_clients_are_disconnected() {
     let (_folder, file) = store();
-    // Long enough that this test itself is not the slow one, which connects first and then sends.
+    // Long enough for this test, which connects first and then sends.
     let flags = [
         "--head-timeout=10s",
         "--body-timeout=10ms",
@@ -329,7 +329,7 @@ fn clients_that_are_too_slow_are_let_go() {
 }
 
 #[test]
-fn an_answer_stops_at_its_limits_and_says_where_to_go_on() {
+fn an_answer_stops_at_its_limits_with_the_next_offset() {
     let (_folder, file) = store();
     let flags = [
         "--answer-max-records=3",

@@ -1,4 +1,4 @@
-//! Queries where the log is a Kafka cluster: InfluxDB is asked, and says what the embedded store would. No broker is needed.
+//! Queries with a log on Kafka: InfluxDB answers the same as the embedded store. No broker is needed.
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
@@ -42,7 +42,7 @@ fn post(gateway: &Gateway, content_type: &str, text: &str) -> Answer {
     ))
 }
 
-/// Series, types and times as they come in practice, and some that do not.
+/// Series, types and times, common and uncommon ones.
 fn data() -> String {
     let second = 1_000_000_000_i64;
     let base = 1_700_000_000 * second;
@@ -56,7 +56,7 @@ fn data() -> String {
                 n % 3 == 0
             );
         }
-        // One of few fields, one without tags.
+        // A record with few fields, a record without tags.
         lines += &format!("cpu user={n} {}\n", time + 1);
         if n % 4 == 0 {
             lines += &format!("cpu,host=c threads={n}i {}\n", time + 2);
@@ -71,7 +71,7 @@ fn data() -> String {
     lines
 }
 
-/// What both are asked.
+/// The queries for both backends.
 const QUERIES: [&str; 30] = [
     "",
     "&limit=1",
@@ -113,7 +113,7 @@ fn both_backends_answer_the_same() {
     let on_kafka = gateway(&influxdb, &[]);
     let (_folder, file) = store();
     let embedded = Gateway::start(&file, &[]);
-    // The order of the log is that of time, so that both have the same.
+    // The log is in the order of time, so that both give the same order.
     let time = |line: &&str| line.rsplit(' ').next().unwrap().parse::<i64>().unwrap();
     let mut sorted: Vec<&str> = lines.lines().collect();
     sorted.sort_by_key(time);
@@ -127,13 +127,13 @@ fn both_backends_answer_the_same() {
         });
         let [mut expected, found] = answers;
         if query.contains("window=10s&limit=3") {
-            // The store stops at the first record for which there is no window left; both say that there are more.
+            // The store stops at the first record without a window left; both answers are truncated.
             assert_eq!(found["truncated"], true);
             expected["truncated"] = true.into();
         }
         assert_eq!(found, expected, "{query}");
     }
-    // Mistakes are the same, too.
+    // Errors are the same too.
     for query in ["&limit=0", "&window=1s", "&aggregate=median", "&x=1"] {
         let target = format!("/api/v1/query?topic=t&measurement=cpu{query}");
         let [expected, found] = [&embedded, &on_kafka].map(|gateway| gateway.get(&target));
@@ -142,7 +142,7 @@ fn both_backends_answer_the_same() {
 }
 
 #[test]
-fn what_a_client_sends_is_a_value_and_never_a_part_of_the_query() {
+fn parameters_of_clients_cannot_change_the_query() {
     let influxdb = Influxdb::start();
     let hostile = [
         "\" or true) //",
@@ -154,7 +154,7 @@ fn what_a_client_sends_is_a_value_and_never_a_part_of_the_query() {
         "x |> y",
         "'; DROP MEASUREMENT \"secret\"",
     ];
-    // What line protocol would have to escape in different ways in different places is only asked for.
+    // Values that line protocol escapes in several ways are only queried, not written.
     let can_be_a_name = |text: &str| !text.contains(['\\', ',', '=']);
     let escaped = |text: &str| text.replace(' ', "\\ ");
     write(&influxdb, "secret,t=x f=1 1");
@@ -174,7 +174,7 @@ fn what_a_client_sends_is_a_value_and_never_a_part_of_the_query() {
             let answer: Value = serde_json::from_str(&answer.body).unwrap();
             answer["rows"].as_array().unwrap().clone()
         };
-        // As a value that does not occur.
+        // A value that does not occur.
         assert!(
             ask(format!("measurement=secret&tag.t={value}")).is_empty(),
             "{text}"
@@ -194,7 +194,7 @@ fn what_a_client_sends_is_a_value_and_never_a_part_of_the_query() {
         if !can_be_a_name(text) {
             continue;
         }
-        // As one that does.
+        // A value that occurs.
         let found = ask(format!(
             "measurement={measurement}&tag.{value}={value}&fields={value}"
         ));
@@ -205,7 +205,7 @@ fn what_a_client_sends_is_a_value_and_never_a_part_of_the_query() {
 }
 
 #[test]
-fn queries_are_passed_on_where_that_is_allowed() {
+fn queries_are_passed_on_if_that_is_allowed() {
     let influxdb = Influxdb::start();
     write(&influxdb, "m,t=x f=1.5 1000");
     let flux = format!("from(bucket: \"{}\") |> range(start: 0)", influxdb.bucket());
@@ -241,7 +241,7 @@ fn queries_are_passed_on_where_that_is_allowed() {
     write(&influxdb, &many);
     let too_large = post(&open, in_flux, &flux);
     assert_eq!(too_large.status, 422, "{}", too_large.body);
-    // What bodies took is given back.
+    // Bodies release their bytes in flight.
     let metrics = open.get("/metrics").body;
     for gauge in ["in_flight_bytes 0", "answer_bytes 0"] {
         assert!(
@@ -252,7 +252,7 @@ fn queries_are_passed_on_where_that_is_allowed() {
 }
 
 #[test]
-fn a_database_that_does_not_answer_is_told_of_soon() {
+fn a_database_that_does_not_answer_is_reported_soon() {
     let mut influxdb = Influxdb::start();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("token");
@@ -273,7 +273,7 @@ fn a_database_that_does_not_answer_is_told_of_soon() {
 }
 
 #[test]
-fn queries_that_take_long_end_and_are_bounded_and_nothing_else_waits_for_them() {
+fn slow_queries_time_out_and_do_not_block_other_calls() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("--influxdb-url=http://{}", silent.local_addr().unwrap());
     let flags = [
@@ -281,7 +281,7 @@ fn queries_that_take_long_end_and_are_bounded_and_nothing_else_waits_for_them() 
         "--influxdb-org=o",
         "--influxdb-bucket=b-{topic}",
         "--query-timeout=10s",
-        "--readers=1",
+        "--query-concurrency=1",
     ];
     let mut command = kafka_command("127.0.0.1:1", &flags);
     let gateway = Gateway::start_by(command.env("INFLUX_TOKEN", "x"));
@@ -299,7 +299,7 @@ fn queries_that_take_long_end_and_are_bounded_and_nothing_else_waits_for_them() 
         .map(|client| client.answer().unwrap().status)
         .collect();
     statuses.sort_unstable();
-    // One is worked on, sixteen wait, one is too many.
+    // One runs, sixteen wait, one is too many.
     assert_eq!(statuses, [&[429][..], &[504; 17]].concat());
     assert!(
         asked.elapsed() < Duration::from_secs(180),
@@ -309,7 +309,7 @@ fn queries_that_take_long_end_and_are_bounded_and_nothing_else_waits_for_them() 
 }
 
 #[test]
-fn what_is_needed_is_said() {
+fn missing_flags_are_named() {
     let (_folder, file) = store();
     let kafka = |flags: &[&str]| kafka_command("127.0.0.1:1", flags);
     let all = [
@@ -330,7 +330,7 @@ fn what_is_needed_is_said() {
             "http://",
         ),
         (kafka(&["--query-pass-through"]), "--influxdb-url"),
-        (kafka(&["--readers=3"]), "--influxdb-url"),
+        (kafka(&["--query-concurrency=3"]), "--influxdb-url"),
         (crate::support::command(&file, &all), "cannot be used with"),
     ] {
         let output = command

@@ -1,4 +1,4 @@
-//! What was answered with 204 is there: after kill -9, after SIGTERM, and never said of what was not written.
+//! A 204 means durable: after kill -9, after SIGTERM, and with a full disk.
 
 use std::collections::HashSet;
 use std::io::{Read, Write};
@@ -9,10 +9,10 @@ use crate::support::{Client, Gateway, command, put, store};
 
 const WRITERS: usize = 4;
 const PIPELINED: usize = 8;
-/// Records that a writer sends at most in one life of the gateway.
+/// Most records that a writer sends between two kills.
 const RECORDS_MAX: usize = 20_000;
 
-/// Sends keyed records until the gateway is gone; the keys that were answered with 204. Tells of each answered turn.
+/// Sends keyed records until the gateway ends; returns the keys that were answered with 204. Reports each answered turn.
 fn write_until_gone(
     address: SocketAddr,
     writer: usize,
@@ -59,7 +59,7 @@ fn keys(gateway: &Gateway) -> Vec<String> {
 }
 
 #[test]
-fn killed_ten_times_under_load_it_has_every_record_it_acknowledged() {
+fn acknowledged_records_survive_ten_kills_under_load() {
     let (_folder, file) = store();
     let mut acknowledged = Vec::new();
     for life in 0..10 {
@@ -73,7 +73,7 @@ fn killed_ten_times_under_load_it_has_every_record_it_acknowledged() {
             })
             .collect();
         drop(told);
-        // Another moment in each life: after some dozens to some thousands of answers.
+        // Each kill at another moment: after some dozens to some thousands of answers.
         let enough = 40 + life * life * 60;
         let mut answered = 0;
         while answered < enough {
@@ -109,7 +109,7 @@ fn killed_ten_times_under_load_it_has_every_record_it_acknowledged() {
 }
 
 #[test]
-fn offsets_go_on_where_they_ended() {
+fn offsets_continue_after_a_restart() {
     let (_folder, file) = store();
     for life in 0..3 {
         let gateway = Gateway::start(&file, &[]);
@@ -132,10 +132,10 @@ fn offsets_go_on_where_they_ended() {
 }
 
 #[test]
-fn at_sigterm_it_answers_what_it_took_in_and_ends() {
+fn at_sigterm_open_requests_are_answered() {
     let (_folder, file) = store();
     for signal in ["TERM", "INT"] {
-        // The commit waits for more, so that requests are open when the signal comes.
+        // The commit waits for more records, so that requests are open at the signal.
         let mut gateway = Gateway::start(&file, &["--commit-delay=1h"]);
         let mut client = gateway.client();
         client.send(put("t", "m f=1").repeat(20).as_bytes());
@@ -163,7 +163,7 @@ fn at_sigterm_it_answers_what_it_took_in_and_ends() {
 }
 
 #[test]
-fn at_sigterm_a_body_on_its_way_is_still_taken() {
+fn at_sigterm_a_body_that_is_being_sent_is_still_accepted() {
     let (_folder, file) = store();
     let mut gateway = Gateway::start(&file, &["--drain-timeout=1m"]);
     let mut idle = gateway.client();
@@ -179,7 +179,7 @@ fn at_sigterm_a_body_on_its_way_is_still_taken() {
         .contains("waggle_gateway_in_flight_bytes 5\n")
     {}
     gateway.signal("TERM");
-    // Its end tells that the signal has been heard.
+    // Its end shows that the signal has arrived.
     assert!(idle.answer().is_none());
     client.send(rest.as_bytes());
     assert_eq!(client.answer().expect("an answer").status, 204);
@@ -189,7 +189,7 @@ fn at_sigterm_a_body_on_its_way_is_still_taken() {
 }
 
 #[test]
-fn a_store_that_is_full_is_said_and_nothing_false_is() {
+fn a_full_store_is_answered_with_503() {
     let (_folder, file) = store();
     let gateway = Gateway::start(&file, &["--store-max-bytes=400000"]);
     let body = format!("m f=\"{}\"", "x".repeat(50_000));
@@ -221,10 +221,10 @@ fn a_store_that_is_full_is_said_and_nothing_false_is() {
 }
 
 #[test]
-fn a_disk_without_room_loses_nothing_acknowledged_and_is_used_again() {
+fn a_full_disk_loses_no_acknowledged_record_and_recovers() {
     let (_folder, file) = store();
     let gateway = command(&file, &[]);
-    // Files may grow to about a megabyte, and no signal says so.
+    // Files may grow to about a megabyte, without a signal.
     let mut limited = std::process::Command::new("sh");
     limited
         .args(["-c", "ulimit -S -f 1000; trap '' XFSZ; exec \"$0\" \"$@\""])
@@ -267,7 +267,7 @@ fn a_disk_without_room_loses_nothing_acknowledged_and_is_used_again() {
 }
 
 #[test]
-fn the_log_beside_the_store_stays_bounded() {
+fn the_write_ahead_log_is_bounded() {
     let (_folder, file) = store();
     let gateway = Gateway::start(&file, &["--wal-max-bytes=262144"]);
     let body = format!("m f=\"{}\"", "x".repeat(20_000));
@@ -281,7 +281,7 @@ fn the_log_beside_the_store_stays_bounded() {
 }
 
 #[test]
-fn a_name_that_means_something_to_sqlite_is_a_file_like_any_other() {
+fn special_names_of_sqlite_are_plain_files() {
     let (folder, _) = store();
     for name in [":memory:", "file:x.db?mode=memory"] {
         for records in 1..=2 {
@@ -296,13 +296,13 @@ fn a_name_that_means_something_to_sqlite_is_a_file_like_any_other() {
 }
 
 #[test]
-fn a_store_that_can_only_be_read_is_refused_at_the_start() {
+fn a_read_only_store_is_refused_at_the_start() {
     let (_folder, file) = store();
     drop(Gateway::start(&file, &[]));
     let mut permissions = std::fs::metadata(&file).unwrap().permissions();
     permissions.set_readonly(true);
     std::fs::set_permissions(&file, permissions).unwrap();
-    // To some users no file is read-only.
+    // For root no file is read-only.
     if std::fs::File::options().write(true).open(&file).is_ok() {
         assert_eq!(Gateway::start(&file, &[]).put("t", "m f=1").status, 204);
     } else {
@@ -310,7 +310,7 @@ fn a_store_that_can_only_be_read_is_refused_at_the_start() {
     }
 }
 
-/// What the gateway says when it does not start.
+/// The error of a gateway that does not start.
 #[track_caller]
 fn check_refused(store: &std::path::Path, flags: &[&str], expected: &str) {
     let mut process = command(store, flags)
@@ -329,7 +329,7 @@ fn check_refused(store: &std::path::Path, flags: &[&str], expected: &str) {
 }
 
 #[test]
-fn a_store_that_cannot_be_served_is_refused_at_the_start() {
+fn an_unusable_store_is_refused_at_the_start() {
     let (folder, file) = store();
     let _gateway = Gateway::start(&file, &[]);
     check_refused(&file, &[], "in use");

@@ -11,7 +11,7 @@ mod durability;
 #[cfg(test)]
 mod kafka;
 #[cfg(test)]
-mod last;
+mod latest;
 #[cfg(test)]
 mod openapi;
 #[cfg(test)]

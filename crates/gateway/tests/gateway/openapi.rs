@@ -1,4 +1,4 @@
-//! The document against its golden file, and against what is served.
+//! The OpenAPI document against its golden file, and against the served calls.
 
 use std::path::Path;
 
@@ -6,11 +6,11 @@ use serde_json::Value;
 
 use crate::support::{Gateway, store};
 
-/// After a change that is meant: `waggle-gateway openapi > crates/gateway/tests/openapi.json`.
+/// After an intended change: `waggle-gateway openapi > crates/gateway/tests/openapi.json`.
 const GOLDEN: &str = "tests/openapi.json";
 
 #[test]
-fn the_document_is_the_golden_one() {
+fn the_document_matches_its_golden_file() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join(GOLDEN);
     let golden = std::fs::read_to_string(golden).unwrap();
     let found = waggle_gateway::openapi();
@@ -21,7 +21,7 @@ fn the_document_is_the_golden_one() {
 }
 
 #[test]
-fn what_is_documented_is_served_and_nothing_else() {
+fn exactly_the_documented_calls_are_served() {
     let (_folder, file) = store();
     let gateway = Gateway::start(&file, &[]);
     let document: Value = serde_json::from_str(&gateway.get("/documentation/json").body).unwrap();

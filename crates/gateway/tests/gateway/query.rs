@@ -1,4 +1,4 @@
-//! Queries over the sample readings, against the same worked out the slow and plain way.
+//! Queries over the sample readings, against a simple reference implementation.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,7 +22,7 @@ fn number(value: &FieldValue) -> Option<f64> {
     }
 }
 
-/// What is asked, and so what is to be expected.
+/// A query, from which the expected answer is computed.
 struct Asked<'a> {
     measurement: &'a str,
     tag: Option<(&'a str, &'a str)>,
@@ -112,11 +112,11 @@ fn check(gateway: &Gateway, records: &[Record], asked: &Asked<'_>) {
 }
 
 #[test]
-fn aggregates_are_those_of_the_plain_way() {
+fn aggregates_match_the_reference_implementation() {
     let (_folder, file) = store();
-    let gateway = Gateway::start(&file, &["--readers=1"]);
+    let gateway = Gateway::start(&file, &["--query-concurrency=1"]);
     let text = sample();
-    // In many requests, so that the log has many chunks.
+    // Written in many requests, so that the log has many chunks.
     let lines: Vec<&str> = text.lines().collect();
     for part in lines.chunks(97) {
         assert_eq!(gateway.put("plant", &part.join("\n")).status, 204);
@@ -155,7 +155,7 @@ fn aggregates_are_those_of_the_plain_way() {
 }
 
 #[test]
-fn rows_are_the_records_that_match() {
+fn rows_are_the_matching_records() {
     let (_folder, file) = store();
     let gateway = Gateway::start(&file, &[]);
     let body = "a,h=x f=1i,g=\"s\" 1\nb,h=x f=2i 2\na,h=y f=3i 3\na,h=x g=\"t\" 4\na,h=x f=18446744073709551615u 5";

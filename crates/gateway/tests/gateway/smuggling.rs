@@ -1,10 +1,10 @@
-//! Request smuggling: whatever a request is and whatever its body holds, the body is never read as a request.
+//! Request smuggling: a body is never read as a request.
 
 use std::net::Shutdown;
 
 use crate::support::{Gateway, put, store};
 
-/// What nobody may get written.
+/// A request in a body, which must not be executed.
 fn smuggled_request() -> String {
     put("smuggled", "m f=1")
 }
@@ -13,7 +13,7 @@ fn chunked_request(text: &str) -> String {
     format!("{:x}\r\n{text}\r\n0\r\n\r\n", text.len())
 }
 
-/// Everything that is answered until the gateway hangs up, as "status status …".
+/// All answers until the gateway closes the connection, as "status status …".
 fn statuses(gateway: &Gateway, bytes: &str) -> String {
     let mut client = gateway.client();
     client.send(bytes.as_bytes());
@@ -24,7 +24,7 @@ fn statuses(gateway: &Gateway, bytes: &str) -> String {
 }
 
 #[test]
-fn a_request_with_two_lengths_is_the_last_of_its_connection() {
+fn a_request_with_two_lengths_closes_the_connection() {
     let (_folder, file) = store();
     let gateway = Gateway::start(&file, &[]);
     let good = put("t", "m f=1");
@@ -47,7 +47,7 @@ fn a_request_with_two_lengths_is_the_last_of_its_connection() {
         for call in [
             "PUT /api/v1/topics/t/records",
             "GET /healthz",
-            "GET /api/v1/topics/t/last?series=m",
+            "GET /api/v1/topics/t/latest?series=m",
             "POST /api/v1/query",
         ] {
             let hostile = format!("{call} HTTP/1.1\r\nHost: a\r\n{fields}\r\n0\r\n\r\n");
@@ -65,7 +65,7 @@ fn a_request_with_two_lengths_is_the_last_of_its_connection() {
 }
 
 #[test]
-fn a_body_is_passed_over_whatever_its_call_makes_of_it() {
+fn a_body_is_skipped_by_every_call() {
     let (_folder, file) = store();
     let gateway = Gateway::start(&file, &[]);
     let good = put("t", "m f=1");
@@ -81,9 +81,9 @@ fn a_body_is_passed_over_whatever_its_call_makes_of_it() {
         ("GET /nowhere", "404"),
         ("DELETE /healthz", "405"),
         ("GET /api/v1/topics/t/records", "200"),
-        ("GET /api/v1/topics/t/last?series=m", "200"),
-        ("GET /api/v1/topics/t/last?series=x", "404"),
-        ("GET /api/v1/topics/t/last", "200"),
+        ("GET /api/v1/topics/t/latest?series=m", "200"),
+        ("GET /api/v1/topics/t/latest?series=x", "404"),
+        ("GET /api/v1/topics/t/latest", "200"),
         ("GET /api/v1/query?topic=t&measurement=m", "200"),
         ("POST /api/v1/query", "501"),
         ("OPTIONS *", "404"),
@@ -106,7 +106,7 @@ fn a_body_is_passed_over_whatever_its_call_makes_of_it() {
 }
 
 #[test]
-fn nothing_is_read_behind_a_request_that_ends_its_connection() {
+fn nothing_is_read_after_a_request_that_closes_the_connection() {
     let (_folder, file) = store();
     let gateway = Gateway::start(&file, &["--body-max-bytes=1000", "--head-max-bytes=500"]);
     let large = "x".repeat(1001);
@@ -121,7 +121,7 @@ fn nothing_is_read_behind_a_request_that_ends_its_connection() {
         ("PUT /x HTTP/1.1\r\nHost: a\r\nExpect: x\r\nContent-Length: 0\r\n\r\n".to_owned(), "417"),
         ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned(), "505"),
         ("GET /healthz HTTP/1.0\r\n\r\n".to_owned(), "200"),
-        ("GET /api/v1/topics/smuggled/last?series=m HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".to_owned(), "404"),
+        ("GET /api/v1/topics/smuggled/latest?series=m HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".to_owned(), "404"),
     ] {
         let found = statuses(&gateway, &[&*hostile, &smuggled_request(), &smuggled_request()].concat());
         assert_eq!(found, status, "{hostile:?}");

@@ -1,4 +1,4 @@
-//! A gateway process and a client that says exactly the bytes it is told; no more than the tests need.
+//! A gateway process, and a client that sends exactly the given bytes.
 
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpStream};
@@ -21,7 +21,7 @@ impl Gateway {
         Self::start_by(&mut command(store, flags))
     }
 
-    /// The same, by a command of its own.
+    /// The same, with another command.
     pub(crate) fn start_by(command: &mut Command) -> Self {
         let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
@@ -41,7 +41,7 @@ impl Gateway {
         self.process.id()
     }
 
-    /// What it says to operators, where its command has that piped.
+    /// Its stderr, if the command pipes it.
     pub(crate) fn stderr(&mut self) -> ChildStderr {
         self.process.stderr.take().unwrap()
     }
@@ -107,7 +107,7 @@ impl Gateway {
 
 impl Drop for Gateway {
     fn drop(&mut self) {
-        // Already gone in tests that end it themselves.
+        // It has ended already in tests that stop it themselves.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -135,14 +135,14 @@ pub(crate) fn kafka_command(brokers: &str, flags: &[&str]) -> Command {
     command
 }
 
-/// A folder for a store, gone when dropped, and the store's name in it.
+/// A temporary folder for a store, and the store's path in it.
 pub(crate) fn store() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("store.db");
     (folder, file)
 }
 
-/// One connection, on which everything must go well that a test does not look at.
+/// One connection; unexpected errors panic.
 pub(crate) struct Client(Connection);
 
 impl Client {
@@ -158,7 +158,7 @@ impl Client {
         self.0.send(bytes).unwrap();
     }
 
-    /// The next answer; none when the connection ends before it is complete.
+    /// The next answer; `None` if the connection ends before it is complete.
     pub(crate) fn answer(&mut self) -> Option<Answer> {
         self.0.answer_or_end().expect("an answer in time")
     }

@@ -1,4 +1,4 @@
-//! Answers that a small InfluxDB does not give: too large, too busy.
+//! Answers that a small InfluxDB does not give: too large, overloaded.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -9,10 +9,10 @@ use waggle_testkit::wait_until;
 use crate::lab::{log, messages};
 use crate::process::Sink;
 
-/// Decides by a body, and by how many came before, what is answered: a status line and headers.
+/// Chooses the answer, a status line and headers, by the body and the number of earlier requests.
 type Decide = fn(usize, &str) -> &'static str;
 
-/// A database that answers as it is asked to, and keeps the lines that it took.
+/// A fake database that keeps the lines that it accepted.
 struct Fake {
     server: Server,
     taken: Arc<Mutex<Vec<String>>>,
@@ -42,7 +42,7 @@ impl Fake {
     }
 }
 
-/// Everything of a topic arrives, each line at least once.
+/// Checks that every line of a topic arrives at least once.
 fn check(topic: &str, decide: Decide, messages: &[String]) -> (Sink, Fake) {
     let log = log();
     let fake = Fake::start(decide);
@@ -50,7 +50,7 @@ fn check(topic: &str, decide: Decide, messages: &[String]) -> (Sink, Fake) {
     log.put(topic, 1, messages);
     log.flush();
     let mut flags = log.flags_to(topic, &format!("http://{}", fake.server.address), "bucket");
-    flags.push("--back-off-min=10ms".into());
+    flags.push("--backoff-min=10ms".into());
     let sink = Sink::start(&flags, "token");
     wait_until("commit of all", || {
         log.committed_offsets(&format!("group-of-{topic}"), topic, 1) == log.ends(topic, 1)
@@ -67,7 +67,7 @@ fn lines(messages: &[String]) -> BTreeSet<String> {
 }
 
 #[test]
-fn bodies_become_as_small_as_the_database_takes() {
+fn bodies_shrink_to_the_limit_of_the_database() {
     let messages = messages("small", 0..5_000, 5_000);
     let decide: Decide = |_, body| {
         if body.len() > 20_000 {
@@ -81,11 +81,11 @@ fn bodies_become_as_small_as_the_database_takes() {
         fake.lines().into_iter().collect::<BTreeSet<_>>(),
         lines(&messages)
     );
-    assert_eq!(sink.metric("waggle_sink_records_dead_total"), 0.0);
+    assert_eq!(sink.metric("waggle_sink_records_dead_lettered_total"), 0.0);
 }
 
 #[test]
-fn a_busy_database_is_asked_again() {
+fn writes_to_an_overloaded_database_are_retried() {
     let messages = messages("busy", 0..1_000, 10);
     let decide: Decide = |before, _| match before {
         0 => "429 Too Many Requests\r\nRetry-After: 1",
@@ -102,7 +102,7 @@ fn a_busy_database_is_asked_again() {
 }
 
 #[test]
-fn a_request_that_is_refused_as_such_puts_no_line_aside() {
+fn a_refused_request_causes_no_dead_letters() {
     let messages = messages("asked", 0..100, 10);
     let decide: Decide = |before, _| {
         if before < 5 {
@@ -116,5 +116,5 @@ fn a_request_that_is_refused_as_such_puts_no_line_aside() {
         fake.lines().into_iter().collect::<BTreeSet<_>>(),
         lines(&messages)
     );
-    assert_eq!(sink.metric("waggle_sink_records_dead_total"), 0.0);
+    assert_eq!(sink.metric("waggle_sink_records_dead_lettered_total"), 0.0);
 }

@@ -1,4 +1,4 @@
-//! Everything arrives, and what has arrived is committed.
+//! Every record arrives, and arrived records are committed.
 
 use crate::lab::{database, log, messages, wait_for_keys};
 use waggle_testkit::wait_until;
@@ -13,7 +13,7 @@ fn everything_arrives_and_is_committed() {
     log.put("all", 4, &messages("all", 10_000..30_000, 7));
     log.flush();
     let mut flags = log.flags("all", database);
-    flags.push("--gzip=1".into());
+    flags.push("--gzip-level=1".into());
     let sink = Sink::start(&flags, database.token());
     sink.wait_for_readyz(200, "ready");
     wait_for_keys(database, "all", 0..30_000);
@@ -22,7 +22,7 @@ fn everything_arrives_and_is_committed() {
         log.committed_offsets("group-of-all", "all", 4) == ends
     });
     assert_eq!(sink.metric("waggle_sink_records_written_total"), 30_000.0);
-    assert_eq!(sink.metric("waggle_sink_records_dead_total"), 0.0);
+    assert_eq!(sink.metric("waggle_sink_records_dead_lettered_total"), 0.0);
     wait_until("lag of 0 in 4 partitions", || {
         sink.series("waggle_sink_lag_messages") == 4
             && sink.metric("waggle_sink_lag_messages") == 0.0
@@ -36,13 +36,13 @@ fn everything_arrives_and_is_committed() {
 }
 
 #[test]
-fn what_gathers_is_written_and_committed_before_it_ends() {
+fn gathered_records_are_written_and_committed_at_sigterm() {
     let (log, database) = (log(), database());
     log.make("drained", 2);
     log.put("drained", 2, &messages("drained", 0..100, 1));
     log.flush();
     let mut flags = log.flags("drained", database);
-    flags.extend(["--batch-delay=1h".into(), "--commit-interval=1h".into()]);
+    flags.extend(["--linger=1h".into(), "--commit-interval=1h".into()]);
     let mut sink = Sink::start(&flags, database.token());
     wait_until("all read", || {
         sink.metric("waggle_sink_records_read_total") == 100.0
@@ -65,7 +65,7 @@ fn what_gathers_is_written_and_committed_before_it_ends() {
 }
 
 #[test]
-fn two_share_the_partitions_and_one_takes_over() {
+fn two_sinks_share_the_partitions_and_one_takes_over() {
     let (log, database) = (log(), database());
     log.make("shared", 4);
     let flags = log.flags("shared", database);
@@ -94,7 +94,7 @@ fn two_share_the_partitions_and_one_takes_over() {
 }
 
 #[test]
-fn topics_by_prefix_come_later_and_dead_letters_are_left_out() {
+fn prefix_includes_new_topics_and_excludes_dead_letters() {
     let (log, database) = (log(), database());
     log.make("prefix-a", 1);
     let mut flags = log.flags("prefix-a", database);
@@ -111,6 +111,6 @@ fn topics_by_prefix_come_later_and_dead_letters_are_left_out() {
     wait_for_keys(database, "prefix", 0..20);
     assert_eq!(log.messages("prefix-a.dead", 1).len(), 1);
     wait_until("the dead letter is counted", || {
-        sink.metric("waggle_sink_records_dead_total") == 1.0
+        sink.metric("waggle_sink_records_dead_lettered_total") == 1.0
     });
 }

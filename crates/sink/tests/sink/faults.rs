@@ -1,4 +1,4 @@
-//! What dies and comes back: nothing is lost, and nothing grows without bound.
+//! Crashes and restarts: nothing is lost, and memory is bounded.
 
 use std::fs;
 
@@ -8,13 +8,16 @@ use crate::lab::{Log, database, keys, log, messages, wait_for_keys};
 use crate::process::Sink;
 
 #[test]
-fn a_sink_that_is_killed_loses_nothing() {
+fn a_killed_sink_loses_nothing() {
     let (log, database) = (log(), database());
     log.make("killed", 2);
     log.put("killed", 2, &messages("killed", 0..60_000, 5));
     log.flush();
     let mut flags = log.flags("killed", database);
-    flags.extend(["--batch-max-records=200".into(), "--instance=one".into()]);
+    flags.extend([
+        "--batch-max-records=200".into(),
+        "--group-instance-id=one".into(),
+    ]);
     for written in [1.0, 10_000.0, 20_000.0] {
         let mut sink = Sink::start(&flags, database.token());
         wait_until("some written", || {
@@ -31,25 +34,23 @@ fn a_sink_that_is_killed_loses_nothing() {
 }
 
 #[test]
-fn a_sink_whose_name_another_takes_goes_on_without_it() {
+fn a_fenced_sink_rejoins_without_its_instance_id() {
     let (log, database) = (log(), database());
     log.make("named", 2);
     let mut flags = log.flags("named", database);
-    flags.push("--instance=one".into());
+    flags.push("--group-instance-id=one".into());
     let first = Sink::start(&flags, database.token());
     log.put("named", 2, &messages("named", 0..1_000, 1));
     wait_for_keys(database, "named", 0..1_000);
     let second = Sink::start(&flags, database.token());
-    wait_until("the first knows that its name is taken", || {
-        first
-            .stderr_text()
-            .contains("without the name of --instance")
+    wait_until("the first knows that its id is taken", || {
+        first.stderr_text().contains("without --group-instance-id")
     });
     log.put("named", 2, &messages("named", 1_000..2_000, 1));
     wait_for_keys(database, "named", 0..2_000);
     first.wait_for_readyz(200, "ready");
     second.wait_for_readyz(200, "ready");
-    // Alone it does the work of both, and lets its own partitions go when it ends.
+    // Alone it reads all partitions, and releases them when it ends.
     drop(second);
     log.put("named", 2, &messages("named", 2_000..3_000, 1));
     wait_for_keys(database, "named", 0..3_000);
@@ -60,16 +61,16 @@ fn a_sink_whose_name_another_takes_goes_on_without_it() {
 }
 
 #[test]
-fn a_database_that_dies_is_waited_for_with_bounded_memory() {
+fn waiting_for_a_crashed_database_takes_bounded_memory() {
     let log = log();
     let mut database = Influxdb::start();
     log.make("waits", 2);
     let mut flags = log.flags("waits", &database);
-    flags.push("--unwritten-max-bytes=65536".into());
+    flags.push("--buffer-max-bytes=65536".into());
     let sink = Sink::start(&flags, database.token());
     log.put("waits", 2, &messages("waits", 0..1_000, 1));
     wait_for_keys(&database, "waits", 0..1_000);
-    // The database has them before the sink knows that it has.
+    // The database has them before the sink gets the answer.
     wait_until("commit of the first", || {
         log.committed_offsets("group-of-waits", "waits", 2)
             .iter()
@@ -79,17 +80,17 @@ fn a_database_that_dies_is_waited_for_with_bounded_memory() {
     database.kill();
     log.put("waits", 2, &messages("waits", 1_000..41_000, 2));
     log.flush();
-    sink.wait_for_readyz(503, "the database does not take records");
+    sink.wait_for_readyz(503, "the database is unavailable");
     wait_until("as much read as may", || {
-        sink.metric("waggle_sink_unwritten_bytes") >= 65_536.0
+        sink.metric("waggle_sink_buffered_bytes") >= 65_536.0
     });
     wait_until("a few retries", || {
         sink.metric("waggle_sink_retries_total") > 10.0
     });
-    let held = sink.metric("waggle_sink_unwritten_bytes");
+    let held = sink.metric("waggle_sink_buffered_bytes");
     assert!(held < 2.0 * 65_536.0, "{held} bytes");
-    assert!(sink.metric("waggle_sink_oldest_unwritten_seconds") > 0.0);
-    // All that was sent before, and nothing of what was not.
+    assert!(sink.metric("waggle_sink_oldest_buffered_seconds") > 0.0);
+    // Everything that was sent before, and nothing else.
     let committed: i64 = log
         .committed_offsets("group-of-waits", "waits", 2)
         .iter()
@@ -105,7 +106,7 @@ fn a_database_that_dies_is_waited_for_with_bounded_memory() {
 }
 
 #[test]
-fn a_wrong_token_commits_nothing_and_tells() {
+fn a_wrong_token_commits_nothing_and_is_reported() {
     let (log, database) = (log(), database());
     log.make("token", 1);
     log.put("token", 1, &messages("token", 0..100, 1));
@@ -114,15 +115,15 @@ fn a_wrong_token_commits_nothing_and_tells() {
     let file = folder.path().join("token");
     fs::write(&file, "wrong-token\n").unwrap();
     let mut flags = log.flags("token", database);
-    flags.push(format!("--token-file={}", file.display()));
+    flags.push(format!("--influxdb-token-file={}", file.display()));
     let sink = Sink::start(&flags, database.token());
-    sink.wait_for_readyz(503, "the database refuses us: 401");
+    sink.wait_for_readyz(503, "the database refuses the sink: 401");
     wait_until("a few retries", || {
         sink.metric("waggle_sink_retries_total") > 10.0
     });
     assert_eq!(log.committed_offsets("group-of-token", "token", 1), [0]);
-    assert_eq!(sink.metric("waggle_sink_records_dead_total"), 0.0);
-    let refusals = sink.stderr_text().matches("refuses us").count();
+    assert_eq!(sink.metric("waggle_sink_records_dead_lettered_total"), 0.0);
+    let refusals = sink.stderr_text().matches("refuses the sink").count();
     assert!(refusals <= 3, "{}", sink.stderr_text());
     assert!(
         !sink.stderr_text().contains("wrong-token"),
@@ -135,7 +136,7 @@ fn a_wrong_token_commits_nothing_and_tells() {
 }
 
 #[test]
-fn a_broker_that_dies_is_waited_for() {
+fn the_sink_waits_for_a_crashed_broker() {
     let database = database();
     let log = Log::new(Kafka::start());
     log.make("broker", 2);

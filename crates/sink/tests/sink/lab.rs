@@ -1,4 +1,4 @@
-//! The servers of these tests, and what is put into the one and found in the other.
+//! The servers of these tests: writes messages to Kafka, reads records from InfluxDB.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, OnceLock};
@@ -12,13 +12,13 @@ use rdkafka::producer::{BaseRecord, DefaultProducerContext, Producer, ThreadedPr
 use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 use waggle_testkit::{DEADLINE, Influxdb, Kafka, wait_until};
 
-/// The log of all tests that leave it running.
+/// The Kafka of all tests that do not stop it.
 pub(crate) fn log() -> &'static Log {
     static SHARED: OnceLock<Log> = OnceLock::new();
     SHARED.get_or_init(|| Log::new(Kafka::start()))
 }
 
-/// The database of all tests that leave it running.
+/// The database of all tests that do not stop it.
 pub(crate) fn database() -> &'static Influxdb {
     static SHARED: OnceLock<Influxdb> = OnceLock::new();
     SHARED.get_or_init(Influxdb::start)
@@ -51,7 +51,7 @@ impl Log {
         self.kafka.lock().unwrap()
     }
 
-    /// Makes a topic.
+    /// Creates a topic.
     pub(crate) fn make(&self, topic: &str, partitions: i32) {
         let admin: AdminClient<DefaultClientContext> = config(&self.brokers).create().unwrap();
         let new = [NewTopic::new(topic, partitions, TopicReplication::Fixed(1))];
@@ -65,7 +65,7 @@ impl Log {
         runtime.block_on(made).unwrap()[0].as_ref().unwrap();
     }
 
-    /// Puts messages into a topic, in turn into each of its partitions.
+    /// Writes messages to a topic, round-robin over its partitions.
     pub(crate) fn put(&self, topic: &str, partitions: i32, messages: &[String]) {
         for (partition, message) in (0..partitions).cycle().zip(messages) {
             let record = BaseRecord::<(), _>::to(topic)
@@ -76,17 +76,17 @@ impl Log {
         }
     }
 
-    /// Waits until Kafka has all that was put.
+    /// Waits until Kafka has all messages.
     pub(crate) fn flush(&self) {
         self.producer.flush(DEADLINE).unwrap();
     }
 
-    /// The offset that the group has committed in each partition; 0 where none.
+    /// The group's committed offset of each partition; 0 if there is none.
     pub(crate) fn committed_offsets(&self, group: &str, topic: &str, partitions: i32) -> Vec<i64> {
         let consumer = self.consumer(group);
         let mut asked = TopicPartitionList::new();
         asked.add_partition_range(topic, 0, partitions - 1);
-        // A coordinator that has just come up says so by an error.
+        // A coordinator that has just started answers with an error.
         let mut answered = TopicPartitionList::new();
         wait_until("answer about committed offsets", || {
             let asking = consumer.committed_offsets(asked.clone(), DEADLINE);
@@ -158,8 +158,8 @@ impl Log {
             format!("--topic={topic}"),
             format!("--group=group-of-{topic}"),
             format!("--influxdb-url={url}"),
-            "--org=lab".to_owned(),
-            format!("--bucket={bucket}"),
+            "--influxdb-org=lab".to_owned(),
+            format!("--influxdb-bucket={bucket}"),
             "--session-timeout=6s".to_owned(),
         ]
         .into()
@@ -174,7 +174,7 @@ fn config(brokers: &str) -> ClientConfig {
     config
 }
 
-/// Messages with `lines` lines each, with these keys in order. Each line has a time of its own.
+/// Messages with `lines` lines each, with these keys in order. Each line has a unique time.
 pub(crate) fn messages(
     measurement: &str,
     keys: std::ops::Range<usize>,

@@ -1,4 +1,5 @@
-//! The sink from outside: real processes, a real Kafka, a real InfluxDB, and one that is made up for answers the real one never gives.
+//! The sink from outside: real processes, a real Kafka, a real InfluxDB, and a fake one for answers that the real one never
+//! gives.
 
 #[cfg(test)]
 mod answers;

@@ -1,11 +1,11 @@
-//! Lines that cannot be written, among others that can.
+//! Lines that cannot be written, among lines that can.
 
 use crate::lab::{database, log, messages, wait_for_keys};
 use waggle_testkit::wait_until;
 
 use crate::process::Sink;
 
-/// The dead letters of a topic: value, and what of the headers is wanted.
+/// The dead letters of a topic: value, and the wanted headers.
 fn check_letters(topic: &str, expected: &[(&str, &str, &str)]) {
     let letters = log().messages(&format!("{topic}.dead"), expected.len());
     assert_eq!(letters.len(), expected.len(), "{letters:?}");
@@ -24,7 +24,7 @@ fn check_letters(topic: &str, expected: &[(&str, &str, &str)]) {
 }
 
 #[test]
-fn lines_that_cannot_be_read_are_put_aside() {
+fn malformed_lines_become_dead_letters() {
     let (log, database) = (log(), database());
     log.make("unreadable", 1);
     let good = messages("unreadable", 0..300, 100);
@@ -66,11 +66,11 @@ fn lines_that_cannot_be_read_are_put_aside() {
     wait_until("commit of all", || {
         log.committed_offsets("group-of-unreadable", "unreadable", 1) == [5]
     });
-    assert_eq!(sink.metric("waggle_sink_records_dead_total"), 3.0);
+    assert_eq!(sink.metric("waggle_sink_records_dead_lettered_total"), 3.0);
 }
 
 #[test]
-fn lines_that_the_database_refuses_are_found_among_the_others() {
+fn lines_that_the_database_refuses_become_dead_letters() {
     let (log, database) = (log(), database());
     log.make("refused", 1);
     // Two conflicts of different kinds, so that one reason does not explain all.
@@ -83,7 +83,7 @@ fn lines_that_the_database_refuses_are_found_among_the_others() {
     let first = lines.remove(0);
     log.put("refused", 1, std::slice::from_ref(&first));
     log.flush();
-    // A time of the same shard, where the types are known before the others come.
+    // A time of the same shard, so that the types are known before the other lines arrive.
     lines
         .iter_mut()
         .filter(|line| line.ends_with(" 1700000000000000000"))
@@ -112,11 +112,11 @@ fn lines_that_the_database_refuses_are_found_among_the_others() {
     wait_until("commit of all", || {
         log.committed_offsets("group-of-refused", "refused", 1) == log.ends("refused", 1)
     });
-    assert_eq!(sink.metric("waggle_sink_records_dead_total"), 2.0);
+    assert_eq!(sink.metric("waggle_sink_records_dead_lettered_total"), 2.0);
 }
 
 #[test]
-fn lines_older_than_the_database_keeps_take_one_write_more() {
+fn lines_beyond_the_retention_need_one_more_write() {
     let (log, database) = (log(), database());
     database.make_bucket("short", 3600);
     log.make("old", 1);
@@ -134,7 +134,10 @@ fn lines_older_than_the_database_keeps_take_one_write_more() {
     wait_until("commit of all", || {
         log.committed_offsets("group-of-old", "old", 1) == [1]
     });
-    assert_eq!(sink.metric("waggle_sink_records_dead_total"), 500.0);
+    assert_eq!(
+        sink.metric("waggle_sink_records_dead_lettered_total"),
+        500.0
+    );
     assert_eq!(sink.metric("waggle_sink_records_written_total"), 500.0);
     assert_eq!(sink.metric("waggle_sink_answers_total"), 2.0);
     assert!(
@@ -147,11 +150,11 @@ fn lines_older_than_the_database_keeps_take_one_write_more() {
 }
 
 #[test]
-fn many_large_lines_that_cannot_be_read_are_put_aside_once_each() {
+fn many_large_malformed_lines_become_one_dead_letter_each() {
     const LETTERS: usize = 60;
     let (log, database) = (log(), database());
     log.make("large", 1);
-    // Half a megabyte each: all of them are more than there is memory for on the way.
+    // Half a megabyte each: together more than the memory for letters in flight.
     let texts: Vec<String> = (0..LETTERS)
         .map(|number| format!("{number}{}", "x".repeat(500_000)))
         .collect();

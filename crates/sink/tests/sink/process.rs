@@ -1,4 +1,4 @@
-//! A sink process, and what it says of itself.
+//! A sink process, with its metrics and readiness.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -18,7 +18,10 @@ impl Sink {
     /// Starts one with these flags and the token in its environment, and waits until it listens.
     pub(crate) fn start(flags: &[String], token: &str) -> Self {
         let log = TempDir::with_prefix("sink-").unwrap();
-        let mut command = vec![env!("CARGO_BIN_EXE_waggle-sink"), "--listen=127.0.0.1:0"];
+        let mut command = vec![
+            env!("CARGO_BIN_EXE_waggle-sink"),
+            "--admin-listen=127.0.0.1:0",
+        ];
         command.extend(flags.iter().map(String::as_str));
         let mut process = Process::start("sink", log.path(), &command, &[("INFLUX_TOKEN", token)]);
         let mut address = None;
@@ -43,7 +46,7 @@ impl Sink {
         self.process.stop();
     }
 
-    /// All that it said to operators.
+    /// Its stderr.
     pub(crate) fn stderr_text(&self) -> String {
         std::fs::read_to_string(self.log.path().join("sink.log")).unwrap()
     }
@@ -68,7 +71,7 @@ impl Sink {
         values.iter().sum()
     }
 
-    /// How many series a metric has.
+    /// Number of series of a metric.
     pub(crate) fn series(&self, name: &str) -> usize {
         let (_, page) = self.get("/metrics");
         page.lines()
@@ -76,7 +79,7 @@ impl Sink {
             .count()
     }
 
-    /// Until it says that it is ready, or not, for that reason.
+    /// Waits until `/readyz` has this status and reason.
     pub(crate) fn wait_for_readyz(&self, status: u16, reason: &str) {
         let mut last = (0, String::new());
         let found = try_for(DEADLINE, || {

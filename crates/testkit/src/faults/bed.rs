@@ -143,13 +143,13 @@ fn sink_command(
     [
         program.to_owned(),
         "sink".to_owned(),
-        format!("--listen={listen}"),
+        format!("--admin-listen={listen}"),
         format!("--kafka-brokers={}", kafka.brokers()),
         format!("--topic={TOPIC}"),
-        "--instance=one".to_owned(),
+        "--group-instance-id=one".to_owned(),
         format!("--influxdb-url={}", influxdb.url()),
-        format!("--org={}", influxdb.org()),
-        format!("--bucket={}", influxdb.bucket()),
+        format!("--influxdb-org={}", influxdb.org()),
+        format!("--influxdb-bucket={}", influxdb.bucket()),
     ]
     .into()
 }

@@ -1,8 +1,8 @@
-{{/* What the schema cannot say: values that do not go together. All of them are told at once. */}}
+{{/* Checks beyond the schema: contradicting values. All of them are reported at once. */}}
 {{- define "waggle-ingest.checks" -}}
 {{- $wrong := list -}}
 {{- if not .Values.image.repository -}}
-  {{- $wrong = append $wrong "image.repository is empty; expected where the image built from deploy/Dockerfile was pushed to" -}}
+  {{- $wrong = append $wrong "image.repository is empty; expected the repository of the image that deploy/Dockerfile builds" -}}
 {{- end -}}
 {{- if eq .Values.backend "kafka" -}}
   {{- if not .Values.kafka.brokers -}}
@@ -32,7 +32,7 @@
   {{- end -}}
 {{- end -}}
 {{- if and .Values.gateway.query.passThrough (not $queries) -}}
-  {{- $wrong = append $wrong "gateway.query.passThrough is true; expected false, as there is no InfluxDB to ask (backend kafka, influxdb.url, gateway.query.enabled)" -}}
+  {{- $wrong = append $wrong "gateway.query.passThrough is true; expected false, as there is no InfluxDB to query (backend kafka, influxdb.url, gateway.query.enabled)" -}}
 {{- end -}}
 {{- if .Values.sink.enabled -}}
   {{- if and .Values.sink.topics .Values.sink.topicPrefix -}}
@@ -41,10 +41,10 @@
     {{- $wrong = append $wrong "sink.topics is empty; expected the topics that the sink reads, or sink.topicPrefix" -}}
   {{- end -}}
   {{- if and .Values.sink.autoscaling.enabled .Values.sink.keda.enabled -}}
-    {{- $wrong = append $wrong "sink.autoscaling.enabled and sink.keda.enabled are both true; expected one, or they would work against each other" -}}
+    {{- $wrong = append $wrong "sink.autoscaling.enabled and sink.keda.enabled are both true; expected one, as two autoscalers would conflict" -}}
   {{- end -}}
   {{- if and .Values.sink.autoscaling.enabled (not .Values.sink.autoscaling.metric.name) -}}
-    {{- $wrong = append $wrong "sink.autoscaling.metric.name is empty; expected the metric that tells the backlog" -}}
+    {{- $wrong = append $wrong "sink.autoscaling.metric.name is empty; expected the metric of the backlog" -}}
   {{- end -}}
 {{- end -}}
 {{- range $at, $scaling := dict "gateway.autoscaling" .Values.gateway.autoscaling "sink.autoscaling" .Values.sink.autoscaling "sink.keda" .Values.sink.keda -}}
@@ -52,7 +52,7 @@
     {{- $wrong = append $wrong (printf "%s.minReplicas is %d; expected at most maxReplicas, which is %d" $at (int $scaling.minReplicas) (int $scaling.maxReplicas)) -}}
   {{- end -}}
 {{- end -}}
-{{- range $component, $own := dict "gateway" (list "listen" "operators-listen" "influxdb-url" "influxdb-org" "influxdb-bucket" "influxdb-token-file" "query-pass-through" "backend" "store" "workers" "drain-timeout" "kafka-brokers" "kafka-topic-prefix" "kafka-partitions" "kafka-replicas") "sink" (list "listen" "kafka-brokers" "topic" "topic-prefix" "group" "influxdb-url" "org" "bucket" "token" "token-file" "drain-timeout") -}}
+{{- range $component, $own := dict "gateway" (list "listen" "admin-listen" "influxdb-url" "influxdb-org" "influxdb-bucket" "influxdb-token-file" "query-pass-through" "backend" "store" "workers" "drain-timeout" "kafka-brokers" "kafka-topic-prefix" "kafka-partitions" "kafka-replicas") "sink" (list "admin-listen" "kafka-brokers" "topic" "topic-prefix" "group" "influxdb-url" "influxdb-org" "influxdb-bucket" "token" "influxdb-token-file" "drain-timeout") -}}
   {{- range $name := keys (index $.Values $component).flags | sortAlpha -}}
     {{- if has $name $own -}}
       {{- $wrong = append $wrong (printf "%s.flags.%s: the chart sets this flag from another value" $component $name) -}}

@@ -6,7 +6,7 @@
 {{- $component := index . 1 -}}
 {{- $values := index $root.Values $component -}}
 serviceAccountName: {{ include "waggle-ingest.name" $root }}
-# Neither asks the cluster anything.
+# Neither uses the Kubernetes API.
 automountServiceAccountToken: false
 enableServiceLinks: false
 {{- with $root.Values.imagePullSecrets }}
@@ -19,7 +19,7 @@ securityContext:
   fsGroup: 65532
   fsGroupChangePolicy: OnRootMismatch
   seccompProfile: { type: RuntimeDefault }
-# One failing node takes as few replicas with it as can be.
+# A failing node affects as few replicas as possible.
 topologySpreadConstraints:
   - maxSkew: 1
     topologyKey: kubernetes.io/hostname
@@ -50,7 +50,7 @@ securityContext:
 
 {{/* Probes: alive restarts, ready only takes it out of the service. Takes the port's name. */}}
 {{- define "waggle-ingest.probes" -}}
-# Until it listens; an embedded store that was cut off reads its log first.
+# Until it listens; an embedded store recovers its write-ahead log first after a crash.
 startupProbe:
   httpGet: { path: /healthz, port: {{ . }} }
   periodSeconds: 2

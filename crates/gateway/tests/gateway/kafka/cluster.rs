@@ -1,4 +1,4 @@
-//! A broker that tests share, what a consumer finds in its topics, and what an operator does to them.
+//! A broker that tests share, a consumer of its topics, and changes of topics.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -11,10 +11,10 @@ use waggle_testkit::Kafka;
 
 use crate::support::wait_until;
 
-/// Nothing on loopback takes this long.
+/// Timeout of every request on loopback.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The broker of tests that leave it as it is: started with the first, gone with the last of them.
+/// The broker of tests that do not disturb it: started by the first of them, stopped after the last.
 pub(super) fn shared_broker() -> Arc<Kafka> {
     static SHARED: Mutex<Weak<Kafka>> = Mutex::new(Weak::new());
     let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -45,7 +45,7 @@ fn config(brokers: &str) -> ClientConfig {
     config
 }
 
-/// How many partitions the topic has; 0 where there is none.
+/// Number of partitions of the topic; 0 if it does not exist.
 pub(super) fn partitions(brokers: &str, topic: &str) -> usize {
     let consumer: BaseConsumer = config(brokers).create().unwrap();
     let metadata = consumer.fetch_metadata(Some(topic), PATIENCE).unwrap();
@@ -64,7 +64,7 @@ pub(super) fn wait_for_leaders(brokers: &str, topic: &str) {
     });
 }
 
-/// Everything that a topic holds, each partition in its order.
+/// All messages of a topic, in the order of each partition.
 pub(super) fn messages(brokers: &str, topic: &str) -> Vec<Found> {
     let consumer: BaseConsumer = config(brokers).create().unwrap();
     let mut ends = Vec::new();
@@ -120,7 +120,7 @@ fn block_on<T>(work: impl Future<Output = T>) -> T {
         .block_on(work)
 }
 
-/// Makes a topic of one partition with a setting.
+/// Creates a topic of one partition with a setting.
 pub(super) fn make(brokers: &str, topic: &str, setting: &str, value: &str) {
     let new = NewTopic::new(topic, 1, TopicReplication::Fixed(1)).set(setting, value);
     let admin = admin(brokers);

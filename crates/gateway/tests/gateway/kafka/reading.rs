@@ -1,13 +1,17 @@
-//! What is given back from memory: the latest reading of a series, of what the broker has acknowledged.
+//! The latest reading of a series, of acknowledged records.
 
 use super::cluster::shared_broker;
-use crate::last::fetch_latest;
+use crate::latest::fetch_latest;
 use crate::support::{Gateway, kafka_command};
 
 #[test]
-fn the_latest_reading_is_there_as_soon_as_its_record_is_acknowledged() {
+fn the_latest_reading_is_visible_after_its_204() {
     let kafka = shared_broker();
-    let flags = ["--workers=2", "--kafka-partitions=3", "--kafka-timeout=1m"];
+    let flags = [
+        "--workers=2",
+        "--kafka-partitions=3",
+        "--kafka-delivery-timeout=1m",
+    ];
     let gateway = Gateway::start_by(&mut kafka_command(&kafka.brokers(), &flags));
     assert_eq!(fetch_latest(&gateway, "latest", "m,a=b"), "404");
     for time in 0..20 {
@@ -23,10 +27,10 @@ fn the_latest_reading_is_there_as_soon_as_its_record_is_acknowledged() {
         fetch_latest(&gateway, "latest", "m,a=b"),
         "m,a=b f=\"a 19\" 19\n"
     );
-    let all = gateway.get("/api/v1/topics/latest/last?limit=100");
+    let all = gateway.get("/api/v1/topics/latest/latest?limit=100");
     assert_eq!((all.status, all.body.lines().count()), (200, 21));
     assert_eq!(all.header("waggle-next"), None);
-    // Another gateway knows what it wrote itself.
+    // Another gateway has only what it wrote itself.
     let other = Gateway::start_by(&mut kafka_command(&kafka.brokers(), &flags));
     assert_eq!(fetch_latest(&other, "latest", "m,a=b"), "404");
     assert_eq!(other.put("latest", "m,a=b f=2 2").status, 204);

@@ -1,4 +1,4 @@
-//! What is accepted is in the topic, once, as it was sent; what is refused is not.
+//! Accepted records are in the topic, once, as they were sent; refused ones are not.
 
 use std::collections::HashMap;
 
@@ -9,13 +9,13 @@ use crate::support::{Gateway, command, kafka_command, put, store, wait_until};
 
 const PARTITIONS: u64 = 3;
 
-/// One for tests that are not about time: on a busy machine a broker may take long.
+/// A long timeout, because a broker may be slow on a busy machine.
 fn gateway(brokers: &str, flags: &[&str]) -> Gateway {
-    let patient = [flags, &["--kafka-timeout=1m"]].concat();
+    let patient = [flags, &["--kafka-delivery-timeout=1m"]].concat();
     Gateway::start_by(&mut kafka_command(brokers, &patient))
 }
 
-/// The partition that the documentation promises.
+/// The documented partition of a series.
 fn partition_of(series: &str) -> i32 {
     let hash = series
         .bytes()
@@ -26,19 +26,19 @@ fn partition_of(series: &str) -> i32 {
 }
 
 #[test]
-fn what_is_accepted_is_in_the_topic_once_in_order_and_in_its_partition() {
+fn accepted_records_are_in_their_partition_once_and_in_order() {
     let kafka = shared_broker();
     let flags = [
         "--workers=2",
         "--kafka-partitions=3",
-        "--kafka-message-records=4",
+        "--kafka-message-max-records=4",
         "--kafka-compression=zstd",
     ];
     let gateway = gateway(&kafka.brokers(), &flags);
     let write = |writer: usize| {
         let mut client = gateway.client();
         for turn in 0..30 {
-            // One request of one line, one of seven, of several series.
+            // A request of one line, and one of seven lines of several series.
             let line = |n: usize| format!("m,w={writer},s={} n={n}i {n}\n", n % 5);
             let first = turn * 8;
             let many: String = (first + 1..first + 8).map(line).collect();
@@ -84,11 +84,11 @@ fn what_is_accepted_is_in_the_topic_once_in_order_and_in_its_partition() {
 }
 
 #[test]
-fn what_is_refused_is_not_in_the_topic() {
+fn refused_records_are_not_in_the_topic() {
     let kafka = shared_broker();
     let brokers = kafka.brokers();
     let gateway = gateway(&brokers, &["--kafka-partitions=2"]);
-    // A topic comes with its first records.
+    // The first records create the topic.
     assert_eq!(gateway.put("refused", "m f=").status, 400);
     assert_eq!(partitions(&brokers, "refused"), 0);
     for (topic, body) in [("a%20b", "m f=1"), ("..", "m f=1"), ("__mine", "m f=1")] {
@@ -113,7 +113,7 @@ fn what_is_refused_is_not_in_the_topic() {
 }
 
 #[test]
-fn other_forms_become_lines_with_times_in_nanoseconds() {
+fn other_formats_become_lines_with_times_in_nanoseconds() {
     let kafka = shared_broker();
     let gateway = gateway(&kafka.brokers(), &["--kafka-topic-prefix=lab."]);
     let json = r#"[{"measurement":"m","tags":{"a":"x y"},"fields":{"f":1.5},"time":5}]"#;
@@ -131,7 +131,7 @@ fn other_forms_become_lines_with_times_in_nanoseconds() {
 }
 
 #[test]
-fn a_record_larger_than_the_topic_takes_is_refused_before_it_is_sent() {
+fn a_record_above_the_limit_of_its_topic_is_refused_before_it_is_sent() {
     let kafka = shared_broker();
     let brokers = kafka.brokers();
     make(&brokers, "large", "max.message.bytes", "100000");
@@ -161,14 +161,14 @@ fn a_record_larger_than_the_topic_takes_is_refused_before_it_is_sent() {
 }
 
 #[test]
-fn a_topic_may_grow_and_may_be_made_anew() {
+fn a_topic_may_get_partitions_and_may_be_recreated() {
     let kafka = shared_broker();
     let brokers = kafka.brokers();
-    // What goes to a topic that was just deleted is known to be lost only when this is over.
+    // Records to a topic that was just deleted fail after this.
     let flags = [
-        "--kafka-topic-refresh=100ms",
+        "--kafka-metadata-refresh-interval=100ms",
         "--kafka-partitions=1",
-        "--kafka-timeout=5s",
+        "--kafka-delivery-timeout=5s",
     ];
     let gateway = Gateway::start_by(&mut kafka_command(&brokers, &flags));
     let body: String = (0..20).map(|s| format!("m,s={s} f=1i 1\n")).collect();
@@ -199,7 +199,7 @@ fn a_topic_may_grow_and_may_be_made_anew() {
 }
 
 #[test]
-fn what_only_the_embedded_store_can_do_is_said_so() {
+fn calls_that_need_the_embedded_store_are_answered_with_501() {
     let kafka = shared_broker();
     let gateway = gateway(&kafka.brokers(), &[]);
     assert_eq!(gateway.put("told", "m f=1i 1\nm f=2i 2").status, 204);
@@ -224,7 +224,7 @@ fn what_only_the_embedded_store_can_do_is_said_so() {
 }
 
 #[test]
-fn flags_that_do_not_go_together_are_refused() {
+fn contradicting_flags_are_refused() {
     let (_folder, file) = store();
     let none = |flags: &[&str]| {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_waggle-gateway"));
@@ -234,7 +234,7 @@ fn flags_that_do_not_go_together_are_refused() {
     for (mut command, expected) in [
         (none(&[]), "--store"),
         (none(&["--backend=kafka"]), "--kafka-brokers"),
-        (command(&file, &["--backend=kafka"]), "there is none"),
+        (command(&file, &["--backend=kafka"]), "the backend is kafka"),
         (
             command(&file, &["--kafka-brokers=127.0.0.1:1"]),
             "--backend kafka",
@@ -246,12 +246,12 @@ fn flags_that_do_not_go_together_are_refused() {
         ),
         (kafka_command("127.0.0.1", &[]), "HOST:PORT"),
         (
-            kafka_command("127.0.0.1:1", &["--kafka-timeout=1ms"]),
+            kafka_command("127.0.0.1:1", &["--kafka-delivery-timeout=1ms"]),
             "50ms",
         ),
         (
             kafka_command("127.0.0.1:1", &["--store=x.db"]),
-            "there is none",
+            "the backend is kafka",
         ),
     ] {
         let output = command

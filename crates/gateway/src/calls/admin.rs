@@ -1,4 +1,4 @@
-//! For operators: is it alive, does it take records, what does it count.
+//! Admin calls: liveness, readiness, metrics.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,27 +12,27 @@ use crate::exposition::exposition;
 use crate::problem::Problem;
 use crate::shared::Shared;
 
-/// Is the process alive
+/// Liveness
 #[utoipa::path(
     get,
     path = "/healthz",
-    tag = "operators",
-    responses((status = 200, description = "It is", body = String, content_type = "text/plain", example = "alive\n"))
+    tag = "admin",
+    responses((status = 200, description = "The process is alive", body = String, content_type = "text/plain", example = "alive\n"))
 )]
 pub(super) async fn healthz() -> &'static str {
     "alive\n"
 }
 
-/// Does it take records
+/// Readiness
 ///
-/// Not while it drains after SIGTERM, and not after the log could not be written, until it can again.
+/// Not ready while it drains after SIGTERM, and while the log cannot be written.
 #[utoipa::path(
     get,
     path = "/readyz",
-    tag = "operators",
+    tag = "admin",
     responses(
-        (status = 200, description = "It does", body = String, content_type = "text/plain", example = "ready\n"),
-        (status = 503, description = "It does not", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
+        (status = 200, description = "It accepts records", body = String, content_type = "text/plain", example = "ready\n"),
+        (status = 503, description = "It does not accept records", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
     )
 )]
 pub(super) async fn readyz(State(shared): State<Arc<Shared>>) -> Result<&'static str, Problem> {
@@ -43,11 +43,11 @@ pub(super) async fn readyz(State(shared): State<Arc<Shared>>) -> Result<&'static
     Ok("ready\n")
 }
 
-/// What the gateway counts, as Prometheus reads it
+/// Metrics in OpenMetrics format
 #[utoipa::path(
     get,
     path = "/metrics",
-    tag = "operators",
+    tag = "admin",
     responses((status = 200, description = "OpenMetrics text", body = String, content_type = "application/openmetrics-text"))
 )]
 pub(super) async fn metrics(State(shared): State<Arc<Shared>>) -> Response {

@@ -1,12 +1,12 @@
-//! Which lines of a refused batch are at fault: by what the refusal says, else by halves. No I/O.
+//! Finds the lines of a refused batch that are at fault: from the refusal's text, else by bisection. No I/O.
 //!
-//! Every line is written again until a write that held it is taken, so that nothing depends on which lines of a refused write
-//! the database has kept. Of n lines at most 2n − 1 writes are made, however many are at fault.
+//! Every line is written again until a write with it succeeds, so it does not matter which lines of a refused write the
+//! database has stored. n lines need at most 2n − 1 writes.
 
 /// The lines of a batch that was refused, by their index.
 #[derive(Debug)]
-pub(crate) struct Sieve {
-    /// What is still to be written, the next piece last. No piece is empty.
+pub(crate) struct Bisection {
+    /// Pieces to write, the next one last. No piece is empty.
     pieces: Vec<Vec<usize>>,
 }
 
@@ -17,25 +17,25 @@ pub(crate) struct AtFault {
     pub(crate) reason: String,
 }
 
-impl Sieve {
-    /// All lines of a batch that has some.
+impl Bisection {
+    /// All lines of a batch with at least one.
     pub(crate) fn new(lines: usize) -> Self {
         Self {
             pieces: vec![(0..lines).collect()],
         }
     }
 
-    /// The lines to write next; none when all are written or at fault.
+    /// The lines to write next; `None` if all are written or at fault.
     pub(crate) fn piece(&self) -> Option<&[usize]> {
         self.pieces.last().map(Vec::as_slice)
     }
 
-    /// The piece was taken.
+    /// The piece was written.
     pub(crate) fn on_written(&mut self) {
         self.pieces.pop();
     }
 
-    /// The piece was refused. `named` are those of its lines that the refusal is known to mean, in order.
+    /// The piece was refused. `named` are the lines that the refusal names, in order.
     pub(crate) fn on_refusal(&mut self, named: &[usize], reason: &str) -> Vec<AtFault> {
         let Some(mut piece) = self.pieces.pop() else {
             return Vec::new();
@@ -63,11 +63,11 @@ impl Sieve {
 mod tests {
     use super::*;
 
-    /// Sieves against a database that refuses some lines. It names, of a refused piece, those that `names` picks.
+    /// Bisects against a database that refuses some lines and names those that `names` selects.
     fn check(lines: usize, wrong: &[usize], names: impl Fn(usize) -> bool) -> usize {
-        let mut sieve = Sieve::new(lines);
+        let mut bisection = Bisection::new(lines);
         let (mut written, mut at_fault, mut writes) = (Vec::new(), Vec::new(), 0);
-        while let Some(piece) = sieve.piece() {
+        while let Some(piece) = bisection.piece() {
             writes += 1;
             assert!(writes < 2 * lines, "{lines} lines, {wrong:?}");
             let refused: Vec<usize> = (piece.iter().copied())
@@ -75,10 +75,10 @@ mod tests {
                 .collect();
             if refused.is_empty() {
                 written.extend_from_slice(piece);
-                sieve.on_written();
+                bisection.on_written();
             } else {
                 let named: Vec<usize> = refused.into_iter().filter(|line| names(*line)).collect();
-                at_fault.extend(sieve.on_refusal(&named, "why"));
+                at_fault.extend(bisection.on_refusal(&named, "why"));
             }
         }
         at_fault.sort_by_key(|found| found.line);
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_find_the_lines_at_fault() {
+    fn bisection_finds_the_lines_at_fault() {
         let nothing = |_| false;
         assert_eq!(check(1, &[0], nothing), 1);
         assert_eq!(check(2, &[1], nothing), 3);
@@ -108,7 +108,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn whatever_is_wrong_and_whatever_is_named(
+        fn any_refused_lines_are_found(
             lines in 1_usize..40,
             wrong in proptest::collection::btree_set(0_usize..40, 0..12),
             names in proptest::collection::vec(proptest::bool::ANY, 40),

@@ -1,5 +1,5 @@
-//! The thread that asks the cluster about topics: makes new ones, sees when they grow, and looks whether a cluster that
-//! was away is back. It may wait for answers, so that no other thread does.
+//! The thread for topic metadata: creates topics, notices new partitions and deleted topics, and checks whether an
+//! unavailable cluster is back. It may block on answers, so that no other thread does.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,32 +17,32 @@ use super::settings::BATCH_OVERHEAD_BYTES;
 use super::topic::{Found, Task};
 use crate::problem::Problem;
 
-/// Between two looks whether there is something to do.
+/// Interval of checks for tasks.
 const ROUND: Duration = Duration::from_millis(100);
-/// Making a topic, and until all its partitions have leaders.
+/// Timeout for creating a topic, until all its partitions have leaders.
 const MADE_WITHIN: Duration = Duration::from_secs(10);
-/// Between two looks for the leaders of a topic that is being made.
+/// Interval of checks for the leaders of a new topic.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// Names that belong to Kafka itself begin so.
+/// Prefix of Kafka's internal topics.
 const INTERNAL_PREFIX: &str = "__";
 
-pub(super) struct Keeper {
+pub(super) struct TopicAdmin {
     inner: Arc<Inner>,
-    /// For clients that ask and make.
+    /// Configuration of the clients that it uses.
     config: ClientConfig,
     runtime: tokio::runtime::Runtime,
     refreshed: Instant,
 }
 
-/// What the cluster says of one topic.
-enum Look {
+/// State of a topic in the cluster.
+enum TopicState {
     Here(u32),
     /// Some partition has no leader yet.
     NotYet,
     Absent,
 }
 
-impl Keeper {
+impl TopicAdmin {
     pub(super) fn new(inner: Arc<Inner>, config: ClientConfig) -> std::io::Result<Self> {
         Ok(Self {
             inner,
@@ -54,7 +54,7 @@ impl Keeper {
         })
     }
 
-    /// Until topics are closed.
+    /// Runs until topics are closed.
     pub(super) fn run(mut self) {
         loop {
             match self.inner.topics.next(ROUND) {
@@ -70,20 +70,22 @@ impl Keeper {
                 Task::Closed => return,
             }
             if self.inner.health.is_to_be_seen() {
-                self.see();
-            } else if self.refreshed.elapsed() >= self.inner.settings.kafka_topic_refresh {
+                self.check_cluster();
+            } else if self.refreshed.elapsed()
+                >= self.inner.settings.kafka_metadata_refresh_interval
+            {
                 self.refresh();
             }
         }
     }
 
-    /// Finds a topic or makes it, and what it takes.
+    /// Finds a topic or creates it, and reads its limits.
     fn find(&self, name: &str) -> Result<Found, Problem> {
         if name.starts_with(INTERNAL_PREFIX) {
             return Err(Problem::new(
                 400,
                 format!(
-                    "topic {name} would be one of Kafka's own; its name begins with {INTERNAL_PREFIX}"
+                    "topic {name} is internal to Kafka: its name begins with {INTERNAL_PREFIX}"
                 ),
             ));
         }
@@ -92,18 +94,18 @@ impl Keeper {
         }
         let begun = Instant::now();
         let mut look = self.inspect(name)?;
-        if matches!(look, Look::Absent) {
+        if matches!(look, TopicState::Absent) {
             self.make(name)?;
         }
         let partitions = loop {
             match look {
-                Look::Here(partitions) => break partitions,
+                TopicState::Here(partitions) => break partitions,
                 _ if begun.elapsed() > MADE_WITHIN => {
                     return Err(unavailable_problem(&format!(
                         "not every partition of topic {name} has a leader"
                     )));
                 }
-                Look::NotYet | Look::Absent => std::thread::sleep(LOOK_EVERY),
+                TopicState::NotYet | TopicState::Absent => std::thread::sleep(LOOK_EVERY),
             }
             look = self.inspect(name)?;
         };
@@ -115,27 +117,29 @@ impl Keeper {
 
     fn metadata(&self, topic: Option<&str>) -> Result<Metadata, KafkaError> {
         let client = self.inner.producer.client();
-        client.fetch_metadata(topic, self.inner.settings.kafka_timeout)
+        client.fetch_metadata(topic, self.inner.settings.kafka_delivery_timeout)
     }
 
-    fn inspect(&self, name: &str) -> Result<Look, Problem> {
+    fn inspect(&self, name: &str) -> Result<TopicState, Problem> {
         let metadata = self.metadata(Some(name)).map_err(|error| {
             self.inner.health.doubt();
             unavailable_problem(&format!("asking for topic {name}: {error}"))
         })?;
         let Some(topic) = metadata.topics().iter().find(|topic| topic.name() == name) else {
-            return Ok(Look::Absent);
+            return Ok(TopicState::Absent);
         };
         match topic.error().map(RDKafkaErrorCode::from) {
-            None if topic.partitions().is_empty() => Ok(Look::Absent),
-            None if topic.partitions().iter().any(|found| found.leader() < 0) => Ok(Look::NotYet),
-            None => Ok(Look::Here(
+            None if topic.partitions().is_empty() => Ok(TopicState::Absent),
+            None if topic.partitions().iter().any(|found| found.leader() < 0) => {
+                Ok(TopicState::NotYet)
+            }
+            None => Ok(TopicState::Here(
                 u32::try_from(topic.partitions().len()).unwrap_or(u32::MAX),
             )),
             Some(RDKafkaErrorCode::UnknownTopicOrPartition | RDKafkaErrorCode::UnknownTopic) => {
-                Ok(Look::Absent)
+                Ok(TopicState::Absent)
             }
-            Some(RDKafkaErrorCode::LeaderNotAvailable) => Ok(Look::NotYet),
+            Some(RDKafkaErrorCode::LeaderNotAvailable) => Ok(TopicState::NotYet),
             Some(code @ RDKafkaErrorCode::InvalidTopic) => Err(refusal_problem(name, &code)),
             Some(code) => Err(unavailable_problem(&format!("topic {name}: {code}"))),
         }
@@ -150,7 +154,7 @@ impl Keeper {
             .operation_timeout(Some(MADE_WITHIN))
             .request_timeout(Some(MADE_WITHIN));
         let failed = |error: &dyn std::fmt::Display| {
-            unavailable_problem(&format!("making topic {name}: {error}"))
+            unavailable_problem(&format!("creating topic {name}: {error}"))
         };
         let admin = self.admin().map_err(|error| failed(&error))?;
         let results = self
@@ -159,10 +163,10 @@ impl Keeper {
             .map_err(|error| failed(&error))?;
         match results.into_iter().next() {
             Some(Ok(_)) => {
-                waggle_service::log::note(format_args!("made topic {name}"));
+                waggle_service::log::note(format_args!("created topic {name}"));
                 Ok(())
             }
-            // Another gateway was quicker.
+            // Another gateway has created it.
             Some(Err((_, RDKafkaErrorCode::TopicAlreadyExists))) => Ok(()),
             Some(Err((_, code @ RDKafkaErrorCode::InvalidTopic))) => {
                 Err(refusal_problem(name, &code))
@@ -172,7 +176,7 @@ impl Keeper {
         }
     }
 
-    /// The largest record that the topic takes, by its own word and by the gateway's setting.
+    /// The largest record of the topic: the lower of its own limit and the gateway's.
     fn record_max_bytes(&self, name: &str) -> Result<usize, Problem> {
         const SETTING: &str = "max.message.bytes";
         let failed = |error: &dyn std::fmt::Display| {
@@ -211,14 +215,14 @@ impl Keeper {
         config.create()
     }
 
-    /// Looks whether the cluster answers and its topics have leaders.
-    fn see(&self) {
+    /// Checks whether the cluster answers and its topics have leaders.
+    fn check_cluster(&self) {
         let health = &self.inner.health;
         if health.fatal_error().is_some() {
             return;
         }
         let ready = self.inner.topics.all_ready();
-        // One topic is asked for by its name; of several, or none, the cluster tells at once.
+        // A single topic is requested by name, else all topics at once.
         let only = match &ready[..] {
             [(_, topic)] => Some(&*topic.name),
             _ => None,
@@ -241,23 +245,23 @@ impl Keeper {
         }
     }
 
-    /// Sees which topics have grown or are gone.
+    /// Notices new partitions and deleted topics.
     fn refresh(&mut self) {
         self.refreshed = Instant::now();
         for (name, topic) in self.inner.topics.all_ready() {
             match self.inspect(&topic.name) {
-                Ok(Look::Here(partitions)) if partitions != topic.partitions() => {
+                Ok(TopicState::Here(partitions)) if partitions != topic.partitions() => {
                     waggle_service::log::note(format_args!(
                         "topic {} has {partitions} partitions now",
                         topic.name
                     ));
                     topic.set_partitions(partitions);
                 }
-                Ok(Look::Absent) => {
-                    waggle_service::log::warn(format_args!("topic {} is gone", topic.name));
+                Ok(TopicState::Absent) => {
+                    waggle_service::log::warn(format_args!("topic {} was deleted", topic.name));
                     self.inner.topics.remove(&name);
                 }
-                Ok(Look::Here(_) | Look::NotYet) => {}
+                Ok(TopicState::Here(_) | TopicState::NotYet) => {}
                 Err(problem) => {
                     self.inner.health.note_message(&problem.detail);
                     return;
@@ -267,14 +271,14 @@ impl Keeper {
     }
 }
 
-/// The cluster does not do what it is asked.
+/// The problem while the cluster is unavailable.
 pub(super) fn unavailable_problem(reason: &str) -> Problem {
     Problem::new(
         503,
-        format!("Kafka does not take records now, nothing of this request was kept: {reason}"),
+        format!("Kafka is unavailable, nothing of this request was stored: {reason}"),
     )
 }
 
 fn refusal_problem(name: &str, code: &RDKafkaErrorCode) -> Problem {
-    Problem::new(400, format!("Kafka takes no topic {name}: {code}"))
+    Problem::new(400, format!("Kafka refuses topic {name}: {code}"))
 }

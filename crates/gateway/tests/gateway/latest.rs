@@ -1,8 +1,8 @@
-//! The latest reading of a series: what it is, that it is there after a 204 and after a restart, and its limits.
+//! The latest reading of a series: order, visibility after a 204 and after a restart, limits.
 
 use crate::support::{Answer, Client, Gateway, put, store, wait_until};
 
-/// The latest reading as a line, or the status where there is none.
+/// The latest reading as a line, or the status if there is none.
 pub(crate) fn fetch_latest(gateway: &Gateway, topic: &str, series: &str) -> String {
     let answer = ask(
         &mut gateway.client(),
@@ -23,14 +23,14 @@ fn ask(client: &mut Client, topic: &str, series: &str, fields: &str) -> Answer {
 }
 
 fn request(topic: &str, series: &str, fields: &str) -> String {
-    let target = format!("/api/v1/topics/{topic}/last?series={series}");
+    let target = format!("/api/v1/topics/{topic}/latest?series={series}");
     format!("GET {target} HTTP/1.1\r\nHost: a\r\n{fields}\r\n")
 }
 
-/// Waits until readings from before the start are known.
+/// Waits until the readings are restored.
 fn wait_until_filled(gateway: &Gateway) {
     wait_until("the store is read", || {
-        gateway.get("/api/v1/topics/t/last").status == 200
+        gateway.get("/api/v1/topics/t/latest").status == 200
     });
 }
 
@@ -38,7 +38,9 @@ fn wait_until_filled(gateway: &Gateway) {
 fn all_series(gateway: &Gateway, topic: &str, limit: usize) -> Vec<String> {
     let (mut lines, mut after) = (Vec::new(), String::new());
     loop {
-        let page = gateway.get(&format!("/api/v1/topics/{topic}/last?limit={limit}{after}"));
+        let page = gateway.get(&format!(
+            "/api/v1/topics/{topic}/latest?limit={limit}{after}"
+        ));
         assert_eq!(page.status, 200, "{}", page.body);
         assert_eq!(page.header("content-type"), Some("application/x-ndjson"));
         assert!(page.body.lines().count() <= limit);
@@ -52,7 +54,7 @@ fn all_series(gateway: &Gateway, topic: &str, limit: usize) -> Vec<String> {
 }
 
 #[test]
-fn the_latest_is_so_by_its_time_and_forms_are_as_asked() {
+fn latest_is_by_time_and_in_the_accepted_format() {
     let (_folder, file) = store();
     let gateway = Gateway::start(&file, &["--workers=2"]);
     assert_eq!(fetch_latest(&gateway, "t", "m,a=b"), "404");
@@ -77,28 +79,28 @@ fn the_latest_is_so_by_its_time_and_forms_are_as_asked() {
         json.body,
         "{\"time\":5,\"measurement\":\"m\",\"tags\":{\"a\":\"b\"},\"fields\":{\"f\":1,\"g\":\"x\"}}\n"
     );
-    // Those that the router answers say the same.
+    // The router's answers are the same.
     for fields in ["Connection: close\r\n", "Content-Length: 1\r\n\r\nx"] {
         let answer = ask(&mut gateway.client(), "t", "m,a=b", fields);
         assert_eq!((answer.status, answer.body), (200, json.body.clone()));
     }
     let lines = gateway.ask(
-        "GET http://a/api/v1/topics/t/last?series=m HTTP/1.1\r\nHost: a\r\nAccept: text/plain\r\n\r\n",
+        "GET http://a/api/v1/topics/t/latest?series=m HTTP/1.1\r\nHost: a\r\nAccept: text/plain\r\n\r\n",
     );
     assert_eq!(lines.body, "m f=0.5 9\n");
     for (target, status) in [
-        ("/api/v1/topics/t/last?series=m&limit=1", 400),
-        ("/api/v1/topics/t/last?after=-1", 400),
-        ("/api/v1/topics/t/last?x=1", 400),
-        ("/api/v1/topics/a%20b/last?series=m", 400),
-        ("/api/v1/topics/t/last?series=", 404),
+        ("/api/v1/topics/t/latest?series=m&limit=1", 400),
+        ("/api/v1/topics/t/latest?after=-1", 400),
+        ("/api/v1/topics/t/latest?x=1", 400),
+        ("/api/v1/topics/a%20b/latest?series=m", 400),
+        ("/api/v1/topics/t/latest?series=", 404),
     ] {
         assert_eq!(gateway.get(target).status, status, "{target}");
     }
 }
 
 #[test]
-fn a_reading_is_there_as_soon_as_its_record_is_answered_in_any_worker() {
+fn a_reading_is_visible_after_its_204_on_every_worker() {
     let (_folder, file) = store();
     let gateway = Gateway::start(&file, &["--workers=3"]);
     let mut clients: Vec<Client> = (0..6).map(|_| gateway.client()).collect();
@@ -114,7 +116,7 @@ fn a_reading_is_there_as_soon_as_its_record_is_answered_in_any_worker() {
 }
 
 #[test]
-fn in_a_pipeline_it_sees_what_was_written_before_it_and_answers_keep_their_order() {
+fn pipelined_reads_see_earlier_writes_and_answers_keep_their_order() {
     let (_folder, file) = store();
     let gateway = Gateway::start(&file, &["--pipelining-max=4"]);
     let mut client = gateway.client();
@@ -148,9 +150,9 @@ fn in_a_pipeline_it_sees_what_was_written_before_it_and_answers_keep_their_order
     }
 }
 
-/// More than the gateway keeps of answers at once, asked for before any is read.
+/// Requests more answers than the gateway buffers, before it reads any.
 #[test]
-fn answers_from_memory_wait_for_their_client() {
+fn answers_from_memory_are_bounded_by_slow_clients() {
     let (_folder, file) = store();
     let gateway = Gateway::start(&file, &[]);
     let body = format!("m f=\"{}\" 1", "x".repeat(10_000));
@@ -167,7 +169,7 @@ fn answers_from_memory_wait_for_their_client() {
 }
 
 #[test]
-fn after_a_restart_it_is_known_again() {
+fn readings_are_restored_after_a_restart() {
     let (_folder, file) = store();
     let mut gateway = Gateway::start(&file, &[]);
     let body: String = (0..50).map(|s| format!("m,s={s} f={s}i {s}\n")).collect();
@@ -184,30 +186,30 @@ fn after_a_restart_it_is_known_again() {
     assert_eq!(fetch_latest(&gateway, "u", "m,s=1"), "m,s=1 f=7i 7\n");
     assert_eq!(gateway.put("t", "m,s=1 f=10i 101").status, 204);
     assert_eq!(fetch_latest(&gateway, "t", "m,s=1"), "m,s=1 f=10i 101\n");
-    // Of each topic no more than its share of the newest records is looked at.
+    // Of each topic only its share of the newest records is read.
     drop(gateway);
-    let gateway = Gateway::start(&file, &["--last-restore-records=6"]);
+    let gateway = Gateway::start(&file, &["--latest-restore-records=6"]);
     wait_until_filled(&gateway);
     assert_eq!(all_series(&gateway, "t", 10).len(), 2);
 }
 
 #[test]
-fn what_is_kept_is_bounded_and_counted() {
+fn series_are_limited_and_evictions_counted() {
     let (_folder, file) = store();
-    let gateway = Gateway::start(&file, &["--last-series=10"]);
+    let gateway = Gateway::start(&file, &["--latest-max-series=10"]);
     let body: String = (0..100).map(|s| format!("m,s={s} f=1 {s}\n")).collect();
     assert_eq!(gateway.put("t", &body).status, 204);
     assert_eq!(all_series(&gateway, "t", 3).len(), 10);
     assert_eq!(fetch_latest(&gateway, "t", "m,s=99"), "m,s=99 f=1 99\n");
     let metrics = gateway.get("/metrics").body;
     for line in [
-        "waggle_gateway_last_series 10",
-        "waggle_gateway_last_left_out_total 90",
+        "waggle_gateway_latest_series 10",
+        "waggle_gateway_latest_evicted_total 90",
     ] {
         assert!(metrics.lines().any(|found| found == line), "{metrics}");
     }
     let (_folder, file) = store();
-    let none = Gateway::start(&file, &["--last-series=0"]);
+    let none = Gateway::start(&file, &["--latest-max-series=0"]);
     assert_eq!(none.put("t", "m f=1").status, 204);
     assert_eq!(fetch_latest(&none, "t", "m"), "501");
 }

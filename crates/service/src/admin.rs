@@ -1,4 +1,4 @@
-//! The listener for operators' calls alone: whatever clients do, probes and metrics are answered there.
+//! The admin listener: it answers probes and metrics alone, independently of the load on the main listener.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use tokio::sync::Semaphore;
 
 use crate::log;
 
-/// Connections at once; further ones wait to be accepted.
+/// Most connections at once; further ones wait to be accepted.
 const CONNECTIONS_MAX: usize = 64;
-/// One request on each, from being accepted to being answered.
+/// Timeout of a connection, which has one request.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
-/// After an accept fails, most likely for want of file descriptors, before it is tried again.
+/// Pause after a failed accept (usually too few file descriptors).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Answers one request on each connection, until it is dropped.
@@ -27,7 +27,7 @@ pub async fn serve(listener: TcpListener, router: Router) {
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(error) => {
-                log::warn(format_args!("accepting an operator's connection: {error}"));
+                log::warn(format_args!("accepting an admin connection: {error}"));
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }
@@ -38,7 +38,7 @@ pub async fn serve(listener: TcpListener, router: Router) {
             let serving = http1::Builder::new()
                 .keep_alive(false)
                 .serve_connection(TokioIo::new(stream), service);
-            // A client that is too slow, or hangs up, asks again.
+            // A client that is too slow, or disconnects, retries.
             let _ = tokio::time::timeout(ANSWER_TIMEOUT, serving).await;
         });
     }

@@ -1,4 +1,5 @@
-//! What the connections of a worker staged in one turn of its loop and handed to the log together, and who waits for it.
+//! The records that the connections of a worker staged in one cycle of its loop and handed to the log together, and the
+//! tasks that wait for them.
 
 use std::cell::{Cell, RefCell};
 use std::task::Waker;
@@ -6,7 +7,7 @@ use std::task::Waker;
 use crate::problem::Problem;
 use crate::ticket::{Fate, Ticket};
 
-/// The part of a turn that one request is.
+/// The part of a cycle that belongs to one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Share {
     /// The topic's number.
@@ -15,26 +16,26 @@ pub(crate) struct Share {
     pub(crate) parts: u64,
 }
 
-/// How the log took a turn.
+/// The log's answer to a cycle.
 #[derive(Debug)]
 pub(crate) enum Handed {
-    /// All of it shares one fate.
+    /// One outcome for all records.
     Whole(Ticket),
-    /// Topics have fates of their own.
+    /// One outcome for each topic.
     ByTopic(Vec<(u32, Ticket)>),
     Refused(Problem),
 }
 
-/// Its requests hold it until they are answered.
+/// A cycle. Its requests hold it until they are answered.
 #[derive(Debug, Default)]
-pub(crate) struct Turn {
+pub(crate) struct Cycle {
     handed: RefCell<Option<Handed>>,
-    /// Tickets that were settled when it was last looked at.
+    /// Tickets that were settled at the last poll.
     settled: Cell<usize>,
     waiting: RefCell<Vec<Waker>>,
 }
 
-impl Turn {
+impl Cycle {
     pub(crate) fn fate(&self, share: Share) -> Fate {
         match &*self.handed.borrow() {
             None => Fate::Pending,
@@ -47,7 +48,7 @@ impl Turn {
         }
     }
 
-    /// Why the log did not take it, where it did not.
+    /// Why the log refused it, if it did.
     pub(crate) fn refusal(&self) -> Option<Problem> {
         match &*self.handed.borrow() {
             Some(Handed::Refused(problem)) => Some(problem.clone()),
@@ -55,7 +56,7 @@ impl Turn {
         }
     }
 
-    /// Woken whenever something of the turn is settled, until all of it is.
+    /// Wakes `waker` whenever a part of the cycle is settled, until all parts are.
     pub(crate) fn wake_later(&self, waker: &Waker) {
         self.waiting.borrow_mut().push(waker.clone());
     }
@@ -64,7 +65,7 @@ impl Turn {
         *self.handed.borrow_mut() = Some(handed);
     }
 
-    /// Wakes those who wait if something was settled since the last call. Returns true while something is pending.
+    /// Wakes the waiting tasks if something was settled since the last call. Returns true while something is pending.
     pub(crate) fn poll_settled(&self) -> bool {
         let (settled, all) = match &*self.handed.borrow() {
             None => (0, 1),

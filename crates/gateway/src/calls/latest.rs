@@ -1,5 +1,5 @@
-//! The latest reading of a series, from memory. The plain form of the call is answered by the connection itself, at once;
-//! every other form, and every refusal, comes to the router.
+//! The latest reading of a series, from memory. The connection itself answers the plain form of the call at once; the router
+//! answers every other form and every error.
 
 use std::sync::Arc;
 
@@ -19,18 +19,18 @@ use crate::render;
 use crate::shared::Shared;
 use crate::worker::Worker;
 
-/// Readings in an answer where no limit is asked for, and at most.
+/// Default and largest number of readings in an answer.
 const LIMIT_DEFAULT: usize = 1000;
 const LIMIT_MAX: usize = 10_000;
 const NEXT: &str = "waggle-next";
-/// Runs of places that one answer looks at: a topic with few series among many others needs several answers.
+/// Runs of slots that one answer scans: a topic with few series among many others needs several answers.
 const RUNS_MAX: usize = 1024;
 
-/// Topic and series of `/api/v1/topics/{topic}/last?series=…`, the series as it stands in the target.
+/// Topic and series of `/api/v1/topics/{topic}/latest?series=…`, the series still percent-encoded.
 fn plain_form(target: &str) -> Option<(&str, &str)> {
     let rest = target.strip_prefix("/api/v1/topics/")?;
     let end = memchr::memchr(b'/', rest.as_bytes())?;
-    let series = rest[end..].strip_prefix("/last?series=")?;
+    let series = rest[end..].strip_prefix("/latest?series=")?;
     let is_all = memchr::memchr2(b'&', b'#', series.as_bytes()).is_none();
     is_all.then_some((&rest[..end], series))
 }
@@ -44,7 +44,7 @@ pub(crate) fn is_plain_form(request: &http1::Request<'_, '_>) -> bool {
         && plain_form(head.target).is_some()
 }
 
-/// Writes the answer, if there is such a reading; false leaves it to the router.
+/// Writes the answer if there is such a reading; else returns false and leaves the call to the router.
 pub(crate) fn answer(worker: &Worker, head: &http1::Head<'_, '_>, out: &mut Vec<u8>) -> bool {
     let Some((topic, raw)) = plain_form(head.target) else {
         return false;
@@ -80,12 +80,12 @@ pub(crate) fn answer(worker: &Worker, head: &http1::Head<'_, '_>, out: &mut Vec<
         }
     };
     if is_found.is_some() {
-        worker.stock.borrow().reading(out, form, body);
+        worker.canned.borrow().reading(out, form, body);
     }
     is_found.is_some()
 }
 
-/// Line and time of a reading, to be worked on when the table is not locked any more.
+/// Copies a reading's line and returns its time, so that the table can be unlocked.
 fn copy(reading: Reading<'_>, line: &mut Vec<u8>) -> i64 {
     line.clear();
     line.extend_from_slice(reading.series);
@@ -100,7 +100,7 @@ fn json(time: i64, line: &[u8], out: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// A value of a query without its encoding (the form's, where a plus is a space); false where it is none.
+/// Decodes a form-encoded value of a query (a plus is a space); false if it is invalid.
 fn decode(raw: &[u8], out: &mut Vec<u8>) -> bool {
     out.clear();
     let mut rest = raw;
@@ -124,24 +124,24 @@ fn decode(raw: &[u8], out: &mut Vec<u8>) -> bool {
 
 /// Read the latest reading of a series
 ///
-/// The latest by its time, of those that are durable; of equal times the one that came last. It is answered from memory, and what
-/// was answered 204 by this gateway before is seen. The series is measurement and tags as they were written. With `Accept: text/plain` the answer
-/// is line protocol.
+/// The latest durable reading by time; of equal times the one that came last. It is answered from memory, and includes
+/// everything that this gateway has answered with 204. The series is measurement and tags as they were written. With
+/// `Accept: text/plain` the answer is line protocol.
 ///
-/// Without `series` it is the latest reading of every series of the topic, one a line, in no particular order:
-/// ask again with `after` from `Waggle-Next` as long as an answer has that header. An answer may be empty before the last one.
+/// Without `series` the answer has the latest reading of every series of the topic, one a line, in no particular order. Repeat
+/// the call with `after` from `Waggle-Next` as long as an answer has that header. An answer before the last one may be empty.
 ///
-/// Of at most `--last-series` series a reading is kept, in `--last-max-bytes`; beyond that those are not found that were longest without a
-/// record. With `--backend kafka` it knows what this gateway wrote since it started, not what others wrote.
+/// The gateway keeps readings of at most `--latest-max-series` series in `--latest-max-bytes`. Above that it evicts series that
+/// have been without a record for longest. With `--backend kafka` it has what it wrote itself since it started.
 #[utoipa::path(
     get,
-    path = "/api/v1/topics/{topic}/last",
+    path = "/api/v1/topics/{topic}/latest",
     tag = "records",
     params(
         ("topic" = String, Path, description = "1 to 200 of the characters A-Z a-z 0-9 . _ -, but not . or ..", example = "plant"),
         ("series" = Option<String>, Query, description = "Measurement and tags as they were written, percent-encoded", example = "cpu,host=plant-01"),
-        ("limit" = Option<i64>, Query, description = "Readings at most (1000); lowered to 10,000; without `series`", example = 100),
-        ("after" = Option<i64>, Query, description = "Where to go on: `Waggle-Next` of the answer before; without `series`"),
+        ("limit" = Option<i64>, Query, description = "Most readings (1000), at most 10,000; without `series`", example = 100),
+        ("after" = Option<i64>, Query, description = "`Waggle-Next` of the previous answer; without `series`"),
     ),
     responses(
         (
@@ -152,12 +152,12 @@ fn decode(raw: &[u8], out: &mut Vec<u8>) -> bool {
                 (String = "application/x-ndjson", example = json!("{\"time\":1795288696982796153,\"measurement\":\"cpu\",\"tags\":{\"host\":\"plant-01\"},\"fields\":{\"user\":12.5}}\n")),
                 (String = "text/plain", example = "cpu,host=plant-01 user=12.5 1795288696982796153\n"),
             ),
-            headers(("Waggle-Next" = i64, description = "Where to go on, if this is not all; without `series`")),
+            headers(("Waggle-Next" = i64, description = "`after` of the next call, if there is more; without `series`")),
         ),
         (status = 400, description = "A parameter is wrong", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 404, description = "No reading of this series is kept", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 501, description = "No readings are kept (`--last-series 0`)", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 503, description = "After a start: they are still being read from the store; or too many answers wait for their clients", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
+        (status = 501, description = "No readings are kept (`--latest-max-series 0`)", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "After a start: the readings are still being restored from the store; or clients have not read too many answers", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
     )
 )]
 pub(super) async fn read_latest(
@@ -174,13 +174,13 @@ pub(super) async fn read_latest(
     if !latest.is_on() {
         return Err(Problem::new(
             501,
-            "this gateway keeps no latest readings (--last-series 0)",
+            "this gateway keeps no latest readings (--latest-max-series 0)",
         ));
     }
     if latest.is_filling() {
         return Err(Problem::new(
             503,
-            "the latest readings are still being read from the store; try again",
+            "the latest readings are still being restored from the store; try again",
         ));
     }
     let number = shared.backend.topic_number(&topic);
@@ -207,7 +207,7 @@ impl Asked {
             None => Place::START,
             Some(after) => Place(
                 u64::try_from(after)
-                    .map_err(|_| Problem::new(400, "after is what Waggle-Next said"))?,
+                    .map_err(|_| Problem::new(400, "after must be a value of Waggle-Next"))?,
             ),
         };
         parameters.finish()?;
@@ -243,14 +243,14 @@ fn answer_series(
     Ok(([(header::CONTENT_TYPE, media_type)], body).into_response())
 }
 
-/// One line of the form.
+/// One line in the format.
 fn write(reading: Reading<'_>, form: Form, out: &mut Vec<u8>) {
     match form {
         Form::Lines => reading.write_line(out),
         Form::Json => {
             let mut line = Vec::new();
             let time = copy(reading, &mut line);
-            // What was checked before it was kept is a line.
+            // It was checked before it was kept.
             let _ = json(time, &line, out);
         }
     }
@@ -285,7 +285,7 @@ async fn answer_page(
         if is_full {
             break;
         }
-        // Others of this worker have their turn.
+        // Let other connections of this worker run.
         tokio::task::yield_now().await;
     }
     held.settle(body.len());
@@ -324,11 +324,11 @@ mod tests {
                 "{target}"
             );
         };
-        check("/t/last?series=m,a=b", Some(("t", "m,a=b")));
-        check("/t/last?series=m&limit=1", None);
-        check("/t/last", None);
-        check("/t/last?limit=1", None);
+        check("/t/latest?series=m,a=b", Some(("t", "m,a=b")));
+        check("/t/latest?series=m&limit=1", None);
+        check("/t/latest", None);
+        check("/t/latest?limit=1", None);
         check("/t/records?series=m", None);
-        check("/t/x/last?series=m", None);
+        check("/t/x/latest?series=m", None);
     }
 }

@@ -1,4 +1,4 @@
-//! One lane of writes: takes a batch, sees to it that all of it is in the database or in the dead-letter topic, takes the next.
+//! A writer: takes a batch, retries until all of it is in the database or in the dead-letter topic, takes the next.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -9,28 +9,28 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use waggle_influxdb::NoAnswer;
 
-use crate::back_off::chance;
+use crate::backoff::chance;
 use crate::batch::{Batch, Unwritten};
+use crate::bisect::Bisection;
 use crate::health::Check;
 use crate::influxdb::{Body, Connection};
 use crate::metrics::{Dead, Retry};
 use crate::shared::Shared;
-use crate::sieve::Sieve;
 use crate::verdict::{Answer, Cause, Refusal, Verdict, verdict};
 
-pub(crate) struct Lane {
+pub(crate) struct Writer {
     shared: Arc<Shared>,
     connection: Connection,
 }
 
-/// What a write came to, when it came to something.
+/// Outcome of a write after its retries.
 enum Settled {
     Written,
     Refused(Refusal),
     TooLarge(String),
 }
 
-impl Lane {
+impl Writer {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
         Self {
             shared,
@@ -38,7 +38,7 @@ impl Lane {
         }
     }
 
-    /// Until nothing comes any more.
+    /// Runs until the backlog has ended.
     pub(crate) async fn run(mut self) {
         let shared = Arc::clone(&self.shared);
         while let Some(mut batch) = shared.backlog.take().await {
@@ -56,28 +56,28 @@ impl Lane {
         }
         let body = Bytes::from(std::mem::take(&mut batch.body));
         let settled = self.write(&body, batch.lines()).await;
-        // The lines are needed again only if something went wrong.
+        // The lines are needed again only after a refusal.
         match settled {
             Settled::Written => {}
             settled => {
                 batch.body = body.into();
-                self.sieve(batch, settled).await;
+                self.bisect(batch, settled).await;
             }
         }
     }
 
-    /// Finds out which lines are at fault, puts them aside, and writes the others.
-    async fn sieve(&mut self, batch: &Batch, first: Settled) {
-        let mut sieve = Sieve::new(batch.lines());
+    /// Finds the refused lines, writes them to the dead-letter topic, and writes the others to the database.
+    async fn bisect(&mut self, batch: &Batch, first: Settled) {
+        let mut bisection = Bisection::new(batch.lines());
         let mut settled = Some(first);
-        while let Some(piece) = sieve.piece() {
+        while let Some(piece) = bisection.piece() {
             let outcome = match settled.take() {
                 Some(outcome) => outcome,
                 None => self.write(&batch.body_of(piece).into(), piece.len()).await,
             };
             let (named, reason, dead) = match outcome {
                 Settled::Written => {
-                    sieve.on_written();
+                    bisection.on_written();
                     continue;
                 }
                 Settled::Refused(refusal) => (
@@ -87,7 +87,7 @@ impl Lane {
                 ),
                 Settled::TooLarge(reason) => (Vec::new(), reason, Dead::TooLarge),
             };
-            let at_fault = sieve.on_refusal(&named, &reason);
+            let at_fault = bisection.on_refusal(&named, &reason);
             let letters: Vec<Unwritten> = (at_fault.into_iter())
                 .map(|found| batch.unwritten(found.line, found.reason))
                 .collect();
@@ -95,7 +95,7 @@ impl Lane {
         }
     }
 
-    /// Writes, again and again, until the database has said something about the lines.
+    /// Writes with retries until the database accepts or refuses the lines.
     async fn write(&mut self, lines: &Bytes, count: usize) -> Settled {
         let shared = Arc::clone(&self.shared);
         let body = self.body(lines);
@@ -142,25 +142,28 @@ impl Lane {
                 Verdict::Later { reason, wait } => {
                     shared.health.fail(
                         Check::Database,
-                        &format!("the database does not take records: {reason}"),
+                        &format!("the database is unavailable: {reason}"),
                     );
                     (Retry::Database, wait)
                 }
             };
             failures += 1;
             shared.metrics.count_retry(retry);
-            tokio::time::sleep(shared.back_off.wait(failures, wait, chance())).await;
+            tokio::time::sleep(shared.backoff.wait(failures, wait, chance())).await;
         }
     }
 
-    /// A refusal that may be one of the whole request is one of the lines only if the same request was taken before.
+    /// Whether a refusal is about the lines. If it may be about the request, it is only if an earlier write succeeded.
     fn is_of_lines(&self, refusal: &Refusal) -> bool {
         refusal.cause != Cause::Unknown || self.shared.has_written()
     }
 
     fn denied_retry(&self, reason: &str) -> (Retry, Option<Duration>) {
         let health = &self.shared.health;
-        health.fail(Check::Access, &format!("the database refuses us: {reason}"));
+        health.fail(
+            Check::Access,
+            &format!("the database refuses the sink: {reason}"),
+        );
         if let Err(problem) = self.shared.influxdb.renew_token() {
             health.fail(Check::Access, &problem.to_string());
         }
@@ -168,14 +171,14 @@ impl Lane {
     }
 
     fn body(&self, lines: &Bytes) -> Body {
-        let level = self.shared.settings.gzip;
+        let level = self.shared.settings.gzip_level;
         let compressed = (level > 0).then(|| gzip(lines, level)).transpose();
         match compressed {
             Ok(Some(bytes)) => Body {
                 bytes,
                 is_gzip: true,
             },
-            // In memory nothing fails; if it did, lines go as they are.
+            // Compression in memory does not fail; if it did, the lines are sent uncompressed.
             Ok(None) | Err(_) => Body {
                 bytes: lines.clone(),
                 is_gzip: false,
@@ -183,7 +186,7 @@ impl Lane {
         }
     }
 
-    /// Puts lines into the dead-letter topic, again and again until Kafka has them all.
+    /// Writes lines to the dead-letter topic, with retries until Kafka has them all.
     async fn put_aside(&self, dead: Dead, letters: &[Unwritten]) {
         let shared = &self.shared;
         let mut failures = 0;
@@ -194,18 +197,18 @@ impl Lane {
             shared.health.fail(Check::DeadLetters, &problem.to_string());
             failures += 1;
             shared.metrics.count_retry(Retry::DeadLetters);
-            tokio::time::sleep(shared.back_off.wait(failures, None, chance())).await;
+            tokio::time::sleep(shared.backoff.wait(failures, None, chance())).await;
         }
         shared.health.pass(Check::DeadLetters);
         shared.metrics.put_aside(dead, letters.len());
     }
 }
 
-/// The lines of a piece that the refusal means; none if that is not certain.
+/// The lines of a piece that the refusal names; none if that is not certain.
 fn refused_lines(batch: &Batch, piece: &[usize], refusal: &Refusal) -> Vec<usize> {
     let means = |line: &usize| refusal.means(batch.line(*line));
     let named: Vec<usize> = piece.iter().copied().filter(means).collect();
-    // As many as were dropped, or something else than what it says is at fault as well.
+    // If the number differs from the dropped lines, the refusal has further reasons.
     if refusal.dropped == Some(named.len()) {
         named
     } else {

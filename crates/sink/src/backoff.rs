@@ -1,22 +1,21 @@
-//! How long to wait before a write is tried again. No I/O.
+//! The wait before a retry: exponential backoff with jitter. No I/O.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 
-/// However long a database asks to wait, we ask again after this.
+/// The longest wait that a database can ask for.
 pub(crate) const ASKED_MAX: Duration = Duration::from_secs(60);
 
-/// The bounds of waiting.
+/// Bounds of the wait.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct BackOff {
+pub(crate) struct Backoff {
     pub(crate) first: Duration,
     pub(crate) most: Duration,
 }
 
-impl BackOff {
-    /// The wait after so many failures in a row (from 1): twice as long each time up to the most, and of that between a half
-    /// and the whole by `chance` (0 to 1), so that many do not come back at once. What the database asked for is waited at
-    /// least, up to [`ASKED_MAX`].
+impl Backoff {
+    /// The wait after so many failures in a row (from 1): it doubles up to `most`. `chance` (0 to 1) reduces it to between a
+    /// half and the whole, so that retries spread. It is at least what the database asked for, up to [`ASKED_MAX`].
     pub(crate) fn wait(&self, failures: u32, asked: Option<Duration>, chance: f64) -> Duration {
         let doubled = self.first.saturating_mul(
             1_u32
@@ -29,7 +28,7 @@ impl BackOff {
     }
 }
 
-/// A number from 0 to 1, another one each time; good enough to spread waits.
+/// A random number from 0 to 1, good enough for jitter.
 pub(crate) fn chance() -> f64 {
     let bits = RandomState::new().build_hasher().finish() >> 32;
     f64::from(u32::try_from(bits).unwrap_or(u32::MAX)) / f64::from(u32::MAX)
@@ -40,11 +39,11 @@ mod tests {
     use super::*;
 
     fn check(failures: u32, asked: Option<u64>, chance: f64, expected_ms: u64) {
-        let back_off = BackOff {
+        let backoff = Backoff {
             first: Duration::from_millis(100),
             most: Duration::from_secs(2),
         };
-        let found = back_off.wait(failures, asked.map(Duration::from_secs), chance);
+        let found = backoff.wait(failures, asked.map(Duration::from_secs), chance);
         assert_eq!(
             found,
             Duration::from_millis(expected_ms),
@@ -69,14 +68,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_is_waited_within_reason() {
+    fn requested_wait_is_respected_up_to_a_limit() {
         check(1, Some(7), 1.0, 7_000);
         check(6, Some(1), 1.0, 2_000);
         check(1, Some(3600), 1.0, 60_000);
     }
 
     #[test]
-    fn chance_differs_from_time_to_time() {
+    fn chance_varies() {
         let found: Vec<f64> = (0..20).map(|_| chance()).collect();
         assert!(
             found.iter().all(|chance| (0.0..=1.0).contains(chance)),
