@@ -45,7 +45,7 @@ pub(crate) fn table(model: &Model) -> Table {
     });
     Table::new(
         EVERY,
-        "Every number of every trial, as in tables.csv",
+        "All metrics of every trial, as in tables.csv",
         columns.collect(),
         &model.trials,
     )

@@ -20,7 +20,7 @@ function referenceOption(look) {
   const between = rows.map((row, at) => [at, of(row)[0], of(row)[1]]).filter((line) => line[1] !== null && line[2] !== null);
   const intervals = rows.map((row, at) => [at, of(row)[2], of(row)[3]]).filter((line) => line[1] !== null && (!wide || line[1] > 0));
   return {
-    grid: { left: 8, right: 24, top: 60, bottom: 10, containLabel: true },
+    grid: { left: 24, right: 24, top: 60, bottom: 10, containLabel: true },
     toolbox: tools(look, 'reference'),
     legend: legend(look, { data: ['reference', 'this study'], itemHeight: 10 }),
     tooltip: tooltip(look, { trigger: 'item' }, (point) => {

@@ -8,7 +8,7 @@ use crate::{
 use waggle_analysis::{CellModel, Model, PublishedValue, published_level};
 use waggle_metrics::Unit;
 
-/// Figures, one for each column of the study's, and their cell.
+/// Reference results, one for each column of the study, and their cell.
 type Row<'a> = (&'a [PublishedValue], &'a CellModel);
 
 /// `None` if the study names none.
@@ -16,9 +16,15 @@ pub(crate) fn reference(model: &Model) -> Option<Table> {
     let published = model.published.as_ref()?;
     let info = &published.info;
     let by = info.by.iter().map(|by| {
-        Column::numbers(by, move |(_, cell): &Row<'_>| {
-            Field::optional(published_level(cell, by).cloned())
-        })
+        let field = move |(_, cell): &Row<'_>| Field::optional(published_level(cell, by).cloned());
+        let mut levels = model
+            .cells
+            .iter()
+            .filter_map(|cell| published_level(cell, by));
+        match levels.all(|level| level.parse::<f64>().is_ok()) {
+            true => Column::numbers(by, field),
+            false => Column::words(by, field),
+        }
     });
     let mut columns: Vec<Column<'_, Row<'_>>> = by.collect();
     for (place, (column, &unit)) in info.columns.iter().zip(&published.units).enumerate() {
