@@ -73,7 +73,7 @@ server_of() { # NAME VERSION
 # The version that the system's file names.
 version_of() { # NAME
     awk -v name="$1:" '$1 == name { found = 1 } found && $1 == "version:" { gsub(/"/, "", $2); print $2; exit }' \
-        <(sed -n '/^servers:/,/^components:/p' "$root/systems/ingest/system.yaml")
+        <(sed -n '/^artifacts:/,/^components:/p' "$root/systems/ingest/system.yaml")
 }
 
 free_port() {
