@@ -2,7 +2,7 @@
 //!
 //! The hypervisor takes a halted CPU away from a virtual machine, and the CPU has to wait for it on wake-up. A loop keeps the CPU from
 //! halting, and every other thread preempts the loop at once. For the reasons and the cost see
-//! `docs/design/0028-cpus-kept-awake.md`. The process runs the same program as waggle, with a hidden subcommand. It ends when its
+//! `docs/design/0028-idle-polling.md`. The process runs the same program as waggle, with a hidden subcommand. It ends when its
 //! standard input is closed, whose other end only waggle holds.
 
 mod loops;
