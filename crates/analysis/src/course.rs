@@ -151,7 +151,7 @@ impl Course {
             p50: &bins.p50,
             p99: &bins.p99,
             cpu: &bins.cpu,
-            least_change_of_times: 0.0,
+            min_time_change: 0.0,
         }
     }
 

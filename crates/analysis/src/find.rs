@@ -2,7 +2,7 @@
 
 use waggle_metrics::Unit;
 use waggle_results::{FindInfo, LevelKind, ReadError, Run, RunInfo, Trial, TrialKey};
-use waggle_stats::{Answer, Evidence, Levels, Reason, Search, Settings, Tried};
+use waggle_stats::{Answer, Evidence, Levels, Reason, Search, SearchTrial, Settings};
 
 use crate::{
     CellModel, ThresholdCell, TrialModel, cell, factor::counted_unit, metric::unit, threshold,
@@ -123,7 +123,7 @@ pub(crate) fn find(info: &RunInfo, trials: &[TrialModel], raw: &[Trial]) -> Opti
             .collect();
         let mut search = Search::new(settings(find))?;
         for step in &steps {
-            search.tell(step.to_evidence());
+            search.report(step.to_evidence());
         }
         Some(CellSearch {
             cell: cell.cell,
@@ -142,8 +142,8 @@ pub(crate) fn find(info: &RunInfo, trials: &[TrialModel], raw: &[Trial]) -> Opti
 impl SearchStep {
     /// What a search is told of it.
     #[must_use]
-    pub fn to_evidence(&self) -> Tried {
-        Tried {
+    pub fn to_evidence(&self) -> SearchTrial {
+        SearchTrial {
             level: self.level,
             evidence: self.evidence,
         }
@@ -152,12 +152,12 @@ impl SearchStep {
 
 fn settings(find: &FindInfo) -> Settings {
     Settings {
-        from: find.from,
-        at_least: find.at_least,
-        at_most: find.at_most,
+        start: find.from,
+        min: find.at_least,
+        max: find.at_most,
         precision: find.precision,
-        confirm: find.confirm,
-        trials_at_most: find.trials_at_most,
+        confirmations: find.confirm,
+        max_trials: find.trials_at_most,
         levels: match find.what {
             LevelKind::Rate => Levels::Fine,
             LevelKind::Users | LevelKind::Connections => Levels::Whole,

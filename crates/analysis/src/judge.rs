@@ -7,7 +7,7 @@ use waggle_results::{
     RunInfo, ThresholdInfo, Trial, TrialEnd,
 };
 use waggle_stats::{
-    Counts, Engine, Findings, Killed, Ledger, LoadCourse, LoadModel, Machine, TrialFacts,
+    Counts, Findings, Generator, InjectedFault, Ledger, LoadModel, LoadProfile, Machine, TrialFacts,
 };
 
 use crate::{
@@ -78,7 +78,7 @@ pub(crate) fn trial(prepared: &Prepared<'_>, info: &RunInfo) -> Findings {
         ledger: trial.info.ledger.as_ref().map(ledger),
         delivery: delivery.totals(),
         // Whichever probe was behind: its place's delays are its own.
-        probe_behind_s: trial
+        probe_lag_s: trial
             .info
             .on_the_way
             .iter()
@@ -92,7 +92,7 @@ pub(crate) fn trial(prepared: &Prepared<'_>, info: &RunInfo) -> Findings {
             .as_ref()
             .is_some_and(|delivery| delivery.unread),
         warm_up_steady: trial.info.warm_up_steady,
-        disturbances: &disturbances,
+        faults: &disturbances,
         ..facts(&of_load, &course)
     })
 }
@@ -104,11 +104,11 @@ fn facts<'a>(load: &LoadFacts<'_>, course: &'a Course) -> TrialFacts<'a> {
         failed: load.failed.clone(),
         measured: counts(load.measured),
         totals: counts(load.totals),
-        engine: engine(load.engine, course.connections_open_median()),
+        generator: engine(load.engine, course.connections_open_median()),
         machine: load.machine.map(|machine| Machine {
-            stolen_share: machine.stolen_share,
-            idle_share: machine.idle_share,
-            kept_awake: load.kept_awake,
+            cpu_steal: machine.stolen_share,
+            cpu_idle: machine.idle_share,
+            idle_poll: load.kept_awake,
         }),
         offered_per_s: load.offered_per_s,
         response_p50_us: (!response.is_empty()).then(|| as_f64(response.value_at_quantile(0.5))),
@@ -119,9 +119,9 @@ fn facts<'a>(load: &LoadFacts<'_>, course: &'a Course) -> TrialFacts<'a> {
         bin_s: course.bin_s(),
         bins_from_s: course.bins_from_s(),
         served: course.served_intervals(),
-        course: match load.has_stages {
-            true => LoadCourse::Stages,
-            false => LoadCourse::Constant,
+        profile: match load.has_stages {
+            true => LoadProfile::Stages,
+            false => LoadProfile::Constant,
         },
         ..TrialFacts::default()
     }
@@ -215,8 +215,8 @@ fn time_bound_us(conditions: &[ThresholdInfo]) -> Option<f64> {
         .min_by(f64::total_cmp)
 }
 
-fn killed_replicas(disturbances: &[DisturbanceInfo]) -> Vec<Killed> {
-    let one = |of: &DisturbanceInfo| Killed {
+fn killed_replicas(disturbances: &[DisturbanceInfo]) -> Vec<InjectedFault> {
+    let one = |of: &DisturbanceInfo| InjectedFault {
         name: of.name(),
         at_s: of.killed_s,
     };
@@ -244,19 +244,19 @@ fn counts(row: &CountsRow) -> Counts {
     }
 }
 
-fn engine(engine: &EngineInfo, connections_open_median: Option<u64>) -> Engine {
-    Engine {
+fn engine(engine: &EngineInfo, connections_open_median: Option<u64>) -> Generator {
+    Generator {
         workers: engine.workers,
-        busy_share: engine.busy_share,
-        wanted_share: engine.wanted_share,
-        turn_wait_mean_us: engine.turn_wait_mean_us,
+        utilization: engine.busy_share,
+        utilization_wanted: engine.wanted_share,
+        run_queue_wait_mean_us: engine.turn_wait_mean_us,
         cpu_us_per_request: engine.cpu_us_per_request,
         lag_p99_us: engine.lag_p99_us,
-        possible_per_s: engine.possible_per_s,
+        capacity_per_s: engine.possible_per_s,
         connections_asked: engine.connections_asked,
         connections_open_min: engine.connections_open_min,
         connections_open_median: connections_open_median.unwrap_or(engine.connections_open_min),
         in_flight_mean: engine.in_flight_mean,
-        in_flight_beside: engine.in_flight_beside,
+        in_flight_unexplained: engine.in_flight_beside,
     }
 }

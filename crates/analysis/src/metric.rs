@@ -183,7 +183,7 @@ fn aggregate(over_trials: OverTrials, trials: &[Option<Reading>]) -> Option<Numb
         OverTrials::Min => exact(values.into_iter().reduce(f64::min)),
         OverTrials::ShareOfSums => {
             let parts: Vec<Part> = readings().filter_map(Reading::part).collect();
-            waggle_stats::share(&parts).map(Number::Estimate)
+            waggle_stats::proportion(&parts).map(Number::Estimate)
         }
         OverTrials::StandardDeviation => exact(waggle_stats::standard_deviation(&values)),
     }

@@ -1,7 +1,7 @@
 //! How soon the system had recovered after the load fell: a trial's own figures.
 
 use waggle_results::{FallInfo, PhaseName, Trial, TrialEnd};
-use waggle_stats::{AfterFall, Recovery};
+use waggle_stats::{AfterDrop, Recovery};
 
 use crate::distribution;
 
@@ -34,7 +34,7 @@ pub(crate) fn of_trial(trial: &Trial) -> Option<TrialRecovery> {
 }
 
 /// The intervals of the phase. What had fallen due before and was not sent is waited for, too.
-fn after_fall(trial: &Trial, fell_at_s: f64, (from_s, to_s): (f64, f64)) -> Vec<AfterFall> {
+fn after_fall(trial: &Trial, fell_at_s: f64, (from_s, to_s): (f64, f64)) -> Vec<AfterDrop> {
     let mut unsent = 0_i128;
     let mut intervals = Vec::new();
     let mut times = distribution::empty();
@@ -47,7 +47,7 @@ fn after_fall(trial: &Trial, fell_at_s: f64, (from_s, to_s): (f64, f64)) -> Vec<
         }
         times.reset();
         trial.response_time.add_to(&mut times, row.start_s, end_s);
-        intervals.push(AfterFall {
+        intervals.push(AfterDrop {
             start_s: row.start_s - fell_at_s,
             end_s: end_s - fell_at_s,
             succeeded: counts.succeeded,

@@ -166,7 +166,7 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
         level: trial.info.level,
         verdict: waggle_stats::verdict_of(&findings.reasons),
         reasons: findings.reasons,
-        awake_may_help: findings.awake_may_help,
+        awake_may_help: findings.idle_poll_may_help,
         failure,
         numbers,
         ledger: trial.info.ledger.clone(),

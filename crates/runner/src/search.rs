@@ -42,7 +42,7 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: Web>(
                 break;
             }
             let step = waggle_analysis::evidence(series.folder.path(), key)?;
-            search.tell(step.to_evidence());
+            search.report(step.to_evidence());
             steps.push(step);
         }
         let answer = loop {
@@ -62,7 +62,7 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: Web>(
             }
             let key = schedule::key_of(next);
             let step = waggle_analysis::evidence(series.folder.path(), key)?;
-            search.tell(step.to_evidence());
+            search.report(step.to_evidence());
             steps.push(step.clone());
             events.tell(Event::Searched(step)).await;
         };
@@ -103,12 +103,12 @@ async fn run_step<D: Driver, L: Load, W: Web>(
 
 fn settings(find: &Find) -> Settings {
     Settings {
-        from: find.from,
-        at_least: find.at_least,
-        at_most: find.at_most,
+        start: find.from,
+        min: find.at_least,
+        max: find.at_most,
         precision: find.precision,
-        confirm: find.confirm,
-        trials_at_most: find.trials_at_most,
+        confirmations: find.confirm,
+        max_trials: find.trials_at_most,
         levels: match find.what {
             Sought::Rate => Levels::Fine,
             Sought::Users | Sought::Connections => Levels::Whole,

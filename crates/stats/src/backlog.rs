@@ -1,12 +1,12 @@
-//! Whether work piles up: what was asked runs away from what was done.
+//! Whether work piles up: arrivals run away from completions.
 //!
-//! One test for both kinds: records accepted and records visible in the store; requests due and requests answered.
+//! One test for two cases: records accepted against records visible in the store; requests due against requests answered.
 
 use crate::sample::{Line, size};
 
-/// Fewer looks than this say nothing.
-pub const MIN_BACKLOG_LOOKS: usize = 5;
-/// A backlog grows where this share of what is asked is left undone; below it a wave looks the same.
+/// With fewer polls than this a trend cannot be tested.
+pub const MIN_BACKLOG_POLLS: usize = 5;
+/// A backlog grows if at least this share of the arrivals is left undone; below it a wave looks the same.
 const SHARE_MIN: f64 = 0.02;
 /// How often a backlog without a trend may be called growing.
 const FALSE_ALARMS: f64 = 0.01;
@@ -14,21 +14,21 @@ const FALSE_ALARMS: f64 = 0.01;
 /// A backlog that grows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Growth {
-    /// By the line through all looks.
+    /// Slope of the line through all polls.
     pub per_s: f64,
-    /// What is asked per second, over the same time.
+    /// Arrivals per second, over the same time.
     pub asked_per_s: f64,
-    /// Backlog at the first and at the last look, by the same line.
+    /// Backlog at the first and at the last poll, by the same line.
     pub from: f64,
     pub to: f64,
 }
 
-/// Looks whether `asked − done` grows, from running totals at the same instants. Slices of unequal length are cut to
-/// the shortest.
+/// Tests whether `asked − done` grows, from running totals at the same instants. Slices of unequal length are cut to the
+/// shortest.
 #[must_use]
 pub fn backlog_grows(at_s: &[f64], asked: &[f64], done: &[f64]) -> Option<Growth> {
     let count = at_s.len().min(asked.len()).min(done.len());
-    if count < MIN_BACKLOG_LOOKS {
+    if count < MIN_BACKLOG_POLLS {
         return None;
     }
     let (at_s, asked, done) = (&at_s[..count], &asked[..count], &done[..count]);
@@ -45,28 +45,28 @@ pub fn backlog_grows(at_s: &[f64], asked: &[f64], done: &[f64]) -> Option<Growth
         from: line.value_at(at_s[0]),
         to: line.value_at(at_s[count - 1]),
     };
-    // A wave that happens to end high has a slope too: the last third must stand above the first as well.
+    // A wave that happens to end high has a slope too: the last third must be above the first as well.
     let third = count / 3;
     let mean = |values: &[f64]| values.iter().sum::<f64>() / size(values.len());
     let risen = mean(&backlog[count - third..]) - mean(&backlog[..third]);
-    let asked_in_all = asked[count - 1] - asked[0];
+    let asked_total = asked[count - 1] - asked[0];
     let grows = asked_per_s > 0.0
         && growth.per_s >= SHARE_MIN * asked_per_s
-        && risen >= SHARE_MIN * asked_in_all / 2.0
-        && line.chance_without_slope(0.0) <= FALSE_ALARMS;
+        && risen >= SHARE_MIN * asked_total / 2.0
+        && line.slope_p_value(0.0) <= FALSE_ALARMS;
     grows.then_some(growth)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chance::Chance;
+    use crate::random::Random;
 
-    const LOOKS: u32 = 30;
+    const POLLS: u32 = 30;
 
-    /// 1,000/s asked, looked at every 100 ms; `done` says how many are done at a time.
+    /// 1,000/s arrive, polled every 100 ms; `done` says how many are done at a time.
     fn check(what: &str, done: impl Fn(f64) -> f64, expected: bool) {
-        let at_s: Vec<f64> = (0..LOOKS).map(|look| f64::from(look) / 10.0).collect();
+        let at_s: Vec<f64> = (0..POLLS).map(|poll| f64::from(poll) / 10.0).collect();
         let asked: Vec<f64> = at_s.iter().map(|at| 1_000.0 * at).collect();
         let done: Vec<f64> = at_s.iter().map(|at| done(*at)).collect();
         let found = backlog_grows(&at_s, &asked, &done);
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn growth_is_told_from_a_wave() {
+    fn growth_is_distinguished_from_a_wave() {
         check("keeps up", |at| 1_000.0 * at, false);
         check("a constant delay", |at| 1_000.0 * (at - 0.2), false);
         check(
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn few_looks_and_no_load_say_nothing() {
+    fn few_polls_and_no_load_give_no_result() {
         assert_eq!(backlog_grows(&[0.0, 1.0], &[0.0, 10.0], &[0.0, 0.0]), None);
         assert_eq!(backlog_grows(&[0.0; 8], &[0.0; 8], &[0.0; 8]), None);
         assert_eq!(backlog_grows(&[], &[], &[]), None);
@@ -115,12 +115,12 @@ mod tests {
     #[test]
     fn waiting_that_only_varies_is_rarely_called_growing() {
         let flagged = (0..1_000_u64).filter(|seed| {
-            let mut chance = Chance::from_seed(*seed);
-            let at_s: Vec<f64> = (0..LOOKS).map(f64::from).collect();
+            let mut random = Random::from_seed(*seed);
+            let at_s: Vec<f64> = (0..POLLS).map(f64::from).collect();
             let asked: Vec<f64> = at_s.iter().map(|at| 1_000.0 * at + 500.0).collect();
             let done: Vec<f64> = asked
                 .iter()
-                .map(|asked| asked - chance.lognormal(200.0, 0.5))
+                .map(|asked| asked - random.lognormal(200.0, 0.5))
                 .collect();
             backlog_grows(&at_s, &asked, &done).is_some()
         });

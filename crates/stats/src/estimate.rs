@@ -1,33 +1,32 @@
 //! Estimates over trials: a point with its 95 % interval. The trial is the unit, never the request (method rule 3).
 //!
-//! Where all values are positive the point is their geometric mean, so that a ratio of two estimates is the estimate
-//! of the ratio; where there is a zero or less, it is the arithmetic mean, and what is never below zero has no interval that
-//! is. Up to 7 values the interval is Student's t,
-//! on the log scale for positive values; from 8 on it is the bootstrap, studentised: the percentile bootstrap covers
-//! 89 % at n = 8 and 91 % at n = 10 (simulated), for it knows nothing of the error of its own spread. Sources: Georges et al.,
-//! OOPSLA 2007; Kalibera and Jones, ISMM 2013; Efron and Tibshirani, An Introduction to the Bootstrap, chapter 12.
+//! If all values are positive, the point is their geometric mean, so that a ratio of two estimates is the estimate of the ratio.
+//! Otherwise it is the arithmetic mean; if no value is below zero, the interval is cut at zero. Up to 7 values the interval is
+//! Student's t, on the log scale for positive values; from 8 on it is the bootstrap, studentised: the percentile bootstrap covers
+//! 89 % at n = 8 and 91 % at n = 10 (simulated), because it ignores the error of its own spread. Sources: Georges et al., OOPSLA
+//! 2007; Kalibera and Jones, ISMM 2013; Efron and Tibshirani, An Introduction to the Bootstrap, chapter 12.
 
 use crate::{
-    draws::{RESAMPLES, each_resample},
+    resamples::{RESAMPLES, each_resample},
     sample::{mean, size, squares_about},
-    student::{reach, welch},
+    student::{critical_95, welch},
 };
 
-/// From so many values on an interval comes from the bootstrap.
+/// From this many values on the interval comes from the bootstrap.
 pub const BOOTSTRAP_FROM: usize = 8;
 
 /// A number that may be reported: a point with its interval and its count.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     pub point: f64,
-    /// Lower and upper end of the 95 % interval; `None` where a single value gives no uncertainty.
+    /// Lower and upper end of the 95 % interval; `None` for a single value, which has no uncertainty.
     pub interval: Option<(f64, f64)>,
     /// How many trials the estimate rests on.
     pub count: usize,
 }
 
 impl Estimate {
-    /// Nothing where the arithmetic overflowed.
+    /// `None` if the arithmetic overflowed.
     fn finite(point: f64, interval: Option<(f64, f64)>, count: usize) -> Option<Self> {
         let interval = interval.filter(|(low, high)| low.is_finite() && high.is_finite());
         point.is_finite().then_some(Self {
@@ -37,7 +36,7 @@ impl Estimate {
         })
     }
 
-    /// Of values of which none is below zero: nor can be what they are of.
+    /// For values of which none is below zero: cuts the interval at zero.
     fn not_below_zero(self) -> Self {
         Self {
             interval: self.interval.map(|(low, high)| (low.max(0.0), high)),
@@ -53,7 +52,7 @@ impl Estimate {
     }
 }
 
-/// The estimate of one number from its value in each trial; `None` without values or where one is not finite.
+/// The estimate of one metric from its value in each trial; `None` without values or if one is not finite.
 #[must_use]
 pub fn estimate(values: &[f64]) -> Option<Estimate> {
     if values.is_empty() || values.iter().any(|value| !value.is_finite()) {
@@ -74,8 +73,8 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
     })
 }
 
-/// The largest of the trials' values; `None` without values or where one is not finite. It has no interval: a maximum grows with
-/// the number of samples, and how far the trials' maxima lie apart says nothing of how far the next one reaches.
+/// The largest of the trials' values; `None` without values or if one is not finite. It has no interval: a maximum grows with the
+/// number of samples, and the scatter of the trials' maxima does not bound the next one.
 #[must_use]
 pub fn largest(values: &[f64]) -> Option<Estimate> {
     if values.iter().any(|value| !value.is_finite()) {
@@ -85,7 +84,7 @@ pub fn largest(values: &[f64]) -> Option<Estimate> {
     Estimate::finite(point, None, values.len())
 }
 
-/// How far the trials' values lie from their mean, with one degree of freedom less than there are values; `None` of less than two.
+/// Sample standard deviation over trials (n − 1 degrees of freedom); `None` for fewer than two values.
 #[must_use]
 pub fn standard_deviation(values: &[f64]) -> Option<f64> {
     let degrees = values.len().checked_sub(1).filter(|degrees| *degrees > 0)?;
@@ -93,8 +92,8 @@ pub fn standard_deviation(values: &[f64]) -> Option<f64> {
     deviation.is_finite().then_some(deviation)
 }
 
-/// The ratio of two groups, `new ÷ old`, which share no trial. `None` where a group is empty, a value is not finite,
-/// or `old` is 0 on average. Without an interval where a group has a single value or `old` may well be 0.
+/// The ratio of two groups, `new ÷ old`, which share no trial. `None` if a group is empty, a value is not finite, or `old` is 0
+/// on average. There is no interval if a group has a single value, or if the interval of `old` contains 0.
 #[must_use]
 pub fn ratio(new: &[f64], old: &[f64]) -> Option<Estimate> {
     let all = || new.iter().chain(old);
@@ -155,7 +154,7 @@ impl Level {
         if self.values.len() < 2 {
             None
         } else if self.values.len() < BOOTSTRAP_FROM {
-            let off = reach(self.degrees()) * error;
+            let off = critical_95(self.degrees()) * error;
             Some((self.mean - off, self.mean + off))
         } else {
             let around = self.deviations();
@@ -165,7 +164,7 @@ impl Level {
                 offs.extend(off_by(drawn.0 - self.mean, drawn.1));
             });
             let (low, high) = ends(offs)?;
-            // A resample that lies high says that the sample may lie high: the ends change sides.
+            // A high resample shows that the sample may be high: the ends change sides.
             Some((self.mean - high * error, self.mean - low * error))
         }
     }
@@ -178,8 +177,8 @@ impl Level {
     /// Mean and squared standard error of as many values, drawn with repetition.
     fn resample(&self, around: &[f64], drawn: &[u32]) -> (f64, f64) {
         let (mut sum, mut squares) = (0.0, 0.0);
-        for place in drawn {
-            let off = around[*place as usize];
+        for index in drawn {
+            let off = around[*index as usize];
             sum += off;
             squares += off * off;
         }
@@ -207,14 +206,14 @@ fn off_by(difference: f64, error2: f64) -> Option<f64> {
     off.is_finite().then_some(off)
 }
 
-/// The 2.5 % and 97.5 % points; both 0 where every value of the sample is the same.
+/// The 2.5 % and 97.5 % points; both 0 if every value of the sample is the same.
 fn ends(mut offs: Vec<f64>) -> Option<(f64, f64)> {
     if offs.is_empty() {
         return Some((0.0, 0.0));
     }
-    let place = (offs.len() + 1) / 40;
-    let (low, high) = (place.checked_sub(1)?, offs.len() - place);
-    // Two of 1,999 are asked for: no order is needed among the others.
+    let index = (offs.len() + 1) / 40;
+    let (low, high) = (index.checked_sub(1)?, offs.len() - index);
+    // Only two of 1,999 values are needed, so no full sort.
     let (below, high, _) = offs.select_nth_unstable_by(high, f64::total_cmp);
     let high = *high;
     let (_, low, _) = below.select_nth_unstable_by(low, f64::total_cmp);
@@ -230,7 +229,7 @@ fn difference(new: &Level, old: &Level) -> Option<(f64, f64)> {
     let middle = new.mean - old.mean;
     let error = (new.error2 + old.error2).sqrt();
     if fewest < BOOTSTRAP_FROM {
-        let off = reach(degrees(new, old)) * error;
+        let off = critical_95(degrees(new, old)) * error;
         return Some((middle - off, middle + off));
     }
     let (around_new, around_old) = (new.deviations(), old.deviations());
@@ -251,12 +250,12 @@ fn degrees(new: &Level, old: &Level) -> f64 {
     welch((new.error2, new.degrees()), (old.error2, old.degrees()))
 }
 
-/// Fieller's interval of a ratio of means; none where the denominator is not clearly apart from 0.
+/// Fieller's interval of a ratio of means; `None` if the denominator is not clearly apart from 0.
 fn fieller(new: &Level, old: &Level) -> Option<(f64, f64)> {
     if new.values.len().min(old.values.len()) < 2 {
         return None;
     }
-    let t = reach(degrees(new, old));
+    let t = critical_95(degrees(new, old));
     let g = t * t * old.error2 / (old.mean * old.mean);
     if g >= 1.0 {
         return None;
@@ -269,7 +268,7 @@ fn fieller(new: &Level, old: &Level) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chance::Chance;
+    use crate::random::Random;
 
     const SEEDS: u64 = 2_000;
 
@@ -282,9 +281,9 @@ mod tests {
         (low..=high).contains(&truth)
     }
 
-    fn trials(chance: &mut Chance, count: usize, spread: f64) -> Vec<f64> {
+    fn trials(random: &mut Random, count: usize, spread: f64) -> Vec<f64> {
         (0..count)
-            .map(|_| chance.lognormal(1_000.0, spread))
+            .map(|_| random.lognormal(1_000.0, spread))
             .collect()
     }
 
@@ -322,7 +321,7 @@ mod tests {
         let check = |count: usize, spread: f64| {
             let share = share(|seed| {
                 covers(
-                    estimate(&trials(&mut Chance::from_seed(seed), count, spread)),
+                    estimate(&trials(&mut Random::from_seed(seed), count, spread)),
                     1_000.0,
                 )
             });
@@ -342,11 +341,11 @@ mod tests {
     fn ratios_of_the_same_system_cover_one() {
         let check = |new: usize, old: usize| {
             let share = share(|seed| {
-                let mut chance = Chance::from_seed(seed);
+                let mut random = Random::from_seed(seed);
                 covers(
                     ratio(
-                        &trials(&mut chance, new, 0.1),
-                        &trials(&mut chance, old, 0.1),
+                        &trials(&mut random, new, 0.1),
+                        &trials(&mut random, old, 0.1),
                     ),
                     1.0,
                 )
@@ -400,7 +399,7 @@ mod tests {
             estimate(&[100.0, 110.0, 121.0]),
             Some((110.0, Some((86.81, 139.38)), 3)),
         );
-        // A zero: the same on the linear scale; standard error 1. What was never below zero is not said to be.
+        // A zero: the same on the linear scale; standard error 1. No value is below zero, so neither is the interval.
         check(
             estimate(&[0.0, 0.0, 3.0]),
             Some((1.0, Some((0.0, 5.303)), 3)),
@@ -429,7 +428,7 @@ mod tests {
         );
         // A denominator that may well be 0.
         check(ratio(&[1.0, 1.0], &[0.0, 2.0]), Some((1.0, None, 4)));
-        // The first with standard error 2 and one degree of freedom, t = 12.706; and below zero only where it may be.
+        // The first with standard error 2 and one degree of freedom, t = 12.706; cut at zero only if no value is below zero.
         check(
             ratio(&[0.0, 4.0], &[2.0, 2.0]),
             Some((1.0, Some((0.0, 13.706)), 4)),
@@ -449,10 +448,10 @@ mod tests {
     #[test]
     fn the_unit_does_not_matter_and_the_reverse_ratio_is_the_inverse() {
         for (seed, count) in (0..200).zip([2, 3, 5, 7, 8, 11, 20].into_iter().cycle()) {
-            let mut chance = Chance::from_seed(seed);
+            let mut random = Random::from_seed(seed);
             let (new, old) = (
-                trials(&mut chance, count, 0.2),
-                trials(&mut chance, count, 0.2),
+                trials(&mut random, count, 0.2),
+                trials(&mut random, count, 0.2),
             );
             let scaled: Vec<f64> = new.iter().map(|value| value * 1e-6).collect();
             let near = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;

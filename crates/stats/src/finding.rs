@@ -1,24 +1,24 @@
-//! What a check can find: a closed set, each with its numbers. How it is said is left to who shows it.
+//! What a check can find: a closed set, each with its numbers. `report::wording` makes the sentences.
 
-use crate::{Verdict, backlog::Growth, facts::Killed, silence::Silence, steady::Series};
+use crate::{Verdict, backlog::Growth, stall::Stall, steady::Series, trial_facts::InjectedFault};
 
 /// One thing that a check found. Times are in microseconds or seconds as named, shares are of 1.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Finding {
-    /// The trial did not come to its end; why is told by who ended it.
+    /// The trial did not complete; the reason is a text from the runner.
     Ended(String),
     NothingSent,
-    Account(AccountFinding),
+    Accounting(AccountingFinding),
     Lateness(LatenessFinding),
     Instrument(InstrumentFinding),
     System(SystemFinding),
     Cell(CellFinding),
 }
 
-/// Of requests and records whose account does not add up, or which are not where they should be.
+/// Of requests and records: an equation that does not hold, or records that are missing or unexpected.
 #[derive(Debug, Clone, PartialEq)]
-pub enum AccountFinding {
-    /// Requests sent are not those that succeeded, failed and came to be in flight.
+pub enum AccountingFinding {
+    /// Requests sent ≠ succeeded + failed + change of those in flight.
     RequestFates {
         stretch: Stretch,
         sent: u64,
@@ -28,12 +28,12 @@ pub enum AccountFinding {
     },
     /// Requests due over the whole run are not those that were sent and skipped.
     RequestsDue { due: u64, sent: u64, skipped: u64 },
-    /// The account of records does not add up.
+    /// An equation of the delivery accounting does not hold.
     Records(RecordEquation),
     /// Records in the store that were never sent.
     NeverSent { records: u64 },
-    /// Records in the store whose client was told no.
-    RejectedKept { kept: u64, rejected: u64 },
+    /// Records in the store although they were rejected.
+    RejectedDelivered { kept: u64, rejected: u64 },
     /// Accepted records that are not in the store.
     Missing {
         missing: u64,
@@ -44,21 +44,21 @@ pub enum AccountFinding {
     },
 }
 
-impl From<AccountFinding> for Finding {
-    fn from(found: AccountFinding) -> Self {
-        Self::Account(found)
+impl From<AccountingFinding> for Finding {
+    fn from(found: AccountingFinding) -> Self {
+        Self::Accounting(found)
     }
 }
 
-/// Of a generator that had too little of its CPU, or came late.
+/// The load generator had too little CPU, or was late.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LatenessFinding {
-    /// The generator's busiest worker had no more CPU to use: what it used, and what it used or waited for.
+    /// The busiest worker had no more CPU to use: its utilization, and utilization plus its wait in the run queue.
     WorkerFull { busy: f64, wanted: f64 },
     /// It had little left; from `limit` on it is [`LatenessFinding::WorkerFull`].
     WorkerBusy { busy: f64, wanted: f64, limit: f64 },
-    /// The generator waited too long for its CPU before each turn on it.
-    KeptOff {
+    /// The load generator waited too long in the run queue before each time slice.
+    RunQueueWait {
         wait_us: f64,
         service_us: f64,
         of_service: f64,
@@ -68,10 +68,13 @@ pub enum LatenessFinding {
     Late { lag: Lag, allowed_us: f64 },
     /// It was late, and may have been.
     LateWithin { lag: Lag, because: LagAllowed },
-    /// What the host of a virtual machine took of the CPUs' time; whether CPUs that are kept awake may help the generator.
-    HostTook { share: f64, awake_may_help: bool },
-    /// The generator came late although the CPUs were idle; CPUs that are kept awake may help it.
-    LateThoughIdle { idle_share: f64 },
+    /// CPU steal; whether idle polling may help the load generator.
+    CpuSteal {
+        share: f64,
+        idle_poll_may_help: bool,
+    },
+    /// The load generator was late although the CPUs were idle; idle polling may help it.
+    LateThoughIdle { cpu_idle: f64 },
 }
 
 impl From<LatenessFinding> for Finding {
@@ -83,32 +86,32 @@ impl From<LatenessFinding> for Finding {
 /// Of the instrument otherwise: rates, calibration, probe, connections and Little's law.
 #[derive(Debug, Clone, PartialEq)]
 pub enum InstrumentFinding {
-    /// Other than the requests that were asked for fell due.
+    /// The number of requests that fell due is not that of the offered load.
     Rate {
         per_s: f64,
         seconds: f64,
         offered: f64,
         due: u64,
     },
-    /// What the generator sent beside what it can send by its calibration.
+    /// The rate sent, compared with the calibrated capacity.
     Calibrated {
         sent_per_s: f64,
-        possible_per_s: f64,
+        capacity_per_s: f64,
         share: f64,
         shows: Calibrated,
     },
     /// The probe read on without coming to the end of the store.
-    ProbeBehind { behind_s: f64, allowed_s: f64 },
+    ProbeLag { lag_s: f64, allowed_s: f64 },
     /// Connections that were not open in the typical interval.
     ConnectionsMissing { asked: u64, typical: u64 },
     /// Connections that were not open at the least.
     ConnectionsFewest { asked: u64, fewest: u64 },
-    /// Mean in flight is not goodput × mean service time + what belongs to no success.
+    /// Mean in flight ≠ goodput × mean service time + time that belongs to no success.
     LittlesLaw {
         in_flight: f64,
         per_s: f64,
         service_us: f64,
-        beside: f64,
+        unexplained: f64,
         expected: f64,
         apart: f64,
         allowed: f64,
@@ -134,11 +137,11 @@ pub enum SystemFinding {
     },
     /// A backlog grew.
     Grew { what: Backlog, growth: Growth },
-    /// Steadiness and backlogs were not judged: something was killed on purpose.
-    NotJudged(Vec<Killed>),
+    /// Steadiness and backlogs were not judged: a fault was injected.
+    NotJudged(Vec<InjectedFault>),
     /// Steadiness was not tested: the load changes by its stages.
     Staged,
-    /// Steadiness was not tested: that takes so many intervals.
+    /// Steadiness was not tested: the test needs `needed` intervals.
     TooFewIntervals { needed: usize },
     /// The level changed within the measured phase.
     Changed {
@@ -152,7 +155,7 @@ pub enum SystemFinding {
     /// The same, and the measured phase is too short to test.
     NeverSteady,
     /// Nothing succeeded for a while, though answers were waited for.
-    Silent(Silence),
+    Stalled(Stall),
 }
 
 impl From<SystemFinding> for Finding {
@@ -164,13 +167,13 @@ impl From<SystemFinding> for Finding {
 /// Of a cell over its trials.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CellFinding {
-    /// So many of its trials have this verdict.
-    OfTrials {
+    /// `count` of its trials have this verdict.
+    Trials {
         verdict: Verdict,
         count: usize,
         trials: usize,
     },
-    /// Width of the interval of its goodput, as a share of the point, and what is allowed.
+    /// Width of the interval of its goodput, as a share of the point, and the limit.
     Wide { width: f64, allowed: f64 },
 }
 
@@ -180,7 +183,7 @@ impl From<CellFinding> for Finding {
     }
 }
 
-/// An equation of the account of records.
+/// An equation of the delivery accounting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordEquation {
     /// Sent are those accepted, rejected and unknown.
@@ -196,8 +199,8 @@ pub enum RecordEquation {
         delivered: u64,
         missing: u64,
     },
-    /// In requests that succeeded are those that the account has as accepted.
-    OfRequests { succeeded: u64, accepted: u64 },
+    /// Records in succeeded requests = accepted.
+    Requests { succeeded: u64, accepted: u64 },
 }
 
 /// A stretch of a load whose requests are counted.
@@ -220,13 +223,13 @@ pub struct Lag {
 pub enum LagAllowed {
     /// It is as fine as timers go.
     Timers,
-    /// It is little beside the time that a search asks about.
-    BesideBound,
-    /// It is one turn over all that is in flight.
+    /// It is small compared with the time in the conditions of the search.
+    BelowSearchBound,
+    /// It is one cycle over all requests in flight.
     OneTurn,
 }
 
-/// What a rate beside a calibration shows.
+/// What the comparison of a rate with the calibration shows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Calibrated {
     /// More than possible: the calibration is wrong.
@@ -237,7 +240,7 @@ pub enum Calibrated {
     Near { limit: f64 },
 }
 
-/// What piles up.
+/// What grows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backlog {
     /// Requests that wait for their answer.

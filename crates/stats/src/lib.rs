@@ -1,48 +1,48 @@
-//! Slices in, numbers out: intervals, steadiness, checks of the instrument, verdicts. No I/O, no serde, no async.
+//! Statistics on plain values: intervals, steadiness, checks of the load generator, verdicts. No I/O, no serde, no async.
 //!
-//! `estimate` over trials; `steady`, `backlog`, `silence` and `recovery` over the time of one trial; `checks` from the facts of
-//! one trial to its reasons; `reason` from those to one verdict; `factorial` over the cells of a grid; `share` for
-//! what is a share of requests. Histograms stay with who reads them.
+//! `estimate` works over trials; `steady`, `backlog`, `stall` and `recovery` over the time of one trial; `checks` turns the facts
+//! of one trial into reasons; `reason` turns reasons into one verdict; `factorial` works over the cells of a grid; `proportion`
+//! estimates shares of requests; `search` is the capacity search. Histograms belong to their readers.
 
 mod backlog;
-mod chance;
 mod checks;
-mod draws;
 mod estimate;
 mod factorial;
-mod facts;
 mod finding;
+mod proportion;
 mod quantile;
+mod random;
 mod reason;
 mod recovery;
+mod resamples;
 mod sample;
 mod search;
-mod share;
-mod silence;
+mod stall;
 mod steady;
 mod student;
+mod trial_facts;
 mod verdict;
 
-pub use backlog::{Growth, MIN_BACKLOG_LOOKS, backlog_grows};
+pub use backlog::{Growth, MIN_BACKLOG_POLLS, backlog_grows};
 pub use checks::{ACHIEVED_MIN, Findings, GENERATOR_BUSY, SteadinessTest, check};
 pub use estimate::{BOOTSTRAP_FROM, Estimate, estimate, largest, ratio, standard_deviation};
-pub use factorial::{Factorial, NoEffects, Source, Variation, is_above, side_of, turns};
-pub use facts::{
-    Counts, Engine, Killed, Ledger, LoadCourse, LoadModel, Machine, RunningTotals, Served,
-    TrialFacts,
-};
+pub use factorial::{Factorial, NoEffects, Source, Variation, crossovers, is_above, side_of};
 pub use finding::{
-    AccountFinding, Backlog, Calibrated, CellFinding, Change, Finding, InstrumentFinding, Lag,
+    AccountingFinding, Backlog, Calibrated, CellFinding, Change, Finding, InstrumentFinding, Lag,
     LagAllowed, LatenessFinding, RecordEquation, Stretch, SystemFinding,
 };
+pub use proportion::{Part, proportion, proportion_difference};
 pub use quantile::{MIN_SAMPLES_BEYOND, ThinTail, thin_tail};
 pub use reason::{Reason, cell_reasons, verdict_of};
-pub use recovery::{AfterFall, Recovery, recovery};
+pub use recovery::{AfterDrop, Recovery, recovery};
 pub use search::{
-    Answer, End, Evidence, Held, LevelSummary, Levels, SILENT_AT_MOST, Search, Settings, Step,
-    Tried,
+    Answer, End, Evidence, HoldingLevel, LevelSummary, Levels, MAX_SILENT_TRIALS, Search,
+    SearchTrial, Settings, Step,
 };
-pub use share::{Part, share, share_difference};
-pub use silence::Silence;
+pub use stall::Stall;
 pub use steady::{MIN_STEADY_BINS, Series, Shape, Steadiness, SteadyBins, steady};
+pub use trial_facts::{
+    Counts, Generator, InjectedFault, Ledger, LoadModel, LoadProfile, Machine, RunningTotals,
+    Served, TrialFacts,
+};
 pub use verdict::Verdict;

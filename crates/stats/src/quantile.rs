@@ -1,4 +1,4 @@
-//! Whether a percentile may be shown in full strength (method rule 6). Histograms are merged where they are read.
+//! Whether a percentile rests on enough samples (method rule 6). Histograms are merged by their readers.
 
 /// Fewer samples beyond a percentile than this, and it is shown greyed.
 pub const MIN_SAMPLES_BEYOND: u64 = 10;
@@ -8,12 +8,12 @@ pub const MIN_SAMPLES_BEYOND: u64 = 10;
 pub struct ThinTail {
     pub quantile: f64,
     pub samples: u64,
-    /// How many of them lie beyond it; fewer than [`MIN_SAMPLES_BEYOND`].
+    /// How many of them are beyond it; fewer than [`MIN_SAMPLES_BEYOND`].
     pub beyond: u64,
 }
 
-/// Why the percentile at `quantile` (0 to 1) of `samples` samples is to be greyed; `None` where it is sound.
-/// The maximum (quantile 1) is an observation and no estimate: it is always shown.
+/// Why the percentile at `quantile` (0 to 1) of `samples` samples is to be greyed; `None` if it is sound. The maximum (quantile
+/// 1) is an observation and no estimate: it is always shown.
 #[must_use]
 pub fn thin_tail(samples: u64, quantile: f64) -> Option<ThinTail> {
     if quantile >= 1.0 {

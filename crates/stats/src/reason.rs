@@ -21,14 +21,14 @@ pub fn verdict_of(reasons: &[Reason]) -> Verdict {
 
 /// The reasons of a cell, from the verdicts of its trials and the estimate of its goodput over them.
 ///
-/// A cell is no better than its worst trial: leaving that one out would choose among results. `noisy` belongs to cells
-/// alone: the full width of the interval, as a share of the point, is above `noisy_above`. Without an interval (a
-/// single run) nothing is known about noise, which is a matter for the page and not a verdict.
+/// A cell is no better than its worst trial: to leave that one out would be to choose among results. `noisy` belongs to cells
+/// alone: the full width of the interval, as a share of the point, is above `max_ci_width`. Without an interval (a single trial)
+/// nothing is known about noise: the page says so, and it is no verdict.
 #[must_use]
 pub fn cell_reasons(
     trials: &[Verdict],
     goodput: Option<&Estimate>,
-    noisy_above: f64,
+    max_ci_width: f64,
 ) -> Vec<Reason> {
     let mut kinds: Vec<Verdict> = trials
         .iter()
@@ -39,7 +39,7 @@ pub fn cell_reasons(
     kinds.dedup();
     let of_trials = kinds.into_iter().map(|verdict| {
         let count = trials.iter().filter(|trial| **trial == verdict).count();
-        let finding = CellFinding::OfTrials {
+        let finding = CellFinding::Trials {
             verdict,
             count,
             trials: trials.len(),
@@ -51,12 +51,12 @@ pub fn cell_reasons(
     });
     let width = goodput
         .and_then(Estimate::relative_width)
-        .filter(|width| *width > noisy_above);
+        .filter(|width| *width > max_ci_width);
     let noisy = width.map(|width| Reason {
         verdict: Verdict::Noisy,
         finding: CellFinding::Wide {
             width,
-            allowed: noisy_above,
+            allowed: max_ci_width,
         }
         .into(),
     });
@@ -86,7 +86,7 @@ mod tests {
         let mut wide = Vec::new();
         for reason in &reasons {
             match &reason.finding {
-                Finding::Cell(CellFinding::OfTrials { verdict, count, .. }) => {
+                Finding::Cell(CellFinding::Trials { verdict, count, .. }) => {
                     found.push((*count, *verdict));
                 }
                 Finding::Cell(CellFinding::Wide { width, .. }) => wide.push(*width),
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_reason_decides_whatever_the_order() {
+    fn the_worst_reason_decides_in_any_order() {
         let reason = |verdict| Reason {
             verdict,
             finding: Finding::NothingSent,

@@ -1,45 +1,45 @@
-//! When a system has recovered from a load, once that load has fallen.
+//! When a system has recovered after the load drop.
 //!
-//! Judged by whole intervals: it has recovered at the end of the last bad one. A trial whose last interval is bad shows only
-//! that recovery takes longer than was looked for, and no number is made of that. Why so: docs/design/0024-recovery.md.
+//! Judged by whole intervals: it has recovered at the end of the last bad one. If the last interval of a trial is bad, recovery
+//! takes longer than it was observed, and no number is made of that. Reasons: docs/design/0024-recovery.md.
 
-/// What came of requests in one interval after the load has fallen.
+/// Requests of one interval after the load drop.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct AfterFall {
-    /// Since the fall.
+pub struct AfterDrop {
+    /// Since the load drop.
     pub start_s: f64,
     pub end_s: f64,
     pub succeeded: u64,
     pub failed: u64,
     /// Of the response times of those that succeeded; `None` without any.
     pub p99_us: Option<f64>,
-    /// Whether at its end something was waited for: the answer to a request that had fallen due, or a connection.
+    /// Whether something was pending at its end: an answer to a request that had fallen due, or a connection.
     pub waited: bool,
 }
 
-/// What one trial showed.
+/// The recovery of one trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Recovery {
-    /// So many seconds after the fall the last bad interval had ended; 0 where none was bad.
+    /// Seconds from the load drop to the end of the last bad interval; 0 if none was bad.
     After(f64),
-    /// Not within so many seconds, which is how long it was looked for.
+    /// Not recovered within this many seconds, the time that was observed.
     NotWithin(f64),
 }
 
-/// From the intervals after the fall, in order, and the highest p99 of response time that is good; `None` without intervals.
+/// From the intervals after the load drop, in order, and the highest good p99 of the response time; `None` without intervals.
 ///
-/// An interval is bad in which a request failed, in which the p99 was above that, or in which nothing was answered although
-/// something was waited for. One in which nothing was asked says nothing either way.
+/// An interval is bad if a request failed, if its p99 was above `p99_us`, or if nothing was answered although something was
+/// pending. One without due requests counts neither way.
 #[must_use]
-pub fn recovery(intervals: &[AfterFall], p99_us: f64) -> Option<Recovery> {
+pub fn recovery(intervals: &[AfterDrop], p99_us: f64) -> Option<Recovery> {
     let last = intervals.last()?;
-    let is_good = |interval: &AfterFall| {
+    let is_good = |interval: &AfterDrop| {
         interval.failed == 0
             && interval.succeeded > 0
             && interval.p99_us.is_some_and(|p99| p99 <= p99_us)
     };
     let is_quiet =
-        |interval: &AfterFall| interval.failed + interval.succeeded == 0 && !interval.waited;
+        |interval: &AfterDrop| interval.failed + interval.succeeded == 0 && !interval.waited;
     let bad = intervals
         .iter()
         .rposition(|interval| !is_good(interval) && !is_quiet(interval));
@@ -59,14 +59,14 @@ mod tests {
     const LIMIT_US: f64 = 250e3;
 
     /// Each letter is an interval of half a second: `x` good, `s` slow, `f` with a failure among its answers, `.` without an
-    /// answer to what was waited for, `-` with nothing to answer.
-    fn intervals(letters: &str) -> Vec<AfterFall> {
+    /// answer to a pending request, `-` with nothing to answer.
+    fn intervals(letters: &str) -> Vec<AfterDrop> {
         letters
             .chars()
             .zip(0_u32..)
-            .map(|(letter, place)| AfterFall {
-                start_s: 0.5 * f64::from(place),
-                end_s: 0.5 * f64::from(place + 1),
+            .map(|(letter, index)| AfterDrop {
+                start_s: 0.5 * f64::from(index),
+                end_s: 0.5 * f64::from(index + 1),
                 succeeded: if ".-".contains(letter) { 0 } else { 40 },
                 failed: u64::from(letter == 'f'),
                 p99_us: match letter {
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_in_which_nothing_was_asked_says_nothing() {
+    fn an_interval_without_due_requests_counts_neither_way() {
         use Recovery::{After, NotWithin};
         check("s-x-x-", Some(After(0.5)));
         check("--xx", Some(After(0.0)));
@@ -113,10 +113,10 @@ mod tests {
 
     #[test]
     fn an_interval_without_times_is_not_good() {
-        let odd = AfterFall {
+        let odd = AfterDrop {
             end_s: 1.0,
             succeeded: 3,
-            ..AfterFall::default()
+            ..AfterDrop::default()
         };
         assert_eq!(recovery(&[odd], LIMIT_US), Some(Recovery::NotWithin(1.0)));
     }
@@ -127,11 +127,11 @@ mod tests {
             letters in "[xsf.-]{1,40}",
         ) {
             let all = intervals(&letters);
-            let letter = |interval: &AfterFall| {
-                let place = all.iter().position(|one| one == interval).unwrap();
-                letters.chars().nth(place).unwrap()
+            let letter = |interval: &AfterDrop| {
+                let index = all.iter().position(|one| one == interval).unwrap();
+                letters.chars().nth(index).unwrap()
             };
-            let is_bad = |interval: &AfterFall| "sf.".contains(letter(interval));
+            let is_bad = |interval: &AfterDrop| "sf.".contains(letter(interval));
             match recovery(&all, LIMIT_US).unwrap() {
                 Recovery::After(at) => {
                     prop_assert!(!all.iter().any(|one| one.end_s > at && is_bad(one)));
@@ -140,7 +140,7 @@ mod tests {
                 }
                 Recovery::NotWithin(at) => {
                     prop_assert_eq!(at, all.last().unwrap().end_s);
-                    let after_bad = letters.rfind(['s', 'f', '.']).map_or(0, |place| place + 1);
+                    let after_bad = letters.rfind(['s', 'f', '.']).map_or(0, |index| index + 1);
                     prop_assert!(!letters[after_bad..].contains('x'));
                 }
             }

@@ -41,18 +41,18 @@ pub(crate) fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// By how much the standard error of a mean is larger than that of values without memory, where each value resembles
-/// the one before: sqrt((1 + r) / (1 - r)) for a correlation r of neighbours. What a fit left over estimates r too
-/// low by about 1/n, which is added again.
-pub(crate) fn memory(rest: &[f64]) -> f64 {
-    const ALIKE_MAX: f64 = 0.8;
-    let squares: f64 = rest.iter().map(|off| off * off).sum();
+/// Factor by which autocorrelation enlarges the standard error of a mean: sqrt((1 + r) / (1 - r)) for a correlation r of
+/// neighbours. Residuals of a fit underestimate r by about 1/n, which is added again.
+pub(crate) fn autocorrelation_factor(residuals: &[f64]) -> f64 {
+    const CORRELATION_MAX: f64 = 0.8;
+    let squares: f64 = residuals.iter().map(|off| off * off).sum();
     if squares <= 0.0 {
         return 1.0;
     }
-    let products: f64 = rest.windows(2).map(|pair| pair[0] * pair[1]).sum();
-    let alike = (products / squares + 1.0 / size(rest.len())).clamp(0.0, ALIKE_MAX);
-    ((1.0 + alike) / (1.0 - alike)).sqrt()
+    let products: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
+    let correlation =
+        (products / squares + 1.0 / size(residuals.len())).clamp(0.0, CORRELATION_MAX);
+    ((1.0 + correlation) / (1.0 - correlation)).sqrt()
 }
 
 /// A straight line by least squares.
@@ -61,54 +61,54 @@ pub(crate) struct Line {
     middle: f64,
     level: f64,
     pub(crate) slope: f64,
-    /// Sum of squares of the places about their middle.
+    /// Sum of squares of the x values about their mean.
     width: f64,
-    rest: Vec<f64>,
+    residuals: Vec<f64>,
 }
 
 impl Line {
-    /// `None` for fewer than three points, or where all stand at one place.
-    pub(crate) fn fit(places: &[f64], values: &[f64]) -> Option<Self> {
-        if places.len() < 3 || places.len() != values.len() {
+    /// `None` for fewer than three points, or if all have the same x.
+    pub(crate) fn fit(xs: &[f64], values: &[f64]) -> Option<Self> {
+        if xs.len() < 3 || xs.len() != values.len() {
             return None;
         }
-        let (middle, level) = (mean(places), mean(values));
-        let width = squares_about(places, middle);
+        let (middle, level) = (mean(xs), mean(values));
+        let width = squares_about(xs, middle);
         if width <= 0.0 {
             return None;
         }
-        let products = places
+        let products = xs
             .iter()
             .zip(values)
-            .map(|(place, value)| (place - middle) * (value - level));
+            .map(|(x, value)| (x - middle) * (value - level));
         let slope = products.sum::<f64>() / width;
-        let rest = places
+        let residuals = xs
             .iter()
             .zip(values)
-            .map(|(place, value)| value - level - slope * (place - middle))
+            .map(|(x, value)| value - level - slope * (x - middle))
             .collect();
         Some(Self {
             middle,
             level,
             slope,
             width,
-            rest,
+            residuals,
         })
     }
 
-    pub(crate) fn value_at(&self, place: f64) -> f64 {
-        self.level + self.slope * (place - self.middle)
+    pub(crate) fn value_at(&self, x: f64) -> f64 {
+        self.level + self.slope * (x - self.middle)
     }
 
-    /// How often values without a slope, with this much noise (at least `noise_min`), look like this or steeper.
-    pub(crate) fn chance_without_slope(&self, noise_min: f64) -> f64 {
-        let degrees = size(self.rest.len() - 2);
-        let squares: f64 = self.rest.iter().map(|off| off * off).sum();
+    /// Probability of this slope or a steeper one if there is none, with this much noise (at least `noise_min`).
+    pub(crate) fn slope_p_value(&self, noise_min: f64) -> f64 {
+        let degrees = size(self.residuals.len() - 2);
+        let squares: f64 = self.residuals.iter().map(|off| off * off).sum();
         let variance = (squares / degrees)
             .max(noise_min * noise_min)
             .max(f64::MIN_POSITIVE);
         two_sided(
-            self.slope / ((variance / self.width).sqrt() * memory(&self.rest)),
+            self.slope / ((variance / self.width).sqrt() * autocorrelation_factor(&self.residuals)),
             degrees,
         )
     }

@@ -4,7 +4,7 @@
 //! phase. Whether a backlog grows is in `backlog`. Why it is built this way: docs/design/0003-verdicts.md.
 
 use crate::{
-    sample::{Line, mean, median, memory, size, squares_about},
+    sample::{Line, autocorrelation_factor, mean, median, size, squares_about},
     student::two_sided,
 };
 
@@ -14,29 +14,29 @@ pub const MIN_STEADY_BINS: usize = 4;
 const FALSE_ALARMS: f64 = 0.03;
 /// Series × (steps, drift).
 const TESTS: f64 = 8.0;
-/// Splits next to each other see nearly the same bins: however many there are, they count as at most so many
-/// independent tests (fitted to simulations of 4 to 120 bins).
+/// Neighbouring splits see nearly the same bins: however many there are, they count as at most this many independent tests
+/// (fitted to simulations of 4 to 120 bins).
 const INDEPENDENT_SPLITS: f64 = 28.0;
 /// A change below this share of the level is of no interest, however certain; and the same for p99, for the tail of one
 /// bin rests on few samples.
 const MIN_CHANGE: f64 = 0.10;
 const MIN_CHANGE_P99: f64 = 0.25;
-/// Below so many bins only larger changes count: what memory the noise has cannot be told from few bins, and it makes
-/// levels out of nothing.
+/// With fewer bins only larger changes count: few bins do not show the autocorrelation of the noise, which can look like a change
+/// of level.
 const MANY_BINS: usize = 30;
 const MIN_CHANGE_FEW: f64 = 0.20;
 const MIN_CHANGE_P99_FEW: f64 = 0.40;
 /// With so few bins a test has no power; a change of this size then counts without one.
 const FEW_BINS: usize = 8;
 const LARGE_CHANGE: f64 = 1.25;
-/// What a constant series is taken to vary by: below it a difference is rounding.
+/// Assumed noise of a constant series: a smaller difference is rounding.
 const RESOLUTION: f64 = 0.005;
-/// A change of fewer cores than this is of no interest, whatever share of a small level it is.
+/// A change of fewer cores than this is ignored, however large it is relative to a small level.
 const MIN_CHANGE_CORES: f64 = 0.02;
 /// A bin in which nothing happened counts as this share of the largest.
 const NOTHING: f64 = 0.01;
 
-/// What is looked at, one value a bin. An empty series was not observed; a bin that is not finite is left out.
+/// The series that are tested, one value per bin. An empty series was not observed; a bin that is not finite is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct SteadyBins<'a> {
     pub throughput: &'a [f64],
@@ -44,7 +44,7 @@ pub struct SteadyBins<'a> {
     pub p99: &'a [f64],
     pub cpu: &'a [f64],
     /// A change of the times by less than this, in their own unit, is of no interest.
-    pub least_change_of_times: f64,
+    pub min_time_change: f64,
 }
 
 /// Which series changed.
@@ -65,7 +65,7 @@ pub enum Shape {
     Drift,
 }
 
-/// What the bins say.
+/// The result of the test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Steadiness {
     Steady,
@@ -82,7 +82,7 @@ pub enum Steadiness {
     TooShort,
 }
 
-/// Looks for the clearest change in any of the series.
+/// Finds the clearest change in any of the series.
 #[must_use]
 pub fn steady(bins: &SteadyBins<'_>) -> Steadiness {
     let all = [
@@ -97,7 +97,7 @@ pub fn steady(bins: &SteadyBins<'_>) -> Steadiness {
     let changes = all.into_iter().filter_map(|(what, values)| {
         Some((what, change(what, values, bins.smallest_change(what))?))
     });
-    match changes.min_by(|a, b| a.1.chance.total_cmp(&b.1.chance)) {
+    match changes.min_by(|a, b| a.1.p_value.total_cmp(&b.1.p_value)) {
         None => Steadiness::Steady,
         Some((what, change)) => Steadiness::Unsteady {
             what,
@@ -114,7 +114,7 @@ impl SteadyBins<'_> {
     fn smallest_change(&self, what: Series) -> f64 {
         match what {
             Series::Throughput => 0.0,
-            Series::P50 | Series::P99 => self.least_change_of_times,
+            Series::P50 | Series::P99 => self.min_time_change,
             Series::Cpu => MIN_CHANGE_CORES,
         }
     }
@@ -127,7 +127,7 @@ struct Change {
     from: f64,
     to: f64,
     /// How often noise alone would look like this.
-    chance: f64,
+    p_value: f64,
 }
 
 fn change(what: Series, values: &[f64], least: f64) -> Option<Change> {
@@ -149,13 +149,13 @@ fn change(what: Series, values: &[f64], least: f64) -> Option<Change> {
         }
         let few =
             logs.values.len() < FEW_BINS && what != Series::P99 && size >= LARGE_CHANGE.ln_1p();
-        few || (size >= min_change.ln_1p() && found.chance <= allowed)
+        few || (size >= min_change.ln_1p() && found.p_value <= allowed)
     };
     let found = [logs.step(), logs.drift()]
         .into_iter()
         .flatten()
         .filter(matters);
-    found.min_by(|a, b| a.chance.total_cmp(&b.chance))
+    found.min_by(|a, b| a.p_value.total_cmp(&b.p_value))
 }
 
 /// The logarithms of the bins that have a value, and which bins they are.
@@ -198,7 +198,7 @@ impl Logs {
             .max_by(|a, b| a.1.total_cmp(&b.1))?;
         let (before, after) = self.values.split_at(split);
         let (mean_before, mean_after) = (mean(before), mean(after));
-        let rest: Vec<f64> = before
+        let residuals: Vec<f64> = before
             .iter()
             .map(|value| value - mean_before)
             .chain(after.iter().map(|value| value - mean_after))
@@ -209,7 +209,8 @@ impl Logs {
             // Medians: one wild bin is no new level.
             from: median(before),
             to: median(after),
-            chance: two_sided(t / memory(&rest), size(count - 2)) * independent,
+            p_value: two_sided(t / autocorrelation_factor(&residuals), size(count - 2))
+                * independent,
         })
     }
 
@@ -231,7 +232,7 @@ impl Logs {
             at_bin: self.bins[self.bins.len() / 2],
             from: line.value_at(*times.first()?),
             to: line.value_at(*times.last()?),
-            chance: line.chance_without_slope(RESOLUTION),
+            p_value: line.slope_p_value(RESOLUTION),
         })
     }
 }
@@ -239,11 +240,11 @@ impl Logs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chance::Chance;
+    use crate::random::Random;
 
     const SEEDS: u64 = 1_000;
 
-    /// What happens to a series: its level goes from 1 to `to`, at once in the middle or bit by bit.
+    /// What happens to a series: its level goes from 1 to `to`, at once in the middle, or gradually.
     #[derive(Clone, Copy)]
     struct Course {
         shape: Shape,
@@ -255,29 +256,29 @@ mod tests {
         to: 1.0,
     };
 
-    fn series(chance: &mut Chance, bins: usize, jitter: f64, course: Course) -> Vec<f64> {
+    fn series(random: &mut Random, bins: usize, jitter: f64, course: Course) -> Vec<f64> {
         let level = |bin: usize| match course.shape {
             Shape::Step if bin < bins / 2 => 1.0,
             Shape::Step => course.to,
             Shape::Drift => 1.0 + (course.to - 1.0) * size(bin) / size(bins - 1),
         };
         (0..bins)
-            .map(|bin| chance.lognormal(1_000.0 * level(bin), jitter))
+            .map(|bin| random.lognormal(1_000.0 * level(bin), jitter))
             .collect()
     }
 
     /// The share of seeds in which bins of this course in throughput, over noise in all else, are called unsteady.
     fn share_flagged(bins: usize, jitter: f64, course: Course) -> f64 {
         let flagged = (0..SEEDS).filter(|seed| {
-            let mut chance = Chance::from_seed(*seed);
-            let throughput = series(&mut chance, bins, jitter, course);
-            let [p50, p99, cpu] = [(); 3].map(|()| series(&mut chance, bins, jitter, LEVEL));
+            let mut random = Random::from_seed(*seed);
+            let throughput = series(&mut random, bins, jitter, course);
+            let [p50, p99, cpu] = [(); 3].map(|()| series(&mut random, bins, jitter, LEVEL));
             let found = steady(&SteadyBins {
                 throughput: &throughput,
                 p50: &p50,
                 p99: &p99,
                 cpu: &cpu,
-                least_change_of_times: 0.0,
+                min_time_change: 0.0,
             });
             matches!(found, Steadiness::Unsteady { .. })
         });
@@ -340,11 +341,11 @@ mod tests {
     /// The share of seeds in which noise whose neighbours have a correlation of 0.4 is called unsteady.
     fn share_flagged_with_memory(bins: usize, jitter: f64) -> f64 {
         let flagged = (0..SEEDS).filter(|seed| {
-            let mut chance = Chance::from_seed(*seed);
+            let mut random = Random::from_seed(*seed);
             let [throughput, p50, p99, cpu] = [(); 4].map(|()| {
-                let mut off = chance.normal();
+                let mut off = random.normal();
                 let mut next = || {
-                    off = 0.4 * off + 0.84_f64.sqrt() * chance.normal();
+                    off = 0.4 * off + 0.84_f64.sqrt() * random.normal();
                     1_000.0 * (jitter * off).exp()
                 };
                 (0..bins).map(|_| next()).collect::<Vec<f64>>()
@@ -354,7 +355,7 @@ mod tests {
                 p50: &p50,
                 p99: &p99,
                 cpu: &cpu,
-                least_change_of_times: 0.0,
+                min_time_change: 0.0,
             });
             matches!(found, Steadiness::Unsteady { .. })
         });
@@ -363,9 +364,9 @@ mod tests {
 
     #[test]
     fn noise_with_memory_is_not_called_a_change_much_more_often() {
-        let check = |bins, jitter, at_most| {
+        let check = |bins, jitter, limit| {
             let share = share_flagged_with_memory(bins, jitter);
-            assert!(share <= at_most, "{bins} bins, jitter {jitter}: {share}");
+            assert!(share <= limit, "{bins} bins, jitter {jitter}: {share}");
         };
         for bins in [6, 8, 12, 20, 30, 60] {
             check(bins, 0.05, 0.05);
@@ -385,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn the_place_and_the_levels_of_a_step_are_named() {
+    fn the_bin_and_the_levels_of_a_step_are_reported() {
         let bins = [100.0, 101.0, 99.0, 100.0, 50.0, 50.0, 51.0, 50.0, 49.0];
         let Steadiness::Unsteady {
             what,

@@ -27,7 +27,7 @@ pub(crate) fn two_sided(t: f64, degrees: f64) -> f64 {
 }
 
 /// P(F > f) with `degrees` of freedom above and below.
-pub(crate) fn beyond_f(f: f64, (above, below): (f64, f64)) -> f64 {
+pub(crate) fn f_tail(f: f64, (above, below): (f64, f64)) -> f64 {
     if f.is_infinite() {
         return 0.0;
     }
@@ -35,10 +35,10 @@ pub(crate) fn beyond_f(f: f64, (above, below): (f64, f64)) -> f64 {
 }
 
 /// How many standard errors a 95 % interval reaches to either side.
-pub(crate) fn reach(degrees: f64) -> f64 {
+pub(crate) fn critical_95(degrees: f64) -> f64 {
     // Groups have as many trials as the study repeats: the same whole degrees come again and again.
-    static OF_WHOLE: [OnceLock<f64>; 64] = [const { OnceLock::new() }; 64];
-    let kept = (1_u32..).zip(&OF_WHOLE);
+    static WHOLE_DEGREES: [OnceLock<f64>; 64] = [const { OnceLock::new() }; 64];
+    let kept = (1_u32..).zip(&WHOLE_DEGREES);
     match kept
         .into_iter()
         .find(|(whole, _)| f64::from(*whole) == degrees)
@@ -56,7 +56,7 @@ fn critical(tail: f64, degrees: f64) -> f64 {
     }
     for _ in 0..100 {
         let middle = (low + high) / 2.0;
-        // The two are neighbours: nothing lies between them.
+        // The two are neighbours: there is no number between them.
         if middle <= low || middle >= high {
             break;
         }
@@ -83,10 +83,10 @@ pub(crate) fn welch(new: (f64, f64), old: (f64, f64)) -> f64 {
 fn ln_gamma(x: f64) -> f64 {
     let x = x - 1.0;
     let mut sum = 0.999_999_999_999_809_9;
-    let mut place = 1.0;
+    let mut term = 1.0;
     for coefficient in LANCZOS {
-        sum += coefficient / (x + place);
-        place += 1.0;
+        sum += coefficient / (x + term);
+        term += 1.0;
     }
     let t = x + 7.5;
     0.5 * std::f64::consts::TAU.ln() + (x + 0.5) * t.ln() - t + sum.ln()
@@ -134,7 +134,7 @@ fn fraction(a: f64, b: f64, x: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{TAIL, beyond_f, critical, reach, two_sided};
+    use super::{TAIL, critical, critical_95, f_tail, two_sided};
 
     #[test]
     fn critical_values_are_those_of_the_tables() {
@@ -160,7 +160,7 @@ mod tests {
     fn what_is_kept_is_what_is_computed() {
         for degrees in [0.5, 1.0, 1.5, 2.0, 9.0, 63.0, 64.0, 64.5, 65.0, 1e9] {
             for _ in 0..2 {
-                assert_eq!(reach(degrees), critical(TAIL, degrees), "{degrees}");
+                assert_eq!(critical_95(degrees), critical(TAIL, degrees), "{degrees}");
             }
         }
     }
@@ -169,7 +169,7 @@ mod tests {
     fn tails_of_f_are_those_of_the_tables() {
         // 5 % and 1 % points as printed in any table of the F distribution.
         let check = |f: f64, above: f64, below: f64, expected: f64| {
-            let found = beyond_f(f, (above, below));
+            let found = f_tail(f, (above, below));
             assert!(
                 (found - expected).abs() < 2e-4,
                 "{f} {above} {below}: {found}"

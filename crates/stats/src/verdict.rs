@@ -5,17 +5,17 @@
 pub enum Verdict {
     /// Every check passed.
     Valid,
-    /// The interval over trials is wider than asked.
+    /// The interval over trials is wider than `max_ci_width`.
     Noisy,
     /// The trial never became steady, or changed its level while it was measured.
     Unsteady,
-    /// A backlog or queue grew: the system did not keep up with what was asked of it.
+    /// A backlog or queue grew: the system did not keep up with the load.
     Overloaded,
     /// The generator, not the system, was the limit.
     InstrumentLimited,
     /// Accepted records were missing at the end, which is so however good the instrument was.
     Incomplete,
-    /// The account does not add up; the equation is in the reason.
+    /// The accounting does not add up; the equation is in the reason.
     Inconsistent,
     /// The trial did not come to its end.
     Failed,
@@ -43,8 +43,7 @@ impl Verdict {
         matches!(self, Self::Valid | Self::Noisy)
     }
 
-    /// Whether what is known of the time after the measured phase counts: that the system did not keep up, or had no one
-    /// level, is what it recovers from.
+    /// Whether the recovery after the measured phase counts: a system that did not keep up, or was not steady, is what recovers.
     #[must_use]
     pub fn counts_for_recovery(self) -> bool {
         self.counts_for_thresholds() || matches!(self, Self::Unsteady | Self::Overloaded)

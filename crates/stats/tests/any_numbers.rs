@@ -1,9 +1,9 @@
-//! Whatever numbers come in, an answer comes out: results may come from a damaged or a strange file.
+//! All functions return a result for any numbers: results may come from a damaged or foreign file.
 
 use proptest::prelude::*;
 use waggle_stats::{
-    Counts, Engine, Ledger, LoadModel, RunningTotals, Steadiness, SteadyBins, TrialFacts, Verdict,
-    backlog_grows, check, estimate, ratio, steady, thin_tail, verdict_of,
+    Counts, Generator, Ledger, LoadModel, RunningTotals, Steadiness, SteadyBins, TrialFacts,
+    Verdict, backlog_grows, check, estimate, ratio, steady, thin_tail, verdict_of,
 };
 
 /// Numbers of every kind, the odd ones often.
@@ -44,25 +44,25 @@ fn any_counts() -> impl Strategy<Value = Counts> {
     )
 }
 
-fn any_engine() -> impl Strategy<Value = Engine> {
+fn any_generator() -> impl Strategy<Value = Generator> {
     (
         any::<u32>(),
         prop::array::uniform8(any_number()),
         any::<[u64; 3]>(),
     )
-        .prop_map(|(workers, numbers, connections)| Engine {
+        .prop_map(|(workers, numbers, connections)| Generator {
             workers,
-            busy_share: numbers[0],
+            utilization: numbers[0],
             cpu_us_per_request: numbers[1],
             lag_p99_us: numbers[2],
             connections_asked: connections[0],
             connections_open_min: connections[1],
             connections_open_median: connections[2],
             in_flight_mean: numbers[3],
-            wanted_share: numbers[4],
-            in_flight_beside: numbers[5],
-            turn_wait_mean_us: numbers[6],
-            possible_per_s: Some(numbers[7]),
+            utilization_wanted: numbers[4],
+            in_flight_unexplained: numbers[5],
+            run_queue_wait_mean_us: numbers[6],
+            capacity_per_s: Some(numbers[7]),
         })
 }
 
@@ -98,7 +98,7 @@ proptest! {
     fn every_check_has_an_answer(
         model in prop::sample::select(vec![LoadModel::Closed, LoadModel::Open, LoadModel::Users]),
         counts in (any_counts(), any_counts()),
-        engine in any_engine(),
+        generator in any_generator(),
         ledger in prop::option::of(any_ledger()),
         times in prop::array::uniform4(prop::option::of(any_number())),
         series in (numbers(), numbers(), numbers()),
@@ -108,16 +108,16 @@ proptest! {
             model,
             measured: counts.0,
             totals: counts.1,
-            engine,
+            generator,
             offered_per_s: times[0],
             response_p50_us: times[1],
             service_mean_us: times[2],
-            probe_behind_s: times[3],
+            probe_lag_s: times[3],
             store_unread: times[3].is_some_and(|time| time > 1.0),
             ledger,
             delivery: totals,
             answers: totals,
-            bins: SteadyBins { throughput: &series.0, p50: &series.1, p99: &series.2, cpu: &series.0, least_change_of_times: 0.0 },
+            bins: SteadyBins { throughput: &series.0, p50: &series.1, p99: &series.2, cpu: &series.0, min_time_change: 0.0 },
             bin_s: 1.0,
             ..TrialFacts::default()
         });

@@ -8,7 +8,7 @@ mod compared;
 
 use waggle_metrics::{Metric, NamedMetric, Statistic};
 use waggle_results::{RunInfo, parallel_map};
-use waggle_stats::{Verdict, share_difference};
+use waggle_stats::{Verdict, proportion_difference};
 
 pub use compared::{Ahead, Compared, Found, Lead, Measure, NoSuccess, Without};
 
@@ -228,7 +228,7 @@ fn errors(pairs: &Pairs<'_>, cells: &[CellModel], trials: &[TrialModel]) -> Opti
     }
     let of = |first: usize, second: usize| {
         let parts = |at: usize| failed_parts(&cells[at], trials);
-        share_difference(&parts(second), &parts(first)).map_or(Found::Nothing, Found::Number)
+        proportion_difference(&parts(second), &parts(first)).map_or(Found::Nothing, Found::Number)
     };
     Some(Compared {
         name: NamedMetric::of_all(Metric::ErrorShare).heading(),

@@ -9,7 +9,7 @@ pub use summary::{Strongest, Summary};
 
 use waggle_metrics::{Metric, NamedMetric, Statistic};
 use waggle_results::parallel_map;
-use waggle_stats::{Estimate, Factorial, NoEffects, Source, Variation, Verdict, turns};
+use waggle_stats::{Estimate, Factorial, NoEffects, Source, Variation, Verdict, crossovers};
 
 use crate::{
     CellModel, Factor, TrialModel,
@@ -228,7 +228,7 @@ fn comparisons(
             continue;
         };
         // With two factors and one trial a cell what the two do together cannot be told from chance.
-        let tells = part.stands_out() && (part.chance.is_some() || levels.len() > 2);
+        let tells = part.is_significant() && (part.p_value.is_some() || levels.len() > 2);
         for (factor, by) in [(a, b), (b, a)] {
             let is_larger = tells
                 && part.share >= PAIR_FROM
@@ -245,7 +245,7 @@ fn comparisons(
                     level,
                     by,
                     is_larger,
-                    turns: turns(&ratios),
+                    turns: crossovers(&ratios),
                     ratios,
                 }
             }));

@@ -70,7 +70,7 @@ impl OutcomeEffects {
             });
             mains.max_by(|a, b| a.1.total_cmp(&b.1))
         };
-        let Some((factor, share)) = mains(&Variation::stands_out) else {
+        let Some((factor, share)) = mains(&Variation::is_significant) else {
             return Strongest::Chance {
                 largest: mains(&|_| true),
             };

@@ -7,7 +7,7 @@ use serde::Serialize;
 use waggle_report::wording::format::plain;
 use waggle_report::wording::search::level;
 use waggle_results::LevelKind;
-use waggle_stats::{End, Tried};
+use waggle_stats::{End, SearchTrial};
 
 use super::summary::LoadResult;
 use crate::table::microseconds;
@@ -79,7 +79,7 @@ pub(crate) struct FindStep {
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     pub(crate) result: LoadResult,
     #[serde(skip)]
-    pub(super) tried: Tried,
+    pub(super) tried: SearchTrial,
 }
 
 /// One step in a line: `rate 2,000/s  met  1.99k/s  p50 820 µs  p99 12.4 ms`.

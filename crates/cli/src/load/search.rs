@@ -47,13 +47,13 @@ pub(super) fn search_settings(
     if Search::new(levels).is_none() {
         bail!(
             "--min {}, --start {} and --max {} must be in this order, and must be valid {}",
-            levels.at_least,
-            levels.from,
-            levels.at_most,
+            levels.min,
+            levels.start,
+            levels.max,
             what.level_kind()
         );
     }
-    put_level(&mut flags.model, what, levels.from);
+    put_level(&mut flags.model, what, levels.start);
     Ok(Sought {
         what,
         levels,
@@ -86,7 +86,7 @@ pub(super) fn run(
     })?;
     let mut search = Search::new(sought.levels).context("the levels are in order")?;
     for step in &steps {
-        search.tell(step.tried);
+        search.report(step.tried);
     }
     Ok(search_result((sought, url), (search.answer(), steps)))
 }
@@ -161,18 +161,18 @@ fn levels(flags: &arguments::Search, what: SoughtName) -> Result<Levels> {
         LevelsAre::Whole => 1.0,
     };
     let levels = Levels {
-        from,
-        at_least: flags.min.unwrap_or(at_least),
-        at_most: flags.max.unwrap_or((from * MAX).min(most)),
+        start: from,
+        min: flags.min.unwrap_or(at_least),
+        max: flags.max.unwrap_or((from * MAX).min(most)),
         precision: flags.precision.unwrap_or(PRECISION),
-        confirm: flags.confirmations.unwrap_or(CONFIRMATIONS),
-        trials_at_most: flags.max_trials.unwrap_or(MAX_TRIALS),
+        confirmations: flags.confirmations.unwrap_or(CONFIRMATIONS),
+        max_trials: flags.max_trials.unwrap_or(MAX_TRIALS),
         levels: kind,
     };
-    if levels.at_most > most {
+    if levels.max > most {
         bail!(
             "--max {} is more than {most}, the highest level that can be tried",
-            levels.at_most
+            levels.max
         );
     }
     Ok(levels)
@@ -244,12 +244,12 @@ fn search_result(
         url: url.to_owned(),
         maximize: what,
         conditions: conditions.map(|one| one.text.clone()).collect(),
-        start: levels.from,
-        min: levels.at_least,
-        max: levels.at_most,
+        start: levels.start,
+        min: levels.min,
+        max: levels.max,
         precision: levels.precision,
-        confirmations: levels.confirm,
-        max_trials: levels.trials_at_most,
+        confirmations: levels.confirmations,
+        max_trials: levels.max_trials,
         answer: sentence(what, &answer, why.first().map(String::as_str), ""),
         ended: answer.end.name().to_owned(),
         holds_at: answer.holds.map(|held| held.level),

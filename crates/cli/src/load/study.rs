@@ -443,12 +443,12 @@ fn conditions(text: &mut String, asked: &Asked<'_>) {
             "find:\n  {}: highest\n  from: {from}{per_s}\n  at_least: {least}{per_s}\n  at_most: {most}{per_s}\n  \
              precision: {precision}\n  confirm: {confirm}\n  trials_at_most: {trials}\n  where:",
             sought.what.level_kind(),
-            from = levels.from,
-            least = levels.at_least,
-            most = levels.at_most,
+            from = levels.start,
+            least = levels.min,
+            most = levels.max,
             precision = levels.precision,
-            confirm = levels.confirm,
-            trials = levels.trials_at_most,
+            confirm = levels.confirmations,
+            trials = levels.max_trials,
         );
         text.push_str(&written(&sought.conditions, "    "));
     }

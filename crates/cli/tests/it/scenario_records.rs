@@ -4,7 +4,7 @@ use std::fs;
 
 use waggle_analysis::{Model, TrialRemark};
 use waggle_results::{LedgerInfo, Run, Trial};
-use waggle_stats::{AccountFinding, Verdict};
+use waggle_stats::{AccountingFinding, Verdict};
 
 use crate::desk::{Desk, output_text};
 use crate::shipped::fields;
@@ -110,7 +110,7 @@ fn check_report(desk: &Desk, model: &Model) {
     let has = |verdict| trial.reasons.iter().any(|reason| reason.verdict == verdict);
     assert!(has(Verdict::Incomplete), "{:?}", trial.reasons);
     assert!(!has(Verdict::Inconsistent), "{:?}", trial.reasons);
-    let kept = AccountFinding::RejectedKept {
+    let kept = AccountingFinding::RejectedDelivered {
         kept: 1,
         rejected: 1,
     };

@@ -102,7 +102,7 @@ fn shares<'a>(effects: &'a EffectsModel, outcome: &'a OutcomeEffects) -> Vec<Row
             what,
             factor,
             other: (other, ""),
-            share: Some((part.share, part.degrees, part.chance)),
+            share: Some((part.share, part.degrees, part.p_value)),
             ..Row::default()
         }
     };

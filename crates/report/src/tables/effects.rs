@@ -137,8 +137,8 @@ fn source(effects: &EffectsModel, of: Source) -> String {
 
 fn share(part: &Variation) -> Field {
     let field = Field::plain(format::share(part.share));
-    match part.chance {
-        Some(chance) if !part.stands_out() => field.with_mark(Mark::Chance(format!(
+    match part.p_value {
+        Some(chance) if !part.is_significant() => field.with_mark(Mark::Chance(format!(
             "may be chance: trials of the same cell alone would show as much with a probability of {}",
             format::share(chance)
         ))),

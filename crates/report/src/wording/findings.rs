@@ -2,9 +2,9 @@
 
 use waggle_analysis::{CellReason, TrialRemark};
 use waggle_stats::{
-    AccountFinding, Backlog, Calibrated, CellFinding, Change, Finding, InstrumentFinding, Killed,
-    Lag, LagAllowed, LatenessFinding, MIN_SAMPLES_BEYOND, Reason, RecordEquation, Series, Silence,
-    Stretch, SystemFinding, ThinTail,
+    AccountingFinding, Backlog, Calibrated, CellFinding, Change, Finding, InjectedFault,
+    InstrumentFinding, Lag, LagAllowed, LatenessFinding, MIN_SAMPLES_BEYOND, Reason,
+    RecordEquation, Series, Stall, Stretch, SystemFinding, ThinTail,
 };
 
 use super::format::{
@@ -61,7 +61,7 @@ pub fn sentence(finding: &Finding) -> String {
     match finding {
         Finding::Ended(why) => why.clone(),
         Finding::NothingSent => "no request was sent in the measured phase".to_owned(),
-        Finding::Account(of) => account(of),
+        Finding::Accounting(of) => account(of),
         Finding::Lateness(of) => lateness(of),
         Finding::Instrument(of) => instrument(of),
         Finding::System(of) => system(of),
@@ -70,9 +70,9 @@ pub fn sentence(finding: &Finding) -> String {
 }
 
 /// Counts of requests and records that do not add up, or should be zero.
-fn account(finding: &AccountFinding) -> String {
+fn account(finding: &AccountingFinding) -> String {
     match finding {
-        AccountFinding::RequestFates {
+        AccountingFinding::RequestFates {
             stretch,
             sent,
             succeeded,
@@ -93,24 +93,24 @@ fn account(finding: &AccountFinding) -> String {
                 signed_text(fates),
             )
         }
-        AccountFinding::RequestsDue { due, sent, skipped } => format!(
+        AccountingFinding::RequestsDue { due, sent, skipped } => format!(
             "whole load: {} requests fell due, but {} sent + {} skipped = {}",
             count(*due),
             count(*sent),
             count(*skipped),
             count(u128::from(*sent) + u128::from(*skipped)),
         ),
-        AccountFinding::Records(of) => equation(of),
-        AccountFinding::NeverSent { records } => format!(
+        AccountingFinding::Records(of) => equation(of),
+        AccountingFinding::NeverSent { records } => format!(
             "records: {} in the store that were never sent",
             count(*records)
         ),
-        AccountFinding::RejectedKept { kept, rejected } => format!(
+        AccountingFinding::RejectedDelivered { kept, rejected } => format!(
             "{} of {} rejected records are in the store",
             count(*kept),
             count(*rejected)
         ),
-        AccountFinding::Missing {
+        AccountingFinding::Missing {
             missing,
             accepted,
             first_keys,
@@ -151,7 +151,7 @@ fn equation(of: &RecordEquation) -> String {
             (*accepted, "accepted"),
             &[(*delivered, "delivered"), (*missing, "missing")],
         ),
-        RecordEquation::OfRequests {
+        RecordEquation::Requests {
             succeeded,
             accepted,
         } => records(
@@ -209,7 +209,7 @@ fn lateness(finding: &LatenessFinding) -> String {
             cpu_shortage_text(*busy, *wanted),
             set_share(*limit)
         ),
-        LatenessFinding::KeptOff {
+        LatenessFinding::RunQueueWait {
             wait_us,
             service_us,
             of_service,
@@ -231,24 +231,24 @@ fn lateness(finding: &LatenessFinding) -> String {
             lag_text(lag),
             match because {
                 LagAllowed::Timers => "within the resolution of its timers",
-                LagAllowed::BesideBound => "small compared with the time in the conditions",
+                LagAllowed::BelowSearchBound => "small compared with the time in the conditions",
                 LagAllowed::OneTurn => "within one cycle over all requests in flight",
             },
         ),
-        LatenessFinding::HostTook {
+        LatenessFinding::CpuSteal {
             share,
-            awake_may_help,
+            idle_poll_may_help,
         } => format!(
             "CPU steal: the hypervisor took {} of this machine's CPU time{}",
             format::share(*share),
-            match awake_may_help {
+            match idle_poll_may_help {
                 true => IDLE_POLL,
                 false => "",
             }
         ),
-        LatenessFinding::LateThoughIdle { idle_share } => format!(
+        LatenessFinding::LateThoughIdle { cpu_idle } => format!(
             "the load generator was late although the CPUs were {} idle{IDLE_POLL}",
-            format::share(*idle_share)
+            format::share(*cpu_idle)
         ),
     }
 }
@@ -270,14 +270,14 @@ fn instrument(finding: &InstrumentFinding) -> String {
         ),
         InstrumentFinding::Calibrated {
             sent_per_s,
-            possible_per_s,
+            capacity_per_s,
             share,
             shows,
         } => format!(
             "the load generator sent {}/s, {} of its calibrated capacity of {}/s for such a load on this machine{}",
             plain(*sent_per_s),
             format::share(*share),
-            plain(*possible_per_s),
+            plain(*capacity_per_s),
             match shows {
                 Calibrated::Disproved => "; the calibration is wrong and is not used".to_owned(),
                 Calibrated::Limit =>
@@ -286,12 +286,9 @@ fn instrument(finding: &InstrumentFinding) -> String {
                     format!("; above {} the trial would not count", set_share(*limit)),
             }
         ),
-        InstrumentFinding::ProbeBehind {
-            behind_s,
-            allowed_s,
-        } => format!(
+        InstrumentFinding::ProbeLag { lag_s, allowed_s } => format!(
             "the probe lagged behind the store for {} ({} allowed), so delay and backlog are those of the probe",
-            time_s(*behind_s),
+            time_s(*lag_s),
             time_s(*allowed_s),
         ),
         InstrumentFinding::ConnectionsMissing { asked, typical } => format!(
@@ -308,7 +305,7 @@ fn instrument(finding: &InstrumentFinding) -> String {
             in_flight,
             per_s,
             service_us,
-            beside,
+            unexplained,
             expected,
             apart,
             allowed,
@@ -317,7 +314,7 @@ fn instrument(finding: &InstrumentFinding) -> String {
             plain(*in_flight),
             plain(*per_s),
             time_us(*service_us),
-            plain(*beside),
+            plain(*unexplained),
             plain(*expected),
             format::share(*apart),
             format::share(*allowed),
@@ -408,17 +405,17 @@ fn system(finding: &SystemFinding) -> String {
         SystemFinding::NeverSteady => {
             format!("{WARM_UP}, and the measured phase is too short to test")
         }
-        SystemFinding::Silent(silence) => silent(silence),
+        SystemFinding::Stalled(silence) => silent(silence),
     }
 }
 
 /// Findings about a cell.
 fn cell(finding: &CellFinding) -> String {
     match finding {
-        CellFinding::OfTrials {
+        CellFinding::Trials {
             verdict, trials: 1, ..
         } => format!("the only trial is {}", verdict.name()),
-        CellFinding::OfTrials {
+        CellFinding::Trials {
             verdict,
             count,
             trials,
@@ -431,7 +428,7 @@ fn cell(finding: &CellFinding) -> String {
     }
 }
 
-fn killed_text(killed: &Killed) -> String {
+fn killed_text(killed: &InjectedFault) -> String {
     format!(
         "{} was killed at {} of the measured phase",
         killed.name,
@@ -439,7 +436,7 @@ fn killed_text(killed: &Killed) -> String {
     )
 }
 
-fn silent(silence: &Silence) -> String {
+fn silent(silence: &Stall) -> String {
     let until = match silence.to_the_end {
         true => " until its end",
         false => "",

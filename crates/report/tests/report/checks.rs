@@ -3,8 +3,8 @@
 
 use waggle_report::wording::findings;
 use waggle_stats::{
-    Counts, Engine, Finding, Killed, Ledger, LoadCourse, LoadModel, Machine, RunningTotals, Served,
-    SteadinessTest, SteadyBins, TrialFacts, Verdict, check, verdict_of,
+    Counts, Finding, Generator, InjectedFault, Ledger, LoadModel, LoadProfile, Machine,
+    RunningTotals, Served, SteadinessTest, SteadyBins, TrialFacts, Verdict, check, verdict_of,
 };
 
 const AT_S: [f64; 6] = [0.0, 2.0, 4.0, 6.0, 8.0, 10.0];
@@ -25,19 +25,19 @@ fn healthy() -> TrialFacts<'static> {
         model: LoadModel::Closed,
         measured,
         totals: measured,
-        engine: Engine {
+        generator: Generator {
             workers: 1,
-            busy_share: 0.30,
-            wanted_share: 0.31,
-            turn_wait_mean_us: 2.0,
+            utilization: 0.30,
+            utilization_wanted: 0.31,
+            run_queue_wait_mean_us: 2.0,
             cpu_us_per_request: 2.0,
             lag_p99_us: 60.0,
-            possible_per_s: None,
+            capacity_per_s: None,
             connections_asked: 50,
             connections_open_min: 50,
             connections_open_median: 50,
             in_flight_mean: 50.0,
-            in_flight_beside: 0.0,
+            in_flight_unexplained: 0.0,
         },
         response_p50_us: Some(4_900.0),
         service_mean_us: Some(5_000.0),
@@ -57,7 +57,7 @@ fn healthy() -> TrialFacts<'static> {
             p50: &LEVEL,
             p99: &LEVEL,
             cpu: &LEVEL,
-            least_change_of_times: 0.0,
+            min_time_change: 0.0,
         },
         bin_s: 1.0,
         warm_up_steady: Some(true),
@@ -94,9 +94,12 @@ fn valid(facts: &TrialFacts<'_>) {
     expect(facts, Verdict::Valid, &[], None);
 }
 
-fn with_engine(base: TrialFacts<'static>, change: impl Fn(&mut Engine)) -> TrialFacts<'static> {
+fn with_generator(
+    base: TrialFacts<'static>,
+    change: impl Fn(&mut Generator),
+) -> TrialFacts<'static> {
     let mut facts = base;
-    change(&mut facts.engine);
+    change(&mut facts.generator);
     facts
 }
 
@@ -109,8 +112,11 @@ fn a_healthy_trial_is_valid() {
 /// 10,000/s were sent.
 #[test]
 fn what_the_engine_can_send_bounds_what_a_trial_tells_of_the_system() {
-    let sent_of =
-        |possible| with_engine(healthy(), |engine| engine.possible_per_s = Some(possible));
+    let sent_of = |possible| {
+        with_generator(healthy(), |generator| {
+            generator.capacity_per_s = Some(possible)
+        })
+    };
     valid(&sent_of(20_000.0));
     valid(&sent_of(0.0));
     let facts = sent_of(12_000.0);
@@ -153,7 +159,7 @@ fn nothing_observed_is_nothing_to_complain_about() {
 
 #[test]
 fn cpu_of_the_generator() {
-    let busy = |share| with_engine(healthy(), |engine| engine.busy_share = share);
+    let busy = |share| with_generator(healthy(), |generator| generator.utilization = share);
     valid(&busy(0.799));
     let remark = "the load generator's busiest worker used 80.0 % of its CPU; from 95 % the trial would not count";
     expect(&busy(0.80), Verdict::Valid, &[], Some(remark));
@@ -163,7 +169,8 @@ fn cpu_of_the_generator() {
 
 #[test]
 fn a_generator_kept_off_its_cpu_is_not_idle() {
-    let wanted = |share| with_engine(healthy(), |engine| engine.wanted_share = share);
+    let wanted =
+        |share| with_generator(healthy(), |generator| generator.utilization_wanted = share);
     valid(&wanted(0.79));
     let remark = "the load generator's busiest worker used 30.0 % of its CPU and waited for it another 50.0 % of the time; from 95 % \
         the trial would not count";
@@ -172,7 +179,11 @@ fn a_generator_kept_off_its_cpu_is_not_idle() {
         generator, not the system, was the limit";
     expect(&wanted(0.97), Verdict::InstrumentLimited, &[reason], None);
     // Little to do, and each time late for it.
-    let late = |wait| with_engine(healthy(), |engine| engine.turn_wait_mean_us = wait);
+    let late = |wait| {
+        with_generator(healthy(), |generator| {
+            generator.run_queue_wait_mean_us = wait
+        })
+    };
     valid(&late(490.0));
     let reason = "the load generator waited 735 µs on average for a CPU (run queue), 14.7 % of the \
         mean service time of 5.00 ms (500 µs allowed)";
@@ -187,14 +198,16 @@ fn a_generator_kept_off_its_cpu_is_not_idle() {
 
 #[test]
 fn a_greedy_host_is_told_and_what_may_help_a_late_generator() {
-    let check_one = |stolen_share, idle_share, kept_awake, late: bool, remark: Option<&str>| {
+    let check_one = |cpu_steal, cpu_idle, idle_poll, late: bool, remark: Option<&str>| {
         let late_by = if late { 735.0 } else { 2.0 };
-        let base = with_engine(healthy(), |engine| engine.turn_wait_mean_us = late_by);
+        let base = with_generator(healthy(), |generator| {
+            generator.run_queue_wait_mean_us = late_by
+        });
         let facts = TrialFacts {
             machine: Some(Machine {
-                stolen_share,
-                idle_share,
-                kept_awake,
+                cpu_steal,
+                cpu_idle,
+                idle_poll,
             }),
             ..base
         };
@@ -205,7 +218,7 @@ fn a_greedy_host_is_told_and_what_may_help_a_late_generator() {
         );
         assert_eq!(found.reasons.len(), usize::from(late));
         let advised = remark.is_some_and(|remark| remark.ends_with("; --idle-poll may help"));
-        assert_eq!(found.awake_may_help, advised);
+        assert_eq!(found.idle_poll_may_help, advised);
     };
     check_one(0.0, 0.9, false, false, None);
     check_one(0.019, 0.9, false, false, None);
@@ -225,7 +238,7 @@ fn a_greedy_host_is_told_and_what_may_help_a_late_generator() {
 #[test]
 fn lag_of_the_generator() {
     let lag = |base: TrialFacts<'static>, p50, lag| {
-        let facts = with_engine(base, |engine| engine.lag_p99_us = lag);
+        let facts = with_generator(base, |generator| generator.lag_p99_us = lag);
         TrialFacts {
             response_p50_us: Some(p50),
             ..facts
@@ -259,7 +272,9 @@ fn lag_of_the_generator() {
 #[test]
 fn a_load_that_begins_with_the_measured_phase_fills_up_first() {
     let filling = |in_flight_mean, answered, in_flight_change| {
-        let mut facts = with_engine(open(), |engine| engine.in_flight_mean = in_flight_mean);
+        let mut facts = with_generator(open(), |generator| {
+            generator.in_flight_mean = in_flight_mean
+        });
         (facts.measured.succeeded, facts.totals.succeeded) = (answered, answered);
         facts.measured.in_flight_change = in_flight_change;
         let reasons = check(&facts).reasons;
@@ -289,7 +304,7 @@ fn a_phase_in_which_nothing_was_sent_is_failed() {
 #[test]
 fn lateness_is_little_beside_the_time_that_a_search_asks_about() {
     let late = |bound, lag| {
-        let facts = with_engine(open(), |engine| engine.lag_p99_us = lag);
+        let facts = with_generator(open(), |generator| generator.lag_p99_us = lag);
         TrialFacts {
             response_p50_us: Some(150.0),
             time_bound_us: bound,
@@ -332,9 +347,9 @@ fn times_that_change_by_little_of_what_a_search_asks_about_are_steady() {
 fn a_batch_of_a_pipeline_is_not_lateness() {
     // 50 connections × pipelining 50 on a fast server: 2,500 in flight at 2 µs each are a turn of 5 ms.
     let pipelined = |lag| {
-        let mut facts = with_engine(healthy(), |engine| {
-            engine.lag_p99_us = lag;
-            engine.in_flight_mean = 2_500.0;
+        let mut facts = with_generator(healthy(), |generator| {
+            generator.lag_p99_us = lag;
+            generator.in_flight_mean = 2_500.0;
         });
         facts.measured.seconds = 1.0;
         facts.service_mean_us = Some(25_000.0);
@@ -360,10 +375,10 @@ fn a_batch_of_a_pipeline_is_not_lateness() {
 #[test]
 fn connections_asked_against_open() {
     let open = |least, typical| {
-        with_engine(healthy(), |engine| {
-            engine.connections_asked = 100;
-            engine.connections_open_min = least;
-            engine.connections_open_median = typical;
+        with_generator(healthy(), |generator| {
+            generator.connections_asked = 100;
+            generator.connections_open_min = least;
+            generator.connections_open_median = typical;
         })
     };
     valid(&open(100, 100));
@@ -386,7 +401,7 @@ fn connections_asked_against_open() {
 #[test]
 fn a_probe_that_is_slower_than_the_store_is_the_limit() {
     let behind = |seconds| TrialFacts {
-        probe_behind_s: Some(seconds),
+        probe_lag_s: Some(seconds),
         ..healthy()
     };
     valid(&behind(1.0));
@@ -397,7 +412,7 @@ fn a_probe_that_is_slower_than_the_store_is_the_limit() {
 
 #[test]
 fn littles_law() {
-    let in_flight = |mean| with_engine(healthy(), |engine| engine.in_flight_mean = mean);
+    let in_flight = |mean| with_generator(healthy(), |generator| generator.in_flight_mean = mean);
     valid(&in_flight(51.5));
     valid(&in_flight(48.5));
     let reason = "Little's law: 52.0 in flight on average, but 10.0k/s × 5.00 ms + 0 failed or unfinished = 50.0 (difference 3.85 %; 3.02 % allowed)";
@@ -405,9 +420,9 @@ fn littles_law() {
     let reason = "Little's law: 40.0 in flight on average, but 10.0k/s × 5.00 ms + 0 failed or unfinished = 50.0 (difference 20.0 %; 3.02 % allowed)";
     expect(&in_flight(40.0), Verdict::Inconsistent, &[reason], None);
     // A microsecond of resolution is a tenth of ten microseconds.
-    let fast = with_engine(healthy(), |engine| {
-        engine.in_flight_mean = 0.108;
-        engine.lag_p99_us = 1.0;
+    let fast = with_generator(healthy(), |generator| {
+        generator.in_flight_mean = 0.108;
+        generator.lag_p99_us = 1.0;
     });
     valid(&TrialFacts {
         service_mean_us: Some(10.0),
@@ -415,15 +430,20 @@ fn littles_law() {
         ..fast
     });
     // A stall at the end of the phase, and failures: neither is in the mean service time of the successes.
-    let beside = |mean, beside| {
-        with_engine(healthy(), |engine| {
-            (engine.in_flight_mean, engine.in_flight_beside) = (mean, beside);
+    let unexplained = |mean, unexplained| {
+        with_generator(healthy(), |generator| {
+            (generator.in_flight_mean, generator.in_flight_unexplained) = (mean, unexplained);
         })
     };
-    valid(&beside(70.0, 20.0));
-    valid(&beside(30.0, -20.0));
+    valid(&unexplained(70.0, 20.0));
+    valid(&unexplained(30.0, -20.0));
     let reason = "Little's law: 70.0 in flight on average, but 10.0k/s × 5.00 ms + 10.0 failed or unfinished = 60.0 (difference 14.3 %; 3.02 % allowed)";
-    expect(&beside(70.0, 10.0), Verdict::Inconsistent, &[reason], None);
+    expect(
+        &unexplained(70.0, 10.0),
+        Verdict::Inconsistent,
+        &[reason],
+        None,
+    );
 }
 
 #[test]
@@ -510,7 +530,7 @@ fn account_of_records() {
 /// A loss is one, however good the instrument was; but a probe that did not read everything does not know of one.
 #[test]
 fn what_is_missing_outranks_a_late_generator_and_not_what_was_not_read() {
-    let mut facts = with_engine(open(), |engine| engine.lag_p99_us = 1_010.0);
+    let mut facts = with_generator(open(), |generator| generator.lag_p99_us = 1_010.0);
     facts.response_p50_us = Some(10_000.0);
     let ledger = facts
         .ledger
@@ -526,7 +546,7 @@ fn what_is_missing_outranks_a_late_generator_and_not_what_was_not_read() {
     };
     assert_eq!(of_both(&facts), (Verdict::Incomplete, true));
     // Slow while the load ran, but it came to the end.
-    facts.probe_behind_s = Some(9.0);
+    facts.probe_lag_s = Some(9.0);
     assert_eq!(of_both(&facts), (Verdict::Incomplete, true));
     facts.store_unread = true;
     assert_eq!(of_both(&facts), (Verdict::InstrumentLimited, false));
@@ -702,8 +722,8 @@ fn silences() {
     );
 }
 
-fn test_killed(name: &str) -> Killed {
-    Killed {
+fn test_killed(name: &str) -> InjectedFault {
+    InjectedFault {
         name: name.to_owned(),
         at_s: 5.0,
     }
@@ -723,12 +743,12 @@ fn a_system_that_is_disturbed_on_purpose_is_not_asked_to_be_steady() {
         },
         served: &served,
         warm_up_steady: Some(false),
-        disturbances: &killed,
+        faults: &killed,
         ..healthy()
     };
     // Most of its connections were gone for most of the time.
-    facts.engine.connections_open_min = 0;
-    facts.engine.connections_open_median = 20;
+    facts.generator.connections_open_min = 0;
+    facts.generator.connections_open_median = 20;
     let found = check(&facts);
     assert_eq!(found.reasons, []);
     let remarks = [
@@ -753,24 +773,24 @@ fn a_system_that_is_disturbed_on_purpose_is_not_asked_to_be_steady() {
 #[test]
 fn a_load_that_changes_by_stages_is_not_asked_to_be_steady() {
     let rising: Vec<f64> = (1..=10).map(|bin| 1e3 * f64::from(bin)).collect();
-    let of = |course| {
+    let of = |profile| {
         check(&TrialFacts {
             bins: SteadyBins {
                 throughput: &rising,
                 ..healthy().bins
             },
-            course,
+            profile,
             ..healthy()
         })
     };
-    let staged = of(LoadCourse::Stages);
+    let staged = of(LoadProfile::Stages);
     assert_eq!(staged.reasons, []);
     assert_eq!(staged.steadiness, SteadinessTest::StagedLoad);
     assert_eq!(
         remark_texts(&staged.remarks),
         ["steadiness was not tested: the load changes in stages"]
     );
-    let constant = of(LoadCourse::Constant);
+    let constant = of(LoadProfile::Constant);
     assert_eq!(verdict_of(&constant.reasons), Verdict::Unsteady);
     assert_eq!(constant.steadiness, SteadinessTest::Tested);
     let failed = TrialFacts {
@@ -791,11 +811,11 @@ fn what_piles_up_while_something_is_down_is_no_overload() {
         asked: &asked,
         done: &done,
     };
-    let of = |disturbances: &[Killed]| {
+    let of = |faults: &[InjectedFault]| {
         check(&TrialFacts {
             delivery: totals,
             answers: totals,
-            disturbances,
+            faults,
             ..healthy()
         })
     };
@@ -817,11 +837,11 @@ fn what_piles_up_while_something_is_down_is_no_overload() {
 fn few_and_slow_answers_are_no_silence() {
     let slow = |silent: &[(usize, usize)]| {
         let served: &'static [Served] = ten_seconds_served(silent).leak();
-        let mut facts = with_engine(healthy(), |engine| {
-            engine.in_flight_mean = 1.0;
-            engine.connections_asked = 1;
-            engine.connections_open_min = 1;
-            engine.connections_open_median = 1;
+        let mut facts = with_generator(healthy(), |generator| {
+            generator.in_flight_mean = 1.0;
+            generator.connections_asked = 1;
+            generator.connections_open_min = 1;
+            generator.connections_open_median = 1;
         });
         let counts = Counts {
             seconds: 10.0,
@@ -846,7 +866,7 @@ fn few_and_slow_answers_are_no_silence() {
 
 #[test]
 fn every_reason_is_told_and_the_worst_decides() {
-    let mut facts = with_engine(healthy(), |engine| engine.busy_share = 1.0);
+    let mut facts = with_generator(healthy(), |generator| generator.utilization = 1.0);
     facts.measured.failed = 1;
     let found = check(&facts);
     assert_eq!(found.reasons.len(), 2);

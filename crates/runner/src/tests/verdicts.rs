@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use waggle_analysis::{Model, TrialModel, TrialRemark};
 use waggle_stats::{
-    AccountFinding, Backlog, Change, End, Finding, Killed, LatenessFinding, Recovery, Series,
-    SystemFinding, Verdict,
+    AccountingFinding, Backlog, Change, End, Finding, InjectedFault, LatenessFinding, Recovery,
+    Series, SystemFinding, Verdict,
 };
 
 use super::{
@@ -79,7 +79,7 @@ async fn a_record_that_was_accepted_and_is_not_there_makes_a_trial_incomplete() 
     let model = judge_run(&bench(&[]), Some(Fault::Loses(nth)), Course::default()).await;
     assert_eq!(ledger(&model.trials[0]), (nth, 1, 0));
     let key = model.trials[0].ledger.as_ref().unwrap().missing_keys[0];
-    let missing = Finding::Account(AccountFinding::Missing {
+    let missing = Finding::Accounting(AccountingFinding::Missing {
         missing: 1,
         accepted: 1_200,
         first_keys: vec![key],
@@ -208,7 +208,7 @@ async fn what_a_kill_does_to_the_level_is_no_reason_but_what_is_lost_is() {
     let bench = || bench(&[("measure:\n  interval", disturb)]);
     let model = judge_run(&bench(), Some(Fault::Remembers), Course::default()).await;
     assert_eq!(reasons(&model), (Verdict::Valid, Vec::new()));
-    let killed = Killed {
+    let killed = InjectedFault {
         name: "fake-0".to_owned(),
         at_s: 0.5,
     };

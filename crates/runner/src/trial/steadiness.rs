@@ -84,7 +84,7 @@ impl WarmUp {
                 p50: &p50,
                 p99: &p99,
                 cpu: &cpu,
-                least_change_of_times: 0.0,
+                min_time_change: 0.0,
             }) == Steadiness::Steady
     }
 }

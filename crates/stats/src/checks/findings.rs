@@ -1,23 +1,23 @@
-//! What checks find, and the limits that several of them have.
+//! The findings of the checks, and the limits that several of them share.
 
 use crate::{Finding, Reason, Verdict};
 
-/// Requests answered against due, and due against asked for, in open load.
+/// Answered against due requests, and due against offered requests, in the open model.
 pub const ACHIEVED_MIN: f64 = 0.99;
-/// What is less than this share of the time that a search asks about cannot change its answer.
-pub(super) const BESIDE_BOUND: f64 = 0.10;
-/// How many standard deviations chance may be off.
+/// A time below this share of the time in the conditions of a search cannot change its answer.
+pub(super) const SEARCH_BOUND_SHARE: f64 = 0.10;
+/// How many standard deviations are taken for chance.
 pub(super) const CHANCE: f64 = 4.0;
 
-/// What the checks found.
+/// All findings of one trial.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Findings {
-    /// Why the trial is not valid; empty where it is.
+    /// Why the trial is not valid; empty if it is.
     pub reasons: Vec<Reason>,
     /// Worth a line, and no reason to doubt the trial.
     pub remarks: Vec<Finding>,
-    /// The generator came late while CPUs idled or were taken by the machine's host, and they were not kept awake.
-    pub awake_may_help: bool,
+    /// The load generator was late while CPUs were idle or stolen, without idle polling.
+    pub idle_poll_may_help: bool,
     /// Whether the measured phase was tested for steadiness.
     pub steadiness: SteadinessTest,
 }
@@ -32,8 +32,8 @@ pub enum SteadinessTest {
     TooFewIntervals,
     /// The load changed by its stages.
     StagedLoad,
-    /// Something was killed on purpose.
-    Disturbed,
+    /// A fault was injected.
+    Faults,
 }
 
 impl Findings {

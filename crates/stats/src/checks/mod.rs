@@ -2,7 +2,7 @@
 //!
 //! Which limit holds in which load model, and why, is in docs/design/0003-verdicts.md.
 
-mod account;
+mod accounting;
 mod findings;
 mod instrument;
 mod system;
@@ -10,7 +10,7 @@ mod system;
 pub use findings::{ACHIEVED_MIN, Findings, SteadinessTest};
 pub use instrument::GENERATOR_BUSY;
 
-use crate::{Finding, Verdict, facts::TrialFacts};
+use crate::{Finding, Verdict, trial_facts::TrialFacts};
 
 /// Runs every check that the facts allow.
 #[must_use]
@@ -25,21 +25,21 @@ pub fn check(facts: &TrialFacts<'_>) -> Findings {
         found.reason(Verdict::Failed, Finding::NothingSent);
         return found;
     }
-    account::requests(facts, &mut found);
-    account::records(facts, &mut found);
+    accounting::requests(facts, &mut found);
+    accounting::records(facts, &mut found);
     instrument::littles_law(facts, &mut found);
     instrument::connections(facts, &mut found);
     instrument::cpu(facts, &mut found);
     let late = [
-        instrument::turns(facts, &mut found),
+        instrument::run_queue(facts, &mut found),
         instrument::lag(facts, &mut found),
         instrument::rate(facts, &mut found),
     ];
     instrument::machine(facts, late.contains(&true), &mut found);
     instrument::check_capacity(facts, &mut found);
     instrument::probe(facts, &mut found);
-    system::keeping_up(facts, &mut found);
+    system::backlogs(facts, &mut found);
     system::steadiness(facts, &mut found);
-    system::silence(facts, &mut found);
+    system::stalls(facts, &mut found);
     found
 }

@@ -1,9 +1,9 @@
-//! A full factorial design: the effect of each factor as a ratio of levels, and which part of the variation goes with what.
+//! A full factorial design: the effect of each factor as a ratio of levels, and how much of the variation each source explains.
 //!
-//! Everything is worked out on logarithms, so that effects multiply and a ratio is a difference. Each cell counts with the
-//! mean of its trials, whatever their number, so a cell with a trial less tilts no factor; intervals rest on the variance
-//! within the cells, pooled. Sources: Jain, The Art of Computer Systems Performance Analysis (1991), chapters 17, 18, 22
-//! and 23; Montgomery, Design and Analysis of Experiments, chapter 5 (unequal numbers: the method of unweighted means).
+//! All arithmetic is on logarithms, so that effects multiply and a ratio is a difference. Each cell counts with the mean of its
+//! trials, however many they are, so that a cell with fewer trials biases no factor; intervals rest on the variance within the
+//! cells, pooled. Sources: Jain, The Art of Computer Systems Performance Analysis (1991), chapters 17, 18, 22 and 23; Montgomery,
+//! Design and Analysis of Experiments, chapter 5 (unequal numbers: the method of unweighted means).
 
 mod variation;
 
@@ -12,10 +12,10 @@ pub use variation::{Source, Variation};
 use crate::{
     Estimate,
     sample::{mean, size, squares_about},
-    student::reach,
+    student::critical_95,
 };
 
-/// Values that lie within this share of each other are one value: what is left is the rounding of the arithmetic.
+/// Values within this share of each other are equal: the difference is rounding.
 const SAME_WITHIN: f64 = 1e-9;
 
 /// Why values give no effects.
@@ -31,7 +31,7 @@ pub enum NoEffects {
     Constant,
 }
 
-/// What the trials of one cell say.
+/// The trials of one cell.
 #[derive(Debug, Clone, Copy)]
 struct Cell {
     /// Of the logarithms.
@@ -45,17 +45,17 @@ pub struct Factorial {
     /// How many levels each factor has.
     levels: Vec<usize>,
     cells: Vec<Cell>,
-    /// Sum of squares about the cells' means, and its degrees of freedom: 0 where each cell has one trial.
+    /// Sum of squares about the cells' means, and its degrees of freedom: 0 if each cell has one trial.
     within: f64,
     degrees: usize,
 }
 
 impl Factorial {
     /// A grid with `levels[f]` levels of each factor `f`, at least two, and the values of each cell's trials. The last factor
-    /// changes from cell to cell, the first one last.
+    /// changes fastest, the first one slowest.
     ///
     /// # Errors
-    /// Where the values give no effects.
+    /// If the values give no effects.
     pub fn new(levels: &[usize], cells: &[Vec<f64>]) -> Result<Self, NoEffects> {
         let is_grid = levels.len() >= 2
             && levels.iter().all(|count| *count >= 2)
@@ -147,7 +147,7 @@ impl Factorial {
         let off = (self.degrees > 0).then(|| {
             let degrees = size(self.degrees);
             let variance = self.within / degrees * (new.inverse + old.inverse);
-            reach(degrees) * variance.sqrt()
+            critical_95(degrees) * variance.sqrt()
         });
         Estimate {
             point: log.exp(),
@@ -178,14 +178,14 @@ impl Side {
     }
 }
 
-/// Where ratios in a row change from one side of 1 to the other: the last place on the one side and the first on the other.
-/// A place whose interval contains 1 is on neither side, and so is one without an interval.
+/// Where a series of ratios crosses 1: the last index on the one side and the first on the other. A ratio whose interval contains
+/// 1, or that has no interval, is on neither side.
 #[must_use]
-pub fn turns(ratios: &[Estimate]) -> Vec<(usize, usize)> {
+pub fn crossovers(ratios: &[Estimate]) -> Vec<(usize, usize)> {
     let sides = ratios.iter().enumerate();
     let clear: Vec<(usize, bool)> = sides
         .filter(|(_, ratio)| ratio.interval.is_some())
-        .filter_map(|(place, ratio)| Some((place, is_above(ratio)?)))
+        .filter_map(|(index, ratio)| Some((index, is_above(ratio)?)))
         .collect();
     clear
         .windows(2)
@@ -194,13 +194,13 @@ pub fn turns(ratios: &[Estimate]) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// Whether a ratio is above 1; `None` where its interval contains 1.
+/// Whether a ratio is above 1; `None` if its interval contains 1.
 #[must_use]
 pub fn is_above(ratio: &Estimate) -> Option<bool> {
     side_of(ratio, 1.0)
 }
 
-/// Whether an estimate is above a value; `None` where its interval contains the value. Without an interval the point decides.
+/// Whether an estimate is above a value; `None` if its interval contains the value. Without an interval the point decides.
 #[must_use]
 pub fn side_of(estimate: &Estimate, value: f64) -> Option<bool> {
     let (low, high) = estimate

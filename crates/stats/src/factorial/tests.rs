@@ -1,7 +1,7 @@
 //! Designs worked out by hand, and seeded ones with effects that are known.
 
 use super::*;
-use crate::chance::Chance;
+use crate::random::Random;
 
 /// Cells whose trials have these logarithms.
 fn of_logs(levels: &[usize], logs: &[&[f64]]) -> Factorial {
@@ -71,7 +71,7 @@ fn two_by_two_with_three_trials() {
     check_ratio(&by[1], 5.3, Some(0.672_3));
     assert_eq!((design.degrees(), design.ratios(0)[0].count), (8, 12));
     // F = 300 / 12.75 = 23.53 at (1, 8) degrees: the two-sided tail of t = 4.851, 0.0013 in the tables.
-    let pair = design.variation()[2].chance.unwrap();
+    let pair = design.variation()[2].p_value.unwrap();
     assert!((0.001_2..0.001_4).contains(&pair), "{pair}");
 }
 
@@ -133,7 +133,7 @@ fn unequal_numbers_of_trials() {
     );
 }
 
-/// One trial a cell: means 1 … 8 but for the last, which is 16; no interval, no test, and chance is in the rest.
+/// One trial per cell: means 1 … 8 except the last, which is 16; no interval, no test; the rest includes chance.
 #[test]
 fn single_trials_have_no_interval() {
     let logs = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 16.0];
@@ -146,7 +146,7 @@ fn single_trials_have_no_interval() {
     let expected = [576.0, 256.0, 144.0, 64.0, 64.0, 64.0, 64.0];
     for (part, squares) in parts.iter().zip(expected) {
         assert_near(part.share, squares / expected.iter().sum::<f64>());
-        assert_eq!((part.chance, part.degrees), (None, 1));
+        assert_eq!((part.p_value, part.degrees), (None, 1));
     }
     assert_eq!(parts[3].of, Source::Pair(0, 1));
     assert_eq!(parts[6].of, Source::Further);
@@ -180,7 +180,7 @@ fn values_without_effects_say_why() {
     );
 }
 
-/// Trials that are all alike within their cells leave nothing to chance.
+/// If all trials of a cell are equal, no variation is left to chance.
 #[test]
 fn cells_without_scatter_have_points_for_intervals() {
     let design = of_logs(
@@ -189,11 +189,11 @@ fn cells_without_scatter_have_points_for_intervals() {
     );
     check_ratio(&design.ratios(0)[0], 1.0, Some(0.0));
     let parts = design.variation();
-    assert!(parts[0].chance.unwrap() < 1e-9 && parts[0].share > 0.999_999);
+    assert!(parts[0].p_value.unwrap() < 1e-9 && parts[0].share > 0.999_999);
 }
 
 #[test]
-fn sides_are_changed_where_both_are_clear() {
+fn crossovers_need_clear_sides() {
     let check = |intervals: &[(f64, f64)], expected: &[(usize, usize)]| {
         let ratios: Vec<Estimate> = intervals
             .iter()
@@ -203,7 +203,7 @@ fn sides_are_changed_where_both_are_clear() {
                 count: 4,
             })
             .collect();
-        assert_eq!(turns(&ratios), expected);
+        assert_eq!(crossovers(&ratios), expected);
     };
     let (below, unclear, above) = ((0.5, 0.9), (0.8, 1.3), (1.1, 1.4));
     check(&[below, above, above], &[(0, 1)]);
@@ -216,13 +216,13 @@ fn sides_are_changed_where_both_are_clear() {
         interval: None,
         count: 2,
     });
-    assert_eq!(turns(&alone), [], "no interval, no side");
+    assert_eq!(crossovers(&alone), [], "no interval, no side");
 }
 
 /// A seeded 2 × 3 × 2 design: the second factor makes 1, 2 and 3 times as much, the third 1.5 times, the first only
 /// together with the third. Cells have two to four trials.
 fn seeded_design(seed: u64) -> Factorial {
-    let mut chance = Chance::from_seed(seed);
+    let mut random = Random::from_seed(seed);
     let mut cells = Vec::new();
     for first in 0..2 {
         for second in [1.0, 2.0, 3.0] {
@@ -230,7 +230,7 @@ fn seeded_design(seed: u64) -> Factorial {
                 let together = if first == third { 1.2 } else { 1.0 / 1.2 };
                 let level = 100.0 * second * [1.0, 1.5][third] * together;
                 let trials = 2 + cells.len() % 3;
-                cells.push((0..trials).map(|_| chance.lognormal(level, 0.3)).collect());
+                cells.push((0..trials).map(|_| random.lognormal(level, 0.3)).collect());
             }
         }
     }
@@ -259,13 +259,13 @@ fn intervals_cover_the_truth_as_often_as_they_say() {
     }
 }
 
-/// What has no effect seems to have one as often as the test says.
+/// A factor without effect appears significant as often as the test says.
 #[test]
 fn nothing_seems_something_in_one_of_twenty() {
     let seems = |place: usize| {
         let beyond = (0..1_000).filter(|seed| {
-            let chance = seeded_design(*seed).variation()[place].chance.unwrap();
-            chance < 0.05
+            let p_value = seeded_design(*seed).variation()[place].p_value.unwrap();
+            p_value < 0.05
         });
         size(beyond.count()) / 1_000.0
     };

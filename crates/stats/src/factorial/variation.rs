@@ -1,23 +1,23 @@
 //! Which share of an outcome's variation goes with each factor, with each pair of factors, and with none.
 
 use super::Factorial;
-use crate::{sample::size, student::beyond_f};
+use crate::{sample::size, student::f_tail};
 
-/// What a share of the variation goes with. Factors count from 0.
+/// A source of variation. Factors count from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// One factor, averaged over all others.
     Factor(usize),
-    /// Two factors together, beyond what each does alone.
+    /// Interaction of two factors, beyond their main effects.
     Pair(usize, usize),
-    /// Three factors and more together; where each cell has one trial, chance as well.
+    /// Interactions of three and more factors; includes chance if each cell has one trial.
     Further,
     /// From trial to trial within a cell.
     Trials,
 }
 
-/// Less often than this by chance, and a part of the variation stands out.
-const CHANCE_BELOW: f64 = 0.05;
+/// Significance level of the F test.
+const SIGNIFICANCE: f64 = 0.05;
 
 /// One part of the variation.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,15 +26,15 @@ pub struct Variation {
     /// Of the sum of squares of the logarithms, 0 to 1.
     pub share: f64,
     pub degrees: usize,
-    /// How often trials that differ by chance alone show at least as much (the F test); `None` where trials cannot tell.
-    pub chance: Option<f64>,
+    /// Probability that trials which differ by chance alone show at least as much (F test); `None` if trials cannot show it.
+    pub p_value: Option<f64>,
 }
 
 impl Variation {
-    /// Whether it is more than trials show by chance; also where trials cannot tell.
+    /// Whether it is more than chance; also true if trials cannot show it.
     #[must_use]
-    pub fn stands_out(&self) -> bool {
-        self.chance.is_none_or(|chance| chance < CHANCE_BELOW)
+    pub fn is_significant(&self) -> bool {
+        self.p_value.is_none_or(|p_value| p_value < SIGNIFICANCE)
     }
 }
 
@@ -48,8 +48,8 @@ impl Factorial {
         let explained: f64 = parts.iter().map(|(_, squares, _)| squares).sum();
         let degrees: usize = parts.iter().map(|(_, _, degrees)| degrees).sum();
         if self.levels.len() > 2 {
-            let rest = (whole - explained).max(0.0);
-            parts.push((Source::Further, rest, self.cells.len() - 1 - degrees));
+            let residual = (whole - explained).max(0.0);
+            parts.push((Source::Further, residual, self.cells.len() - 1 - degrees));
         }
         if self.degrees > 0 {
             parts.push((Source::Trials, self.within, self.degrees));
@@ -61,7 +61,7 @@ impl Factorial {
                 of,
                 share: squares / total,
                 degrees,
-                chance: self.chance(of, squares, degrees),
+                p_value: self.p_value(of, squares, degrees),
             })
             .collect()
     }
@@ -79,8 +79,8 @@ impl Factorial {
         let factors = mains.len();
         let all = (0..factors).flat_map(|a| (a + 1..factors).map(move |b| (a, b)));
         all.map(|(a, b)| {
-            // On equal terms (every cell counts alike) the parts are orthogonal, and what two factors do together is what
-            // both do less what each does.
+            // The design is balanced (every cell counts alike), so the parts are orthogonal: an interaction is the joint effect
+            // less both main effects.
             let both = self.squares(&self.effects(&[a, b]));
             let ((_, of_a, degrees_a), (_, of_b, degrees_b)) = (mains[a], mains[b]);
             let together = (both - of_a - of_b).max(0.0);
@@ -103,8 +103,8 @@ impl Factorial {
         };
         let groups: usize = factors.iter().map(|factor| self.levels[*factor]).product();
         let mut sums = vec![0.0; groups];
-        for (place, cell) in self.cells.iter().enumerate() {
-            sums[group(place)] += cell.mean - grand;
+        for (index, cell) in self.cells.iter().enumerate() {
+            sums[group(index)] += cell.mean - grand;
         }
         let each = size(self.cells.len() / groups);
         (0..self.cells.len())
@@ -119,12 +119,12 @@ impl Factorial {
         trials * effects.iter().map(|effect| effect * effect).sum::<f64>()
     }
 
-    fn chance(&self, of: Source, squares: f64, degrees: usize) -> Option<f64> {
+    fn p_value(&self, of: Source, squares: f64, degrees: usize) -> Option<f64> {
         if of == Source::Trials || self.degrees == 0 {
             return None;
         }
         let within = self.within / size(self.degrees);
-        Some(beyond_f(
+        Some(f_tail(
             squares / size(degrees) / within.max(f64::MIN_POSITIVE),
             (size(degrees), size(self.degrees)),
         ))

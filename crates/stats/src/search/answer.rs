@@ -1,18 +1,18 @@
-//! What a search found: an interval, how it came to its end, and every level that was tried.
+//! The result of a search: an interval, why it ended, and every level that was tried.
 
-use super::standing::{Ends, Standing, Stop};
+use super::level_state::{Ends, LevelState, Stop};
 
-/// The answer: conditions hold at `holds`, and `fails` is the lowest level above it at which they were seen not to.
+/// Conditions hold at `holds`; `fails` is the lowest level above it at which they failed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// The highest level that held in every one of its trials.
-    pub holds: Option<Held>,
-    /// The lowest level above it that did not hold. `None` where none was seen.
+    /// The highest level that held in all of its trials.
+    pub holds: Option<HoldingLevel>,
+    /// The lowest level above it that failed; `None` if none did.
     pub fails: Option<f64>,
     pub end: End,
-    /// The level that stopped the search, whatever the reason; `None` where none did.
+    /// The level that stopped the search, for any reason; `None` if none did.
     pub stopped_at: Option<f64>,
-    /// The trial that says why: the last of that level that showed what stops the search, by its place among all that were told.
+    /// Index, among all trials, of the last trial of that level that showed what stops the search.
     pub stopped_by: Option<usize>,
     pub trials: u32,
     /// Every level that was tried, in ascending order.
@@ -21,28 +21,28 @@ pub struct Answer {
 
 /// A level that held.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Held {
+pub struct HoldingLevel {
     pub level: f64,
     /// In how many trials: all there were of it.
     pub trials: u32,
 }
 
-/// How a search came to its end.
+/// Why a search ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// The interval is as narrow as asked and its ends are confirmed.
+    /// The interval is narrow enough and its ends are confirmed.
     Found,
     /// It held at the highest level that may be tried.
     MetUpToMost,
-    /// It did not hold at the lowest level that may be tried.
+    /// Conditions failed at the lowest allowed level.
     NeverMet,
-    /// Higher up the generator was the limit; the system may hold more.
+    /// At higher levels the load generator was the limit; the system may hold more.
     InstrumentLimited,
     /// Higher up the trials say nothing: they failed, or their accounts do not add up.
     Silent,
     /// As many trials as allowed were made.
     TrialsSpent,
-    /// It is still under way, or was interrupted.
+    /// It is still running, or was interrupted.
     Unfinished,
 }
 
@@ -73,7 +73,7 @@ impl End {
     }
 }
 
-/// One level, by what its trials showed.
+/// The trials of one level, counted by what they showed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LevelSummary {
     pub level: f64,
@@ -84,7 +84,7 @@ pub struct LevelSummary {
 }
 
 impl Answer {
-    /// Whether nothing can be said of the system: no level holds, and it is not known that one does not.
+    /// Whether the search shows nothing about the system: no level holds, and none is known to fail.
     #[must_use]
     pub fn says_nothing(&self) -> bool {
         let is_unknown = matches!(self.end, End::InstrumentLimited | End::Silent);
@@ -101,14 +101,14 @@ impl Answer {
         })
     }
 
-    pub(super) fn new(standings: &[Standing], trials: usize, end: End) -> Self {
-        let Ends { holds, stops } = Ends::new(standings);
+    pub(super) fn new(level_states: &[LevelState], trials: usize, end: End) -> Self {
+        let Ends { holds, stops } = Ends::new(level_states);
         Self {
-            holds: holds.map(|seen| Held {
+            holds: holds.map(|seen| HoldingLevel {
                 level: seen.level,
                 trials: seen.met,
             }),
-            fails: standings
+            fails: level_states
                 .iter()
                 .find(|seen| seen.stop == Some(Stop::NotMet))
                 .map(|seen| seen.level),
@@ -116,7 +116,7 @@ impl Answer {
             stopped_at: stops.map(|seen| seen.level),
             stopped_by: stops.and_then(|seen| seen.stopped_by),
             trials: u32::try_from(trials).unwrap_or(u32::MAX),
-            levels: standings
+            levels: level_states
                 .iter()
                 .map(|seen| LevelSummary {
                     level: seen.level,

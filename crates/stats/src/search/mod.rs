@@ -1,44 +1,44 @@
 //! The highest level of load at which conditions hold: bracket, bisect, confirm.
 //!
-//! A state machine without I/O: [`Search::next`] names the level to try, [`Search::tell`] takes what the trial showed.
-//! What comes next is a function of the settings and of what was told so far, so that a search which was interrupted
-//! goes on by telling it again what is on disk, and its answer can be had anew from there.
+//! A state machine without I/O: [`Search::next`] names the level to try, [`Search::report`] takes the evidence of its trial. The
+//! next step is a function of the settings and of the evidence so far. An interrupted search is therefore resumed by reporting
+//! the trials on disk again, and so is its answer computed from a run folder.
 //!
-//! Bracket: the level doubles from the start until a trial stops it, or halves where the start itself does not hold.
-//! Bisect: halfway between the two ends on the log scale, until they are within the precision. Confirm: the lower end
-//! must hold in every one of `confirm` trials; one that fails becomes the upper end and the search goes on below it.
-//! The upper end, if one trial alone stopped it, is tried once more, for a single bad trial would cut off all above it.
+//! Bracket: the level doubles from the start until a trial stops it, or halves if the start itself does not hold. Bisect: halfway
+//! between the two ends on the log scale, until they are within the precision. Confirm: the lower end must hold in every one of
+//! `confirmations` trials; one that fails becomes the upper end and the search continues below it. The upper end, if one trial
+//! alone stopped it, is tried once more, because a single bad trial would cut off all levels above it.
 
 mod answer;
-mod standing;
+mod level_state;
 
 #[cfg(test)]
 mod tests;
 
 use crate::Verdict;
 
-pub use answer::{Answer, End, Held, LevelSummary};
-use standing::{Ends, Standing, standings};
+pub use answer::{Answer, End, HoldingLevel, LevelSummary};
+use level_state::{Ends, LevelState, level_states};
 
 /// Trials of one level that may say nothing before the search gives that level up.
-pub const SILENT_AT_MOST: u32 = 3;
+pub const MAX_SILENT_TRIALS: u32 = 3;
 /// Levels that are this close, as a share, are the same one: they may have been through a text.
 const SAME: f64 = 1e-9;
 /// Bounds of the precision that is taken; a wish beyond them is cut to them.
 const PRECISION: (f64, f64) = (0.001, 1.0);
 
-/// What is searched for, and how far the search may go.
+/// Limits and start of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
     /// The first level; then doubled or halved.
-    pub from: f64,
-    pub at_least: f64,
-    pub at_most: f64,
+    pub start: f64,
+    pub min: f64,
+    pub max: f64,
     /// How close the two ends must come, as a share of the lower one.
     pub precision: f64,
-    /// Trials that must hold at the level that is the answer.
-    pub confirm: u32,
-    pub trials_at_most: u32,
+    /// How many trials must hold at the level that is the answer.
+    pub confirmations: u32,
+    pub max_trials: u32,
     pub levels: Levels,
 }
 
@@ -51,7 +51,7 @@ pub enum Levels {
     Fine,
 }
 
-/// What a trial showed.
+/// What one trial shows about its level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Evidence {
     /// Every condition held.
@@ -60,13 +60,13 @@ pub enum Evidence {
     NotMet,
     /// The generator was the limit: neither this level nor a higher one can be judged with it.
     InstrumentLimited,
-    /// It did not come to its end, or its account does not add up.
+    /// The trial did not complete, or its accounting does not add up.
     Nothing,
 }
 
 impl Evidence {
-    /// What a trial of a verdict shows. An overloaded, incomplete or unsteady one shows that the system does not hold
-    /// the level, whatever the conditions ask.
+    /// The evidence of a trial with this verdict. An overloaded, incomplete or unsteady one shows that the system does not hold
+    /// the level, whatever the conditions are.
     #[must_use]
     pub fn from_verdict(verdict: Verdict, conditions_hold: bool) -> Self {
         match verdict {
@@ -79,14 +79,14 @@ impl Evidence {
     }
 }
 
-/// One trial of the search: its level and what it showed.
+/// One trial of the search: its level and its evidence.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Tried {
+pub struct SearchTrial {
     pub level: f64,
     pub evidence: Evidence,
 }
 
-/// What is to be done next.
+/// The next step.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
     /// A level that was not tried yet.
@@ -100,7 +100,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// The level to try; `None` where all is done.
+    /// The level to try; `None` if the search is done.
     #[must_use]
     pub fn level(&self) -> Option<f64> {
         match self {
@@ -110,31 +110,29 @@ impl Step {
     }
 }
 
-/// A search and what it was told.
+/// A search and its trials so far.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Search {
     settings: Settings,
-    tried: Vec<Tried>,
+    tried: Vec<SearchTrial>,
 }
 
 impl Search {
-    /// `None` where the levels are not `0 < at_least <= from <= at_most`, all finite, whole where they must be, or where
-    /// not one trial may be made.
+    /// `None` unless `0 < min <= start <= max`, all finite (and integers for [`Levels::Whole`]), and at least one trial is
+    /// allowed.
     #[must_use]
     pub fn new(settings: Settings) -> Option<Self> {
         let Settings {
-            from,
-            at_least,
-            at_most,
+            start,
+            min,
+            max,
             precision,
             ..
         } = settings;
-        let ordered = 0.0 < at_least && at_least <= from && from <= at_most && at_most.is_finite();
+        let ordered = 0.0 < min && min <= start && start <= max && max.is_finite();
         let whole = settings.levels == Levels::Fine
-            || [from, at_least, at_most]
-                .iter()
-                .all(|level| level.fract() == 0.0);
-        let counts = settings.confirm >= 1 && settings.trials_at_most >= 1;
+            || [start, min, max].iter().all(|level| level.fract() == 0.0);
+        let counts = settings.confirmations >= 1 && settings.max_trials >= 1;
         (ordered && whole && counts && !precision.is_nan()).then(|| Self {
             settings: Settings {
                 precision: precision.clamp(PRECISION.0, PRECISION.1),
@@ -149,40 +147,40 @@ impl Search {
         &self.settings
     }
 
-    /// In the order in which they were told.
+    /// In the order in which they were reported.
     #[must_use]
-    pub fn trials(&self) -> &[Tried] {
+    pub fn trials(&self) -> &[SearchTrial] {
         &self.tried
     }
 
-    pub fn tell(&mut self, tried: Tried) {
+    pub fn report(&mut self, tried: SearchTrial) {
         self.tried.push(tried);
     }
 
     #[must_use]
     pub fn next(&self) -> Step {
-        let standings = standings(&self.settings, &self.tried);
-        match self.plan(&Ends::new(&standings), &standings) {
-            Planned::Level(level) => self.step(level, &standings),
-            Planned::End(end) => Step::Done(Answer::new(&standings, self.tried.len(), end)),
+        let level_states = level_states(&self.settings, &self.tried);
+        match self.plan(&Ends::new(&level_states), &level_states) {
+            Planned::Level(level) => self.step(level, &level_states),
+            Planned::End(end) => Step::Done(Answer::new(&level_states, self.tried.len(), end)),
         }
     }
 
-    /// The answer so far; that of a search under way ends with [`End::Unfinished`].
+    /// The answer so far; that of a running search ends with [`End::Unfinished`].
     #[must_use]
     pub fn answer(&self) -> Answer {
         match self.next() {
             Step::Done(answer) => answer,
             _ => Answer::new(
-                &standings(&self.settings, &self.tried),
+                &level_states(&self.settings, &self.tried),
                 self.tried.len(),
                 End::Unfinished,
             ),
         }
     }
 
-    fn step(&self, level: f64, standings: &[Standing]) -> Step {
-        match standings
+    fn step(&self, level: f64, level_states: &[LevelState]) -> Step {
+        match level_states
             .iter()
             .find(|seen| is_same_level(seen.level, level))
         {
@@ -194,32 +192,35 @@ impl Search {
         }
     }
 
-    fn plan(&self, ends: &Ends<'_>, standings: &[Standing]) -> Planned {
+    fn plan(&self, ends: &Ends<'_>, level_states: &[LevelState]) -> Planned {
         let tried = u32::try_from(self.tried.len()).unwrap_or(u32::MAX);
-        let left = self.settings.trials_at_most.saturating_sub(tried);
-        // A trial that said nothing is made again before anything else.
-        if let (Some(open), 1..) = (standings.iter().find(|seen| seen.is_open()), left) {
+        let left = self.settings.max_trials.saturating_sub(tried);
+        // A trial without evidence is repeated before anything else.
+        if let (Some(open), 1..) = (level_states.iter().find(|seen| seen.is_open()), left) {
             return Planned::Level(open.level);
         }
-        // Nothing is known of the system at the lowest level: before the search goes below it, it is looked at again.
-        if let (None, Some(lowest), 1..) = (ends.holds, standings.first(), left)
+        // Nothing is known of the system at the lowest level: it is tried again before the search goes below it.
+        if let (None, Some(lowest), 1..) = (ends.holds, level_states.first(), left)
             && lowest.is_doubtful()
         {
             return Planned::Level(lowest.level);
         }
         let confirming = ends.holds.map_or(0, |held| {
-            self.settings.confirm.saturating_sub(held.met)
+            self.settings.confirmations.saturating_sub(held.met)
                 + u32::from(ends.stops.is_some_and(|stops| !stops.is_settled()))
         });
-        let narrower = self.narrower(ends, standings);
+        let narrower = self.narrower(ends, level_states);
         match narrower {
             _ if left == 0 => {}
-            // The last trials are kept for confirming what was found.
+            // The last trials are reserved for confirmation.
             Some(level) if left > confirming || ends.holds.is_none() => {
                 return Planned::Level(level);
             }
             _ => {
-                if let Some(held) = ends.holds.filter(|held| held.met < self.settings.confirm) {
+                if let Some(held) = ends
+                    .holds
+                    .filter(|held| held.met < self.settings.confirmations)
+                {
                     return Planned::Level(held.level);
                 }
                 if let Some(stops) = ends.stops.filter(|stops| !stops.is_settled()) {
@@ -229,8 +230,8 @@ impl Search {
         }
         let confirmed = ends
             .holds
-            .is_none_or(|held| held.met >= self.settings.confirm);
-        let settled = ends.stops.is_none_or(Standing::is_settled);
+            .is_none_or(|held| held.met >= self.settings.confirmations);
+        let settled = ends.stops.is_none_or(LevelState::is_settled);
         Planned::End(if narrower.is_some() || !confirmed || !settled {
             End::TrialsSpent
         } else {
@@ -238,28 +239,25 @@ impl Search {
         })
     }
 
-    /// The level that makes the interval narrower; `None` where it is as narrow as asked.
-    fn narrower(&self, ends: &Ends<'_>, standings: &[Standing]) -> Option<f64> {
+    /// The level that makes the interval narrower; `None` if it is narrow enough.
+    fn narrower(&self, ends: &Ends<'_>, level_states: &[LevelState]) -> Option<f64> {
         let Settings {
-            from,
-            at_least,
-            at_most,
-            ..
+            start, min, max, ..
         } = self.settings;
-        let Some(lowest) = standings.first() else {
-            return Some(from);
+        let Some(lowest) = level_states.first() else {
+            return Some(start);
         };
-        if ends.holds.is_none() && lowest.level > at_least {
+        if ends.holds.is_none() && lowest.level > min {
             return Some(self.round(lowest.level / 2.0));
         }
-        let highest = standings.last().unwrap_or(lowest);
-        if ends.stops.is_none() && highest.level < at_most {
+        let highest = level_states.last().unwrap_or(lowest);
+        if ends.stops.is_none() && highest.level < max {
             return Some(self.round(highest.level * 2.0));
         }
-        // Levels in between that waver are neither end; the widest gap beside them is halved.
+        // Levels between the ends whose trials disagree are neither end; the widest gap next to them is halved.
         let above = ends.holds.map_or(0.0, |held| held.level);
-        let up_to = ends.stops.map_or(at_most, |stops| stops.level);
-        let points: Vec<f64> = standings
+        let up_to = ends.stops.map_or(max, |stops| stops.level);
+        let points: Vec<f64> = level_states
             .iter()
             .map(|seen| seen.level)
             .filter(|level| (above..=up_to).contains(level))
@@ -298,7 +296,7 @@ impl Search {
         } else {
             (level / step).round() * step
         };
-        rounded.clamp(self.settings.at_least, self.settings.at_most)
+        rounded.clamp(self.settings.min, self.settings.max)
     }
 }
 

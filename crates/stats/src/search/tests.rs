@@ -3,33 +3,33 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::chance::Chance;
+use crate::random::Random;
 
 const RATE: Settings = Settings {
-    from: 1_000.0,
-    at_least: 10.0,
-    at_most: 100_000.0,
+    start: 1_000.0,
+    min: 10.0,
+    max: 100_000.0,
     precision: 0.05,
-    confirm: 3,
-    trials_at_most: 30,
+    confirmations: 3,
+    max_trials: 30,
     levels: Levels::Fine,
 };
 
 const USERS: Settings = Settings {
-    from: 8.0,
-    at_least: 1.0,
-    at_most: 500.0,
+    start: 8.0,
+    min: 1.0,
+    max: 500.0,
     levels: Levels::Whole,
     ..RATE
 };
 
-/// Searches to the end; `show` says what the trial of a level, counted from 0 over all, shows.
+/// Runs the search to its end; `show` returns the evidence of a trial, by its level and its index among all trials.
 fn run_search(settings: Settings, mut show: impl FnMut(f64, usize) -> Evidence) -> Search {
     let mut search = Search::new(settings).unwrap();
     while let Some(level) = search.next().level() {
         let evidence = show(level, search.trials().len());
-        search.tell(Tried { level, evidence });
-        let most = usize::try_from(settings.trials_at_most).unwrap();
+        search.report(SearchTrial { level, evidence });
+        let most = usize::try_from(settings.max_trials).unwrap();
         assert!(search.trials().len() <= most, "more trials than allowed");
     }
     search
@@ -68,13 +68,16 @@ fn brackets_bisects_and_confirms() {
     check(RATE, up_to(3_333.0), ("found: 3250 in 3; not 3400", &tried));
     let tried = [8.0, 16.0, 32.0, 23.0, 19.0, 17.0, 18.0, 17.0, 17.0, 18.0];
     check(USERS, up_to(17.0), ("found: 17 in 3; not 18", &tried));
-    let once = Settings { confirm: 1, ..RATE };
+    let once = Settings {
+        confirmations: 1,
+        ..RATE
+    };
     let tried = [1e3, 2e3, 1_420.0, 1_200.0, 1_100.0, 1_140.0, 1_160.0];
     check(once, up_to(1_149.0), ("found: 1140 in 1; not 1160", &tried));
 }
 
 #[test]
-fn goes_down_where_the_start_does_not_hold() {
+fn goes_down_if_the_start_does_not_hold() {
     let tried = [
         1e3, 500.0, 250.0, 355.0, 300.0, 325.0, 310.0, 300.0, 300.0, 310.0,
     ];
@@ -84,7 +87,7 @@ fn goes_down_where_the_start_does_not_hold() {
 #[test]
 fn says_that_it_holds_at_the_most_or_not_even_at_the_least() {
     let most = Settings {
-        at_most: 5_000.0,
+        max: 5_000.0,
         ..RATE
     };
     let tried = [1e3, 2e3, 4e3, 5e3, 5e3, 5e3];
@@ -93,16 +96,13 @@ fn says_that_it_holds_at_the_most_or_not_even_at_the_least() {
         up_to(1e9),
         ("met-up-to-most: 5000 in 3; not nothing", &tried),
     );
-    let least = Settings {
-        at_least: 300.0,
-        ..RATE
-    };
+    let least = Settings { min: 300.0, ..RATE };
     let tried = [1e3, 500.0, 300.0, 300.0];
     check(least, up_to(0.0), ("never-met: nothing; not 300", &tried));
     let one = Settings {
-        at_least: 7.0,
-        from: 7.0,
-        at_most: 7.0,
+        min: 7.0,
+        start: 7.0,
+        max: 7.0,
         ..USERS
     };
     check(
@@ -134,11 +134,11 @@ fn a_level_that_fails_at_confirmation_is_the_upper_end() {
 #[test]
 fn one_bad_trial_does_not_cut_off_what_lies_above() {
     let small = Settings {
-        at_most: 4_000.0,
+        max: 4_000.0,
         precision: 0.5,
         ..RATE
     };
-    // 1,000 fails once; 500 holds, then 700; the second and third look at 1,000 hold, and the search goes up again.
+    // 1,000 fails once; 500 holds, then 700; the second and third trial of 1,000 hold, and the search goes up again.
     let tried = [
         1e3, 500.0, 700.0, 700.0, 700.0, 1e3, 1e3, 2e3, 4e3, 4e3, 4e3,
     ];
@@ -167,7 +167,7 @@ fn the_generator_may_be_the_limit() {
     let by = answer.stopped_by.map(|place| search.trials()[place]);
     assert_eq!(
         by,
-        Some(Tried {
+        Some(SearchTrial {
             level: 3_100.0,
             evidence: Evidence::InstrumentLimited
         })
@@ -179,9 +179,9 @@ fn the_trial_that_says_why_showed_what_stopped_the_search() {
     use Evidence::{InstrumentLimited, NotMet, Nothing};
     let check = |shown: &[Evidence], expected: (End, Option<usize>)| {
         let settings = Settings {
-            from: 500.0,
-            at_least: 500.0,
-            trials_at_most: u32::try_from(shown.len()).unwrap(),
+            start: 500.0,
+            min: 500.0,
+            max_trials: u32::try_from(shown.len()).unwrap(),
             ..RATE
         };
         let answer = run_search(settings, |_, trial| shown[trial]).answer();
@@ -213,9 +213,9 @@ fn a_generator_that_was_the_limit_once_is_forgotten() {
 }
 
 #[test]
-fn a_generator_that_is_the_limit_time_after_time_turns_the_search_down() {
+fn a_generator_that_is_the_limit_repeatedly_turns_the_search_down() {
     let least = Settings {
-        at_least: 600.0,
+        min: 600.0,
         precision: 1.0,
         ..RATE
     };
@@ -234,7 +234,7 @@ fn a_generator_that_is_the_limit_time_after_time_turns_the_search_down() {
     assert!(run_search(least, limited(0.0)).answer().says_nothing());
     // Spent before anything is known of the system.
     let few = Settings {
-        trials_at_most: 2,
+        max_trials: 2,
         ..least
     };
     let answer = run_search(few, limited(0.0)).answer();
@@ -262,10 +262,7 @@ fn trials_that_say_nothing_are_made_again_and_then_given_up() {
     let tried = [1e3, 2e3, 2e3, 2e3, 1e3, 1e3];
     check(coarse, show, ("silent: 1000 in 3; not nothing", &tried));
     let tried = [1e3; 3];
-    let one = Settings {
-        at_least: 1e3,
-        ..coarse
-    };
+    let one = Settings { min: 1e3, ..coarse };
     check(
         one,
         |_, _| Evidence::Nothing,
@@ -276,7 +273,7 @@ fn trials_that_say_nothing_are_made_again_and_then_given_up() {
 #[test]
 fn the_last_trials_are_kept_for_confirming() {
     let few = Settings {
-        trials_at_most: 7,
+        max_trials: 7,
         ..RATE
     };
     let tried = [1e3, 2e3, 4e3, 2_850.0, 2_850.0, 2_850.0, 4e3];
@@ -286,7 +283,7 @@ fn the_last_trials_are_kept_for_confirming() {
         ("trials-spent: 2850 in 3; not 4000", &tried),
     );
     let one = Settings {
-        trials_at_most: 1,
+        max_trials: 1,
         ..RATE
     };
     check(
@@ -305,22 +302,25 @@ fn the_last_trials_are_kept_for_confirming() {
 fn settings_that_cannot_be_searched_are_refused() {
     let refused = |settings| assert_eq!(Search::new(settings), None);
     refused(Settings {
-        from: f64::NAN,
+        start: f64::NAN,
+        ..RATE
+    });
+    refused(Settings { min: 0.0, ..RATE });
+    refused(Settings { start: 1.0, ..RATE });
+    refused(Settings {
+        max: f64::INFINITY,
         ..RATE
     });
     refused(Settings {
-        at_least: 0.0,
+        start: 8.5,
+        ..USERS
+    });
+    refused(Settings {
+        confirmations: 0,
         ..RATE
     });
-    refused(Settings { from: 1.0, ..RATE });
     refused(Settings {
-        at_most: f64::INFINITY,
-        ..RATE
-    });
-    refused(Settings { from: 8.5, ..USERS });
-    refused(Settings { confirm: 0, ..RATE });
-    refused(Settings {
-        trials_at_most: 0,
+        max_trials: 0,
         ..RATE
     });
     refused(Settings {
@@ -333,13 +333,13 @@ fn settings_that_cannot_be_searched_are_refused() {
 fn a_search_under_way_has_an_answer_so_far() {
     let mut search = Search::new(RATE).unwrap();
     assert_eq!(search.answer().end, End::Unfinished);
-    search.tell(Tried {
+    search.report(SearchTrial {
         level: 1_000.0,
         evidence: Evidence::Met,
     });
     assert_eq!(
         search.answer().holds,
-        Some(Held {
+        Some(HoldingLevel {
             level: 1_000.0,
             trials: 1
         })
@@ -357,7 +357,7 @@ fn levels_waver_between_the_two_ends() {
         silent: 0,
     };
     let answer = Answer {
-        holds: Some(Held {
+        holds: Some(HoldingLevel {
             level: 20.0,
             trials: 3,
         }),
@@ -402,18 +402,18 @@ fn any_settings() -> impl Strategy<Value = Settings> {
         0.005..1.0_f64,
         1..5_u32,
     )
-        .prop_map(|(levels, from, down, up, precision, confirm)| {
+        .prop_map(|(levels, start, down, up, precision, confirmations)| {
             let scale = |exponent: f64| match levels {
                 Levels::Fine => 10_f64.powf(exponent),
                 Levels::Whole => 10_f64.powf(exponent).ceil(),
             };
             Settings {
-                from: scale(from),
-                at_least: scale(from - down),
-                at_most: scale(from + up),
+                start: scale(start),
+                min: scale(start - down),
+                max: scale(start + up),
                 precision,
-                confirm,
-                trials_at_most: 60,
+                confirmations,
+                max_trials: 60,
                 levels,
             }
         })
@@ -430,30 +430,30 @@ proptest! {
         let holds = answer.holds.map(|held| held.level);
         prop_assert!(holds.is_none_or(|level| level <= threshold));
         prop_assert!(answer.fails.is_none_or(|level| level > threshold));
-        prop_assert!(answer.holds.is_none_or(|held| held.trials >= settings.confirm));
+        prop_assert!(answer.holds.is_none_or(|held| held.trials >= settings.confirmations));
         match answer.end {
             End::Found => {
                 let (low, high) = (holds.unwrap(), answer.fails.unwrap());
                 let neighbours = settings.levels == Levels::Whole && high - low < 1.5;
                 prop_assert!(neighbours || high <= low * (1.0 + settings.precision) * 1.000_001);
             }
-            End::MetUpToMost => prop_assert_eq!(holds, Some(settings.at_most)),
-            End::NeverMet => prop_assert_eq!(answer.fails, Some(settings.at_least)),
+            End::MetUpToMost => prop_assert_eq!(holds, Some(settings.max)),
+            End::NeverMet => prop_assert_eq!(answer.fails, Some(settings.min)),
             other => prop_assert!(false, "{other:?} without noise"),
         }
     }
 
     #[test]
-    fn whatever_it_is_told_the_search_ends_and_its_answer_is_in_order(
+    fn with_any_evidence_the_search_ends_and_its_answer_is_in_order(
         settings in any_settings(),
-        trials_at_most in 1..40_u32,
+        max_trials in 1..40_u32,
         seed in any::<u64>(),
     ) {
         let kinds = [Evidence::Met, Evidence::NotMet, Evidence::InstrumentLimited, Evidence::Nothing];
-        let mut chance = Chance::from_seed(seed);
-        let settings = Settings { trials_at_most, ..settings };
-        let search = run_search(settings, |_, _| kinds[chance.next_below(kinds.len())]);
-        let within = |level: f64| (settings.at_least..=settings.at_most).contains(&level);
+        let mut random = Random::from_seed(seed);
+        let settings = Settings { max_trials, ..settings };
+        let search = run_search(settings, |_, _| kinds[random.next_below(kinds.len())]);
+        let within = |level: f64| (settings.min..=settings.max).contains(&level);
         prop_assert!(search.trials().iter().all(|tried| within(tried.level)));
         let answer = search.answer();
         if let (Some(held), Some(fails)) = (answer.holds, answer.fails) {
@@ -461,29 +461,29 @@ proptest! {
         }
     }
 
-    /// What a search does next hangs on what it was told alone, which is what going on with it relies on.
+    /// The next step depends on the reported trials alone; resuming a search relies on that.
     #[test]
-    fn told_again_it_goes_on_where_it_stopped(threshold in 20.0..90_000.0_f64, cut in 0..12_usize) {
+    fn a_search_resumes_from_its_reported_trials(threshold in 20.0..90_000.0_f64, cut in 0..12_usize) {
         let whole = run_search(RATE, up_to(threshold));
         let mut again = Search::new(RATE).unwrap();
         for tried in whole.trials().iter().take(cut) {
-            again.tell(*tried);
+            again.report(*tried);
         }
         let next = whole.trials().get(cut).map(|tried| tried.level);
         prop_assert_eq!(again.next().level(), next);
     }
 }
 
-/// A system whose limit moves from trial to trial: the answer lies near the limit's middle, and a bad trial in a
-/// hundred does not spoil it.
+/// A system whose limit moves from trial to trial: the answer is near the middle of the limit, and a bad trial in a hundred does
+/// not spoil it.
 #[test]
 fn noise_moves_the_answer_little() {
     let mut far = 0;
     for seed in 0..200_u64 {
-        let mut chance = Chance::from_seed(seed);
+        let mut random = Random::from_seed(seed);
         let search = run_search(RATE, |level, _| {
-            let bad = chance.next_below(100) == 0;
-            if !bad && level <= chance.lognormal(3_000.0, 0.05) {
+            let bad = random.next_below(100) == 0;
+            if !bad && level <= random.lognormal(3_000.0, 0.05) {
                 Evidence::Met
             } else {
                 Evidence::NotMet

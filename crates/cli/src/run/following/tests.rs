@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use waggle_stats::{End, Held, Verdict};
+use waggle_stats::{End, HoldingLevel, Verdict};
 use waggle_study::{Named, Source};
 
 use super::*;
@@ -180,7 +180,7 @@ fn a_search_shows_what_each_level_showed_and_the_answer() {
         following.apply(&Event::Searched(step), Duration::ZERO);
     }
     let answer = Answer {
-        holds: Some(Held {
+        holds: Some(HoldingLevel {
             level: 2.0,
             trials: 1,
         }),

@@ -241,12 +241,12 @@ impl Seeded {
         let find = info.find.as_ref().unwrap();
         for cell in &info.cells {
             let mut search = Search::new(Settings {
-                from: find.from,
-                at_least: find.at_least,
-                at_most: find.at_most,
+                start: find.from,
+                min: find.at_least,
+                max: find.at_most,
                 precision: find.precision,
-                confirm: find.confirm,
-                trials_at_most: find.trials_at_most,
+                confirmations: find.confirm,
+                max_trials: find.trials_at_most,
                 levels: Levels::Whole,
             })
             .unwrap();
@@ -260,7 +260,7 @@ impl Seeded {
                 let wrong = self.wrong.iter().find(|(cell, _)| *cell == key.cell);
                 let made = trial::Made::new(cell, key, place, wrong.map(|(_, wrong)| *wrong));
                 trial::write(run.begin(key).unwrap(), self, &made.at_level(level));
-                search.tell(
+                search.report(
                     waggle_analysis::evidence(folder, key)
                         .unwrap()
                         .to_evidence(),

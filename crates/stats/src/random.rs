@@ -4,9 +4,9 @@
 
 /// A stream of random numbers.
 #[derive(Debug, Clone)]
-pub(crate) struct Chance(u64);
+pub(crate) struct Random(u64);
 
-impl Chance {
+impl Random {
     pub(crate) fn from_seed(seed: u64) -> Self {
         Self(seed)
     }
@@ -31,9 +31,9 @@ impl Chance {
 pub(crate) mod noise {
     //! Noise for simulations.
 
-    use super::Chance;
+    use super::Random;
 
-    impl Chance {
+    impl Random {
         /// Above 0, at most 1.
         #[expect(clippy::cast_precision_loss, reason = "53 bits are exact in f64")]
         pub(crate) fn unit(&mut self) -> f64 {

@@ -1,13 +1,13 @@
-//! Stretches of the measured phase in which nothing succeeded although it was waited for.
+//! Stalls: stretches of the measured phase without a success although requests were pending.
 //!
-//! Found by whole intervals, so a stretch is at least as long as is said, and one that covers no whole interval is not
-//! seen. Why it matters beside steadiness, and which limits hold: docs/design/0003-verdicts.md.
+//! Found by whole intervals: the true length is at least the one found, and a stall that covers no whole interval is not seen.
+//! Why they are checked in addition to steadiness, and the limits: docs/design/0003-verdicts.md.
 
-use crate::facts::Served;
+use crate::trial_facts::Served;
 
-/// What was found, in seconds of the measured phase.
+/// The stalls of one measured phase, in seconds of that phase.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Silence {
+pub struct Stall {
     /// The longest stretch, and when it began.
     pub longest_s: f64,
     pub from_s: f64,
@@ -19,25 +19,25 @@ pub struct Silence {
     pub phase_s: f64,
 }
 
-/// Looks for the longest stretch; `None` where something succeeded in every interval in which it was waited for.
-pub(crate) fn silence(served: &[Served]) -> Option<Silence> {
+/// The longest stall; `None` if something succeeded in every interval in which requests were pending.
+pub(crate) fn longest_stall(served: &[Served]) -> Option<Stall> {
     let mut longest: Option<(f64, f64, usize)> = None;
     let (mut now_s, mut in_all_s, mut since_s) = (0.0, 0.0, None);
-    for (place, interval) in served.iter().enumerate() {
-        let is_silent = interval.succeeded == 0 && interval.waited;
+    for (index, interval) in served.iter().enumerate() {
+        let is_stalled = interval.succeeded == 0 && interval.waited;
         let began_s = *since_s.get_or_insert(now_s);
         now_s += interval.seconds;
-        if !is_silent {
+        if !is_stalled {
             since_s = None;
             continue;
         }
         in_all_s += interval.seconds;
         let length_s = now_s - began_s;
         if longest.is_none_or(|(most, ..)| length_s > most) {
-            longest = Some((length_s, began_s, place));
+            longest = Some((length_s, began_s, index));
         }
     }
-    longest.map(|(longest_s, from_s, last)| Silence {
+    longest.map(|(longest_s, from_s, last)| Stall {
         longest_s,
         from_s,
         to_the_end: last + 1 == served.len(),
@@ -60,7 +60,7 @@ mod tests {
                 waited: letter != '-',
             })
             .collect();
-        let found = silence(&served).map(|found| {
+        let found = longest_stall(&served).map(|found| {
             (
                 found.longest_s,
                 found.from_s,

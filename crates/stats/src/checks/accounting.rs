@@ -2,8 +2,8 @@
 
 use super::findings::Findings;
 use crate::{
-    AccountFinding, RecordEquation, Stretch, Verdict,
-    facts::{Ledger, LoadModel, TrialFacts},
+    AccountingFinding, RecordEquation, Stretch, Verdict,
+    trial_facts::{Ledger, LoadModel, TrialFacts},
 };
 
 /// `sent = succeeded + failed + change of in flight`, for both stretches; `due = sent + skipped` for the whole run,
@@ -19,7 +19,7 @@ pub(super) fn requests(facts: &TrialFacts<'_>, found: &mut Findings) {
         if i128::from(counts.sent) != fates {
             found.reason(
                 Verdict::Inconsistent,
-                AccountFinding::RequestFates {
+                AccountingFinding::RequestFates {
                     stretch,
                     sent: counts.sent,
                     succeeded: counts.succeeded,
@@ -34,7 +34,7 @@ pub(super) fn requests(facts: &TrialFacts<'_>, found: &mut Findings) {
     if facts.model == LoadModel::Open && u128::from(totals.due) != planned {
         found.reason(
             Verdict::Inconsistent,
-            AccountFinding::RequestsDue {
+            AccountingFinding::RequestsDue {
                 due: totals.due,
                 sent: totals.sent,
                 skipped: totals.skipped,
@@ -43,14 +43,14 @@ pub(super) fn requests(facts: &TrialFacts<'_>, found: &mut Findings) {
     }
 }
 
-/// `sent = accepted + rejected + unknown`, `accepted = delivered + missing`, nothing missing, and nothing that was never sent.
-/// What the system kept and denied is a fault of the system, not of the account.
+/// `sent = accepted + rejected + unknown`, `accepted = delivered + missing`, nothing missing, nothing unexpected. A record that
+/// was rejected but delivered is a fault of the system, not of the accounting.
 pub(super) fn records(facts: &TrialFacts<'_>, found: &mut Findings) {
     let Some(ledger) = &facts.ledger else { return };
     let mut equation = |whole: u64, parts: &[u64], of: RecordEquation| {
         let sum: u128 = parts.iter().map(|part| u128::from(*part)).sum();
         if u128::from(whole) != sum {
-            found.reason(Verdict::Inconsistent, AccountFinding::Records(of));
+            found.reason(Verdict::Inconsistent, AccountingFinding::Records(of));
         }
     };
     let Ledger {
@@ -85,31 +85,34 @@ pub(super) fn records(facts: &TrialFacts<'_>, found: &mut Findings) {
     equation(
         succeeded,
         &[accepted],
-        RecordEquation::OfRequests {
+        RecordEquation::Requests {
             succeeded,
             accepted,
         },
     );
-    what_should_not_be_there(ledger, found);
-    what_is_missing(facts, ledger, found);
+    check_unexpected(ledger, found);
+    check_missing(facts, ledger, found);
 }
 
-fn what_should_not_be_there(ledger: &Ledger, found: &mut Findings) {
-    // A run of before they were told apart has both in the one.
+fn check_unexpected(ledger: &Ledger, found: &mut Findings) {
+    // Results of earlier versions count both as `unexpected`.
     let never_sent = ledger.unexpected.saturating_sub(ledger.rejected_delivered);
     if never_sent > 0 {
         let records = never_sent;
-        found.reason(Verdict::Inconsistent, AccountFinding::NeverSent { records });
+        found.reason(
+            Verdict::Inconsistent,
+            AccountingFinding::NeverSent { records },
+        );
     }
     if ledger.rejected_delivered > 0 {
-        found.remark(AccountFinding::RejectedKept {
+        found.remark(AccountingFinding::RejectedDelivered {
             kept: ledger.rejected_delivered,
             rejected: ledger.rejected,
         });
     }
 }
 
-fn what_is_missing(facts: &TrialFacts<'_>, ledger: &Ledger, found: &mut Findings) {
+fn check_missing(facts: &TrialFacts<'_>, ledger: &Ledger, found: &mut Findings) {
     if ledger.missing > 0 {
         let verdict = match facts.store_unread {
             true => Verdict::InstrumentLimited,
@@ -117,7 +120,7 @@ fn what_is_missing(facts: &TrialFacts<'_>, ledger: &Ledger, found: &mut Findings
         };
         found.reason(
             verdict,
-            AccountFinding::Missing {
+            AccountingFinding::Missing {
                 missing: ledger.missing,
                 accepted: ledger.accepted,
                 first_keys: ledger.missing_keys.clone(),

@@ -1,14 +1,15 @@
-//! Shares of requests over trials, such as that of errors: the trial is the unit here too, though the share itself is that of all
+//! Shares of requests over trials, such as that of errors. The trial is the unit here too, but the point is the share of all
 //! requests together.
 //!
 //! The estimate is the ratio estimator of cluster samples, with its linearised variance (Cochran, Sampling Techniques, 1977,
-//! chapter 6): what a trial has more than the share says, squared, summed over trials. Intervals are Student's t, of differences with
-//! Welch's degrees of freedom. Requests of one trial fail together, so a binomial interval would be far too narrow.
+//! chapter 6): the squared excess of each trial over the share, summed over trials. Intervals are Student's t; those of
+//! differences use Welch's degrees of freedom. Requests of one trial fail together, so a binomial interval would be far too
+//! narrow.
 
 use crate::{
     Estimate,
     sample::{count_as_f64, size},
-    student::{reach, welch},
+    student::{critical_95, welch},
 };
 
 /// Of one trial: how many of its requests are meant, and how many there were.
@@ -18,30 +19,34 @@ pub struct Part {
     pub all: u64,
 }
 
-/// The share over trials; those without requests count for nothing. `None` where no trial had any.
+/// The share over trials, 0 to 1; trials without requests are left out. `None` if no trial had any.
 #[must_use]
-pub fn share(trials: &[Part]) -> Option<Estimate> {
-    let share = Share::from_trials(trials)?;
-    let interval = share.degrees.map(|degrees| {
-        let off = reach(degrees) * share.error2.sqrt();
-        ((share.point - off).max(0.0), (share.point + off).min(1.0))
+pub fn proportion(trials: &[Part]) -> Option<Estimate> {
+    let proportion = Proportion::from_trials(trials)?;
+    let interval = proportion.degrees.map(|degrees| {
+        let margin = critical_95(degrees) * proportion.error2.sqrt();
+        (
+            (proportion.point - margin).max(0.0),
+            (proportion.point + margin).min(1.0),
+        )
     });
     Some(Estimate {
-        point: share.point,
+        point: proportion.point,
         interval,
-        count: share.count,
+        count: proportion.count,
     })
 }
 
-/// The difference of two shares, `new - old`, of groups that have no trial in common. Without an interval where a group has one trial.
+/// The difference of two shares, `new - old`, of groups that have no trial in common. There is no interval if a group has one
+/// trial.
 #[must_use]
-pub fn share_difference(new: &[Part], old: &[Part]) -> Option<Estimate> {
-    let (new, old) = (Share::from_trials(new)?, Share::from_trials(old)?);
+pub fn proportion_difference(new: &[Part], old: &[Part]) -> Option<Estimate> {
+    let (new, old) = (Proportion::from_trials(new)?, Proportion::from_trials(old)?);
     let point = new.point - old.point;
     let interval = new.degrees.zip(old.degrees).map(|(of_new, of_old)| {
         let degrees = welch((new.error2, of_new), (old.error2, of_old));
-        let off = reach(degrees) * (new.error2 + old.error2).sqrt();
-        ((point - off).max(-1.0), (point + off).min(1.0))
+        let margin = critical_95(degrees) * (new.error2 + old.error2).sqrt();
+        ((point - margin).max(-1.0), (point + margin).min(1.0))
     });
     Some(Estimate {
         point,
@@ -50,7 +55,7 @@ pub fn share_difference(new: &[Part], old: &[Part]) -> Option<Estimate> {
     })
 }
 
-struct Share {
+struct Proportion {
     point: f64,
     /// Standard error, squared; 0 for a single trial.
     error2: f64,
@@ -59,25 +64,29 @@ struct Share {
     count: usize,
 }
 
-impl Share {
+impl Proportion {
     fn from_trials(trials: &[Part]) -> Option<Self> {
-        let trials: Vec<Part> = trials.iter().copied().filter(|one| one.all > 0).collect();
+        let trials: Vec<Part> = trials
+            .iter()
+            .copied()
+            .filter(|trial| trial.all > 0)
+            .collect();
         if trials.is_empty() {
             return None;
         }
         let sum = |pick: fn(&Part) -> u64| {
             trials
                 .iter()
-                .map(|one| count_as_f64(pick(one)))
+                .map(|trial| count_as_f64(pick(trial)))
                 .sum::<f64>()
         };
-        let (of, all) = (sum(|one| one.of), sum(|one| one.all));
+        let (of, all) = (sum(|trial| trial.of), sum(|trial| trial.all));
         let point = of / all;
         let count = size(trials.len());
         let degrees = (trials.len() > 1).then_some(count - 1.0);
         let squares: f64 = trials
             .iter()
-            .map(|one| (count_as_f64(one.of) - point * count_as_f64(one.all)).powi(2))
+            .map(|trial| (count_as_f64(trial.of) - point * count_as_f64(trial.all)).powi(2))
             .sum();
         let error2 = degrees.map_or(0.0, |degrees| squares * count / degrees / (all * all));
         Some(Self {
@@ -92,7 +101,7 @@ impl Share {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chance::Chance;
+    use crate::random::Random;
 
     fn parts(counts: &[(u64, u64)]) -> Vec<Part> {
         counts
@@ -119,74 +128,85 @@ mod tests {
 
     #[test]
     fn shares_by_hand() {
-        assert_eq!(share(&[]), None);
-        assert_eq!(share(&parts(&[(0, 0), (0, 0)])), None);
-        assert_near(share(&parts(&[(3, 10)])), 0.3, None);
+        assert_eq!(proportion(&[]), None);
+        assert_eq!(proportion(&parts(&[(0, 0), (0, 0)])), None);
+        assert_near(proportion(&parts(&[(3, 10)])), 0.3, None);
         // Shares 0.1, 0.2, 0.3 of 100 each: standard error 0.1 / sqrt(3), t(2) = 4.3027.
         assert_near(
-            share(&parts(&[(10, 100), (20, 100), (30, 100)])),
+            proportion(&parts(&[(10, 100), (20, 100), (30, 100)])),
             0.2,
             Some((0.0, 0.448)),
         );
         // The larger trial weighs more: 31 of 130; 5.15 requests more than the share says, and as many fewer.
         assert_near(
-            share(&parts(&[(29, 100), (2, 30)])),
+            proportion(&parts(&[(29, 100), (2, 30)])),
             0.2385,
             Some((0.0, 1.0)),
         );
         assert_near(
-            share(&parts(&[(0, 50), (0, 70), (0, 0)])),
+            proportion(&parts(&[(0, 50), (0, 70), (0, 0)])),
             0.0,
             Some((0.0, 0.0)),
         );
-        assert_near(share(&parts(&[(50, 50), (70, 70)])), 1.0, Some((1.0, 1.0)));
+        assert_near(
+            proportion(&parts(&[(50, 50), (70, 70)])),
+            1.0,
+            Some((1.0, 1.0)),
+        );
     }
 
     #[test]
     fn differences_by_hand() {
         let none = parts(&[(0, 100), (0, 100), (0, 100)]);
         let some = parts(&[(10, 100), (20, 100), (30, 100)]);
-        assert_eq!(share_difference(&some, &[]), None);
-        assert_near(share_difference(&some, &parts(&[(0, 10)])), 0.2, None);
+        assert_eq!(proportion_difference(&some, &[]), None);
+        assert_near(proportion_difference(&some, &parts(&[(0, 10)])), 0.2, None);
         // All the scatter is on one side: two degrees of freedom.
-        assert_near(share_difference(&some, &none), 0.2, Some((-0.0484, 0.4484)));
         assert_near(
-            share_difference(&none, &some),
+            proportion_difference(&some, &none),
+            0.2,
+            Some((-0.0484, 0.4484)),
+        );
+        assert_near(
+            proportion_difference(&none, &some),
             -0.2,
             Some((-0.4484, 0.0484)),
         );
-        assert_near(share_difference(&none, &none), 0.0, Some((0.0, 0.0)));
+        assert_near(proportion_difference(&none, &none), 0.0, Some((0.0, 0.0)));
         let all = parts(&[(9, 9), (8, 8)]);
-        assert_near(share_difference(&all, &none), 1.0, Some((1.0, 1.0)));
+        assert_near(proportion_difference(&all, &none), 1.0, Some((1.0, 1.0)));
     }
 
     /// Trials whose own share scatters, as it does near overload.
     #[test]
     fn intervals_cover_the_truth_about_as_often_as_they_say() {
         const SEEDS: u64 = 2_000;
-        let trial = |chance: &mut Chance, share: f64| {
-            let all = chance.lognormal(10_000.0, 0.05);
-            let own = chance.lognormal(share, 0.2).min(1.0);
+        let trial = |random: &mut Random, proportion: f64| {
+            let all = random.lognormal(10_000.0, 0.05);
+            let own = random.lognormal(proportion, 0.2).min(1.0);
             Part {
                 of: (all * own) as u64,
                 all: all as u64,
             }
         };
-        // What `lognormal` draws lies around its middle by the median; the mean is higher by half of the variance.
+        // `lognormal` is centred on its median; the mean is higher by half of the variance.
         let truth = |middle: f64| middle * (0.2_f64 * 0.2 / 2.0).exp();
         for count in [3, 5, 10] {
             let covered = |seed: &u64| {
-                let mut chance = Chance::from_seed(*seed);
-                let draw = |chance: &mut Chance, share| -> Vec<Part> {
-                    (0..count).map(|_| trial(chance, share)).collect()
+                let mut random = Random::from_seed(*seed);
+                let draw = |random: &mut Random, proportion| -> Vec<Part> {
+                    (0..count).map(|_| trial(random, proportion)).collect()
                 };
-                let (new, old) = (draw(&mut chance, 0.2), draw(&mut chance, 0.1));
-                let (low, high) = share_difference(&new, &old).unwrap().interval.unwrap();
+                let (new, old) = (draw(&mut random, 0.2), draw(&mut random, 0.1));
+                let (low, high) = proportion_difference(&new, &old).unwrap().interval.unwrap();
                 (low..=high).contains(&(truth(0.2) - truth(0.1)))
             };
             let hits = (0..SEEDS).filter(covered).count();
-            let share = size(hits) / 2_000.0;
-            assert!((0.92..=0.98).contains(&share), "{count} trials: {share}");
+            let proportion = size(hits) / 2_000.0;
+            assert!(
+                (0.92..=0.98).contains(&proportion),
+                "{count} trials: {proportion}"
+            );
         }
     }
 }

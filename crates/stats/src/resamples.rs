@@ -1,17 +1,17 @@
-//! Which values each resample of the bootstrap draws. The seed is always the same, so that this depends on the sizes of the samples
-//! alone: it is drawn once for each, and kept. What is done with them is said in `estimate`.
+//! Which values each resample of the bootstrap draws. The seed is constant, so that this depends on the sizes of the samples
+//! alone: it is drawn once for each size, and kept. `estimate` uses them.
 
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError},
 };
 
-use crate::chance::Chance;
+use crate::random::Random;
 
 /// One less than a multiple of 40, so that both 2.5 % ends are values of the sample.
 pub(crate) const RESAMPLES: usize = 1_999;
 const SEED: u64 = 0x77a6_61e1;
-/// Samples that are larger together are drawn anew each time: a table takes 8 kB for each value.
+/// Larger samples are drawn again each time: a table takes 8 kB for each value.
 const KEPT_VALUES_MAX: usize = 64;
 /// A study has few sizes.
 const TABLES_MAX: usize = 64;
@@ -19,31 +19,31 @@ const TABLES_MAX: usize = 64;
 /// How many values the sample has, and the one that it is compared with; that is 0 without such.
 pub(crate) type Sizes = (usize, usize);
 
-/// Places in both samples one after another, for one resample after another.
+/// Indices into both samples, one resample after another.
 type Table = Arc<[u32]>;
 
 static KEPT: Mutex<BTreeMap<Sizes, Table>> = Mutex::new(BTreeMap::new());
 
-/// Calls `each` with the places in either sample that each resample draws, with repetition.
+/// Calls `each` with the indices that each resample draws from either sample, with repetition.
 pub(crate) fn each_resample(sizes: Sizes, mut each: impl FnMut(&[u32], &[u32])) {
     let values = sizes.0 + sizes.1;
     if values == 0 {
         return;
     }
-    let mut of_both = |places: &[u32]| {
-        let (new, old) = places.split_at(sizes.0);
+    let mut split = |indices: &[u32]| {
+        let (new, old) = indices.split_at(sizes.0);
         each(new, old);
     };
     if values <= KEPT_VALUES_MAX {
-        table(sizes).chunks_exact(values).for_each(of_both);
+        table(sizes).chunks_exact(values).for_each(split);
         return;
     }
-    let mut chance = Chance::from_seed(SEED);
-    let mut places = Vec::with_capacity(values);
+    let mut random = Random::from_seed(SEED);
+    let mut indices = Vec::with_capacity(values);
     for _ in 0..RESAMPLES {
-        places.clear();
-        draw(&mut chance, sizes, &mut places);
-        of_both(&places);
+        indices.clear();
+        draw(&mut random, sizes, &mut indices);
+        split(&indices);
     }
 }
 
@@ -52,23 +52,23 @@ fn table(sizes: Sizes) -> Table {
     if let Some(table) = kept.get(&sizes) {
         return Arc::clone(table);
     }
-    let mut chance = Chance::from_seed(SEED);
-    let mut places = Vec::with_capacity(RESAMPLES * (sizes.0 + sizes.1));
+    let mut random = Random::from_seed(SEED);
+    let mut indices = Vec::with_capacity(RESAMPLES * (sizes.0 + sizes.1));
     for _ in 0..RESAMPLES {
-        draw(&mut chance, sizes, &mut places);
+        draw(&mut random, sizes, &mut indices);
     }
-    let table: Table = places.into();
+    let table: Table = indices.into();
     if kept.len() < TABLES_MAX {
         kept.insert(sizes, Arc::clone(&table));
     }
     table
 }
 
-/// The places of one resample.
-fn draw(chance: &mut Chance, (new, old): Sizes, places: &mut Vec<u32>) {
+/// The indices of one resample.
+fn draw(random: &mut Random, (new, old): Sizes, indices: &mut Vec<u32>) {
     let mut of_sample = |size: usize| {
-        let place = |_| u32::try_from(chance.next_below(size)).expect("fewer than 2^32 trials");
-        places.extend((0..size).map(place));
+        let index = |_| u32::try_from(random.next_below(size)).expect("fewer than 2^32 trials");
+        indices.extend((0..size).map(index));
     };
     of_sample(new);
     of_sample(old);
@@ -82,13 +82,13 @@ mod tests {
     fn what_is_kept_is_what_is_drawn() {
         let check = |sizes: Sizes| {
             for _ in 0..2 {
-                let mut chance = Chance::from_seed(SEED);
+                let mut random = Random::from_seed(SEED);
                 let mut resamples = 0;
                 each_resample(sizes, |new, old| {
                     assert_eq!((new.len(), old.len()), sizes);
-                    for (places, size) in [(new, sizes.0), (old, sizes.1)] {
-                        for place in places {
-                            assert_eq!(*place as usize, chance.next_below(size), "{sizes:?}");
+                    for (indices, size) in [(new, sizes.0), (old, sizes.1)] {
+                        for index in indices {
+                            assert_eq!(*index as usize, random.next_below(size), "{sizes:?}");
                         }
                     }
                     resamples += 1;

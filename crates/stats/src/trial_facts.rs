@@ -1,8 +1,8 @@
-//! Everything a verdict on one trial needs, as plain numbers. Who fills it in knows the files; who judges does not.
+//! The facts of one trial that its verdict needs, as plain numbers. `analysis` reads them from the results.
 
 use crate::SteadyBins;
 
-/// How requests came about.
+/// What makes the next request due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LoadModel {
     #[default]
@@ -16,15 +16,15 @@ pub enum LoadModel {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TrialFacts<'a> {
     pub model: LoadModel,
-    /// Why the trial did not come to its end; everything else is then not looked at.
+    /// Why the trial did not complete; everything else is then ignored.
     pub failed: Option<String>,
     /// Measured phase.
     pub measured: Counts,
-    /// Whole run of the engine, warm-up and finish included.
+    /// Whole run of the load generator, warm-up and finish included.
     pub totals: Counts,
-    pub engine: Engine,
+    pub generator: Generator,
     pub machine: Option<Machine>,
-    /// Requests per second asked for, in open load.
+    /// Offered load in requests per second, in the open model.
     pub offered_per_s: Option<f64>,
     /// Median response time of the measured phase.
     pub response_p50_us: Option<f64>,
@@ -36,7 +36,7 @@ pub struct TrialFacts<'a> {
     /// Records accepted and records visible: running totals at the same instants of the measured phase.
     pub delivery: RunningTotals<'a>,
     /// The longest time that the probe of the store read on without coming to its end.
-    pub probe_behind_s: Option<f64>,
+    pub probe_lag_s: Option<f64>,
     /// It had not read all of the store when its time was up.
     pub store_unread: bool,
     /// Open load: requests due and requests answered or failed, likewise.
@@ -49,24 +49,24 @@ pub struct TrialFacts<'a> {
     pub bins_from_s: f64,
     /// The intervals of the measured phase, in order.
     pub served: &'a [Served],
-    /// Whether the warm-up ended because the system was steady; `None` where it was not asked.
+    /// Whether the warm-up ended because the system was steady; `None` if that was not required.
     pub warm_up_steady: Option<bool>,
     /// Whether the load kept its level in the measured phase.
-    pub course: LoadCourse,
-    /// What was killed on purpose in the measured phase.
-    pub disturbances: &'a [Killed],
+    pub profile: LoadProfile,
+    /// Replicas that were killed in the measured phase.
+    pub faults: &'a [InjectedFault],
 }
 
-/// A replica that was killed on purpose, and when, in seconds of the measured phase.
+/// A replica that was killed, and when, in seconds of the measured phase.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Killed {
+pub struct InjectedFault {
     pub name: String,
     pub at_s: f64,
 }
 
 /// How the level of a load went.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum LoadCourse {
+pub enum LoadProfile {
     /// It was always the same.
     #[default]
     Constant,
@@ -77,8 +77,8 @@ pub enum LoadCourse {
 impl TrialFacts<'_> {
     /// Whether the system was not left to itself.
     #[must_use]
-    pub fn is_disturbed(&self) -> bool {
-        !self.disturbances.is_empty()
+    pub fn has_faults(&self) -> bool {
+        !self.faults.is_empty()
     }
 }
 
@@ -98,42 +98,42 @@ pub struct Counts {
     pub records_succeeded: u64,
 }
 
-/// What the engine says of itself, over the measured phase.
+/// Measurements of the load generator by itself, over the measured phase.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Engine {
+pub struct Generator {
     pub workers: u32,
     /// Share of its CPU that the busiest worker used, 0 to 1.
-    pub busy_share: f64,
-    /// Share that the busiest worker used or stood in the run queue for; never less than `busy_share`.
-    pub wanted_share: f64,
-    /// Mean time in the run queue before each turn of a worker on its CPU.
-    pub turn_wait_mean_us: f64,
+    pub utilization: f64,
+    /// The same plus its wait in the run queue; never less than `utilization`.
+    pub utilization_wanted: f64,
+    /// Mean time in the run queue before each time slice of a worker.
+    pub run_queue_wait_mean_us: f64,
     pub cpu_us_per_request: f64,
     pub lag_p99_us: f64,
-    /// Requests per second that the engine can send with this shape of load, from its calibration.
-    pub possible_per_s: Option<f64>,
+    /// Requests per second that the load generator can send with this shape of load, from its calibration.
+    pub capacity_per_s: Option<f64>,
     pub connections_asked: u64,
     /// Fewest, and median, open at the end of an interval.
     pub connections_open_min: u64,
     pub connections_open_median: u64,
     /// Mean number in flight, from the sum of their times.
     pub in_flight_mean: f64,
-    /// What of it belongs to no success of the measured phase: failures, and the growing age of what is under way.
-    pub in_flight_beside: f64,
+    /// The part of it that belongs to no success of the measured phase: failures, and the growing age of requests in flight.
+    pub in_flight_unexplained: f64,
 }
 
 /// What the CPUs did over the measured phase, as shares of 1. What is neither is work.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Machine {
-    /// Taken by the host of a virtual machine although there was something to do.
-    pub stolen_share: f64,
-    /// Without work; loops that kept the CPUs awake are none.
-    pub idle_share: f64,
-    /// Whether there were such loops.
-    pub kept_awake: bool,
+    /// Taken by the hypervisor although there was work to do.
+    pub cpu_steal: f64,
+    /// Without work; idle polling does not count as work.
+    pub cpu_idle: f64,
+    /// Whether idle polling was on.
+    pub idle_poll: bool,
 }
 
-/// The account of records, by key.
+/// Delivery accounting, by key.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ledger {
     pub sent: u64,
@@ -150,13 +150,13 @@ pub struct Ledger {
     pub missing_keys: Vec<u64>,
 }
 
-/// What came of requests in one interval.
+/// Requests of one interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Served {
     pub seconds: f64,
     pub succeeded: u64,
-    /// Whether an answer was waited for all through it: requests were under way at its start and at its end; or no
-    /// connection was open at its end, over which one could have come.
+    /// Whether an answer was pending for the whole interval: requests were in flight at its start and at its end; or no
+    /// connection was open at its end.
     pub waited: bool,
 }
 

@@ -1,6 +1,6 @@
-//! How each level stands after its trials: it holds, it stops the search, or it wavers between the two.
+//! The state of each level after its trials: it holds, it stops the search, or its trials disagree.
 
-use super::{Evidence, SILENT_AT_MOST, Settings, Tried, is_same_level};
+use super::{Evidence, MAX_SILENT_TRIALS, SearchTrial, Settings, is_same_level};
 
 /// What stops the search at a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub(super) enum Stop {
 }
 
 impl Stop {
-    /// What the trials that stop it there showed.
+    /// The evidence of the trials that stop the search there.
     fn evidence(self) -> Evidence {
         match self {
             Self::NotMet => Evidence::NotMet,
@@ -24,34 +24,34 @@ impl Stop {
 
 /// One level and its trials.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Standing {
+pub(super) struct LevelState {
     pub(super) level: f64,
     pub(super) met: u32,
     pub(super) not_met: u32,
     pub(super) limited: u32,
     pub(super) silent: u32,
     pub(super) stop: Option<Stop>,
-    /// Which trial of all showed last what stops the search here.
+    /// Index of the last trial that showed what stops the search here.
     pub(super) stopped_by: Option<usize>,
     settled: bool,
 }
 
-impl Standing {
+impl LevelState {
     /// Every trial that says something of the system held, and one did.
     pub(super) fn holds(&self) -> bool {
         self.met > 0 && self.not_met == 0 && self.stop.is_none()
     }
 
-    /// Nothing is known of it yet: every trial so far said nothing.
+    /// Nothing is known of it yet: no trial so far was evidence.
     pub(super) fn is_open(&self) -> bool {
         self.met + self.inconclusive_trials() == 0 && self.stop.is_none()
     }
 
-    /// The generator was the limit, in too few trials to turn away for that.
+    /// The load generator was the limit, in too few trials to give the level up.
     pub(super) fn is_doubtful(&self) -> bool {
         self.stop == Some(Stop::InstrumentLimited)
             && self.not_met == 0
-            && self.trials() < SILENT_AT_MOST
+            && self.trials() < MAX_SILENT_TRIALS
     }
 
     /// Whether more than one trial says that the search stops here.
@@ -69,7 +69,7 @@ impl Standing {
 }
 
 /// Every level that was tried, in ascending order.
-pub(super) fn standings(settings: &Settings, tried: &[Tried]) -> Vec<Standing> {
+pub(super) fn level_states(settings: &Settings, tried: &[SearchTrial]) -> Vec<LevelState> {
     let mut levels: Vec<f64> = Vec::new();
     for one in tried {
         if !levels.iter().any(|level| is_same_level(*level, one.level)) {
@@ -83,8 +83,8 @@ pub(super) fn standings(settings: &Settings, tried: &[Tried]) -> Vec<Standing> {
         .collect()
 }
 
-fn level_state(settings: &Settings, level: f64, tried: &[Tried]) -> Standing {
-    let mut seen = Standing {
+fn level_state(settings: &Settings, level: f64, tried: &[SearchTrial]) -> LevelState {
+    let mut seen = LevelState {
         level,
         met: 0,
         not_met: 0,
@@ -111,15 +111,15 @@ fn level_state(settings: &Settings, level: f64, tried: &[Tried]) -> Standing {
         }
     }
     let stopped = seen.inconclusive_trials();
-    // Stopped once and held twice: that one trial was no evidence of a limit. What the generator stopped says nothing of the
-    // system and is forgotten; what the system did not hold is so only where it came first, for a level that fails at its
-    // confirmation is no answer; and not at the highest level, above which there is nothing to go on with.
+    // Stopped once and held twice: that one trial was no evidence of a limit. If the load generator was the limit, the trial
+    // shows nothing about the system and is ignored. If the conditions failed, it is ignored only if it came first, because a
+    // level that fails at its confirmation is no answer; and not at the highest level, above which no level is left to try.
     let only_limited = seen.not_met == 0;
     let rescued = stopped == 1
         && seen.met >= 2
-        && (only_limited || (held_first == Some(false) && !is_same_level(level, settings.at_most)));
+        && (only_limited || (held_first == Some(false) && !is_same_level(level, settings.max)));
     seen.stop = match stopped {
-        0 if seen.silent >= SILENT_AT_MOST => Some(Stop::Silent),
+        0 if seen.silent >= MAX_SILENT_TRIALS => Some(Stop::Silent),
         0 => None,
         _ if rescued => None,
         _ if seen.not_met >= seen.limited => Some(Stop::NotMet),
@@ -129,8 +129,8 @@ fn level_state(settings: &Settings, level: f64, tried: &[Tried]) -> Standing {
         let mut showing = of_level().filter(|(_, one)| one.evidence == stop.evidence());
         showing.next_back().map(|(place, _)| place)
     });
-    seen.settled = seen.silent >= SILENT_AT_MOST
-        || settings.confirm == 1
+    seen.settled = seen.silent >= MAX_SILENT_TRIALS
+        || settings.confirmations == 1
         || stopped >= 2
         || (held_first == Some(true) && !only_limited)
         || (stopped == 1 && seen.met >= 2);
@@ -140,18 +140,18 @@ fn level_state(settings: &Settings, level: f64, tried: &[Tried]) -> Standing {
 /// The two ends of the interval.
 pub(super) struct Ends<'a> {
     /// The highest level below `stops` at which every trial held.
-    pub(super) holds: Option<&'a Standing>,
+    pub(super) holds: Option<&'a LevelState>,
     /// The lowest level that the search does not go beyond.
-    pub(super) stops: Option<&'a Standing>,
+    pub(super) stops: Option<&'a LevelState>,
 }
 
 impl<'a> Ends<'a> {
-    pub(super) fn new(standings: &'a [Standing]) -> Self {
-        let stops = standings.iter().position(|seen| seen.stop.is_some());
-        let below = &standings[..stops.unwrap_or(standings.len())];
+    pub(super) fn new(level_states: &'a [LevelState]) -> Self {
+        let stops = level_states.iter().position(|seen| seen.stop.is_some());
+        let below = &level_states[..stops.unwrap_or(level_states.len())];
         Self {
             holds: below.iter().rev().find(|seen| seen.holds()),
-            stops: stops.map(|index| &standings[index]),
+            stops: stops.map(|index| &level_states[index]),
         }
     }
 }
