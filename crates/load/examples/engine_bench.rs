@@ -1,8 +1,8 @@
-//! The engine as a process of its own, for `bench/engine`:
+//! The engine in its own process, for `bench/engine`:
 //! `engine_bench [http2:|tls:|http2-tls:]ADDRESS CONNECTIONS PIPELINING SECONDS [CPUS [RATE | think=MS]]`.
 //!
-//! `CPUS`: the CPU of each worker, as in `0` or `0,1`; `-` for one that is not pinned. With a rate the load is open, with
-//! Poisson arrivals; with a think time each connection is a user's, with exponential pauses.
+//! `CPUS`: the CPU of each worker, as in `0` or `0,1`; `-` for one that is not pinned. With a rate the load is open, with Poisson
+//! arrivals; with a think time each connection is a user, with exponential pauses.
 //!
 //! Prints requests, seconds, CPU µs per request (worker thread) and latency, as `name=value` on one line.
 
@@ -16,7 +16,7 @@ use std::{error::Error, time::Duration};
 use hdrhistogram::Histogram;
 use waggle_load::{
     Arrivals, BodyCheck, Expect, Job, Limits, Model, Outcome, Prepared, Protocol, Rate, Roots,
-    Target, Think, Tls, TlsOptions, Transport, What, start,
+    Target, ThinkTime, Tls, TlsOptions, Transport, What, start,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -70,7 +70,7 @@ fn job(arguments: &[String]) -> Result<Job, Box<dyn Error>> {
         },
         Some((_, Some(ms))) => Model::Users {
             users: connections,
-            think: Think::Exponential(Duration::from_secs_f64(ms.parse::<f64>()? / 1e3)),
+            think_time: ThinkTime::Exponential(Duration::from_secs_f64(ms.parse::<f64>()? / 1e3)),
             stages: Vec::new(),
         },
         Some((rate, None)) => Model::Open {
@@ -104,14 +104,14 @@ fn job(arguments: &[String]) -> Result<Job, Box<dyn Error>> {
         limits: Limits::default(),
         workers,
         interval: Duration::from_secs(1),
-        at_most: Duration::from_secs_f64(seconds.parse()?),
-        requests_at_most: None,
-        account_at_most: None,
+        max_duration: Duration::from_secs_f64(seconds.parse()?),
+        max_requests: None,
+        max_tracked_requests: None,
         seed: 1,
     })
 }
 
-/// How to go to an address, by what stands before it; over TLS any server is trusted.
+/// The transport to an address, by its prefix; with TLS certificates are not verified.
 fn transport(address: &str) -> Result<(Transport, &str), Box<dyn Error>> {
     let ways = [
         ("http2:", Protocol::Http2, false),

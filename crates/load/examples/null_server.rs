@@ -1,7 +1,7 @@
-//! The null server as a process of its own, for `bench/engine`: `null_server ADDRESS [stall AFTER LENGTH EVERY]`.
+//! The null server in its own process, for `bench/engine`: `null_server ADDRESS [stall AFTER LENGTH EVERY]`.
 //!
-//! Times are seconds: it stands still for LENGTH, first AFTER its first request, then once EVERY so long. It prints its
-//! address and goes on until it is killed.
+//! Times are in seconds: it stalls for LENGTH, first AFTER its first request, then once per EVERY. It prints its address and runs
+//! until it is killed.
 
 #![expect(
     clippy::print_stdout,
@@ -12,7 +12,7 @@ use std::{error::Error, time::Duration};
 
 use waggle_load::{NullServer, Stall};
 
-// ab keeps a connection only where the answer says so.
+// ab keeps a connection only if the answer says so.
 const ANSWER: &[u8] =
     b"HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 15\r\n\r\nHello, everyone";
 const USAGE: &str = "usage: null_server ADDRESS [stall AFTER LENGTH EVERY]";

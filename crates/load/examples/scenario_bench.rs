@@ -1,6 +1,6 @@
-//! What a scenario costs against requests made ahead: `scenario_bench SECONDS CONNECTIONS [CPU]`.
+//! The cost of a scenario compared with prepared requests: `scenario_bench SECONDS CONNECTIONS [CPU]`.
 //!
-//! Both in turn, against a null server of its own, so that one machine state serves for both: a GET of the same bytes each
+//! Both run in turn against the same null server, so that the state of the machine is the same: a GET of the same bytes each
 //! time, and sessions of a login whose token is captured by JSONPath and a GET that carries it. Prints CPU µs per request.
 
 #![expect(
@@ -11,8 +11,8 @@
 use std::{error::Error, net::SocketAddr, sync::Arc, time::Duration};
 
 use waggle_load::{
-    Action, Capture, Expect, Flow, Job, Limits, Model, NullServer, OnFailure, Prepared, Query,
-    Scenario, Source, StepRequest, Target, Template, Transport, What, start,
+    Action, Capture, Expect, Extractor, Flow, Job, Limits, Model, NullServer, OnFailure, Prepared,
+    Query, Scenario, StepRequest, Target, Template, Transport, What, start,
 };
 
 const ANSWER: &[u8] =
@@ -40,9 +40,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         limits: Limits::default(),
         workers: vec![cpu],
         interval: Duration::from_secs(1),
-        at_most: Duration::from_secs_f64(seconds.parse().unwrap_or(1.0)),
-        requests_at_most: None,
-        account_at_most: None,
+        max_duration: Duration::from_secs_f64(seconds.parse().unwrap_or(1.0)),
+        max_requests: None,
+        max_tracked_requests: None,
         seed: 1,
     };
     for _ in 0..ROUNDS {
@@ -95,7 +95,7 @@ fn scenario() -> Result<Scenario, Box<dyn Error>> {
         body: Template::parse(r#"{"name": "user {{user}}"}"#)?,
         captures: vec![Capture {
             variable: "token".to_owned(),
-            from: Source::Json(Query::parse("$.token")?),
+            from: Extractor::Json(Query::parse("$.token")?),
         }],
         ..step(0, "POST", "/login")?
     };

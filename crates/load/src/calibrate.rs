@@ -1,7 +1,7 @@
-//! What the engine can do on this machine with a job's own requests, found against a server that does next to nothing.
+//! The capacity of the engine on this machine for a job's own requests, measured against a server that does next to nothing.
 //!
-//! The answer is an upper bound: real answers are longer than the null server's and come less densely. A trial that
-//! comes near it has found the engine's limit and not the system's (docs/design/0014-calibration.md).
+//! The result is an upper bound: real answers are longer than those of the null server and arrive less densely. A trial that
+//! comes near it is limited by the engine and not by the system (docs/design/0014-calibration.md).
 
 use std::{
     collections::BTreeSet,
@@ -17,32 +17,32 @@ use crate::{
     expect::BodyCheck, start,
 };
 
-/// The least an answer can be; right for HEAD as well, as it has no body.
+/// The shortest possible answer; valid for HEAD, too, because it has no body.
 const ANSWER: &[u8] = b"HTTP/1.1 204 No Content\r\n\r\n";
 const INTERVAL: Duration = Duration::from_millis(100);
 /// Left out: connections are being opened, and caches are cold.
 const WARM_UP_INTERVALS: u64 = 3;
-/// The cheapest of so many stretches counts, since others on the machine can only make it dearer.
+/// The cheapest of this many stretches counts, because other load on the machine can only add cost.
 const STRETCHES: u64 = 3;
 const STRETCH_INTERVALS: u64 = 3;
-/// The load ends by itself after this, whatever happens.
-const AT_MOST: Duration = Duration::from_secs(5);
-/// How long the next interval is awaited.
+/// The load ends after this in any case.
+const MAX_DURATION: Duration = Duration::from_secs(5);
+/// Timeout of the wait for the next interval.
 const WAIT: Duration = Duration::from_secs(10);
 
-/// What the engine can do with one shape of load.
+/// The capacity of the engine for one shape of load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Capacity {
-    /// CPU time of the workers for each request, where they are never idle.
+    /// CPU time of the workers per request if they are never idle.
     pub cpu_us_per_request: f64,
-    /// Requests per second of all workers together with every one of their CPUs full.
+    /// Requests per second of all workers together at full utilization of their CPUs.
     pub requests_per_s: f64,
 }
 
 /// Why a job was not calibrated.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrationError {
-    #[error("the null server speaks plain HTTP/1.1 and knows no scenario")]
+    #[error("the null server supports neither TLS nor HTTP/2 nor scenarios")]
     OtherProtocol,
     #[error("starting the null server: {0}")]
     Server(std::io::Error),
@@ -52,13 +52,13 @@ pub enum CalibrationError {
     NoAnswer,
 }
 
-/// Drives the null server, which runs on `server_cpus` (empty: anywhere), with the job's requests, connections and
-/// workers for about a second.
+/// Drives the null server, which runs on `server_cpus` (empty: anywhere), with the job's requests, connections and workers for
+/// about a second.
 ///
-/// The load is closed whatever the job's model, since that is the most the engine can do with so many connections.
+/// The load is closed whatever the job's model is, because that is the most the engine can do with this many connections.
 ///
 /// # Errors
-/// The job cannot be calibrated, or this machine does not allow it.
+/// If the job cannot be calibrated, or this machine does not allow it.
 pub fn calibrate(job: &Job, server_cpus: &[usize]) -> Result<Capacity, CalibrationError> {
     let What::Requests { requests, .. } = &job.what else {
         return Err(CalibrationError::OtherProtocol);
@@ -84,9 +84,9 @@ pub fn calibrate(job: &Job, server_cpus: &[usize]) -> Result<Capacity, Calibrati
             },
         },
         interval: INTERVAL,
-        at_most: AT_MOST,
-        requests_at_most: None,
-        account_at_most: None,
+        max_duration: MAX_DURATION,
+        max_requests: None,
+        max_tracked_requests: None,
         ..job.clone()
     })?;
     let cheapest = cheapest(&running);
@@ -99,7 +99,7 @@ pub fn calibrate(job: &Job, server_cpus: &[usize]) -> Result<Capacity, Calibrati
     })
 }
 
-/// µs of CPU per request in the cheapest stretch; `None`: nothing was answered.
+/// CPU µs per request in the cheapest stretch; `None` if nothing was answered.
 fn cheapest(running: &Running) -> Option<f64> {
     let mut intervals = std::iter::from_fn(|| running.next_interval(WAIT));
     let last_of_warm_up = intervals.find(|interval| interval.index + 1 >= WARM_UP_INTERVALS)?;
@@ -124,7 +124,7 @@ fn cheapest(running: &Running) -> Option<f64> {
     cheapest.filter(|cost| *cost > 0.0)
 }
 
-/// A thread inherits the CPUs of the one that starts it, so the server is started from one that has its own.
+/// A thread inherits the CPUs of its parent, so the server is started from a thread that is pinned to its CPUs.
 fn server_on(cpus: &[usize]) -> Result<NullServer, CalibrationError> {
     let cpus = cpus.to_vec();
     let starter = thread::spawn(move || {
@@ -143,7 +143,7 @@ fn server_on(cpus: &[usize]) -> Result<NullServer, CalibrationError> {
     started.map_err(CalibrationError::Server)
 }
 
-/// How many CPUs the workers have for themselves: two that are pinned to one share it.
+/// Number of CPUs that the workers use: two workers that are pinned to one CPU share it.
 fn cpus_of(workers: &[Option<usize>], connections: usize) -> f64 {
     let workers = &workers[..workers.len().min(connections)];
     let pinned: BTreeSet<usize> = workers.iter().copied().flatten().collect();

@@ -1,7 +1,6 @@
 //! Time as one run counts it: nanoseconds since its start, tied to the wall clock once.
 //!
-//! The monotonic clock alone moves; the wall clock is read at the start only, so that a step of it in mid-run
-//! changes no stamp and no latency.
+//! Only the monotonic clock is used after the start; a step of the wall clock in mid-run changes no stamp and no latency.
 
 use std::time::Duration;
 
@@ -10,24 +9,24 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 pub(crate) const NS_PER_S: u64 = 1_000_000_000;
 const NS_PER_US: u64 = 1_000;
 
-/// The clock of one run; a copy in every worker, all with the same start.
+/// The clock of one run; every worker has a copy with the same start.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock {
     monotonic_at_start: u64,
     unix_at_start: u64,
 }
 
-/// The two clocks are read again where this much has passed between them: the thread was put aside in the middle, which
-/// would be an error of every stamp.
-const APART_AT_MOST_NS: u64 = 20_000;
+/// The clocks are read again if this much time passed between the two readings: the thread was preempted in between, which would
+/// be an error of every stamp.
+const MAX_APART_NS: u64 = 20_000;
 const READINGS_MAX: u32 = 20;
 
 impl Clock {
-    /// A run that starts now.
+    /// Starts a run now.
     pub(crate) fn start() -> Self {
         let mut best = Self::read();
         for _ in 1..READINGS_MAX {
-            if best.1 <= APART_AT_MOST_NS {
+            if best.1 <= MAX_APART_NS {
                 break;
             }
             let next = Self::read();
@@ -74,12 +73,12 @@ pub(crate) fn thread_cpu() -> Duration {
     Duration::from_nanos(nanoseconds(clock_gettime(ClockId::ThreadCPUTime)))
 }
 
-/// A duration as nanoseconds; 584 years are enough for any run, so longer ones become that.
+/// A duration in nanoseconds; longer ones are capped at 584 years.
 pub(crate) fn whole_nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Rounded to the nearest microsecond: cutting would make every mean half a microsecond too small.
+/// Rounded to the nearest microsecond: truncation would make every mean half a microsecond too small.
 #[inline]
 pub(crate) fn microseconds(ns: u64) -> u64 {
     ns.saturating_add(NS_PER_US / 2) / NS_PER_US

@@ -1,7 +1,7 @@
-//! *How*: one HTTP/1.1 connection: its socket, what is under way on it, and the answer being read.
+//! *How*: one HTTP/1.1 connection: its socket, its requests in flight, and the answer being read.
 //!
-//! Does what it is told and reports; when to send, what an answer is worth and when to open again is decided elsewhere.
-//! The socket is registered once, edge-triggered, for reading and writing: no call to epoll per request.
+//! It only executes: when to send, whether an answer is a success and when to reconnect is decided elsewhere. The socket is
+//! registered once, edge-triggered, for reading and writing: no call to epoll per request.
 
 use std::{collections::VecDeque, net::SocketAddr};
 
@@ -12,9 +12,11 @@ use rustix::{
     net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType},
 };
 
-use crate::{flight::Flight, judge::Agreement, layers::Layers, reader::Reader};
+use crate::{
+    answer_matcher::BodyMatch, flight::Flight, protocol_stack::ProtocolStack, reader::Reader,
+};
 
-/// Room for unsent bytes that a connection keeps once they are gone; more is given back.
+/// Buffer for unsent bytes that a connection keeps after they were sent; a larger one is freed.
 const UNSENT_ROOM_BYTES: usize = 1024 * 1024;
 
 #[derive(Debug)]
@@ -23,58 +25,58 @@ pub(crate) struct Connection {
     socket: Option<OwnedFd>,
     pub(crate) phase: Phase,
     pub(crate) reader: Reader,
-    pub(crate) agreement: Agreement,
+    pub(crate) body_match: BodyMatch,
     /// In order of sending, at most `pipelining` of them.
     pub(crate) flight: VecDeque<Flight>,
-    /// What lies between the socket and the answers; nothing where HTTP/1.1 goes in the clear.
-    pub(crate) layers: Option<Box<Layers>>,
+    /// TLS and HTTP/2 between the socket and the answers; `None` for plain HTTP/1.1.
+    pub(crate) stack: Option<Box<ProtocolStack>>,
     pipelining: usize,
-    /// What the socket would not take; nothing more is sent before it has.
+    /// Bytes that the socket did not accept; nothing else is sent before they are.
     unsent: Vec<u8>,
-    /// How much of it the socket has taken since; never all.
+    /// How many of them the socket has accepted since; never all.
     gone: usize,
-    /// Since when there has been room for the next request, as far as the worker could know.
+    /// Since when the next request could have been sent, as far as the worker knows.
     pub(crate) room_since: u64,
-    /// Whether the pace knows that there is room.
+    /// Whether the pacer knows that there is room.
     pub(crate) room_is_noted: bool,
-    /// Whether an answer has come since it was opened.
+    /// Whether an answer has arrived since it was opened.
     pub(crate) has_answered: bool,
-    /// The pause before it is opened again after a failure.
+    /// The pause before it is reopened after a failure.
     pub(crate) back_off: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     Closed,
-    /// Given up at this instant.
+    /// `until`: when the attempt times out.
     Connecting {
         since: u64,
         until: u64,
     },
-    /// Connected at the first instant; what lies above the socket is given up at the second.
-    Shaking {
+    /// Connected at `since`; the handshakes above the socket time out at `until`.
+    Handshaking {
         since: u64,
         until: u64,
     },
     Open,
 }
 
-/// How sending went.
+/// The result of sending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sent {
     All,
-    /// The socket is full; the rest is kept and goes when it has room.
+    /// The socket is full; the rest is kept and sent when there is room.
     Part,
-    /// The other side is gone.
+    /// The peer is gone.
     Lost,
 }
 
-/// How receiving went.
+/// The result of receiving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Received {
     Bytes(usize),
     Nothing,
-    /// Closed in order by the other side.
+    /// Closed in order by the peer.
     End,
     Lost,
 }
@@ -86,9 +88,9 @@ impl Connection {
             socket: None,
             phase: Phase::Closed,
             reader: Reader::default(),
-            agreement: Agreement::default(),
+            body_match: BodyMatch::default(),
             flight: VecDeque::with_capacity(pipelining),
-            layers: None,
+            stack: None,
             pipelining,
             unsent: Vec::new(),
             gone: 0,
@@ -99,7 +101,7 @@ impl Connection {
         }
     }
 
-    /// Begins to connect; events come under the number `id`.
+    /// Begins to connect; events have the number `id`.
     pub(crate) fn connect(
         &mut self,
         epoll: &OwnedFd,
@@ -126,7 +128,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The attempt to connect has come to an end: how long it took, or why it failed.
+    /// Ends an attempt to connect: how long it took, in nanoseconds, or why it failed.
     pub(crate) fn finish_connect(&mut self, now: u64) -> Result<u64, Errno> {
         let (Some(socket), Phase::Connecting { since, .. }) = (&self.socket, self.phase) else {
             return Err(Errno::NOTCONN);
@@ -142,17 +144,17 @@ impl Connection {
         self.has_answered = false;
     }
 
-    /// Closes the socket and forgets what was half read or unsent. What was in flight stays for the caller to take.
+    /// Closes the socket and drops what was half read or unsent. The requests in flight are left to the caller.
     pub(crate) fn close(&mut self) {
-        if let Some(layers) = self.layers.take() {
-            self.flight.extend(layers.close(&mut self.unsent));
-            // A farewell: whoever is gone already does not miss it.
+        if let Some(stack) = self.stack.take() {
+            self.flight.extend(stack.close(&mut self.unsent));
+            // Best effort: the peer may be gone already.
             let _ = self.send_now(&self.unsent[self.gone..]);
         }
         self.socket = None;
         self.phase = Phase::Closed;
         self.reader.reset();
-        self.agreement = Agreement::default();
+        self.body_match = BodyMatch::default();
         self.unsent.clear();
         self.gone = 0;
     }
@@ -167,11 +169,11 @@ impl Connection {
         !self.unsent.is_empty()
     }
 
-    /// Sends bytes; only for a connection with room.
+    /// Sends bytes. The connection must have room.
     #[inline]
     pub(crate) fn send(&mut self, bytes: &[u8]) -> Sent {
-        if let Some(layers) = &mut self.layers {
-            layers.seal(bytes, &mut self.unsent);
+        if let Some(stack) = &mut self.stack {
+            stack.seal(bytes, &mut self.unsent);
             return self.send_rest();
         }
         match self.send_now(bytes) {
@@ -184,7 +186,7 @@ impl Connection {
         }
     }
 
-    /// Sends what the socket would not take before.
+    /// Sends the bytes that the socket did not accept before.
     pub(crate) fn send_rest(&mut self) -> Sent {
         match self.send_now(&self.unsent[self.gone..]) {
             Ok(length) => {
@@ -201,8 +203,8 @@ impl Connection {
         }
     }
 
-    /// Sends what the layers have to send, as far as the socket takes it; gives also how many bytes of HTTP went into it.
-    pub(crate) fn send_layers(&mut self, now: u64) -> (Sent, usize) {
+    /// Sends pending output of TLS and HTTP/2 until the socket is full; also returns the number of HTTP bytes in it.
+    pub(crate) fn send_stack(&mut self, now: u64) -> (Sent, usize) {
         let mut length = 0;
         loop {
             let left = self.unsent.len() - self.gone;
@@ -211,16 +213,16 @@ impl Connection {
             } else {
                 self.send_rest()
             };
-            let Some(layers) = &mut self.layers else {
+            let Some(stack) = &mut self.stack else {
                 return (Sent::All, length);
             };
             if left == 0 || self.unsent.len() - self.gone < left {
-                layers.moved = now;
+                stack.moved = now;
             }
             if sent != Sent::All {
                 return (sent, length);
             }
-            length += layers.take(&mut self.unsent);
+            length += stack.take(&mut self.unsent);
             if self.unsent.is_empty() {
                 return (Sent::All, length);
             }

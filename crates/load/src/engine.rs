@@ -1,4 +1,4 @@
-//! Starting a job, listening to it and ending it.
+//! Starts a job, hands out its intervals and stops it.
 
 use std::{
     sync::{
@@ -14,19 +14,19 @@ use rustix::{io::Errno, thread::CpuSet};
 
 use crate::{
     Counts, Interval, Job, Outcome, StepCounts, What,
-    check::{self, StartError},
     clock::{Clock, whole_nanoseconds},
     merge::Merger,
+    partition::{Partition, due_of, partitions},
     recorder::{Exchange, Slice},
-    share::{Share, due_of, shares},
     shared::Shared,
+    validate::{self, StartError},
     worker::{End, Worker},
 };
 
-/// Slices that each worker may hand over before somebody has to take them.
+/// Slices that each worker may hand over before they must be taken.
 const SLICES_WAITING: usize = 16;
 
-/// A load run that goes on. Dropping it stops it.
+/// A running load. Dropping it stops it.
 #[derive(Debug)]
 pub struct Running {
     shared: Arc<Shared>,
@@ -37,7 +37,7 @@ pub struct Running {
     step_names: Vec<String>,
 }
 
-/// Stops a run from elsewhere.
+/// Stops a run from another thread.
 #[derive(Debug, Clone)]
 pub struct Stop(Arc<Shared>);
 
@@ -58,27 +58,33 @@ struct Waiting {
 /// Starts a job: one thread for each worker, all set up before the clock starts.
 ///
 /// # Errors
-/// The job is impossible, or this machine does not allow it.
+/// If the job is impossible, or this machine does not allow it.
 pub fn start(job: Job) -> Result<Running, StartError> {
-    check::check(&job)?;
-    check::raise_file_limit(job.model.connections() + job.workers.len() * check::FILES_PER_WORKER)?;
+    validate::check(&job)?;
+    validate::raise_file_limit(
+        job.model.connections() + job.workers.len() * validate::FILES_PER_WORKER,
+    )?;
     let shared = Arc::new(Shared::default());
-    let shares = shares(&job);
-    let merger = Merger::new(shares.len(), whole_nanoseconds(job.interval), due_of(&job));
-    let (filled, taken) = mpsc::sync_channel(SLICES_WAITING * shares.len());
+    let partitions = partitions(&job);
+    let merger = Merger::new(
+        partitions.len(),
+        whole_nanoseconds(job.interval),
+        due_of(&job),
+    );
+    let (filled, taken) = mpsc::sync_channel(SLICES_WAITING * partitions.len());
     let mut emptied = Vec::new();
     let mut waiting = Vec::new();
-    for share in shares {
+    for partition in partitions {
         let (give_back, given_back) = mpsc::sync_channel(SLICES_WAITING);
         emptied.push(give_back);
         let exchange = Exchange {
             filled: filled.clone(),
             emptied: given_back,
         };
-        waiting.push(spawn(&job, share, exchange, Arc::clone(&shared))?);
+        waiting.push(spawn(&job, partition, exchange, Arc::clone(&shared))?);
     }
     for worker in &waiting {
-        // A worker that ends without a word has panicked; joining it passes that on.
+        // A worker that ends without an answer has panicked; joining it resumes the panic.
         worker.ready.recv().unwrap_or(Ok(()))?;
     }
     let clock = Clock::start();
@@ -109,23 +115,23 @@ pub fn start(job: Job) -> Result<Running, StartError> {
 
 fn spawn(
     job: &Job,
-    share: Share,
+    partition: Partition,
     exchange: Exchange,
     shared: Arc<Shared>,
 ) -> Result<Waiting, StartError> {
     let (say_ready, ready) = mpsc::sync_channel(1);
     let (go, start) = mpsc::sync_channel(1);
     let job = job.clone();
-    let name = format!("load-{}", share.worker);
+    let name = format!("load-{}", partition.worker);
     let thread = std::thread::Builder::new()
         .name(name)
         .spawn(move || {
-            let set_up = pin(job.workers[share.worker])
-                .and_then(|()| Worker::set_up(job, &share, exchange, shared));
+            let set_up = pin(job.workers[partition.worker])
+                .and_then(|()| Worker::set_up(job, &partition, exchange, shared));
             match set_up {
                 Ok(worker) => {
                     let _ = say_ready.send(Ok(()));
-                    // No clock comes where another worker could not be set up.
+                    // No clock is sent if another worker could not be set up.
                     start
                         .recv()
                         .map_or_else(|_| End::default(), |clock| worker.run(clock))
@@ -154,11 +160,11 @@ fn pin(cpu: Option<usize>) -> Result<(), StartError> {
 }
 
 impl Running {
-    /// The next interval of all workers together, in order; `None`: none became whole within `wait`, or the run has
-    /// ended and all were handed out.
+    /// The next interval of all workers together, in order; `None` if none was complete within `wait`, or if the run has ended
+    /// and all were handed out.
     ///
-    /// An interval is longer than the job asked for where nobody took intervals for a while: then those that found no
-    /// place are handed out as one. Its start and length say so.
+    /// If intervals were not taken for a while, those that the channel had no room for are merged into one, which is longer than
+    /// the job's interval. Its start and length show that.
     pub fn next_interval(&self, wait: Duration) -> Option<Interval> {
         let deadline = Instant::now() + wait;
         let mut collector = self.collector();
@@ -200,21 +206,21 @@ impl Running {
         }
     }
 
-    /// No new requests from now on; answers under way are awaited for as long as [`crate::Limits::finish`] says.
+    /// Sends no new requests from now on; waits for pending answers for up to [`crate::Limits::finish`].
     pub fn stop(&self) {
         self.shared.stop();
     }
 
-    /// A handle that stops the run from elsewhere.
+    /// A handle that stops the run from another thread.
     #[must_use]
     pub fn stop_handle(&self) -> Stop {
         Stop(Arc::clone(&self.shared))
     }
 
-    /// Waits for the end of the run. Intervals that were not taken are gone; the totals have them.
+    /// Waits for the end of the run. Intervals that were not taken are dropped; the totals include them.
     ///
     /// # Panics
-    /// A worker has panicked, which is a bug of the engine.
+    /// If a worker has panicked, which is a bug of the engine.
     #[must_use]
     pub fn join(mut self) -> Outcome {
         let collector = self.collector();
@@ -225,10 +231,10 @@ impl Running {
             started_unix_ns: self.clock.unix(0),
             ran_for: Duration::ZERO,
             connections_asked: self.connections_asked,
-            accounts: Vec::new(),
+            request_outcomes: Vec::new(),
             steps: vec![StepCounts::default(); self.step_names.len()],
             feeds_used_up: Vec::new(),
-            account_full: self.shared.account_full.load(Ordering::Relaxed),
+            request_outcomes_full: self.shared.request_outcomes_full.load(Ordering::Relaxed),
             unconnected_for: match self.shared.unconnected_ns.load(Ordering::Relaxed) {
                 0 => None,
                 time => Some(Duration::from_nanos(time)),
@@ -248,7 +254,7 @@ impl Running {
                 outcome.feeds_used_up.push(feed);
             }
             outcome.ran_for = outcome.ran_for.max(Duration::from_nanos(end.ran_for));
-            outcome.accounts.extend(end.account);
+            outcome.request_outcomes.extend(end.account);
         }
         outcome
     }
@@ -279,7 +285,7 @@ impl Collector {
         for mut slice in used {
             slice.clear();
             let worker = slice.worker;
-            // A worker that has ended or has enough of them needs no more.
+            // The worker has ended, or has enough slices.
             let _ = self.emptied[worker].try_send(slice);
         }
         Some(interval)

@@ -1,10 +1,10 @@
-//! Which answers are right, and how long a user waits before the next request: what requests and scenarios are both told.
+//! Which answers are successes, and think times: used by prepared requests and by scenarios.
 
 use std::time::Duration;
 
 /// How long a user waits between an answer and the next request.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Think {
+pub enum ThinkTime {
     Fixed(Duration),
     /// Exponential with this mean.
     Exponential(Duration),
@@ -22,15 +22,15 @@ pub struct Expect {
     pub body: BodyCheck,
 }
 
-/// Most texts that a body is searched for; any more are not looked for.
+/// Most texts that a body is searched for; more are ignored.
 pub const MAX_BODY_TEXTS: usize = 8;
 
-/// What the body of a good answer must be.
+/// Condition on the body of a successful answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum BodyCheck {
     #[default]
     Any,
     Equals(Vec<u8>),
-    /// Every one of these, at most [`MAX_BODY_TEXTS`], is a part of it.
+    /// It contains all of these, at most [`MAX_BODY_TEXTS`].
     Contains(Vec<Vec<u8>>),
 }

@@ -1,13 +1,13 @@
-//! A request under way: when it was due and sent, and its place in the account.
+//! A request in flight: when it was due and sent, and its number.
 
 use crate::recorder::Instants;
 
-/// A request that was sent and whose answer is not whole yet.
+/// A request that was sent and whose answer is not complete yet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flight {
     pub(crate) due: u64,
     pub(crate) sent: u64,
-    /// In the account.
+    /// Its number in the request outcomes.
     pub(crate) index: u64,
     pub(crate) is_head: bool,
 }

@@ -1,7 +1,7 @@
-//! Heads of answers: where one ends, and what it says of the body behind it.
+//! Heads of answers: where one ends, and how its body is framed.
 //!
-//! Parsing is `httparse`'s. A server's heads are mostly the same bytes again and again, so the last one is kept with
-//! what it meant, and compared before anything is parsed.
+//! Parsing is `httparse`'s. A server mostly repeats the same head, so the last one is cached with its meaning and compared before
+//! anything is parsed.
 
 use std::mem::MaybeUninit;
 
@@ -10,7 +10,7 @@ use crate::reader::ReadError;
 /// Most header lines of one answer.
 const HEADERS_MAX: usize = 128;
 
-/// How much of an answer is taken.
+/// Limits on the size of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadLimits {
     pub head_max_bytes: usize,
@@ -25,7 +25,7 @@ pub struct Heads {
     last: Head,
 }
 
-/// What a head says, whatever the request was.
+/// The meaning of a head, independent of the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) status: u16,
@@ -68,8 +68,8 @@ impl Heads {
         self.limits
     }
 
-    /// Takes the next head that is not interim (1xx) off `partial` and `input`; `None`: it is not whole yet, and what
-    /// there is of it stands in `partial`.
+    /// Takes the next head that is not interim (1xx) from `partial` and `input`; `None` if it is incomplete; its beginning is
+    /// then in `partial`.
     #[inline]
     pub(crate) fn read(
         &mut self,
@@ -127,7 +127,7 @@ impl Heads {
     }
 }
 
-/// The head at the beginning of `bytes` and its length; `None` if it is not whole.
+/// The head at the beginning of `bytes` and its length; `None` if it is incomplete.
 fn parse(bytes: &[u8]) -> Result<Option<(Head, usize)>, ReadError> {
     let mut headers = [const { MaybeUninit::uninit() }; HEADERS_MAX];
     let mut response = httparse::Response::new(&mut []);
@@ -142,7 +142,7 @@ fn parse(bytes: &[u8]) -> Result<Option<(Head, usize)>, ReadError> {
         Err(_) => return Err(ReadError::NotHttp),
     };
     let status = response.code.ok_or(ReadError::NotHttp)?;
-    let mut said = Said::default();
+    let mut said = HeaderFields::default();
     for header in &*response.headers {
         said.take(header)?;
     }
@@ -157,13 +157,13 @@ fn parse(bytes: &[u8]) -> Result<Option<(Head, usize)>, ReadError> {
     )))
 }
 
-/// What the header lines have said so far.
+/// The meaning of the header lines so far.
 #[derive(Default)]
-struct Said {
+struct HeaderFields {
     close: bool,
     keep_alive: bool,
     length: Option<u64>,
-    /// The last transfer coding; only `chunked` tells where a body ends.
+    /// The last transfer coding; only `chunked` shows where a body ends.
     coding: Option<Coding>,
 }
 
@@ -173,7 +173,7 @@ enum Coding {
     Other,
 }
 
-impl Said {
+impl HeaderFields {
     fn take(&mut self, header: &httparse::Header<'_>) -> Result<(), ReadError> {
         if header.name.eq_ignore_ascii_case("content-length") {
             for part in parts(header.value) {
@@ -201,7 +201,7 @@ impl Said {
         Ok(())
     }
 
-    /// RFC 9112, section 6.3: a transfer coding goes before a length; without either the connection's end is the end.
+    /// RFC 9112, section 6.3: a transfer coding overrides a length; without either, the body ends with the connection.
     fn framing(&self) -> Framing {
         match (self.coding, self.length) {
             (Some(Coding::Chunked), _) => Framing::Chunked,

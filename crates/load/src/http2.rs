@@ -1,7 +1,7 @@
 //! HTTP/2 on one connection: bytes in, ended requests out, and back. No socket, no clock, no task.
 //!
-//! Frames, streams and flow control are `h2`'s. It is given two buffers for a socket (`pipe`) and polled when bytes have
-//! come or requests have gone; `ready` keeps which streams can go on.
+//! `h2` does frames, streams and flow control. Its socket is a pair of buffers (`pipe`); it is polled when bytes arrived or
+//! requests were sent; `ready` notes which streams can be polled.
 
 mod pipe;
 mod ready;
@@ -24,16 +24,16 @@ use h2::{
 pub use request::RequestError;
 pub(crate) use request::Requests;
 
-use crate::{Failure, flight::Flight, head::ReadLimits, judge::Judge};
+use crate::{Failure, answer_matcher::AnswerMatcher, flight::Flight, head::ReadLimits};
 use pipe::Pipe;
 use ready::Ready;
 use stream::Stream;
 
-/// What the server may send ahead on one stream, and on all of a connection. All that comes is taken at once, so this much
-/// is under way on the network, never in memory.
+/// Receive windows of one stream and of a connection. All bytes are taken at once, so this much is in flight on the network,
+/// never in memory.
 const STREAM_WINDOW_BYTES: u32 = 16 * 1024 * 1024;
 const CONNECTION_WINDOW_BYTES: u32 = 1024 * 1024 * 1024;
-/// Until the server's settings have come, which say how many there may be.
+/// Until the server's settings arrive, which limit the number of streams.
 const STREAMS_BEFORE_SETTINGS: usize = 0;
 
 /// HTTP/2 of one connection.
@@ -48,11 +48,11 @@ pub(crate) struct Session {
     waker: Waker,
     most: usize,
     body_max_bytes: u64,
-    /// The next place that is looked at.
+    /// The index at which the next search begins.
     from: usize,
     gate: Gate,
-    /// Whether the server has said that this side does not keep to the protocol.
-    is_blamed: bool,
+    /// Whether the server reported a protocol error of this side.
+    is_blamed_by_peer: bool,
     end: Option<End>,
 }
 
@@ -60,24 +60,24 @@ pub(crate) struct Session {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Gate {
     Open,
-    /// Not before another stream has ended.
+    /// Only after another stream has ended.
     Waiting,
     /// Never again on this connection.
     Closed,
 }
 
-/// How a connection has ended.
+/// Why a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// In order, after all that was under way.
+    /// In order, after all requests in flight.
     Agreed,
-    /// Without a word.
+    /// Without GOAWAY.
     Cut,
-    /// One of the two sides says that the other does not keep to the protocol.
+    /// One of the two sides reported a protocol error.
     Broken,
 }
 
-/// A request that has come to its end.
+/// A request that has ended.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ended {
     pub(crate) flight: Flight,
@@ -85,7 +85,7 @@ pub(crate) struct Ended {
 }
 
 impl Session {
-    /// Begins: the preface and the settings of this side stand ready to be taken. `most`: streams at once.
+    /// Begins: the preface and the settings of this side are in the output. `most`: limit on concurrent streams.
     pub(crate) fn new(most: usize, limits: ReadLimits) -> Option<Self> {
         let pipe = Pipe::default();
         let head_max = u32::try_from(limits.head_max_bytes).unwrap_or(u32::MAX);
@@ -96,11 +96,11 @@ impl Session {
             .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
             .max_header_list_size(head_max)
             .initial_max_send_streams(STREAMS_BEFORE_SETTINGS)
-            // Otherwise answers that are wrong would end the connection for all those that are right.
+            // Otherwise invalid answers would end the connection for the valid ones, too.
             .max_local_error_reset_streams(None);
         let beginning = pin!(builder.handshake(pipe.clone()));
         let mut context = Context::from_waker(Waker::noop());
-        // It writes a few bytes, for which the pipe has room, and does not wait for the server.
+        // It writes a few bytes, for which the pipe has room, without waiting for the server.
         let Poll::Ready(Ok((requests, connection))) = beginning.poll(&mut context) else {
             return None;
         };
@@ -118,12 +118,12 @@ impl Session {
             body_max_bytes: limits.body_max_bytes,
             from: 0,
             gate: Gate::Waiting,
-            is_blamed: false,
+            is_blamed_by_peer: false,
             end: None,
         })
     }
 
-    /// Whether the server's settings have come.
+    /// Whether the server's settings have arrived.
     pub(crate) fn has_begun(&self) -> bool {
         self.requests.current_max_send_streams() > STREAMS_BEFORE_SETTINGS
     }
@@ -142,7 +142,7 @@ impl Session {
         self.streams.len() - self.free.len()
     }
 
-    /// Starts a request; only where there is room.
+    /// Starts a request. There must be room.
     pub(crate) fn start(
         &mut self,
         requests: &mut Requests,
@@ -153,29 +153,29 @@ impl Session {
             flight,
             judged: Err(Failure::Protocol),
         };
-        let (request, body) = requests.turn(bytes).map_err(|_| refused)?;
+        let (request, body) = requests.convert(bytes).map_err(|_| refused)?;
         let (answer, stream) = self
             .requests
             .send_request(request, body.is_empty())
             .map_err(|_| refused)?;
-        let place = self.free.pop().unwrap_or(self.streams.len());
-        if place == self.streams.len() {
+        let index = self.free.pop().unwrap_or(self.streams.len());
+        if index == self.streams.len() {
             self.streams.push(None);
-            self.wakers.push(ready::of_stream(&self.ready, place));
+            self.wakers.push(ready::of_stream(&self.ready, index));
         }
-        self.streams[place] = Some(Stream::new(flight, answer, stream, body));
-        // Looked at once, so that it asks to be woken.
-        self.ready.set_stream(place);
-        self.look_at_gate();
+        self.streams[index] = Some(Stream::new(flight, answer, stream, body));
+        // Polled once, so that it registers its waker.
+        self.ready.set_stream(index);
+        self.poll_gate();
         Ok(())
     }
 
-    /// Takes bytes that have come.
+    /// Takes received bytes.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.pipe.push(bytes);
     }
 
-    /// Whether no more bytes may be pushed before some of those that wait have been taken.
+    /// Whether no more bytes may be pushed before some of the pending ones are taken.
     pub(crate) fn is_stuffed(&self) -> bool {
         self.pipe.is_stuffed()
     }
@@ -185,8 +185,8 @@ impl Session {
         self.pipe.end();
     }
 
-    /// Goes on with all that has come and gone; then [`Self::next`] tells what has ended.
-    pub(crate) fn go_on(&mut self) {
+    /// Processes all received and sent bytes; then [`Self::next`] returns what has ended.
+    pub(crate) fn resume(&mut self) {
         if self.end.is_some() {
             return;
         }
@@ -197,23 +197,23 @@ impl Session {
             Poll::Ready(Err(error)) if error.is_io() => Some(End::Cut),
             Poll::Ready(Err(_)) => Some(End::Broken),
         };
-        self.look_at_gate();
+        self.poll_gate();
     }
 
-    /// The next request that has come to its end.
-    pub(crate) fn next(&mut self, judge: &Judge) -> Option<Ended> {
-        while let Some(place) = self.next_ready() {
-            self.from = place;
-            let Some(stream) = &mut self.streams[place] else {
+    /// The next request that has ended.
+    pub(crate) fn next(&mut self, matcher: &AnswerMatcher) -> Option<Ended> {
+        while let Some(index) = self.next_ready() {
+            self.from = index;
+            let Some(stream) = &mut self.streams[index] else {
                 continue;
             };
-            let mut context = Context::from_waker(&self.wakers[place]);
-            if let Some(judged) = stream.go_on(judge, self.body_max_bytes, &mut context) {
+            let mut context = Context::from_waker(&self.wakers[index]);
+            if let Some(judged) = stream.resume(matcher, self.body_max_bytes, &mut context) {
                 let flight = stream.flight;
-                self.forget(place);
+                self.forget(index);
                 let judged = match judged {
-                    // The connection was cut after a reason had been given.
-                    Err(Failure::Reset) if self.is_blamed => Err(Failure::Protocol),
+                    // The connection was cut after GOAWAY with an error.
+                    Err(Failure::Reset) if self.is_blamed_by_peer => Err(Failure::Protocol),
                     judged => judged,
                 };
                 return Some(Ended { flight, judged });
@@ -222,37 +222,37 @@ impl Session {
         None
     }
 
-    /// Whether going on once more would change something.
+    /// Whether polling again would change something.
     pub(crate) fn wants_to_go_on(&self) -> bool {
         self.ready.take_connection() && self.end.is_none()
     }
 
-    /// How the connection has ended; also where it will take no more requests and has none under way.
+    /// Why the connection ended; also if it takes no more requests and has none in flight.
     pub(crate) fn end(&self) -> Option<End> {
         let is_idle = self.gate == Gate::Closed && self.in_flight() == 0;
         self.end.or(is_idle.then_some(End::Agreed))
     }
 
-    /// Gives up requests that were sent before `instant`; the others go on.
+    /// Aborts requests that were sent before `instant`; the others continue.
     pub(crate) fn give_up_sent_before(&mut self, instant: u64) -> Vec<Flight> {
         self.give_up(|flight| flight.sent <= instant)
     }
 
-    /// Gives up all requests.
+    /// Aborts all requests.
     pub(crate) fn give_up_all(&mut self) -> Vec<Flight> {
         self.give_up(|_| true)
     }
 
-    /// Moves what is to be sent to the end of `out`; gives how much it was.
+    /// Appends pending output to `out`; returns its length.
     pub(crate) fn take_outbound(&mut self, out: &mut Vec<u8>) -> usize {
         if self.pipe.is_full() {
-            // There is room again, for which it may have waited.
+            // There is room again, which it may have waited for.
             self.ready.set_connection();
         }
         self.pipe.take(out)
     }
 
-    /// Says good-bye to the other side, into `out`.
+    /// Closes the connection; appends the last frames to `out`.
     pub(crate) fn close(self, out: &mut Vec<u8>) {
         let Self {
             pipe,
@@ -262,31 +262,31 @@ impl Session {
             ..
         } = self;
         drop((requests, streams));
-        // Without requests and without a way to make any it writes its last frame; what comes of it does not matter.
+        // Without requests and handles it writes its last frame; the result does not matter.
         let _ = Pin::new(&mut connection).poll(&mut Context::from_waker(Waker::noop()));
         pipe.take(out);
     }
 
     fn give_up(&mut self, which: impl Fn(&Flight) -> bool) -> Vec<Flight> {
         let mut given_up = Vec::new();
-        for place in 0..self.streams.len() {
-            if let Some(stream) = &self.streams[place]
+        for index in 0..self.streams.len() {
+            if let Some(stream) = &self.streams[index]
                 && which(&stream.flight)
             {
                 given_up.push(stream.flight);
-                // Letting go of it tells the server.
-                self.forget(place);
+                // Dropping it resets the stream.
+                self.forget(index);
             }
         }
         given_up
     }
 
-    fn forget(&mut self, place: usize) {
-        self.streams[place] = None;
-        self.free.push(place);
+    fn forget(&mut self, index: usize) {
+        self.streams[index] = None;
+        self.free.push(index);
     }
 
-    /// Streams take turns: after the last place comes the first.
+    /// Round-robin: the first index follows the last.
     fn next_ready(&mut self) -> Option<usize> {
         self.ready.next_stream(self.from).or_else(|| {
             self.from = 0;
@@ -294,13 +294,13 @@ impl Session {
         })
     }
 
-    fn look_at_gate(&mut self) {
+    fn poll_gate(&mut self) {
         let mut context = Context::from_waker(&self.waker);
         self.gate = match self.requests.poll_ready(&mut context) {
             Poll::Ready(Ok(())) => Gate::Open,
             Poll::Pending => Gate::Waiting,
             Poll::Ready(Err(error)) => {
-                self.is_blamed = error.is_go_away()
+                self.is_blamed_by_peer = error.is_go_away()
                     && error.is_remote()
                     && error.reason() != Some(Reason::NO_ERROR);
                 Gate::Closed

@@ -1,10 +1,10 @@
-//! What a load run is told: whom to call, how, with what, and within which limits.
+//! A load run: its targets, protocol, requests, load model and limits.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use crate::{Expect, Prepared, Scenario, Think, Transport};
+use crate::{Expect, Prepared, Scenario, ThinkTime, Transport};
 
-/// One load run, complete: nothing else is read while it goes on.
+/// One load run, complete: nothing else is read while it runs.
 #[derive(Debug, Clone)]
 pub struct Job {
     /// Name of the request in histograms and counts.
@@ -17,21 +17,21 @@ pub struct Job {
     pub limits: Limits,
     /// One worker thread for each entry, but never more than there are connections; `Some(n)` pins that thread to CPU n.
     pub workers: Vec<Option<usize>>,
-    /// How long one histogram interval lasts.
+    /// Length of one interval.
     pub interval: Duration,
-    /// Hard end: the run stops here even if nobody asks it to.
-    pub at_most: Duration,
+    /// Hard limit on the length of the run.
+    pub max_duration: Duration,
     /// Most requests over all workers; `None`: until stopped.
-    pub requests_at_most: Option<u64>,
-    /// Keep an account of every request's fate (two bits each), of a scenario's those that carry a record; no worker sends
-    /// more requests than this.
-    pub account_at_most: Option<u64>,
-    /// Decides every random choice (arrivals, think times).
+    pub max_requests: Option<u64>,
+    /// Tracks the outcome of every request (two bits each), in a scenario of those that carry a record; the run ends if a worker
+    /// has tracked this many. `None`: nothing is tracked.
+    pub max_tracked_requests: Option<u64>,
+    /// Seed of every random choice (arrivals, think times).
     pub seed: u64,
 }
 
 impl Job {
-    /// Workers that send: one without a connection would be of no use, so there are never more than connections.
+    /// Number of workers that send: never more than connections, because one without a connection would be of no use.
     #[must_use]
     pub fn sending_workers(&self) -> usize {
         self.workers.len().min(self.model.connections())
@@ -41,12 +41,12 @@ impl Job {
 /// What is sent.
 #[derive(Debug, Clone)]
 pub enum What {
-    /// Requests made ahead, sent in turn; each worker starts at its own place in the list. Never empty.
+    /// Prepared requests, sent in turn; each worker starts at its own index in the list. Never empty.
     Requests {
         requests: Vec<Prepared>,
         expect: Expect,
     },
-    /// Sessions of several requests, made as they are sent.
+    /// Sessions of several requests, which are made as they are sent.
     Scenario(Arc<Scenario>),
 }
 
@@ -56,34 +56,34 @@ pub struct Target {
     pub address: SocketAddr,
 }
 
-/// How requests come about. Latencies of different models are never compared.
+/// The load model: what makes the next request due. Latencies of different models are never compared.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Model {
-    /// Each connection keeps `pipelining` requests under way; the next one goes when an answer is whole.
+    /// Each connection keeps `pipelining` requests in flight; the next one is sent when an answer is complete.
     Closed {
         connections: usize,
         pipelining: usize,
     },
-    /// Requests fall due by the clock, whatever the answers do.
+    /// Requests fall due by the clock, independent of answers.
     Open {
         rate: Rate,
         arrivals: Arrivals,
         connections: usize,
         pipelining: usize,
     },
-    /// Each user has a connection of its own: send, wait for the answer, think.
+    /// Each user has its own connection: send, wait for the answer, pause for the think time.
     Users {
-        /// The most that there are at a time.
+        /// Highest number of users at a time.
         users: usize,
-        think: Think,
-        /// How many are active when; empty: all of them, from the start on. A user that is not needed any more ends
-        /// what it has begun and rests. The end of the last stage is the end of the run.
+        think_time: ThinkTime,
+        /// Number of active users over time; empty: all of them, from the start on. A user that is no longer needed finishes what
+        /// it has begun and becomes idle. The run ends with the last stage.
         stages: Vec<UserStage>,
     },
 }
 
 impl Model {
-    /// Connections that it asks for; each user has one.
+    /// Number of connections; each user has one.
     #[must_use]
     pub fn connections(&self) -> usize {
         match self {
@@ -92,7 +92,7 @@ impl Model {
         }
     }
 
-    /// Requests in flight on each connection, at most.
+    /// Most requests in flight on each connection.
     #[must_use]
     pub fn pipelining(&self) -> usize {
         match self {
@@ -102,17 +102,17 @@ impl Model {
     }
 }
 
-/// How many requests of an open load fall due in a second.
+/// Rate of an open load, in requests per second.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Rate {
     /// The same from start to end; above 0.
     Constant(f64),
-    /// One stage after the other, beginning at a rate of 0. The end of the last one is the end of the run; what was due
-    /// and not sent by then counts as skipped.
+    /// Stages in order, beginning at a rate of 0. The run ends with the last one; requests that were due but not sent by then
+    /// count as skipped.
     Stages(Vec<Stage>),
 }
 
-/// A stretch of time in which the rate goes evenly from what it was to another one.
+/// A stretch of time in which the rate changes linearly to `to_per_s`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stage {
     pub to_per_s: f64,
@@ -120,7 +120,7 @@ pub struct Stage {
     pub over: Duration,
 }
 
-/// A stretch of time in which the number of active users goes evenly from what it was (0 at first) to another one.
+/// A stretch of time in which the number of active users changes linearly to `to`, from 0 at first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UserStage {
     pub to: usize,
@@ -138,20 +138,20 @@ pub enum Arrivals {
 /// The limits of a run. Each has a default in [`Limits::default`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// From sent until the answer is whole.
+    /// From sent until the answer is complete.
     pub request_timeout: Duration,
     pub connect_timeout: Duration,
     pub head_max_bytes: usize,
-    /// Of an answer. Bodies are not kept, so that only the time to answer bounds them by default.
+    /// Of an answer. Bodies are not kept, so by default only the request timeout bounds them.
     pub body_max_bytes: u64,
-    /// First pause before a connection is opened again after a failure; doubles up to `reconnect_max`.
+    /// First pause before reconnecting after a failure; doubles up to `reconnect_max`.
     pub reconnect_first: Duration,
     pub reconnect_max: Duration,
-    /// A load that ends by its count ends without it where no connection was open for `request_timeout` and this long.
+    /// A load that ends by a number of requests ends early if no connection was open for `request_timeout` plus this long.
     pub unconnected: Duration,
-    /// Open load: requests due but not yet sent that may wait in a worker; those beyond are counted as skipped.
+    /// Open load: most due requests that may wait in a worker; more are counted as skipped.
     pub due_max: usize,
-    /// How long answers are awaited after the load has stopped.
+    /// How long to wait for pending answers after the load has stopped.
     pub finish: Duration,
     /// Most of an answer's body that is kept, for steps of a scenario that check or capture by it.
     pub body_kept_max_bytes: usize,

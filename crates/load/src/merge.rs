@@ -1,4 +1,4 @@
-//! Slices of all workers in, whole intervals in order out. Pure.
+//! Merges the slices of all workers into complete intervals in order. Pure.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -20,7 +20,7 @@ pub(crate) struct Merger {
 struct Queue {
     slices: VecDeque<Box<Slice>>,
     has_ended: bool,
-    /// In flight and open when last heard of: what a worker left behind at its end stays so.
+    /// In flight and open in its last slice; after the end of a worker these values stay.
     in_flight: u64,
     connections_open: u64,
 }
@@ -45,7 +45,7 @@ impl Merger {
         queue.slices.push_back(slice);
     }
 
-    /// No worker will hand over anything more, not even one that never said so.
+    /// No worker will hand over anything more, even if its final slice is missing.
     pub(crate) fn end(&mut self) {
         for queue in &mut self.queues {
             queue.has_ended = true;
@@ -85,7 +85,7 @@ impl Merger {
         Some((merged, used))
     }
 
-    /// The earliest interval at which no slice of any worker goes on.
+    /// The earliest interval boundary that no slice of any worker spans.
     fn complete_up_to(&self) -> Option<u64> {
         let mut last = self.next;
         loop {
@@ -179,8 +179,8 @@ mod tests {
         slice
     }
 
-    /// Slices `(worker, first, last, is_final)` in the order of their coming; what comes of them: for each interval its
-    /// index, its length in ms, the requests sent and those in flight.
+    /// Slices `(worker, first, last, is_final)` in order of arrival; the result: for each interval its index, its length in ms,
+    /// the requests sent and those in flight.
     fn check(
         workers: usize,
         slices: &[(usize, u64, u64, bool)],
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_is_whole_when_every_worker_has_given_its_part() {
+    fn an_interval_is_complete_when_every_worker_has_handed_over_its_slice() {
         check(
             1,
             &[(0, 0, 0, false), (0, 1, 1, true)],
@@ -247,7 +247,7 @@ mod tests {
             (0, 3, 3, true),
             (1, 4, 4, true),
         ];
-        // Worker 0 goes on until 2, worker 1 from 2 until 3: up to 3 there is no place to cut.
+        // The slice of worker 0 ends with interval 2, that of worker 1 spans 2 and 3: there is no boundary before 3.
         check(2, &slices, &[(0, 40, 2 + 1 + 3 + 3, 3), (4, 10, 4, 3)]);
     }
 

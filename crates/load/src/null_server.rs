@@ -1,9 +1,9 @@
 //! A server that does next to nothing: the same answer to every request, as fast as one thread can.
 //!
-//! It is what the engine is calibrated against, and what `bench/engine` measures generators with. It understands just
-//! enough of HTTP to count requests in a pipeline: heads end with an empty line, bodies have a Content-Length.
+//! The engine is calibrated against it, and `bench/engine` measures load generators with it. It understands just enough of HTTP
+//! to count requests in a pipeline: heads end with an empty line, bodies have a Content-Length.
 //!
-//! It can also stall now and then, as servers do: what a generator reports of that tells whether its latencies are true.
+//! It can also stall at intervals, as servers do: the reported latencies show whether a load generator measures stalls correctly.
 
 use std::{
     net::{SocketAddr, TcpListener},
@@ -27,17 +27,17 @@ use crate::clock::timespec;
 
 const EVENTS_MAX: usize = 1_024;
 const INPUT_BYTES: usize = 64 * 1024;
-/// How often it looks at whether it should stop.
+/// How often it checks whether it should stop.
 const TICK_NS: u64 = 10_000_000;
 const LISTENER: u64 = u64::MAX;
 /// Longest request head; a connection that sends a longer one is closed.
 const HEAD_MAX_BYTES: usize = 16 * 1024;
-/// Answers that a client has not read; a connection with more is closed.
+/// Most answer bytes that a client has not read; a connection with more is closed.
 const UNSENT_MAX_BYTES: usize = 16 * 1024 * 1024;
-/// Connections that may wait for a server that stalls; the kernel has a limit of its own (`net.core.somaxconn`).
+/// Backlog of the listener while the server stalls; the kernel has its own limit (`net.core.somaxconn`).
 const WAITING_MAX: i32 = 16_384;
 
-/// The server stands still, connections and requests with it: first `after` its first request, then once `every` so long.
+/// The server answers and accepts nothing for a while: first `after` its first request, then once per `every`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stall {
     pub after: Duration,
@@ -54,10 +54,10 @@ pub struct NullServer {
 }
 
 impl NullServer {
-    /// Starts one on `address` (port 0: any free one) that answers each request with `answer`, a whole HTTP/1.1 answer.
+    /// Starts one on `address` (port 0: any free one) that answers each request with `answer`, a complete HTTP/1.1 answer.
     ///
     /// # Errors
-    /// The address cannot be bound, or the thread cannot be started.
+    /// If the address cannot be bound, or the thread cannot be started.
     pub fn start(address: SocketAddr, answer: &[u8]) -> std::io::Result<Self> {
         Self::launch(address, answer, None)
     }
@@ -73,7 +73,7 @@ impl NullServer {
     fn launch(address: SocketAddr, answer: &[u8], stall: Option<Stall>) -> std::io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
-        // A generator that opens connections while the server stalls shall wait for the stall, not for a lost SYN.
+        // A load generator that opens connections while the server stalls must wait for the stall, not for a lost SYN.
         rustix::net::listen(&listener, WAITING_MAX)?;
         let address = listener.local_addr()?;
         let stop = Arc::new(AtomicBool::new(false));
@@ -89,13 +89,13 @@ impl NullServer {
         })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Stops it; gives how many requests it has answered.
+    /// Stops it; returns the number of answered requests.
     #[must_use]
     pub fn stop(mut self) -> u64 {
         self.end()
@@ -104,7 +104,7 @@ impl NullServer {
     /// Runs until the process ends.
     pub fn wait(mut self) {
         if let Some(thread) = self.thread.take() {
-            // It ends by a panic only, which it has then printed itself.
+            // It ends only by a panic, which is printed already.
             let _ = thread.join();
         }
     }
@@ -127,7 +127,7 @@ struct Server {
     listener: TcpListener,
     epoll: OwnedFd,
     answer: Vec<u8>,
-    /// Many answers in a row, so that a pipeline is answered in one call.
+    /// Many copies of the answer, so that a pipeline is answered in one call.
     answers: Vec<u8>,
     clients: Vec<Option<Client>>,
     input: Box<[u8]>,
@@ -146,7 +146,7 @@ struct Client {
 /// Counts requests in a stream of bytes.
 #[derive(Debug, Default)]
 struct Requests {
-    /// The beginning of a head that is not whole yet.
+    /// The beginning of an incomplete head.
     partial: Vec<u8>,
     /// Bytes of a body that are still to come.
     body_left: u64,
@@ -185,7 +185,7 @@ impl Server {
                 Some(&timespec(TICK_NS)),
             );
             if let Some(stall) = self.stall {
-                self.stand_still(stall);
+                self.stall(stall);
             }
             for event in &events {
                 match usize::try_from(event.data.u64()) {
@@ -197,8 +197,8 @@ impl Server {
         self.answered
     }
 
-    /// Sleeps where a stall is due: the one thread asleep is the whole server asleep.
-    fn stand_still(&mut self, stall: Stall) {
+    /// Sleeps if a stall is due: the server has only this thread.
+    fn stall(&mut self, stall: Stall) {
         match self.next_stall {
             None if self.answered > 0 => self.next_stall = Some(Instant::now() + stall.after),
             Some(at) if Instant::now() >= at => {
@@ -246,7 +246,7 @@ impl Server {
         }
     }
 
-    /// Answers what has come; false where the connection is of no more use.
+    /// Answers received requests; false if the connection must be closed.
     fn is_served(&mut self, number: usize) -> bool {
         let Some(client) = &mut self.clients[number] else {
             return true;
@@ -306,7 +306,7 @@ impl Client {
 }
 
 impl Requests {
-    /// How many requests became whole with these bytes; `None`: this is no HTTP.
+    /// How many requests these bytes complete; `None` if this is not HTTP.
     fn count(&mut self, mut bytes: &[u8]) -> Option<usize> {
         let mut whole = 0;
         loop {
@@ -337,13 +337,13 @@ impl Requests {
             bytes = &bytes[length - held..];
             self.partial.clear();
             self.body_left = body_bytes;
-            // The answer goes out when the head is there; the body is passed over as it comes.
+            // The answer is sent once the head is complete; the body is skipped.
             whole += 1;
         }
     }
 }
 
-/// Length of the head at the beginning and of the body behind it; inner `None`: not whole; outer: no HTTP.
+/// Length of the head at the beginning and of its body; inner `None`: incomplete; outer `None`: not HTTP.
 fn request_head(bytes: &[u8]) -> Option<Option<(usize, u64)>> {
     let mut headers = [httparse::EMPTY_HEADER; 64];
     let mut request = httparse::Request::new(&mut headers);

@@ -1,62 +1,62 @@
-//! What a load run says of itself: intervals while it runs, totals at its end.
+//! Results of a load run: intervals while it runs, totals at its end.
 
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-use crate::Account;
+use crate::RequestOutcomes;
 
 /// Why a request, or the opening of a connection, failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Failure {
     /// The connection was refused.
     Refused,
-    /// The connection could not be opened within its time, or for another reason.
+    /// The connection could not be opened before the timeout, or for another reason.
     ConnectFailed,
-    /// This machine had no local port left for the connection, or no address that leads there.
+    /// This machine had no local port left for the connection, or no route to the target.
     NoPort,
-    /// The connection was reset or closed before the answer was whole.
+    /// The connection was reset or closed before the answer was complete.
     Reset,
-    /// The answer was not whole in time.
+    /// The answer was not complete before the timeout.
     TimedOut,
-    /// The answer was whole, with an unexpected status.
+    /// The answer was complete, with an unexpected status.
     Status(u16),
-    /// The answer was not HTTP, or beyond a limit.
+    /// The answer was not HTTP, or exceeded a limit.
     Malformed,
-    /// The answer had the expected status and another body than expected.
+    /// The answer had the expected status and an unexpected body.
     WrongBody,
-    /// The connection stood, but TLS did not come about, or not with the protocol that was asked for.
+    /// The connection was established, but the TLS handshake failed, or the protocol was not negotiated.
     Handshake(HandshakeFailure),
-    /// The other side does not keep to HTTP/2, or says that we do not.
+    /// A protocol error of HTTP/2, by either side.
     Protocol,
-    /// A step of a scenario: a check of the answer did not hold.
+    /// A step of a scenario: a check of the answer failed.
     CheckFailed,
-    /// A step of a scenario: what was to be captured was not in the answer.
+    /// A step of a scenario: a captured value was not in the answer.
     NotCaptured,
     /// A step of a scenario: checks or captures need a body that is longer than [`crate::Limits::body_kept_max_bytes`].
     BodyNotKept,
 }
 
-/// What went wrong in a handshake.
+/// Why a TLS handshake failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum HandshakeFailure {
-    /// None of the authorities that are trusted stands for the server's certificate.
+    /// The server's certificate is from no trusted authority.
     UnknownIssuer,
     /// The server's certificate is no longer valid, or not yet.
     Expired,
     /// The server's certificate is for other names.
     WrongName,
-    /// The server's certificate is not taken for another reason.
+    /// The server's certificate is rejected for another reason.
     Certificate,
-    /// The server does not speak the protocol that was asked for.
+    /// The server does not support the protocol.
     NoProtocol,
     /// The server refused, with an alert.
     Refused,
     /// The connection ended in the middle.
     Cut,
-    /// It was not done within the time to connect.
+    /// It was not complete before the connect timeout.
     TimedOut,
-    /// The server's messages are no TLS, or there is nothing that both sides can do.
+    /// The server's messages are not TLS, or the two sides have no version or cipher in common.
     Malformed,
 }
 
@@ -68,8 +68,8 @@ impl Failures {
     /// Adds `count` failures of one kind.
     pub fn add(&mut self, failure: Failure, count: u64) {
         match self.0.binary_search_by_key(&failure, |(kind, _)| *kind) {
-            Ok(place) => self.0[place].1 += count,
-            Err(place) => self.0.insert(place, (failure, count)),
+            Ok(index) => self.0[index].1 += count,
+            Err(index) => self.0.insert(index, (failure, count)),
         }
     }
 }
@@ -81,10 +81,10 @@ pub struct Counts {
     pub due: u64,
     pub sent: u64,
     pub succeeded: u64,
-    /// Requests that were sent and failed, whatever the kind.
+    /// Sent requests that failed, of any kind.
     pub failed: u64,
-    /// By kind; `Refused`, `ConnectFailed`, `NoPort` and `Handshake` count attempts to connect, which are not requests, and
-    /// `Malformed` and `Protocol` also what came while nothing was in flight.
+    /// By kind; `Refused`, `ConnectFailed`, `NoPort` and `Handshake` count attempts to connect, which are not requests;
+    /// `Malformed` and `Protocol` also count unexpected bytes while nothing was in flight.
     pub failures: Failures,
     /// Open load: fell due and were never sent, because too many were waiting or the run ended.
     pub skipped: u64,
@@ -92,40 +92,40 @@ pub struct Counts {
     pub in_flight: u64,
     /// Open at the end of the interval.
     pub connections_open: u64,
-    /// Connections made, with their handshakes still to come.
+    /// Connections established, before their handshakes.
     pub connects: u64,
     /// TLS handshakes that succeeded.
     pub handshakes: u64,
-    /// Those of them that went on with an earlier session.
+    /// Those that resumed an earlier session.
     pub handshakes_resumed: u64,
-    /// Of HTTP, its own framing included; what TLS adds is not in it.
+    /// HTTP bytes with framing; without the overhead of TLS.
     pub bytes_sent: u64,
     pub bytes_received: u64,
     /// CPU time of the worker threads.
     pub engine_cpu: Duration,
     /// CPU time of the busiest worker thread.
     pub engine_cpu_busiest: Duration,
-    /// CPU time that a worker thread used or stood in the run queue for, of the worker with most of it. The same as
-    /// used where the kernel does not tell of its queue.
-    pub engine_wanted_busiest: Duration,
-    /// Time that the worker threads stood in the run queue, and how often they got onto a CPU.
-    pub engine_waited: Duration,
-    pub engine_turns: u64,
+    /// CPU time of a worker thread plus its time in the run queue, of the worker with most of it. The CPU time alone if the
+    /// kernel does not report run queue times.
+    pub engine_cpu_wanted_busiest: Duration,
+    /// Time of the worker threads in the run queue, and their number of time slices.
+    pub engine_run_queue_wait: Duration,
+    pub engine_time_slices: u64,
     /// Sum of the time that requests were in flight, for Little's law: mean concurrency = this ÷ length.
     pub in_flight_time: Duration,
-    /// What of it belongs to no success here: the times of requests that failed, and by how much those in flight at the
-    /// end had been so for longer than those at the start. The rest is the sum of the service times.
-    pub in_flight_beside_ns: i64,
+    /// The part of it that belongs to no success: the times of failed requests, and the growth of the total age of requests in
+    /// flight from start to end. The rest is the sum of the service times.
+    pub in_flight_unexplained_ns: i64,
     pub sessions: SessionCounts,
 }
 
-/// Sessions of a scenario. `started = completed + failed + under way`.
+/// Sessions of a scenario. `started = completed + failed + running`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SessionCounts {
     pub started: u64,
-    /// Went through their flow to its end.
+    /// Completed their flow.
     pub completed: u64,
-    /// Ended early by a request that failed, or with their connection.
+    /// Ended early by a failed request, or with their connection.
     pub failed: u64,
 }
 
@@ -147,7 +147,7 @@ pub struct StepCounts {
 }
 
 impl StepCounts {
-    /// Adds what was counted elsewhere or later.
+    /// Adds counts of another worker or a later interval.
     pub fn join(&mut self, other: &Self) {
         self.sent += other.sent;
         self.succeeded += other.succeeded;
@@ -159,18 +159,18 @@ impl StepCounts {
 }
 
 impl Counts {
-    /// Adds what the same workers counted next: numbers add up, states are the later ones.
+    /// Adds the next interval of the same workers: counts are added, states are the later ones.
     pub fn follow(&mut self, next: &Self) {
         let cpu_busiest = self.engine_cpu_busiest + next.engine_cpu_busiest;
-        let wanted_busiest = self.engine_wanted_busiest + next.engine_wanted_busiest;
+        let wanted_busiest = self.engine_cpu_wanted_busiest + next.engine_cpu_wanted_busiest;
         self.join(next);
         self.in_flight = next.in_flight;
         self.connections_open = next.connections_open;
         self.engine_cpu_busiest = cpu_busiest;
-        self.engine_wanted_busiest = wanted_busiest;
+        self.engine_cpu_wanted_busiest = wanted_busiest;
     }
 
-    /// Adds what other workers counted in the same time.
+    /// Adds the same interval of other workers.
     pub fn join(&mut self, other: &Self) {
         self.due += other.due;
         self.sent += other.sent;
@@ -189,16 +189,19 @@ impl Counts {
         self.bytes_received += other.bytes_received;
         self.engine_cpu += other.engine_cpu;
         self.engine_cpu_busiest = self.engine_cpu_busiest.max(other.engine_cpu_busiest);
-        self.engine_wanted_busiest = self.engine_wanted_busiest.max(other.engine_wanted_busiest);
-        self.engine_waited += other.engine_waited;
-        self.engine_turns += other.engine_turns;
+        self.engine_cpu_wanted_busiest = self
+            .engine_cpu_wanted_busiest
+            .max(other.engine_cpu_wanted_busiest);
+        self.engine_run_queue_wait += other.engine_run_queue_wait;
+        self.engine_time_slices += other.engine_time_slices;
         self.in_flight_time += other.in_flight_time;
-        self.in_flight_beside_ns += other.in_flight_beside_ns;
+        self.in_flight_unexplained_ns += other.in_flight_unexplained_ns;
         self.sessions.join(other.sessions);
     }
 }
 
-/// One interval of all workers together; longer than asked where nobody took intervals for a while. Histograms are in microseconds, 1 µs to 1 h, three significant digits.
+/// One interval of all workers together; longer than [`crate::Job::interval`] if intervals were not taken for a while. Histograms
+/// are in microseconds, 1 µs to 1 h, three significant digits.
 #[derive(Debug, Clone)]
 pub struct Interval {
     /// Counted from 0; interval n covers `n × length ..` since the start of the run.
@@ -213,18 +216,18 @@ pub struct Interval {
     pub service_time: Histogram<u64>,
     /// done − due of requests that failed with an answer or a timeout.
     pub failed_time: Histogram<u64>,
-    /// How late the engine itself was: sending instant − the instant at which sending was possible.
+    /// Lag of the engine: sending instant − the instant at which sending was possible.
     pub lag: Histogram<u64>,
     /// One for each of [`crate::Running::step_names`]; empty without a scenario.
     pub steps: Vec<StepInterval>,
-    /// From the beginning of an attempt to connect until the connection stood.
+    /// From the beginning of an attempt to connect until the connection was established.
     pub connect_time: Histogram<u64>,
-    /// From then on until TLS stood; empty without TLS.
+    /// From then on until TLS was established; empty without TLS.
     pub handshake_time: Histogram<u64>,
 }
 
 impl Interval {
-    /// Adds the interval that came next, so that the two are one.
+    /// Merges the next interval into this one.
     pub fn follow(&mut self, next: &Self) {
         self.length = (next.start + next.length).saturating_sub(self.start);
         self.counts.follow(&next.counts);
@@ -251,7 +254,7 @@ fn add(sum: &mut Histogram<u64>, part: &Histogram<u64>) {
     sum.add(part).expect("all histograms have the same bounds");
 }
 
-/// What one step of a scenario did in an interval; histograms as those of [`Interval`].
+/// One step of a scenario in an interval; histograms as those of [`Interval`].
 #[derive(Debug, Clone)]
 pub struct StepInterval {
     pub counts: StepCounts,
@@ -268,17 +271,17 @@ pub struct Outcome {
     /// Nanoseconds since 1970 at the start of the run (interval 0).
     pub started_unix_ns: u64,
     pub ran_for: Duration,
-    /// Connections (or users) the job asked for.
+    /// Connections (or users) of the job.
     pub connections_asked: u64,
-    /// One per worker, where the job asked for accounts.
-    pub accounts: Vec<Account>,
+    /// One per worker if the job tracks request outcomes.
+    pub request_outcomes: Vec<RequestOutcomes>,
     /// Counts of each step of a scenario over the whole run, in the order of [`crate::Running::step_names`].
     pub steps: Vec<StepCounts>,
-    /// Names of the scenario's feeds that were used up, which ends the run of the workers that used them up.
+    /// Names of the scenario's feeds that were used up; the workers that used them up have ended.
     pub feeds_used_up: Vec<String>,
-    /// True where an account reached its limit, which also ends the run.
-    pub account_full: bool,
-    /// For how long no connection was open, where that has ended a run that should have ended by its count: attempts to
-    /// connect are no requests, and so the count would never be reached.
+    /// True if a worker reached [`crate::Job::max_tracked_requests`], which also ends the run.
+    pub request_outcomes_full: bool,
+    /// How long no connection was open if that ended a run that should have ended by its number of requests: attempts to connect
+    /// are not requests, so the number would never be reached.
     pub unconnected_for: Option<Duration>,
 }

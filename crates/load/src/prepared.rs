@@ -1,19 +1,19 @@
-//! Requests as bytes that were made ahead, and the places in them that are written anew each time.
+//! Prepared requests: their bytes, and the slots in them that are rewritten on each send.
 
-/// The bytes of one request, whole, with the places where stamps go.
+/// The bytes of one complete request, and the slots for stamps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prepared {
     /// Head and body. Slots hold digits already, so that the length never changes.
     pub bytes: Vec<u8>,
     pub slots: Vec<Slot>,
-    /// How many records the body carries (0 where it carries none).
+    /// Number of records in the body (0 if there are none).
     pub records: u32,
-    /// An answer to HEAD has no body whatever its head says.
+    /// An answer to HEAD never has a body.
     pub is_head: bool,
 }
 
 impl Prepared {
-    /// Whether its head has `Connection: close`, after which no other request may go over the connection (RFC 9112, 9.6).
+    /// Whether its head has `Connection: close`, after which no other request may be sent on the connection (RFC 9112, 9.6).
     pub(crate) fn asks_to_close(&self) -> bool {
         let lines = self.bytes.split(|byte| *byte == b'\n');
         let mut head = lines.take_while(|line| !line.trim_ascii().is_empty());
@@ -26,7 +26,7 @@ impl Prepared {
     }
 }
 
-/// A place in a request's bytes that is written anew each time it is sent.
+/// A part of a request's bytes that is rewritten each time it is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot {
     /// Offset of its first byte in `Prepared::bytes`.
@@ -47,7 +47,7 @@ pub enum Stamp {
 }
 
 impl Stamp {
-    /// How many bytes it takes.
+    /// Length in bytes.
     #[must_use]
     pub fn length(self) -> usize {
         match self {
@@ -73,7 +73,7 @@ pub fn key_of(worker: usize, sequence: u64) -> u64 {
     (KEY_FIRST_WORKER + worker as u64) * KEY_STEP + sequence
 }
 
-/// The reverse of [`key_of`]; `None` for a number that is no key.
+/// The reverse of [`key_of`]; `None` if the number is not a key.
 #[must_use]
 pub fn worker_and_sequence(key: u64) -> Option<(usize, u64)> {
     let worker = (key / KEY_STEP).checked_sub(KEY_FIRST_WORKER)?;

@@ -1,31 +1,31 @@
-//! Bytes of HTTP/1 answers in, whole answers out. Pure: no socket, no clock.
+//! Reads HTTP/1 answers from bytes. Pure: no socket, no clock.
 //!
-//! Body bytes are handed on and never kept, so an answer may be longer than memory. What is kept is a head that has not
-//! come whole yet, up to its limit. Knows nothing of requests but whether the one being answered was a HEAD.
+//! Body bytes are passed on and never kept, so an answer may be longer than memory. Only an incomplete head is kept, up to its
+//! limit. The one thing it knows of the request is whether it was a HEAD.
 
 use crate::{
     chunked::Chunked,
     head::{Framing, Head, Heads},
 };
 
-/// What the bytes contained.
+/// An event found in the bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Event<'a> {
-    /// The next bytes of the body, without framing. A body comes in as many pieces as it likes.
+    /// The next bytes of the body, without framing. A body may arrive in any number of pieces.
     Body(&'a [u8]),
-    /// The answer is whole.
+    /// The answer is complete.
     Whole(Answer),
 }
 
-/// An answer that came whole.
+/// A complete answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answer {
     pub status: u16,
-    /// False where the connection may carry no further answer.
+    /// False if the connection carries no further answer.
     pub keep_alive: bool,
 }
 
-/// Why bytes are not an answer that can be taken.
+/// Why bytes are not a valid answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     #[error("the head is not HTTP/1")]
@@ -34,18 +34,18 @@ pub enum ReadError {
     HeadTooLong,
     #[error("the body is longer than its limit")]
     BodyTooLong,
-    #[error("the length of the body is no number, or two different ones")]
+    #[error("the length of the body is not a number, or there are two different ones")]
     BadLength,
-    #[error("the body is not chunked as the head says")]
+    #[error("the body is not chunked although the head says so")]
     BadChunk,
 }
 
-/// How a connection's end leaves the answer that was being read.
+/// What the end of a connection means for the answer that was being read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AtClose {
     /// The end of the connection is the end of the answer.
     Whole(Answer),
-    /// No answer had begun.
+    /// There was no answer in progress.
     Between,
     /// The answer was cut off.
     Cut,
@@ -54,27 +54,27 @@ pub enum AtClose {
 /// Reads the answers of one connection, one after the other.
 #[derive(Debug, Default)]
 pub struct Reader {
-    state: State,
+    state: RequestOutcome,
     answer: Option<Answer>,
-    /// The beginning of a head that is not whole yet.
+    /// The beginning of an incomplete head.
     partial: Vec<u8>,
-    /// The last head that was whole, where it is kept.
+    /// The last complete head, if heads are kept.
     kept: Option<Vec<u8>>,
 }
 
 #[derive(Debug, Default)]
-enum State {
+enum RequestOutcome {
     #[default]
     Head,
     /// This many bytes of the body are missing.
     Length(u64),
     Chunks(Chunked),
-    /// This many bytes of the body have come; the end of the connection ends it.
+    /// This many bytes of the body have arrived; the end of the connection ends it.
     UntilClose(u64),
 }
 
 impl Reader {
-    /// One that keeps the head of the answer being read.
+    /// A reader that keeps the head of the answer being read.
     #[must_use]
     pub fn keeping_heads() -> Self {
         Self {
@@ -83,13 +83,13 @@ impl Reader {
         }
     }
 
-    /// The bytes of the last head that was whole, for a reader that keeps heads; empty for another.
+    /// The bytes of the last complete head, if this reader keeps heads; else empty.
     #[must_use]
     pub fn head(&self) -> &[u8] {
         self.kept.as_deref().unwrap_or_default()
     }
 
-    /// Makes it as new, for another connection.
+    /// Resets it for another connection.
     pub fn reset(&mut self) {
         let kept = self.kept.take();
         *self = Self {
@@ -98,12 +98,12 @@ impl Reader {
         };
     }
 
-    /// Takes bytes off `input` up to the next event; `None` when it needs more bytes than there are.
+    /// Consumes bytes of `input` up to the next event; `None` if it needs more bytes.
     ///
-    /// `is_head`: whether the request that is being answered was a HEAD. After an error the connection is of no use.
+    /// `is_head`: whether the request that is being answered was a HEAD. After an error the connection must be closed.
     ///
     /// # Errors
-    /// The bytes are not HTTP/1, or go beyond a limit.
+    /// If the bytes are not HTTP/1, or exceed a limit.
     #[inline]
     pub fn next<'a>(
         &mut self,
@@ -118,7 +118,7 @@ impl Reader {
         }
     }
 
-    /// The same, for one who knows whether heads are kept.
+    /// The same; the caller knows at compile time whether heads are kept.
     #[inline]
     pub(crate) fn next_keeping<'a, const KEEPING: bool>(
         &mut self,
@@ -126,7 +126,7 @@ impl Reader {
         input: &mut &'a [u8],
         is_head: bool,
     ) -> Result<Option<Event<'a>>, ReadError> {
-        if matches!(self.state, State::Head) {
+        if matches!(self.state, RequestOutcome::Head) {
             let Some(head) = heads.read(&mut self.partial, input)? else {
                 return Ok(None);
             };
@@ -141,16 +141,16 @@ impl Reader {
         self.body(heads, input)
     }
 
-    /// The connection has ended: what that makes of the answer being read.
+    /// The connection has ended: what this means for the answer being read.
     pub fn close(&mut self) -> AtClose {
         match (&self.state, self.answer) {
-            (State::UntilClose(_), Some(answer)) => AtClose::Whole(answer),
-            (State::Head, _) if self.partial.is_empty() => AtClose::Between,
+            (RequestOutcome::UntilClose(_), Some(answer)) => AtClose::Whole(answer),
+            (RequestOutcome::Head, _) if self.partial.is_empty() => AtClose::Between,
             _ => AtClose::Cut,
         }
     }
 
-    /// Takes a head; gives the answer where it has no body at all.
+    /// Takes a head; returns the answer if it has no body.
     #[inline]
     fn begin(
         &mut self,
@@ -173,15 +173,15 @@ impl Reader {
             Framing::Length(length) if length > heads.limits().body_max_bytes => {
                 return Err(ReadError::BodyTooLong);
             }
-            Framing::Length(length) => State::Length(length),
-            Framing::Chunked => State::Chunks(Chunked::default()),
-            Framing::UntilClose => State::UntilClose(0),
+            Framing::Length(length) => RequestOutcome::Length(length),
+            Framing::Chunked => RequestOutcome::Chunks(Chunked::default()),
+            Framing::UntilClose => RequestOutcome::UntilClose(0),
         };
         self.answer = Some(answer);
         Ok(None)
     }
 
-    // The loop that calls it is compiled twice, and only a single caller would be inlined without a word.
+    // The loop that calls it is compiled twice; without the attribute only a single caller would be inlined.
     #[inline(always)]
     fn body<'a>(
         &mut self,
@@ -190,15 +190,15 @@ impl Reader {
     ) -> Result<Option<Event<'a>>, ReadError> {
         let limits = heads.limits();
         match &mut self.state {
-            State::Length(0) => Ok(self.complete_answer()),
-            State::Length(left) => {
+            RequestOutcome::Length(0) => Ok(self.complete_answer()),
+            RequestOutcome::Length(left) => {
                 let length = usize::try_from(*left)
                     .unwrap_or(usize::MAX)
                     .min(input.len());
                 *left -= length as u64;
                 Ok(piece(input, length))
             }
-            State::UntilClose(seen) => {
+            RequestOutcome::UntilClose(seen) => {
                 *seen += input.len() as u64;
                 if *seen > limits.body_max_bytes {
                     return Err(ReadError::BodyTooLong);
@@ -206,20 +206,20 @@ impl Reader {
                 let length = input.len();
                 Ok(piece(input, length))
             }
-            State::Chunks(chunked) => {
+            RequestOutcome::Chunks(chunked) => {
                 let length = chunked.next(limits, input)?;
                 if chunked.is_whole() {
                     return Ok(self.complete_answer());
                 }
                 Ok(piece(input, length))
             }
-            State::Head => Ok(None),
+            RequestOutcome::Head => Ok(None),
         }
     }
 
     #[inline]
     fn complete_answer<'a>(&mut self) -> Option<Event<'a>> {
-        self.state = State::Head;
+        self.state = RequestOutcome::Head;
         self.answer.take().map(Event::Whole)
     }
 }

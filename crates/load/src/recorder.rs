@@ -1,8 +1,8 @@
-//! *Where it is noted*: one worker's histograms and counts, an interval at a time.
+//! *Where it is recorded*: histograms and counts of one worker, per interval.
 //!
-//! At the end of an interval its slice is handed over through a bounded channel and another one taken from those that
-//! came back. Where the other side is too slow to take it, the slice goes on into the next interval and says so: the
-//! worker never waits, and nothing is lost but the boundary between the two.
+//! At the end of an interval its slice is handed over through a bounded channel, and a returned slice is reused. If the receiver
+//! is too slow, the slice continues into the next interval and shows that: the worker never waits, and only the boundary between
+//! the two intervals is lost.
 
 use std::{
     sync::mpsc::{Receiver, SyncSender, TrySendError},
@@ -12,27 +12,27 @@ use std::{
 use hdrhistogram::Histogram;
 
 use crate::{
-    Counts, Failure, SessionCounts, StepCounts, StepInterval, clock::microseconds, share::Share,
-    thread_time::ThreadTime,
+    Counts, Failure, SessionCounts, StepCounts, StepInterval, clock::microseconds,
+    partition::Partition, thread_time::ThreadTime,
 };
 
 const MICROSECONDS_MAX: u64 = 3_600_000_000;
 const FIRST_ROOM_MICROSECONDS: u64 = 2_047;
 const SIGNIFICANT_DIGITS: u8 = 3;
 
-/// What one worker noted in one interval, or in several where the hand-over had to wait.
+/// Measurements of one worker in one interval, or in several if it could not be handed over.
 #[derive(Debug)]
 pub(crate) struct Slice {
     pub(crate) worker: usize,
     pub(crate) first: u64,
     pub(crate) last: u64,
-    /// Where it ends, in nanoseconds since the start of the run.
+    /// Its end, in nanoseconds since the start of the run.
     pub(crate) end: u64,
-    /// Nothing follows from this worker.
+    /// The last slice of this worker.
     pub(crate) is_final: bool,
     pub(crate) counts: Counts,
     pub(crate) response_time: Histogram<u64>,
-    /// Empty in a closed load, where it is the same as the response time.
+    /// Empty in a closed load, in which it equals the response time.
     pub(crate) service_time: Histogram<u64>,
     pub(crate) failed_time: Histogram<u64>,
     pub(crate) lag: Histogram<u64>,
@@ -42,13 +42,13 @@ pub(crate) struct Slice {
     pub(crate) handshake_time: Histogram<u64>,
 }
 
-/// A histogram as all of them are: 1 µs to 1 h, three significant digits.
+/// An empty histogram: 1 µs to 1 h, three significant digits.
 pub(crate) fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, MICROSECONDS_MAX, SIGNIFICANT_DIGITS)
         .expect("the bounds are constants in order")
 }
 
-/// As [`histogram`], with room for short times at first: there are many steps, and each slice has three for each.
+/// As [`histogram`], but small at first: there may be many steps, and each slice has three histograms per step.
 fn growing_histogram() -> Histogram<u64> {
     let mut histogram = Histogram::new_with_bounds(1, FIRST_ROOM_MICROSECONDS, SIGNIFICANT_DIGITS)
         .expect("the bounds are constants in order");
@@ -81,7 +81,7 @@ impl StepInterval {
 }
 
 impl Slice {
-    /// An empty slice of a worker, for so many steps.
+    /// An empty slice of a worker, for `steps` steps.
     pub(crate) fn new(worker: usize, steps: usize) -> Box<Self> {
         Box::new(Self {
             worker,
@@ -106,7 +106,7 @@ impl Slice {
         self.steps.iter().map(|step| step.counts.clone()).collect()
     }
 
-    /// Makes it as new, for use in another interval.
+    /// Resets it for another interval.
     pub(crate) fn clear(&mut self) {
         self.counts = Counts::default();
         for histogram in [
@@ -125,7 +125,7 @@ impl Slice {
     }
 }
 
-/// The two ends of the way that slices go.
+/// The channels for full and for emptied slices.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) filled: SyncSender<Box<Slice>>,
@@ -140,19 +140,19 @@ pub(crate) struct Instants {
     pub(crate) done: u64,
 }
 
-/// Since when a request is due, by the load's model.
+/// What makes a request due, by the load's model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Due {
-    /// When it is sent (closed): one histogram serves for response and service time.
+    /// The sending itself (closed): one histogram serves for response and service time.
     AtSending,
-    /// When its user's pause has ended.
+    /// The end of its user's pause.
     AfterPause,
-    /// By a schedule, which also counts what was never sent.
+    /// A schedule, which also counts requests that were never sent.
     BySchedule,
 }
 
-/// A value that came several times in a row, and how often. The answers of a pipeline come together, so one entry in
-/// the histogram mostly does for all of them.
+/// A value that occurred several times in a row, and how often. The answers of a pipeline arrive together, so one histogram entry
+/// is usually enough for all of them.
 #[derive(Debug, Default)]
 struct Repeated {
     microseconds: u64,
@@ -191,10 +191,10 @@ pub(crate) struct Recorder {
     in_flight: u64,
     in_flight_since: u64,
     in_flight_time: u64,
-    /// The sending instants of all that is in flight, added up; what they are less than `in_flight` times now is the
-    /// age of it all. Wraps, as the product does.
+    /// Sum of the sending instants of all requests in flight; `in_flight × now` less this sum is their total age. Wraps, as the
+    /// product does.
     sent_instants: u64,
-    /// That age at the start of the interval.
+    /// That total age at the start of the interval.
     age_at_start: u64,
     /// Of requests that failed in this interval.
     failed_time_in_flight: u64,
@@ -221,10 +221,10 @@ impl Totals {
 }
 
 impl Recorder {
-    pub(crate) fn new(share: &Share, exchange: Exchange, interval: u64) -> Self {
-        let due = share.due;
+    pub(crate) fn new(partition: &Partition, exchange: Exchange, interval: u64) -> Self {
+        let due = partition.due;
         Self {
-            slice: Slice::new(share.worker, share.steps),
+            slice: Slice::new(partition.worker, partition.steps),
             response_time: Repeated::default(),
             service_time: Repeated::default(),
             lag: Repeated::default(),
@@ -239,15 +239,15 @@ impl Recorder {
             age_at_start: 0,
             failed_time_in_flight: 0,
             connections_open: 0,
-            thread: ThreadTime::of_this_thread(),
+            thread: ThreadTime::for_this_thread(),
             totals: Totals {
                 counts: Counts::default(),
-                steps: vec![StepCounts::default(); share.steps],
+                steps: vec![StepCounts::default(); partition.steps],
             },
         }
     }
 
-    /// Time has come to `now`. Goes before everything that happens at that instant.
+    /// Advances the time to `now`. Called before anything else is recorded at that instant.
     #[inline]
     pub(crate) fn advance(&mut self, now: u64) {
         while now >= self.boundary {
@@ -257,7 +257,7 @@ impl Recorder {
         self.flow_to(now);
     }
 
-    /// Little's law needs the number in flight over time, counted apart from the latencies that it checks.
+    /// Little's law needs the number in flight over time, counted independently of the latencies that it checks.
     #[inline]
     fn flow_to(&mut self, now: u64) {
         self.in_flight_time += self.in_flight * now.saturating_sub(self.in_flight_since);
@@ -265,12 +265,12 @@ impl Recorder {
     }
 
     #[inline]
-    pub(crate) fn fell_due(&mut self, fallen: u64, skipped: u64) {
-        self.slice.counts.due += fallen;
+    pub(crate) fn fell_due(&mut self, counts: u64, skipped: u64) {
+        self.slice.counts.due += counts;
         self.slice.counts.skipped += skipped;
     }
 
-    /// `requests` go out at `now`.
+    /// `requests` are sent at `now`.
     #[inline]
     pub(crate) fn record_sent(&mut self, requests: u64, now: u64) {
         self.sent_instants = self.sent_instants.wrapping_add(requests.wrapping_mul(now));
@@ -283,7 +283,7 @@ impl Recorder {
         self.slice.counts.bytes_sent += bytes as u64;
     }
 
-    /// How late a request was sent, against the instant at which it was possible.
+    /// Records how late a request was sent, relative to the instant at which it was possible.
     #[inline]
     pub(crate) fn lag(&mut self, lag: u64) {
         self.lag.record(&mut self.slice.lag, lag);
@@ -311,7 +311,7 @@ impl Recorder {
         }
     }
 
-    /// A request failed. A reset has no time of its own: nobody knows when the answer would have been there.
+    /// A request failed. A reset has no time: it is unknown when the answer would have arrived.
     #[cold]
     pub(crate) fn record_failure(&mut self, failure: Failure, at: Instants) {
         self.in_flight -= 1;
@@ -326,13 +326,13 @@ impl Recorder {
         }
     }
 
-    /// Something failed that was no request: an attempt to connect, or bytes that nobody had asked for.
+    /// A failure that is not of a request: an attempt to connect, or unexpected bytes.
     #[cold]
-    pub(crate) fn failed_beside(&mut self, failure: Failure) {
+    pub(crate) fn record_other_failure(&mut self, failure: Failure) {
         self.slice.counts.failures.add(failure, 1);
     }
 
-    /// A connection was made, `took` nanoseconds after the attempt began.
+    /// A connection was established, `took` nanoseconds after the attempt began.
     pub(crate) fn record_connect(&mut self, took: u64) {
         self.slice.counts.connects += 1;
         self.slice
@@ -340,7 +340,7 @@ impl Recorder {
             .saturating_record(microseconds(took));
     }
 
-    /// TLS stands on a connection, `took` nanoseconds after it was made.
+    /// TLS was established on a connection, `took` nanoseconds after the connection.
     pub(crate) fn record_handshake(&mut self, took: u64, is_resumed: bool) {
         self.slice.counts.handshakes += 1;
         self.slice.counts.handshakes_resumed += u64::from(is_resumed);
@@ -364,12 +364,12 @@ impl Recorder {
         self.connections_open -= 1;
     }
 
-    /// A request of a step of a scenario goes out; the worker notes it beside.
+    /// A request of a step was sent; the worker also records it as a request.
     pub(crate) fn step_sent(&mut self, step: usize) {
         self.slice.steps[step].counts.sent += 1;
     }
 
-    /// A request of a step of a scenario has come to its end; the worker notes it beside.
+    /// A request of a step has ended; the worker also records it as a request.
     pub(crate) fn step_ended(
         &mut self,
         step: usize,
@@ -409,7 +409,7 @@ impl Recorder {
         self.in_flight
     }
 
-    /// Ends the last interval at `now`, hands it over and gives the totals. Waits until it is taken.
+    /// Ends the last interval at `now`, hands it over and returns the totals. Blocks until it is taken.
     pub(crate) fn finish(mut self, now: u64) -> Totals {
         self.advance(now);
         self.settle();
@@ -419,7 +419,7 @@ impl Recorder {
         self.totals.follow(&self.slice.counts, &steps);
         let counts = &mut self.totals.counts;
         counts.engine_cpu_busiest = counts.engine_cpu;
-        // Nobody there to take it: then nobody misses it.
+        // An error means that the receiver is gone.
         let _ = self.exchange.filled.send(self.slice);
         self.totals
     }
@@ -451,20 +451,20 @@ impl Recorder {
         self.slice.last = next;
     }
 
-    /// Brings the counts of the slice up to date with what is kept beside it.
+    /// Updates the counts of the slice from the recorder's own state.
     fn settle(&mut self) {
         self.response_time.note(&mut self.slice.response_time);
         self.service_time.note(&mut self.slice.service_time);
         self.lag.note(&mut self.slice.lag);
         let had = self.thread.since_last();
-        let beside = self.in_flight_beside();
+        let unexplained = self.in_flight_unexplained();
         let counts = &mut self.slice.counts;
         counts.engine_cpu += had.used;
         counts.engine_cpu_busiest = counts.engine_cpu;
-        counts.engine_wanted_busiest += had.used + had.waited;
-        counts.engine_waited += had.waited;
-        counts.engine_turns += had.turns;
-        counts.in_flight_beside_ns += beside;
+        counts.engine_cpu_wanted_busiest += had.used + had.waited;
+        counts.engine_run_queue_wait += had.waited;
+        counts.engine_time_slices += had.time_slices;
+        counts.in_flight_unexplained_ns += unexplained;
         counts.in_flight = self.in_flight;
         counts.connections_open = self.connections_open;
         counts.in_flight_time += Duration::from_nanos(std::mem::take(&mut self.in_flight_time));
@@ -473,8 +473,8 @@ impl Recorder {
         }
     }
 
-    /// Time in flight since the last call that shows in no service time.
-    fn in_flight_beside(&mut self) -> i64 {
+    /// Time in flight since the last call that is in no service time.
+    fn in_flight_unexplained(&mut self) -> i64 {
         let age = self
             .in_flight
             .wrapping_mul(self.in_flight_since)

@@ -1,16 +1,16 @@
 //! *When*, for open load: the instant at which each request of a worker falls due.
 //!
-//! A pure function of the index. Uniform arrivals stand where the course of the rate has brought `index` requests. Poisson
-//! arrivals are the sum of exponential gaps, each gap a hash of seed and index, kept as a whole number of billionths of a
-//! request so that the sum never drifts; the course says when it has brought that many. Each worker has the due instants
-//! of its own share: every n-th of the uniform ones, or a Poisson process of its own at its part of the rate (independent
-//! Poisson processes add up to one).
+//! A pure function of the index. A uniform arrival is at the instant at which the rate profile has accumulated `index` requests.
+//! Poisson arrivals are the sum of exponential gaps; each gap is a hash of seed and index, an integer of billionths of a request
+//! so that the sum never drifts, and the rate profile maps the sum to an instant. Each worker has the due instants of its own
+//! partition: every n-th of the uniform ones, or its own Poisson process at its part of the rate (independent Poisson processes
+//! add up to one).
 
 use crate::{
     Arrivals, Rate,
-    chance::Stream,
     clock::NS_PER_S,
-    course::{Course, place_of},
+    random::RandomStream,
+    rate_profile::{RateProfile, position_of},
 };
 
 /// The due instants of one worker.
@@ -18,14 +18,14 @@ use crate::{
 pub(crate) struct Schedule {
     arrivals: Arrivals,
     /// Of the whole load.
-    course: Course,
+    course: RateProfile,
     worker: u64,
     workers: u64,
-    gaps: Stream,
+    gaps: RandomStream,
 }
 
 impl Schedule {
-    /// The share of `worker` (counted from 0) out of `workers`, for a load of `rate` in all.
+    /// The part of `worker` (counted from 0) out of `workers`, for a total load of `rate`.
     pub(crate) fn new(
         arrivals: Arrivals,
         rate: &Rate,
@@ -35,20 +35,20 @@ impl Schedule {
     ) -> Self {
         Self {
             arrivals,
-            course: Course::new(rate),
+            course: RateProfile::new(rate),
             worker: worker as u64,
             workers: workers as u64,
-            gaps: Stream::new(seed, worker as u64),
+            gaps: RandomStream::new(seed, worker as u64),
         }
     }
 
-    /// A walk over the due instants from the first one on. Two walks over one schedule give the same instants.
+    /// A walk over the due instants from the first one.
     pub(crate) fn walk(&self) -> Walk {
         let mut walk = Walk {
             schedule: self.clone(),
             index: 0,
             billionths: 0,
-            piece: 0,
+            segment: 0,
             due: 0,
         };
         walk.arrive();
@@ -56,54 +56,57 @@ impl Schedule {
     }
 }
 
-/// A place in a schedule.
+/// A position in a schedule.
 #[derive(Debug, Clone)]
 pub(crate) struct Walk {
     schedule: Schedule,
     index: u64,
-    /// Poisson: where this request stands in a process of rate one, in billionths of a request.
+    /// Poisson: the position of this request in a process of rate one, in billionths of a request.
     billionths: u128,
-    /// Where in the course the last answer was found.
-    piece: usize,
+    /// The segment of the last answer.
+    segment: usize,
     due: u64,
 }
 
 impl Walk {
-    /// When the request at this place falls due, in nanoseconds since the start of the run; [`crate::course::NEVER`]
-    /// behind the last one.
+    /// When the request at this position falls due, in nanoseconds since the start of the run; [`crate::rate_profile::NEVER`]
+    /// after the last one.
     #[inline]
     pub(crate) fn due(&self) -> u64 {
         self.due
     }
 
-    /// The index of the request at this place among the worker's.
+    /// The index of the request at this position among the worker's.
     #[inline]
     pub(crate) fn index(&self) -> u64 {
         self.index
     }
 
-    /// When the course of the rate ends.
+    /// When the rate profile ends.
     #[inline]
     pub(crate) fn end(&self) -> u64 {
         self.schedule.course.end()
     }
 
-    /// Goes on to the next request.
+    /// Moves to the next request.
     #[inline]
     pub(crate) fn advance(&mut self) {
         self.index += 1;
         self.arrive();
     }
 
-    /// How many requests of this worker fall due from this place on up to `last`, without a walk through them. Of
-    /// Poisson arrivals, which only a walk can tell, it is the number to be expected.
+    /// How many requests of this worker fall due from this position up to `last`, without a walk through them. For Poisson
+    /// arrivals, whose exact number needs a walk, it is the expected number.
     pub(crate) fn due_until(&self, last: u64) -> u64 {
         if self.due > last {
             return 0;
         }
         let schedule = &self.schedule;
-        let ahead = schedule.course.due_until(last).saturating_sub(self.place());
-        let behind_this = ahead / place_of(schedule.workers);
+        let ahead = schedule
+            .course
+            .due_until(last)
+            .saturating_sub(self.position());
+        let behind_this = ahead / position_of(schedule.workers);
         u64::try_from(behind_this).map_or(u64::MAX, |requests| requests.saturating_add(1))
     }
 
@@ -113,15 +116,18 @@ impl Walk {
             let gap = schedule.gaps.exponential(self.index) * NS_PER_S as f64;
             self.billionths += u128::from(gap.round() as u64);
         }
-        self.due = self.schedule.course.instant(self.place(), &mut self.piece);
+        self.due = self
+            .schedule
+            .course
+            .instant(self.position(), &mut self.segment);
     }
 
-    /// Where this request stands in the whole load, in billionths of a request.
+    /// The position of this request in the whole load, in billionths of a request.
     #[inline]
-    fn place(&self) -> u128 {
+    fn position(&self) -> u128 {
         let schedule = &self.schedule;
         match schedule.arrivals {
-            Arrivals::Uniform => place_of(schedule.worker + self.index * schedule.workers),
+            Arrivals::Uniform => position_of(schedule.worker + self.index * schedule.workers),
             Arrivals::Poisson => self.billionths * u128::from(schedule.workers),
         }
     }
@@ -148,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn uniform_arrivals_stand_at_index_over_rate() {
+    fn uniform_arrivals_are_at_index_over_rate() {
         let check = |rate: f64, worker, workers, expected: &[u64]| {
             let found = dues(
                 &Schedule::new(Arrivals::Uniform, &Rate::Constant(rate), worker, workers, 1),
@@ -207,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn seeds_and_workers_have_arrivals_of_their_own() {
+    fn seeds_and_workers_have_their_own_arrivals() {
         let first = |seed, worker| {
             dues(
                 &Schedule::new(Arrivals::Poisson, &Rate::Constant(100.0), worker, 2, seed),
@@ -276,13 +282,13 @@ mod tests {
         }
 
         #[test]
-        fn the_shares_of_uniform_workers_make_up_the_whole(rate in any_rate(), workers in 1_usize..5) {
+        fn the_parts_of_uniform_workers_make_up_the_whole(rate in any_rate(), workers in 1_usize..5) {
             let whole = dues(&Schedule::new(Arrivals::Uniform, &rate, 0, 1, 0), 60 * workers);
-            let mut shares: Vec<u64> = (0..workers)
+            let mut partitions: Vec<u64> = (0..workers)
                 .flat_map(|worker| dues(&Schedule::new(Arrivals::Uniform, &rate, worker, workers, 0), 60))
                 .collect();
-            shares.sort_unstable();
-            prop_assert_eq!(whole, shares);
+            partitions.sort_unstable();
+            prop_assert_eq!(whole, partitions);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What workers share while they run: the wish to stop, and what ends the run for all of them.
+//! State that workers share while they run: the request to stop, and what ends the run for all of them.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
@@ -7,22 +7,22 @@ use std::{
 
 use crate::Job;
 
-/// All that workers share while they run.
+/// All state that workers share while they run.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     pub(crate) stop: AtomicBool,
-    pub(crate) account_full: AtomicBool,
+    pub(crate) request_outcomes_full: AtomicBool,
     /// When a connection of any worker was open last, in nanoseconds since the start of the run.
     last_open: AtomicU64,
-    /// For how long no connection was open, where that has ended the run.
+    /// How long no connection was open, if that ended the run.
     pub(crate) unconnected_ns: AtomicU64,
 }
 
-/// How long a run may go on without any open connection; `None`: until its time is over.
-pub(crate) fn unconnected_at_most(job: &Job) -> Option<Duration> {
+/// How long a run may continue without an open connection; `None`: until its end.
+pub(crate) fn max_unconnected(job: &Job) -> Option<Duration> {
     let limits = &job.limits;
     let time = limits.request_timeout.saturating_add(limits.unconnected);
-    job.requests_at_most.map(|_| time)
+    job.max_requests.map(|_| time)
 }
 
 impl Shared {
@@ -35,7 +35,7 @@ impl Shared {
         self.last_open.fetch_max(now, Ordering::Relaxed);
     }
 
-    /// Ends the run for all workers where none has had an open connection for as long as `most`.
+    /// Ends the run for all workers if none has had an open connection for `most`.
     pub(crate) fn end_unconnected(&self, now: u64, most: u64) {
         let time = now.saturating_sub(self.last_open.load(Ordering::Relaxed));
         if time >= most {
@@ -44,9 +44,9 @@ impl Shared {
         }
     }
 
-    /// An account has reached its limit, which ends the run for all workers.
-    pub(crate) fn account_is_full(&self) {
-        self.account_full.store(true, Ordering::Relaxed);
+    /// A worker has reached its limit of tracked requests, which ends the run for all workers.
+    pub(crate) fn request_outcomes_are_full(&self) {
+        self.request_outcomes_full.store(true, Ordering::Relaxed);
         self.stop();
     }
 }

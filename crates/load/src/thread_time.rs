@@ -1,7 +1,7 @@
-//! What a worker thread had of its CPU, and what it had to wait for it.
+//! CPU time of a worker thread, and its time in the run queue.
 //!
-//! A thread that others keep off its CPU uses little and looks idle; the time it stood in the run queue tells the two
-//! apart. Only the kernel knows it, so it is read from `/proc`, once an interval, through a file opened at the start.
+//! A thread that others keep off its CPU uses little CPU time and looks idle; its time in the run queue shows the difference.
+//! Only the kernel knows that time, so it is read from `/proc` once per interval, through a file opened at the start.
 
 use std::{fs::File, os::unix::fs::FileExt, time::Duration};
 
@@ -10,50 +10,51 @@ use crate::clock::thread_cpu;
 /// Three numbers of up to twenty digits.
 const SCHEDSTAT_MAX_BYTES: usize = 64;
 
-/// The clocks of one thread, to be read by it alone.
+/// The clocks of one thread, which only that thread reads.
 #[derive(Debug)]
 pub(crate) struct ThreadTime {
-    /// `None` where the kernel keeps no such account.
+    /// `None` if the kernel has no scheduler statistics.
     schedstat: Option<File>,
-    before: Had,
+    before: ThreadUsage,
 }
 
-/// What a thread had, all in all or since some instant.
+/// CPU usage of a thread, in total or since some instant.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Had {
+pub(crate) struct ThreadUsage {
     /// CPU time.
     pub(crate) used: Duration,
     /// Time in the run queue.
     pub(crate) waited: Duration,
-    /// How often it got onto a CPU.
-    pub(crate) turns: u64,
+    /// Number of time slices.
+    pub(crate) time_slices: u64,
 }
 
 impl ThreadTime {
     /// Counts from now on.
-    pub(crate) fn of_this_thread() -> Self {
+    pub(crate) fn for_this_thread() -> Self {
         let mut time = Self {
             schedstat: File::open("/proc/thread-self/schedstat").ok(),
-            before: Had::default(),
+            before: ThreadUsage::default(),
         };
         time.since_last();
         time
     }
 
-    /// What it had since the last call.
-    pub(crate) fn since_last(&mut self) -> Had {
-        let told = self.schedstat.as_ref().and_then(read);
-        let (waited, turns) = told.unwrap_or((self.before.waited, self.before.turns));
-        let now = Had {
+    /// Usage since the last call.
+    pub(crate) fn since_last(&mut self) -> ThreadUsage {
+        let reading = self.schedstat.as_ref().and_then(read);
+        let (waited, time_slices) =
+            reading.unwrap_or((self.before.waited, self.before.time_slices));
+        let now = ThreadUsage {
             used: thread_cpu(),
             waited,
-            turns,
+            time_slices,
         };
         let before = std::mem::replace(&mut self.before, now);
-        Had {
+        ThreadUsage {
             used: now.used.saturating_sub(before.used),
             waited: now.waited.saturating_sub(before.waited),
-            turns: now.turns.saturating_sub(before.turns),
+            time_slices: now.time_slices.saturating_sub(before.time_slices),
         }
     }
 }
@@ -61,11 +62,11 @@ impl ThreadTime {
 fn read(schedstat: &File) -> Option<(Duration, u64)> {
     let mut bytes = [0; SCHEDSTAT_MAX_BYTES];
     let length = schedstat.read_at(&mut bytes, 0).ok()?;
-    waited_and_turns(std::str::from_utf8(&bytes[..length]).ok()?)
+    wait_and_time_slices(std::str::from_utf8(&bytes[..length]).ok()?)
 }
 
-/// The last two of the three numbers: nanoseconds on a CPU, nanoseconds in the run queue, turns on a CPU.
-fn waited_and_turns(schedstat: &str) -> Option<(Duration, u64)> {
+/// The last two of the three numbers: nanoseconds on a CPU, nanoseconds in the run queue, time slices.
+fn wait_and_time_slices(schedstat: &str) -> Option<(Duration, u64)> {
     let mut numbers = schedstat.split_ascii_whitespace().skip(1);
     let nanoseconds = numbers.next()?.parse().ok()?;
     Some((
@@ -79,10 +80,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernels_account_is_read() {
+    fn scheduler_statistics_of_the_kernel_are_read() {
         let check = |text: &str, expected: Option<(u64, u64)>| {
-            let expected = expected.map(|(waited, turns)| (Duration::from_nanos(waited), turns));
-            assert_eq!(waited_and_turns(text), expected, "{text:?}");
+            let expected =
+                expected.map(|(waited, time_slices)| (Duration::from_nanos(waited), time_slices));
+            assert_eq!(wait_and_time_slices(text), expected, "{text:?}");
         };
         check("269289768 725650819 77\n", Some((725_650_819, 77)));
         check("1 0 1\n", Some((0, 1)));

@@ -1,19 +1,20 @@
-//! How soon a worker gets its CPU when it wakes and another thread has it: the one place that asks the kernel by hand.
+//! Requests a short scheduler time slice, so that a worker that wakes gets its CPU soon. The only `unsafe` system calls are here.
 //!
-//! The others on a worker's CPU are those that look: at the system's processes, its queues, the place where records arrive. A look takes
-//! milliseconds, and who is in the middle of a slice is left there to its end (1.4 ms on two CPUs). Whoever asks for a short slice is
-//! let in at once and gets no larger share for it. Kernels from Linux 6.12 on take that wish; older ones keep no such number.
+//! A worker shares its CPU with threads that sample: the system's processes, its queues, the stores with records. One sample
+//! takes milliseconds, and the kernel lets a running time slice end first (1.4 ms on two CPUs). A thread that requests a short
+//! slice preempts at once, and its share of the CPU stays the same. Kernels from Linux 6.12 on support that; older ones ignore
+//! the number.
 
 use std::{io, mem::size_of, time::Duration};
 
 /// The shortest that the kernel grants.
 const SLICE: Duration = Duration::from_micros(100);
 
-/// Asks for a short slice for the calling thread. Where that is refused, the thread is as late as it would have been: lateness is
-/// measured and judged in every trial, so there is nothing else to do about it.
+/// Requests a short slice for the calling thread. If that is refused, the thread is as late as before; lateness is measured and
+/// judged in every trial, so the error can be ignored.
 pub(crate) fn shorten() -> io::Result<()> {
     let mut wish = attributes()?;
-    // A class of fixed priority, which somebody gave to waggle as a whole, is let in at once as it is.
+    // A real-time class, set from outside for the whole process, preempts at once anyway.
     if wish.sched_policy == libc::SCHED_OTHER.cast_unsigned() {
         wish.sched_runtime = SLICE.as_nanos() as u64;
         set(&wish)?;
@@ -30,10 +31,10 @@ const NO_FLAGS: libc::c_uint = 0;
 )]
 fn attributes() -> io::Result<libc::sched_attr> {
     let size = size_of::<libc::sched_attr>();
-    // SAFETY: it is made of numbers alone, for all of which zero is a value.
+    // SAFETY: it consists of integers, for all of which zero is valid.
     let mut found: libc::sched_attr = unsafe { std::mem::zeroed() };
     // SAFETY: the kernel writes no more than `size` bytes to the address, which is that of a value of that size.
-    let told = unsafe {
+    let result = unsafe {
         libc::syscall(
             libc::SYS_sched_getattr,
             THIS_THREAD,
@@ -42,7 +43,7 @@ fn attributes() -> io::Result<libc::sched_attr> {
             NO_FLAGS,
         )
     };
-    check_result(told).map(|()| found)
+    check_result(result).map(|()| found)
 }
 
 #[expect(
@@ -51,7 +52,7 @@ fn attributes() -> io::Result<libc::sched_attr> {
 )]
 fn set(wish: &libc::sched_attr) -> io::Result<()> {
     // SAFETY: the kernel reads as many bytes as the value says in its field `size`, which came from the kernel itself for this type.
-    let told = unsafe {
+    let result = unsafe {
         libc::syscall(
             libc::SYS_sched_setattr,
             THIS_THREAD,
@@ -59,11 +60,11 @@ fn set(wish: &libc::sched_attr) -> io::Result<()> {
             NO_FLAGS,
         )
     };
-    check_result(told)
+    check_result(result)
 }
 
-fn check_result(told: libc::c_long) -> io::Result<()> {
-    if told == 0 {
+fn check_result(result: libc::c_long) -> io::Result<()> {
+    if result == 0 {
         Ok(())
     } else {
         Err(io::Error::last_os_error())
@@ -83,7 +84,7 @@ mod tests {
             (after.sched_policy, after.sched_nice, after.sched_flags),
             (before.sched_policy, before.sched_nice, before.sched_flags)
         );
-        // Zero from kernels that do not know of it.
+        // Zero from kernels without this feature.
         if before.sched_runtime > 0 {
             assert_eq!(u128::from(after.sched_runtime), SLICE.as_nanos());
         } else {

@@ -1,7 +1,7 @@
-//! TLS for a load: whom to trust, under which name, and who we are; made ready before anything is started.
+//! TLS for a load: trusted authorities, server name and client certificate, prepared before anything is started.
 //!
-//! All of TLS is `rustls`'. `session` is one connection's part of it; `tickets` what a worker remembers so that its next
-//! handshake is shorter; `trust` which certificates are taken.
+//! `rustls` implements TLS. `session` is one connection's state; `tickets` keeps session tickets of a worker; `trust` verifies
+//! certificates.
 
 mod session;
 mod tickets;
@@ -21,7 +21,7 @@ pub(crate) use session::{Opened, PLAIN_BYTES, SEALED_BYTES, Session};
 
 use crate::Protocol;
 
-/// What TLS is made of.
+/// The settings of TLS.
 #[derive(Clone)]
 pub struct TlsOptions {
     /// The name that the server's certificate must have, also sent to it (SNI); an address is a name too.
@@ -29,7 +29,7 @@ pub struct TlsOptions {
     pub roots: Roots,
     /// Certificates and private key of this side, PEM both.
     pub client: Option<(Vec<u8>, Vec<u8>)>,
-    /// Whether a connection may go on with the session of an earlier one, which makes its handshake cheaper. Counted in
+    /// Whether connections may resume earlier sessions, which makes handshakes cheaper. Counted in
     /// [`crate::Counts::handshakes_resumed`].
     pub resumes: bool,
 }
@@ -39,23 +39,23 @@ pub struct TlsOptions {
 pub enum Roots {
     /// Those of this machine.
     System,
-    /// These alone.
+    /// Only these.
     Pem(Vec<u8>),
-    /// Anybody: the certificate, its name and its age are not looked at.
+    /// None: certificates are not verified.
     Unchecked,
 }
 
 /// Why TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    #[error("\"{name}\" is no name of a server: {error}")]
+    #[error("\"{name}\" is not a server name: {error}")]
     ServerName {
         name: String,
         error: InvalidDnsNameError,
     },
     #[error("this machine's certificate authorities cannot be read: {0}")]
     System(String),
-    #[error("reading {what} as PEM: {error}")]
+    #[error("cannot read {what} as PEM: {error}")]
     Pem {
         what: &'static str,
         error: pem::Error,
@@ -97,7 +97,7 @@ impl Tls {
     /// Reads certificates and keys.
     ///
     /// # Errors
-    /// One of them cannot be read or used; the text names which.
+    /// If one of them cannot be read or used; the text names it.
     pub fn new(options: TlsOptions) -> Result<Self, TlsError> {
         let server_name = ServerName::try_from(options.server_name.clone()).map_err(|error| {
             TlsError::ServerName {
@@ -114,7 +114,7 @@ impl Tls {
             Roots::Pem(pem) => trust.with_root_certificates(trust::named_authorities(pem)?),
             Roots::Unchecked => trust
                 .dangerous()
-                .with_custom_certificate_verifier(Arc::new(trust::Anybody(provider))),
+                .with_custom_certificate_verifier(Arc::new(trust::AnyServer(provider))),
         };
         let config = match &options.client {
             None => trusting.with_no_client_auth(),
@@ -135,7 +135,7 @@ impl Tls {
         })
     }
 
-    /// The same for one worker, which shares no session with another: each has `connections` at most to remember for.
+    /// The same for one worker; workers share no sessions. It keeps tickets for at most `connections`.
     pub(crate) fn of_worker(&self, protocol: Protocol, connections: usize) -> Self {
         let mut config = ClientConfig::clone(&self.config);
         config.resumption = tickets::resumption(self.resumes, connections);
@@ -147,7 +147,7 @@ impl Tls {
     }
 }
 
-/// The name of a protocol in a handshake.
+/// The ALPN name of a protocol.
 pub(crate) fn alpn(protocol: Protocol) -> &'static [u8] {
     match protocol {
         Protocol::Http1 => b"http/1.1",
@@ -168,7 +168,7 @@ fn certificates_in(
     Ok(certificates)
 }
 
-/// Keys and certificates stay out of every log: what is shown is who is trusted and whether there is a client's key.
+/// Keys and certificates must not get into a log: only the kind of trust and the presence of a client key are shown.
 impl fmt::Debug for TlsOptions {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("TlsOptions")

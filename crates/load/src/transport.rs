@@ -1,8 +1,8 @@
-//! What lies between a connection's socket and its requests: the protocol, and TLS below it.
+//! The protocol and TLS settings of connections.
 
 use crate::Tls;
 
-/// How requests and answers go over a connection. The default is HTTP/1.1 in the clear.
+/// How requests and answers are transported. The default is HTTP/1.1 without TLS.
 #[derive(Debug, Clone, Default)]
 pub struct Transport {
     pub protocol: Protocol,
@@ -12,10 +12,10 @@ pub struct Transport {
 /// The version of HTTP.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Protocol {
-    /// `pipelining` requests go out before the first is answered.
+    /// Up to `pipelining` requests are sent before the first is answered.
     #[default]
     Http1,
-    /// `pipelining` streams at once, or fewer where the server allows fewer. In the clear the server is taken to speak it
-    /// (prior knowledge); over TLS it has to agree by ALPN, or the handshake has failed.
+    /// Up to `pipelining` concurrent streams, or fewer if the server allows fewer. Without TLS the server must support it (prior
+    /// knowledge); with TLS it must select it by ALPN, else the handshake fails.
     Http2,
 }

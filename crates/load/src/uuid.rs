@@ -1,15 +1,15 @@
-//! Random UUIDs as text. Pure: chance comes from the caller.
+//! Random UUIDs as text. Pure: random bits come from the caller.
 
 use crate::UUID_LENGTH;
 
-/// RFC 9562, section 5.4: random but for the version and the variant.
+/// RFC 9562, section 5.4: random except for the version and the variant.
 pub(crate) fn uuid(high: u64, low: u64) -> [u8; UUID_LENGTH] {
     let random = (u128::from(high) << 64) | u128::from(low);
     let bits = (random & !(0xf << 76) & !(0b11 << 62)) | (4 << 76) | (0b10 << 62);
     let mut text = [b'-'; UUID_LENGTH];
     let mut at = 0;
-    for (place, byte) in bits.to_be_bytes().into_iter().enumerate() {
-        if matches!(place, 4 | 6 | 8 | 10) {
+    for (index, byte) in bits.to_be_bytes().into_iter().enumerate() {
+        if matches!(index, 4 | 6 | 8 | 10) {
             at += 1;
         }
         for digit in [byte >> 4, byte & 15] {

@@ -1,14 +1,13 @@
-//! The joint: one thread, its event loop and its connections; nothing is shared with other workers while it runs but
-//! the wish to stop.
+//! The joint: one thread, its event loop and its connections. While it runs it shares only the stop flags with other workers.
 //!
-//! `requests` sends what is due, `answers` takes what comes, `links` opens and closes connections, `layered` does what is
-//! different with TLS and HTTP/2; here are the loop, its timers and its end.
+//! `requests` sends what is due, `answers` receives, `connections` opens and closes connections, `tls_h2` does what is different
+//! with TLS and HTTP/2; this file has the loop, its timers and its end.
 
 mod answers;
-mod layered;
-mod links;
+mod connections;
 mod requests;
 mod timers;
+mod tls_h2;
 
 use answers::Ending;
 use std::{
@@ -25,35 +24,35 @@ use rustix::{
 use timers::Timers;
 
 use crate::{
-    Account, Expect, Job, Prepared, ScenarioError, StartError, What,
-    chance::Stream,
+    Expect, Job, Prepared, RequestOutcomes, ScenarioError, StartError, What,
+    answer_matcher::AnswerMatcher,
     clock::{Clock, timespec, whole_nanoseconds},
     connection::{Connection, Phase},
     head::{Heads, ReadLimits},
-    judge::Judge,
-    layers::Layering,
-    pace::Pace,
+    pacer::Pacer,
+    partition::Partition,
+    protocol_stack::ProtocolStacks,
+    random::RandomStream,
     reader::Reader,
     recorder::{Exchange, Recorder, Totals},
     scenario::Sessions,
-    share::Share,
-    shared::{Shared, unconnected_at_most},
+    shared::{Shared, max_unconnected},
     time_slice,
     tls::PLAIN_BYTES,
     writer::Writer,
 };
 
-/// How often a worker looks at whether it should stop, and at what has taken too long.
+/// How often a worker checks whether it should stop, and for timeouts.
 const TICK_NS: u64 = 10_000_000;
-/// Timeouts are looked for at every so many ticks at most.
+/// Timeouts are checked at least every this many ticks.
 const SCAN_TICKS_MAX: u64 = 10;
 /// Events taken from the kernel at a time.
 const EVENTS_MAX: usize = 1_024;
 /// Bytes received at a time.
 const INPUT_BYTES: usize = PLAIN_BYTES;
 
-/// The stream of random stamps of requests made ahead; those of sessions and feeds are next to it.
-const CHANCE_OF_REQUESTS: u64 = (1 << 32) + 2;
+/// The random stream for stamps of prepared requests; those of sessions and feeds are next to it.
+const RANDOM_OF_REQUESTS: u64 = (1 << 32) + 2;
 
 /// One worker, set up and ready to run.
 pub(crate) struct Worker {
@@ -63,32 +62,32 @@ pub(crate) struct Worker {
     timers: Timers,
     events: Vec<Event>,
     connections: Vec<Connection>,
-    pace: Pace,
+    pacer: Pacer,
     writer: Writer,
     heads: Heads,
-    judge: Judge,
-    /// What sends instead of the writer, and judges instead of the judge, where the job is a scenario.
+    matcher: AnswerMatcher,
+    /// Replaces the writer and the matcher if the job is a scenario.
     sessions: Option<Box<Sessions>>,
     recorder: Recorder,
-    /// None where HTTP/1.1 goes in the clear.
-    layering: Option<Box<Layering>>,
-    account: Option<Account>,
-    account_at_most: u64,
-    /// A connection ends with its answer even if the server would keep it: the request has asked for that.
+    /// `None` for plain HTTP/1.1.
+    protocol_stacks: Option<Box<ProtocolStacks>>,
+    account: Option<RequestOutcomes>,
+    max_tracked_requests: u64,
+    /// A connection ends with its answer even if the server would keep it, because the request asks for that.
     closes: bool,
     sent: u64,
-    requests_at_most: u64,
-    /// When which closed connection is to be opened; each stands in it once at most.
+    max_requests: u64,
+    /// When to open which closed connection; each is in it at most once.
     to_open: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Connections that have more to read than one turn may take.
+    /// Connections with more to read than the limit of one cycle.
     to_read: Vec<u32>,
     input: Box<[u8]>,
     out: Vec<u8>,
-    /// When the kernel last said what has happened.
+    /// When the last wait for events returned.
     seen: u64,
     ticks: u64,
     has_ticked: bool,
-    /// Nothing new is sent; answers are awaited until this instant.
+    /// Nothing new is sent; pending answers are awaited until this instant.
     finishing_until: Option<u64>,
     shared: Arc<Shared>,
 }
@@ -100,58 +99,58 @@ struct Nanoseconds {
     reconnect_first: u64,
     reconnect_max: u64,
     finish: u64,
-    /// Nothing falls due from here on.
-    at_most: u64,
-    /// Nothing is sent from here on: the same, or the end of the stages before it.
+    /// Nothing falls due from this instant on.
+    max_duration: u64,
+    /// Nothing is sent from this instant on: the same, or the end of the stages if that is earlier.
     end: u64,
     scan_ticks: u64,
     unconnected: Option<u64>,
 }
 
-/// What is left of a worker.
+/// The results of a worker.
 #[derive(Debug, Default)]
 pub(crate) struct End {
     pub(crate) totals: Totals,
     /// The name of the scenario's feed that was used up.
     pub(crate) feed_used_up: Option<String>,
-    pub(crate) account: Option<Account>,
+    pub(crate) account: Option<RequestOutcomes>,
     pub(crate) ran_for: u64,
 }
 
 impl Worker {
-    /// Makes everything that the run needs, so that the run itself makes nothing.
+    /// Allocates everything that the run needs, so that the run itself allocates nothing.
     pub(crate) fn set_up(
         job: Job,
-        share: &Share,
+        partition: &Partition,
         exchange: Exchange,
         shared: Arc<Shared>,
     ) -> Result<Self, StartError> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let timers = Timers::new(&epoll, TICK_NS)?;
-        // Only open load waits for instants; the default slack of 50 µs would be lag.
+        // Only open load waits for instants; the default timer slack of 50 µs would be lag.
         rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1))?;
-        // Refused in some containers: then it is later where it shares its CPU.
+        // Refused in some containers: then it is late if it shares its CPU.
         time_slice::shorten().ok();
-        let pace = Pace::new(
+        let pacer = Pacer::new(
             &job,
-            (share.worker, share.workers),
-            share.targets.len(),
-            share.requests_at_most,
+            (partition.worker, partition.workers),
+            partition.targets.len(),
+            partition.max_requests,
         );
-        let mut limits = Nanoseconds::new(&job, &pace);
+        let mut limits = Nanoseconds::new(&job, &pacer);
         let read_limits = ReadLimits {
             head_max_bytes: job.limits.head_max_bytes,
             body_max_bytes: job.limits.body_max_bytes,
         };
-        let mut connections: Vec<Connection> = share
+        let mut connections: Vec<Connection> = partition
             .targets
             .iter()
-            .map(|target| Connection::new(*target, share.pipelining, limits.reconnect_first))
+            .map(|target| Connection::new(*target, partition.pipelining, limits.reconnect_first))
             .collect();
         let interval = whole_nanoseconds(job.interval);
-        let (writer, judge, sessions) = make_sender(&job, share)?;
+        let (writer, matcher, sessions) = make_sender(&job, partition)?;
         if let Some(sessions) = &sessions {
-            limits.look_for(sessions.timeout_min());
+            limits.watch_timeout(sessions.timeout_min());
             for connection in &mut connections {
                 connection.reader = Reader::keeping_heads();
             }
@@ -161,24 +160,24 @@ impl Worker {
             epoll,
             timers,
             events: Vec::with_capacity(EVENTS_MAX),
-            pace,
+            pacer,
             heads: Heads::new(read_limits),
-            judge,
-            recorder: Recorder::new(share, exchange, interval),
-            layering: Layering::new(
+            matcher,
+            recorder: Recorder::new(partition, exchange, interval),
+            protocol_stacks: ProtocolStacks::new(
                 &job.transport,
                 read_limits,
-                (connections.len(), share.pipelining),
+                (connections.len(), partition.pipelining),
             ),
-            account: job.account_at_most.map(Account::with_capacity),
-            account_at_most: job.account_at_most.unwrap_or(u64::MAX),
+            account: job.max_tracked_requests.map(RequestOutcomes::with_capacity),
+            max_tracked_requests: job.max_tracked_requests.unwrap_or(u64::MAX),
             closes: match &job.what {
                 What::Requests { requests, .. } => requests.iter().any(Prepared::asks_to_close),
                 What::Scenario(_) => false,
             },
             sent: 0,
-            requests_at_most: share.requests_at_most,
-            to_open: links::first_openings(connections.len()),
+            max_requests: partition.max_requests,
+            to_open: connections::first_openings(connections.len()),
             to_read: Vec::with_capacity(connections.len()),
             connections,
             input: vec![0; INPUT_BYTES].into_boxed_slice(),
@@ -194,28 +193,28 @@ impl Worker {
         })
     }
 
-    /// Runs until stopped, exhausted or at the job's end, and until the answers under way have come or their time is up.
+    /// Runs until stopped, exhausted or at the job's end, and until pending answers have arrived or timed out.
     pub(crate) fn run(mut self, clock: Clock) -> End {
         self.clock = clock;
         while !self.is_over() {
             self.wait();
             self.seen = self.clock.now();
             if self.seen >= self.limits.end {
-                // Before time goes on: what is due before the end belongs to the interval that ends there.
+                // Before time advances: requests due before the end belong to the interval that ends there.
                 self.finish(self.seen);
             }
             self.recorder.advance(self.seen);
-            for place in 0..self.events.len() {
-                self.handle(self.events[place]);
+            for index in 0..self.events.len() {
+                self.handle(self.events[index]);
             }
             self.read_on();
             self.send_due();
             self.open_due();
             if std::mem::take(&mut self.has_ticked) {
-                self.look_around();
+                self.on_tick();
             }
         }
-        self.say_good_bye();
+        self.close_gracefully();
         let now = self.clock.now();
         End {
             totals: self.recorder.finish(now),
@@ -227,11 +226,11 @@ impl Worker {
         }
     }
 
-    /// Waits for events, among which are the timers: the wait itself has no timeout but where there is something to do.
+    /// Waits for events, timers included: the wait itself has a timeout only if there is something to do.
     #[inline]
     fn wait(&mut self) {
         let opening = self.to_open.peek().map(|Reverse((instant, _))| *instant);
-        let mut instant = earlier_instant(self.pace.next_instant(), opening);
+        let mut instant = earlier_instant(self.pacer.next_instant(), opening);
         if let Some(sessions) = &self.sessions {
             instant = earlier_instant(instant, sessions.next_instant());
         }
@@ -242,7 +241,7 @@ impl Worker {
         }
         let timeout = at_once.then(|| timespec(0));
         self.events.clear();
-        // Interrupted or not, what there is to do shows in the events and in the clock.
+        // Even if it was interrupted, the events and the clock show what to do.
         let _ = epoll::wait(
             &self.epoll,
             spare_capacity(&mut self.events),
@@ -270,22 +269,22 @@ impl Worker {
             }
             Phase::Connecting { .. } => {
                 self.on_connect(id);
-                // An event that tells of more than the connection, such as its end, is the only one there will be.
+                // An event that shows more than the connection, such as its end, is the only one.
                 match self.connections[id as usize].phase {
                     Phase::Open if is_ending || flags.contains(EventFlags::IN) => {
                         self.receive(id, true);
                     }
-                    Phase::Shaking { .. } => self.shake(id, flags),
+                    Phase::Handshaking { .. } => self.on_handshake(id, flags),
                     _ => {}
                 }
             }
-            Phase::Shaking { .. } => self.shake(id, flags),
-            // Closed by something earlier in the same round.
+            Phase::Handshaking { .. } => self.on_handshake(id, flags),
+            // Closed earlier in the same cycle.
             Phase::Closed => {}
         }
     }
 
-    fn look_around(&mut self) {
+    fn on_tick(&mut self) {
         self.ticks += 1;
         if self.recorder.connections_open() > 0 {
             self.shared.is_open(self.seen);
@@ -295,7 +294,7 @@ impl Worker {
             self.shared.end_unconnected(self.seen, most);
         }
         let must_stop = self.shared.stop.load(Ordering::Relaxed)
-            || self.sent >= self.requests_at_most
+            || self.sent >= self.max_requests
             || self.is_exhausted();
         if must_stop {
             self.finish(self.seen);
@@ -305,22 +304,22 @@ impl Worker {
         }
     }
 
-    /// Whether nothing will be sent any more. Sessions that have begun go on to their ends.
+    /// Whether nothing will be sent any more. Running sessions continue to their ends.
     fn is_exhausted(&self) -> bool {
         match &self.sessions {
-            None => self.pace.is_exhausted(),
+            None => self.pacer.is_exhausted(),
             Some(sessions) => {
                 !sessions.are_under_way()
-                    && (self.pace.is_exhausted() || sessions.used_up().is_some())
+                    && (self.pacer.is_exhausted() || sessions.used_up().is_some())
             }
         }
     }
 
-    /// Sends nothing new from here on.
+    /// Stops sending new requests.
     fn finish(&mut self, now: u64) {
         if self.finishing_until.is_none() {
             self.finishing_until = Some(now.saturating_add(self.limits.finish));
-            let last = self.pace.give_up(self.last_due(now));
+            let last = self.pacer.give_up(self.last_due(now));
             self.recorder.fell_due(last.due, last.skipped);
             if let Some(sessions) = &mut self.sessions {
                 sessions.give_up(&mut self.recorder);
@@ -332,7 +331,7 @@ impl Worker {
     /// The last instant up to `now` at which something may fall due.
     #[inline]
     fn last_due(&self, now: u64) -> u64 {
-        now.min(self.limits.at_most.saturating_sub(1))
+        now.min(self.limits.max_duration.saturating_sub(1))
     }
 
     #[inline]
@@ -342,31 +341,31 @@ impl Worker {
     }
 }
 
-/// What sends and judges: the writer and the judge, or sessions.
+/// Creates what writes requests and checks answers: a writer and a matcher, or sessions.
 fn make_sender(
     job: &Job,
-    share: &Share,
-) -> Result<(Writer, Judge, Option<Box<Sessions>>), ScenarioError> {
+    partition: &Partition,
+) -> Result<(Writer, AnswerMatcher, Option<Box<Sessions>>), ScenarioError> {
     let (requests, expect, sessions) = match &job.what {
         What::Requests { requests, expect } => (requests.clone(), expect, None),
         What::Scenario(scenario) => {
-            let sessions = Sessions::new(job, scenario, share)?;
+            let sessions = Sessions::new(job, scenario, partition)?;
             (Vec::new(), &Expect::default(), Some(Box::new(sessions)))
         }
     };
     let writer = Writer::new(
         requests,
-        share.worker,
-        share.workers,
-        Stream::new(job.seed, CHANCE_OF_REQUESTS),
+        partition.worker,
+        partition.workers,
+        RandomStream::new(job.seed, RANDOM_OF_REQUESTS),
     );
-    Ok((writer, Judge::new(expect), sessions))
+    Ok((writer, AnswerMatcher::new(expect), sessions))
 }
 
 impl Nanoseconds {
-    fn new(job: &Job, pace: &Pace) -> Self {
+    fn new(job: &Job, pacer: &Pacer) -> Self {
         let limits = &job.limits;
-        let at_most = whole_nanoseconds(job.at_most);
+        let max_duration = whole_nanoseconds(job.max_duration);
         let request_timeout = whole_nanoseconds(limits.request_timeout);
         let shortest = request_timeout.min(whole_nanoseconds(limits.connect_timeout));
         Self {
@@ -375,20 +374,20 @@ impl Nanoseconds {
             reconnect_first: whole_nanoseconds(limits.reconnect_first),
             reconnect_max: whole_nanoseconds(limits.reconnect_max),
             finish: whole_nanoseconds(limits.finish),
-            at_most,
-            end: at_most.min(pace.end()),
+            max_duration,
+            end: max_duration.min(pacer.end()),
             scan_ticks: scan_ticks(shortest),
-            unconnected: unconnected_at_most(job).map(whole_nanoseconds),
+            unconnected: max_unconnected(job).map(whole_nanoseconds),
         }
     }
 
-    /// Some answers may take no longer than this.
-    fn look_for(&mut self, timeout: u64) {
+    /// Checks timeouts often enough for this one.
+    fn watch_timeout(&mut self, timeout: u64) {
         self.scan_ticks = self.scan_ticks.min(scan_ticks(timeout));
     }
 }
 
-/// A twentieth of the time is near enough for a timeout.
+/// A twentieth of the timeout is precise enough.
 fn scan_ticks(timeout: u64) -> u64 {
     (timeout / 20 / TICK_NS).clamp(1, SCAN_TICKS_MAX)
 }

@@ -1,7 +1,7 @@
-//! *What*: the bytes of the next request, copied from those made ahead, with its stamps written in.
+//! *What*: the bytes of the next request, copied from the prepared ones, with its stamps.
 
 use crate::{
-    KEY_DIGITS, Prepared, Stamp, TIME_DIGITS, UUID_LENGTH, chance::Stream, key_of, uuid::uuid,
+    KEY_DIGITS, Prepared, Stamp, TIME_DIGITS, UUID_LENGTH, key_of, random::RandomStream, uuid::uuid,
 };
 
 /// Writes the requests of one worker, in turn.
@@ -12,20 +12,20 @@ pub(crate) struct Writer {
     worker: usize,
     workers: u64,
     last_time: u64,
-    chance: Stream,
-    /// Values taken from `chance`.
+    random: RandomStream,
+    /// Values drawn from `random`.
     drawn: u64,
 }
 
 impl Writer {
-    /// `chance` decides random stamps of all workers.
+    /// `random` is the source of random stamps of all workers.
     pub(crate) fn new(
         requests: Vec<Prepared>,
         worker: usize,
         workers: usize,
-        chance: Stream,
+        random: RandomStream,
     ) -> Self {
-        // Workers begin at places of their own, so that they do not all send the same request at the same time.
+        // Workers begin at different indices, so that they do not all send the same request at the same time.
         let next = requests.len() * worker / workers;
         Self {
             requests,
@@ -33,13 +33,13 @@ impl Writer {
             worker,
             workers: workers as u64,
             last_time: 0,
-            chance: chance.inner(worker as u64),
+            random: random.inner(worker as u64),
             drawn: 0,
         }
     }
 
-    /// Appends the worker's request number `index`, sent at `unix_now` nanoseconds since 1970; gives whether it is a HEAD.
-    // The loop that calls it is compiled twice, and only a single caller would be inlined without a word.
+    /// Appends the worker's request number `index`, sent at `unix_now` nanoseconds since 1970; returns whether it is a HEAD.
+    // The loop that calls it is compiled twice; without the attribute only a single caller would be inlined.
     #[inline(always)]
     pub(crate) fn append(&mut self, out: &mut Vec<u8>, index: u64, unix_now: u64) -> bool {
         let request = &self.requests[self.next];
@@ -51,21 +51,21 @@ impl Writer {
         let start = out.len();
         out.extend_from_slice(&request.bytes);
         for slot in &request.slots {
-            let place = &mut out[start + slot.at..];
+            let field = &mut out[start + slot.at..];
             match slot.stamp {
                 Stamp::Key { record } => {
                     let sequence = index * u64::from(request.records) + u64::from(record);
-                    digits(&mut place[..KEY_DIGITS], key_of(self.worker, sequence));
+                    digits(&mut field[..KEY_DIGITS], key_of(self.worker, sequence));
                 }
                 Stamp::Time => {
                     self.last_time =
                         unique_time(self.last_time, unix_now, self.worker, self.workers);
-                    digits(&mut place[..TIME_DIGITS], self.last_time);
+                    digits(&mut field[..TIME_DIGITS], self.last_time);
                 }
                 Stamp::Uuid => {
-                    let [high, low] = [self.drawn, self.drawn + 1].map(|n| self.chance.bits(n));
+                    let [high, low] = [self.drawn, self.drawn + 1].map(|n| self.random.bits(n));
                     self.drawn += 2;
-                    place[..UUID_LENGTH].copy_from_slice(&uuid(high, low));
+                    field[..UUID_LENGTH].copy_from_slice(&uuid(high, low));
                 }
             }
         }
@@ -91,10 +91,10 @@ const PAIRS: [u8; 200] = {
     pairs
 };
 
-/// Writes a number in decimal so that it fills `place`, with leading zeros.
+/// Writes a number in decimal so that it fills `field`, with leading zeros.
 #[inline]
-fn digits(place: &mut [u8], mut number: u64) {
-    let mut pairs = place.rchunks_exact_mut(2);
+fn digits(field: &mut [u8], mut number: u64) {
+    let mut pairs = field.rchunks_exact_mut(2);
     for pair in &mut pairs {
         let at = 2 * (number % 100) as usize;
         number /= 100;
@@ -110,11 +110,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digits_fill_their_place() {
+    fn digits_fill_their_field() {
         let check = |number, length, expected: &str| {
-            let mut place = vec![b'x'; length];
-            digits(&mut place, number);
-            assert_eq!(String::from_utf8(place).unwrap(), expected);
+            let mut field = vec![b'x'; length];
+            digits(&mut field, number);
+            assert_eq!(String::from_utf8(field).unwrap(), expected);
         };
         check(0, 3, "000");
         check(7, 1, "7");

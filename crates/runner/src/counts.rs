@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use hdrhistogram::Histogram;
-use waggle_load::{self as load, Counts, Failure, HandshakeFailure, Interval, State};
+use waggle_load::{self as load, Counts, Failure, HandshakeFailure, Interval, RequestOutcome};
 use waggle_results::{
     CountsRow, EngineInfo, FailureCount, FailureKind, IntervalRow, SessionCounts, StepCounts,
 };
@@ -38,8 +38,9 @@ impl Carried {
 
 fn accepted_by_step(counts: &load::StepCounts) -> u64 {
     let failures = counts.failures.0.iter();
-    let after_acceptance =
-        failures.filter(|(failure, _)| State::from_result(Err(*failure)) == State::Accepted);
+    let after_acceptance = failures.filter(|(failure, _)| {
+        RequestOutcome::from_result(Err(*failure)) == RequestOutcome::Accepted
+    });
     counts.succeeded + after_acceptance.map(|(_, count)| count).sum::<u64>()
 }
 
@@ -183,11 +184,11 @@ pub struct Measured {
     lag: Histogram<u64>,
     engine_cpu: Duration,
     engine_cpu_busiest: Duration,
-    engine_wanted_busiest: Duration,
-    engine_waited: Duration,
-    engine_turns: u64,
+    engine_cpu_wanted_busiest: Duration,
+    engine_run_queue_wait: Duration,
+    engine_time_slices: u64,
     in_flight_time: Duration,
-    in_flight_beside_ns: i64,
+    in_flight_unexplained_ns: i64,
     connections_open_min: Option<u64>,
     steps: Vec<load::StepCounts>,
     sessions: SessionCounts,
@@ -209,11 +210,11 @@ impl Measured {
             lag: crate::probe::histogram(),
             engine_cpu: Duration::ZERO,
             engine_cpu_busiest: Duration::ZERO,
-            engine_wanted_busiest: Duration::ZERO,
-            engine_waited: Duration::ZERO,
-            engine_turns: 0,
+            engine_cpu_wanted_busiest: Duration::ZERO,
+            engine_run_queue_wait: Duration::ZERO,
+            engine_time_slices: 0,
             in_flight_time: Duration::ZERO,
-            in_flight_beside_ns: 0,
+            in_flight_unexplained_ns: 0,
             connections_open_min: None,
             steps: Vec::new(),
             sessions: SessionCounts::default(),
@@ -241,11 +242,11 @@ impl Measured {
         let counts = &interval.counts;
         self.engine_cpu += counts.engine_cpu;
         self.engine_cpu_busiest += counts.engine_cpu_busiest;
-        self.engine_wanted_busiest += counts.engine_wanted_busiest;
-        self.engine_waited += counts.engine_waited;
-        self.engine_turns += counts.engine_turns;
+        self.engine_cpu_wanted_busiest += counts.engine_cpu_wanted_busiest;
+        self.engine_run_queue_wait += counts.engine_run_queue_wait;
+        self.engine_time_slices += counts.engine_time_slices;
         self.in_flight_time += counts.in_flight_time;
-        self.in_flight_beside_ns += counts.in_flight_beside_ns;
+        self.in_flight_unexplained_ns += counts.in_flight_unexplained_ns;
         self.steps
             .resize_with(interval.steps.len(), load::StepCounts::default);
         for (sum, step) in self.steps.iter_mut().zip(&interval.steps) {
@@ -300,16 +301,19 @@ impl Measured {
             connections_open_min: self.connections_open_min.unwrap_or(0),
             cpu_us_per_request: share(self.engine_cpu.as_secs_f64() * 1e6, as_f64(self.row.sent)),
             busy_share: share(self.engine_cpu_busiest.as_secs_f64(), self.row.seconds),
-            wanted_share: share(self.engine_wanted_busiest.as_secs_f64(), self.row.seconds),
+            wanted_share: share(
+                self.engine_cpu_wanted_busiest.as_secs_f64(),
+                self.row.seconds,
+            ),
             turn_wait_mean_us: share(
-                self.engine_waited.as_secs_f64() * 1e6,
-                as_f64(self.engine_turns),
+                self.engine_run_queue_wait.as_secs_f64() * 1e6,
+                as_f64(self.engine_time_slices),
             ),
             lag_p99_us: quantile(&self.lag, 0.99),
             offered_per_s,
             possible_per_s: None,
             in_flight_mean: share(self.in_flight_time.as_secs_f64(), self.row.seconds),
-            in_flight_beside: share(seconds(self.in_flight_beside_ns), self.row.seconds),
+            in_flight_beside: share(seconds(self.in_flight_unexplained_ns), self.row.seconds),
         }
     }
 }

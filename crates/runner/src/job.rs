@@ -39,7 +39,7 @@ pub(crate) fn job(cell: &Cell, parts: Parts) -> Job {
             tls: parts.tls,
         },
         model: model(cell),
-        account_at_most: cell
+        max_tracked_requests: cell
             .measure
             .delivery
             .as_ref()
@@ -53,10 +53,10 @@ pub(crate) fn job(cell: &Cell, parts: Parts) -> Job {
         },
         workers: parts.workers,
         interval: cell.measure.interval,
-        at_most: ends_after(cell).unwrap_or(
+        max_duration: ends_after(cell).unwrap_or(
             schedule.warm_up_at_most + schedule.measure + schedule.recovery_at_most() + SPARE,
         ),
-        requests_at_most: schedule.requests_in_all(),
+        max_requests: schedule.requests_in_all(),
         seed: parts.seed,
     }
 }
@@ -91,11 +91,11 @@ pub(crate) fn expect(expect: &study::Expect) -> load::Expect {
 }
 
 /// A pause, as the engine takes it.
-pub(crate) fn think(think: study::Think) -> load::Think {
+pub(crate) fn think(think: study::Think) -> load::ThinkTime {
     match think {
-        study::Think::Fixed(time) => load::Think::Fixed(time),
-        study::Think::Exponential(mean) => load::Think::Exponential(mean),
-        study::Think::Uniform { from, to } => load::Think::Uniform { from, to },
+        study::Think::Fixed(time) => load::ThinkTime::Fixed(time),
+        study::Think::Exponential(mean) => load::ThinkTime::Exponential(mean),
+        study::Think::Uniform { from, to } => load::ThinkTime::Uniform { from, to },
     }
 }
 
@@ -173,7 +173,7 @@ fn model(cell: &Cell) -> load::Model {
         },
         LoadModel::Users { users, think } => load::Model::Users {
             users: users as usize,
-            think: self::think(think),
+            think_time: self::think(think),
             stages: user_stages(cell, users),
         },
     }

@@ -3,7 +3,7 @@
 //! `sent = accepted + rejected + unknown` and `accepted = delivered + missing` hold because each record is looked at
 //! once and counted in exactly one of each.
 
-use waggle_load::{Account, State, key_of};
+use waggle_load::{RequestOutcome, RequestOutcomes, key_of};
 use waggle_results::LedgerInfo;
 
 use crate::probe::Seen;
@@ -13,7 +13,7 @@ const MISSING_KEYS_MAX: usize = 100;
 
 /// Compares what the workers sent with what was seen.
 pub(crate) fn ledger(
-    accounts: &[Account],
+    accounts: &[RequestOutcomes],
     records_per_request: u32,
     seen: &Seen,
     late: u64,
@@ -40,23 +40,31 @@ pub(crate) fn ledger(
 }
 
 /// Whether every accepted record was seen.
-pub(crate) fn is_complete(accounts: &[Account], records_per_request: u32, seen: &Seen) -> bool {
-    let accepted = |state| state == State::Accepted;
+pub(crate) fn is_complete(
+    accounts: &[RequestOutcomes],
+    records_per_request: u32,
+    seen: &Seen,
+) -> bool {
+    let accepted = |state| state == RequestOutcome::Accepted;
     all_seen(accounts, records_per_request, seen, accepted)
 }
 
 /// Whether one of those that were not accepted was not seen: nobody knows whether it will come.
-pub(crate) fn has_open(accounts: &[Account], records_per_request: u32, seen: &Seen) -> bool {
-    let others = |state| state != State::Accepted;
+pub(crate) fn has_open(
+    accounts: &[RequestOutcomes],
+    records_per_request: u32,
+    seen: &Seen,
+) -> bool {
+    let others = |state| state != RequestOutcome::Accepted;
     !all_seen(accounts, records_per_request, seen, others)
 }
 
 /// Whether every record was seen of the requests with a fate that counts.
 fn all_seen(
-    accounts: &[Account],
+    accounts: &[RequestOutcomes],
     records_per_request: u32,
     seen: &Seen,
-    counts: impl Fn(State) -> bool,
+    counts: impl Fn(RequestOutcome) -> bool,
 ) -> bool {
     let mut all = accounts.iter().enumerate();
     all.all(|(worker, account)| {
@@ -70,39 +78,39 @@ fn all_seen(
 }
 
 /// Records in accepted requests.
-pub(crate) fn count_accepted(accounts: &[Account], records_per_request: u32) -> u64 {
+pub(crate) fn count_accepted(accounts: &[RequestOutcomes], records_per_request: u32) -> u64 {
     let requests = |account| {
         states(account)
-            .filter(|(_, state)| *state == State::Accepted)
+            .filter(|(_, state)| *state == RequestOutcome::Accepted)
             .count() as u64
     };
     accounts.iter().map(requests).sum::<u64>() * u64::from(records_per_request)
 }
 
-fn states(account: &Account) -> impl Iterator<Item = (u64, State)> {
+fn states(account: &RequestOutcomes) -> impl Iterator<Item = (u64, RequestOutcome)> {
     (0..account.sent_count()).filter_map(|request| Some((request, account.state(request)?)))
 }
 
-fn count(info: &mut LedgerInfo, state: State, arrived: bool, key: impl FnOnce() -> u64) {
+fn count(info: &mut LedgerInfo, state: RequestOutcome, arrived: bool, key: impl FnOnce() -> u64) {
     info.sent += 1;
     match (state, arrived) {
-        (State::Accepted, true) => {
+        (RequestOutcome::Accepted, true) => {
             info.accepted += 1;
             info.delivered += 1;
         }
-        (State::Accepted, false) => {
+        (RequestOutcome::Accepted, false) => {
             info.accepted += 1;
             info.missing += 1;
             if info.missing_keys.len() < MISSING_KEYS_MAX {
                 info.missing_keys.push(key());
             }
         }
-        (State::Rejected, arrived) => {
+        (RequestOutcome::Rejected, arrived) => {
             info.rejected += 1;
             info.rejected_delivered += u64::from(arrived);
             info.unexpected += u64::from(arrived);
         }
-        (State::Unknown, arrived) => {
+        (RequestOutcome::Unknown, arrived) => {
             info.unknown += 1;
             info.unknown_delivered += u64::from(arrived);
         }
@@ -114,7 +122,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use proptest::prelude::*;
-    use waggle_load::{Account, State, key_of};
+    use waggle_load::{RequestOutcome, RequestOutcomes, key_of};
     use waggle_results::LedgerInfo;
 
     use super::{count_accepted, has_open, is_complete, ledger};
@@ -124,7 +132,11 @@ mod tests {
     const SEQUENCE_MAX: u64 = 1000;
 
     /// The same account, from a map of every key to its fate and its copies.
-    fn model(sent: &[Vec<State>], per_request: u32, arrivals: &[(usize, u64)]) -> LedgerInfo {
+    fn model(
+        sent: &[Vec<RequestOutcome>],
+        per_request: u32,
+        arrivals: &[(usize, u64)],
+    ) -> LedgerInfo {
         let mut copies: BTreeMap<(usize, u64), u64> = BTreeMap::new();
         let mut info = LedgerInfo::default();
         for (index, (worker, sequence)) in arrivals.iter().enumerate() {
@@ -150,7 +162,7 @@ mod tests {
                 let arrived = copies.remove(&(worker, sequence)).is_some();
                 info.sent += 1;
                 match requests[usize::try_from(sequence / u64::from(per_request)).unwrap()] {
-                    State::Accepted => {
+                    RequestOutcome::Accepted => {
                         info.accepted += 1;
                         info.delivered += u64::from(arrived);
                         info.missing += u64::from(!arrived);
@@ -158,12 +170,12 @@ mod tests {
                             info.missing_keys.push(key_of(worker, sequence));
                         }
                     }
-                    State::Rejected => {
+                    RequestOutcome::Rejected => {
                         info.rejected += 1;
                         info.rejected_delivered += u64::from(arrived);
                         info.unexpected += u64::from(arrived);
                     }
-                    State::Unknown => {
+                    RequestOutcome::Unknown => {
                         info.unknown += 1;
                         info.unknown_delivered += u64::from(arrived);
                     }
@@ -174,8 +186,8 @@ mod tests {
         info
     }
 
-    fn account(states: &[State]) -> Account {
-        let mut account = Account::default();
+    fn account(states: &[RequestOutcome]) -> RequestOutcomes {
+        let mut account = RequestOutcomes::default();
         for state in states {
             let request = account.send();
             account.note(request, *state);
@@ -184,22 +196,22 @@ mod tests {
     }
 
     /// The same among requests that carry no record: those are answered, too, and stand nowhere.
-    fn account_among_others(requests: &[Option<State>]) -> Account {
-        let mut account = Account::default();
+    fn account_among_others(requests: &[Option<RequestOutcome>]) -> RequestOutcomes {
+        let mut account = RequestOutcomes::default();
         for request in requests {
             match request {
                 Some(state) => {
                     let index = account.send();
                     account.note(index, *state);
                 }
-                None => account.note(u64::MAX, State::Accepted),
+                None => account.note(u64::MAX, RequestOutcome::Accepted),
             }
         }
         account
     }
 
-    fn state() -> impl Strategy<Value = State> {
-        prop_oneof![5 => Just(State::Accepted), 1 => Just(State::Rejected), 1 => Just(State::Unknown)]
+    fn state() -> impl Strategy<Value = RequestOutcome> {
+        prop_oneof![5 => Just(RequestOutcome::Accepted), 1 => Just(RequestOutcome::Rejected), 1 => Just(RequestOutcome::Unknown)]
     }
 
     proptest! {
@@ -209,7 +221,7 @@ mod tests {
             per_request in 1u32..4,
             arrivals in prop::collection::vec((0usize..3, prop_oneof![9 => 0u64..40, 1 => 990u64..1010]), 0..80),
         ) {
-            let accounts: Vec<Account> = sent.iter().map(|states| account(states)).collect();
+            let accounts: Vec<RequestOutcomes> = sent.iter().map(|states| account(states)).collect();
             let mut seen = Seen::new(WORKERS, SEQUENCE_MAX);
             for (worker, sequence) in &arrivals {
                 seen.note(key_of(*worker, *sequence));
@@ -233,13 +245,13 @@ mod tests {
             ),
             arrivals in prop::collection::vec((0usize..WORKERS, 0u64..24), 0..40),
         ) {
-            let accounts: Vec<Account> =
+            let accounts: Vec<RequestOutcomes> =
                 requests.iter().map(|requests| account_among_others(requests)).collect();
             let mut seen = Seen::new(WORKERS, SEQUENCE_MAX);
             for (worker, sequence) in &arrivals {
                 seen.note(key_of(*worker, *sequence));
             }
-            let sent: Vec<Vec<State>> =
+            let sent: Vec<Vec<RequestOutcome>> =
                 requests.iter().map(|requests| requests.iter().flatten().copied().collect()).collect();
             prop_assert_eq!(ledger(&accounts, 1, &seen, 0), model(&sent, 1, &arrivals));
         }
@@ -247,7 +259,7 @@ mod tests {
 
     #[test]
     fn one_missing_of_many_is_found_by_its_key() {
-        let accounts = [account(&[State::Accepted; 100_000])];
+        let accounts = [account(&[RequestOutcome::Accepted; 100_000])];
         let mut seen = Seen::new(1, 1_000_000);
         (0..100_000)
             .filter(|sequence| *sequence != 54_321)

@@ -1,6 +1,6 @@
 //! The bytes of a request: head, body, and where its stamps go. Pure.
 
-use waggle_load::{Filled, Place, Prepared, Slot, Stamp, Template, Value};
+use waggle_load::{Escape, Filled, Prepared, Slot, Stamp, Template, Value};
 use waggle_study::{RecordsFormat, Request, Texts};
 
 /// A request whose texts are cut at their variables.
@@ -58,7 +58,7 @@ impl<'r> Message<'r> {
         value: &dyn Fn(&str) -> Option<Value>,
     ) -> Prepared {
         let mut content = Content::default();
-        put(body, Place::Free, value, &mut content.filled);
+        put(body, Escape::None, value, &mut content.filled);
         self.message(content, value)
     }
 
@@ -119,7 +119,7 @@ impl<'r> Message<'r> {
         };
         let mut head = Filled::default();
         head.text(&[&self.request.method, " "]);
-        put(&self.path, Place::Path, value, &mut head);
+        put(&self.path, Escape::Path, value, &mut head);
         head.text(&[" HTTP/1.1\r\n"]);
         if !has("host") {
             head.text(&["Host: ", self.host, "\r\n"]);
@@ -132,7 +132,7 @@ impl<'r> Message<'r> {
         }
         for (name, text) in &self.headers {
             head.text(&[name, ": "]);
-            put(text, Place::Header, value, &mut head);
+            put(text, Escape::Header, value, &mut head);
             head.text(&["\r\n"]);
         }
         // RFC 9110, 8.6: a method that gives a body a meaning says its length, even of an empty one.
@@ -157,7 +157,7 @@ pub(crate) fn template(request: &Request, text: &str) -> Template {
 
 fn put(
     template: &Template,
-    place: Place,
+    place: Escape,
     value: &dyn Fn(&str) -> Option<Value>,
     into: &mut Filled,
 ) {

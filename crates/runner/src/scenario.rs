@@ -77,7 +77,7 @@ fn request(step: &Step) -> load::StepRequest {
             .collect(),
         on_failure: match step.on_failure {
             study::OnFailure::End => load::OnFailure::End,
-            study::OnFailure::GoOn => load::OnFailure::GoOn,
+            study::OnFailure::GoOn => load::OnFailure::Continue,
         },
         timeout: Some(step.timeout),
     }
@@ -99,17 +99,17 @@ fn check(check: &study::StepCheck) -> load::Check {
     }
 }
 
-fn source(found: &Found) -> load::Source {
+fn source(found: &Found) -> load::Extractor {
     match found {
         Found::Json(text) => {
-            load::Source::Json(Query::parse(text).expect("a checked scenario's JSONPath is one"))
+            load::Extractor::Json(Query::parse(text).expect("a checked scenario's JSONPath is one"))
         }
-        Found::Header(name) => load::Source::Header(name.clone()),
-        Found::Regex { pattern, group } => load::Source::Regex {
+        Found::Header(name) => load::Extractor::Header(name.clone()),
+        Found::Regex { pattern, group } => load::Extractor::Regex {
             pattern: self::pattern(pattern),
             group: *group,
         },
-        Found::Cookie(name) => load::Source::Cookie(name.clone()),
+        Found::Cookie(name) => load::Extractor::Cookie(name.clone()),
     }
 }
 

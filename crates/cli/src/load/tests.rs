@@ -131,10 +131,10 @@ pub(crate) fn interval(index: u64, made: Made, waiting: &mut u64) -> Interval {
             bytes_received: 80 * ended,
             engine_cpu: cpu,
             engine_cpu_busiest: cpu,
-            engine_wanted_busiest: cpu,
-            engine_turns: ended,
+            engine_cpu_wanted_busiest: cpu,
+            engine_time_slices: ended,
             in_flight_time: Duration::from_micros(sum_us) + beside,
-            in_flight_beside_ns: i64::try_from(beside.as_nanos()).unwrap(),
+            in_flight_unexplained_ns: i64::try_from(beside.as_nanos()).unwrap(),
             ..Counts::default()
         },
         response_time: times,

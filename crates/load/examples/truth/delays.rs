@@ -1,8 +1,8 @@
-//! A server that keeps each request waiting for a time drawn from a seed, and notes how long it really did.
+//! A server that delays each answer for a time drawn from a seed, and records how long it really took.
 //!
-//! One thread with an event loop of its own; answers of a connection go out in order, as in any pipeline. All its
-//! instants are of the monotonic clock, told as nanoseconds since 1970 so that they can be laid beside the stamps that
-//! the engine writes into its requests.
+//! One thread with its own event loop; answers of a connection go out in order, as in any pipeline. All its instants are of the
+//! monotonic clock, converted to nanoseconds since 1970 so that they can be compared with the stamps that the engine writes into
+//! its requests.
 
 use std::{
     cmp::Reverse,
@@ -36,24 +36,24 @@ const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 const LISTENER: u64 = u64::MAX;
 const ALARM: u64 = u64::MAX - 1;
-/// How often it looks at whether it should stop.
+/// How often it checks whether it should stop.
 const TICK_NS: u64 = 20_000_000;
 const US: f64 = 1e3;
 const MS: f64 = 1e6;
 
-/// What the server noted of one request.
+/// The server's record of one request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Note {
-    /// As [`waggle_load::key_of`] has made it.
+    /// As made by [`waggle_load::key_of`].
     pub(crate) key: u64,
     pub(crate) connection: usize,
-    /// What the engine says: when it sent it.
+    /// When the engine sent it, by its stamp.
     pub(crate) sent: u64,
     /// When the server had read it.
     pub(crate) read: u64,
     /// When the server meant to answer it.
     pub(crate) meant: u64,
-    /// When it began to write the answer, so that nobody can have had it sooner.
+    /// When it began to write the answer, which cannot have arrived earlier.
     pub(crate) written: u64,
 }
 
@@ -92,7 +92,7 @@ impl DelayServer {
         }
     }
 
-    /// Ends it; gives what it noted, in the order of the answers.
+    /// Stops it; returns its records, in the order of the answers.
     pub(crate) fn stop(mut self) -> Vec<Note> {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.take().unwrap().join().unwrap()
@@ -105,7 +105,7 @@ impl Drop for DelayServer {
     }
 }
 
-/// The monotonic clock, tied to the other one at one instant: the one of many at which they were read closest together.
+/// The monotonic clock, tied to the wall clock at the instant, of many, at which they were read closest together.
 #[derive(Clone, Copy)]
 pub(crate) struct Wall {
     at: Instant,
@@ -135,12 +135,12 @@ impl Wall {
 struct Serving {
     listener: TcpListener,
     epoll: OwnedFd,
-    /// Its own means to wake in time, apart from the one that the engine uses.
+    /// Its own alarm, independent of the engine's.
     alarm: OwnedFd,
     seed: u64,
     wall: Wall,
     clients: Vec<Client>,
-    /// When which connection has its next answer to give.
+    /// When the next answer of which connection is due.
     meant: BinaryHeap<Reverse<(u64, usize)>>,
     notes: Vec<Note>,
 }
@@ -185,7 +185,7 @@ impl Serving {
             for event in &events {
                 match event.data.u64() {
                     LISTENER => self.accept(),
-                    // It need not be read: setting it anew is enough.
+                    // It need not be read: setting it again is enough.
                     ALARM => {}
                     number => self.read(usize::try_from(number).unwrap()),
                 }
@@ -263,7 +263,7 @@ impl Serving {
         }
     }
 
-    /// Gives the answers whose time has come.
+    /// Sends the answers that are due.
     fn answer(&mut self) {
         while let Some(&Reverse((meant, number))) = self.meant.peek()
             && meant <= self.wall.now()

@@ -1,11 +1,11 @@
-//! The loads whose latencies are compared, and what the truth of their response times is.
+//! The loads whose latencies are compared, and the true response times.
 
 use std::{collections::HashMap, time::Duration};
 
 use hdrhistogram::Histogram;
 use waggle_load::{
-    Arrivals, BodyCheck, Expect, Job, Limits, Model, Rate, Target, Think, Transport, What, start,
-    worker_and_sequence,
+    Arrivals, BodyCheck, Expect, Job, Limits, Model, Rate, Target, ThinkTime, Transport, What,
+    start, worker_and_sequence,
 };
 
 use crate::{
@@ -27,19 +27,19 @@ pub(crate) struct Load {
     since: Since,
 }
 
-/// What response time begins with.
+/// What the response time begins with.
 enum Since {
-    /// With sending, as service time does.
+    /// With sending, as the service time.
     Sent,
-    /// A pipeline's is not compared: it begins with sending, and its truth is that of service time.
+    /// Not compared for pipelines: it begins with sending, so its truth is that of the service time.
     Pipelined,
-    /// With the schedule's own instants.
+    /// With the instants of the schedule.
     Schedule,
-    /// With the end of a pause, which begins with an answer as soon as it is noticed.
+    /// With the end of a pause, which begins when an answer is noticed.
     Pause,
 }
 
-/// What engine and server noted.
+/// Measurements of engine and server.
 pub(crate) struct Measured {
     pub(crate) notes: Vec<Note>,
     pub(crate) service_time: Histogram<u64>,
@@ -61,7 +61,7 @@ pub(crate) fn loads() -> Vec<Load> {
     };
     let users = Model::Users {
         users: 40,
-        think: Think::Fixed(THINK),
+        think_time: ThinkTime::Fixed(THINK),
         stages: Vec::new(),
     };
     let load = |name, model, workers, since| Load {
@@ -121,14 +121,14 @@ impl Load {
             limits: Limits::default(),
             workers: vec![None; self.workers],
             interval: Duration::from_millis(50),
-            at_most: Duration::from_secs(30),
-            requests_at_most: Some(REQUESTS),
-            account_at_most: None,
+            max_duration: Duration::from_secs(30),
+            max_requests: Some(REQUESTS),
+            max_tracked_requests: None,
             seed: 7,
         }
     }
 
-    /// Truth and report of the response time.
+    /// True and reported response time.
     pub(crate) fn response_time(&self, measured: &Measured) -> Option<Pair> {
         let notes = measured.notes.iter();
         let (truth, least) = match self.since {
@@ -163,7 +163,7 @@ impl Load {
     }
 }
 
-/// Since the end of each user's pause. The first request has none before it.
+/// Since the end of each user's pause. The first request has no pause before it.
 fn after_pauses(notes: &[Note]) -> Vec<f64> {
     let think_us = THINK.as_secs_f64() * 1e6;
     let mut before = HashMap::new();

@@ -1,10 +1,11 @@
-//! Latency against truth, for `bench/engine/truth`: `truth [ROUNDS]` lays what the engine reports beside what the server knows.
+//! Latency against truth, for `bench/engine/truth`: `truth [ROUNDS]` compares the latencies of the engine with those of the
+//! server.
 //!
-//! The truth of a request lies between two instants on one clock: the sending instant that the engine has stamped into it, which
-//! the server holds against the instant at which it had read it, and the instant at which the server began to write the answer. The
-//! engine can only notice an answer later, so its percentiles are never below the truth. How far above it they may be depends on
-//! what the machine needs to wake a thread: the server's own answers go out later than it means them to by just that, and how far
-//! such delays move a percentile is computed from them.
+//! The true time of a request is between two instants on one clock: the sending instant in its stamp, which the server compares
+//! with the instant at which it had read the request, and the instant at which the server began to write the answer. The engine
+//! can only notice an answer later, so its percentiles are never below the truth. How far above it they may be depends on what
+//! the machine needs to wake a thread: the server's own answers go out later than it means them to by just that, and how far such
+//! delays move a percentile is computed from them.
 //!
 //! Prints Markdown; ends with 1 if a percentile is below the truth, or above it by more than 1 % (50 µs) and the machine's share
 //! in every round.
@@ -28,10 +29,10 @@ use delays::Note;
 use loads::{Load, Measured, loads};
 
 const QUANTILES: [f64; 3] = [0.5, 0.99, 0.999];
-/// Server and engine each tie the two clocks together, the engine within this.
+/// Server and engine each tie the two clocks together, the engine to within this.
 const CLOCKS_APART_US: f64 = 20.0;
 
-/// Truth and report of one of the times.
+/// True and reported values of one of the times.
 struct Pair {
     name: &'static str,
     /// In microseconds, of every request in the order of the answers.
@@ -43,9 +44,9 @@ struct Pair {
 /// How far below the truth a percentile may be.
 #[derive(Clone, Copy)]
 enum Least {
-    /// Not at all, but for the clocks.
+    /// Not at all, except for the error of the clocks.
     Truth,
-    /// What the engine cannot know, its own delay in noticing, can also make its figure smaller.
+    /// By the same as above: the engine's delay in noticing, which it cannot know, can also lower its figure.
     AsFarAsAbove,
 }
 
@@ -62,9 +63,9 @@ struct Row {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Within,
-    /// A busy machine may explain it.
+    /// May be explained by a busy machine.
     Missed,
-    /// No machine explains it: an answer was noticed before it was written.
+    /// Not possible on any machine: an answer was noticed before it was written.
     Impossible,
 }
 
@@ -86,8 +87,8 @@ fn main() -> ExitCode {
     code
 }
 
-/// The first round in which all is within its bounds, or the last one: a machine that is busy with other things may spoil a round, a
-/// fault of the engine spoils them all.
+/// The first round with all values within their bounds, or the last one: a busy machine may spoil a round, a fault of the engine
+/// spoils all of them.
 fn best_round(load: &Load, rounds: u64) -> Vec<Row> {
     let mut rows = Vec::new();
     for round in 0..rounds.max(1) {
@@ -153,7 +154,7 @@ fn compare(load: &Load, measured: &Measured) -> Vec<Row> {
 }
 
 fn percentile(pair: &Pair, late: &[f64], q: f64) -> Row {
-    // Who was woken late has nothing to do with who waited how long: another request's lateness is as good.
+    // Lateness of a wake-up is independent of the wait: another request's lateness is as good.
     let shift = late.len() / 2;
     let delayed: Vec<f64> = (0..late.len())
         .map(|place| pair.truth[place] + late[(place + shift) % late.len()])
@@ -187,7 +188,7 @@ fn verdict(above: f64, most: f64) -> Verdict {
     }
 }
 
-/// The stamp that the truth begins with, held against the server's clock: no older than a wake-up when it is read.
+/// The sending stamp, compared with the server's clock: no older than a wake-up when it is read.
 fn stamp_age(notes: &[Note], late: &[f64]) -> Row {
     let ages: Vec<f64> = notes
         .iter()
@@ -211,7 +212,8 @@ fn stamp_age(notes: &[Note], late: &[f64]) -> Row {
     }
 }
 
-/// Half of all requests go as soon as a thread can be woken. The rest is a matter of the machine, and is in the response time.
+/// Half of all requests are sent as soon as a thread can be woken. The rest depends on the machine, and is part of the response
+/// time.
 fn lag(measured: &Measured, late: &[f64]) -> Row {
     let wake_up = quantile(late.to_vec(), 0.5);
     let lag = measured.lag.value_at_quantile(0.5) as f64;

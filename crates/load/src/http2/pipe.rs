@@ -1,4 +1,4 @@
-//! What `h2` takes for its socket: two buffers in memory. Who fills the one and empties the other is the worker.
+//! The socket of `h2`: two buffers in memory, which the worker fills and empties.
 
 use std::{
     cell::RefCell,
@@ -10,10 +10,10 @@ use std::{
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// `h2` may write so much ahead of the socket; it waits beyond.
+/// `h2` may write this much ahead of the socket; then it waits.
 pub(super) const OUTBOUND_MAX: usize = 64 * 1024;
-/// So much that has come may wait for `h2`, which reads no further while what it has to say finds no room; beyond, nothing
-/// more is taken off the socket.
+/// This many received bytes may wait for `h2`, which stops reading while its output has no room; then nothing more is read from
+/// the socket.
 const UNREAD_MAX: usize = 1024 * 1024;
 
 /// Both ends see the same buffers.
@@ -30,27 +30,27 @@ struct Buffers {
 }
 
 impl Pipe {
-    /// Gives bytes that have come.
+    /// Adds received bytes.
     pub(super) fn push(&self, bytes: &[u8]) {
         let mut buffers = self.0.borrow_mut();
         let read = std::mem::take(&mut buffers.read);
-        // All of it, in practice: a poll reads until there is no more.
+        // All of it in practice, because a poll reads until nothing is left.
         buffers.inbound.drain(..read);
         buffers.inbound.extend_from_slice(bytes);
     }
 
-    /// Whether enough waits to be read.
+    /// Whether the limit of unread bytes is reached.
     pub(super) fn is_stuffed(&self) -> bool {
         let buffers = self.0.borrow();
         buffers.inbound.len() - buffers.read >= UNREAD_MAX
     }
 
-    /// Nothing more will come.
+    /// No more bytes will arrive.
     pub(super) fn end(&self) {
         self.0.borrow_mut().is_end = true;
     }
 
-    /// Moves what was written to the end of `out`; gives how much it was.
+    /// Appends the output to `out`; returns its length.
     pub(super) fn take(&self, out: &mut Vec<u8>) -> usize {
         let mut buffers = self.0.borrow_mut();
         let length = buffers.outbound.len();
@@ -73,7 +73,7 @@ impl AsyncRead for Pipe {
         let mut buffers = self.0.borrow_mut();
         let rest = &buffers.inbound[buffers.read..];
         if rest.is_empty() {
-            // No waker is kept: whoever pushes bytes polls the connection afterwards.
+            // No waker is kept: the connection is polled after each push.
             return if buffers.is_end {
                 Poll::Ready(Ok(()))
             } else {
@@ -97,7 +97,7 @@ impl AsyncWrite for Pipe {
         let room = OUTBOUND_MAX.saturating_sub(buffers.outbound.len());
         let length = bytes.len().min(room);
         if length == 0 && !bytes.is_empty() {
-            // As above: whoever takes the bytes polls afterwards.
+            // As above: the connection is polled after each take.
             return Poll::Pending;
         }
         buffers.outbound.extend_from_slice(&bytes[..length]);

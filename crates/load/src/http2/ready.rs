@@ -1,7 +1,7 @@
-//! Which of a connection's streams can go on: wakers that set a bit.
+//! Which of a connection's streams can be polled: wakers that set a bit.
 //!
-//! `h2` wants wakers that may cross threads. These never do, so that the bits are never contended; a lock or an
-//! allocation per request is what they save.
+//! `h2` needs wakers that are `Send`. These never leave the thread, so the bits are never contended; they save a lock or an
+//! allocation per request.
 
 use std::{
     sync::{
@@ -29,30 +29,30 @@ impl Ready {
         })
     }
 
-    /// The next place at or after `from` whose bit is set; it is cleared.
+    /// The next index at or after `from` whose bit is set; clears the bit.
     pub(super) fn next_stream(&self, from: usize) -> Option<usize> {
         let mut skipped = u64::MAX << (from % 64);
-        for (place, word) in self.streams.iter().enumerate().skip(from / 64) {
+        for (index, word) in self.streams.iter().enumerate().skip(from / 64) {
             let set = word.load(Ordering::Relaxed) & skipped;
             if set != 0 {
                 let bit = set.trailing_zeros();
                 word.fetch_and(!(1 << bit), Ordering::Relaxed);
-                return Some(place * 64 + bit as usize);
+                return Some(index * 64 + bit as usize);
             }
             skipped = u64::MAX;
         }
         None
     }
 
-    pub(super) fn set_stream(&self, place: usize) {
-        self.streams[place / 64].fetch_or(1 << (place % 64), Ordering::Relaxed);
+    pub(super) fn set_stream(&self, index: usize) {
+        self.streams[index / 64].fetch_or(1 << (index % 64), Ordering::Relaxed);
     }
 
     pub(super) fn set_connection(&self) {
         self.connection.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the connection itself can go on; asked once.
+    /// Whether the connection itself can be polled; clears the flag.
     pub(super) fn take_connection(&self) -> bool {
         self.connection.swap(false, Ordering::Relaxed)
     }
@@ -60,7 +60,7 @@ impl Ready {
 
 struct OfStream {
     ready: Arc<Ready>,
-    place: usize,
+    index: usize,
 }
 
 struct OfConnection(Arc<Ready>);
@@ -71,7 +71,7 @@ impl Wake for OfStream {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.ready.set_stream(self.place);
+        self.ready.set_stream(self.index);
     }
 }
 
@@ -85,15 +85,15 @@ impl Wake for OfConnection {
     }
 }
 
-/// A waker that notes the stream at this place.
-pub(super) fn of_stream(ready: &Arc<Ready>, place: usize) -> Waker {
+/// A waker that marks the stream at this index.
+pub(super) fn of_stream(ready: &Arc<Ready>, index: usize) -> Waker {
     Waker::from(Arc::new(OfStream {
         ready: Arc::clone(ready),
-        place,
+        index,
     }))
 }
 
-/// A waker that notes the connection.
+/// A waker that marks the connection.
 pub(super) fn of_connection(ready: &Arc<Ready>) -> Waker {
     Waker::from(Arc::new(OfConnection(Arc::clone(ready))))
 }
@@ -106,14 +106,14 @@ mod tests {
     fn woken_streams_are_found_once_and_in_order() {
         let check = |streams: usize, woken: &[usize], expected: &[usize]| {
             let ready = Ready::new(streams);
-            for &place in woken {
-                of_stream(&ready, place).wake();
+            for &index in woken {
+                of_stream(&ready, index).wake();
             }
             let mut found = Vec::new();
             let mut from = 0;
-            while let Some(place) = ready.next_stream(from) {
-                found.push(place);
-                from = place + 1;
+            while let Some(index) = ready.next_stream(from) {
+                found.push(index);
+                from = index + 1;
             }
             assert_eq!(found, expected, "{woken:?} of {streams}");
             assert_eq!(ready.next_stream(0), None);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_woken_connection_is_told_once() {
+    fn a_woken_connection_is_returned_once() {
         let ready = Ready::new(1);
         assert!(!ready.take_connection());
         of_connection(&ready).wake_by_ref();

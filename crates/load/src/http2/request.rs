@@ -1,7 +1,6 @@
-//! Bytes of an HTTP/1.1 request in, a head and a body of HTTP/2 out. Pure.
+//! Converts the bytes of an HTTP/1.1 request to a head and a body of HTTP/2. Pure.
 //!
-//! Requests are made once, in the form of HTTP/1.1, whatever the protocol that they go by; so stamps, scenarios and
-//! bodies need to know of one form only.
+//! Requests are made in the form of HTTP/1.1 for every protocol, so that stamps, scenarios and bodies need one form only.
 
 use bytes::Bytes;
 use http::{
@@ -12,7 +11,7 @@ use http::{
 /// Most header lines of one request.
 const HEADERS_MAX: usize = 128;
 
-/// Why a request cannot go by HTTP/2.
+/// Why a request cannot be sent over HTTP/2.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     #[error("its head is not HTTP/1.1: {0}")]
@@ -21,17 +20,17 @@ pub enum RequestError {
     NoEnd,
     #[error("it has no Host")]
     NoHost,
-    #[error("its {0} is none of HTTP")]
+    #[error("its {0} is not valid in HTTP")]
     BadPart(&'static str),
-    #[error("its body is chunked, which HTTP/2 does not know; give it a Content-Length")]
+    #[error("its body is chunked, which HTTP/2 does not support; give it a Content-Length")]
     Chunked,
 }
 
-/// Turns requests for any number of connections.
+/// Converts requests for any number of connections.
 #[derive(Debug)]
 pub(crate) struct Requests {
     scheme: Scheme,
-    /// The last head, and what it was turned into: most requests have the same one again and again.
+    /// Cache of the last head and its conversion: most requests have the same head.
     last_bytes: Vec<u8>,
     last: Request<()>,
 }
@@ -46,7 +45,7 @@ impl Requests {
     }
 
     /// The head and the body of a request.
-    pub(crate) fn turn(&mut self, bytes: &[u8]) -> Result<(Request<()>, Bytes), RequestError> {
+    pub(crate) fn convert(&mut self, bytes: &[u8]) -> Result<(Request<()>, Bytes), RequestError> {
         if self.last_bytes.is_empty() || !bytes.starts_with(&self.last_bytes) {
             let (request, length) = parse(bytes, &self.scheme)?;
             self.last = request;
@@ -85,7 +84,7 @@ fn parse(bytes: &[u8], scheme: &Scheme) -> Result<(Request<()>, usize), RequestE
         if name == header::TRANSFER_ENCODING {
             return Err(RequestError::Chunked);
         }
-        if !goes_on(&name, line.value, connection) {
+        if !is_end_to_end(&name, line.value, connection) {
             continue;
         }
         let value = HeaderValue::from_bytes(line.value)
@@ -114,7 +113,7 @@ fn value_of<'a>(lines: &[httparse::Header<'a>], name: &HeaderName) -> Option<&'a
 }
 
 /// Whether a header is one of the request and not of the connection (RFC 9113, 8.2.2).
-fn goes_on(name: &HeaderName, value: &[u8], connection: &[u8]) -> bool {
+fn is_end_to_end(name: &HeaderName, value: &[u8], connection: &[u8]) -> bool {
     let is_of_connection = match name.as_str() {
         "host" | "connection" | "keep-alive" | "proxy-connection" | "upgrade"
         | "http2-settings" => true,
@@ -130,12 +129,12 @@ fn goes_on(name: &HeaderName, value: &[u8], connection: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// A request's head as text: method, address, then header lines in order; and its body.
+    /// A converted request as text: method, URI, then header lines in order; and its body.
     fn request_text(bytes: &str) -> Result<String, RequestError> {
         let mut requests = Requests::new(true);
-        let (first, body) = requests.turn(bytes.as_bytes())?;
-        // The second time it comes from what was kept.
-        let (again, _) = requests.turn(bytes.as_bytes())?;
+        let (first, body) = requests.convert(bytes.as_bytes())?;
+        // The second result is from the cache.
+        let (again, _) = requests.convert(bytes.as_bytes())?;
         let text = |request: &Request<()>| {
             let mut text = format!("{} {}", request.method(), request.uri());
             for (name, value) in request.headers() {
@@ -156,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn heads_are_turned() {
+    fn heads_are_converted() {
         check(
             "GET /a?b=c HTTP/1.1\r\nHost: here:81\r\n\r\n",
             "GET https://here:81/a?b=c | ",
@@ -176,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_go_is_refused() {
+    fn invalid_requests_are_refused() {
         let check = |bytes: &str, expected: RequestError| {
             assert_eq!(request_text(bytes), Err(expected), "{bytes}");
         };

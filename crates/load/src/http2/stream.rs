@@ -1,4 +1,4 @@
-//! One request and its answer on a stream: the body that is still to go, the answer as far as it has come.
+//! One request and its answer on a stream: the unsent rest of the body, and the answer so far.
 
 use std::{
     pin::Pin,
@@ -10,21 +10,21 @@ use h2::{Reason, RecvStream, SendStream, client::ResponseFuture};
 
 use crate::{
     Failure,
+    answer_matcher::{AnswerMatcher, BodyMatch},
     flight::Flight,
-    judge::{Agreement, Judge},
     reader::Answer,
 };
 
-/// A request under way.
+/// A request in flight.
 pub(super) struct Stream {
     pub(super) flight: Flight,
     sending: Option<Sending>,
     receiving: Receiving,
-    agreement: Agreement,
+    body_match: BodyMatch,
     received: u64,
 }
 
-/// What of a body has not been handed over, because the other side has not given room for it yet.
+/// The part of a body that was not handed over yet, for lack of flow-control window.
 struct Sending {
     stream: SendStream<Bytes>,
     rest: Bytes,
@@ -51,15 +51,15 @@ impl Stream {
             flight,
             sending,
             receiving: Receiving::Head(answer),
-            agreement: Agreement::default(),
+            body_match: BodyMatch::default(),
             received: 0,
         }
     }
 
-    /// Goes on as far as is possible; gives how the request ended, if it did.
-    pub(super) fn go_on(
+    /// Makes progress as far as possible; returns the result of the request if it ended.
+    pub(super) fn resume(
         &mut self,
-        judge: &Judge,
+        matcher: &AnswerMatcher,
         body_max_bytes: u64,
         context: &mut Context<'_>,
     ) -> Option<Result<(), Failure>> {
@@ -73,26 +73,26 @@ impl Stream {
                         let status = answer.status().as_u16();
                         let stream = answer.into_body();
                         if stream.is_end_stream() {
-                            return Some(self.check_complete(judge, status));
+                            return Some(self.check_complete(matcher, status));
                         }
                         self.receiving = Receiving::Body { status, stream };
                     }
                 },
                 Receiving::Body { status, stream } => match stream.poll_data(context) {
                     Poll::Pending => return None,
-                    // Trailers, where there are any, have come by now, and with them the end.
+                    // Trailers, if any, have arrived by now, and with them the end.
                     Poll::Ready(None) => {
                         let status = *status;
-                        return Some(self.check_complete(judge, status));
+                        return Some(self.check_complete(matcher, status));
                     }
                     Poll::Ready(Some(Err(error))) => return Some(Err(failure_of(&error))),
                     Poll::Ready(Some(Ok(piece))) => {
-                        judge.body(&mut self.agreement, &piece);
+                        matcher.body(&mut self.body_match, &piece);
                         self.received += piece.len() as u64;
                         if self.received > body_max_bytes {
                             return Some(Err(Failure::Malformed));
                         }
-                        // It fails where the stream is gone already, and then nobody waits for room.
+                        // It fails if the stream is closed already; then no window is needed.
                         let _ = stream.flow_control().release_capacity(piece.len());
                     }
                 },
@@ -100,19 +100,19 @@ impl Stream {
         }
     }
 
-    fn check_complete(&mut self, judge: &Judge, status: u16) -> Result<(), Failure> {
+    fn check_complete(&mut self, matcher: &AnswerMatcher, status: u16) -> Result<(), Failure> {
         if let Some(sending) = &mut self.sending {
-            // Answered before it had everything: the rest would only keep the stream open.
+            // Answered before the whole body was sent: the rest would only keep the stream open.
             sending.stream.send_reset(Reason::CANCEL);
         }
         let answer = Answer {
             status,
             keep_alive: true,
         };
-        judge.judge(&mut self.agreement, answer)
+        matcher.check(&mut self.body_match, answer)
     }
 
-    /// Hands over as much of the body as there is room for.
+    /// Hands over as much of the body as the window allows.
     fn send(&mut self, context: &mut Context<'_>) {
         let Some(sending) = &mut self.sending else {
             return;
@@ -123,7 +123,7 @@ impl Stream {
                 room = match sending.stream.poll_capacity(context) {
                     Poll::Pending => return,
                     Poll::Ready(Some(Ok(room))) => room,
-                    // The stream is over; receiving tells why.
+                    // The stream has ended; receiving shows why.
                     Poll::Ready(Some(Err(_)) | None) => break,
                 };
             }
@@ -137,13 +137,13 @@ impl Stream {
     }
 }
 
-/// What an error of a stream is to the request on it.
+/// The failure of a request by the error of its stream.
 fn failure_of(error: &h2::Error) -> Failure {
     let is_no_error = error.reason() == Some(Reason::NO_ERROR);
     if error.is_io() || error.is_remote() && (error.is_reset() || is_no_error) {
         Failure::Reset
     } else if error.is_reset() {
-        // Our side ended the stream: its answer was beyond a limit, or contradicts itself.
+        // This side ended the stream: its answer exceeded a limit, or contradicts itself.
         Failure::Malformed
     } else {
         Failure::Protocol

@@ -1,4 +1,4 @@
-//! The reader by a table of answers, and by the property that it does not matter how the bytes are cut.
+//! The reader: a table of answers, and the property that the splits of the bytes do not matter.
 
 use proptest::prelude::*;
 
@@ -10,11 +10,10 @@ const LIMITS: ReadLimits = ReadLimits {
     body_max_bytes: 20,
 };
 
-/// All that the reader says of a stream: status, body and whether the connection goes on, for each answer; then how it
-/// ended, or what it called wrong.
-type Told = (Vec<(u16, String, bool)>, Result<AtClose, ReadError>);
+/// All events of a stream: status, body and keep-alive of each answer; then how it ended, or the error.
+type Transcript = (Vec<(u16, String, bool)>, Result<AtClose, ReadError>);
 
-fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, is_head: bool) -> Told {
+fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, is_head: bool) -> Transcript {
     let mut heads = Heads::new(LIMITS);
     let mut reader = Reader::default();
     let (mut answers, mut body) = (Vec::new(), Vec::new());
@@ -44,7 +43,7 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, is_head: bool) -> Told {
 }
 
 fn check(bytes: &str, answers: &[(u16, &str, bool)], end: Result<AtClose, ReadError>) {
-    let expected: Told = (
+    let expected: Transcript = (
         answers
             .iter()
             .map(|(status, body, keep)| (*status, (*body).to_owned(), *keep))
@@ -95,7 +94,7 @@ fn bodies_end_where_their_heads_say() {
         &[(200, "0123456789", true)],
         between,
     );
-    // RFC 9112, section 6.3: chunked goes before a length.
+    // RFC 9112, section 6.3: chunked overrides a length.
     let both = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: gzip, chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n";
     check(both, &[(200, "x", true)], between);
     let one = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx";
@@ -124,7 +123,7 @@ fn interim_answers_are_passed_over() {
 }
 
 #[test]
-fn a_connection_goes_on_or_not() {
+fn a_connection_is_kept_or_closed() {
     let check = |head: &str, expected| {
         check(
             &format!("{head}Content-Length: 0\r\n\r\n"),
@@ -173,7 +172,7 @@ fn the_end_of_a_connection_ends_an_answer_or_cuts_it() {
 }
 
 #[test]
-fn what_is_no_answer_is_refused() {
+fn invalid_answers_are_refused() {
     let bad = |bytes: &str, error| check(bytes, &[], Err(error));
     bad("SSH-2.0-OpenSSH_9.2\r\n", ReadError::NotHttp);
     bad("HTTP/2 200\r\n\r\n", ReadError::NotHttp);
@@ -260,7 +259,7 @@ fn an_answer_to_head_ends_with_its_head() {
     );
 }
 
-/// Streams made of parts that fit together, and of some that do not.
+/// Streams of parts that fit together, and of some that do not.
 fn stream() -> impl Strategy<Value = Vec<u8>> {
     let part = prop::sample::select(vec![
         &b"HTTP/1.1 200 OK\r\n"[..],
@@ -288,13 +287,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn any_cut_of_the_bytes_tells_the_same(
+    fn any_split_of_the_bytes_gives_the_same_events(
         bytes in stream(), noise in prop::option::of((0_usize..300, any::<u8>())),
         cuts in prop::collection::vec(0_usize..300, 0..8), is_head: bool
     ) {
         let mut bytes = bytes;
-        if let Some((place, byte)) = noise && place < bytes.len() {
-            bytes[place] = byte;
+        if let Some((index, byte)) = noise && index < bytes.len() {
+            bytes[index] = byte;
         }
         let mut cuts: Vec<usize> = cuts.into_iter().filter(|cut| *cut <= bytes.len()).collect();
         cuts.extend([0, bytes.len()]);

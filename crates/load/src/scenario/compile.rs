@@ -1,4 +1,4 @@
-//! A scenario → its program: every name is looked up, and what cannot be run is refused with its place.
+//! Compiles a scenario to its program: resolves every name, and refuses what cannot run, with its location.
 
 mod request;
 
@@ -11,29 +11,29 @@ use super::{
     template::{Part, Template},
     text::{Piece, Text},
 };
-use crate::Think;
+use crate::ThinkTime;
 
-/// Each step has three histograms in every interval, so there must be an end.
+/// Each step has three histograms in every interval, so their number is limited.
 const STEPS_MAX: usize = 100;
-const REPEATS_INSIDE_EACH_OTHER_MAX: usize = 16;
-/// The first part of names that are the engine's own.
+const NESTED_REPEATS_MAX: usize = 16;
+/// First parts of built-in names.
 const OWN_FIRST: [&str; 2] = ["random", "record"];
 const BUILT_IN: [&str; 3] = ["session", "user", "round"];
 
-/// Why a scenario cannot be run, and where it says so.
+/// Why a scenario cannot be run, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {what}")]
+#[error("{location}: {what}")]
 pub struct ScenarioError {
     /// Such as `flow 'order', step 'login', header 'Accept'`.
-    pub place: String,
+    pub location: String,
     pub what: String,
 }
 
 impl Scenario {
-    /// Whether it can be run at all; [`crate::start`] refuses what cannot.
+    /// Checks whether it can run; [`crate::start`] refuses what cannot.
     ///
     /// # Errors
-    /// A name that nobody has given, or a value that cannot be.
+    /// If a name is unknown, or a value impossible.
     pub fn check(&self) -> Result<(), ScenarioError> {
         compile(self).map(|_| ())
     }
@@ -51,7 +51,7 @@ pub(crate) fn compile(scenario: &Scenario) -> Result<Program, ScenarioError> {
         known: Vec::new(),
         feeds: Vec::new(),
         depth: 0,
-        place: Vec::new(),
+        location: Vec::new(),
     };
     let mut weight = 0;
     let mut flows = Vec::new();
@@ -74,9 +74,9 @@ pub(crate) fn compile(scenario: &Scenario) -> Result<Program, ScenarioError> {
     Ok(program)
 }
 
-fn scenario_error(place: impl Into<String>, what: impl Into<String>) -> ScenarioError {
+fn scenario_error(location: impl Into<String>, what: impl Into<String>) -> ScenarioError {
     ScenarioError {
-        place: place.into(),
+        location: location.into(),
         what: what.into(),
     }
 }
@@ -88,13 +88,13 @@ fn check_scenario(scenario: &Scenario) -> Result<(), ScenarioError> {
     }
     if scenario.steps.len() > STEPS_MAX {
         let steps = scenario.steps.len();
-        return refused(format!("{steps} steps; there can be {STEPS_MAX}"));
+        return refused(format!("{steps} steps; at most {STEPS_MAX} are allowed"));
     }
     if let Some(twice) = duplicate_name(scenario.steps.iter()) {
         return refused(format!("two steps are called '{twice}'"));
     }
     if !scenario.host.bytes().all(|byte| byte.is_ascii_graphic()) || scenario.host.is_empty() {
-        return refused(format!("'{}' is no host", scenario.host));
+        return refused(format!("'{}' is not a host", scenario.host));
     }
     if !scenario
         .run
@@ -102,7 +102,7 @@ fn check_scenario(scenario: &Scenario) -> Result<(), ScenarioError> {
         .all(|byte| byte.is_ascii_alphanumeric())
     {
         let run = &scenario.run;
-        return refused(format!("'{run}' is no mark of letters and digits"));
+        return refused(format!("'{run}' is not an id of letters and digits"));
     }
     Ok(())
 }
@@ -126,7 +126,7 @@ fn check_feeds(scenario: &Scenario) -> Result<(), ScenarioError> {
             return refused(format!("two columns are called '{column}'"));
         }
         if feed.rows.is_empty() {
-            return refused("it has no row".to_owned());
+            return refused("it has no rows".to_owned());
         }
         let columns = feed.columns.len();
         if let Some(row) = feed.rows.iter().position(|row| row.len() != columns) {
@@ -139,7 +139,7 @@ fn check_feeds(scenario: &Scenario) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-/// The values of feeds that paths begin with have to be paths, or links to where the requests go.
+/// Checks that feed values at the beginning of a path are paths, or links to the target.
 fn check_links(
     scenario: &Scenario,
     links: &[Piece],
@@ -165,7 +165,7 @@ fn check_links(
     Ok(())
 }
 
-/// A name without a dot, which would be a feed's column.
+/// A name without a dot; a dot would make it a column of a feed.
 fn is_plain_name(name: &str) -> bool {
     waggle_template::variable::is_name(name) && !name.contains('.')
 }
@@ -175,27 +175,27 @@ fn duplicate_name<'a>(names: impl Iterator<Item = &'a String>) -> Option<&'a Str
     names.into_iter().find(|name| !seen.insert(*name))
 }
 
-/// Goes through the flows and gathers what they are made of.
+/// Compiles the flows and collects their variables, feeds and requests.
 struct Compiler<'a> {
     scenario: &'a Scenario,
     requests: Vec<RequestProgram>,
     /// The number of each variable.
     variables: HashMap<&'a str, usize>,
-    /// What paths begin with, where that is not a text.
+    /// The variable first piece of paths.
     links: Vec<Piece>,
     hosts: Vec<String>,
-    /// Variables that were captured before in this flow.
+    /// Variables that are captured earlier in this flow.
     known: Vec<&'a str>,
     /// Feeds that this flow uses.
     feeds: Vec<usize>,
-    /// Loops around this place.
+    /// Depth of loops.
     depth: usize,
-    place: Vec<String>,
+    location: Vec<String>,
 }
 
 impl<'a> Compiler<'a> {
     fn flow(&mut self, flow: &'a Flow, weight_up_to: u64) -> Result<FlowProgram, ScenarioError> {
-        self.place = vec![format!("flow '{}'", flow.name)];
+        self.location = vec![format!("flow '{}'", flow.name)];
         self.known.clear();
         self.feeds.clear();
         if flow.weight == 0 {
@@ -225,13 +225,13 @@ impl<'a> Compiler<'a> {
                     let number = self.request(request)?;
                     operations.push(Operation::Request(number));
                 }
-                Action::Pause(think) => {
-                    if let Think::Uniform { from, to } = think
+                Action::Pause(think_time) => {
+                    if let ThinkTime::Uniform { from, to } = think_time
                         && from > to
                     {
-                        return self.refuse("the longest pause is shorter than the shortest");
+                        return self.refuse("the longest think time is shorter than the shortest");
                     }
-                    operations.push(Operation::Pause(*think));
+                    operations.push(Operation::Pause(*think_time));
                 }
                 Action::Repeat(repeat) => self.repeat(repeat, operations)?,
             }
@@ -245,14 +245,14 @@ impl<'a> Compiler<'a> {
         operations: &mut Vec<Operation>,
     ) -> Result<(), ScenarioError> {
         if repeat.times == 0 {
-            return self.refuse("something is repeated 0 times");
+            return self.refuse("a repeat has 0 rounds");
         }
         if repeat.actions.is_empty() {
-            return self.refuse("what is repeated is nothing");
+            return self.refuse("a repeat has no actions");
         }
-        if self.depth == REPEATS_INSIDE_EACH_OTHER_MAX {
-            let most = REPEATS_INSIDE_EACH_OTHER_MAX;
-            return self.refuse(&format!("more than {most} loops inside each other"));
+        if self.depth == NESTED_REPEATS_MAX {
+            let most = NESTED_REPEATS_MAX;
+            return self.refuse(&format!("more than {most} nested loops"));
         }
         self.depth += 1;
         operations.push(Operation::Begin {
@@ -265,7 +265,7 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// The number of a variable that is known from here on.
+    /// The number of a variable; it is known from here on.
     fn variable_index(&mut self, capture: &'a Capture) -> Result<usize, ScenarioError> {
         let name = capture.variable.as_str();
         if !is_plain_name(name) || BUILT_IN.contains(&name) {
@@ -276,7 +276,7 @@ impl<'a> Compiler<'a> {
         Ok(*self.variables.entry(name).or_insert(next))
     }
 
-    /// A template whose names mean something here.
+    /// Resolves a template; its names must be known here.
     fn text(&mut self, template: &Template) -> Result<Text, ScenarioError> {
         let mut text = Text::default();
         for part in template.parts() {
@@ -293,7 +293,7 @@ impl<'a> Compiler<'a> {
             "session" => return Ok(Piece::Session),
             "user" => return Ok(Piece::User),
             "round" if self.depth > 0 => return Ok(Piece::Round),
-            "round" => return self.refuse("'{{round}}' stands outside of a loop"),
+            "round" => return self.refuse("'{{round}}' is outside of a loop"),
             "random.uuid" => return Ok(Piece::Uuid),
             "record.key" => return Ok(Piece::RecordKey),
             "record.time" => return Ok(Piece::RecordTime),
@@ -330,20 +330,20 @@ impl<'a> Compiler<'a> {
         Ok(Piece::Column { feed, column })
     }
 
-    /// Does something at a place inside of this one.
-    fn with_place<T>(
+    /// Runs `work` with one more part in the location.
+    fn with_location<T>(
         &mut self,
-        place: String,
+        location: String,
         work: impl FnOnce(&mut Self) -> Result<T, ScenarioError>,
     ) -> Result<T, ScenarioError> {
-        self.place.push(place);
+        self.location.push(location);
         let done = work(self)?;
-        self.place.pop();
+        self.location.pop();
         Ok(done)
     }
 
     fn refuse<T>(&self, what: &str) -> Result<T, ScenarioError> {
-        Err(scenario_error(self.place.join(", "), what))
+        Err(scenario_error(self.location.join(", "), what))
     }
 }
 

@@ -1,12 +1,12 @@
-//! The cookies of one session: what `Set-Cookie` says goes in, what `Cookie` has to say comes out (RFC 6265).
+//! The cookies of one session: takes `Set-Cookie` lines and writes `Cookie` lines (RFC 6265).
 //!
-//! A scenario speaks to one host, so `Domain` is not looked at. Times are seconds since 1970.
+//! A scenario has one host, so `Domain` is ignored. Times are seconds since 1970.
 
 use std::cmp::Reverse;
 
-/// Most cookies of one session; the oldest goes for the next one.
+/// Most cookies of one session; the oldest is dropped for a new one.
 const COOKIES_MAX: usize = 50;
-/// Longer cookies are not taken; RFC 6265, section 6.1, asks for as much.
+/// Longer cookies are ignored; RFC 6265, section 6.1, requires this size.
 const COOKIE_MAX_BYTES: usize = 4_096;
 const MINUTE_S: i64 = 60;
 const HOUR_S: i64 = 60 * MINUTE_S;
@@ -15,7 +15,7 @@ const DAY_S: i64 = 24 * HOUR_S;
 /// A cookie jar.
 #[derive(Debug, Clone, Default)]
 pub struct Jar {
-    /// In the order of their coming.
+    /// In the order of arrival.
     cookies: Vec<Cookie>,
 }
 
@@ -25,7 +25,7 @@ struct Cookie {
     value: Vec<u8>,
     path: Vec<u8>,
     is_secure: bool,
-    /// The first second in which it is gone; none: it stays as long as the session.
+    /// When it expires, in seconds since 1970; `None`: with the session.
     until: Option<i64>,
 }
 
@@ -34,7 +34,7 @@ impl Jar {
         self.cookies.clear();
     }
 
-    /// Takes the value of a `Set-Cookie` line in the answer to a request for `path` (a query behind it is left out).
+    /// Takes the value of a `Set-Cookie` line in the answer to a request for `path` (its query is ignored).
     pub fn set(&mut self, line: &[u8], path: &[u8], now: i64) {
         if line.len() > COOKIE_MAX_BYTES {
             return;
@@ -48,10 +48,10 @@ impl Jar {
             .iter()
             .position(|old| old.name == cookie.name && old.path == cookie.path);
         match old {
-            Some(place) if is_gone => {
-                self.cookies.remove(place);
+            Some(index) if is_gone => {
+                self.cookies.remove(index);
             }
-            Some(place) => self.cookies[place] = cookie,
+            Some(index) => self.cookies[index] = cookie,
             None if is_gone => {}
             None => {
                 if self.cookies.len() == COOKIES_MAX {
@@ -71,8 +71,8 @@ impl Jar {
             .map(|cookie| cookie.value.as_slice())
     }
 
-    /// Appends what a request for `path` says of its cookies, `name=value` with `; ` between them; gives whether there
-    /// was any. Those of longer paths go first.
+    /// Appends the cookies of a request for `path`, `name=value` separated by `; `, longer cookie paths first; returns whether
+    /// there were any.
     pub fn write(&self, path: &[u8], is_secure: bool, now: i64, out: &mut Vec<u8>) -> bool {
         let path = without_query(path);
         let mut sent: Vec<&Cookie> = self
@@ -85,8 +85,8 @@ impl Jar {
             })
             .collect();
         sent.sort_by_key(|cookie| Reverse(cookie.path.len()));
-        for (place, cookie) in sent.iter().enumerate() {
-            if place > 0 {
+        for (index, cookie) in sent.iter().enumerate() {
+            if index > 0 {
                 out.extend_from_slice(b"; ");
             }
             out.extend_from_slice(&cookie.name);
@@ -153,7 +153,7 @@ fn pair(part: &[u8]) -> (&[u8], Option<&[u8]>) {
     }
 }
 
-/// A number of seconds, from 0 on where it is below.
+/// A number of seconds; at least 0.
 fn seconds(value: &[u8]) -> Option<i64> {
     let (is_negative, digits) = match value {
         [b'-', digits @ ..] => (true, digits),
@@ -183,13 +183,13 @@ fn default_path(path: &[u8]) -> &[u8] {
     }
 }
 
-/// RFC 6265, section 5.1.4: whether a path is the cookie's or lies below it.
+/// RFC 6265, section 5.1.4: whether a path is the cookie's or below it.
 fn is_below(path: &[u8], cookie: &[u8]) -> bool {
     path.strip_prefix(cookie)
         .is_some_and(|rest| rest.is_empty() || cookie.ends_with(b"/") || rest.starts_with(b"/"))
 }
 
-/// RFC 6265, section 5.1.1: a date in whatever order servers write it.
+/// RFC 6265, section 5.1.1: a date, with its parts in any order.
 fn date(text: &[u8]) -> Option<i64> {
     let is_delimiter = |byte: &u8| !(byte.is_ascii_alphanumeric() || *byte == b':');
     let (mut time, mut day, mut month, mut year) = (None, None, None, None);
@@ -199,7 +199,7 @@ fn date(text: &[u8]) -> Option<i64> {
         } else if day.is_none() && token.len() <= 2 && token[0].is_ascii_digit() {
             day = Some(number(token)?);
         } else if month.is_none() && !token[0].is_ascii_digit() {
-            // A day of the week is none, and comes before it.
+            // The day of the week matches no month; it comes first.
             month = month_number(token);
         } else if year.is_none() && token[0].is_ascii_digit() {
             year = Some(number(token)?);
@@ -238,7 +238,7 @@ fn month_number(token: &[u8]) -> Option<i64> {
         .find_map(|(number, name)| (name == token).then_some(number))
 }
 
-/// Years begin in March here, so that the day of a leap year is the last one.
+/// Years begin in March here, so that the leap day is the last one.
 fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     let year = year - i64::from(month <= 2);
     let months = (month + 9) % 12;
@@ -252,8 +252,8 @@ mod tests {
 
     const NOW: i64 = 1_000_000;
 
-    /// Lines set one after the other in answers to requests for `/a/b`; what a request for a path then says, in the
-    /// clear and in TLS.
+    /// Lines that are set in order in answers to requests for `/a/b`; the cookies of a request for a path then, without and with
+    /// TLS.
     fn check(lines: &[&str], path: &str, expected: [&str; 2]) {
         let mut jar = Jar::default();
         for line in lines {
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn cookies_come_back_where_they_belong() {
+    fn cookies_are_sent_for_their_paths() {
         check(&["s=1"], "/a", ["s=1"; 2]);
         check(&["s=1"], "/a/x?y", ["s=1"; 2]);
         check(&["s=1"], "/ab", [""; 2]);
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_cookie_is_left() {
+    fn invalid_cookies_are_ignored() {
         for line in ["", "s", "=1", "; Path=/", "s=\u{1}", "s=a\r\nX: y"] {
             check(&[line], "/a", [""; 2]);
         }

@@ -1,28 +1,28 @@
-//! What a value from outside must not do where it is written into a request.
+//! Escaping of values that are written into requests.
 
-/// Where a text is written, which decides what must not stand in a value there.
+/// Where a value is written, which decides how it is escaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// In a request line: what would end it is percent-encoded.
+pub enum Escape {
+    /// In a request line: bytes that would end it are percent-encoded.
     Path,
-    /// In a header: control characters would begin another one, and become spaces.
+    /// In a header: control characters, which could begin another header, become spaces.
     Header,
-    /// Anything goes.
-    Free,
+    /// Nothing is escaped.
+    None,
 }
 
-/// Appends a value as it may stand at a place.
-pub(super) fn put(value: &[u8], place: Place, out: &mut Vec<u8>) {
-    match place {
-        Place::Free => out.extend_from_slice(value),
-        Place::Header => {
+/// Appends a value, escaped.
+pub(super) fn put(value: &[u8], escape: Escape, out: &mut Vec<u8>) {
+    match escape {
+        Escape::None => out.extend_from_slice(value),
+        Escape::Header => {
             out.extend(
                 value
                     .iter()
                     .map(|byte| if is_control(*byte) { b' ' } else { *byte }),
             );
         }
-        Place::Path => {
+        Escape::Path => {
             for &byte in value {
                 if byte.is_ascii_graphic() {
                     out.push(byte);

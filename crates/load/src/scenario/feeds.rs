@@ -1,53 +1,57 @@
-//! Which row of a feed a session takes. Each worker has a part of its own, so that none asks another.
+//! Which row of a feed a session takes. Each worker has its own part, so that they share no state.
 
-use crate::{Feed, FeedOrder, chance::Stream};
+use crate::{Feed, FeedOrder, random::RandomStream};
 
 /// The feeds of one worker.
 #[derive(Debug)]
 pub(crate) struct Feeds {
-    /// Rows that were handed out of each feed.
+    /// Number of rows taken of each feed.
     taken: Vec<u64>,
     worker: u64,
     workers: u64,
-    chance: Stream,
+    random: RandomStream,
 }
 
-/// Who takes a row.
+/// The session that takes a row.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Taker {
+pub(crate) struct RowUser {
     pub(crate) session: u64,
     /// Counted from 0, over all workers.
     pub(crate) user: u64,
 }
 
 impl Feeds {
-    pub(crate) fn new(feeds: usize, (worker, workers): (usize, usize), chance: Stream) -> Self {
+    pub(crate) fn new(
+        feeds: usize,
+        (worker, workers): (usize, usize),
+        random: RandomStream,
+    ) -> Self {
         Self {
             taken: vec![0; feeds],
             worker: worker as u64,
             workers: workers as u64,
-            chance,
+            random,
         }
     }
 
-    /// Whether a feed has no row for a session any more.
+    /// Whether a feed has no row left.
     pub(crate) fn is_used_up(&self, number: usize, feed: &Feed) -> bool {
         feed.order == FeedOrder::Once && self.next(number) >= feed.rows.len() as u64
     }
 
     /// Takes a row of a feed that is not used up.
-    pub(crate) fn take(&mut self, number: usize, feed: &Feed, taker: Taker) -> usize {
+    pub(crate) fn take(&mut self, number: usize, feed: &Feed, taker: RowUser) -> usize {
         let rows = feed.rows.len() as u64;
         let row = match feed.order {
             FeedOrder::Cycle | FeedOrder::Once => self.next(number) % rows,
-            FeedOrder::Random => self.chance.inner(number as u64).bits(taker.session) % rows,
+            FeedOrder::Random => self.random.inner(number as u64).bits(taker.session) % rows,
             FeedOrder::PerUser => taker.user % rows,
         };
         self.taken[number] += 1;
         usize::try_from(row).expect("a row's number is below the length of a list")
     }
 
-    /// Workers take turns, whatever the pace of each.
+    /// Workers get rows in turn, independent of their speed.
     fn next(&self, number: usize) -> u64 {
         self.taken[number] * self.workers + self.worker
     }
@@ -66,14 +70,14 @@ mod tests {
         }
     }
 
-    /// The rows that sessions of one worker take, until the feed is used up or there are as many as expected.
+    /// The rows that sessions of one worker take, until the feed is used up or the expected number is reached.
     fn check(order: FeedOrder, rows: usize, worker: (usize, usize), expected: &[usize]) {
         let feed = feed(order, rows);
-        let mut feeds = Feeds::new(1, worker, Stream::new(7, 7));
+        let mut feeds = Feeds::new(1, worker, RandomStream::new(7, 7));
         let mut found = Vec::new();
         while found.len() < expected.len() && !feeds.is_used_up(0, &feed) {
             let number = found.len() as u64;
-            let taker = Taker {
+            let taker = RowUser {
                 session: number,
                 user: number % 2,
             };
@@ -99,10 +103,10 @@ mod tests {
     fn random_rows_are_evenly_spread() {
         const SESSIONS: u64 = 10_000;
         let feed = feed(FeedOrder::Random, 4);
-        let mut feeds = Feeds::new(1, (0, 1), Stream::new(3, 3));
+        let mut feeds = Feeds::new(1, (0, 1), RandomStream::new(3, 3));
         let mut found = [0_u32; 4];
         for session in 0..SESSIONS {
-            found[feeds.take(0, &feed, Taker { session, user: 0 })] += 1;
+            found[feeds.take(0, &feed, RowUser { session, user: 0 })] += 1;
         }
         // Six standard deviations of a binomial count with p = 1/4.
         for count in found {

@@ -1,33 +1,33 @@
-//! What a step makes of an answer: checks that must hold, and parts that are kept in variables.
+//! Checks and captures of a step on its answer.
 
 use std::{borrow::Cow, cell::OnceCell};
 
 use serde_json::Value;
 
 use super::{
-    Source, Subject,
+    Extractor, Subject,
     cookies::Jar,
-    escape::Place,
+    escape::Escape,
     link::path_of,
     program::{CheckProgram, ConditionProgram, RequestProgram},
     text::Values,
 };
 use crate::Failure;
 
-/// An answer that is whole, with the state of the session that asked for it.
+/// A complete answer, with the state of its session.
 #[derive(Debug)]
-pub(crate) struct Seen<'a> {
+pub(crate) struct AnswerView<'a> {
     pub(crate) status: u16,
     pub(crate) head: &'a [u8],
-    /// Empty where the step does not keep it.
+    /// Empty if the step does not keep it.
     pub(crate) body: &'a [u8],
     pub(crate) jar: &'a Jar,
     pub(crate) now_s: i64,
-    /// The body read as JSON, once for all that look into it.
+    /// The body parsed as JSON, once for all checks and captures.
     pub(crate) json: OnceCell<Option<Value>>,
 }
 
-impl Seen<'_> {
+impl AnswerView<'_> {
     /// Whether all checks of a step hold.
     pub(crate) fn check(
         &self,
@@ -43,8 +43,8 @@ impl Seen<'_> {
         Ok(())
     }
 
-    /// Puts what a step captures into its variables, or nothing where a part is missing; a link that leads elsewhere than
-    /// to `hosts` is of no use to the path that is to begin with it.
+    /// Stores the captures of a step in its variables; none if a value is missing. A link to another host than `hosts` counts as
+    /// missing if a path begins with it.
     pub(crate) fn capture(
         &self,
         request: &RequestProgram,
@@ -56,9 +56,9 @@ impl Seen<'_> {
             let value = found
                 .filter(|value| !capture.is_link || path_of(value, hosts).is_some())
                 .ok_or(Failure::NotCaptured)?;
-            let place = &mut variables[capture.variable];
-            place.clear();
-            place.extend_from_slice(&value);
+            let variable = &mut variables[capture.variable];
+            variable.clear();
+            variable.extend_from_slice(&value);
         }
         Ok(())
     }
@@ -74,20 +74,20 @@ impl Seen<'_> {
         match &check.holds {
             ConditionProgram::Exists => true,
             ConditionProgram::Equals(text) => {
-                text.write(values, Place::Free, scratch);
+                text.write(values, Escape::None, scratch);
                 *found == **scratch
             }
             ConditionProgram::Contains(text) => {
-                text.write(values, Place::Free, scratch);
+                text.write(values, Escape::None, scratch);
                 memchr::memmem::find(&found, scratch).is_some()
             }
             ConditionProgram::Matches(pattern) => pattern.0.is_match(&found),
         }
     }
 
-    fn find(&self, source: &Source) -> Option<Cow<'_, [u8]>> {
+    fn find(&self, source: &Extractor) -> Option<Cow<'_, [u8]>> {
         match source {
-            Source::Json(query) => {
+            Extractor::Json(query) => {
                 let json = self
                     .json
                     .get_or_init(|| serde_json::from_slice(self.body).ok());
@@ -96,15 +96,15 @@ impl Seen<'_> {
                     other => serde_json::to_vec(other).ok().map(Cow::Owned),
                 }
             }
-            Source::Header(name) => headers(self.head)
+            Extractor::Header(name) => headers(self.head)
                 .find(|(found, _)| found.eq_ignore_ascii_case(name.as_bytes()))
                 .map(|(_, value)| Cow::Borrowed(value)),
-            Source::Regex { pattern, group } => pattern
+            Extractor::Regex { pattern, group } => pattern
                 .0
                 .captures(self.body)?
                 .get(*group)
                 .map(|found| Cow::Borrowed(found.as_bytes())),
-            Source::Cookie(name) => self
+            Extractor::Cookie(name) => self
                 .jar
                 .value(name.as_bytes(), self.now_s)
                 .map(Cow::Borrowed),
@@ -112,7 +112,7 @@ impl Seen<'_> {
     }
 }
 
-/// The header lines of a head that was parsed before: name and value.
+/// The header lines of a valid head: name and value.
 pub(crate) fn headers(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     head.split(|byte| *byte == b'\n')
         .skip(1)
@@ -127,8 +127,8 @@ mod tests {
     use super::*;
     use crate::{
         Pattern, Query,
-        chance::Stream,
-        scenario::{record::Record, text::Chance},
+        random::RandomStream,
+        scenario::{record::Record, text::SessionRandom},
     };
 
     const HEAD: &[u8] =
@@ -136,10 +136,10 @@ mod tests {
     const BODY: &[u8] =
         br#"{"id": 7, "name": "Z\u00fc\"", "items": [{"id": "a"}, {"id": "b"}], "none": null}"#;
 
-    fn check(source: &Source, expected: Option<&str>) {
+    fn check(source: &Extractor, expected: Option<&str>) {
         let mut jar = Jar::default();
         jar.set(b"s=1", b"/", 0);
-        let seen = Seen {
+        let seen = AnswerView {
             status: 200,
             head: HEAD,
             body: BODY,
@@ -155,8 +155,8 @@ mod tests {
             of: Subject::Status,
             holds: ConditionProgram::Exists,
         };
-        let mut chance = Chance {
-            stream: Stream::new(0, 0),
+        let mut random = SessionRandom {
+            stream: RandomStream::new(0, 0),
             drawn: 0,
         };
         let mut values = Values {
@@ -167,14 +167,14 @@ mod tests {
             user: 0,
             round: 0,
             record: Record::default(),
-            chance: &mut chance,
+            random: &mut random,
         };
         assert!(seen.holds(&exists, &mut values, &mut Vec::new()));
     }
 
     #[test]
     fn parts_of_answers_are_found() {
-        let json = |text| Source::Json(Query::parse(text).unwrap());
+        let json = |text| Extractor::Json(Query::parse(text).unwrap());
         check(&json("$.id"), Some("7"));
         check(&json("$.name"), Some("Zü\""));
         check(&json("$.items[1].id"), Some("b"));
@@ -182,12 +182,12 @@ mod tests {
         check(&json("$.items[0]"), Some(r#"{"id":"a"}"#));
         check(&json("$.none"), Some("null"));
         check(&json("$.other"), None);
-        let header = |name: &str| Source::Header(name.to_owned());
+        let header = |name: &str| Extractor::Header(name.to_owned());
         check(&header("etag"), Some("\"e:1\""));
         check(&header("X-TWO"), Some("a"));
         check(&header("two"), None);
         check(&header("HTTP/1.1 200 OK"), None);
-        let regex = |text, group| Source::Regex {
+        let regex = |text, group| Extractor::Regex {
             pattern: Pattern::parse(text).unwrap(),
             group,
         };
@@ -195,7 +195,7 @@ mod tests {
         check(&regex(r#""id": (\d)"#, 0), Some("\"id\": 7"));
         check(&regex(r"(x)|id", 1), None);
         check(&regex(r"xyz", 0), None);
-        check(&Source::Cookie("s".to_owned()), Some("1"));
-        check(&Source::Cookie("t".to_owned()), None);
+        check(&Extractor::Cookie("s".to_owned()), Some("1"));
+        check(&Extractor::Cookie("t".to_owned()), None);
     }
 }

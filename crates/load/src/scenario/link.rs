@@ -1,7 +1,7 @@
-//! Links as answers and feeds give them, as the paths that requests are for.
+//! Converts links from answers and feeds to request paths.
 
-/// What a request for this link is for: itself where it is a path, or what stands behind scheme and host where that is one of
-/// `hosts`. `None`: it leads elsewhere, or it is neither.
+/// The path of a link: the link itself if it is a path, or the part after scheme and host if the host is one of `hosts`. `None`
+/// if it links to another host, or is neither.
 pub(crate) fn path_of<'a>(link: &'a [u8], hosts: &[String]) -> Option<&'a [u8]> {
     if link.is_empty() || link.starts_with(b"/") {
         return Some(link);
@@ -18,19 +18,19 @@ pub(crate) fn path_of<'a>(link: &'a [u8], hosts: &[String]) -> Option<&'a [u8]> 
     hosts.iter().any(is_own).then_some(path)
 }
 
-/// A host without the port that goes without saying. A server behind a proxy may not know which of the two that is.
+/// A host without a default port. A server behind a proxy may not know which of the two defaults applies.
 fn plain(host: &[u8]) -> &[u8] {
     let short = host.strip_suffix(b":80");
     short.or_else(|| host.strip_suffix(b":443")).unwrap_or(host)
 }
 
-/// Makes of a link what stands in the line of a request.
+/// Converts a link to the target of a request line.
 pub(crate) fn make_path(link: &mut Vec<u8>, hosts: &[String]) {
     if let Some(path) = path_of(link, hosts) {
         let before = link.len() - path.len();
         link.drain(..before);
     }
-    // RFC 9112, section 3.2.1: one that is empty is sent as this.
+    // RFC 9112, section 3.2.1: an empty path is sent as `/`.
     if !link.starts_with(b"/") {
         link.insert(0, b'/');
     }
@@ -40,7 +40,7 @@ pub(crate) fn make_path(link: &mut Vec<u8>, hosts: &[String]) {
 mod tests {
     use super::*;
 
-    /// What a link is to requests whose hosts are `shop:8080` and `shop`.
+    /// The path of a link for the hosts `shop:8080` and `shop`.
     fn check(link: &str, expected: Option<&str>) {
         let hosts = ["shop:8080", "shop"].map(str::to_owned);
         let found = path_of(link.as_bytes(), &hosts).map(|_| {
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn links_that_lead_elsewhere_are_none() {
+    fn links_to_other_hosts_are_refused() {
         for link in [
             "http://other/orders",
             "http://shop:9090/orders",

@@ -1,8 +1,8 @@
 //! Scenarios: sessions of several requests, with variables, cookies, pauses and loops.
 //!
-//! `model` is what a scenario is made of and `template` a text with variables; `compile` turns both into a `program`, in
-//! which every name is a number. `sessions` runs it, one `session` for each connection, with what `feeds` hands out; `text`
-//! writes requests, `record` stamps them, `inspect` and `cookies` look at answers, `link` at what they lead to. Sockets, clocks and histograms are the worker's.
+//! `model` has the parts of a scenario and `template` texts with variables; `compile` turns both into a `program`, in which every
+//! name is a number. `sessions` runs it, one `session` per connection, with rows from `feeds`; `text` writes requests, `record`
+//! stamps them, `inspect` and `cookies` read answers, `link` their links. Sockets, clocks and histograms belong to the worker.
 
 mod compile;
 mod cookies;
@@ -20,10 +20,10 @@ mod text;
 
 pub use compile::ScenarioError;
 pub use cookies::Jar;
-pub use escape::Place;
+pub use escape::Escape;
 pub use model::{
-    Action, Capture, Check, Condition, Feed, FeedOrder, Flow, OnFailure, Pattern, Query, Repeat,
-    Scenario, Source, StepRequest, Subject, SyntaxError,
+    Action, Capture, Check, Condition, Extractor, Feed, FeedOrder, Flow, OnFailure, Pattern, Query,
+    Repeat, Scenario, StepRequest, Subject, SyntaxError,
 };
 pub use template::{Filled, Template, TemplateError, Value};
 

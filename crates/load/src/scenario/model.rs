@@ -1,21 +1,20 @@
-//! What a scenario is made of. Plain values: names are looked up, and what cannot be is refused, when a job is checked.
+//! The parts of a scenario. Plain values: names are resolved and mistakes refused when a job is validated.
 
 use std::time::Duration;
 
-use crate::{Expect, Think, scenario::Template};
+use crate::{Expect, ThinkTime, scenario::Template};
 
-/// What sessions do. A session runs one flow, drawn by weight, from its start to its end, with variables and a cookie
-/// jar of its own.
+/// What sessions do. A session runs one flow, drawn by weight, from start to end, with its own variables and cookie jar.
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    /// The `Host` of every request whose headers have none.
+    /// The `Host` of every request without a `Host` header.
     pub host: String,
     /// Names of the steps that send requests, in the order of [`crate::Interval::steps`].
     pub steps: Vec<String>,
     /// Never empty.
     pub flows: Vec<Flow>,
     pub feeds: Vec<Feed>,
-    /// The mark of the run, for `{{record.run}}`; letters and digits.
+    /// The id of the run, for `{{record.run}}`; letters and digits.
     pub run: String,
 }
 
@@ -33,12 +32,12 @@ pub struct Flow {
 #[derive(Debug, Clone)]
 pub enum Action {
     Request(Box<StepRequest>),
-    /// Nothing is sent for so long.
-    Pause(Think),
+    /// A pause.
+    Pause(ThinkTime),
     Repeat(Repeat),
 }
 
-/// Actions that are gone through several times.
+/// Actions that are repeated.
 #[derive(Debug, Clone)]
 pub struct Repeat {
     /// At least 1.
@@ -46,78 +45,78 @@ pub struct Repeat {
     pub actions: Vec<Action>,
 }
 
-/// A request of a session, and what is done with its answer. It carries a record where path, headers or body name
-/// `{{record.key}}`: a key that no other request of the run has. `{{record.time}}` is the instant at which it was sent, in
-/// nanoseconds since 1970, likewise of this request alone.
+/// A request of a session, with the checks and captures of its answer. It carries a record if path, headers or body contain
+/// `{{record.key}}`, a key that is unique in the run. `{{record.time}}` is the instant of sending in nanoseconds since 1970, also
+/// unique.
 #[derive(Debug, Clone)]
 pub struct StepRequest {
-    /// Its place in [`Scenario::steps`]; several requests may share one.
+    /// Its index in [`Scenario::steps`]; several requests may share one.
     pub step: usize,
     pub method: String,
-    /// Path and query. Bytes of a variable that cannot stand in a request line are percent-encoded.
+    /// Path and query. Bytes of a variable that are invalid in a request line are percent-encoded.
     pub path: Template,
-    /// Sent in this order. Control characters of a variable become spaces. `Content-Length` is the engine's own; with a
-    /// `Cookie` here the session's cookies are not sent.
+    /// Sent in this order. Control characters of a variable become spaces. The engine adds `Content-Length`; with a `Cookie` here
+    /// the session's cookies are not sent.
     pub headers: Vec<(String, Template)>,
-    /// Variables stand in it as they are.
+    /// Variables are not escaped.
     pub body: Template,
     pub expect: Expect,
     pub checks: Vec<Check>,
-    /// Made after the checks, where all of them hold.
+    /// Evaluated after the checks, if all of them hold.
     pub captures: Vec<Capture>,
     pub on_failure: OnFailure,
-    /// In place of [`crate::Limits::request_timeout`].
+    /// Replaces [`crate::Limits::request_timeout`].
     pub timeout: Option<Duration>,
 }
 
-/// What becomes of a session whose request failed. Where the connection is lost with it, the session ends in any case.
+/// What happens to a session whose request failed. If its connection is lost, the session ends in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnFailure {
-    /// It ends there.
+    /// It ends.
     #[default]
     End,
-    /// It goes on as if the request had succeeded; a variable that was not captured keeps what it had, or is empty.
-    GoOn,
+    /// It continues as if the request had succeeded; a variable that was not captured keeps its value, or is empty.
+    Continue,
 }
 
-/// Puts a part of an answer into a variable; the request fails where it is not there.
+/// Stores a part of an answer in a variable; the request fails if the part is missing.
 #[derive(Debug, Clone)]
 pub struct Capture {
     pub variable: String,
-    pub from: Source,
+    pub from: Extractor,
 }
 
-/// Where a value is found in an answer. Where several fit, the first one counts.
+/// How a value is extracted from an answer. If several match, the first one counts.
 #[derive(Debug, Clone)]
-pub enum Source {
-    /// In a body of JSON. A text is taken without its quotes, anything else as JSON.
+pub enum Extractor {
+    /// From a JSON body. A string is taken without its quotes, anything else as JSON.
     Json(Query),
-    /// A header of this name, in any case.
+    /// The header of this name, in any case.
     Header(String),
-    /// In the body: what this group of the pattern matched, 0 being the whole match.
+    /// The match of this group of the pattern in the body; 0 is the whole match.
     Regex { pattern: Pattern, group: usize },
-    /// A cookie of this name that the session has after the answer.
+    /// The cookie of this name that the session has after the answer.
     Cookie(String),
 }
 
-/// What must hold of an answer beside [`Expect`].
+/// A condition on an answer, in addition to [`Expect`].
 #[derive(Debug, Clone)]
 pub struct Check {
     pub of: Subject,
     pub holds: Condition,
 }
 
-/// What a check looks at.
+/// The subject of a check.
 #[derive(Debug, Clone)]
 pub enum Subject {
     /// The status, as its three digits.
     Status,
     /// The whole body.
     Body,
-    Value(Source),
+    Value(Extractor),
 }
 
-/// What must be so of it. Nothing holds of a value that is not there.
+/// The condition on the subject. None holds for a missing value.
 #[derive(Debug, Clone)]
 pub enum Condition {
     Exists,
@@ -135,11 +134,11 @@ pub struct Query(pub(crate) serde_json_path::JsonPath);
 #[derive(Debug, Clone)]
 pub struct Pattern(pub(crate) regex::bytes::Regex);
 
-/// A JSONPath or a regular expression that is none.
+/// An invalid JSONPath or regular expression.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}{}", .at.map_or_else(String::new, |at| format!(" at byte {at}")))]
 pub struct SyntaxError {
-    /// The byte at which it goes wrong, counted from 0, where that is known.
+    /// Offset of the wrong byte, from 0, if it is known.
     pub at: Option<usize>,
     pub what: String,
 }
@@ -148,7 +147,7 @@ impl Query {
     /// Reads a JSONPath such as `$.items[0].id`.
     ///
     /// # Errors
-    /// The text is no JSONPath.
+    /// If the text is not a JSONPath.
     pub fn parse(text: &str) -> Result<Self, SyntaxError> {
         serde_json_path::JsonPath::parse(text)
             .map(Self)
@@ -163,7 +162,7 @@ impl Pattern {
     /// Reads a regular expression.
     ///
     /// # Errors
-    /// The text is no regular expression, or one too large to be compiled.
+    /// If the text is not a regular expression, or too large to be compiled.
     pub fn parse(text: &str) -> Result<Self, SyntaxError> {
         regex::bytes::Regex::new(text)
             .map(Self)
@@ -173,7 +172,7 @@ impl Pattern {
             })
     }
 
-    /// How many groups it has, the whole match among them.
+    /// Number of groups, the whole match included.
     #[must_use]
     pub fn groups(&self) -> usize {
         self.0.captures_len()
@@ -190,7 +189,7 @@ fn one_line(error: &regex::Error) -> String {
     )
 }
 
-/// Rows of values, of which each session whose flow uses the feed takes one; `{{name.column}}` is a value of it.
+/// Rows of values; each session whose flow uses the feed takes one row. `{{name.column}}` is a value of it.
 #[derive(Debug, Clone)]
 pub struct Feed {
     pub name: String,
@@ -203,13 +202,12 @@ pub struct Feed {
 /// Which row a session takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FeedOrder {
-    /// The next one, and after the last the first again. Workers take turns: worker w of n begins at row w and goes on by n.
+    /// The next one, and after the last the first again. Of n workers, worker w takes rows w, w + n, w + 2n and so on.
     Cycle,
-    /// Any one, each as likely as any other.
+    /// A random one, uniformly distributed.
     Random,
-    /// The next one of the worker's part, each row once in the whole run. Where a worker has no row left it starts no
-    /// session any more.
+    /// The next one of the worker's part, each row once in the whole run. A worker without rows left starts no more sessions.
     Once,
-    /// The row of the user: user number n has row n in all of its sessions. There are at least as many rows as users.
+    /// The row of the user: user number n has row n in all of its sessions. There must be at least as many rows as users.
     PerUser,
 }

@@ -1,7 +1,7 @@
-//! A scenario made ready to run: names have become numbers, and texts have been cut into pieces.
+//! A compiled scenario: names are numbers, and texts are split into pieces.
 
-use super::{OnFailure, Pattern, Source, Subject, text::Text};
-use crate::{Think, judge::Judge};
+use super::{Extractor, OnFailure, Pattern, Subject, text::Text};
+use crate::{ThinkTime, answer_matcher::AnswerMatcher};
 
 /// What sessions run.
 #[derive(Debug)]
@@ -10,32 +10,32 @@ pub(crate) struct Program {
     /// Of all flows.
     pub(crate) weight: u64,
     pub(crate) requests: Vec<RequestProgram>,
-    /// Links to these lead to where the requests go.
+    /// Links to these hosts can be followed.
     pub(crate) hosts: Vec<String>,
-    /// How many variables are captured anywhere.
+    /// Number of captured variables.
     pub(crate) variables: usize,
 }
 
 #[derive(Debug)]
 pub(crate) struct FlowProgram {
-    /// Of this flow and all before it.
+    /// Sum of the weights of this flow and all before it.
     pub(crate) weight_up_to: u64,
     pub(crate) operations: Vec<Operation>,
-    /// Numbers of the feeds that its sessions take a row of.
+    /// Indices of the feeds of which its sessions take a row.
     pub(crate) feeds: Vec<usize>,
 }
 
-/// The actions of a flow, loops unfolded into a beginning and a way back.
+/// The actions of a flow; a loop is a beginning and a jump back.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Operation {
     /// The number of the request in [`Program::requests`].
     Request(usize),
-    Pause(Think),
-    /// The rounds of a loop begin behind this.
+    Pause(ThinkTime),
+    /// The rounds of a loop begin after this.
     Begin {
         times: u32,
     },
-    /// A round has ended; where one is left, the next begins at this place.
+    /// A round has ended; if one is left, the next begins at this index.
     Again {
         from: usize,
     },
@@ -47,18 +47,18 @@ pub(crate) struct RequestProgram {
     pub(crate) is_head: bool,
     pub(crate) method: String,
     pub(crate) path: Text,
-    /// Lines of the head, `Host` among them, each with its end.
+    /// Header lines, `Host` included, each with its line end.
     pub(crate) headers: Text,
     pub(crate) sends_cookies: bool,
-    /// Whether the length is said of a body that is empty.
+    /// Whether an empty body gets `Content-Length: 0`.
     pub(crate) says_no_length: bool,
     pub(crate) body: Text,
-    pub(crate) judge: Judge,
+    pub(crate) matcher: AnswerMatcher,
     pub(crate) checks: Vec<CheckProgram>,
     pub(crate) captures: Vec<CaptureProgram>,
-    /// Whether a check or a capture looks at the body.
+    /// Whether a check or a capture needs the body.
     pub(crate) keeps_body: bool,
-    /// Whether it names the key of a record.
+    /// Whether it contains the key of a record.
     pub(crate) carries_record: bool,
     pub(crate) on_failure: OnFailure,
     pub(crate) timeout: Option<u64>,
@@ -67,8 +67,8 @@ pub(crate) struct RequestProgram {
 #[derive(Debug)]
 pub(crate) struct CaptureProgram {
     pub(crate) variable: usize,
-    pub(crate) from: Source,
-    /// Whether a path begins with it somewhere.
+    pub(crate) from: Extractor,
+    /// Whether some path begins with it.
     pub(crate) is_link: bool,
 }
 

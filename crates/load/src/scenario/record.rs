@@ -1,19 +1,19 @@
-//! The stamps of the records that a worker's requests carry: keys and times that no other request has.
+//! Stamps of the records in a worker's requests: unique keys and times.
 
 use super::program::RequestProgram;
-use crate::{account::NO_RECORD, key_of, share::Share, writer::unique_time};
+use crate::{key_of, partition::Partition, request_outcomes::NO_RECORD, writer::unique_time};
 
-/// What a request and its record are known by.
+/// The stamps of a request and its record.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Record {
-    /// 0 where the request carries none.
+    /// 0 if the request carries none.
     pub(crate) key: u64,
     /// Nanoseconds since 1970.
     pub(crate) time: u64,
 }
 
-/// Stamps the requests of one worker. Records are numbered without gaps, so that a place that is read by time knows from
-/// the keys that came what is still missing.
+/// Stamps the requests of one worker. Records are numbered without gaps, so that a probe that queries by time knows from the
+/// received keys which ones are missing.
 #[derive(Debug)]
 pub(crate) struct Records {
     worker: usize,
@@ -23,16 +23,16 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    pub(crate) fn new(share: &Share) -> Self {
+    pub(crate) fn new(partition: &Partition) -> Self {
         Self {
-            worker: share.worker,
-            workers: share.workers as u64,
+            worker: partition.worker,
+            workers: partition.workers as u64,
             next: 0,
             last_time: 0,
         }
     }
 
-    /// The number in the account and the stamps of a request that is sent at `unix`, in nanoseconds since 1970.
+    /// The number in the request outcomes and the stamps of a request that is sent at `unix`, in nanoseconds since 1970.
     pub(crate) fn stamp(&mut self, request: &RequestProgram, unix: u64) -> (u64, Record) {
         self.last_time = unique_time(self.last_time, unix, self.worker, self.workers);
         let time = self.last_time;

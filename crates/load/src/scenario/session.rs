@@ -1,57 +1,59 @@
-//! One session: what it remembers, the request it writes and the answer it looks at. What comes when is for `sessions`.
+//! One session: its state, the request that it writes and the answer that it reads. `sessions` decides what happens when.
 
 use std::cell::OnceCell;
 
 use super::{
     cookies::Jar,
-    escape::Place,
-    inspect::{Seen, headers},
+    escape::Escape,
+    inspect::{AnswerView, headers},
     link::make_path,
     model::Feed,
     program::RequestProgram,
     record::Record,
-    text::{Chance, Values, decimal},
+    text::{SessionRandom, Values, decimal},
 };
-use crate::{Failure, chance::Stream, clock::NS_PER_S, judge::Agreement, reader::Answer};
+use crate::{
+    Failure, answer_matcher::BodyMatch, clock::NS_PER_S, random::RandomStream, reader::Answer,
+};
 
-/// Room for a body that a session keeps between its answers; more is given back.
+/// Buffer for a body that a session keeps between answers; a larger one is freed.
 const BODY_ROOM_BYTES: usize = 64 * 1024;
 
-/// A session, or the place for the next one.
+/// A session, or the slot for the next one.
 #[derive(Debug)]
 pub(crate) struct Session {
-    pub(crate) standing: Standing,
+    pub(crate) state: SessionState,
     pub(crate) flow: usize,
     /// The operation that comes next.
     pub(crate) next: usize,
     pub(crate) has_sent: bool,
-    /// The request that is due or under way, or was last.
+    /// The request that is due or in flight, or the last one.
     pub(crate) request: usize,
     pub(crate) memory: Memory,
     jar: Jar,
     /// Of the last request.
     path: Vec<u8>,
-    agreement: Agreement,
+    body_match: BodyMatch,
     body: Vec<u8>,
     body_is_too_long: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum SessionState {
     /// There is no session.
     Idle,
-    /// The next request is due since then.
+    /// The next request is due, since `due`.
     Ready {
         due: u64,
     },
     Pausing {
         until: u64,
     },
-    /// An answer is under way.
+    /// An answer is pending.
     Waiting,
 }
 
-/// What the texts of a session are made of.
+/// The values in the texts of a session.
 #[derive(Debug)]
 pub(crate) struct Memory {
     pub(crate) session: u64,
@@ -59,11 +61,11 @@ pub(crate) struct Memory {
     pub(crate) user: u64,
     /// The row taken of each feed.
     pub(crate) rows: Vec<usize>,
-    pub(crate) chance: Chance,
-    /// Of the request that is written, or was last.
+    pub(crate) random: SessionRandom,
+    /// Of the request that is being written, or the last one.
     pub(crate) record: Record,
     variables: Vec<Vec<u8>>,
-    /// Of the loops around this place, the innermost last.
+    /// Of the current loops, the innermost last.
     rounds: Vec<Round>,
 }
 
@@ -75,10 +77,10 @@ struct Round {
 }
 
 impl Session {
-    /// The place for sessions of a user, with so many feeds and variables.
+    /// The slot for sessions of a user, with this number of feeds and variables.
     pub(crate) fn new(user: u64, feeds: usize, variables: usize) -> Self {
         Self {
-            standing: Standing::Idle,
+            state: SessionState::Idle,
             flow: 0,
             next: 0,
             has_sent: false,
@@ -87,8 +89,8 @@ impl Session {
                 session: 0,
                 user,
                 rows: vec![0; feeds],
-                chance: Chance {
-                    stream: Stream::new(0, 0),
+                random: SessionRandom {
+                    stream: RandomStream::new(0, 0),
                     drawn: 0,
                 },
                 record: Record::default(),
@@ -97,21 +99,21 @@ impl Session {
             },
             jar: Jar::default(),
             path: Vec::new(),
-            agreement: Agreement::default(),
+            body_match: BodyMatch::default(),
             body: Vec::new(),
             body_is_too_long: false,
         }
     }
 
-    /// Begins session number `number`, with nothing left of the one before.
-    pub(crate) fn begin(&mut self, flow: usize, number: u64, stream: Stream) {
+    /// Begins session number `number` and resets all state.
+    pub(crate) fn begin(&mut self, flow: usize, number: u64, stream: RandomStream) {
         self.flow = flow;
         self.next = 0;
         self.has_sent = false;
         self.jar.clear();
         self.memory.session = number;
-        // The first value has chosen the flow.
-        self.memory.chance = Chance { stream, drawn: 1 };
+        // The first value selected the flow.
+        self.memory.random = SessionRandom { stream, drawn: 1 };
         self.memory.rounds.clear();
         for variable in &mut self.memory.variables {
             variable.clear();
@@ -128,15 +130,17 @@ impl Session {
     ) {
         let mut values = self.memory.values(feeds);
         body.clear();
-        request.body.write(&mut values, Place::Free, body);
+        request.body.write(&mut values, Escape::None, body);
         self.path.clear();
-        request.path.write(&mut values, Place::Path, &mut self.path);
+        request
+            .path
+            .write(&mut values, Escape::Path, &mut self.path);
         make_path(&mut self.path, hosts);
         out.extend_from_slice(request.method.as_bytes());
         out.push(b' ');
         out.extend_from_slice(&self.path);
         out.extend_from_slice(b" HTTP/1.1\r\n");
-        request.headers.write(&mut values, Place::Header, out);
+        request.headers.write(&mut values, Escape::Header, out);
         if request.sends_cookies {
             let start = out.len();
             out.extend_from_slice(b"Cookie: ");
@@ -155,9 +159,9 @@ impl Session {
         out.extend_from_slice(body);
     }
 
-    /// Takes the next piece of the answer's body; keeps it where the step needs it, up to a limit.
+    /// Takes the next piece of the answer's body; keeps it if the step needs it, up to a limit.
     pub(crate) fn take_body(&mut self, request: &RequestProgram, piece: &[u8], most: usize) {
-        request.judge.body(&mut self.agreement, piece);
+        request.matcher.body(&mut self.body_match, piece);
         if request.keeps_body && !self.body_is_too_long {
             self.body_is_too_long = piece.len() > most.saturating_sub(self.body.len());
             if !self.body_is_too_long {
@@ -166,8 +170,8 @@ impl Session {
         }
     }
 
-    /// Judges an answer that is whole: first by what was expected, then by the checks; then captures from it.
-    pub(crate) fn judge(
+    /// Checks a complete answer: first `expect`, then the checks; then captures from it.
+    pub(crate) fn check_answer(
         &mut self,
         request: &RequestProgram,
         (answer, head, unix): (Answer, &[u8], u64),
@@ -179,11 +183,11 @@ impl Session {
                 self.jar.set(value, &self.path, seconds(unix));
             }
         }
-        request.judge.judge(&mut self.agreement, answer)?;
+        request.matcher.check(&mut self.body_match, answer)?;
         if self.body_is_too_long {
             return Err(Failure::BodyNotKept);
         }
-        let seen = Seen {
+        let seen = AnswerView {
             status: answer.status,
             head,
             body: &self.body,
@@ -195,9 +199,9 @@ impl Session {
         seen.capture(request, hosts, &mut self.memory.variables)
     }
 
-    /// Nothing is left of an answer, whole or not.
+    /// Resets the state of the current answer.
     pub(crate) fn forget_answer(&mut self) {
-        self.agreement = Agreement::default();
+        self.body_match = BodyMatch::default();
         self.body.clear();
         self.body.shrink_to(BODY_ROOM_BYTES);
         self.body_is_too_long = false;
@@ -209,19 +213,19 @@ impl Memory {
         self.rounds.push(Round { number: 1, times });
     }
 
-    /// A round of the innermost loop has ended; whether another one begins.
+    /// Ends a round of the innermost loop; whether another one begins.
     pub(crate) fn next_round(&mut self) -> bool {
         let round = self
             .rounds
             .last_mut()
             .expect("a round ends in a loop that has begun");
-        let goes_on = round.number < round.times;
-        if goes_on {
+        let has_next = round.number < round.times;
+        if has_next {
             round.number += 1;
         } else {
             self.rounds.pop();
         }
-        goes_on
+        has_next
     }
 
     fn values<'a>(&'a mut self, feeds: &'a [Feed]) -> Values<'a> {
@@ -233,7 +237,7 @@ impl Memory {
             user: self.user + 1,
             round: self.rounds.last().map_or(0, |round| round.number),
             record: self.record,
-            chance: &mut self.chance,
+            random: &mut self.random,
         }
     }
 }

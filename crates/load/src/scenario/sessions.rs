@@ -1,32 +1,32 @@
-//! The sessions of one worker, one for each of its connections: where each stands, what it sends next, and what an answer
-//! makes of it. The worker says what happens on connections, the pace when a session may begin.
+//! The sessions of one worker, one per connection: their states, their next requests, and their answers. The worker reports what
+//! happens on connections, the pacer decides when a session may begin.
 //!
-//! What the worker's loop calls per request is never inlined there: requests made ahead go through the same loop, which is to
-//! stay small.
+//! Functions that the worker's loop calls per request are never inlined: prepared requests use the same loop, which must stay
+//! small.
 
 use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
 
 use super::{
     OnFailure, Scenario, ScenarioError,
     compile::compile,
-    feeds::{Feeds, Taker},
+    feeds::{Feeds, RowUser},
     program::{Operation, Program},
     record::Records,
-    session::{Session, Standing},
+    session::{Session, SessionState},
 };
 use crate::{
     Failure, Job,
-    chance::Stream,
     clock::whole_nanoseconds,
-    pace::{Pace, pause},
+    pacer::{Pacer, pause},
+    partition::Partition,
+    random::RandomStream,
     reader::Answer,
     recorder::{Due, Instants, Recorder},
-    share::Share,
 };
 
-/// Streams of chance that no worker's number reaches.
-const CHANCE_OF_SESSIONS: u64 = 1 << 32;
-const CHANCE_OF_FEEDS: u64 = CHANCE_OF_SESSIONS + 1;
+/// Random streams with numbers above those of workers.
+const RANDOM_OF_SESSIONS: u64 = 1 << 32;
+const RANDOM_OF_FEEDS: u64 = RANDOM_OF_SESSIONS + 1;
 
 /// All sessions of a worker.
 #[derive(Debug)]
@@ -37,14 +37,14 @@ pub(crate) struct Sessions {
     sessions: Vec<Session>,
     feeds: Feeds,
     records: Records,
-    /// When pauses end; entries of sessions that were lost stay until then.
+    /// When pauses end; entries of lost sessions stay until then.
     pausing: BinaryHeap<Reverse<(u64, u32)>>,
-    chance: Stream,
+    random: RandomStream,
     worker: u64,
     workers: u64,
     started: u64,
     under_way: usize,
-    /// The feed for whose rows no session starts any more.
+    /// The feed that is used up, so that no session starts any more.
     used_up: Option<usize>,
     request_timeout: u64,
     body_kept_max_bytes: usize,
@@ -52,12 +52,12 @@ pub(crate) struct Sessions {
     scratch: Vec<u8>,
 }
 
-/// An answer that has come whole.
+/// A complete answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Whole<'a> {
     pub(crate) answer: Answer,
     pub(crate) head: &'a [u8],
-    /// When, in nanoseconds since 1970.
+    /// When it was complete, in nanoseconds since 1970.
     pub(crate) unix: u64,
     pub(crate) instants: Instants,
 }
@@ -67,31 +67,31 @@ impl Sessions {
     pub(crate) fn new(
         job: &Job,
         scenario: &Arc<Scenario>,
-        share: &Share,
+        partition: &Partition,
     ) -> Result<Self, ScenarioError> {
         let program = compile(scenario)?;
         let (rows, variables) = (scenario.feeds.len(), program.variables);
-        let sessions = (0..share.targets.len() as u64)
+        let sessions = (0..partition.targets.len() as u64)
             .map(|id| {
-                let user = id * share.workers as u64 + share.worker as u64;
+                let user = id * partition.workers as u64 + partition.worker as u64;
                 Session::new(user, rows, variables)
             })
             .collect();
         let feeds = Feeds::new(
             scenario.feeds.len(),
-            (share.worker, share.workers),
-            Stream::new(job.seed, CHANCE_OF_FEEDS),
+            (partition.worker, partition.workers),
+            RandomStream::new(job.seed, RANDOM_OF_FEEDS),
         );
         Ok(Self {
             scenario: Arc::clone(scenario),
             program,
             sessions,
             feeds,
-            records: Records::new(share),
-            pausing: BinaryHeap::with_capacity(share.targets.len()),
-            chance: Stream::new(job.seed, CHANCE_OF_SESSIONS),
-            worker: share.worker as u64,
-            workers: share.workers as u64,
+            records: Records::new(partition),
+            pausing: BinaryHeap::with_capacity(partition.targets.len()),
+            random: RandomStream::new(job.seed, RANDOM_OF_SESSIONS),
+            worker: partition.worker as u64,
+            workers: partition.workers as u64,
             started: 0,
             under_way: 0,
             used_up: None,
@@ -102,12 +102,12 @@ impl Sessions {
         })
     }
 
-    /// Whether this connection's next session may begin: it has none, and rows are left.
+    /// Whether a session may begin on this connection: it has none, and rows are left.
     pub(crate) fn wants(&self, id: u32) -> bool {
-        self.sessions[id as usize].standing == Standing::Idle && self.used_up.is_none()
+        self.sessions[id as usize].state == SessionState::Idle && self.used_up.is_none()
     }
 
-    /// Whether a session has begun and not ended.
+    /// Whether any session is running.
     pub(crate) fn are_under_way(&self) -> bool {
         self.under_way > 0
     }
@@ -129,55 +129,61 @@ impl Sessions {
             && until <= now
         {
             self.pausing.pop();
-            if self.sessions[id as usize].standing == (Standing::Pausing { until }) {
+            if self.sessions[id as usize].state == (SessionState::Pausing { until }) {
                 return Some(id);
             }
         }
         None
     }
 
-    /// The time that the answer on this connection may take.
+    /// Timeout of the answer on this connection, in nanoseconds.
     pub(crate) fn timeout(&self, id: u32) -> u64 {
         let request = &self.program.requests[self.sessions[id as usize].request];
         request.timeout.unwrap_or(self.request_timeout)
     }
 
-    /// The shortest of all times that answers may take.
+    /// The shortest timeout of all requests, in nanoseconds.
     pub(crate) fn timeout_min(&self) -> u64 {
         let own = self.program.requests.iter();
         own.filter_map(|request| request.timeout)
             .fold(self.request_timeout, u64::min)
     }
 
-    /// Takes one request for a connection with room: since when it was due; `None` if there is none for it now.
+    /// Takes one request for a connection with room: since when it has been due; `None` if there is none for it now.
     #[inline(never)]
     pub(crate) fn take(
         &mut self,
         id: u32,
         now: u64,
-        pace: &mut Pace,
+        pacer: &mut Pacer,
         recorder: &mut Recorder,
     ) -> Option<u64> {
         loop {
-            match self.sessions[id as usize].standing {
-                Standing::Idle => self.start(id, now, pace, recorder)?,
-                Standing::Ready { due } => return Some(due),
-                Standing::Pausing { until } if until <= now => {
-                    self.go_on(id, until, pace, recorder);
+            match self.sessions[id as usize].state {
+                SessionState::Idle => self.start(id, now, pacer, recorder)?,
+                SessionState::Ready { due } => return Some(due),
+                SessionState::Pausing { until } if until <= now => {
+                    self.resume(id, until, pacer, recorder);
                 }
-                Standing::Pausing { .. } | Standing::Waiting => return None,
+                SessionState::Pausing { .. } | SessionState::Waiting => return None,
             }
         }
     }
 
     /// Starts a session if one may begin.
-    fn start(&mut self, id: u32, now: u64, pace: &mut Pace, recorder: &mut Recorder) -> Option<()> {
+    fn start(
+        &mut self,
+        id: u32,
+        now: u64,
+        pacer: &mut Pacer,
+        recorder: &mut Recorder,
+    ) -> Option<()> {
         if self.used_up.is_some() {
             return None;
         }
-        let due = pace.take(id, now)?;
+        let due = pacer.take(id, now)?;
         let number = self.started * self.workers + self.worker + 1;
-        let drawn = self.chance.inner(number).bits(0) % self.program.weight;
+        let drawn = self.random.inner(number).bits(0) % self.program.weight;
         let flow = self
             .program
             .flows
@@ -193,8 +199,8 @@ impl Sessions {
             return None;
         }
         let session = &mut self.sessions[id as usize];
-        session.begin(flow, number, self.chance.inner(number));
-        let taker = Taker {
+        session.begin(flow, number, self.random.inner(number));
+        let taker = RowUser {
             session: number,
             user: session.memory.user,
         };
@@ -204,30 +210,30 @@ impl Sessions {
         self.started += 1;
         self.under_way += 1;
         recorder.sessions().started += 1;
-        self.go_on(id, due, pace, recorder);
+        self.resume(id, due, pacer, recorder);
         Some(())
     }
 
-    /// Goes on with what comes next, at an instant that has come.
-    fn go_on(&mut self, id: u32, at: u64, pace: &mut Pace, recorder: &mut Recorder) {
+    /// Continues a session with its next operation, at an instant in the past.
+    fn resume(&mut self, id: u32, at: u64, pacer: &mut Pacer, recorder: &mut Recorder) {
         let session = &mut self.sessions[id as usize];
         let operations = &self.program.flows[session.flow].operations;
         loop {
             let Some(operation) = operations.get(session.next) else {
                 recorder.sessions().completed += 1;
-                return self.end(id, at, pace, recorder);
+                return self.end(id, at, pacer, recorder);
             };
             session.next += 1;
             match *operation {
                 Operation::Request(request) => {
                     session.request = request;
-                    session.standing = Standing::Ready { due: at };
+                    session.state = SessionState::Ready { due: at };
                     return;
                 }
-                Operation::Pause(think) => {
-                    let chance = &mut session.memory.chance;
-                    let until = at.saturating_add(pause(think, chance.stream, chance.next()));
-                    session.standing = Standing::Pausing { until };
+                Operation::Pause(think_time) => {
+                    let random = &mut session.memory.random;
+                    let until = at.saturating_add(pause(think_time, random.stream, random.next()));
+                    session.state = SessionState::Pausing { until };
                     self.pausing.push(Reverse((until, id)));
                     return;
                 }
@@ -241,8 +247,8 @@ impl Sessions {
         }
     }
 
-    /// Writes the request that was taken; gives whether it is a HEAD, and its number in the account. `unix`: nanoseconds
-    /// since 1970.
+    /// Writes the taken request; returns whether it is a HEAD, and its number in the request outcomes. `unix`: nanoseconds since
+    /// 1970.
     #[inline(never)]
     pub(crate) fn append(
         &mut self,
@@ -261,17 +267,17 @@ impl Sessions {
             (self.is_secure, unix),
             (out, &mut self.scratch),
         );
-        // A schedule knows of the first request of a session only.
+        // A schedule counts only the first request of a session.
         if session.has_sent && recorder.due() == Due::BySchedule {
             recorder.fell_due(1, 0);
         }
         session.has_sent = true;
-        session.standing = Standing::Waiting;
+        session.state = SessionState::Waiting;
         recorder.step_sent(request.step);
         (request.is_head, index)
     }
 
-    /// Takes the next piece of the body of the answer under way.
+    /// Takes the next piece of the body of the pending answer.
     #[inline(never)]
     pub(crate) fn body(&mut self, id: u32, piece: &[u8]) {
         let session = &mut self.sessions[id as usize];
@@ -279,33 +285,33 @@ impl Sessions {
         session.take_body(request, piece, self.body_kept_max_bytes);
     }
 
-    /// Takes an answer that is whole: judges it, notes it for its step, and lets the session go on or end.
+    /// Takes a complete answer: checks it, records it for its step, and continues or ends the session.
     #[inline(never)]
     pub(crate) fn handle_answer(
         &mut self,
         id: u32,
         whole: Whole<'_>,
-        pace: &mut Pace,
+        pacer: &mut Pacer,
         recorder: &mut Recorder,
     ) -> Result<(), Failure> {
         let session = &mut self.sessions[id as usize];
         let request = &self.program.requests[session.request];
         let answer = (whole.answer, whole.head, whole.unix);
         let sources = (&*self.scenario.feeds, &*self.program.hosts);
-        let judged = session.judge(request, answer, sources, &mut self.scratch);
+        let judged = session.check_answer(request, answer, sources, &mut self.scratch);
         session.forget_answer();
         recorder.step_ended(request.step, judged, whole.instants);
         let done = whole.instants.done;
-        if judged.is_ok() || request.on_failure == OnFailure::GoOn {
-            self.go_on(id, done, pace, recorder);
+        if judged.is_ok() || request.on_failure == OnFailure::Continue {
+            self.resume(id, done, pacer, recorder);
         } else {
             recorder.sessions().failed += 1;
-            self.end(id, done, pace, recorder);
+            self.end(id, done, pacer, recorder);
         }
         judged
     }
 
-    /// A request will not be answered, which is noted for its step; its connection is about to be lost.
+    /// A request will not be answered: records that for its step. Its connection is about to be lost.
     pub(crate) fn handle_failure(
         &self,
         id: u32,
@@ -317,50 +323,50 @@ impl Sessions {
         recorder.step_ended(request.step, Err(failure), instants);
     }
 
-    /// The connection is gone, `is_agreed` where both sides knew that it would be. Then a session goes on with the next
-    /// one, unless an answer was under way.
+    /// The connection is closed; `is_agreed` if both sides expected it. Then the session continues on the next connection, unless
+    /// an answer was pending.
     pub(crate) fn handle_lost_connection(
         &mut self,
         id: u32,
         is_agreed: bool,
         now: u64,
-        (pace, recorder): (&mut Pace, &mut Recorder),
+        (pacer, recorder): (&mut Pacer, &mut Recorder),
     ) {
         let session = &mut self.sessions[id as usize];
-        let ends = match session.standing {
-            Standing::Idle => false,
-            Standing::Waiting => true,
-            Standing::Ready { .. } | Standing::Pausing { .. } => !is_agreed,
+        let ends = match session.state {
+            SessionState::Idle => false,
+            SessionState::Waiting => true,
+            SessionState::Ready { .. } | SessionState::Pausing { .. } => !is_agreed,
         };
         session.forget_answer();
         if ends {
             recorder.sessions().failed += 1;
-            self.end(id, now, pace, recorder);
+            self.end(id, now, pacer, recorder);
         }
     }
 
-    /// The load is over: what fell due with a session that has sent nothing will not be sent any more.
+    /// The load has ended: the due requests of sessions that have sent nothing will not be sent.
     pub(crate) fn give_up(&mut self, recorder: &mut Recorder) {
         for session in &mut self.sessions {
-            if session.standing != Standing::Idle && !session.has_sent {
+            if session.state != SessionState::Idle && !session.has_sent {
                 session.has_sent = true;
                 unsent(recorder);
             }
         }
     }
 
-    fn end(&mut self, id: u32, now: u64, pace: &mut Pace, recorder: &mut Recorder) {
+    fn end(&mut self, id: u32, now: u64, pacer: &mut Pacer, recorder: &mut Recorder) {
         let session = &mut self.sessions[id as usize];
-        session.standing = Standing::Idle;
+        session.state = SessionState::Idle;
         if !session.has_sent {
             unsent(recorder);
         }
         self.under_way -= 1;
-        pace.on_request_end(id, now);
+        pacer.on_request_end(id, now);
     }
 }
 
-/// What was due for a session and will not be sent: only a schedule counts that.
+/// Counts the due request of a session as skipped; only a schedule counts that.
 fn unsent(recorder: &mut Recorder) {
     if recorder.due() == Due::BySchedule {
         recorder.fell_due(0, 1);

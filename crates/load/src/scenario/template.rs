@@ -1,14 +1,14 @@
-//! Text with variables in it, written `{{name}}`, cut into its parts once.
+//! Text with variables, written `{{name}}`, which is split into parts once.
 
 use waggle_template::variable::{self, SlipKind};
 
-use super::escape::{Place, put};
+use super::escape::{Escape, put};
 use crate::{Slot, Stamp};
 
-/// Text in which variables are replaced each time it is used.
+/// Text in which variables are replaced on each use.
 ///
-/// A name is made of letters, digits, `_`, `-` and `.`; `{{{{` stands for two braces. Names with a dot are a feed's
-/// column (`{{users.name}}`) or one of the engine's own (`{{random.uuid}}`).
+/// A name is made of letters, digits, `_`, `-` and `.`; `{{{{` is an escape for two braces. Names with a dot are a feed's column
+/// (`{{users.name}}`) or built in (`{{random.uuid}}`).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Template {
     parts: Vec<Part>,
@@ -22,24 +22,24 @@ pub(crate) enum Part {
     Variable(String),
 }
 
-/// What is wrong in the text of a template, and where.
+/// An error in the text of a template, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} at byte {at}")]
 pub struct TemplateError {
-    /// Of the first byte that is wrong, counted from 0.
+    /// Offset of the first wrong byte, from 0.
     pub at: usize,
     pub what: &'static str,
 }
 
-/// What stands for a variable.
+/// The value of a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
     Text(String),
-    /// Written anew each time the request is sent.
+    /// Rewritten each time the request is sent.
     Stamp(Stamp),
 }
 
-/// Bytes of a request and the places in them that are written anew each time it is sent.
+/// Bytes of a request, and the slots in them that are rewritten each time it is sent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filled {
     pub bytes: Vec<u8>,
@@ -47,17 +47,17 @@ pub struct Filled {
 }
 
 impl Template {
-    /// Cuts a text into its parts.
+    /// Splits a text into its parts.
     ///
     /// # Errors
-    /// Braces that are not closed, or a name that is none.
+    /// If braces are not closed, or a name is invalid.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
         let parts = variable::parts(text).map_err(|slip| TemplateError {
             at: slip.at,
             what: match slip.kind {
-                SlipKind::NotClosed => "'{{' without a '}}' behind it",
+                SlipKind::NotClosed => "'{{' without a '}}' after it",
                 SlipKind::NoName(_) => {
-                    "between '{{' and '}}' stands no name of letters, digits, '_', '-' and '.'"
+                    "'{{' and '}}' do not enclose a name of letters, digits, '_', '-' and '.'"
                 }
             },
         })?;
@@ -73,7 +73,7 @@ impl Template {
         Ok(template)
     }
 
-    /// A text that is taken as it is, whatever stands in it.
+    /// A text without variables, taken as it is.
     #[must_use]
     pub fn literal(text: impl Into<String>) -> Self {
         let mut template = Self::default();
@@ -81,7 +81,7 @@ impl Template {
         template
     }
 
-    /// The names of its variables, in order and as often as they stand in it.
+    /// The names of its variables, in order, with repetitions.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
             Part::Variable(name) => Some(name.as_str()),
@@ -89,27 +89,27 @@ impl Template {
         })
     }
 
-    /// The text with values in place of its variables, written as a session writes them.
+    /// The text with its variables replaced and escaped as in a session.
     ///
     /// # Errors
     /// The name of a variable that has no value.
     pub fn fill_with(
         &self,
-        place: Place,
+        escape: Escape,
         value: impl Fn(&str) -> Option<String>,
     ) -> Result<String, String> {
         let mut filled = Filled::default();
-        self.fill(place, |name| value(name).map(Value::Text), &mut filled)?;
+        self.fill(escape, |name| value(name).map(Value::Text), &mut filled)?;
         Ok(String::from_utf8_lossy(&filled.bytes).into_owned())
     }
 
-    /// Appends the text with values in place of its variables, written as a session writes them.
+    /// Appends the text with its variables replaced and escaped as in a session.
     ///
     /// # Errors
     /// The name of a variable that has no value.
     pub fn fill(
         &self,
-        place: Place,
+        escape: Escape,
         value: impl Fn(&str) -> Option<Value>,
         into: &mut Filled,
     ) -> Result<(), String> {
@@ -122,14 +122,14 @@ impl Template {
                 Part::Variable(name) => name,
             };
             match value(name).ok_or_else(|| name.clone())? {
-                Value::Text(text) => put(text.as_bytes(), place, &mut into.bytes),
+                Value::Text(text) => put(text.as_bytes(), escape, &mut into.bytes),
                 Value::Stamp(stamp) => into.push(stamp),
             }
         }
         Ok(())
     }
 
-    /// Whether nothing stands in it.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
@@ -149,7 +149,7 @@ impl Template {
 }
 
 impl Filled {
-    /// Appends a slot; what it holds until the request is sent is of the same length.
+    /// Appends a slot, filled with a placeholder of the same length.
     pub fn push(&mut self, stamp: Stamp) {
         let at = self.bytes.len();
         self.slots.push(Slot { at, stamp });
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn stamps_leave_room_for_themselves() {
+    fn stamps_reserve_their_length() {
         let value = |name: &str| match name {
             "key" => Some(Value::Stamp(Stamp::Key { record: 0 })),
             "uuid" => Some(Value::Stamp(Stamp::Uuid)),
@@ -198,7 +198,7 @@ mod tests {
         };
         let template = Template::parse("/{{key}}/{{uuid}}?").unwrap();
         let mut filled = Filled::default();
-        template.fill(Place::Path, value, &mut filled).unwrap();
+        template.fill(Escape::Path, value, &mut filled).unwrap();
         let text = String::from_utf8(filled.bytes.clone()).unwrap();
         assert_eq!(text, format!("/{}/{}?", "0".repeat(18), "0".repeat(36)));
         let mut whole = Filled {
@@ -211,26 +211,26 @@ mod tests {
     }
 
     #[test]
-    fn values_are_put_in_their_places() {
+    fn variables_are_replaced_by_their_values() {
         let value = |name: &str| match name {
             "id" => Some("a b/ü".to_owned()),
             "token" => Some("{{id}}\r\n".to_owned()),
             _ => None,
         };
-        let check = |text: &str, place: Place, expected: Result<&str, &str>| {
+        let check = |text: &str, escape: Escape, expected: Result<&str, &str>| {
             let expected = expected.map(str::to_owned).map_err(str::to_owned);
             let template = Template::parse(text).unwrap();
-            assert_eq!(template.fill_with(place, value), expected, "{text:?}");
+            assert_eq!(template.fill_with(escape, value), expected, "{text:?}");
         };
         check(
             "/orders/{{id}}?x={{ id }}",
-            Place::Path,
+            Escape::Path,
             Ok("/orders/a%20b/%C3%BC?x=a%20b/%C3%BC"),
         );
-        // A value is a value, whatever stands in it.
-        check("Bearer {{token}}", Place::Header, Ok("Bearer {{id}}  "));
-        check("a {{{{b}} {{id}}", Place::Free, Ok("a {{b}} a b/ü"));
-        check("{{none}}", Place::Free, Err("none"));
-        check("", Place::Path, Ok(""));
+        // Braces within a value have no meaning.
+        check("Bearer {{token}}", Escape::Header, Ok("Bearer {{id}}  "));
+        check("a {{{{b}} {{id}}", Escape::None, Ok("a {{b}} a b/ü"));
+        check("{{none}}", Escape::None, Err("none"));
+        check("", Escape::Path, Ok(""));
     }
 }

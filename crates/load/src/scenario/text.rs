@@ -1,12 +1,12 @@
-//! Texts as they are written into requests: pieces in, bytes out.
+//! Writes texts into requests: pieces in, bytes out.
 
 use super::{
-    escape::{Place, put},
+    escape::{Escape, put},
     record::Record,
 };
-use crate::{Feed, chance::Stream, uuid::uuid};
+use crate::{Feed, random::RandomStream, uuid::uuid};
 
-/// A template whose names have become numbers.
+/// A template whose names are resolved to numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Text(pub(crate) Vec<Piece>);
 
@@ -21,11 +21,11 @@ pub(crate) enum Piece {
     },
     /// The number of the session in the run, from 1.
     Session,
-    /// The number of the user, from 1: of the connection, where the load knows no users.
+    /// The number of the user, from 1; of the connection if the load model has no users.
     User,
     /// The round of the innermost loop, from 1.
     Round,
-    /// A random UUID (version 4), another one at each place and time.
+    /// A random UUID (version 4), a new one on each use.
     Uuid,
     /// The key of the record that the request carries.
     RecordKey,
@@ -33,7 +33,7 @@ pub(crate) enum Piece {
     RecordTime,
 }
 
-/// What the pieces of a text stand for at a moment of a session.
+/// The values of pieces at a point of a session.
 #[derive(Debug)]
 pub(crate) struct Values<'a> {
     pub(crate) feeds: &'a [Feed],
@@ -43,34 +43,34 @@ pub(crate) struct Values<'a> {
     pub(crate) session: u64,
     pub(crate) user: u64,
     pub(crate) round: u32,
-    /// Of the request that is written, or was last.
+    /// Of the request that is being written, or the last one.
     pub(crate) record: Record,
-    pub(crate) chance: &'a mut Chance,
+    pub(crate) random: &'a mut SessionRandom,
 }
 
-/// The chance of one session: each value is drawn once.
+/// The random values of one session: each is drawn once.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Chance {
-    pub(crate) stream: Stream,
+pub(crate) struct SessionRandom {
+    pub(crate) stream: RandomStream,
     pub(crate) drawn: u64,
 }
 
 impl Text {
     /// Appends the text.
-    pub(crate) fn write(&self, values: &mut Values<'_>, place: Place, out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, values: &mut Values<'_>, escape: Escape, out: &mut Vec<u8>) {
         for piece in &self.0 {
             match piece {
                 Piece::Bytes(bytes) => out.extend_from_slice(bytes),
-                Piece::Variable(number) => put(&values.variables[*number], place, out),
+                Piece::Variable(number) => put(&values.variables[*number], escape, out),
                 Piece::Column { feed, column } => {
                     let row = &values.feeds[*feed].rows[values.rows[*feed]];
-                    put(row[*column].as_bytes(), place, out);
+                    put(row[*column].as_bytes(), escape, out);
                 }
                 Piece::Session => decimal(values.session, out),
                 Piece::User => decimal(values.user, out),
                 Piece::Round => decimal(u64::from(values.round), out),
                 Piece::Uuid => {
-                    let [high, low] = [values.chance.bits(), values.chance.bits()];
+                    let [high, low] = [values.random.bits(), values.random.bits()];
                     out.extend_from_slice(&uuid(high, low));
                 }
                 Piece::RecordKey => decimal(values.record.key, out),
@@ -80,8 +80,8 @@ impl Text {
     }
 }
 
-impl Chance {
-    /// The place of the next value in the stream.
+impl SessionRandom {
+    /// The index of the next value in the stream.
     pub(crate) fn next(&mut self) -> u64 {
         let next = self.drawn;
         self.drawn += 1;
@@ -113,9 +113,9 @@ pub(crate) fn decimal(number: u64, out: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    fn check(pieces: &[Piece], place: Place, expected: &str) {
-        let mut chance = Chance {
-            stream: Stream::new(1, 1),
+    fn check(pieces: &[Piece], escape: Escape, expected: &str) {
+        let mut random = SessionRandom {
+            stream: RandomStream::new(1, 1),
             drawn: 0,
         };
         let mut values = Values {
@@ -126,31 +126,31 @@ mod tests {
             user: 0,
             round: 10,
             record: Record { key: 7, time: 9 },
-            chance: &mut chance,
+            random: &mut random,
         };
         let mut out = Vec::new();
-        Text(pieces.to_vec()).write(&mut values, place, &mut out);
+        Text(pieces.to_vec()).write(&mut values, escape, &mut out);
         assert_eq!(
             String::from_utf8_lossy(&out),
             expected,
-            "{pieces:?} {place:?}"
+            "{pieces:?} {escape:?}"
         );
     }
 
     #[test]
     fn values_cannot_break_out_of_their_place() {
         let value = [Piece::Bytes(b"/".to_vec()), Piece::Variable(0)];
-        check(&value, Place::Path, "/a%20b%0D%0A/%FC?x=1");
-        check(&value, Place::Header, "/a b  /\u{fffd}?x=1");
-        check(&value, Place::Free, "/a b\r\n/\u{fffd}?x=1");
-        check(&[Piece::Variable(1)], Place::Free, "");
+        check(&value, Escape::Path, "/a%20b%0D%0A/%FC?x=1");
+        check(&value, Escape::Header, "/a b  /\u{fffd}?x=1");
+        check(&value, Escape::None, "/a b\r\n/\u{fffd}?x=1");
+        check(&[Piece::Variable(1)], Escape::None, "");
     }
 
     #[test]
     fn numbers_are_decimal() {
         let numbers = [Piece::Session, Piece::User, Piece::Round];
-        check(&numbers, Place::Path, "18446744073709551615010");
+        check(&numbers, Escape::Path, "18446744073709551615010");
         let stamps = [Piece::RecordKey, Piece::RecordTime];
-        check(&stamps, Place::Header, "79");
+        check(&stamps, Escape::Header, "79");
     }
 }

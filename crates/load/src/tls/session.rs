@@ -1,4 +1,4 @@
-//! TLS of one connection: bytes of the socket in and plain ones out, and back. No socket, no clock.
+//! TLS of one connection: decrypts received bytes and encrypts sent ones. No socket, no clock.
 
 use std::io::{self, Read, Write};
 
@@ -13,18 +13,18 @@ pub(crate) struct Session {
     connection: ClientConnection,
 }
 
-/// What opening sealed bytes gave.
+/// The result of decryption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Opened {
-    /// Plain bytes, at the beginning of the place for them.
+    /// Length of the plain bytes, at the beginning of the buffer.
     pub(crate) length: usize,
-    /// The other side has said that nothing follows.
+    /// The peer has sent `close_notify`.
     pub(crate) is_end: bool,
 }
 
-/// Sealed bytes taken at a time; with the rest of a record that was held back, they fit into [`PLAIN_BYTES`] when opened.
+/// Encrypted bytes read at a time; with the rest of an incomplete record, they fit into [`PLAIN_BYTES`] when decrypted.
 pub(crate) const SEALED_BYTES: usize = 40 * 1024;
-/// Room that opened bytes need.
+/// Buffer size for decrypted bytes.
 pub(crate) const PLAIN_BYTES: usize = 64 * 1024;
 
 impl Session {
@@ -32,12 +32,12 @@ impl Session {
         let mut connection =
             ClientConnection::new(std::sync::Arc::clone(&tls.config), tls.server_name.clone())
                 .map_err(|error| failure_of(&error))?;
-        // What is sealed goes on to the socket or waits in the connection's own buffer: a limit here would lose the rest.
+        // Encrypted bytes go to the socket or to the connection's own buffer: a limit here would lose the rest.
         connection.set_buffer_limit(None);
         Ok(Self { connection })
     }
 
-    /// Opens sealed bytes into `plain`, which has [`PLAIN_BYTES`].
+    /// Decrypts bytes into `plain`, which has [`PLAIN_BYTES`].
     pub(crate) fn open(
         &mut self,
         mut sealed: &[u8],
@@ -46,8 +46,7 @@ impl Session {
         let mut length = 0;
         let mut is_end = false;
         while !sealed.is_empty() && !is_end {
-            // An error here is one of its buffers being full, which the reading below prevents but for a message that
-            // is longer than any may be.
+            // An error means that a buffer is full; the read below prevents that, except for a message above the size limit.
             self.connection
                 .read_tls(&mut sealed)
                 .map_err(|_| HandshakeFailure::Malformed)?;
@@ -66,7 +65,7 @@ impl Session {
         Ok(Opened { length, is_end })
     }
 
-    /// Seals plain bytes onto the end of `sealed`.
+    /// Encrypts plain bytes and appends them to `sealed`.
     pub(crate) fn seal(&mut self, plain: &[u8], sealed: &mut Vec<u8>) {
         self.connection
             .writer()
@@ -75,7 +74,7 @@ impl Session {
         self.take_sealed(sealed);
     }
 
-    /// Takes what TLS itself has to say: messages of the handshake, alerts.
+    /// Takes pending messages of TLS itself: handshake, alerts.
     pub(crate) fn take_sealed(&mut self, sealed: &mut Vec<u8>) {
         while self.connection.wants_write() {
             let written: io::Result<usize> = self.connection.write_tls(sealed);
@@ -83,22 +82,22 @@ impl Session {
         }
     }
 
-    /// Says that nothing follows, so that the other side can tell the end from a cut.
+    /// Sends `close_notify`, so that the peer can distinguish the end from a cut.
     pub(crate) fn close(&mut self, sealed: &mut Vec<u8>) {
         self.connection.send_close_notify();
         self.take_sealed(sealed);
     }
 
-    pub(crate) fn is_shaking(&self) -> bool {
+    pub(crate) fn is_handshaking(&self) -> bool {
         self.connection.is_handshaking()
     }
 
-    /// Whether the handshake went on with an earlier session.
+    /// Whether the handshake resumed an earlier session.
     pub(crate) fn is_resumed(&self) -> bool {
         self.connection.handshake_kind() == Some(HandshakeKind::Resumed)
     }
 
-    /// The protocol that both sides agreed on, if they talked about it.
+    /// The protocol that was negotiated by ALPN, if any.
     pub(crate) fn protocol(&self) -> Option<&[u8]> {
         self.connection.alpn_protocol()
     }

@@ -1,7 +1,7 @@
-//! What one worker remembers of finished handshakes, so that the next ones can be shorter.
+//! Session tickets of one worker, so that later handshakes are shorter.
 //!
-//! `rustls`' own store keeps eight tickets for a server, too few where many connections are opened again at once; a load
-//! has one server name, so this one needs no map.
+//! The store of `rustls` keeps eight tickets per server, too few if many connections are reopened at once; a load has one server
+//! name, so this one needs no map.
 
 use std::{
     collections::VecDeque,
@@ -14,9 +14,9 @@ use rustls::{
     pki_types::ServerName,
 };
 
-/// Most tickets a worker keeps, however many connections it has.
+/// Most tickets of a worker, for any number of connections.
 const TICKETS_MAX: usize = 16_384;
-/// A server mostly gives two tickets a handshake, of which one is used.
+/// A server usually sends two tickets per handshake, of which one is used.
 const TICKETS_PER_CONNECTION: usize = 2;
 
 pub(super) fn resumption(is_on: bool, connections: usize) -> Resumption {

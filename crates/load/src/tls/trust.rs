@@ -1,4 +1,4 @@
-//! Which servers are trusted: those of known authorities, or anybody.
+//! Verification of server certificates: by authorities, or none.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use rustls::{
 
 use super::{AUTHORITIES, TlsError, certificates_in};
 
-/// The authorities of this machine. Single ones that cannot be used are left out, as every client does.
+/// The authorities of this machine. Unusable ones are skipped, as every client does.
 pub(super) fn system() -> Result<RootCertStore, TlsError> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
@@ -26,7 +26,7 @@ pub(super) fn system() -> Result<RootCertStore, TlsError> {
     Ok(roots)
 }
 
-/// The authorities that were named; one that cannot be used is a mistake.
+/// The given authorities; an unusable one is an error.
 pub(super) fn named_authorities(pem: &[u8]) -> Result<RootCertStore, TlsError> {
     let mut roots = RootCertStore::empty();
     for certificate in certificates_in(pem, AUTHORITIES)? {
@@ -35,11 +35,11 @@ pub(super) fn named_authorities(pem: &[u8]) -> Result<RootCertStore, TlsError> {
     Ok(roots)
 }
 
-/// Takes any certificate. That the server has the key to it is still checked: TLS does not work without.
+/// Accepts any certificate. It is still checked that the server has its private key, because TLS needs that.
 #[derive(Debug)]
-pub(super) struct Anybody(pub(super) Arc<CryptoProvider>);
+pub(super) struct AnyServer(pub(super) Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for AnyServer {
     fn verify_server_cert(
         &self,
         _end_entity: &CertificateDer<'_>,

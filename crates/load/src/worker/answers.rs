@@ -1,8 +1,8 @@
-//! Receiving: bytes into answers, each noted with its own three instants.
+//! Receiving: reads answers from bytes and records each with its three instants.
 
 use super::Worker;
 use crate::{
-    Account, Failure, HandshakeFailure, State,
+    Failure, HandshakeFailure, RequestOutcome, RequestOutcomes,
     connection::{Phase, Received},
     flight::Flight,
     reader::{AtClose, Event},
@@ -10,32 +10,32 @@ use crate::{
     scenario::Whole,
 };
 
-/// How often one connection may fill the whole buffer before the others have their turn.
+/// How often one connection may fill the whole buffer before the other connections are served.
 pub(super) const READS_MAX: usize = 16;
 
-/// Why a connection is closed by us, with answers still missing or not.
+/// Why this side closes a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// The answer said that it was the last one, or the server closed when nothing was under way.
+    /// The answer announced the close, or the server closed with nothing in flight.
     Agreed,
-    /// The server closed or reset it in the middle.
+    /// The server closed or reset it with answers pending.
     Cut,
-    /// The bytes were no answer.
+    /// The bytes were not an answer.
     Malformed,
-    /// An answer took too long.
+    /// An answer timed out.
     Overdue,
     /// TLS ended it before the first answer.
     Handshake(HandshakeFailure),
-    /// One of the two sides does not keep to HTTP/2.
+    /// A protocol error of HTTP/2.
     Protocol,
 }
 
 impl Worker {
-    /// Takes what has come. `is_ending`: the kernel says that the connection's end is among it.
+    /// Receives. `is_ending`: the kernel reported the end of the connection.
     #[inline]
     pub(super) fn receive(&mut self, id: u32, is_ending: bool) {
-        if self.layering.is_some() {
-            return self.receive_layered(id, is_ending);
+        if self.protocol_stacks.is_some() {
+            return self.receive_secure(id, is_ending);
         }
         for _ in 0..READS_MAX {
             match self.connections[id as usize].receive(&mut self.input) {
@@ -46,7 +46,7 @@ impl Worker {
                     if let Err(ending) = self.take_answers(id, length, done) {
                         return self.end(id, ending, done);
                     }
-                    // Less than there was room for: that was all, and what comes later is an event of its own.
+                    // Less than the buffer holds: that was all, and later bytes raise another event.
                     if length < self.input.len() && !is_ending {
                         return;
                     }
@@ -65,16 +65,16 @@ impl Worker {
         }
     }
 
-    /// Goes on with connections that had more to read than their turn allowed.
+    /// Continues with connections that had more to read than the limit of one cycle.
     #[inline]
     pub(super) fn read_on(&mut self) {
         if self.to_read.is_empty() {
             return;
         }
         for id in std::mem::take(&mut self.to_read) {
-            // It may have ended since, and be on its way to be opened again.
+            // It may have ended since, and be reconnecting.
             match self.connections[id as usize].phase {
-                Phase::Open | Phase::Shaking { .. } => {
+                Phase::Open | Phase::Handshaking { .. } => {
                     self.receive(id, true);
                     self.send(id, usize::MAX);
                 }
@@ -83,7 +83,7 @@ impl Worker {
         }
     }
 
-    /// Takes what answers there are in the first `length` bytes of the input.
+    /// Reads the answers in the first `length` bytes of the input.
     #[inline]
     pub(super) fn take_answers(&mut self, id: u32, length: usize, done: u64) -> Result<(), Ending> {
         if self.sessions.is_none() {
@@ -93,7 +93,7 @@ impl Worker {
         }
     }
 
-    /// Compiled twice, so that requests made ahead pay nothing for sessions in their loop.
+    /// Compiled twice, so that prepared requests pay nothing for sessions in their loop.
     #[inline]
     fn take_answers_of<const SESSIONS: bool>(
         &mut self,
@@ -119,7 +119,7 @@ impl Worker {
                 Ok(None) => return Ok(()),
                 Ok(Some(Event::Body(piece))) => match &mut self.sessions {
                     Some(sessions) if SESSIONS => sessions.body(id, piece),
-                    _ => self.judge.body(&mut connection.agreement, piece),
+                    _ => self.matcher.body(&mut connection.body_match, piece),
                 },
                 Ok(Some(Event::Whole(answer))) => {
                     connection.flight.pop_front();
@@ -134,11 +134,11 @@ impl Worker {
                                 unix,
                                 instants: flight.instants_until(done),
                             };
-                            sessions.handle_answer(id, whole, &mut self.pace, &mut self.recorder)
+                            sessions.handle_answer(id, whole, &mut self.pacer, &mut self.recorder)
                         }
                         _ => {
-                            self.pace.on_request_end(id, done);
-                            self.judge.judge(&mut connection.agreement, answer)
+                            self.pacer.on_request_end(id, done);
+                            self.matcher.check(&mut connection.body_match, answer)
                         }
                     };
                     note(&mut self.recorder, &mut self.account, flight, judged, done);
@@ -162,8 +162,8 @@ impl Worker {
                 connection.has_answered = true;
                 let judged = match &mut self.sessions {
                     None => {
-                        self.pace.on_request_end(id, done);
-                        self.judge.judge(&mut connection.agreement, answer)
+                        self.pacer.on_request_end(id, done);
+                        self.matcher.check(&mut connection.body_match, answer)
                     }
                     Some(sessions) => {
                         let (head, unix) = (connection.reader.head(), self.clock.unix(done));
@@ -173,7 +173,7 @@ impl Worker {
                             unix,
                             instants: flight.instants_until(done),
                         };
-                        sessions.handle_answer(id, whole, &mut self.pace, &mut self.recorder)
+                        sessions.handle_answer(id, whole, &mut self.pacer, &mut self.recorder)
                     }
                 };
                 note(&mut self.recorder, &mut self.account, flight, judged, done);
@@ -186,16 +186,17 @@ impl Worker {
         }
     }
 
-    /// What was in flight on a connection that is gone will not be answered; it is never sent again, since nobody
-    /// knows whether the server has done it already.
+    /// Requests in flight on a closed connection will not be answered. They are never sent again, because the server may have
+    /// executed them.
     pub(super) fn fail_flights(&mut self, id: u32, ending: Ending, now: u64) {
         let connection = &mut self.connections[id as usize];
         if connection.flight.is_empty() {
             match ending {
-                Ending::Malformed => self.recorder.failed_beside(Failure::Malformed),
-                Ending::Protocol => self.recorder.failed_beside(Failure::Protocol),
+                Ending::Malformed => self.recorder.record_other_failure(Failure::Malformed),
+                Ending::Protocol => self.recorder.record_other_failure(Failure::Protocol),
                 Ending::Handshake(failure) => {
-                    self.recorder.failed_beside(Failure::Handshake(failure));
+                    self.recorder
+                        .record_other_failure(Failure::Handshake(failure));
                 }
                 Ending::Agreed | Ending::Cut | Ending::Overdue => {}
             }
@@ -220,7 +221,7 @@ impl Worker {
                 now,
             );
             match &mut self.sessions {
-                None => self.pace.on_request_end(id, now),
+                None => self.pacer.on_request_end(id, now),
                 Some(sessions) => {
                     sessions.handle_failure(
                         id,
@@ -237,7 +238,7 @@ impl Worker {
 #[inline]
 pub(super) fn note(
     recorder: &mut Recorder,
-    account: &mut Option<Account>,
+    account: &mut Option<RequestOutcomes>,
     flight: Flight,
     judged: Result<(), Failure>,
     done: u64,
@@ -248,6 +249,6 @@ pub(super) fn note(
         Err(failure) => recorder.record_failure(failure, instants),
     }
     if let Some(account) = account {
-        account.note(flight.index, State::from_result(judged));
+        account.note(flight.index, RequestOutcome::from_result(judged));
     }
 }

@@ -1,50 +1,50 @@
-//! Sending: what is due goes out on connections that have room, many requests in one call where there are many.
+//! Sending: due requests go to connections with room, many in one call if there are many.
 
 use super::Worker;
 use crate::{
-    account::NO_RECORD,
     connection::{Connection, Sent},
     flight::Flight,
     recorder::Due,
+    request_outcomes::NO_RECORD,
 };
 
-/// A call to send is made when this much has been written, so that buffers stay small with large bodies.
+/// The buffer is sent when it has this size, so that buffers stay small with large bodies.
 const OUT_BYTES: usize = 64 * 1024;
 
 impl Worker {
-    /// Lets fall due what does so by now and sends it where there is room.
+    /// Collects due requests and sends them if there is room.
     #[inline]
     pub(super) fn send_due(&mut self) {
         while let Some(id) = self.next_awake() {
             self.send(id, 1);
         }
-        let fallen = self.pace.fall(self.last_due(self.seen));
-        self.recorder.fell_due(fallen.due, fallen.skipped);
-        while let Some(id) = self.pace.next_connection() {
+        let counts = self.pacer.collect_due(self.last_due(self.seen));
+        self.recorder.fell_due(counts.due, counts.skipped);
+        while let Some(id) = self.pacer.next_connection() {
             self.connections[id as usize].room_is_noted = false;
-            // One at a time, so that what is due together goes to different connections.
+            // One at a time, so that simultaneous requests go to different connections.
             self.send(id, 1);
         }
     }
 
-    /// A connection whose session goes on after a pause.
+    /// A connection whose session continues after a pause.
     #[inline]
     fn next_awake(&mut self) -> Option<u32> {
         self.sessions.as_mut()?.next_awake(self.seen)
     }
 
-    /// Sends what this connection may send and has room for, `most` requests at most.
+    /// Sends due requests on a connection as far as it has room, at most `most` requests.
     #[inline]
     pub(super) fn send(&mut self, id: u32, most: usize) {
         if self.finishing_until.is_some() {
             return;
         }
-        if self.layering.is_some() && self.has_streams(id) {
+        if self.protocol_stacks.is_some() && self.has_streams(id) {
             return self.send_streams(id, most);
         }
         let mut left = most;
-        // A session goes on by itself; the pace only says when one begins.
-        let wants = |worker: &Self| worker.sessions.is_some() || worker.pace.has_for(id);
+        // A session continues by itself; the pacer only decides when one begins.
+        let wants = |worker: &Self| worker.sessions.is_some() || worker.pacer.has_for(id);
         while left > 0 && wants(self) && self.connections[id as usize].has_room() {
             let requests = self.write(id, left);
             if requests == 0 {
@@ -62,14 +62,14 @@ impl Worker {
             .as_ref()
             .is_none_or(|sessions| sessions.wants(id));
         if wants && !connection.room_is_noted && connection.has_room() {
-            connection.room_is_noted = self.pace.note_room(id);
+            connection.room_is_noted = self.pacer.note_room(id);
         }
     }
 
-    /// Sends what the socket would not take before.
+    /// Sends the bytes that the socket did not accept before.
     pub(super) fn send_rest(&mut self, id: u32) {
-        if self.layering.is_some() {
-            return self.send_layers(id);
+        if self.protocol_stacks.is_some() {
+            return self.send_stack(id);
         }
         match self.connections[id as usize].send_rest() {
             Sent::All => self.connections[id as usize].room_since = self.seen,
@@ -78,7 +78,7 @@ impl Worker {
         }
     }
 
-    /// Writes requests into the buffer and notes them as sent; gives how many.
+    /// Writes requests to the buffer and records them as sent; returns their number.
     #[inline]
     pub(super) fn write(&mut self, id: u32, most: usize) -> usize {
         if self.sessions.is_none() {
@@ -88,7 +88,7 @@ impl Worker {
         }
     }
 
-    /// Compiled twice, so that requests made ahead pay nothing for sessions in their loop.
+    /// Compiled twice, so that prepared requests pay nothing for sessions in their loop.
     #[inline]
     fn write_of<const SESSIONS: bool>(&mut self, id: u32, most: usize) -> usize {
         let now = self.clock.now();
@@ -103,12 +103,12 @@ impl Worker {
         while requests < most
             && connection.has_room()
             && self.out.len() < OUT_BYTES
-            && self.sent < self.requests_at_most.min(self.account_at_most)
+            && self.sent < self.max_requests.min(self.max_tracked_requests)
             && let Some(due) = match &mut self.sessions {
                 Some(sessions) if SESSIONS => {
-                    sessions.take(id, now, &mut self.pace, &mut self.recorder)
+                    sessions.take(id, now, &mut self.pacer, &mut self.recorder)
                 }
-                _ => self.pace.take(id, now),
+                _ => self.pacer.take(id, now),
             }
         {
             let index = self.sent;
@@ -136,11 +136,11 @@ impl Worker {
             requests += 1;
         }
         self.recorder.record_sent(requests as u64, now);
-        if self.sent >= self.account_at_most {
-            self.shared.account_is_full();
+        if self.sent >= self.max_tracked_requests {
+            self.shared.request_outcomes_are_full();
             self.finish(now);
         }
-        if self.sent >= self.requests_at_most {
+        if self.sent >= self.max_requests {
             self.finish(now);
         }
         requests

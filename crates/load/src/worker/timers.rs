@@ -1,9 +1,8 @@
-//! The two timers among a worker's events: one that ticks, so that a wait needs no timeout of its own, and one that
-//! rings at the instant when something falls due.
+//! The two timers among a worker's events: a periodic tick, so that a wait needs no timeout, and an alarm at the instant when the
+//! next request falls due.
 //!
-//! A timeout of the wait itself would do neither: in the form that every kernel has it counts in whole milliseconds, and
-//! in any form the kernel arms and disarms it with each wait, though most waits end with an answer and the instant
-//! stays the same.
+//! The timeout of the wait would not do: in the form that every kernel has it counts whole milliseconds, and in any form the
+//! kernel arms and disarms it with each wait, although most waits end with an answer and the instant stays the same.
 
 use rustix::{
     event::epoll::{self, EventData, EventFlags},
@@ -14,7 +13,7 @@ use rustix::{
 
 use crate::clock::{Clock, timespec};
 
-/// The numbers under which their events come; connections are numbered from 0.
+/// Event numbers of the timers; connections are numbered from 0.
 const TICK: u64 = u64::MAX;
 const ALARM: u64 = u64::MAX - 1;
 
@@ -27,7 +26,7 @@ pub(super) struct Timers {
 }
 
 impl Timers {
-    /// Begins to tick every `tick_ns`.
+    /// Starts the tick, one per `tick_ns`.
     pub(super) fn new(epoll: &OwnedFd, tick_ns: u64) -> Result<Self, Errno> {
         let tick = timer(epoll, TICK)?;
         let period = Itimerspec {
@@ -42,7 +41,7 @@ impl Timers {
         })
     }
 
-    /// Sees to it that a wait ends at `instant`; one call to the kernel for each instant, however many waits there are.
+    /// Sets the alarm to `instant`; one system call per instant, for any number of waits.
     #[inline]
     pub(super) fn ring_at(&mut self, instant: u64, clock: &Clock) {
         if instant == self.rings_at {
@@ -53,14 +52,14 @@ impl Timers {
             it_interval: timespec(0),
             it_value: timespec(clock.monotonic(instant)),
         };
-        // It can fail only for a time that is none. Its events need no reading: setting it makes it new.
+        // It fails only for an invalid time. Its events need not be read: setting it resets it.
         let _ = rustix::time::timerfd_settime(&self.alarm, TimerfdTimerFlags::ABSTIME, &once);
     }
 
-    /// Takes an event that is not a connection's: whether it was the tick.
+    /// Handles the event of a timer: whether it was the tick.
     pub(super) fn has_ticked(&self, number: u64) -> bool {
         if number == TICK {
-            // It counts on only once it has been read; what it says does not matter.
+            // It must be read to be reset; the value does not matter.
             let _ = rustix::io::read(&self.tick, &mut [0; 8]);
         }
         number == TICK

@@ -1,11 +1,11 @@
-//! What becomes of each kind of answer, good or bad.
+//! How each kind of answer is counted.
 
 use std::time::Duration;
 
 use crate::support::{
     OK, Reply, Server, closed_model, count_failures, expect, get, job, requests, run, run_until,
 };
-use waggle_load::{Account, BodyCheck, Expect, Failure, Job, Prepared, State};
+use waggle_load::{BodyCheck, Expect, Failure, Job, Prepared, RequestOutcome, RequestOutcomes};
 use waggle_testkit::free_port;
 
 /// Ten requests of one connection, each answered like this: failures by kind, and how many connections it took.
@@ -14,14 +14,14 @@ fn check(
     change: impl Fn(&mut Job),
     failures: &[(Failure, u64)],
     connects: u64,
-) -> Account {
+) -> RequestOutcomes {
     let server = Server::start({
         let reply = reply.clone();
         move |_| reply.clone()
     });
     let mut job = job(server.address, closed_model(1, 1));
-    job.requests_at_most = Some(10);
-    job.account_at_most = Some(1_000);
+    job.max_requests = Some(10);
+    job.max_tracked_requests = Some(1_000);
     let is_awaited = failures.iter().any(|(kind, _)| *kind == Failure::TimedOut);
     job.limits.request_timeout = Duration::from_millis(if is_awaited { 50 } else { 60_000 });
     job.limits.head_max_bytes = 200;
@@ -37,14 +37,14 @@ fn check(
         "{reply:?}"
     );
     assert_eq!(ended.counts().connects, connects, "{reply:?}");
-    ended.outcome.accounts[0].clone()
+    ended.outcome.request_outcomes[0].clone()
 }
 
 fn answer(text: &str) -> Reply {
     Reply::Answer(text.as_bytes().to_vec())
 }
 
-fn states(account: &Account) -> Vec<State> {
+fn states(account: &RequestOutcomes) -> Vec<RequestOutcome> {
     (0..account.sent_count())
         .filter_map(|index| account.state(index))
         .collect()
@@ -54,7 +54,7 @@ fn states(account: &Account) -> Vec<State> {
 fn every_good_answer_is_a_success() {
     let good = |reply: Reply, connects| {
         let account = check(reply, |_| {}, &[], connects);
-        assert_eq!(states(&account), [State::Accepted; 10]);
+        assert_eq!(states(&account), [RequestOutcome::Accepted; 10]);
     };
     good(Reply::Answer(OK.to_vec()), 1);
     good(answer("HTTP/1.1 204 No Content\r\n\r\n"), 1);
@@ -121,7 +121,7 @@ fn an_answer_to_head_has_no_body() {
 fn unexpected_answers_are_failures_that_keep_the_connection() {
     let refused = "HTTP/1.1 503 Unavailable\r\nContent-Length: 3\r\n\r\nno!";
     let account = check(answer(refused), |_| {}, &[(Failure::Status(503), 10)], 1);
-    assert_eq!(states(&account), [State::Rejected; 10]);
+    assert_eq!(states(&account), [RequestOutcome::Rejected; 10]);
     let other = |job: &mut Job| {
         *expect(job) = Expect {
             status: vec![200],
@@ -134,7 +134,7 @@ fn unexpected_answers_are_failures_that_keep_the_connection() {
         &[(Failure::WrongBody, 10)],
         1,
     );
-    assert_eq!(states(&account), [State::Unknown; 10]);
+    assert_eq!(states(&account), [RequestOutcome::Unknown; 10]);
     let part = |job: &mut Job| expect(job).body = BodyCheck::Contains(vec![b"k".to_vec()]);
     check(Reply::Answer(OK.to_vec()), part, &[], 1);
 }
@@ -143,7 +143,7 @@ fn unexpected_answers_are_failures_that_keep_the_connection() {
 fn answers_that_are_none_end_the_connection() {
     let bad = |reply: Reply, failure| {
         let account = check(reply, |_| {}, &[(failure, 10)], 10);
-        assert_eq!(states(&account), [State::Unknown; 10]);
+        assert_eq!(states(&account), [RequestOutcome::Unknown; 10]);
     };
     bad(answer("SSH-2.0-OpenSSH_9.2\r\n"), Failure::Malformed);
     bad(
@@ -179,10 +179,10 @@ fn answers_that_are_none_end_the_connection() {
 }
 
 #[test]
-fn bytes_that_nobody_asked_for_end_the_connection() {
+fn unsolicited_bytes_end_the_connection() {
     let server = Server::start(|_| answer("HTTP/1.1 204 No Content\r\n\r\nmore"));
     let mut job = job(server.address, closed_model(1, 1));
-    job.requests_at_most = Some(1);
+    job.max_requests = Some(1);
     let ended = run(job);
     let counts = ended.counts();
     assert_eq!((counts.sent, counts.succeeded, counts.failed), (1, 1, 0));
@@ -190,30 +190,30 @@ fn bytes_that_nobody_asked_for_end_the_connection() {
 }
 
 #[test]
-fn behind_the_last_answer_of_a_pipeline_everything_is_reset_and_unknown() {
+fn requests_after_the_last_answer_of_a_pipeline_are_reset_and_unknown() {
     let last = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
     let server = Server::start(|_| Reply::Last(last.to_vec()));
     let mut job = job(server.address, closed_model(1, 4));
-    job.requests_at_most = Some(4);
-    job.account_at_most = Some(4);
+    job.max_requests = Some(4);
+    job.max_tracked_requests = Some(4);
     let ended = run(job);
     assert_eq!(ended.failures(), [(Failure::Reset, 3)]);
-    let unknown = State::Unknown;
+    let unknown = RequestOutcome::Unknown;
     assert_eq!(
-        states(&ended.outcome.accounts[0]),
-        [State::Accepted, unknown, unknown, unknown]
+        states(&ended.outcome.request_outcomes[0]),
+        [RequestOutcome::Accepted, unknown, unknown, unknown]
     );
 }
 
 #[test]
-fn a_timeout_counts_apart_from_what_it_took_along() {
-    // The second request is sent when the first is answered, so it is younger when the third does not come.
+fn a_timeout_counts_apart_from_the_requests_lost_with_it() {
+    // The second request is sent when the first is answered, so it is younger when the third answer is missing.
     let server = Server::start(|request| match request.on_connection {
         0 => Reply::After(Duration::from_secs(2), OK.to_vec()),
         _ => Reply::Silence,
     });
     let mut job = job(server.address, closed_model(1, 2));
-    job.requests_at_most = Some(3);
+    job.max_requests = Some(3);
     job.limits.request_timeout = Duration::from_secs(4);
     let ended = run(job);
     ended.check_sums();
@@ -225,7 +225,7 @@ fn a_timeout_counts_apart_from_what_it_took_along() {
 }
 
 #[test]
-fn connections_that_cannot_be_opened_are_no_requests() {
+fn failed_connections_are_no_requests() {
     let mut job = job(([127, 0, 0, 1], free_port()).into(), closed_model(2, 1));
     job.limits.reconnect_first = Duration::from_millis(5);
     let ended = run_until(job, |counts| count_failures(counts) >= 6);
@@ -244,7 +244,7 @@ fn connections_that_cannot_be_opened_are_no_requests() {
 fn requests_without_an_answer_at_the_end_are_in_flight() {
     let server = Server::start(|_| Reply::Silence);
     let mut job = job(server.address, closed_model(3, 2));
-    job.at_most = Duration::from_millis(50);
+    job.max_duration = Duration::from_millis(50);
     job.limits.finish = Duration::from_millis(50);
     let ended = run(job);
     ended.check_sums();

@@ -21,7 +21,7 @@ fn a_job_is_calibrated_without_its_targets() {
         let job = job(target.local_addr().unwrap(), closed_model(pipelining));
         let capacity = calibrate(&job, &[]).unwrap();
         let product = capacity.cpu_us_per_request * capacity.requests_per_s;
-        // One worker that is pinned nowhere has one CPU.
+        // One unpinned worker has one CPU.
         assert!((product / 1e6 - 1.0).abs() < 1e-9, "{capacity:?}");
         costs.push(capacity.cpu_us_per_request);
     }
@@ -31,7 +31,7 @@ fn a_job_is_calibrated_without_its_targets() {
 }
 
 #[test]
-fn what_cannot_start_is_said() {
+fn errors_of_the_start_are_reported() {
     let mut job = job("127.0.0.1:1".parse().unwrap(), closed_model(1));
     job.workers = Vec::new();
     assert!(calibrate(&job, &[]).is_err());

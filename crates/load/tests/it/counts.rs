@@ -1,4 +1,4 @@
-//! The engine's counts are the server's counts, in every model, also where connections are cut.
+//! The engine's counts are the server's counts, in every model, also if connections are cut.
 
 use std::{
     collections::BTreeSet,
@@ -9,7 +9,7 @@ use std::{
 use crate::support::{
     OK, Reply, Server, closed_model, job, requests, run, run_until, stamped::stamped_request,
 };
-use waggle_load::{Arrivals, Failure, KEY_DIGITS, Model, Rate, Stage, Think, UserStage};
+use waggle_load::{Arrivals, Failure, KEY_DIGITS, Model, Rate, Stage, ThinkTime, UserStage};
 use waggle_testkit::wait_until;
 
 const REQUESTS: u64 = 2_000;
@@ -30,17 +30,17 @@ fn models() -> Vec<Model> {
         open(Arrivals::Poisson, 8, 4),
         Model::Users {
             users: 5,
-            think: Think::Fixed(pause),
+            think_time: ThinkTime::Fixed(pause),
             stages: Vec::new(),
         },
         Model::Users {
             users: 5,
-            think: Think::Exponential(pause),
+            think_time: ThinkTime::Exponential(pause),
             stages: Vec::new(),
         },
         Model::Users {
             users: 5,
-            think: Think::Uniform {
+            think_time: ThinkTime::Uniform {
                 from: Duration::ZERO,
                 to: pause,
             },
@@ -53,9 +53,9 @@ fn check(model: Model, workers: usize, reply: fn(u64) -> Reply) -> (Server, crat
     let server = Server::start(move |request| reply(request.number));
     let mut job = job(server.address, model);
     job.workers = vec![None; workers];
-    job.requests_at_most = Some(REQUESTS);
+    job.max_requests = Some(REQUESTS);
     job.limits.reconnect_first = Duration::from_micros(100);
-    job.account_at_most = Some(REQUESTS);
+    job.max_tracked_requests = Some(REQUESTS);
     let ended = run(job);
     ended.check_sums();
     (server, ended)
@@ -154,7 +154,7 @@ fn load_goes_evenly_to_every_target() {
         })
         .collect();
     job.workers = vec![None; 2];
-    job.requests_at_most = Some(REQUESTS);
+    job.max_requests = Some(REQUESTS);
     run(job).check_sums();
     wait_until("three connections to each", || {
         servers.iter().all(|server| server.connections() == 3)
@@ -188,14 +188,14 @@ fn every_request_of_the_stages_is_sent_and_their_end_is_the_end() {
             rate: Rate::Stages(stages),
             arrivals: Arrivals::Uniform,
             connections: 8,
-            // Room for all, however slow the server: what is due is sent.
+            // Room for all, for any speed of the server: what is due is sent.
             pipelining: 1_000,
         };
         let rest = |seconds| Stage {
             to_per_s: 0.0,
             over: Duration::from_secs(seconds),
         };
-        // A rest that is long enough for any machine to send what is due.
+        // A last stage that is long enough for any machine to send what is due.
         let mut job = job(server.address, model(stages_of(rest(3_600))));
         job.workers = vec![None; workers];
         let ended = run_until(job.clone(), |counts| counts.succeeded == due);
@@ -204,7 +204,7 @@ fn every_request_of_the_stages_is_sent_and_their_end_is_the_end() {
         let found = (counts.due, counts.succeeded, counts.skipped);
         assert_eq!(found, (due, due, 0), "{workers} workers");
         assert_eq!(server.received_count(), due, "{workers} workers");
-        // Without a rest: what is due when the end has come is skipped.
+        // Without that stage, requests that are due at the end are skipped.
         job.model = model(stages_of(rest(0)));
         let ended = run(job);
         ended.check_sums();
@@ -220,10 +220,10 @@ fn every_request_of_the_stages_is_sent_and_their_end_is_the_end() {
 }
 
 #[test]
-fn users_come_and_go_by_stages() {
+fn users_start_and_stop_by_stages() {
     const SECOND_STAGE: Duration = Duration::from_millis(200);
     const LAST_STAGE: Duration = Duration::from_millis(400);
-    // Each user has a connection of its own, so that the server sees who sent; when, the engine writes into each request.
+    // Each user has its own connection, so that the server sees who sent; the request contains its sending instant.
     for workers in [1, 2] {
         let sent = Arc::new(Mutex::new(Vec::new()));
         let notes = Arc::clone(&sent);
@@ -238,7 +238,7 @@ fn users_come_and_go_by_stages() {
         };
         let model = Model::Users {
             users: 6,
-            think: Think::Fixed(Duration::from_millis(10)),
+            think_time: ThinkTime::Fixed(Duration::from_millis(10)),
             stages: vec![
                 stage(2, 0),
                 stage(2, 200),
@@ -258,7 +258,7 @@ fn users_come_and_go_by_stages() {
         let mut intervals = 0;
         let ended = run_until(job, |_| {
             intervals += 1;
-            // Intervals of 50 ms: some of the last stage, in which nobody is needed.
+            // Intervals of 50 ms: some of the last stage, which has no users.
             intervals > 12 && users().len() == 6
         });
         ended.check_sums();
@@ -276,7 +276,7 @@ fn users_come_and_go_by_stages() {
             times[..early].iter().map(|(user, _)| *user).collect()
         };
         assert!(early.len() <= 2, "{workers} workers: {early:?} came first");
-        // What was due before the last stage may go late; after that a user rests.
+        // Requests that were due before the last stage may be sent late; after that users are idle.
         let late = since(LAST_STAGE);
         let users: BTreeSet<&u64> = late.iter().collect();
         assert_eq!(late.len(), users.len(), "{workers} workers: {late:?}");
@@ -288,7 +288,7 @@ fn users_end_with_their_stages() {
     let server = Server::start(|_| Reply::Answer(OK.to_vec()));
     let model = Model::Users {
         users: 2,
-        think: Think::Fixed(Duration::from_millis(10)),
+        think_time: ThinkTime::Fixed(Duration::from_millis(10)),
         stages: vec![UserStage {
             to: 2,
             over: Duration::from_millis(100),

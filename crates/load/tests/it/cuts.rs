@@ -1,5 +1,4 @@
-//! Request by request, the engine's account agrees with the server's own, however connections are cut and however the
-//! run ends.
+//! Request by request, the engine's outcomes agree with the server's records, for all kinds of cuts and ends of the run.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -10,12 +9,14 @@ use crate::support::{
     stamped::stamped_request,
     take_all,
 };
-use waggle_load::{Arrivals, Failure, Interval, Model, Rate, State, Think, key_of, start};
+use waggle_load::{
+    Arrivals, Failure, Interval, Model, Rate, RequestOutcome, ThinkTime, key_of, start,
+};
 use waggle_testkit::DEADLINE;
 
 const WORKERS: usize = 2;
 
-/// How a run comes to its end.
+/// How a run ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Count,
@@ -37,7 +38,7 @@ fn models() -> Vec<Model> {
         open(Arrivals::Poisson, 3, 8),
         Model::Users {
             users: 8,
-            think: Think::Exponential(Duration::from_micros(500)),
+            think_time: ThinkTime::Exponential(Duration::from_micros(500)),
             stages: Vec::new(),
         },
     ]
@@ -53,16 +54,16 @@ fn run(server: &Cutter, model: Model, end: End) -> Ended {
     job.workers = vec![None; WORKERS];
     job.limits.reconnect_first = Duration::from_micros(100);
     job.limits.reconnect_max = Duration::from_millis(2);
-    job.account_at_most = Some(10_000_000);
+    job.max_tracked_requests = Some(10_000_000);
     match end {
-        End::Count => job.requests_at_most = Some(1_500),
-        End::Time => job.at_most = Duration::from_secs(1),
+        End::Count => job.max_requests = Some(1_500),
+        End::Time => job.max_duration = Duration::from_secs(1),
         End::Hand => {}
     }
     let running = start(job).unwrap();
     let mut taken = Vec::new();
     if end == End::Hand {
-        // The first interval has no answers yet where connections are still being opened, and a machine may pause.
+        // The first interval has no answers if connections are still being opened, and a machine may pause.
         while taken.len() < 4 || !taken.iter().any(has_failures) && taken.len() < 400 {
             taken.push(running.next_interval(DEADLINE).unwrap());
         }
@@ -89,7 +90,7 @@ fn check_keys(ended: &Ended, done: &BTreeMap<u64, Done>, close: Close, what: &st
     let counts = ended.counts();
     assert_eq!(counts.in_flight, 0, "{what}: every request came to an end");
     let failures = ended.failures();
-    // A reset may come before the engine has even seen that it is connected.
+    // A reset may arrive before the engine has seen that it is connected.
     let is_cut = |kind: Failure| {
         kind == Failure::Reset || kind == Failure::ConnectFailed && close != Close::Fin
     };
@@ -98,24 +99,24 @@ fn check_keys(ended: &Ended, done: &BTreeMap<u64, Done>, close: Close, what: &st
         "{what}: {failures:?}"
     );
     let (mut sent, mut accepted) = (0, 0);
-    for (worker, account) in ended.outcome.accounts.iter().enumerate() {
+    for (worker, account) in ended.outcome.request_outcomes.iter().enumerate() {
         sent += account.sent_count();
         for index in 0..account.sent_count() {
             let key = key_of(worker, index);
             let theirs = done.get(&key);
             match account.state(index).unwrap() {
-                State::Accepted => {
+                RequestOutcome::Accepted => {
                     accepted += 1;
                     assert_eq!(theirs, Some(&Done::Answered), "{what}: {key} was accepted");
                 }
-                // A reset may take with it what was written before.
-                State::Unknown if close != Close::Fin => {}
-                State::Unknown => assert_ne!(
+                // A reset may discard what was written before.
+                RequestOutcome::Unknown if close != Close::Fin => {}
+                RequestOutcome::Unknown => assert_ne!(
                     theirs,
                     Some(&Done::Answered),
                     "{what}: {key}'s answer is lost"
                 ),
-                State::Rejected => panic!("{what}: {key} was rejected"),
+                RequestOutcome::Rejected => panic!("{what}: {key} was rejected"),
             }
         }
     }
@@ -128,7 +129,7 @@ fn check_keys(ended: &Ended, done: &BTreeMap<u64, Done>, close: Close, what: &st
     );
     let is_ours = |key: &u64| {
         let (worker, index) = waggle_load::worker_and_sequence(*key).unwrap();
-        index < ended.outcome.accounts[worker].sent_count()
+        index < ended.outcome.request_outcomes[worker].sent_count()
     };
     assert!(
         done.keys().all(is_ours),

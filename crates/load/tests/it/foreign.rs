@@ -1,5 +1,4 @@
-//! TLS and HTTP/2 against servers that share no line with the engine: those of Node (18 or newer, which `scripts/test`
-//! sees to).
+//! TLS and HTTP/2 against servers that share no code with the engine: those of Node (18 or newer, which `scripts/test` ensures).
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -71,12 +70,12 @@ impl Node {
             })
             .unwrap()
         });
-        job.requests_at_most = Some(REQUESTS);
+        job.max_requests = Some(REQUESTS);
         expect(&mut job).body = BodyCheck::Equals(b"ok".to_vec());
         job
     }
 
-    /// Ends the server; what it has counted.
+    /// Stops the server; returns its counts.
     fn stop_and_count(mut self) -> Counted {
         drop(self.child.stdin.take());
         let mut line = String::new();
@@ -145,9 +144,9 @@ fn large_bodies_both_ways() {
         let body = vec![b'x'; 8 * 1024 * 1024];
         *requests(&mut job) = vec![request("PUT /large", &body, "")];
         expect(&mut job).body = BodyCheck::Equals(vec![b'y'; 8 * 1024 * 1024]);
-        job.requests_at_most = Some(4);
+        job.max_requests = Some(4);
         job.limits.request_timeout = Duration::from_secs(110);
-        job.at_most = Duration::from_secs(120);
+        job.max_duration = Duration::from_secs(120);
         let ended = run(job);
         let counted = node.stop_and_count();
         check_all(&ended, &counted, 4);
@@ -171,7 +170,7 @@ fn sessions_that_close_in_mid_run_are_opened_again() {
         totals.succeeded <= counted.answered && counted.received <= totals.sent,
         "{totals:?} {counted:?}"
     );
-    // What a session no longer took is all that may fail.
+    // Only requests that a closing session refused may fail.
     assert!(totals.failed <= 5 * totals.connects, "{totals:?}");
 }
 
@@ -189,7 +188,7 @@ fn http1_over_tls_with_pipelines_and_resumed_sessions() {
     check_all(&ended, &counted, REQUESTS);
     let totals = ended.counts();
     assert!(totals.handshakes >= REQUESTS);
-    // Those under way at the end are known to the server alone.
+    // Those in flight at the end are known only to the server.
     let known_to_server_alone = counted.resumed.saturating_sub(totals.handshakes_resumed);
     assert!(known_to_server_alone <= 3, "{counted:?} {totals:?}");
     // Node gives two tickets for a whole handshake and none for a resumed one: two of three are resumed.

@@ -1,4 +1,4 @@
-//! HTTP/2: every request on a stream of its own, counted as the server counts.
+//! HTTP/2: every request on its own stream, with the counts of the server.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,7 +7,7 @@ use bytes::Bytes;
 use h2::Reason;
 use waggle_load::{
     Arrivals, BodyCheck, Failure, HandshakeFailure, Job, Model, Prepared, Protocol, Rate, Roots,
-    Slot, Stamp, Think, Tls, TlsOptions, key_of, start,
+    Slot, Stamp, ThinkTime, Tls, TlsOptions, key_of, start,
 };
 use waggle_testkit::{
     http::Server,
@@ -27,7 +27,7 @@ fn ok() -> Reply {
 fn http2_job(server: &StreamServer, model: Model) -> Job {
     let mut job = job(server.address, model);
     job.transport.protocol = Protocol::Http2;
-    job.requests_at_most = Some(REQUESTS);
+    job.max_requests = Some(REQUESTS);
     job.limits.reconnect_first = Duration::from_micros(100);
     job
 }
@@ -67,7 +67,7 @@ fn every_request_is_answered_once_in_every_model() {
     };
     let users = Model::Users {
         users: 5,
-        think: Think::Fixed(Duration::from_micros(200)),
+        think_time: ThinkTime::Fixed(Duration::from_micros(200)),
         stages: Vec::new(),
     };
     let models = [
@@ -83,7 +83,7 @@ fn every_request_is_answered_once_in_every_model() {
         let mut job = http2_job(&server, model.clone());
         expect(&mut job).body = BodyCheck::Equals(b"ok".to_vec());
         job.workers = vec![None; 2];
-        job.account_at_most = Some(REQUESTS);
+        job.max_tracked_requests = Some(REQUESTS);
         let ended = run(job);
         check_all_answered(&server, &ended, REQUESTS);
         assert_eq!(
@@ -152,8 +152,8 @@ fn stamps_are_written_into_heads_and_bodies() {
     let mut request = get();
     request.bytes =
         format!("GET /{digits} HTTP/1.1\r\nHost: test\r\nX-Key: {digits}\r\n\r\n").into_bytes();
-    let places = [5, 5 + digits.len() + 9 + 2 + 12 + 7];
-    request.slots = places
+    let positions = [5, 5 + digits.len() + 9 + 2 + 12 + 7];
+    request.slots = positions
         .map(|at| Slot {
             at,
             stamp: Stamp::Key { record: 0 },
@@ -165,7 +165,7 @@ fn stamps_are_written_into_heads_and_bodies() {
     check_all_answered(&server, &run(job), REQUESTS);
 }
 
-/// Runs requests of which the server answers every tenth in its own way: how those end.
+/// Runs requests of which the server answers every tenth with `reply`: how those end.
 fn check_tenth(reply: Reply, expected: Result<(), Failure>) -> (StreamServer, Ended) {
     let server = StreamServer::start(Settings::default(), move |seen| {
         if seen.number % 10 == 3 {
@@ -175,11 +175,11 @@ fn check_tenth(reply: Reply, expected: Result<(), Failure>) -> (StreamServer, En
         }
     });
     let mut job = http2_job(&server, closed_model(2, 5));
-    job.requests_at_most = Some(REQUESTS);
+    job.max_requests = Some(REQUESTS);
     job.limits.request_timeout = Duration::from_secs(60);
     job.limits.head_max_bytes = 4_000;
     job.limits.body_max_bytes = 100_000;
-    job.account_at_most = Some(REQUESTS);
+    job.max_tracked_requests = Some(REQUESTS);
     let ended = run(job);
     ended.check_sums();
     assert_eq!(server.get(|counted| &counted.received), REQUESTS);
@@ -237,7 +237,7 @@ fn a_request_that_is_not_answered_times_out_alone() {
         }
     });
     let mut job = http2_job(&server, closed_model(1, 5));
-    job.requests_at_most = None;
+    job.max_requests = None;
     job.limits.request_timeout = Duration::from_secs(8);
     let ended = run_until(job, |counts| !counts.failures.0.is_empty());
     ended.check_sums();
@@ -264,19 +264,19 @@ fn a_connection_that_says_nothing_is_opened_again() {
 }
 
 #[test]
-fn a_server_that_was_asked_nothing_is_not_silent() {
-    // Each pause is longer than the time an answer may take, and each answer takes longer than a look at the timeouts.
+fn a_server_without_pending_answers_is_not_silent() {
+    // Each pause is longer than the timeout of an answer, and each answer takes longer than the interval of timeout checks.
     let ok = Bytes::from_static(b"ok");
     let server = StreamServer::start(Settings::default(), move |_| {
         Reply::After(Duration::from_millis(50), ok.clone())
     });
     let users = Model::Users {
         users: 2,
-        think: Think::Fixed(Duration::from_millis(2_250)),
+        think_time: ThinkTime::Fixed(Duration::from_millis(2_250)),
         stages: Vec::new(),
     };
     let mut job = http2_job(&server, users);
-    job.requests_at_most = Some(4);
+    job.max_requests = Some(4);
     job.limits.request_timeout = Duration::from_secs(2);
     let ended = run(job);
     check_all_answered(&server, &ended, 4);
@@ -318,7 +318,7 @@ fn connections_that_go_away_are_opened_again() {
 
 #[test]
 fn bodies_wait_for_the_window() {
-    let check = |window: Option<u32>, length: usize, requests_at_most: u64, pipelining: usize| {
+    let check = |window: Option<u32>, length: usize, max_requests: u64, pipelining: usize| {
         let settings = Settings {
             window,
             ..Settings::default()
@@ -326,9 +326,9 @@ fn bodies_wait_for_the_window() {
         let server = StreamServer::start(settings, |_| ok());
         let mut job = http2_job(&server, closed_model(1, pipelining));
         *requests(&mut job) = vec![put(&vec![b'x'; length])];
-        job.requests_at_most = Some(requests_at_most);
-        check_all_answered(&server, &run(job), requests_at_most);
-        let bytes = length as u64 * requests_at_most;
+        job.max_requests = Some(max_requests);
+        check_all_answered(&server, &run(job), max_requests);
+        let bytes = length as u64 * max_requests;
         assert_eq!(server.get(|counted| &counted.body_bytes), bytes);
     };
     check(Some(1), 50, 4, 2);
@@ -346,7 +346,7 @@ fn large_answers_come_whole() {
     });
     let mut job = http2_job(&server, closed_model(1, 3));
     expect(&mut job).body = BodyCheck::Equals(expected);
-    job.requests_at_most = Some(6);
+    job.max_requests = Some(6);
     check_all_answered(&server, &run(job), 6);
 }
 
@@ -359,7 +359,7 @@ fn an_answer_before_the_whole_body_ends_the_request() {
     let server = StreamServer::start(settings, |_| Reply::Early(Bytes::from_static(b"ok")));
     let mut job = http2_job(&server, closed_model(1, 4));
     *requests(&mut job) = vec![put(&vec![b'x'; 1_000_000])];
-    job.requests_at_most = Some(100);
+    job.max_requests = Some(100);
     let ended = run(job);
     check_all_answered(&server, &ended, 100);
     assert_eq!(ended.counts().connects, 1);
@@ -383,7 +383,7 @@ fn an_answer_to_head_has_no_body() {
 }
 
 #[test]
-fn http2_goes_over_tls_where_the_server_agrees() {
+fn http2_is_used_over_tls_if_the_server_agrees() {
     let ours = Authority::new("ours");
     let mut config = ours.server();
     config.alpn_protocols = vec![b"http/1.1".to_vec(), b"h2".to_vec()];
@@ -417,10 +417,13 @@ fn a_server_that_does_not_speak_it_is_refused() {
 }
 
 #[test]
-fn requests_that_cannot_go_by_it_are_refused_before_the_start() {
+fn requests_that_http2_cannot_carry_are_refused_before_the_start() {
     let mut job = job("127.0.0.1:9".parse().unwrap(), closed_model(1, 1));
     job.transport.protocol = Protocol::Http2;
     requests(&mut job)[0].bytes = b"GET / HTTP/1.1\r\n\r\n".to_vec();
     let found = start(job).map(|_| ()).unwrap_err().to_string();
-    assert_eq!(found, "request 0 cannot go by HTTP/2: it has no Host");
+    assert_eq!(
+        found,
+        "request 0 cannot be sent over HTTP/2: it has no Host"
+    );
 }

@@ -20,10 +20,10 @@ use crate::support::{
     OK, closed_model, count_failures, get, job, requests, run, run_until, take_all,
 };
 
-/// For requests whose end is another: no pause of the machine is as long.
+/// For requests that end otherwise: no pause of the machine is as long.
 const NEVER_REACHED: Duration = Duration::from_secs(60);
 
-/// Reads up to the end of the next head; false where none comes.
+/// Reads up to the end of the next head; false if there is none.
 fn head(stream: &mut Socket) -> bool {
     let (mut seen, mut byte) = (Vec::new(), [0]);
     while !seen.ends_with(b"\r\n\r\n") {
@@ -35,7 +35,7 @@ fn head(stream: &mut Socket) -> bool {
     true
 }
 
-/// A POST with a body that no socket takes at once.
+/// A POST with a body that no socket accepts at once.
 fn large() -> Prepared {
     const BODY: usize = 20_000_000;
     let mut bytes = format!("POST / HTTP/1.1\r\nContent-Length: {BODY}\r\n\r\n").into_bytes();
@@ -45,7 +45,7 @@ fn large() -> Prepared {
 
 fn small_job(address: SocketAddr, requests: u64) -> Job {
     let mut job = job(address, closed_model(1, 1));
-    job.requests_at_most = Some(requests);
+    job.max_requests = Some(requests);
     job.limits.request_timeout = NEVER_REACHED;
     job.limits.head_max_bytes = 2_000;
     job.limits.body_max_bytes = 100_000;
@@ -114,10 +114,10 @@ fn garbage_is_a_failure_and_never_an_answer() {
         }
         let bytes: Vec<u8> = (0..random(number, 0) % 200)
             .map(|place| random(number, place + 1).to_le_bytes()[0])
-            // Without it no head comes to its end; with it, chance makes one now and then.
+            // Without line ends no head ends; with them some would by chance.
             .filter(|byte| *byte != b'\n')
             .collect();
-        // Every second one begins as an answer does.
+        // Every second one begins like an answer.
         let begin: &[u8] = if number % 2 == 0 {
             b""
         } else {
@@ -141,7 +141,7 @@ fn garbage_is_a_failure_and_never_an_answer() {
 
 #[test]
 fn an_answer_before_the_request_was_sent_whole_counts() {
-    // Refused at the head and closed with the body unread, which resets the connection behind the answer.
+    // Refused at the head and closed with the body unread, which resets the connection after the answer.
     let server = Listener::start(|mut stream, _| {
         if head(&mut stream) {
             let refused =
@@ -154,14 +154,14 @@ fn an_answer_before_the_request_was_sent_whole_counts() {
     let ended = run(refused);
     ended.check_sums();
     assert_eq!(ended.failures(), [(Failure::Status(413), 5)]);
-    // Answered at the head, the body read afterwards: the connection goes on behind it.
+    // Answered at the head, the body read afterwards: the connection is kept.
     let server = Listener::start(|mut stream, _| {
         let body = large().bytes.len() as u64;
         while head(&mut stream) {
             stream.write_all(OK).unwrap();
             let rest = body - "POST / HTTP/1.1\r\nContent-Length: 20000000\r\n\r\n".len() as u64;
             let taken = std::io::copy(&mut (&mut stream).take(rest), &mut std::io::sink()).unwrap();
-            // The run is over with its last answer, whatever was still to be sent.
+            // The run ends with its last answer, even if bytes are unsent.
             if taken < rest {
                 return;
             }
@@ -176,7 +176,7 @@ fn an_answer_before_the_request_was_sent_whole_counts() {
 
 #[test]
 fn a_body_that_is_never_taken_does_not_hold_its_connection_for_ever() {
-    // Answered at the head, and then nothing more is read: neither the rest nor another request can go there.
+    // Answered at the head, and then nothing more is read: neither the rest nor another request can be sent.
     let kept = Mutex::new(Vec::new());
     let server = Listener::start(move |mut stream, _| {
         if head(&mut stream) {
@@ -229,7 +229,7 @@ fn a_listener_with_a_full_queue_is_a_connection_that_fails_in_its_time() {
     let address = TcpListener::from(listener.try_clone().unwrap())
         .local_addr()
         .unwrap();
-    // A queue of none takes one. Nobody accepts.
+    // A backlog of 0 takes one connection. None is accepted.
     let _first = TcpStream::connect(address).unwrap();
     let mut job = job(address, closed_model(2, 1));
     job.limits.connect_timeout = Duration::from_millis(100);
@@ -246,7 +246,7 @@ fn a_listener_with_a_full_queue_is_a_connection_that_fails_in_its_time() {
     );
 }
 
-/// Takes connections and answers on them until told to stop; then closes all, the listener as well.
+/// Accepts connections and answers on them until `stop`; then closes all, the listener included.
 fn serve_until(listener: TcpListener, stop: &AtomicBool) {
     listener.set_nonblocking(true).unwrap();
     let mut streams: Vec<TcpStream> = Vec::new();
@@ -256,7 +256,7 @@ fn serve_until(listener: TcpListener, stop: &AtomicBool) {
             streams.push(stream);
         }
         for stream in &mut streams {
-            // Without pipelining, what comes is one whole request.
+            // Without pipelining, each read is one complete request.
             if matches!(stream.read(&mut [0; 1_024]), Ok(1..)) {
                 stream.write_all(OK).unwrap();
             }
@@ -265,7 +265,7 @@ fn serve_until(listener: TcpListener, stop: &AtomicBool) {
     }
 }
 
-/// A listener, and another one behind it that keeps its port while the first is gone.
+/// A listener, and another one that keeps its port while the first is closed.
 fn two_listeners() -> (TcpListener, rustix::fd::OwnedFd) {
     let bind = |address: SocketAddr| {
         let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
@@ -280,7 +280,7 @@ fn two_listeners() -> (TcpListener, rustix::fd::OwnedFd) {
     (first, second)
 }
 
-/// Takes intervals until one of them is as wished.
+/// Takes intervals until one of them fits.
 fn take_until(running: &Running, taken: &mut Vec<Interval>, wish: impl Fn(&Counts) -> bool) {
     let until = Instant::now() + NEVER_REACHED;
     while Instant::now() < until {
@@ -334,7 +334,7 @@ fn check_gone_and_back(model: Model) {
 }
 
 #[test]
-fn a_server_that_goes_and_comes_back_is_found_again() {
+fn a_server_that_restarts_is_reconnected() {
     check_gone_and_back(closed_model(3, 1));
     check_gone_and_back(Model::Open {
         rate: Rate::Constant(2_000.0),
@@ -348,10 +348,10 @@ fn a_server_that_goes_and_comes_back_is_found_again() {
 fn a_count_that_can_never_be_reached_is_given_up() {
     let mut job = job(([127, 0, 0, 1], free_port()).into(), closed_model(2, 1));
     job.workers = vec![None; 2];
-    job.requests_at_most = Some(1_000);
+    job.max_requests = Some(1_000);
     job.limits.request_timeout = Duration::from_millis(1);
     job.limits.unconnected = Duration::from_millis(100);
-    job.at_most = Duration::from_secs(60);
+    job.max_duration = Duration::from_secs(60);
     let ended = run(job);
     assert!(ended.outcome.unconnected_for.is_some());
     assert!(ended.outcome.ran_for < Duration::from_secs(60));
@@ -376,7 +376,7 @@ fn a_server_that_only_sends_is_held_back_and_its_connection_ended() {
     job.transport.protocol = Protocol::Http2;
     job.limits.request_timeout = Duration::from_millis(100);
     job.limits.finish = Duration::ZERO;
-    job.at_most = Duration::from_secs(20);
+    job.max_duration = Duration::from_secs(20);
     let (running, mut connects) = (start(job).unwrap(), 0);
     while !running.has_ended() && connects < 3 {
         if let Some(interval) = running.next_interval(Duration::from_millis(100)) {

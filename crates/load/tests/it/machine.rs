@@ -1,5 +1,5 @@
-//! The limits of the machine: open files, local ports, memory. Each in a process of its own, whose limits are then not
-//! those of the other tests.
+//! The limits of the machine: open files, local ports, memory. Each in its own process, so that its limits do not affect other
+//! tests.
 
 use std::{
     io::{Read, Write},
@@ -9,20 +9,20 @@ use std::{
 
 use crate::support::{
     Ended, OK,
-    child::{self, command, memory_peak, role, run_to_end, tell},
+    child::{self, command, memory_peak, report, role, run_to_end},
     closed_model, job, run, run_until, stop_when,
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use waggle_load::{Failure, NullServer, StartError, start};
 
 const MIB: u64 = 1024 * 1024;
-/// Longer than any run here, so that the histograms of one interval are all there are.
+/// Longer than any run here, so that there are the histograms of one interval only.
 const ONE_INTERVAL: Duration = Duration::from_secs(600);
 
-fn limit_files(now: u64, at_most: u64) {
+fn limit_files(now: u64, max_duration: u64) {
     let limit = Rlimit {
         current: Some(now),
-        maximum: Some(at_most),
+        maximum: Some(max_duration),
     };
     setrlimit(Resource::Nofile, limit).unwrap();
 }
@@ -31,7 +31,7 @@ fn null_server() -> NullServer {
     NullServer::start("127.0.0.1:0".parse().unwrap(), OK).unwrap()
 }
 
-/// Runs until `connections` are open, and then to its end.
+/// Runs until `connections` are open, then stops.
 fn run_until_open(connections: u64, job: waggle_load::Job) -> Result<Ended, StartError> {
     let running = start(job)?;
     Ok(stop_when(running, |counts| {
@@ -43,14 +43,14 @@ fn run_until_open(connections: u64, job: waggle_load::Job) -> Result<Ended, Star
 fn ten_thousand_connections_are_opened_or_refused_with_a_reason() {
     const TEST: &str = "machine::ten_thousand_connections_are_opened_or_refused_with_a_reason";
     const CONNECTIONS: u64 = 10_000;
-    // As a login shell has it: few at first, more where a program asks for them.
+    // As in a login shell: a low soft limit that a program may raise.
     let most = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
     let first = most.min(1_024);
     match role().as_deref() {
         Some("server") => {
             limit_files(most, most);
             let server = null_server();
-            tell("address", server.address());
+            report("address", server.address());
             server.wait();
         }
         Some(address) => {
@@ -59,34 +59,34 @@ fn ten_thousand_connections_are_opened_or_refused_with_a_reason() {
                 address.parse().unwrap(),
                 closed_model(usize::try_from(CONNECTIONS).unwrap(), 1),
             );
-            // Opened 64 at a time; the rest is room for a machine that has other things to do.
-            job.at_most = Duration::from_secs(50);
+            // Opened 64 at a time; the rest is a reserve for a busy machine.
+            job.max_duration = Duration::from_secs(50);
             match run_until_open(CONNECTIONS, job) {
-                Err(error) => tell("error", error),
+                Err(error) => report("error", error),
                 Ok(ended) => {
                     ended.check_sums();
-                    tell("open", ended.counts().connections_open);
-                    tell("in_flight", ended.counts().in_flight);
-                    tell("failures", format!("{:?}", ended.failures()));
+                    report("open", ended.counts().connections_open);
+                    report("in_flight", ended.counts().in_flight);
+                    report("failures", format!("{:?}", ended.failures()));
                 }
             }
         }
         None => {
             let mut server = child::Server::start(command(TEST, "server", &[]));
-            let address = server.hear("address");
-            let told = run_to_end(command(TEST, &address, &[]));
+            let address = server.expect_report("address");
+            let reported = run_to_end(command(TEST, &address, &[]));
             if most < CONNECTIONS + 100 {
                 assert!(
-                    told["error"].contains("open files and the limit is"),
-                    "{told:?}"
+                    reported["error"].contains("open files and the limit is"),
+                    "{reported:?}"
                 );
                 return;
             }
-            assert_eq!(told["open"], CONNECTIONS.to_string(), "{told:?}");
+            assert_eq!(reported["open"], CONNECTIONS.to_string(), "{reported:?}");
             assert_eq!(
-                (&*told["in_flight"], &*told["failures"]),
+                (&*reported["in_flight"], &*reported["failures"]),
                 ("0", "[]"),
-                "{told:?}"
+                "{reported:?}"
             );
         }
     }
@@ -96,9 +96,9 @@ fn ten_thousand_connections_are_opened_or_refused_with_a_reason() {
 fn more_connections_than_files_are_refused_before_anything_is_sent() {
     const TEST: &str = "machine::more_connections_than_files_are_refused_before_anything_is_sent";
     if role().is_none() {
-        let told = run_to_end(command(TEST, "client", &[]));
-        assert_eq!((&*told["open"], &*told["failures"]), ("200", "[]"));
-        let error = &told["many"];
+        let reported = run_to_end(command(TEST, "client", &[]));
+        assert_eq!((&*reported["open"], &*reported["failures"]), ("200", "[]"));
+        let error = &reported["many"];
         // Files that are open already count: the server may not have closed all of its 200 connections yet.
         let needed = error
             .strip_prefix("the load needs ")
@@ -108,24 +108,24 @@ fn more_connections_than_files_are_refused_before_anything_is_sent() {
             .unwrap_or_else(|| panic!("{error}"));
         let needed: u64 = needed.parse().unwrap();
         assert!((500..800).contains(&needed), "{error}");
-        assert_eq!(told["answered"], told["succeeded"]);
+        assert_eq!(reported["answered"], reported["succeeded"]);
         return;
     }
     let server = null_server();
     limit_files(100, 500);
-    // The server is in this process too, and needs a file for each connection. The limit of now is raised for these.
+    // The server is in this process too, and needs a file for each connection. The current limit is raised for these.
     let ended = run_until_open(200, job(server.address(), closed_model(200, 1))).unwrap();
     ended.check_sums();
-    tell("open", ended.counts().connections_open);
-    tell("succeeded", ended.counts().succeeded);
-    tell("failures", format!("{:?}", ended.failures()));
-    tell(
+    report("open", ended.counts().connections_open);
+    report("succeeded", ended.counts().succeeded);
+    report("failures", format!("{:?}", ended.failures()));
+    report(
         "many",
         run_until_open(500, job(server.address(), closed_model(500, 1)))
             .err()
             .unwrap(),
     );
-    tell("answered", server.stop());
+    report("answered", server.stop());
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn ports_that_run_out_are_a_failure_of_their_own_kind() {
     if role().is_some() {
         let server = null_server();
         let job = job(server.address(), closed_model(30, 1));
-        // Until those that find no port have failed, and those that are open work on.
+        // Until those without a port have failed, and the open ones continue.
         let ended = run_until(job, |counts| {
             let no_port = counts.failures.0.iter();
             let no_port = no_port.filter(|(kind, _)| *kind == Failure::NoPort);
@@ -144,17 +144,17 @@ fn ports_that_run_out_are_a_failure_of_their_own_kind() {
         });
         ended.check_sums();
         let counts = ended.counts();
-        tell("open", counts.connections_open);
-        tell("connects", counts.connects);
-        tell("sent", counts.sent);
-        tell("succeeded", counts.succeeded);
-        tell("answered", server.stop());
+        report("open", counts.connections_open);
+        report("connects", counts.connects);
+        report("sent", counts.sent);
+        report("succeeded", counts.succeeded);
+        report("answered", server.stop());
         for (failure, count) in ended.failures() {
-            tell(&format!("{failure:?}"), count);
+            report(&format!("{failure:?}"), count);
         }
         return;
     }
-    // A network of its own with ten ports: for that, user namespaces must be allowed, or sudo.
+    // A network namespace with ten ports; needs user namespaces or sudo.
     let set_up = "ip link set lo up && echo 50000 50009 > /proc/sys/net/ipv4/ip_local_port_range";
     let ways: [&[&str]; 2] = [&["unshare", "-rn"], &["sudo", "-nE", "unshare", "-n"]];
     let is_allowed = |way: &&&[&str]| {
@@ -168,20 +168,23 @@ fn ports_that_run_out_are_a_failure_of_their_own_kind() {
     let way = way.expect("a network of its own: user namespaces must be allowed to this user");
     let script = format!("{set_up} && exec \"$0\" \"$@\"");
     let before = [way, &["sh", "-c", &*script][..]].concat();
-    let told = run_to_end(command(TEST, "client", &before));
-    let told = |name: &str| told.get(name).map_or(0, |value| value.parse().unwrap());
+    let reported = run_to_end(command(TEST, "client", &before));
+    let reported = |name: &str| reported.get(name).map_or(0, |value| value.parse().unwrap());
     // The listener has one of the ten.
     assert!(
-        (PORTS - 1..=PORTS).contains(&told("open")),
+        (PORTS - 1..=PORTS).contains(&reported("open")),
         "{} open",
-        told("open")
+        reported("open")
     );
-    assert_eq!(told("connects"), told("open"));
-    assert!(told("NoPort") >= 30 - PORTS, "{}", told("NoPort"));
-    assert_eq!(told("ConnectFailed"), 0);
-    assert_eq!(told("sent"), told("succeeded"));
-    assert_eq!(told("answered"), told("sent"));
-    assert!(told("sent") > told("open"), "those that are open work on");
+    assert_eq!(reported("connects"), reported("open"));
+    assert!(reported("NoPort") >= 30 - PORTS, "{}", reported("NoPort"));
+    assert_eq!(reported("ConnectFailed"), 0);
+    assert_eq!(reported("sent"), reported("succeeded"));
+    assert_eq!(reported("answered"), reported("sent"));
+    assert!(
+        reported("sent") > reported("open"),
+        "those that are open work on"
+    );
 }
 
 #[test]
@@ -191,21 +194,21 @@ fn memory_does_not_grow_with_requests() {
     if let Some(requests) = role() {
         let server = null_server();
         let mut job = job(server.address(), closed_model(20, 50));
-        job.requests_at_most = Some(requests.parse().unwrap());
-        job.at_most = Duration::from_secs(120);
+        job.max_requests = Some(requests.parse().unwrap());
+        job.max_duration = Duration::from_secs(120);
         job.interval = ONE_INTERVAL;
         let running = start(job).unwrap();
         while !running.has_ended() {
             drop(running.next_interval(Duration::from_secs(1)));
         }
-        tell("succeeded", running.join().totals.succeeded);
-        tell("memory", memory_peak());
+        report("succeeded", running.join().totals.succeeded);
+        report("memory", memory_peak());
         return;
     }
     let peak = |requests: u64| {
-        let told = run_to_end(command(TEST, &requests.to_string(), &[]));
-        assert_eq!(told["succeeded"], requests.to_string());
-        told["memory"].parse::<u64>().unwrap()
+        let reported = run_to_end(command(TEST, &requests.to_string(), &[]));
+        assert_eq!(reported["succeeded"], requests.to_string());
+        reported["memory"].parse::<u64>().unwrap()
     };
     let (few, many) = (peak(FEW), peak(10 * FEW));
     // One byte more for each request would be nearly two megabytes.
@@ -216,7 +219,7 @@ fn memory_does_not_grow_with_requests() {
     assert!(many < 64 * MIB, "{many} bytes");
 }
 
-/// Sends so many bytes to each of `answers` requests, a piece at a time.
+/// Answers `answers` requests with `length` bytes each, piece by piece.
 fn send_body(
     listener: &TcpListener,
     answers: usize,
@@ -243,17 +246,17 @@ fn a_body_of_a_gigabyte_passes_through_and_is_not_kept() {
     const GB: u64 = 1_000_000_000;
     if let Some(address) = role() {
         let mut job = job(address.parse().unwrap(), closed_model(1, 1));
-        job.requests_at_most = Some(2);
+        job.max_requests = Some(2);
         job.limits.request_timeout = Duration::from_secs(100);
-        job.at_most = Duration::from_secs(200);
+        job.max_duration = Duration::from_secs(200);
         job.limits.finish = Duration::from_secs(200);
         job.interval = ONE_INTERVAL;
         let before = memory_peak();
         let ended = run(job);
         ended.check_sums();
-        tell("succeeded", ended.counts().succeeded);
-        tell("bytes", ended.counts().bytes_received);
-        tell("memory", memory_peak() - before);
+        report("succeeded", ended.counts().succeeded);
+        report("bytes", ended.counts().bytes_received);
+        report("memory", memory_peak() - before);
         return;
     }
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -266,16 +269,16 @@ fn a_body_of_a_gigabyte_passes_through_and_is_not_kept() {
     ];
     for (framing, piece, end) in framings {
         let head = format!("HTTP/1.1 200 OK\r\n{framing}\r\n\r\n");
-        let told = std::thread::scope(|threads| {
+        let reported = std::thread::scope(|threads| {
             threads.spawn(|| send_body(&listener, 2, head.as_bytes(), 1_000, piece, end));
             run_to_end(command(TEST, &address, &[]))
         });
-        assert_eq!(told["succeeded"], "2", "{framing}");
+        assert_eq!(reported["succeeded"], "2", "{framing}");
         assert!(
-            told["bytes"].parse::<u64>().unwrap() >= 2 * GB,
-            "{framing}: {told:?}"
+            reported["bytes"].parse::<u64>().unwrap() >= 2 * GB,
+            "{framing}: {reported:?}"
         );
-        let memory: u64 = told["memory"].parse().unwrap();
+        let memory: u64 = reported["memory"].parse().unwrap();
         assert!(
             memory < 16 * MIB,
             "{framing}: {memory} bytes more than before"

@@ -1,4 +1,4 @@
-//! Starting, listening, stopping.
+//! Starting, taking intervals, stopping.
 
 use std::time::Duration;
 
@@ -6,11 +6,12 @@ use crate::support::{
     OK, Reply, Server, closed_model, expect, get, job, requests, run_until, take_all,
 };
 use waggle_load::{
-    Arrivals, Job, Model, NullServer, Prepared, Rate, Slot, Stage, Stamp, Think, UserStage, start,
+    Arrivals, Job, Model, NullServer, Prepared, Rate, Slot, Stage, Stamp, ThinkTime, UserStage,
+    start,
 };
 use waggle_testkit::{DEADLINE, wait_until};
 
-/// A job that is possible but for one change, and what is said of it.
+/// A valid job with one change, and the error.
 fn check(change: impl Fn(&mut Job), expected: &str) {
     let mut job = job("127.0.0.1:9".parse().unwrap(), closed_model(1, 1));
     change(&mut job);
@@ -67,7 +68,7 @@ fn impossible_jobs_are_refused() {
         |job| job.model = closed_model(1_000_000_000, 1),
         "open files and the limit is",
     );
-    let think = Think::Uniform {
+    let think_time = ThinkTime::Uniform {
         from: Duration::from_secs(2),
         to: Duration::from_secs(1),
     };
@@ -75,11 +76,11 @@ fn impossible_jobs_are_refused() {
         |job| {
             job.model = Model::Users {
                 users: 1,
-                think,
+                think_time,
                 stages: Vec::new(),
             }
         },
-        "the longest pause is shorter than the shortest",
+        "the longest think time is shorter than the shortest",
     );
 }
 
@@ -115,7 +116,7 @@ fn impossible_stages_are_refused() {
     rate(&[], "the stages of the load have no length");
     rate(
         &[(5.0, 0), (0.0, 0), (0.0, 9)],
-        "the stages of the load bring no request",
+        "the stages of the load have no requests",
     );
     let users = |stages: &[(usize, u64)], expected| {
         let stages: Vec<UserStage> = stages
@@ -129,7 +130,7 @@ fn impossible_stages_are_refused() {
             |job| {
                 job.model = Model::Users {
                     users: 5,
-                    think: Think::Fixed(Duration::ZERO),
+                    think_time: ThinkTime::Fixed(Duration::ZERO),
                     stages: stages.clone(),
                 }
             },
@@ -138,10 +139,10 @@ fn impossible_stages_are_refused() {
     };
     users(
         &[(5, 1), (6, 1)],
-        "stage 1 asks for 6 users, and there are 5 at most",
+        "stage 1 needs 6 users, but there are at most 5",
     );
     users(&[(5, 0)], "the stages of the load have no length");
-    users(&[(0, 9)], "the stages of the load bring no request");
+    users(&[(0, 9)], "the stages of the load have no requests");
 }
 
 #[test]
@@ -197,7 +198,7 @@ fn impossible_requests_are_refused() {
 }
 
 #[test]
-fn a_run_stops_when_told_and_awaits_its_answers() {
+fn a_run_stops_on_request_and_awaits_its_answers() {
     let server = Server::start(|_| Reply::Answer(OK.to_vec()));
     let running = start(job(server.address, closed_model(3, 2))).unwrap();
     let stop = running.stop_handle();
@@ -215,13 +216,13 @@ fn a_run_stops_when_told_and_awaits_its_answers() {
 }
 
 #[test]
-fn intervals_that_nobody_takes_are_put_together_and_not_lost() {
+fn intervals_that_are_not_taken_are_merged_and_not_lost() {
     let server = Server::start(|_| Reply::After(Duration::from_millis(1), OK.to_vec()));
     let mut job = job(server.address, closed_model(2, 1));
     job.workers = vec![None; 2];
     job.interval = Duration::from_millis(10);
     let running = start(job).unwrap();
-    // Nothing is taken until there were more intervals than find a place; the server's count says when.
+    // No interval is taken until there were more than the channel holds; the server's count shows when.
     wait_until("600 requests have come", || server.received_count() >= 600);
     running.stop();
     let ended = take_all(running);
@@ -240,11 +241,11 @@ fn intervals_that_nobody_takes_are_put_together_and_not_lost() {
 }
 
 #[test]
-fn totals_need_no_listener() {
+fn totals_need_no_reader_of_intervals() {
     let server = NullServer::start("127.0.0.1:0".parse().unwrap(), OK).unwrap();
     let mut job = job(server.address(), closed_model(4, 10));
     job.interval = Duration::from_millis(10);
-    job.at_most = Duration::from_millis(500);
+    job.max_duration = Duration::from_millis(500);
     let outcome = start(job).unwrap().join();
     assert_eq!(outcome.totals.succeeded, outcome.totals.sent);
     assert_eq!(server.stop(), outcome.totals.sent);
@@ -267,7 +268,7 @@ fn large_requests_and_answers_go_through_small_buffers() {
     .into_bytes();
     *requests(&mut job) = vec![request];
     expect(&mut job).body = waggle_load::BodyCheck::Equals(body.into_bytes());
-    job.requests_at_most = Some(20);
+    job.max_requests = Some(20);
     let ended = crate::support::run(job);
     ended.check_sums();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Sessions that go wrong: what fails, what becomes of the session, and that every count stays the server's.
+//! Failing sessions: what fails, how the session continues, and that every count equals the server's.
 
 use std::time::Duration;
 
@@ -11,19 +11,19 @@ use crate::support::{
     shop::Shop,
 };
 use waggle_load::{
-    Action, Arrivals, Condition, Failure, FeedOrder, Model, OnFailure, Pattern, Protocol, Rate,
-    SessionCounts, Source, StepRequest, Subject, Think, start,
+    Action, Arrivals, Condition, Extractor, Failure, FeedOrder, Model, OnFailure, Pattern,
+    Protocol, Rate, SessionCounts, StepRequest, Subject, ThinkTime, start,
 };
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 11\r\nETag: e1\r\n\r\n{\"id\": \"i\"}";
 
-/// Sessions of two steps, of which the first one is this, on one connection until six requests are sent.
+/// Sessions of two steps, beginning with `first`, on one connection until six requests are sent.
 fn run_two(reply: Reply, first: StepRequest) -> (Shop, Ended) {
     let shop = Shop::start(move |request| request.head.contains("/first").then(|| reply.clone()));
     let actions = vec![request(first), plain(1, "GET /open/second")];
     let scenario = scenario(2, vec![flow("one", 1, actions)], Vec::new());
     let mut job = job(shop.server.address, closed_model(1, 1), scenario);
-    job.requests_at_most = Some(6);
+    job.max_requests = Some(6);
     job.limits.body_kept_max_bytes = 20;
     job.limits.reconnect_first = Duration::from_micros(100);
     let ended = run(job);
@@ -35,7 +35,7 @@ fn first_step() -> StepRequest {
     step(0, "GET /first")
 }
 
-/// The first step fails like this: sessions end there, or go on where the step says so.
+/// The first step fails with `failure`: sessions end there, or continue if the step says so.
 fn check_failure(reply: Reply, first: StepRequest, failure: Failure) {
     let place = format!("{reply:?} {first:?}");
     let (shop, ended) = run_two(reply.clone(), first.clone());
@@ -50,7 +50,7 @@ fn check_failure(reply: Reply, first: StepRequest, failure: Failure) {
     assert!(!shop.paths().contains_key("/open/second"), "{place}");
 
     let goes_on = StepRequest {
-        on_failure: OnFailure::GoOn,
+        on_failure: OnFailure::Continue,
         ..first
     };
     let (shop, ended) = run_two(reply, goes_on);
@@ -85,7 +85,7 @@ fn a_request_that_fails_ends_its_session() {
 
 #[test]
 fn a_capture_that_finds_nothing_fails() {
-    let check = |from: Source, failure| {
+    let check = |from: Extractor, failure| {
         let capturing = StepRequest {
             captures: vec![capture("x", from)],
             ..first_step()
@@ -93,8 +93,11 @@ fn a_capture_that_finds_nothing_fails() {
         check_failure(ok(), capturing, failure);
     };
     check(json("$.other"), Failure::NotCaptured);
-    check(Source::Header("x-other".to_owned()), Failure::NotCaptured);
-    check(Source::Cookie("sid".to_owned()), Failure::NotCaptured);
+    check(
+        Extractor::Header("x-other".to_owned()),
+        Failure::NotCaptured,
+    );
+    check(Extractor::Cookie("sid".to_owned()), Failure::NotCaptured);
     let long = b"HTTP/1.1 200 OK\r\nContent-Length: 22\r\n\r\n{\"id\": \"012345678901\"}".to_vec();
     let capturing = StepRequest {
         captures: vec![capture("x", json("$.id"))],
@@ -111,13 +114,13 @@ fn a_captured_link_leads_to_the_same_host_or_fails() {
         );
         let shop = Shop::start(move |_| Some(Reply::Answer(answer.clone().into_bytes())));
         let mut capturing = first_step();
-        capturing.captures = vec![capture("next", Source::Header("link".to_owned()))];
+        capturing.captures = vec![capture("next", Extractor::Header("link".to_owned()))];
         let host = host.map(|host| ("host".to_owned(), text(host)));
         capturing.headers.extend(host);
         let actions = vec![request(capturing), plain(1, "GET {{next}}")];
         let scenario = scenario(2, vec![flow("one", 1, actions)], Vec::new());
         let mut job = job(shop.server.address, closed_model(1, 1), scenario);
-        job.requests_at_most = Some(2);
+        job.max_requests = Some(2);
         let ended = run(job);
         ended.check_sums();
         let asked = shop.received_requests();
@@ -149,7 +152,7 @@ fn a_link_in_a_feed_leads_to_the_same_host() {
     );
 }
 
-/// Whether a check holds of [`OK`].
+/// Whether a check holds for [`OK`].
 fn check_check(of: Subject, holds: Condition, expected: bool) {
     let checking = StepRequest {
         checks: vec![check_of(of, holds)],
@@ -168,7 +171,7 @@ fn checks_hold_or_fail() {
     let pattern = |text| Condition::Matches(Pattern::parse(text).unwrap());
     let equals = |is| Condition::Equals(text(is));
     let contains = |is| Condition::Contains(text(is));
-    let header = || Subject::Value(Source::Header("etag".to_owned()));
+    let header = || Subject::Value(Extractor::Header("etag".to_owned()));
     let id = || Subject::Value(json("$.id"));
     check_check(Subject::Status, equals("200"), true);
     check_check(Subject::Status, equals("20"), false);
@@ -200,7 +203,7 @@ fn models() -> Vec<Model> {
         closed_model(5, 1),
         Model::Users {
             users: 5,
-            think: Think::Exponential(Duration::from_micros(200)),
+            think_time: ThinkTime::Exponential(Duration::from_micros(200)),
             stages: Vec::new(),
         },
         Model::Open {
@@ -214,7 +217,7 @@ fn models() -> Vec<Model> {
 
 /// A thousand requests of sessions that pause in between, with some connections cut, in every model.
 #[test]
-fn counts_are_the_servers_counts_whatever_is_cut() {
+fn counts_are_the_servers_counts_despite_cuts() {
     for (model, workers) in models()
         .into_iter()
         .flat_map(|model| [(model.clone(), 1), (model, 2)])
@@ -229,7 +232,7 @@ fn counts_are_the_servers_counts_whatever_is_cut() {
                 },
             );
         let mut scenario = shopping_scenario();
-        let pause = Think::Uniform {
+        let pause = ThinkTime::Uniform {
             from: Duration::ZERO,
             to: Duration::from_micros(300),
         };
@@ -237,7 +240,7 @@ fn counts_are_the_servers_counts_whatever_is_cut() {
         scenario.flows[0].actions.push(Action::Pause(pause));
         let mut job = job(shop.server.address, model.clone(), scenario);
         job.workers = vec![None; workers];
-        job.requests_at_most = Some(1_000);
+        job.max_requests = Some(1_000);
         job.limits.reconnect_first = Duration::from_micros(100);
         let ended = run(job);
         ended.check_sums();
@@ -279,7 +282,7 @@ fn what_was_not_cut_is_counted_exactly() {
         let shop = Shop::start(|_| None);
         let mut job = job(shop.server.address, model.clone(), shopping_scenario());
         job.workers = vec![None; workers];
-        job.requests_at_most = Some(900);
+        job.max_requests = Some(900);
         let ended = run(job);
         ended.check_sums();
         assert_eq!(
@@ -308,7 +311,7 @@ fn what_was_not_cut_is_counted_exactly() {
     }
 }
 
-/// A job that is possible but for its model and its protocol, and what is said of it.
+/// A job that is invalid by its model and protocol, and the error.
 fn check_refused(model: Model, protocol: Protocol, expected: &str) {
     let mut scenario = shopping_scenario();
     scenario.feeds = vec![feed("rows", 2, FeedOrder::PerUser)];
@@ -328,11 +331,11 @@ fn impossible_scenarios_are_refused() {
     check_refused(
         closed_model(3, 1),
         Protocol::Http1,
-        "feed 'rows' has 2 rows, and each of 3 users needs one of its own",
+        "feed 'rows' has 2 rows, but each of 3 users needs its own row",
     );
     check_refused(
         closed_model(2, 1),
         Protocol::Http2,
-        "a scenario goes over HTTP/1.1, not over HTTP/2",
+        "scenarios support HTTP/1.1, not HTTP/2",
     );
 }

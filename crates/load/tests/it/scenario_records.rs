@@ -1,4 +1,4 @@
-//! Records that steps of a scenario carry: keys and times that no two requests share, and what the account says of each.
+//! Records that steps of a scenario carry: keys and times that no two requests share, and the outcome of each.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,17 +10,17 @@ use crate::support::{
     scenarios::{capture, check_of, flow, job, json, plain, request, scenario, step, text},
 };
 use waggle_load::{
-    BodyCheck, Condition, Failure, Job, Model, Protocol, Roots, Scenario, Source, State,
-    StepRequest, Subject, Think, Tls, TlsOptions, Transport, worker_and_sequence,
+    BodyCheck, Condition, Extractor, Failure, Job, Model, Protocol, RequestOutcome, Roots,
+    Scenario, StepRequest, Subject, ThinkTime, Tls, TlsOptions, Transport, worker_and_sequence,
 };
 use waggle_testkit::{http::answer, tls::Authority};
 
 const WORKERS: usize = 2;
 const REQUESTS: u64 = 2_000;
-/// Ways in which the server answers an order, in turn.
+/// Number of ways in which the server answers an order, in turn.
 const WAYS: u64 = 7;
 
-/// Orders with a record, which are answered with its key, and then looks at something without one.
+/// Orders with a record, which are answered with its key, and then a request without one.
 fn ordering_scenario() -> Scenario {
     let mut order = StepRequest {
         headers: vec![("X-Order".to_owned(), text("{{record.run}}-{{record.key}}"))],
@@ -29,7 +29,7 @@ fn ordering_scenario() -> Scenario {
             Subject::Value(json("$.key")),
             Condition::Equals(text("{{record.key}}")),
         )],
-        captures: vec![capture("id", Source::Header("x-id".to_owned()))],
+        captures: vec![capture("id", Extractor::Header("x-id".to_owned()))],
         ..step(0, "PUT /orders/{{record.key}}")
     };
     order.expect.body = BodyCheck::Contains(vec![b"key".to_vec()]);
@@ -37,23 +37,32 @@ fn ordering_scenario() -> Scenario {
     scenario(2, vec![flow("order", 1, actions)], Vec::new())
 }
 
-/// Which way the order with this number is answered, and what the account must say then.
-fn way(sequence: u64, key: u64) -> (Reply, State) {
+/// How the order with this number is answered, and the outcome that must be recorded then.
+fn way(sequence: u64, key: u64) -> (Reply, RequestOutcome) {
     let body = format!(r#"{{"key": {key}}}"#);
     let good = answer(200, "X-Id: i1\r\n", &body);
     match sequence % WAYS {
-        0 => (Reply::Answer(good), State::Accepted),
-        1 => (Reply::Answer(answer(500, "", &body)), State::Rejected),
-        2 => (Reply::Cut(Vec::new()), State::Unknown),
-        3 => (Reply::Cut(good[..good.len() - 1].to_vec()), State::Unknown),
+        0 => (Reply::Answer(good), RequestOutcome::Accepted),
+        1 => (
+            Reply::Answer(answer(500, "", &body)),
+            RequestOutcome::Rejected,
+        ),
+        2 => (Reply::Cut(Vec::new()), RequestOutcome::Unknown),
+        3 => (
+            Reply::Cut(good[..good.len() - 1].to_vec()),
+            RequestOutcome::Unknown,
+        ),
         4 => (
             Reply::Answer(answer(200, "X-Id: i1\r\n", r#"{"key": 1}"#)),
-            State::Accepted,
+            RequestOutcome::Accepted,
         ),
-        5 => (Reply::Answer(answer(200, "", &body)), State::Accepted),
+        5 => (
+            Reply::Answer(answer(200, "", &body)),
+            RequestOutcome::Accepted,
+        ),
         _ => (
             Reply::Answer(answer(200, "X-Id: i1\r\n", "nothing")),
-            State::Unknown,
+            RequestOutcome::Unknown,
         ),
     }
 }
@@ -72,17 +81,17 @@ fn reply(request: &Request) -> Reply {
 }
 
 fn run_and_account(mut job: Job, requests: u64) -> Ended {
-    job.requests_at_most = Some(requests);
-    job.account_at_most = Some(10_000);
+    job.max_requests = Some(requests);
+    job.max_tracked_requests = Some(10_000);
     job.limits.reconnect_first = Duration::from_micros(100);
     let ended = run(job);
     ended.check_sums();
     ended
 }
 
-/// The states of a worker's account.
-fn states(ended: &Ended, worker: usize) -> Vec<State> {
-    let account = &ended.outcome.accounts[worker];
+/// The outcomes of a worker.
+fn states(ended: &Ended, worker: usize) -> Vec<RequestOutcome> {
+    let account = &ended.outcome.request_outcomes[worker];
     (0..account.sent_count())
         .map(|index| account.state(index).unwrap())
         .collect()
@@ -112,7 +121,7 @@ fn check_model(model: Model) {
     for worker in 0..WORKERS {
         let states = states(&ended, worker);
         sent += states.len() as u64;
-        // Only orders are in the account, numbered without gaps.
+        // Only orders are tracked, numbered without gaps.
         assert_eq!(
             keys[&worker],
             (0..states.len() as u64).collect(),
@@ -138,17 +147,17 @@ fn check_model(model: Model) {
 }
 
 #[test]
-fn each_record_has_a_key_of_its_own_and_the_fate_that_it_was_told() {
+fn each_record_has_its_own_key_and_the_outcome_of_its_answer() {
     check_model(closed_model(4, 1));
     check_model(Model::Users {
         users: 4,
-        think: Think::Exponential(Duration::from_micros(200)),
+        think_time: ThinkTime::Exponential(Duration::from_micros(200)),
         stages: Vec::new(),
     });
 }
 
 #[test]
-fn an_answer_that_does_not_come_leaves_the_fate_unknown() {
+fn a_missing_answer_leaves_the_outcome_unknown() {
     let server = Server::start(|_| Reply::Silence);
     let hasty = StepRequest {
         timeout: Some(Duration::from_millis(20)),
@@ -157,7 +166,7 @@ fn an_answer_that_does_not_come_leaves_the_fate_unknown() {
     let scenario = scenario(1, vec![flow("one", 1, vec![request(hasty)])], Vec::new());
     let ended = run_and_account(job(server.address, closed_model(1, 1), scenario), 3);
     assert_eq!(ended.failures(), [(Failure::TimedOut, 3)]);
-    assert_eq!(states(&ended, 0), [State::Unknown; 3]);
+    assert_eq!(states(&ended, 0), [RequestOutcome::Unknown; 3]);
 }
 
 #[test]
@@ -172,7 +181,7 @@ fn a_body_that_was_not_kept_was_accepted() {
     job.limits.body_kept_max_bytes = 10;
     let ended = run_and_account(job, 3);
     assert_eq!(ended.failures(), [(Failure::BodyNotKept, 3)]);
-    assert_eq!(states(&ended, 0), [State::Accepted; 3]);
+    assert_eq!(states(&ended, 0), [RequestOutcome::Accepted; 3]);
 }
 
 #[test]
@@ -200,12 +209,17 @@ fn over_tls_it_is_the_same() {
         tls: Some(Tls::new(options).unwrap()),
     };
     let ended = run_and_account(job, 9);
-    let expected = [State::Accepted, State::Rejected, State::Unknown].repeat(3);
+    let expected = [
+        RequestOutcome::Accepted,
+        RequestOutcome::Rejected,
+        RequestOutcome::Unknown,
+    ]
+    .repeat(3);
     assert_eq!(states(&ended, 0), expected);
 }
 
 #[test]
-fn without_an_account_the_stamps_are_the_same() {
+fn without_tracking_the_stamps_are_the_same() {
     let server = Server::start(|_| Reply::Answer(answer(200, "", "")));
     let scenario = scenario(
         1,
@@ -220,9 +234,9 @@ fn without_an_account_the_stamps_are_the_same() {
         Vec::new(),
     );
     let mut job = job(server.address, closed_model(1, 1), scenario);
-    job.requests_at_most = Some(3);
+    job.max_requests = Some(3);
     let ended = run(job);
-    assert!(ended.outcome.accounts.is_empty());
+    assert!(ended.outcome.request_outcomes.is_empty());
     let first = waggle_load::key_of(0, 0);
     let expected: Vec<String> = (first..first + 3).map(|key| key.to_string()).collect();
     assert_eq!(server.bodies(), expected);

@@ -10,7 +10,9 @@ use crate::support::{
     scenarios::{feed, flow, job, plain, repeat, scenario, shopping_scenario},
     shop::{Asked, Shop},
 };
-use waggle_load::{Action, Arrivals, FeedOrder, Job, Model, Rate, Scenario, SessionCounts, Think};
+use waggle_load::{
+    Action, Arrivals, FeedOrder, Job, Model, Rate, Scenario, SessionCounts, ThinkTime,
+};
 use waggle_testkit::http::field;
 
 fn shop() -> Shop {
@@ -19,7 +21,7 @@ fn shop() -> Shop {
 
 /// Runs a scenario of which `requests` are sent by one connection.
 fn run_one(shop: &Shop, scenario: Scenario, requests: u64) -> Ended {
-    run_changed(shop, scenario, |job| job.requests_at_most = Some(requests))
+    run_changed(shop, scenario, |job| job.max_requests = Some(requests))
 }
 
 fn run_changed(shop: &Shop, scenario: Scenario, change: impl Fn(&mut Job)) -> Ended {
@@ -102,7 +104,7 @@ fn cookies_belong_to_their_session() {
 }
 
 #[test]
-fn loops_go_round_as_often_as_they_say() {
+fn loops_have_their_number_of_rounds() {
     let shop = shop();
     let inner = repeat(2, vec![plain(1, "GET /open/{{round}}")]);
     let outer = repeat(2, vec![plain(0, "GET /open/outer/{{round}}"), inner]);
@@ -128,7 +130,7 @@ fn loops_go_round_as_often_as_they_say() {
 }
 
 #[test]
-fn flows_come_by_their_weights() {
+fn flows_are_drawn_by_their_weights() {
     const SESSIONS: u64 = 4_000;
     let mixed = || {
         let flows = vec![
@@ -162,7 +164,7 @@ fn rows_of_users(
         scenario(1, vec![flow("one", 1, actions)], feeds),
     );
     job.workers = vec![None; 2];
-    job.requests_at_most = Some(requests);
+    job.max_requests = Some(requests);
     let ended = run(job);
     ended.check_sums();
     let mut users: HashMap<String, Vec<String>> = HashMap::new();
@@ -224,23 +226,23 @@ fn max_us(ended: &Ended, step: usize) -> u64 {
 const PAUSE: Duration = Duration::from_millis(300);
 
 #[test]
-fn a_pause_is_in_nobodys_response_time() {
+fn a_pause_is_in_no_response_time() {
     let models = [
         closed_model(1, 1),
         Model::Users {
             users: 1,
-            think: Think::Fixed(Duration::ZERO),
+            think_time: ThinkTime::Fixed(Duration::ZERO),
             stages: Vec::new(),
         },
         open(2.0),
     ];
     for model in models {
         let shop = shop();
-        let pause = Action::Pause(Think::Fixed(PAUSE));
+        let pause = Action::Pause(ThinkTime::Fixed(PAUSE));
         let actions = vec![plain(0, "GET /open/a"), pause, plain(1, "GET /open/b")];
         let ended = run_changed(&shop, one_flow(2, actions), |job| {
             job.model = model.clone();
-            job.requests_at_most = Some(2);
+            job.max_requests = Some(2);
         });
         assert_eq!(
             lines(&shop.received_requests()),
@@ -267,22 +269,22 @@ fn open(per_s: f64) -> Model {
 }
 
 #[test]
-fn sessions_of_an_open_load_are_due_by_the_clock_and_their_steps_by_each_other() {
+fn sessions_of_an_open_load_are_due_by_the_clock_and_steps_by_the_step_before() {
     const ANSWER: Duration = Duration::from_millis(20);
     let body = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
     let shop = Shop::start(|_| Some(Reply::After(ANSWER, body.to_vec())));
     let actions = vec![plain(0, "GET /open/a"), plain(1, "GET /open/b")];
     let ended = run_changed(&shop, one_flow(2, actions), |job| {
         job.model = open(1_000.0);
-        job.requests_at_most = Some(20);
+        job.max_requests = Some(20);
     });
     let counts = ended.counts();
     assert_eq!((counts.sent, counts.sessions), (20, sessions(10, 10, 0)));
-    // Ten sessions fall due within 10 ms and go one after the other: the last one waits for nine others.
+    // Ten sessions fall due within 10 ms and run one after the other: the last one waits for nine others.
     let waited = (ANSWER * 2 * 9 - Duration::from_millis(10)).as_micros();
     assert!(u128::from(max_us(&ended, 0)) >= waited);
-    // Second steps are due when their first ones are answered, so that no two of them run at once: they are within the run
-    // together, which they would not be if they were due by the clock.
+    // Second steps are due when their first ones are answered, so that no two of them overlap: together they fit into the run,
+    // which they would not if they were due by the clock.
     let second = ended.merge(|interval| &interval.steps[1].response_time);
     let together = second.mean() * second.len() as f64 / 1e6;
     let ran_for = ended.outcome.ran_for.as_secs_f64();
@@ -290,16 +292,16 @@ fn sessions_of_an_open_load_are_due_by_the_clock_and_their_steps_by_each_other()
     assert_eq!(counts.due, counts.sent + counts.skipped);
 }
 
-/// The schedule ends with its last session, which is pausing then.
+/// The schedule ends with its last session, which is in its pause then.
 #[test]
-fn a_session_that_has_begun_sends_what_it_has_to_send() {
-    let pause = || Action::Pause(Think::Fixed(Duration::from_millis(50)));
+fn a_session_that_has_begun_is_completed() {
+    let pause = || Action::Pause(ThinkTime::Fixed(Duration::from_millis(50)));
     let actions = vec![pause(), plain(0, "GET /open"), pause()];
     for model in [closed_model(1, 1), open(500.0)] {
         let shop = shop();
         let ended = run_changed(&shop, one_flow(1, actions.clone()), |job| {
             job.model = model.clone();
-            job.requests_at_most = Some(3);
+            job.max_requests = Some(3);
         });
         let counts = ended.counts();
         assert_eq!(

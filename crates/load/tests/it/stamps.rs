@@ -1,9 +1,11 @@
-//! Keys and times in requests: unique over all workers, and what the account says of each.
+//! Keys and times in requests: unique over all workers, and the outcome of each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::support::{OK, Reply, Server, closed_model, job, requests, run};
-use waggle_load::{KEY_DIGITS, Prepared, Slot, Stamp, State, TIME_DIGITS, worker_and_sequence};
+use waggle_load::{
+    KEY_DIGITS, Prepared, RequestOutcome, Slot, Stamp, TIME_DIGITS, worker_and_sequence,
+};
 
 const RECORDS: u32 = 3;
 const WORKERS: usize = 2;
@@ -39,7 +41,7 @@ fn request() -> Prepared {
 
 #[test]
 fn no_two_records_share_a_key_or_a_time() {
-    // The body decides, so that the account can be checked against what was said to each request.
+    // The body decides, so that the outcomes can be compared with the answer to each request.
     let server = Server::start(|request| {
         let key: u64 = request.text()[..KEY_DIGITS].parse().unwrap();
         let (_, sequence) = worker_and_sequence(key).unwrap();
@@ -51,8 +53,8 @@ fn no_two_records_share_a_key_or_a_time() {
     let mut job = job(server.address, closed_model(4, 8));
     *requests(&mut job) = vec![request(), request()];
     job.workers = vec![None; WORKERS];
-    job.requests_at_most = Some(3_000);
-    job.account_at_most = Some(10_000);
+    job.max_requests = Some(3_000);
+    job.max_tracked_requests = Some(10_000);
     let ended = run(job);
     ended.check_sums();
     let mut keys: BTreeMap<usize, BTreeSet<u64>> = BTreeMap::new();
@@ -73,15 +75,15 @@ fn no_two_records_share_a_key_or_a_time() {
                 .contains(&time)
         );
     }
-    for (worker, account) in ended.outcome.accounts.iter().enumerate() {
+    for (worker, account) in ended.outcome.request_outcomes.iter().enumerate() {
         assert_eq!(account.sent_count(), 1_500);
         let all: BTreeSet<u64> = (0..account.sent_count() * u64::from(RECORDS)).collect();
         assert_eq!(keys[&worker], all, "worker {worker}");
         for index in 0..account.sent_count() {
             let expected = if index.is_multiple_of(3) {
-                State::Rejected
+                RequestOutcome::Rejected
             } else {
-                State::Accepted
+                RequestOutcome::Accepted
             };
             assert_eq!(account.state(index), Some(expected));
         }
@@ -89,25 +91,25 @@ fn no_two_records_share_a_key_or_a_time() {
 }
 
 #[test]
-fn a_full_account_ends_the_run() {
+fn the_limit_of_tracked_requests_ends_the_run() {
     let server = Server::start(|_| Reply::Answer(OK.to_vec()));
     let mut job = job(server.address, closed_model(2, 4));
     job.workers = vec![None; WORKERS];
-    job.account_at_most = Some(100);
+    job.max_tracked_requests = Some(100);
     let ended = run(job);
     ended.check_sums();
-    assert!(ended.outcome.account_full);
+    assert!(ended.outcome.request_outcomes_full);
     assert!(
         ended
             .outcome
-            .accounts
+            .request_outcomes
             .iter()
             .all(|account| account.sent_count() <= 100)
     );
     assert!(
         ended
             .outcome
-            .accounts
+            .request_outcomes
             .iter()
             .any(|account| account.sent_count() == 100)
     );

@@ -1,4 +1,4 @@
-//! A worker that others keep off its CPU says so by its own figures.
+//! The run queue time of a worker shows that others keep it off its CPU.
 
 use std::{
     sync::{
@@ -13,7 +13,7 @@ use crate::support::{OK, closed_model, job, run};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use waggle_load::NullServer;
 
-/// Threads that do nothing but use one CPU, until dropped.
+/// Threads that use one CPU fully, until dropped.
 struct Hogs {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
@@ -49,7 +49,7 @@ impl Drop for Hogs {
 }
 
 #[test]
-fn what_a_worker_waits_for_its_cpu_is_told_beside_what_it_had() {
+fn run_queue_time_of_a_worker_is_reported_with_its_cpu_time() {
     let allowed = sched_getaffinity(None).unwrap();
     let cpu = (0..CpuSet::MAX_CPU)
         .find(|cpu| allowed.is_set(*cpu))
@@ -57,15 +57,15 @@ fn what_a_worker_waits_for_its_cpu_is_told_beside_what_it_had() {
     let server = NullServer::start("127.0.0.1:0".parse().unwrap(), OK).unwrap();
     let mut job = job(server.address(), closed_model(10, 1));
     job.workers = vec![Some(cpu)];
-    job.at_most = Duration::from_secs(1);
+    job.max_duration = Duration::from_secs(1);
     let hogs = Hogs::start(cpu);
     let ended = run(job);
     drop(hogs);
     ended.check_sums();
     let counts = ended.counts();
-    // Four share the CPU. How long the worker waits for it is the kernel's affair; that it does is certain.
-    let waited = counts.engine_wanted_busiest - counts.engine_cpu_busiest;
+    // Four share the CPU. How long the worker waits depends on the kernel; that it waits is certain.
+    let waited = counts.engine_cpu_wanted_busiest - counts.engine_cpu_busiest;
     assert!(waited > Duration::ZERO, "{counts:?}");
-    assert_eq!(waited, counts.engine_waited, "there is one worker");
-    assert!(counts.engine_turns > 0, "{counts:?}");
+    assert_eq!(waited, counts.engine_run_queue_wait, "there is one worker");
+    assert!(counts.engine_time_slices > 0, "{counts:?}");
 }

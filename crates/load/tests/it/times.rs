@@ -1,5 +1,5 @@
-//! The three instants: due, sent, done. What is said of them here holds on any machine: it follows from who waits for whom, or is
-//! counted. How close the figures come to the truth is measured by `bench/engine/truth`; the arithmetic is tested in `pace`.
+//! The three instants: due, sent, done. These assertions hold on any machine: they follow from which request waits for which, or
+//! from counts. `bench/engine/truth` measures how close the figures are to the truth; the arithmetic is tested in `pacer`.
 
 use std::{
     sync::{
@@ -10,12 +10,12 @@ use std::{
 };
 
 use hdrhistogram::Histogram;
-use waggle_load::{Arrivals, Interval, Model, Rate, Think, start};
+use waggle_load::{Arrivals, Interval, Model, Rate, ThinkTime, start};
 use waggle_testkit::{DEADLINE, random::fraction, wait_until};
 
 use crate::support::{Ended, OK, Reply, Server, closed_model, job, run, take_all};
 
-/// A thousand requests a second, evenly: number n is due n milliseconds after the start.
+/// A thousand requests per second, uniform: number n is due n milliseconds after the start.
 fn thousand_per_s(connections: usize, pipelining: usize) -> Model {
     Model::Open {
         rate: Rate::Constant(1_000.0),
@@ -79,7 +79,7 @@ fn check_times(model: Model) {
     });
     let what = format!("{model:?}");
     let mut job = job(server.address, model);
-    job.requests_at_most = Some(REQUESTS);
+    job.max_requests = Some(REQUESTS);
     let ended = run(job);
     ended.check_sums();
     assert_eq!(ended.counts().succeeded, REQUESTS, "{what}");
@@ -95,7 +95,7 @@ fn no_time_is_below_what_the_server_took() {
     check_times(thousand_per_s(4, 1));
     check_times(Model::Users {
         users: 4,
-        think: Think::Fixed(Duration::from_millis(1)),
+        think_time: ThinkTime::Fixed(Duration::from_millis(1)),
         stages: Vec::new(),
     });
 }
@@ -109,12 +109,12 @@ fn a_stall_shows_in_the_response_time_of_all_that_fell_due_in_it() {
         _ => Reply::Answer(OK.to_vec()),
     });
     let mut job = job(server.address, thousand_per_s(1, 1_000));
-    job.requests_at_most = Some(DUE);
+    job.max_requests = Some(DUE);
     let ended = run(job);
     ended.check_sums();
     assert_eq!((ended.counts().succeeded, ended.counts().skipped), (DUE, 0));
-    // The stall begins when the request is there, which is not before it was due, and all others wait behind it: what fell due
-    // x into the stall waits for the rest of it at least.
+    // The stall begins when the request is there, which is not before it was due, and all others wait behind it: a request that
+    // fell due at x within the stall waits at least for the rest of it.
     let response = response_time(&ended);
     for ms in [0, 100, 200, 300, 400, 499] {
         let longer = response.count_between(ms * 1_000, u64::MAX);
@@ -127,7 +127,7 @@ fn a_server_slower_than_the_rate_shows_in_response_time_and_not_in_service_time(
     const ANSWER_MS: u64 = 10;
     let server = Server::start(|_| Reply::After(Duration::from_millis(ANSWER_MS), OK.to_vec()));
     let mut job = job(server.address, thousand_per_s(1, 1));
-    job.at_most = Duration::from_secs(1);
+    job.max_duration = Duration::from_secs(1);
     let begun = Instant::now();
     let ended = run(job);
     let passed = begun.elapsed();
@@ -145,7 +145,7 @@ fn a_server_slower_than_the_rate_shows_in_response_time_and_not_in_service_time(
     check_not_below(&response_time(&ended), &least, "response time");
     let service = service_time(&ended);
     assert!(service.min() >= ANSWER_MS * 1_000, "{} µs", service.min());
-    // One is on its way at a time, so that all service times together are within the run; the histogram has three digits.
+    // One is in flight at a time, so that all service times together fit into the run; the histogram has three digits.
     let served = service.mean() * service.len() as f64 / 1e6;
     assert!(
         served <= passed.as_secs_f64() * 1.001,
@@ -158,7 +158,7 @@ fn nothing_is_sent_after_the_end() {
     let server = Server::start(|_| Reply::Answer(OK.to_vec()));
     let users = Model::Users {
         users: 4,
-        think: Think::Fixed(Duration::ZERO),
+        think_time: ThinkTime::Fixed(Duration::ZERO),
         stages: Vec::new(),
     };
     let open = Model::Open {
@@ -169,12 +169,12 @@ fn nothing_is_sent_after_the_end() {
     };
     for model in [closed_model(4, 2), users, open] {
         let mut job = job(server.address, model.clone());
-        job.at_most = Duration::from_millis(205);
+        job.max_duration = Duration::from_millis(205);
         job.interval = Duration::from_millis(205);
-        let at_most = job.at_most;
+        let max_duration = job.max_duration;
         let ended = run(job);
         ended.check_sums();
-        let late = |interval: &&Interval| interval.start >= at_most;
+        let late = |interval: &&Interval| interval.start >= max_duration;
         let late = ended.intervals.iter().filter(late);
         let sent: u64 = late.map(|interval| interval.counts.sent).sum();
         assert_eq!(sent, 0, "{model:?}");
@@ -182,7 +182,7 @@ fn nothing_is_sent_after_the_end() {
 }
 
 #[test]
-fn too_many_waiting_are_given_up_and_counted() {
+fn too_many_waiting_requests_are_skipped_and_counted() {
     let server = Server::start(|_| Reply::After(Duration::from_millis(20), OK.to_vec()));
     let model = Model::Open {
         rate: Rate::Constant(2_000.0),
@@ -191,7 +191,7 @@ fn too_many_waiting_are_given_up_and_counted() {
         pipelining: 1,
     };
     let mut job = job(server.address, model);
-    job.requests_at_most = Some(400);
+    job.max_requests = Some(400);
     job.limits.due_max = 5;
     let ended = run(job);
     ended.check_sums();
@@ -218,7 +218,7 @@ fn each_request_of_a_pipeline_has_its_own_times() {
         Reply::Answer(OK.to_vec())
     });
     let mut job = job(server.address, closed_model(1, 3));
-    job.requests_at_most = Some(3);
+    job.max_requests = Some(3);
     let running = start(job).unwrap();
     let mut intervals = Vec::new();
     while !is_open.load(Ordering::SeqCst) {
@@ -243,11 +243,11 @@ fn each_request_of_a_pipeline_has_its_own_times() {
 }
 
 #[test]
-fn a_closed_load_has_a_request_on_its_way_on_each_connection_all_the_time() {
+fn a_closed_load_always_has_a_request_in_flight_on_each_connection() {
     const CONNECTIONS: u64 = 4;
     const REQUESTS: u64 = 30 * CONNECTIONS;
     let arrived = AtomicU64::new(0);
-    // No request is answered before as many have come as there are connections.
+    // No request is answered before as many have arrived as there are connections.
     let server = Server::start(move |_| {
         let number = arrived.fetch_add(1, Ordering::SeqCst);
         let round = number / CONNECTIONS + 1;
@@ -257,7 +257,7 @@ fn a_closed_load_has_a_request_on_its_way_on_each_connection_all_the_time() {
         Reply::Answer(OK.to_vec())
     });
     let mut job = job(server.address, closed_model(4, 1));
-    job.requests_at_most = Some(REQUESTS);
+    job.max_requests = Some(REQUESTS);
     let ended = run(job);
     ended.check_sums();
     assert_eq!(ended.counts().succeeded, REQUESTS);

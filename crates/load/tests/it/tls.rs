@@ -32,14 +32,14 @@ fn tls_job(server: &Server, (connections, pipelining): (usize, usize), options: 
         protocol: Protocol::Http1,
         tls: Some(Tls::new(options).unwrap()),
     };
-    job.requests_at_most = Some(REQUESTS);
+    job.max_requests = Some(REQUESTS);
     job.limits.reconnect_first = Duration::from_micros(100);
     job
 }
 
-/// Runs a job that cannot open a connection until it has failed at that, and gives its failures' kinds.
+/// Runs a job that cannot open a connection until it has failed; returns the kinds of failures.
 fn kinds_of_failures(mut job: Job) -> Vec<Failure> {
-    job.requests_at_most = None;
+    job.max_requests = None;
     job.limits.reconnect_first = Duration::from_millis(5);
     let ended = run_until(job, |counts| !counts.failures.0.is_empty());
     ended.check_sums();
@@ -74,7 +74,7 @@ fn requests_go_over_tls_and_every_one_is_counted() {
             ),
             (REQUESTS, REQUESTS, REQUESTS)
         );
-        // On a busy machine all requests may have gone before the last connection's handshake is over.
+        // On a busy machine all requests may be sent before the last handshake has ended.
         let handshakes = counts.handshakes;
         assert!((1..=3).contains(&handshakes), "{version:?}: {handshakes}");
         assert_eq!(counts.connects, 3);
@@ -137,7 +137,7 @@ fn unchecked_takes_any_server() {
 }
 
 #[test]
-fn a_client_certificate_is_given_where_it_is_asked_for() {
+fn a_client_certificate_is_sent_if_it_is_requested() {
     let ours = Authority::new("ours");
     let config = || ours.server_with(&ours.sign("localhost", 2090), ClientAuth::Required);
     let server = Server::start_secure(config(), |_| Reply::Answer(OK.to_vec()));
@@ -159,7 +159,7 @@ fn a_server_of_another_protocol_is_refused() {
     config.alpn_protocols = vec![b"h2".to_vec()];
     let server = Server::start_secure(config, |_| Reply::Answer(OK.to_vec()));
     check_refused(&server, options(&ours), HandshakeFailure::NoProtocol);
-    // A server that knows nothing of the negotiation speaks HTTP/1.1, and no HTTP/2.
+    // A server without ALPN has HTTP/1.1, and not HTTP/2.
     let server = Server::start_secure(ours.server(), |_| Reply::Answer(OK.to_vec()));
     let mut job = tls_job(&server, (2, 1), options(&ours));
     job.transport.protocol = Protocol::Http2;
@@ -167,7 +167,7 @@ fn a_server_of_another_protocol_is_refused() {
     assert_eq!(found, [Failure::Handshake(HandshakeFailure::NoProtocol)]);
 }
 
-/// Every answer closes its connection: how many handshakes went on with an earlier session.
+/// Every answer closes its connection: how many handshakes resumed an earlier session.
 fn check_resumed(resumes: bool, version: &'static rustls::SupportedProtocolVersion) {
     let ours = Authority::new("ours");
     let signed = ours.sign("localhost", 2090);
@@ -182,16 +182,16 @@ fn check_resumed(resumes: bool, version: &'static rustls::SupportedProtocolVersi
     ended.check_sums();
     let counts = ended.counts();
     assert_eq!((counts.succeeded, counts.failed), (REQUESTS, 0));
-    // After the last request connections are opened again, and given up in the middle.
+    // After the last request connections are reopened, and closed during the handshake.
     assert!(counts.handshakes >= REQUESTS && counts.handshakes <= counts.connects);
-    // The server counts one when its own thread has seen it.
+    // The server counts a handshake when its thread has seen it.
     wait_until("the server has counted them", || {
         server.resumed_count() >= counts.handshakes_resumed
     });
     let given_up = server.resumed_count() - counts.handshakes_resumed;
     assert!(given_up <= 4, "{given_up} were given up");
     if resumes {
-        // All but the first of each connection, which had nothing to go on with.
+        // All but the first of each connection, which had no session to resume.
         assert!(
             counts.handshakes_resumed >= counts.handshakes - 4,
             "{counts:?}"
@@ -228,7 +228,7 @@ fn check_first(reply: Reply, expected: Option<Failure>) {
 }
 
 #[test]
-fn an_end_that_was_told_is_told_from_a_cut() {
+fn a_close_notify_is_distinguished_from_a_cut() {
     let until_close = b"HTTP/1.1 200 OK\r\n\r\nsome".to_vec();
     let half = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nso".to_vec();
     check_first(Reply::Last(until_close.clone()), None);
@@ -240,7 +240,7 @@ fn an_end_that_was_told_is_told_from_a_cut() {
     check_first(Reply::Cut(Vec::new()), Some(Failure::Reset));
 }
 
-/// A server that does this with each connection, and knows nothing of TLS.
+/// A server without TLS that does this with each connection.
 fn check_raw(
     serve: impl Fn(Socket) + Send + Sync + 'static,
     within: Duration,
@@ -255,7 +255,7 @@ fn check_raw(
 }
 
 #[test]
-fn handshakes_that_come_to_nothing() {
+fn failed_handshakes() {
     let kept = std::sync::Mutex::new(Vec::new());
     check_raw(
         move |stream| kept.lock().unwrap().push(stream),
@@ -267,7 +267,7 @@ fn handshakes_that_come_to_nothing() {
         |mut stream| {
             let _ = stream.read(&mut [0; 4096]);
             let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
-            // Until the other side has taken it.
+            // Until the peer has read it.
             let _ = stream.read_to_end(&mut Vec::new());
         },
         DEADLINE,
@@ -293,7 +293,7 @@ fn large_bodies_go_over_tls_both_ways() {
     request.bytes.extend_from_slice(&body);
     *crate::support::requests(&mut job) = vec![request];
     crate::support::expect(&mut job).body = BodyCheck::Equals(body);
-    job.requests_at_most = Some(8);
+    job.max_requests = Some(8);
     let ended = run(job);
     ended.check_sums();
     assert_eq!((ended.counts().succeeded, server.received_count()), (8, 8));
@@ -312,7 +312,7 @@ fn tls_that_cannot_be_set_up_is_explained() {
         ..options(&ours)
     };
     assert!(Tls::new(with_name("127.0.0.1")).is_ok() && Tls::new(with_name("::1")).is_ok());
-    let found = check(with_name("a b"), "\"a b\" is no name of a server");
+    let found = check(with_name("a b"), "\"a b\" is not a server name");
     assert!(matches!(found, TlsError::ServerName { .. }));
     let with_roots = |pem: &str| TlsOptions {
         roots: Roots::Pem(pem.as_bytes().to_vec()),
@@ -329,7 +329,7 @@ fn tls_that_cannot_be_set_up_is_explained() {
     };
     check(
         with_client(&one.certificate, "nothing"),
-        "reading the client's private key as PEM",
+        "cannot read the client's private key as PEM",
     );
     check(
         with_client("nothing", &one.key),

@@ -84,7 +84,7 @@ impl LoadEnd {
             _ => None,
         };
         Self {
-            requests_left: job.requests_at_most.unwrap_or(u64::MAX),
+            requests_left: job.max_requests.unwrap_or(u64::MAX),
             at,
         }
     }

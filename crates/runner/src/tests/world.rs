@@ -7,7 +7,9 @@ use tokio::{
     sync::watch,
     time::{Instant, sleep, sleep_until},
 };
-use waggle_load::{Account, Counts, Interval, Job, Model, Outcome, State, What, key_of};
+use waggle_load::{
+    Counts, Interval, Job, Model, Outcome, RequestOutcome, RequestOutcomes, What, key_of,
+};
 use waggle_results::PhaseName;
 
 use super::{
@@ -276,7 +278,7 @@ impl Load for Fake {
         world.load_has_stopped = false;
         let connections = connections(&job.model);
         world.models.push(job.model.clone());
-        world.at_most.push(job.at_most);
+        world.at_most.push(job.max_duration);
         if let What::Requests { requests, .. } = &job.what {
             world.mark = mark_in(&requests[0].bytes);
         }
@@ -293,7 +295,7 @@ impl Load for Fake {
             due: 0,
             waiting: 0,
             failed: 0,
-            account: Account::default(),
+            account: RequestOutcomes::default(),
             end: LoadEnd::from_job(&job),
             stop: watch::channel(false).0,
         })
@@ -314,7 +316,7 @@ pub(crate) struct FakeRun {
     /// Requests that are due and wait to be sent.
     waiting: u64,
     failed: u64,
-    account: Account,
+    account: RequestOutcomes,
     end: LoadEnd,
     stop: watch::Sender<bool>,
 }
@@ -332,7 +334,7 @@ impl FakeRun {
             let request = self.account.send();
             let stored = (key_of(0, request), self.clock.unix_ns());
             if is_refused {
-                self.account.note(request, State::Rejected);
+                self.account.note(request, RequestOutcome::Rejected);
                 failed += 1;
                 continue;
             }
@@ -346,11 +348,11 @@ impl FakeRun {
                 && self.connections > most
                 && request.is_multiple_of(2)
             {
-                self.account.note(request, State::Rejected);
+                self.account.note(request, RequestOutcome::Rejected);
                 failed += 1;
                 continue;
             }
-            self.account.note(request, State::Accepted);
+            self.account.note(request, RequestOutcome::Accepted);
             match world.fault {
                 Some(Fault::Loses(nth)) if (request + 1).is_multiple_of(nth) => {}
                 Some(Fault::Doubles(nth)) if (request + 1).is_multiple_of(nth) => {
@@ -367,7 +369,7 @@ impl FakeRun {
             failed,
             connections_open: self.connections,
             in_flight_time: time * u32::try_from(sent).unwrap(),
-            in_flight_beside_ns: i64::try_from(time.as_nanos()).unwrap()
+            in_flight_unexplained_ns: i64::try_from(time.as_nanos()).unwrap()
                 * i64::try_from(failed).unwrap(),
             ..Counts::default()
         }
@@ -461,10 +463,10 @@ impl LoadRun for FakeRun {
             started_unix_ns: self.clock.start_unix_ns(),
             ran_for: self.start.elapsed(),
             connections_asked: self.connections,
-            accounts: vec![self.account],
+            request_outcomes: vec![self.account],
             steps: Vec::new(),
             feeds_used_up: Vec::new(),
-            account_full: false,
+            request_outcomes_full: false,
             unconnected_for: None,
         })
     }

@@ -3,7 +3,7 @@
 use std::{cell::RefCell, time::Duration};
 
 use tokio::time::{Instant, sleep, sleep_until, timeout};
-use waggle_load::Account;
+use waggle_load::RequestOutcomes;
 use waggle_results::{BacklogRow, DeliveryInfo, LedgerInfo, PlaceInfo, TrialWriter};
 
 use crate::{
@@ -409,6 +409,6 @@ impl Come {
 /// What the load sent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sent<'a> {
-    pub(crate) accounts: &'a [Account],
+    pub(crate) accounts: &'a [RequestOutcomes],
     pub(crate) records_per_request: u32,
 }

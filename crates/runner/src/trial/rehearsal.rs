@@ -68,9 +68,9 @@ async fn send_once<L: Load>(
             pipelining: 1,
         },
         workers: job.workers[..1].to_vec(),
-        requests_at_most: Some(requests),
-        account_at_most: None,
-        at_most: until.saturating_duration_since(Instant::now()),
+        max_requests: Some(requests),
+        max_tracked_requests: None,
+        max_duration: until.saturating_duration_since(Instant::now()),
         ..job
     });
     let mut run = run.map_err(smoke_failure)?;

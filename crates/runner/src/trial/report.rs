@@ -232,7 +232,7 @@ impl Report {
             self.remarks
                 .push(format!("the rows of feed {feed} were used up"));
         }
-        if outcome.account_full {
+        if outcome.request_outcomes_full {
             self.remarks
                 .push("the load ended because the account of records was full".to_owned());
         }

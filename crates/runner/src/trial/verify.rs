@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
 use serde_json_path::JsonPath;
 use tokio::time::{Instant, sleep};
-use waggle_load::{Place, Template};
+use waggle_load::{Escape, Template};
 use waggle_study::Check;
 
 use crate::{
@@ -65,20 +65,20 @@ fn fill(check: &Check, secrets: &Secrets) -> Result<Check, Failure> {
 /// The step with what earlier ones captured in place of each `{{name}}`, written as in the requests of a scenario.
 fn with_captured(check: &Check, captured: &BTreeMap<String, String>) -> Result<Check, Failure> {
     let failed = |why: String| Failure::new(format!("check \"{}\": {why}", check.name));
-    let fill = |text: &mut String, place: Place| -> Result<(), Failure> {
+    let fill = |text: &mut String, place: Escape| -> Result<(), Failure> {
         let template = Template::parse(text).map_err(|problem| failed(problem.to_string()))?;
         let filled = template.fill_with(place, |name| captured.get(name).cloned());
         *text = filled.map_err(|name| failed(format!("no step before it captured \"{name}\"")))?;
         Ok(())
     };
     let mut filled = check.clone();
-    fill(&mut filled.path, Place::Path)?;
-    fill(&mut filled.body, Place::Free)?;
+    fill(&mut filled.path, Escape::Path)?;
+    fill(&mut filled.body, Escape::None)?;
     for (_, value) in &mut filled.headers {
-        fill(value, Place::Header)?;
+        fill(value, Escape::Header)?;
     }
     for text in filled.expect.body.texts_mut() {
-        fill(text, Place::Free)?;
+        fill(text, Escape::None)?;
     }
     Ok(filled)
 }

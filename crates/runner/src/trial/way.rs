@@ -388,7 +388,7 @@ impl Trial<'_> {
 
     fn sent_records<'o>(&self, outcome: &'o Outcome) -> Sent<'o> {
         Sent {
-            accounts: &outcome.accounts,
+            accounts: &outcome.request_outcomes,
             records_per_request: job::records_per_request(self.order.cell),
         }
     }

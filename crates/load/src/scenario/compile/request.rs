@@ -2,10 +2,10 @@
 
 use super::{Compiler, ScenarioError};
 use crate::{
+    answer_matcher::AnswerMatcher,
     clock::whole_nanoseconds,
-    judge::Judge,
     scenario::{
-        Check, Condition, Source, StepRequest, Subject, Template,
+        Check, Condition, Extractor, StepRequest, Subject, Template,
         escape::is_control,
         program::{CaptureProgram, CheckProgram, ConditionProgram, RequestProgram},
         template::Part,
@@ -13,9 +13,9 @@ use crate::{
     },
 };
 
-/// Headers that the engine writes itself, or that would change how a request ends.
+/// Headers that the engine writes itself, or that would change the framing of a request.
 const OWN_HEADERS: [&str; 2] = ["content-length", "transfer-encoding"];
-/// Methods whose requests say that they have no body, where they have none (RFC 9110, section 8.6).
+/// Methods whose requests have `Content-Length: 0` without a body (RFC 9110, section 8.6).
 const WITH_BODY: [&str; 3] = ["POST", "PUT", "PATCH"];
 
 impl<'a> Compiler<'a> {
@@ -24,28 +24,30 @@ impl<'a> Compiler<'a> {
         let Some(name) = self.scenario.steps.get(request.step) else {
             return self.refuse(&format!("there is no step number {}", request.step));
         };
-        let program = self.with_place(format!("step '{name}'"), |inside| inside.parts(request))?;
+        let program =
+            self.with_location(format!("step '{name}'"), |inside| inside.parts(request))?;
         self.requests.push(program);
         Ok(self.requests.len() - 1)
     }
 
     fn parts(&mut self, request: &'a StepRequest) -> Result<RequestProgram, ScenarioError> {
         if !is_token(&request.method) {
-            return self.refuse(&format!("'{}' is no method", request.method));
+            return self.refuse(&format!("'{}' is not a method", request.method));
         }
-        let path = self.with_place("path".to_owned(), |inside| inside.path(&request.path))?;
+        let path = self.with_location("path".to_owned(), |inside| inside.path(&request.path))?;
         let headers = self.headers(request)?;
-        let body = self.with_place("body".to_owned(), |inside| inside.text(&request.body))?;
+        let body = self.with_location("body".to_owned(), |inside| inside.text(&request.body))?;
         let sent = [&path, &headers, &body];
         let mut checks = Vec::new();
         for check in &request.checks {
-            checks.push(self.with_place("check".to_owned(), |inside| inside.check(check, sent))?);
+            checks
+                .push(self.with_location("check".to_owned(), |inside| inside.check(check, sent))?);
         }
         let carries_record = names(&sent, &Piece::RecordKey);
         let mut captures = Vec::new();
         for capture in &request.captures {
-            let place = format!("capture of '{}'", capture.variable);
-            captures.push(self.with_place(place, |inside| {
+            let location = format!("capture of '{}'", capture.variable);
+            captures.push(self.with_location(location, |inside| {
                 inside.source(&capture.from)?;
                 Ok(CaptureProgram {
                     variable: inside.variable_index(capture)?,
@@ -71,7 +73,7 @@ impl<'a> Compiler<'a> {
             sends_cookies: !has_header(request, "cookie"),
             says_no_length: !WITH_BODY.contains(&request.method.as_str()),
             body,
-            judge: Judge::new(&request.expect),
+            matcher: AnswerMatcher::new(&request.expect),
             checks,
             captures,
             keeps_body,
@@ -95,7 +97,7 @@ impl<'a> Compiler<'a> {
                 && let Some(wrong) = text.chars().find(|one| !one.is_ascii_graphic())
             {
                 return self.refuse(&format!(
-                    "{wrong:?} cannot stand in a path; percent-encode it"
+                    "{wrong:?} is not allowed in a path; percent-encode it"
                 ));
             }
         }
@@ -117,7 +119,7 @@ impl<'a> Compiler<'a> {
             if let ("host", [Part::Text(host)]) = (&*name.to_ascii_lowercase(), value.parts()) {
                 self.hosts.push(host.clone());
             }
-            let value = self.with_place(format!("header '{name}'"), |inside| {
+            let value = self.with_location(format!("header '{name}'"), |inside| {
                 inside.header(name, value)
             })?;
             push(&mut lines, format!("{name}: "));
@@ -129,7 +131,7 @@ impl<'a> Compiler<'a> {
 
     fn header(&mut self, name: &str, value: &Template) -> Result<Text, ScenarioError> {
         if !is_token(name) {
-            return self.refuse("this is no name of a header");
+            return self.refuse("this is not a header name");
         }
         if OWN_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
             return self.refuse("the engine writes this one itself");
@@ -139,7 +141,7 @@ impl<'a> Compiler<'a> {
             Part::Variable(_) => false,
         };
         if value.parts().iter().any(is_bad) {
-            return self.refuse("control characters cannot stand in a header");
+            return self.refuse("control characters are not allowed in a header");
         }
         self.text(value)
     }
@@ -163,7 +165,7 @@ impl<'a> Compiler<'a> {
         })
     }
 
-    /// A text that an answer is held against; the stamps in it are those that were sent.
+    /// A text that an answer is compared with; its stamps are those that were sent.
     fn expected_text(&mut self, text: &Template, sent: [&Text; 3]) -> Result<Text, ScenarioError> {
         let wanted = self.text(text)?;
         for (stamp, name) in [
@@ -172,35 +174,35 @@ impl<'a> Compiler<'a> {
         ] {
             if names(&[&wanted], &stamp) && !names(&sent, &stamp) {
                 return self.refuse(&format!(
-                    "'{{{{{name}}}}}' is in nothing that the step sends"
+                    "'{{{{{name}}}}}' is in no part of the request of this step"
                 ));
             }
         }
         Ok(wanted)
     }
 
-    fn source(&self, source: &Source) -> Result<(), ScenarioError> {
+    fn source(&self, source: &Extractor) -> Result<(), ScenarioError> {
         match source {
-            Source::Regex { pattern, group } if *group >= pattern.groups() => {
+            Extractor::Regex { pattern, group } if *group >= pattern.groups() => {
                 let groups = pattern.groups();
                 self.refuse(&format!(
                     "there is no group {group}; the pattern has {groups}, the whole match being 0"
                 ))
             }
-            Source::Header(name) if !is_token(name) => {
-                self.refuse(&format!("'{name}' is no name of a header"))
+            Extractor::Header(name) if !is_token(name) => {
+                self.refuse(&format!("'{name}' is not a header name"))
             }
             _ => Ok(()),
         }
     }
 }
 
-/// Whether a piece stands in one of the texts.
+/// Whether one of the texts contains a piece.
 fn names(texts: &[&Text], piece: &Piece) -> bool {
     texts.iter().any(|text| text.0.contains(piece))
 }
 
-/// Appends to a text; what stands together becomes one piece.
+/// Appends to a text; adjacent literals become one piece.
 fn push(text: &mut Text, part: String) {
     match text.0.last_mut() {
         Some(Piece::Bytes(bytes)) => bytes.extend_from_slice(part.as_bytes()),
@@ -213,10 +215,10 @@ fn has_header(request: &StepRequest, header: &str) -> bool {
     request.headers.iter().any(is_it)
 }
 
-fn is_in_body(source: &Source) -> bool {
+fn is_in_body(source: &Extractor) -> bool {
     match source {
-        Source::Json(_) | Source::Regex { .. } => true,
-        Source::Header(_) | Source::Cookie(_) => false,
+        Extractor::Json(_) | Extractor::Regex { .. } => true,
+        Extractor::Header(_) | Extractor::Cookie(_) => false,
     }
 }
 

@@ -1,4 +1,4 @@
-//! What cannot be run, and what is said of it.
+//! Scenarios that cannot run, and their error messages.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     BodyCheck, Expect,
     scenario::{
-        Check, Condition, Feed, FeedOrder, OnFailure, Pattern, Source, StepRequest, Subject,
+        Check, Condition, Extractor, Feed, FeedOrder, OnFailure, Pattern, StepRequest, Subject,
     },
 };
 
@@ -36,7 +36,7 @@ fn request(path: &str) -> Action {
     Action::Request(Box::new(step(path)))
 }
 
-fn capture_action(variable: &str, from: Source) -> Action {
+fn capture_action(variable: &str, from: Extractor) -> Action {
     Action::Request(Box::new(StepRequest {
         captures: vec![Capture {
             variable: variable.to_owned(),
@@ -47,7 +47,7 @@ fn capture_action(variable: &str, from: Source) -> Action {
 }
 
 fn capture(variable: &str) -> Action {
-    capture_action(variable, Source::Header("id".to_owned()))
+    capture_action(variable, Extractor::Header("id".to_owned()))
 }
 
 fn repeat(times: u32, actions: Vec<Action>) -> Action {
@@ -85,7 +85,7 @@ fn check(actions: Vec<Action>, expected: &str) {
 }
 
 #[test]
-fn names_must_be_known_where_they_stand() {
+fn names_must_be_known_at_their_location() {
     check(
         vec![request("/{{f.c}}/{{session}}/{{user}}/{{random.uuid}}")],
         "",
@@ -105,7 +105,7 @@ fn names_must_be_known_where_they_stand() {
     );
     check(
         vec![request("/{{round}}")],
-        "flow 'one', step 'a', path: '{{round}}' stands outside of a loop",
+        "flow 'one', step 'a', path: '{{round}}' is outside of a loop",
     );
     check(vec![repeat(2, vec![request("/{{round}}")])], "");
     let in_check = Action::Request(Box::new(StepRequest {
@@ -146,7 +146,7 @@ fn requests_must_be_http() {
     );
     check_step(
         |step| step.method = "GE T".to_owned(),
-        "flow 'one', step 'a': 'GE T' is no method",
+        "flow 'one', step 'a': 'GE T' is not a method",
     );
     check_step(
         |step| step.path = text("x/"),
@@ -154,7 +154,7 @@ fn requests_must_be_http() {
     );
     check_step(
         |step| step.path = text("/a b"),
-        "flow 'one', step 'a', path: ' ' cannot stand in a path; percent-encode it",
+        "flow 'one', step 'a', path: ' ' is not allowed in a path; percent-encode it",
     );
     check_step(
         |step| step.headers = vec![("Content-length".to_owned(), text("3"))],
@@ -162,16 +162,16 @@ fn requests_must_be_http() {
     );
     check_step(
         |step| step.headers = vec![("X-A".to_owned(), text("a\r\nX-B: b"))],
-        "flow 'one', step 'a', header 'X-A': control characters cannot stand in a header",
+        "flow 'one', step 'a', header 'X-A': control characters are not allowed in a header",
     );
     check_step(
         |step| step.headers = vec![("X A".to_owned(), text("a"))],
-        "flow 'one', step 'a', header 'X A': this is no name of a header",
+        "flow 'one', step 'a', header 'X A': this is not a header name",
     );
 }
 
 #[test]
-fn stamps_are_checked_where_they_are_sent() {
+fn stamps_of_checks_must_be_sent() {
     let check_stamp = |path: &str, wanted: &str, expected: &str| {
         let stamped = StepRequest {
             checks: vec![Check {
@@ -187,12 +187,12 @@ fn stamps_are_checked_where_they_are_sent() {
     check_stamp(
         "/{{record.time}}",
         "{{record.key}}",
-        "flow 'one', step 'a', check: '{{record.key}}' is in nothing that the step sends",
+        "flow 'one', step 'a', check: '{{record.key}}' is in no part of the request of this step",
     );
     check_stamp(
         "/{{record.key}}",
         "{{record.time}}",
-        "flow 'one', step 'a', check: '{{record.time}}' is in nothing that the step sends",
+        "flow 'one', step 'a', check: '{{record.time}}' is in no part of the request of this step",
     );
     check(
         vec![request("/{{record.number}}")],
@@ -201,7 +201,7 @@ fn stamps_are_checked_where_they_are_sent() {
     check_changed(
         vec![request("/")],
         |scenario| scenario.run = "a b".to_owned(),
-        "scenario: 'a b' is no mark of letters and digits",
+        "scenario: 'a b' is not an id of letters and digits",
     );
 }
 
@@ -209,32 +209,29 @@ fn stamps_are_checked_where_they_are_sent() {
 fn flows_must_do_something() {
     check(Vec::new(), "flow 'one': it sends no request");
     check(
-        vec![Action::Pause(Think::Fixed(Duration::ZERO))],
+        vec![Action::Pause(ThinkTime::Fixed(Duration::ZERO))],
         "flow 'one': it sends no request",
     );
     check(
         vec![repeat(0, vec![request("/")])],
-        "flow 'one': something is repeated 0 times",
+        "flow 'one': a repeat has 0 rounds",
     );
     check(
         vec![repeat(1, Vec::new())],
-        "flow 'one': what is repeated is nothing",
+        "flow 'one': a repeat has no actions",
     );
     let mut deep = request("/");
-    for _ in 0..=REPEATS_INSIDE_EACH_OTHER_MAX {
+    for _ in 0..=NESTED_REPEATS_MAX {
         deep = repeat(1, vec![deep]);
     }
-    check(
-        vec![deep],
-        "flow 'one': more than 16 loops inside each other",
-    );
-    let backwards = Think::Uniform {
+    check(vec![deep], "flow 'one': more than 16 nested loops");
+    let backwards = ThinkTime::Uniform {
         from: Duration::from_secs(2),
         to: Duration::from_secs(1),
     };
     check(
         vec![request("/"), Action::Pause(backwards)],
-        "flow 'one': the longest pause is shorter than the shortest",
+        "flow 'one': the longest think time is shorter than the shortest",
     );
     let check_flows = |change: fn(&mut Scenario), expected: &str| {
         check_changed(vec![request("/")], change, expected);
@@ -247,10 +244,13 @@ fn flows_must_do_something() {
         |scenario| scenario.flows.clear(),
         "scenario: there is no flow",
     );
-    check_flows(|scenario| scenario.host.clear(), "scenario: '' is no host");
+    check_flows(
+        |scenario| scenario.host.clear(),
+        "scenario: '' is not a host",
+    );
     check_flows(
         |scenario| scenario.steps = (0..=STEPS_MAX).map(|step| step.to_string()).collect(),
-        "scenario: 101 steps; there can be 100",
+        "scenario: 101 steps; at most 100 are allowed",
     );
     check_flows(
         |scenario| scenario.steps = vec!["a".to_owned(), "a".to_owned()],
@@ -267,7 +267,7 @@ fn feeds_must_be_tables() {
             expected,
         );
     };
-    check_feed(|feed| feed.rows.clear(), "feed 'f': it has no row");
+    check_feed(|feed| feed.rows.clear(), "feed 'f': it has no rows");
     check_feed(
         |feed| feed.rows.push(vec!["1".to_owned()]),
         "feed 'f': row 1 (from 0) has 1 values for 2 columns",
@@ -297,7 +297,7 @@ fn captures_must_be_possible() {
         "flow 'one', step 'a', capture of 'f.c': a variable cannot be called 'f.c'",
     );
     let pattern = Pattern::parse("a(b)").unwrap();
-    let regex = |group| Source::Regex {
+    let regex = |group| Extractor::Regex {
         pattern: pattern.clone(),
         group,
     };

@@ -1,4 +1,4 @@
-//! A test that needs a process of its own: the test's own binary, started again for this one test in another role.
+//! A test that needs its own process: the test binary, started again for this one test in another role.
 
 use std::{
     collections::HashMap,
@@ -7,25 +7,25 @@ use std::{
     process::{Child, ChildStdout, Command, Stdio},
 };
 
-/// Says which role a process has been started in.
+/// Has the role in which a process was started.
 const ROLE: &str = "WAGGLE_TEST_ROLE";
-/// What a role tells stands on lines that begin with this; the test runner writes others.
-const MARK: &str = "told: ";
+/// Prefix of lines that a role writes; the test runner writes other lines.
+const MARK: &str = "report: ";
 
 /// The role of this process; `None`: it is the test itself.
 pub(crate) fn role() -> Option<String> {
     std::env::var(ROLE).ok()
 }
 
-/// Tells the test something, from a role.
-pub(crate) fn tell(name: &str, value: impl Display) {
+/// Reports a value from a role to the test.
+pub(crate) fn report(name: &str, value: impl Display) {
     let mut out = std::io::stdout().lock();
-    // On a line of its own, whatever the test runner has begun to write.
+    // On its own line, after anything that the test runner has begun to write.
     write!(out, "\n{MARK}{name}={value}\n").unwrap();
     out.flush().unwrap();
 }
 
-/// A command that runs `test` of this binary in `role`, behind the words of `before`.
+/// A command that runs `test` of this binary in `role`, prefixed with the words of `before`.
 pub(crate) fn command(test: &str, role: &str, before: &[&str]) -> Command {
     let own = std::env::current_exe().unwrap();
     let mut words = before
@@ -43,7 +43,7 @@ pub(crate) fn command(test: &str, role: &str, before: &[&str]) -> Command {
     command
 }
 
-/// Runs it to its end; gives what it told.
+/// Runs it to its end; returns its reports.
 pub(crate) fn run_to_end(mut command: Command) -> HashMap<String, String> {
     let output = command.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -57,7 +57,7 @@ fn fact(line: &str) -> Option<(String, String)> {
     Some((name.to_owned(), value.to_owned()))
 }
 
-/// A role that goes on until it is dropped.
+/// A role that runs until it is dropped.
 pub(crate) struct Server {
     child: Child,
     out: std::io::Lines<std::io::BufReader<ChildStdout>>,
@@ -70,8 +70,8 @@ impl Server {
         Self { child, out }
     }
 
-    /// The next thing it tells, which must be this.
-    pub(crate) fn hear(&mut self, name: &str) -> String {
+    /// Its next report, which must have this name.
+    pub(crate) fn expect_report(&mut self, name: &str) -> String {
         let (found, value) = self
             .out
             .by_ref()
@@ -90,7 +90,7 @@ impl Drop for Server {
     }
 }
 
-/// The most memory that this process has had at once, in bytes.
+/// Peak memory of this process, in bytes.
 pub(crate) fn memory_peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status

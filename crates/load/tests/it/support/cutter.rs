@@ -1,4 +1,4 @@
-//! A server that cuts connections at places drawn from a seed, and keeps its own account of every request by its key.
+//! A server that cuts connections at points drawn from a seed, and records every request by its key.
 
 use std::{
     collections::BTreeMap,
@@ -21,7 +21,7 @@ pub(crate) enum Close {
     Fin,
     /// By a reset, on which what was written may be thrown away.
     Rst,
-    /// Now so, now so.
+    /// One or the other, at random.
     Either,
 }
 
@@ -32,7 +32,7 @@ pub(crate) enum Done {
     Cut,
 }
 
-/// Where one is cut.
+/// Where a connection is cut.
 enum Cut {
     Nowhere,
     BeforeAnswer,
@@ -69,7 +69,7 @@ impl Cutter {
         }
     }
 
-    /// Ends it, once the other side has closed its connections; gives what was done with each request, by its key.
+    /// Stops it once the peer has closed its connections; returns what was done with each request, by its key.
     pub(crate) fn stop(self) -> BTreeMap<u64, Done> {
         self.listener.finish();
         std::mem::take(&mut *self.rules.done.lock().unwrap())
@@ -78,17 +78,17 @@ impl Cutter {
 
 impl Rules {
     fn serve(&self, mut stream: Socket, number: u64) {
-        let chance = random(self.seed, number);
-        if chance.is_multiple_of(8) {
-            return self.close(stream, chance);
+        let drawn = random(self.seed, number);
+        if drawn.is_multiple_of(8) {
+            return self.close(stream, drawn);
         }
         let length = stamped_request().bytes.len();
         let mut request = vec![0; length];
         while stream.read_exact(&mut request).is_ok() {
             let key = &request[length - KEY_DIGITS - TIME_DIGITS..length - TIME_DIGITS];
             let key: u64 = std::str::from_utf8(key).unwrap().parse().unwrap();
-            let chance = random(self.seed, key);
-            let cut = match chance >> 8 & 127 {
+            let drawn = random(self.seed, key);
+            let cut = match drawn >> 8 & 127 {
                 0 => Cut::BeforeAnswer,
                 1 => Cut::InHead,
                 2 => Cut::InBody,
@@ -113,16 +113,16 @@ impl Rules {
                 return;
             }
             if !matches!(cut, Cut::Nowhere) {
-                return self.close(stream, chance);
+                return self.close(stream, drawn);
             }
         }
     }
 
-    fn close(&self, stream: Socket, chance: u64) {
+    fn close(&self, stream: Socket, random: u64) {
         let is_reset = match self.close {
             Close::Fin => false,
             Close::Rst => true,
-            Close::Either => chance >> 16 & 1 == 0,
+            Close::Either => random >> 16 & 1 == 0,
         };
         if is_reset {
             // To linger for no time at all is to reset.

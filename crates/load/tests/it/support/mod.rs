@@ -1,4 +1,4 @@
-//! What the engine's tests share: a job to begin with, and what must hold after every run.
+//! Shared by the engine's tests: a basic job, and invariants after every run.
 
 pub(crate) mod child;
 pub(crate) mod cutter;
@@ -43,14 +43,14 @@ pub(crate) fn job(address: SocketAddr, model: Model) -> Job {
         limits: Limits::default(),
         workers: vec![None],
         interval: Duration::from_millis(50),
-        at_most: Duration::from_secs(600),
-        requests_at_most: None,
-        account_at_most: None,
+        max_duration: Duration::from_secs(600),
+        max_requests: None,
+        max_tracked_requests: None,
         seed: 7,
     }
 }
 
-/// The requests of a job that has some.
+/// The prepared requests of a job.
 pub(crate) fn requests(job: &mut Job) -> &mut Vec<Prepared> {
     match &mut job.what {
         What::Requests { requests, .. } => requests,
@@ -58,7 +58,7 @@ pub(crate) fn requests(job: &mut Job) -> &mut Vec<Prepared> {
     }
 }
 
-/// What the answers of such a job must be.
+/// The expectation of such a job.
 pub(crate) fn expect(job: &mut Job) -> &mut Expect {
     match &mut job.what {
         What::Requests { expect, .. } => expect,
@@ -99,12 +99,12 @@ pub(crate) fn count_failures(counts: &Counts) -> u64 {
     counts.failures.0.iter().map(|(_, count)| count).sum()
 }
 
-/// Stops a run as soon as what it has counted is as wished; it may also end by itself.
+/// Stops a run as soon as its counts fulfil `is_enough`; it may also end by itself.
 pub(crate) fn run_until(job: Job, is_enough: impl FnMut(&Counts) -> bool) -> Ended {
     stop_when(start(job).unwrap(), is_enough)
 }
 
-/// The same, of one that was started.
+/// The same, for a started run.
 pub(crate) fn stop_when(running: Running, mut is_enough: impl FnMut(&Counts) -> bool) -> Ended {
     let (mut counted, mut intervals) = (Counts::default(), Vec::new());
     while !running.has_ended() {
@@ -140,7 +140,7 @@ impl Ended {
         sum
     }
 
-    /// What must hold after every run, whatever happened in it.
+    /// Invariants of every run.
     pub(crate) fn check_sums(&self) {
         let totals = self.counts();
         assert_eq!(
@@ -159,7 +159,7 @@ impl Ended {
             check_littles_law(interval);
         }
         sum.engine_cpu_busiest = totals.engine_cpu_busiest;
-        sum.engine_wanted_busiest = totals.engine_wanted_busiest;
+        sum.engine_cpu_wanted_busiest = totals.engine_cpu_wanted_busiest;
         assert_eq!(&sum, totals, "the intervals must add up to the totals");
         assert_eq!(
             self.merge(|interval| &interval.response_time).len(),
@@ -173,7 +173,7 @@ impl Ended {
         self.check_steps();
     }
 
-    /// The steps of a scenario are all of it.
+    /// The steps of a scenario add up to the whole.
     fn check_steps(&self) {
         let totals = self.counts();
         let mut all = StepCounts::default();
@@ -199,8 +199,8 @@ impl Ended {
     }
 }
 
-/// The time in flight is that of the successes and what is told to lie beside it, over any stretch and whatever happens
-/// at its ends: but for half a microsecond a request and the three digits of a histogram there is nothing between.
+/// The time in flight is the sum of the service times and the unexplained part, for any interval: the tolerance is half a
+/// microsecond per request and the three digits of a histogram.
 fn check_littles_law(interval: &Interval) {
     let counts = &interval.counts;
     let succeeded = counts.succeeded as f64;
@@ -211,7 +211,7 @@ fn check_littles_law(interval: &Interval) {
         service_time.mean() * succeeded
     };
     let in_flight_us = counts.in_flight_time.as_secs_f64() * 1e6;
-    let landed_us = served_us + counts.in_flight_beside_ns as f64 / 1e3;
+    let landed_us = served_us + counts.in_flight_unexplained_ns as f64 / 1e3;
     let allowed_us = succeeded + served_us / 1e3 + 1.0;
     assert!(
         (in_flight_us - landed_us).abs() <= allowed_us,

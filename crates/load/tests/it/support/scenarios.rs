@@ -1,10 +1,10 @@
-//! Scenarios for tests, in few words.
+//! Short constructors of scenarios for tests.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use waggle_load::{
-    Action, Capture, Check, Condition, Expect, Feed, FeedOrder, Flow, Job, Model, OnFailure, Query,
-    Repeat, Scenario, Source, StepRequest, Subject, Template, What,
+    Action, Capture, Check, Condition, Expect, Extractor, Feed, FeedOrder, Flow, Job, Model,
+    OnFailure, Query, Repeat, Scenario, StepRequest, Subject, Template, What,
 };
 
 pub(crate) fn text(text: &str) -> Template {
@@ -32,7 +32,7 @@ pub(crate) fn request(step: StepRequest) -> Action {
     Action::Request(Box::new(step))
 }
 
-/// A step with nothing special.
+/// A plain step.
 pub(crate) fn plain(number: usize, line: &str) -> Action {
     request(step(number, line))
 }
@@ -41,15 +41,15 @@ pub(crate) fn repeat(times: u32, actions: Vec<Action>) -> Action {
     Action::Repeat(Repeat { times, actions })
 }
 
-pub(crate) fn capture(variable: &str, from: Source) -> Capture {
+pub(crate) fn capture(variable: &str, from: Extractor) -> Capture {
     Capture {
         variable: variable.to_owned(),
         from,
     }
 }
 
-pub(crate) fn json(path: &str) -> Source {
-    Source::Json(Query::parse(path).unwrap())
+pub(crate) fn json(path: &str) -> Extractor {
+    Extractor::Json(Query::parse(path).unwrap())
 }
 
 pub(crate) fn check_of(of: Subject, holds: Condition) -> Check {
@@ -85,14 +85,14 @@ pub(crate) fn scenario(steps: usize, flows: Vec<Flow>, feeds: Vec<Feed>) -> Scen
     }
 }
 
-/// Logs in, lists its orders and looks at the first of them.
+/// Logs in, lists its orders and gets the first of them.
 pub(crate) fn shopping_scenario() -> Scenario {
     let login = StepRequest {
         body: text(r#"{"name": "u{{user}}", "session": {{session}}}"#),
         captures: vec![
             capture("token", json("$.token")),
-            capture("sid", Source::Cookie("sid".to_owned())),
-            capture("login", Source::Header("x-login".to_owned())),
+            capture("sid", Extractor::Cookie("sid".to_owned())),
+            capture("login", Extractor::Header("x-login".to_owned())),
         ],
         ..step(0, "POST /login")
     };

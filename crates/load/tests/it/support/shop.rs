@@ -1,5 +1,5 @@
-//! A small shop to run scenarios against: log in, list one's orders, look at one. It denies what does not fit together,
-//! and remembers all that it was asked.
+//! A small shop to run scenarios against: log in, list orders, get one. It rejects inconsistent requests, and records all
+//! requests.
 
 use std::{
     collections::HashMap,
@@ -10,7 +10,7 @@ use waggle_testkit::http::answer;
 
 use super::{Reply, Request, Server};
 
-/// A request as the shop understood it.
+/// A request as the shop parsed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Asked {
     pub(crate) connection: u64,
@@ -23,14 +23,14 @@ pub(crate) struct Asked {
     pub(crate) status: u16,
 }
 
-/// The server and its memory.
+/// The server and its recorded requests.
 pub(crate) struct Shop {
     pub(crate) server: Server,
     asked: Arc<Mutex<Vec<Asked>>>,
 }
 
 impl Shop {
-    /// `change` may answer in the shop's place.
+    /// `change` may replace the shop's answer.
     pub(crate) fn start(
         change: impl Fn(&Request) -> Option<Reply> + Send + Sync + 'static,
     ) -> Self {
@@ -63,7 +63,7 @@ impl Shop {
         self.asked.lock().unwrap().clone()
     }
 
-    /// How often each path was asked for.
+    /// Number of requests of each path.
     pub(crate) fn paths(&self) -> HashMap<String, u64> {
         let mut paths = HashMap::new();
         for asked in self.received_requests() {

@@ -2,7 +2,7 @@
 
 use waggle_load::{KEY_DIGITS, Prepared, Slot, Stamp, TIME_DIGITS};
 
-/// A request that tells its number and its sending instant.
+/// A request that contains its key and its sending instant.
 pub(crate) fn stamped_request() -> Prepared {
     let length = KEY_DIGITS + TIME_DIGITS;
     let head = format!("POST / HTTP/1.1\r\nContent-Length: {length}\r\n\r\n");

@@ -6,7 +6,7 @@ mod kafka;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use waggle_load::{Account, State, key_of};
+use waggle_load::{RequestOutcome, RequestOutcomes, key_of};
 use waggle_results::LedgerInfo;
 use waggle_study::{Delivery, Extract, Probe, ProbeKind};
 
@@ -103,10 +103,10 @@ async fn look_until(follower: &mut Follower<HttpLine>, distinct: u64) {
 
 /// The account of `sent` records that were all accepted.
 fn account(follower: &Follower<HttpLine>, sent: u64) -> LedgerInfo {
-    let mut account = Account::default();
+    let mut account = RequestOutcomes::default();
     for _ in 0..sent {
         let request = account.send();
-        account.note(request, State::Accepted);
+        account.note(request, RequestOutcome::Accepted);
     }
     let info = follower.notes(|notes| ledger(&[account], 1, &notes.seen, notes.late));
     assert_eq!(follower.notes(|notes| notes.negative_delays), 0);

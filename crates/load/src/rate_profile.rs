@@ -1,7 +1,7 @@
-//! *When*, for open load: the course of a rate over time, and the instant at which it has brought so many requests.
+//! *When*, for open load: a rate over time, and the instant at which a number of requests has fallen due.
 //!
-//! A rate of r requests per second is r billionths of a request per nanosecond, so a course counts in billionths: the
-//! rounding of one stage is below any request, and stages with whole numbers of requests have exactly those.
+//! A rate of r requests per second is r billionths of a request per nanosecond, so a profile counts in billionths: the rounding
+//! of one stage is below any request, and stages with whole numbers of requests have exactly those.
 
 use std::sync::Arc;
 
@@ -10,37 +10,37 @@ use crate::{
     clock::{NS_PER_S, whole_nanoseconds},
 };
 
-/// The instant of what never falls due.
+/// The instant of a request that never falls due.
 pub(crate) const NEVER: u64 = u64::MAX;
 
-/// A rate over time, made ready for the question "when is the n-th request due?".
+/// A rate over time, prepared for the question "when is the n-th request due?".
 #[derive(Debug, Clone)]
-pub(crate) struct Course {
-    pieces: Arc<[Piece]>,
-    /// Requests in all, in billionths.
+pub(crate) struct RateProfile {
+    segments: Arc<[Segment]>,
+    /// Number of requests, in billionths.
     total: u128,
     /// When the last stage ends, in nanoseconds since the start of the run.
     end: u64,
 }
 
-/// A stretch in which the rate changes evenly.
+/// A stretch of time in which the rate changes linearly.
 #[derive(Debug, Clone, Copy)]
-struct Piece {
+struct Segment {
     /// Nanoseconds since the start of the run.
     start: u64,
     end: u64,
     /// Requests that fall due before it, in billionths.
     before: u128,
     rate_per_s: f64,
-    /// How much the rate grows in each nanosecond.
+    /// Growth of the rate per nanosecond.
     slope: f64,
 }
 
-impl Course {
+impl RateProfile {
     pub(crate) fn new(rate: &Rate) -> Self {
         match rate {
             Rate::Constant(per_s) => Self {
-                pieces: Arc::new([Piece {
+                segments: Arc::new([Segment {
                     start: 0,
                     end: NEVER,
                     before: 0,
@@ -55,13 +55,13 @@ impl Course {
     }
 
     fn of_stages(stages: &[Stage]) -> Self {
-        let mut pieces = Vec::with_capacity(stages.len());
+        let mut segments = Vec::with_capacity(stages.len());
         let (mut start, mut before, mut rate_per_s) = (0, 0, 0.0);
         for stage in stages {
             let length = whole_nanoseconds(stage.over);
             let end = u64::saturating_add(start, length);
             if length > 0 {
-                pieces.push(Piece {
+                segments.push(Segment {
                     start,
                     end,
                     before,
@@ -75,7 +75,7 @@ impl Course {
             rate_per_s = stage.to_per_s;
         }
         Self {
-            pieces: pieces.into(),
+            segments: segments.into(),
             total: before,
             end: start,
         }
@@ -87,41 +87,46 @@ impl Course {
         self.end
     }
 
-    /// The instant at which `place` billionths of requests have fallen due; [`NEVER`] if there are not as many.
+    /// The instant at which `position` billionths of requests have fallen due; [`NEVER`] if there are fewer.
     ///
-    /// `piece` is where to begin to look: that of any earlier place, 0 for the first.
+    /// `segment` is where the search begins: that of any earlier position, 0 for the first.
     #[inline]
-    pub(crate) fn instant(&self, place: u128, piece: &mut usize) -> u64 {
-        if place >= self.total {
+    pub(crate) fn instant(&self, position: u128, segment: &mut usize) -> u64 {
+        if position >= self.total {
             return NEVER;
         }
-        // The last piece that begins at or before this place: one in which nothing falls due is passed over.
+        // The last segment that begins at or before this position; segments in which nothing falls due are skipped.
         while self
-            .pieces
-            .get(*piece + 1)
-            .is_some_and(|next| next.before <= place)
+            .segments
+            .get(*segment + 1)
+            .is_some_and(|next| next.before <= position)
         {
-            *piece += 1;
+            *segment += 1;
         }
-        self.pieces[*piece].instant(place)
+        self.segments[*segment].instant(position)
     }
 
-    /// The last place, in billionths of a request, at which one can have fallen due by `instant`.
+    /// The last position, in billionths of a request, that has fallen due by `instant`.
     pub(crate) fn due_until(&self, instant: u64) -> u128 {
-        let piece = self.pieces.partition_point(|piece| piece.start <= instant);
-        let Some(piece) = piece.checked_sub(1).map(|piece| &self.pieces[piece]) else {
+        let segment = self
+            .segments
+            .partition_point(|segment| segment.start <= instant);
+        let Some(segment) = segment
+            .checked_sub(1)
+            .map(|segment| &self.segments[segment])
+        else {
             return 0;
         };
         let last = self.total.saturating_sub(1);
-        (piece.before + piece.due_until(instant)).min(last)
+        (segment.before + segment.due_until(instant)).min(last)
     }
 }
 
-impl Piece {
-    /// Solves `rate × t + slope ÷ 2 × t² = requests` for t, in the form that loses no digits where the slope is small.
+impl Segment {
+    /// Solves `rate × t + slope ÷ 2 × t² = requests` for t, in the form that loses no digits if the slope is small.
     #[inline]
-    fn instant(&self, place: u128) -> u64 {
-        let requests = (place - self.before) as f64;
+    fn instant(&self, position: u128) -> u64 {
+        let requests = (position - self.before) as f64;
         if requests == 0.0 {
             return self.start;
         }
@@ -138,9 +143,9 @@ impl Piece {
     }
 }
 
-/// The place of a whole request.
+/// The position of a request.
 #[inline]
-pub(crate) fn place_of(request: u64) -> u128 {
+pub(crate) fn position_of(request: u64) -> u128 {
     u128::from(request) * u128::from(NS_PER_S)
 }
 
@@ -152,7 +157,7 @@ mod tests {
 
     use super::*;
 
-    fn course(stages: &[(f64, f64)]) -> Course {
+    fn course(stages: &[(f64, f64)]) -> RateProfile {
         let stages = stages
             .iter()
             .map(|&(to_per_s, seconds)| Stage {
@@ -160,18 +165,18 @@ mod tests {
                 over: Duration::from_secs_f64(seconds),
             })
             .collect();
-        Course::new(&Rate::Stages(stages))
+        RateProfile::new(&Rate::Stages(stages))
     }
 
-    fn instants(course: &Course) -> Vec<u64> {
-        let mut piece = 0;
+    fn instants(course: &RateProfile) -> Vec<u64> {
+        let mut segment = 0;
         (0..)
-            .map(|request| course.instant(place_of(request), &mut piece))
+            .map(|request| course.instant(position_of(request), &mut segment))
             .take_while(|instant| *instant != NEVER)
             .collect()
     }
 
-    /// Stages `(rate at its end, seconds)`; the requests that fall due in each.
+    /// Stages `(rate at its end, seconds)`, and the requests that fall due in each.
     fn check(stages: &[(f64, f64)], expected: &[usize]) {
         let instants = instants(&course(stages));
         let mut end = 0.0;
@@ -230,7 +235,7 @@ mod tests {
             ],
             &[0, 100, 0, 0, 0, 100, 0, 0],
         );
-        // Tenths have no exact form in binary; the requests are whole all the same.
+        // Tenths have no exact binary form; the number of requests is exact all the same.
         check(
             &[(0.1, 0.0), (0.1, 10.0), (0.7, 0.0), (0.7, 10.0)],
             &[0, 1, 0, 7],
@@ -239,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_of_a_rising_rate_stand_at_the_root_of_their_number() {
+    fn requests_of_a_rising_rate_are_at_the_root_of_their_number() {
         // 1,000/s after 1 s: n requests have fallen due after √(n ÷ 500) seconds.
         let found = instants(&course(&[(1_000.0, 1.0)]));
         for (request, instant) in found.iter().enumerate() {
@@ -269,7 +274,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn instants_are_in_order_within_their_stages_and_the_same_from_anywhere(
+        fn instants_are_ordered_within_their_stages_and_independent_of_the_start_segment(
             stages in prop::collection::vec(
                 (prop_oneof![Just(0.0), 0.0_f64..2_000.0], prop_oneof![Just(0.0), 0.001_f64..0.5]),
                 1..8,
@@ -280,7 +285,7 @@ mod tests {
             prop_assert!(once.is_sorted());
             prop_assert!(once.iter().all(|instant| *instant <= course.end()));
             for (request, instant) in once.iter().enumerate().step_by(7) {
-                prop_assert_eq!(course.instant(place_of(request as u64), &mut 0), *instant);
+                prop_assert_eq!(course.instant(position_of(request as u64), &mut 0), *instant);
             }
             prop_assert_eq!(once.len() as u128, course.total.div_ceil(u128::from(NS_PER_S)));
         }

@@ -1,4 +1,4 @@
-//! What lies between a connection's socket and its answers: TLS, HTTP/2, or both. HTTP/1.1 in the clear has none of it.
+//! TLS, HTTP/2 or both between a connection's socket and its answers. Plain HTTP/1.1 has no stack.
 //!
 //! Bytes in, bytes out; the socket and the clock are the worker's.
 
@@ -10,37 +10,37 @@ use crate::{
     tls::{self, SEALED_BYTES, alpn},
 };
 
-/// The layers of one connection.
+/// TLS and HTTP/2 of one connection.
 #[derive(Debug)]
-pub(crate) struct Layers {
+pub(crate) struct ProtocolStack {
     pub(crate) tls: Option<tls::Session>,
-    /// There once TLS stands.
+    /// Set once TLS is established.
     pub(crate) http2: Option<http2::Session>,
-    /// Since when nothing has come that could have: since the last bytes, or since a request went out with nothing
-    /// else under way.
+    /// Since when an answer has been pending without received bytes: since the last bytes, or since a request was sent with
+    /// nothing else in flight.
     pub(crate) heard: u64,
-    /// Since when the socket has taken nothing that it was to take.
+    /// Since when the socket has accepted no pending bytes.
     pub(crate) moved: u64,
-    /// Whether bytes are left in the socket because too many wait already.
+    /// Whether bytes are left in the socket because too many are pending already.
     pub(crate) is_held: bool,
-    /// What HTTP/2 has written and TLS has not sealed.
+    /// Output of HTTP/2 that TLS has not encrypted yet.
     plain: Vec<u8>,
 }
 
-/// What a worker needs for the layers of all of its connections.
+/// Creates the stacks of all connections of a worker.
 #[derive(Debug)]
-pub(crate) struct Layering {
+pub(crate) struct ProtocolStacks {
     protocol: Protocol,
     tls: Option<Tls>,
-    streams_at_most: usize,
+    max_streams: usize,
     limits: ReadLimits,
-    /// Bytes as they come, where they are to be opened first.
+    /// Buffer for received bytes that must be decrypted.
     pub(crate) sealed: Box<[u8]>,
     pub(crate) requests: Requests,
 }
 
-impl Layering {
-    /// None where there are no layers.
+impl ProtocolStacks {
+    /// `None` if there is neither TLS nor HTTP/2.
     pub(crate) fn new(
         transport: &Transport,
         limits: ReadLimits,
@@ -56,7 +56,7 @@ impl Layering {
                     .tls
                     .as_ref()
                     .map(|tls| tls.of_worker(protocol, connections)),
-                streams_at_most: pipelining,
+                max_streams: pipelining,
                 limits,
                 sealed: vec![0; sealed_bytes].into_boxed_slice(),
                 requests: Requests::new(has_tls),
@@ -64,9 +64,9 @@ impl Layering {
         })
     }
 
-    /// The layers of a connection that was made just now.
-    pub(crate) fn begin(&self, now: u64) -> Result<Layers, HandshakeFailure> {
-        let mut layers = Layers {
+    /// The stack of a connection that was just established.
+    pub(crate) fn begin(&self, now: u64) -> Result<ProtocolStack, HandshakeFailure> {
+        let mut stack = ProtocolStack {
             tls: self.tls.as_ref().map(tls::Session::new).transpose()?,
             http2: None,
             heard: now,
@@ -74,44 +74,44 @@ impl Layering {
             is_held: false,
             plain: Vec::new(),
         };
-        if layers.tls.is_none() {
-            self.speak(&mut layers)?;
+        if stack.tls.is_none() {
+            self.negotiate(&mut stack)?;
         }
-        Ok(layers)
+        Ok(stack)
     }
 
-    /// Below, all is well: begins what lies above.
-    pub(crate) fn speak(&self, layers: &mut Layers) -> Result<(), HandshakeFailure> {
+    /// TLS is established, or not used: begins HTTP/2 if that is the protocol.
+    pub(crate) fn negotiate(&self, stack: &mut ProtocolStack) -> Result<(), HandshakeFailure> {
         if self.protocol == Protocol::Http1 {
             return Ok(());
         }
-        if let Some(tls) = &layers.tls
+        if let Some(tls) = &stack.tls
             && tls.protocol() != Some(alpn(self.protocol))
         {
             return Err(HandshakeFailure::NoProtocol);
         }
-        layers.http2 = http2::Session::new(self.streams_at_most, self.limits);
-        match layers.http2 {
+        stack.http2 = http2::Session::new(self.max_streams, self.limits);
+        match stack.http2 {
             Some(_) => Ok(()),
             None => Err(HandshakeFailure::Malformed),
         }
     }
 }
 
-impl Layers {
-    /// Whether HTTP/2 takes nothing more before it has read what waits.
+impl ProtocolStack {
+    /// Whether HTTP/2 takes no more bytes before it has read the pending ones.
     pub(crate) fn is_stuffed(&self) -> bool {
         self.http2.as_ref().is_some_and(http2::Session::is_stuffed)
     }
 
-    /// Seals requests of HTTP/1.1 onto the end of `out`.
+    /// Encrypts requests of HTTP/1.1 and appends them to `out`.
     pub(crate) fn seal(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         if let Some(tls) = &mut self.tls {
             tls.seal(bytes, out);
         }
     }
 
-    /// Moves all that the layers have to send by themselves to the end of `out`; gives how many bytes of HTTP are in it.
+    /// Appends all pending output of the stack to `out`; returns the number of HTTP bytes in it.
     pub(crate) fn take(&mut self, out: &mut Vec<u8>) -> usize {
         let Some(tls) = &mut self.tls else {
             return self
@@ -131,7 +131,7 @@ impl Layers {
         length
     }
 
-    /// Says good-bye to the other side, onto the end of `out`; gives what was under way.
+    /// Closes in order: appends the last messages to `out` and returns the requests in flight.
     pub(crate) fn close(mut self, out: &mut Vec<u8>) -> Vec<Flight> {
         let mut flights = Vec::new();
         if let Some(mut http2) = self.http2.take() {

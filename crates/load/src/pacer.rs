@@ -6,28 +6,27 @@ use std::{
 };
 
 use crate::{
-    Job, Model, Think,
-    chance::Stream,
+    Job, Model, ThinkTime,
     clock::whole_nanoseconds,
-    course::NEVER,
-    presence::Presence,
+    random::RandomStream,
+    rate_profile::NEVER,
     schedule::{Schedule, Walk},
+    user_stages::UserStages,
 };
 
-/// So many steps of a schedule are walked in one turn of the worker at most, so that it always comes to all that it has to do.
+/// Limit on the steps of a schedule in one cycle of the worker, so that nothing else starves.
 const STEPS_MAX: u64 = 16_384;
 
-/// The pace of one worker. Connections are named by their number in the worker.
+/// The pacer of one worker. Connections have a number within the worker.
 #[derive(Debug)]
-pub(crate) enum Pace {
+pub(crate) enum Pacer {
     /// A connection may send whenever it has room.
     Closed,
     Open(Box<Open>),
     Users(Box<Users>),
 }
 
-/// Requests fall due by a schedule; those that found no room wait as a number, since their instants can be
-/// walked through again.
+/// Requests fall due by a schedule; waiting ones are only counted, because a second walk gives their instants.
 #[derive(Debug)]
 pub(crate) struct Open {
     /// The next request that will fall due.
@@ -35,48 +34,48 @@ pub(crate) struct Open {
     /// The next request to be sent.
     behind: Walk,
     due_max: u64,
-    requests_at_most: u64,
-    /// Connections with room, the longest idle first.
+    max_requests: u64,
+    /// Connections with room, longest idle first.
     with_room: VecDeque<u32>,
 }
 
 /// Each connection is a user: a request, its answer, a pause.
 #[derive(Debug)]
 pub(crate) struct Users {
-    habits: Habits,
-    /// When each pausing user goes on.
+    timing: UserTiming,
+    /// When the pause of each user ends.
     pausing: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Users whose pause has ended and whose connection has not been looked at since.
+    /// Users whose pause has ended and whose connection was not handled since.
     awake: Vec<u32>,
-    /// Of each user: since when it wants to send, and how many pauses it has made.
+    /// Of each user: since when a request is due, and its number of pauses.
     users: Vec<(Option<u64>, u64)>,
 }
 
-/// When users go on, as a function of who they are and how often they have paused.
+/// When users send, as a function of their number and their count of pauses.
 #[derive(Debug)]
-struct Habits {
-    think: Think,
-    chance: Stream,
-    presence: Presence,
+struct UserTiming {
+    think_time: ThinkTime,
+    random: RandomStream,
+    stages: UserStages,
     worker: u64,
     workers: u64,
 }
 
-/// What fell due by a schedule.
+/// Requests that fell due by a schedule.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Fallen {
+pub(crate) struct DueCounts {
     pub(crate) due: u64,
-    /// Given up because too many were waiting.
+    /// Skipped because too many were waiting.
     pub(crate) skipped: u64,
 }
 
-impl Pace {
-    /// The pace of `worker` out of `workers`, which has `connections` and sends at most `requests_at_most`.
+impl Pacer {
+    /// The pacer of `worker` out of `workers`, which has `connections` and sends at most `max_requests`.
     pub(crate) fn new(
         job: &Job,
         (worker, workers): (usize, usize),
         connections: usize,
-        requests_at_most: u64,
+        max_requests: u64,
     ) -> Self {
         match &job.model {
             Model::Closed { .. } => Self::Closed,
@@ -86,15 +85,17 @@ impl Pace {
                     ahead: schedule.walk(),
                     behind: schedule.walk(),
                     due_max: job.limits.due_max as u64,
-                    requests_at_most,
+                    max_requests,
                     with_room: VecDeque::with_capacity(connections),
                 }))
             }
-            Model::Users { think, stages, .. } => Self::Users(Box::new(Users::new(
-                Habits {
-                    think: *think,
-                    chance: Stream::new(job.seed, worker as u64),
-                    presence: Presence::new(stages),
+            Model::Users {
+                think_time, stages, ..
+            } => Self::Users(Box::new(Users::new(
+                UserTiming {
+                    think_time: *think_time,
+                    random: RandomStream::new(job.seed, worker as u64),
+                    stages: UserStages::new(stages),
                     worker: worker as u64,
                     workers: workers as u64,
                 },
@@ -103,27 +104,27 @@ impl Pace {
         }
     }
 
-    /// Lets fall due what does so up to `now`; where that is too much for one turn, a part of it.
+    /// Collects the requests that fall due up to `now`; only a part of them if they are too many for one cycle.
     #[inline]
-    pub(crate) fn fall(&mut self, now: u64) -> Fallen {
+    pub(crate) fn collect_due(&mut self, now: u64) -> DueCounts {
         match self {
-            Self::Closed => Fallen::default(),
-            Self::Open(open) => open.fall(now),
+            Self::Closed => DueCounts::default(),
+            Self::Open(open) => open.collect_due(now),
             Self::Users(users) => {
                 users.wake(now);
-                Fallen::default()
+                DueCounts::default()
             }
         }
     }
 
-    /// When something falls due next.
+    /// When the next request falls due.
     #[inline]
     pub(crate) fn next_instant(&self) -> Option<u64> {
         match self {
             Self::Closed => None,
             Self::Open(open) => {
                 let due = open.ahead.due();
-                (open.ahead.index() < open.requests_at_most && due != NEVER).then_some(due)
+                (open.ahead.index() < open.max_requests && due != NEVER).then_some(due)
             }
             Self::Users(users) => users.pausing.peek().map(|Reverse((instant, _))| *instant),
         }
@@ -139,7 +140,7 @@ impl Pace {
         }
     }
 
-    /// Takes one request for a connection with room: since when it was due; `None` if there is none for it.
+    /// Takes one request for a connection with room: since when it has been due; `None` if there is none for it.
     #[inline]
     pub(crate) fn take(&mut self, connection: u32, now: u64) -> Option<u64> {
         match self {
@@ -149,7 +150,7 @@ impl Pace {
         }
     }
 
-    /// A connection that should be given what has fallen due; each is named once.
+    /// A connection that should get a due request; each is returned once.
     #[inline]
     pub(crate) fn next_connection(&mut self) -> Option<u32> {
         match self {
@@ -160,7 +161,7 @@ impl Pace {
         }
     }
 
-    /// A connection has room and is not named already. True where it was noted.
+    /// Notes that a connection has room, if it is not noted already; true if that matters to this model.
     #[inline]
     pub(crate) fn note_room(&mut self, connection: u32) -> bool {
         match self {
@@ -172,7 +173,7 @@ impl Pace {
         }
     }
 
-    /// A request of this connection has come to its end, well or badly.
+    /// A request of this connection has ended, successfully or not.
     #[inline]
     pub(crate) fn on_request_end(&mut self, connection: u32, now: u64) {
         if let Self::Users(users) = self {
@@ -180,37 +181,37 @@ impl Pace {
         }
     }
 
-    /// Whether the schedule has come to its last request, and all of them are sent or given up.
+    /// Whether the schedule is at its end, and all of its requests are sent or skipped.
     pub(crate) fn is_exhausted(&self) -> bool {
         match self {
             Self::Closed | Self::Users(_) => false,
             Self::Open(open) => {
-                open.ahead.index() >= open.requests_at_most && open.waiting_count() == 0
+                open.ahead.index() >= open.max_requests && open.waiting_count() == 0
             }
         }
     }
 
-    /// When the stages end; [`NEVER`] without any.
+    /// When the stages end; [`NEVER`] without stages.
     pub(crate) fn end(&self) -> u64 {
         match self {
             Self::Closed => NEVER,
-            Self::Users(users) => users.habits.presence.end(),
+            Self::Users(users) => users.timing.stages.end(),
             Self::Open(open) => open.ahead.end(),
         }
     }
 
-    /// The load is over, nothing falls due after `last`: what has fallen due since it was asked last, and what was due
-    /// and will never be sent.
-    pub(crate) fn give_up(&mut self, last: u64) -> Fallen {
-        let mut fallen = self.fall(last);
+    /// Ends the load: nothing falls due after `last`. Returns the requests that fell due since the last call, and all due
+    /// requests that will never be sent.
+    pub(crate) fn give_up(&mut self, last: u64) -> DueCounts {
+        let mut counts = self.collect_due(last);
         if let Self::Open(open) = self {
-            let left = open.requests_at_most - open.ahead.index();
+            let left = open.max_requests - open.ahead.index();
             let rest = open.ahead.due_until(last).min(left);
-            fallen.due += rest;
-            fallen.skipped += rest + open.waiting_count();
+            counts.due += rest;
+            counts.skipped += rest + open.waiting_count();
         }
         *self = Self::Closed;
-        fallen
+        counts
     }
 }
 
@@ -221,19 +222,19 @@ impl Open {
     }
 
     #[inline]
-    fn fall(&mut self, now: u64) -> Fallen {
+    fn collect_due(&mut self, now: u64) -> DueCounts {
         let before = self.ahead.index();
-        let most = self.requests_at_most.min(before + STEPS_MAX);
+        let most = self.max_requests.min(before + STEPS_MAX);
         while self.ahead.due() <= now && self.ahead.index() < most {
             self.ahead.advance();
         }
         let mut skipped = 0;
-        // The oldest are given up: what waits stays a range of indices, and those sent are as late as any.
+        // The oldest are skipped: the waiting ones remain a range of indices, and those sent are as late as any.
         while self.waiting_count() > self.due_max {
             self.behind.advance();
             skipped += 1;
         }
-        Fallen {
+        DueCounts {
             due: self.ahead.index() - before,
             skipped,
         }
@@ -250,15 +251,15 @@ impl Open {
 }
 
 impl Users {
-    fn new(habits: Habits, users: usize) -> Self {
+    fn new(timing: UserTiming, users: usize) -> Self {
         let pausing = (0..users)
             .filter_map(|user| {
                 let user = u32::try_from(user).expect("more users than sockets can exist");
-                Some(Reverse((habits.comes_in(user, 0, 0)?, user)))
+                Some(Reverse((timing.first_start(user, 0, 0)?, user)))
             })
             .collect();
         Self {
-            habits,
+            timing,
             pausing,
             awake: Vec::with_capacity(users),
             users: vec![(None, 1); users],
@@ -277,32 +278,37 @@ impl Users {
 
     fn pause(&mut self, user: u32, now: u64) {
         let pauses = &mut self.users[user as usize].1;
-        if let Some(instant) = self.habits.goes_on(user, *pauses, now) {
+        if let Some(instant) = self.timing.next_start(user, *pauses, now) {
             self.pausing.push(Reverse((instant, user)));
         }
         *pauses += 1;
     }
 }
 
-impl Habits {
-    /// When a user whose n-th pause begins `now` goes on; `None`: never, it is not needed any more.
-    fn goes_on(&self, user: u32, n: u64, now: u64) -> Option<u64> {
+impl UserTiming {
+    /// When a user whose n-th pause begins `now` sends next; `None`: never, it is no longer needed.
+    fn next_start(&self, user: u32, n: u64, now: u64) -> Option<u64> {
         let instant = now.saturating_add(self.pause(user, n));
-        let stretch = self.presence.next(self.number(user), instant)?;
+        let stretch = self.stages.next(self.number(user), instant)?;
         if stretch.from <= instant {
             Some(instant)
         } else {
-            self.comes_in(user, n, instant)
+            self.first_start(user, n, instant)
         }
     }
 
-    /// When a user begins that is not active at `instant`: after what is left of a pause when it is needed, as if it had
-    /// been there before. Otherwise all that come together would send together.
-    fn comes_in(&self, user: u32, n: u64, mut instant: u64) -> Option<u64> {
-        let arrival = self.chance.inner(u64::MAX - n).fraction(u64::from(user));
-        let late = rest_of_pause(self.think, arrival, self.chance.inner(u64::from(user)), n);
+    /// When a user begins that is not active at `instant`: after the rest of a pause, as if it had been active before. Otherwise
+    /// users that start together would send together.
+    fn first_start(&self, user: u32, n: u64, mut instant: u64) -> Option<u64> {
+        let arrival = self.random.inner(u64::MAX - n).fraction(u64::from(user));
+        let late = remaining_pause(
+            self.think_time,
+            arrival,
+            self.random.inner(u64::from(user)),
+            n,
+        );
         loop {
-            let stretch = self.presence.next(self.number(user), instant)?;
+            let stretch = self.stages.next(self.number(user), instant)?;
             let begins = stretch.from.saturating_add(late);
             if begins < stretch.until {
                 return Some(begins);
@@ -311,38 +317,40 @@ impl Habits {
         }
     }
 
-    /// The number of a user of this worker among all: users are dealt out to workers in turn.
+    /// The number of a user of this worker among all users: workers get users in turn.
     fn number(&self, user: u32) -> u64 {
         u64::from(user) * self.workers + self.worker
     }
 
     /// The n-th pause of a user in nanoseconds.
     fn pause(&self, user: u32, n: u64) -> u64 {
-        pause(self.think, self.chance.inner(u64::from(user)), n)
+        pause(self.think_time, self.random.inner(u64::from(user)), n)
     }
 }
 
-/// The n-th pause of a stream of chance, in nanoseconds.
-pub(crate) fn pause(think: Think, chance: Stream, n: u64) -> u64 {
-    match think {
-        Think::Fixed(length) => whole_nanoseconds(length),
-        Think::Exponential(mean) => (whole_nanoseconds(mean) as f64 * chance.exponential(n)) as u64,
-        Think::Uniform { from, to } => {
+/// The n-th pause drawn from a stream, in nanoseconds.
+pub(crate) fn pause(think_time: ThinkTime, random: RandomStream, n: u64) -> u64 {
+    match think_time {
+        ThinkTime::Fixed(length) => whole_nanoseconds(length),
+        ThinkTime::Exponential(mean) => {
+            (whole_nanoseconds(mean) as f64 * random.exponential(n)) as u64
+        }
+        ThinkTime::Uniform { from, to } => {
             let (from, to) = (whole_nanoseconds(from), whole_nanoseconds(to));
-            from + ((to - from) as f64 * chance.fraction(n)) as u64
+            from + ((to - from) as f64 * random.fraction(n)) as u64
         }
     }
 }
 
-/// What is left of a pause that somebody comes upon at a time of no choice of theirs, who has seen `arrival` of it pass. Longer
-/// pauses are come upon more often, in proportion to their length; the rest of an exponential one is as long as a whole one.
-fn rest_of_pause(think: Think, arrival: f64, chance: Stream, n: u64) -> u64 {
-    let whole = match think {
-        Think::Exponential(_) => return pause(think, chance, n),
-        Think::Fixed(length) => whole_nanoseconds(length) as f64,
-        Think::Uniform { from, to } => {
+/// The rest of a pause at a random instant, at which the share `arrival` of it has passed. Longer pauses are hit more often, in
+/// proportion to their length; the rest of an exponential pause is distributed like a whole one.
+fn remaining_pause(think_time: ThinkTime, arrival: f64, random: RandomStream, n: u64) -> u64 {
+    let whole = match think_time {
+        ThinkTime::Exponential(_) => return pause(think_time, random, n),
+        ThinkTime::Fixed(length) => whole_nanoseconds(length) as f64,
+        ThinkTime::Uniform { from, to } => {
             let [from, to] = [from, to].map(|end| whole_nanoseconds(end) as f64);
-            (from * from + chance.fraction(n) * (to * to - from * from)).sqrt()
+            (from * from + random.fraction(n) * (to * to - from * from)).sqrt()
         }
     };
     (whole * arrival) as u64

@@ -1,10 +1,10 @@
-//! Whether an answer is what the job expects. Bodies are judged as they pass by and never kept.
+//! Whether an answer is as expected. Bodies are matched piece by piece and never kept.
 
 use crate::{BodyCheck, Expect, Failure, MAX_BODY_TEXTS, reader::Answer};
 
-/// The expectations of a job, made ready for use.
+/// The compiled form of [`Expect`].
 #[derive(Debug)]
-pub(crate) struct Judge {
+pub(crate) struct AnswerMatcher {
     /// Expected status codes, a bit each.
     status: [u64; 16],
     body: BodyRule,
@@ -21,19 +21,19 @@ enum BodyRule {
 #[derive(Debug)]
 struct Needle {
     text: Vec<u8>,
-    /// The failure table of Knuth, Morris and Pratt, because a match may lie across two pieces.
+    /// The failure table of Knuth, Morris and Pratt, because a match may span two pieces.
     fallbacks: Vec<usize>,
 }
 
-/// How far the body of the answer being read agrees.
+/// The state of matching the body of the current answer.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Agreement {
-    /// Bytes in a row that agree, with each text that is looked for.
+pub(crate) struct BodyMatch {
+    /// Length of the current match with each text.
     matched: [usize; MAX_BODY_TEXTS],
     differs: bool,
 }
 
-impl Judge {
+impl AnswerMatcher {
     pub(crate) fn new(expect: &Expect) -> Self {
         let mut status = [0; 16];
         let successes: Vec<u16> = (200..300).collect();
@@ -62,28 +62,28 @@ impl Judge {
         Self { status, body }
     }
 
-    /// Takes the next piece of a body.
+    /// Matches the next piece of a body.
     #[inline]
-    pub(crate) fn body(&self, agreement: &mut Agreement, piece: &[u8]) {
+    pub(crate) fn body(&self, body_match: &mut BodyMatch, piece: &[u8]) {
         match &self.body {
             BodyRule::Any => {}
             BodyRule::Equals(expected) => {
-                let matched = &mut agreement.matched[0];
-                agreement.differs |= !expected[*matched..].starts_with(piece);
+                let matched = &mut body_match.matched[0];
+                body_match.differs |= !expected[*matched..].starts_with(piece);
                 *matched = (*matched + piece.len()).min(expected.len());
             }
             BodyRule::Contains(needles) => {
-                for (needle, matched) in needles.iter().zip(&mut agreement.matched) {
+                for (needle, matched) in needles.iter().zip(&mut body_match.matched) {
                     needle.search(piece, matched);
                 }
             }
         }
     }
 
-    /// Judges a whole answer and forgets the agreement of its body. The status goes first.
+    /// Checks a complete answer, status first, and resets the state.
     #[inline]
-    pub(crate) fn judge(&self, agreement: &mut Agreement, answer: Answer) -> Result<(), Failure> {
-        let agreement = std::mem::take(agreement);
+    pub(crate) fn check(&self, body_match: &mut BodyMatch, answer: Answer) -> Result<(), Failure> {
+        let body_match = std::mem::take(body_match);
         let word = self
             .status
             .get(usize::from(answer.status / 64))
@@ -95,10 +95,10 @@ impl Judge {
         let agrees = match &self.body {
             BodyRule::Any => true,
             BodyRule::Equals(expected) => {
-                !agreement.differs && agreement.matched[0] == expected.len()
+                !body_match.differs && body_match.matched[0] == expected.len()
             }
             BodyRule::Contains(needles) => {
-                let mut both = needles.iter().zip(agreement.matched);
+                let mut both = needles.iter().zip(body_match.matched);
                 both.all(|(needle, matched)| matched == needle.text.len())
             }
         };
@@ -111,7 +111,7 @@ impl Judge {
 }
 
 impl Needle {
-    /// Goes on with the next piece of a body, of which so many bytes in a row had agreed.
+    /// Continues the search in the next piece of a body, from a match of `matched` bytes.
     #[inline]
     fn search(&self, piece: &[u8], matched: &mut usize) {
         for &byte in piece {
@@ -126,16 +126,16 @@ impl Needle {
     }
 }
 
-/// For each place in the needle, how long the needle's longest beginning is that also ends there.
+/// For each index of the needle, the length of its longest prefix that also ends there.
 fn fallbacks(needle: &[u8]) -> Vec<usize> {
     let mut table = vec![0; needle.len()];
     let mut matched = 0;
-    for place in 1..needle.len() {
-        while matched > 0 && needle[matched] != needle[place] {
+    for index in 1..needle.len() {
+        while matched > 0 && needle[matched] != needle[index] {
             matched = table[matched - 1];
         }
-        matched += usize::from(needle[matched] == needle[place]);
-        table[place] = matched;
+        matched += usize::from(needle[matched] == needle[index]);
+        table[index] = matched;
     }
     table
 }
@@ -150,18 +150,18 @@ mod tests {
         pieces: &[&str],
         expected: Result<(), Failure>,
     ) {
-        let judge = Judge::new(&Expect {
+        let matcher = AnswerMatcher::new(&Expect {
             status: expect.0.to_vec(),
             body: expect.1.clone(),
         });
-        let mut agreement = Agreement::default();
-        // Twice, so that what one answer leaves behind would show in the next.
+        let mut body_match = BodyMatch::default();
+        // Twice, to show that no state is left from the first answer.
         for _ in 0..2 {
             for piece in pieces {
-                judge.body(&mut agreement, piece.as_bytes());
+                matcher.body(&mut body_match, piece.as_bytes());
             }
-            let found = judge.judge(
-                &mut agreement,
+            let found = matcher.check(
+                &mut body_match,
                 Answer {
                     status,
                     keep_alive: true,

@@ -1,4 +1,4 @@
-//! What one worker gets of a job: connections and requests, spread evenly.
+//! Divides a job among workers: connections and requests, spread evenly.
 
 use std::net::SocketAddr;
 
@@ -6,13 +6,13 @@ use crate::{Job, Model, What, recorder::Due};
 
 /// One worker's part of a job.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Share {
+pub(crate) struct Partition {
     pub(crate) worker: usize,
     pub(crate) workers: usize,
     /// The target of each of its connections.
     pub(crate) targets: Vec<SocketAddr>,
     pub(crate) pipelining: usize,
-    pub(crate) requests_at_most: u64,
+    pub(crate) max_requests: u64,
     pub(crate) due: Due,
     /// Steps of the scenario; 0 without one.
     pub(crate) steps: usize,
@@ -22,15 +22,15 @@ pub(crate) fn due_of(job: &Job) -> Due {
     match (&job.model, &job.what) {
         (Model::Closed { .. }, What::Requests { .. }) => Due::AtSending,
         (Model::Open { .. }, _) => Due::BySchedule,
-        // The steps of a session are due when the one before has ended, and its pause.
+        // A step of a session is due when the step before it and its pause have ended.
         (Model::Users { .. }, _) | (Model::Closed { .. }, What::Scenario(_)) => Due::AfterPause,
     }
 }
 
-/// Shares a job out. A worker without a connection would be of no use, so there are never more workers than connections.
+/// Divides a job. A worker without a connection would be of no use, so there are never more workers than connections.
 ///
-/// Connection `i` goes to worker `i % workers`, and to each target as many as to any other, give or take one.
-pub(crate) fn shares(job: &Job) -> Vec<Share> {
+/// Connection `i` goes to worker `i % workers`, and the targets get equal numbers of connections, give or take one.
+pub(crate) fn partitions(job: &Job) -> Vec<Partition> {
     let (connections, pipelining) = (job.model.connections(), job.model.pipelining());
     let workers = job.sending_workers();
     let part = |worker: usize, whole: u64| {
@@ -38,7 +38,7 @@ pub(crate) fn shares(job: &Job) -> Vec<Share> {
         whole / workers + u64::from(worker < whole % workers)
     };
     (0..workers)
-        .map(|worker| Share {
+        .map(|worker| Partition {
             worker,
             workers,
             targets: (worker..connections)
@@ -46,8 +46,8 @@ pub(crate) fn shares(job: &Job) -> Vec<Share> {
                 .map(|connection| job.targets[connection % job.targets.len()].address)
                 .collect(),
             pipelining,
-            requests_at_most: job
-                .requests_at_most
+            max_requests: job
+                .max_requests
                 .map_or(u64::MAX, |whole| part(worker, whole)),
             due: due_of(job),
             steps: match &job.what {

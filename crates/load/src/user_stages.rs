@@ -1,27 +1,27 @@
-//! *When*, for users that come and go by stages: in which stretches of time each of them is active.
+//! *When*, for users that start and stop by stages: the periods in which each of them is active.
 //!
-//! The number of active users follows the stages; user n (counted from 0) is active while that number is above n. All in
-//! whole numbers, so that every worker comes to the same instants for its own users.
+//! The number of active users follows the stages; user n (counted from 0) is active while that number is above n. Integer
+//! arithmetic, so that every worker computes the same instants.
 
 use crate::{UserStage, clock::whole_nanoseconds};
 
 /// Which users are active when.
 #[derive(Debug, Clone)]
-pub(crate) struct Presence {
-    /// Each with its length in nanoseconds; empty: all users are there from the start and stay.
+pub(crate) struct UserStages {
+    /// Target and length in nanoseconds; empty: all users are active from the start and stay so.
     stages: Vec<(u64, u64)>,
     end: u64,
 }
 
-/// A stretch of time, in nanoseconds since the start of the run.
+/// A period in which a user is active, in nanoseconds since the start of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stretch {
+pub(crate) struct ActivePeriod {
     pub(crate) from: u64,
-    /// From here on it is over.
+    /// The end, exclusive.
     pub(crate) until: u64,
 }
 
-impl Presence {
+impl UserStages {
     pub(crate) fn new(stages: &[UserStage]) -> Self {
         let stages: Vec<(u64, u64)> = stages
             .iter()
@@ -43,10 +43,10 @@ impl Presence {
         self.end
     }
 
-    /// The first stretch in which a user is active at `instant` or later; `None`: it is not needed any more.
-    pub(crate) fn next(&self, user: u64, instant: u64) -> Option<Stretch> {
+    /// The first period in which a user is active at `instant` or later; `None`: it is no longer needed.
+    pub(crate) fn next(&self, user: u64, instant: u64) -> Option<ActivePeriod> {
         if self.stages.is_empty() {
-            return Some(Stretch {
+            return Some(ActivePeriod {
                 from: 0,
                 until: u64::MAX,
             });
@@ -61,20 +61,21 @@ impl Presence {
                 if let Some(from) = from.take()
                     && until > instant
                 {
-                    return Some(Stretch { from, until });
+                    return Some(ActivePeriod { from, until });
                 }
             }
             start = start.saturating_add(length);
             users = to;
         }
-        from.filter(|_| self.end > instant).map(|from| Stretch {
-            from,
-            until: self.end,
-        })
+        from.filter(|_| self.end > instant)
+            .map(|from| ActivePeriod {
+                from,
+                until: self.end,
+            })
     }
 }
 
-/// `length × numerator ÷ denominator`, where the part is no longer than the whole.
+/// `length × numerator ÷ denominator`; the part must not be longer than the whole.
 fn part(length: u64, numerator: u64, denominator: u64) -> u64 {
     let part = u128::from(length) * u128::from(numerator) / u128::from(denominator);
     u64::try_from(part).unwrap_or(length)
@@ -88,7 +89,7 @@ mod tests {
 
     const S: u64 = 1_000_000_000;
 
-    /// Stages `(users, seconds)`; the stretches of each user, in seconds.
+    /// Stages `(users, seconds)`; the periods of each user, in seconds.
     fn check(stages: &[(usize, u64)], user: u64, expected: &[(u64, u64)]) {
         let stages: Vec<UserStage> = stages
             .iter()
@@ -97,9 +98,9 @@ mod tests {
                 over: Duration::from_secs(seconds),
             })
             .collect();
-        let presence = Presence::new(&stages);
+        let stages = UserStages::new(&stages);
         let (mut found, mut instant) = (Vec::new(), 0);
-        while let Some(stretch) = presence.next(user, instant) {
+        while let Some(stretch) = stages.next(user, instant) {
             found.push((stretch.from / S, stretch.until / S));
             instant = stretch.until;
         }
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn users_come_and_go_one_after_the_other() {
+    fn users_start_and_stop_in_order() {
         let hill: &[(usize, u64)] = &[(10, 10), (10, 5), (0, 20)];
         check(hill, 0, &[(0, 35)]);
         check(hill, 4, &[(4, 27)]);
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn jumps_bring_and_take_many_at_once() {
+    fn jumps_start_and_stop_many_users_at_once() {
         let spike: &[(usize, u64)] = &[(2, 0), (2, 10), (50, 0), (50, 3), (2, 0), (2, 10)];
         check(spike, 0, &[(0, 23)]);
         check(spike, 1, &[(0, 23)]);
@@ -124,14 +125,14 @@ mod tests {
         check(spike, 49, &[(10, 13)]);
         let twice: &[(usize, u64)] = &[(3, 0), (3, 1), (0, 0), (0, 1), (3, 0), (3, 1)];
         check(twice, 2, &[(0, 1), (2, 3)]);
-        // There for no time at all.
+        // Active for no time.
         check(&[(5, 0), (1, 0), (1, 2)], 4, &[]);
     }
 
     #[test]
-    fn without_stages_all_are_there_and_stay() {
-        let all = Presence::new(&[]);
-        let always = Stretch {
+    fn without_stages_all_users_are_always_active() {
+        let all = UserStages::new(&[]);
+        let always = ActivePeriod {
             from: 0,
             until: u64::MAX,
         };

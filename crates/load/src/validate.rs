@@ -1,4 +1,4 @@
-//! Whether a job can be run at all, before anything is started.
+//! Validation of a job before anything is started.
 
 use rustix::{
     io::Errno,
@@ -7,16 +7,16 @@ use rustix::{
 
 use crate::{
     FeedOrder, Job, Model, Prepared, Protocol, Rate, RequestError, Scenario, ScenarioError, Stage,
-    Stamp, Think, Transport, UserStage, What, http2::Requests,
+    Stamp, ThinkTime, Transport, UserStage, What, http2::Requests,
 };
 
-/// Keys have room for so many workers.
+/// Keys have digits for this many workers.
 const WORKERS_MAX: usize = 900;
-/// Files that a worker has open beside its connections, with some to spare.
+/// Open files of a worker in addition to its connections, with some spare.
 pub(crate) const FILES_PER_WORKER: usize = 8;
-/// Beyond this a rate is a mistake: a worker would be busy with its instants alone.
+/// A higher rate is a mistake: a worker would spend its time on the due instants alone.
 const RATE_MAX_PER_S: f64 = 1e7;
-/// Shorter intervals would cost more to hand over than they tell.
+/// Shorter intervals would cost more to hand over than they are worth.
 const INTERVAL_MIN_MS: u128 = 10;
 
 /// Why a job cannot be started.
@@ -58,7 +58,7 @@ pub enum StartError {
         "the rate at the end of stage {stage} must be a number from 0 to {RATE_MAX_PER_S}, not {to_per_s}"
     )]
     StageRate { stage: usize, to_per_s: f64 },
-    #[error("stage {stage} asks for {to} users, and there are {users} at most")]
+    #[error("stage {stage} needs {to} users, but there are at most {users}")]
     StageUsers {
         stage: usize,
         to: usize,
@@ -66,23 +66,23 @@ pub enum StartError {
     },
     #[error("the stages of the load have no length")]
     NoLength,
-    #[error("the stages of the load bring no request: all of them stay at 0")]
+    #[error("the stages of the load have no requests: all of them stay at 0")]
     NothingDue,
-    #[error("the longest pause is shorter than the shortest")]
-    Think,
+    #[error("the longest think time is shorter than the shortest")]
+    ThinkTime,
     #[error("scenario: {0}")]
     Scenario(#[from] ScenarioError),
     #[error("sessions of a scenario send one request at a time: pipelining must be 1, not {0}")]
     ScenarioPipelining(usize),
-    #[error("a scenario goes over HTTP/1.1, not over HTTP/2")]
+    #[error("scenarios support HTTP/1.1, not HTTP/2")]
     ScenarioHttp2,
-    #[error("feed '{feed}' has {rows} rows, and each of {users} users needs one of its own")]
+    #[error("feed '{feed}' has {rows} rows, but each of {users} users needs its own row")]
     FewRows {
         feed: String,
         rows: usize,
         users: usize,
     },
-    #[error("request {request} cannot go by HTTP/2: {error}")]
+    #[error("request {request} cannot be sent over HTTP/2: {error}")]
     NotHttp2 { request: usize, error: RequestError },
     #[error("an interval must last at least {INTERVAL_MIN_MS} ms")]
     Interval,
@@ -96,7 +96,7 @@ pub enum StartError {
     Thread(std::io::Error),
 }
 
-/// Checks everything that can be known from the job alone.
+/// Checks everything that depends on the job alone.
 pub(crate) fn check(job: &Job) -> Result<(), StartError> {
     if job.targets.is_empty() {
         return Err(StartError::NoTarget);
@@ -127,9 +127,9 @@ fn check_model(model: &Model) -> Result<(), StartError> {
         Model::Closed { .. } => Ok(()),
         Model::Open { rate, .. } => check_rate(rate),
         Model::Users {
-            think: Think::Uniform { from, to },
+            think_time: ThinkTime::Uniform { from, to },
             ..
-        } if from > to => Err(StartError::Think),
+        } if from > to => Err(StartError::ThinkTime),
         Model::Users { users, stages, .. } => check_user_stages(*users, stages),
     }
 }
@@ -238,7 +238,7 @@ fn check_requests(requests: &[Prepared]) -> Result<(), StartError> {
                     records: prepared.records,
                 });
             }
-            // Otherwise `request index × records + record` would give two records one key.
+            // Otherwise `request index × records + record` would give two records the same key.
             if prepared.records != first.records {
                 return Err(StartError::UnequalRecords {
                     first: first.records,
@@ -250,20 +250,20 @@ fn check_requests(requests: &[Prepared]) -> Result<(), StartError> {
     Ok(())
 }
 
-/// Requests that go by HTTP/2 have to be such that they can.
+/// Checks that requests can be sent over HTTP/2.
 fn check_protocol(transport: &Transport, requests: &[Prepared]) -> Result<(), StartError> {
     if transport.protocol == Protocol::Http2 {
         let mut heads = Requests::new(transport.tls.is_some());
         for (request, prepared) in requests.iter().enumerate() {
             heads
-                .turn(&prepared.bytes)
+                .convert(&prepared.bytes)
                 .map_err(|error| StartError::NotHttp2 { request, error })?;
         }
     }
     Ok(())
 }
 
-/// Raises the limit of open files where `more` would not fit under it.
+/// Raises the limit of open files if `more` would exceed it.
 pub(crate) fn raise_file_limit(more: usize) -> Result<(), StartError> {
     let open = std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
     let needed = (open + more) as u64;

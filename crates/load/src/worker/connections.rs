@@ -1,4 +1,4 @@
-//! Connections: opened at a pace that listeners can follow, closed when they end, opened again after a pause.
+//! Opens connections at a rate that listeners can follow, closes them when they end, and reconnects after a pause.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -7,11 +7,11 @@ use rustix::io::Errno;
 use super::{Ending, TICK_NS, Worker};
 use crate::{Failure, HandshakeFailure, connection::Phase};
 
-/// At the start, so many connections are opened at once and then as many at each tick: a listener's queue is often no
-/// longer than 128, and what does not fit into it waits a second for its second chance.
+/// Connections opened at the start and then per tick: the backlog of a listener is often only 128, and a connection that does not
+/// fit into it waits a second for its retry.
 const OPENED_AT_ONCE: u64 = 64;
 
-/// When each connection is opened first.
+/// When each connection is first opened.
 pub(super) fn first_openings(connections: usize) -> BinaryHeap<Reverse<(u64, u32)>> {
     (0..u32::try_from(connections).unwrap_or(u32::MAX))
         .map(|id| Reverse((u64::from(id) / OPENED_AT_ONCE * TICK_NS, id)))
@@ -19,7 +19,7 @@ pub(super) fn first_openings(connections: usize) -> BinaryHeap<Reverse<(u64, u32
 }
 
 impl Worker {
-    /// Opens the connections whose time has come.
+    /// Opens the connections that are due.
     #[inline]
     pub(super) fn open_due(&mut self) {
         while let Some(&Reverse((instant, id))) = self.to_open.peek()
@@ -40,8 +40,8 @@ impl Worker {
         match self.connections[id as usize].finish_connect(self.seen) {
             Ok(took) => {
                 self.recorder.record_connect(took);
-                if self.layering.is_some() {
-                    self.begin_layers(id);
+                if self.protocol_stacks.is_some() {
+                    self.begin_stack(id);
                 } else {
                     self.open(id);
                 }
@@ -64,25 +64,25 @@ impl Worker {
             Errno::ADDRNOTAVAIL => Failure::NoPort,
             _ => Failure::ConnectFailed,
         };
-        self.recorder.failed_beside(failure);
+        self.recorder.record_other_failure(failure);
         self.connections[id as usize].close();
         self.session_lost(id, false, self.seen);
         self.open_after_pause(id);
     }
 
-    /// A session whose connection is gone may have to end.
+    /// Notifies the session that its connection is closed.
     pub(super) fn session_lost(&mut self, id: u32, is_agreed: bool, now: u64) {
         if let Some(sessions) = &mut self.sessions {
             sessions.handle_lost_connection(
                 id,
                 is_agreed,
                 now,
-                (&mut self.pace, &mut self.recorder),
+                (&mut self.pacer, &mut self.recorder),
             );
         }
     }
 
-    /// How long an answer on a connection may take.
+    /// Timeout of an answer on a connection, in nanoseconds.
     pub(super) fn request_timeout(&self, id: u32) -> u64 {
         match &self.sessions {
             None => self.limits.request_timeout,
@@ -90,7 +90,7 @@ impl Worker {
         }
     }
 
-    /// Ends an open connection and sees to it that it is opened again.
+    /// Ends an open connection and schedules its reconnection.
     pub(super) fn end(&mut self, id: u32, ending: Ending, now: u64) {
         self.recorder.advance(now);
         self.connections[id as usize].close();
@@ -108,7 +108,7 @@ impl Worker {
         }
     }
 
-    /// A call to send has failed. Answers that came before that are still there to be read.
+    /// A send failed. Answers received before that are still read.
     pub(super) fn lost_in_sending(&mut self, id: u32) {
         self.receive(id, true);
         if self.connections[id as usize].phase == Phase::Open {
@@ -116,7 +116,7 @@ impl Worker {
         }
     }
 
-    /// Ends what has taken too long: attempts to connect, and connections whose oldest request is not answered.
+    /// Ends attempts to connect that timed out, and connections whose oldest request timed out.
     pub(super) fn end_overdue(&mut self) {
         for id in 0..u32::try_from(self.connections.len()).unwrap_or(u32::MAX) {
             let connection = &self.connections[id as usize];
@@ -124,18 +124,18 @@ impl Worker {
                 Phase::Connecting { until, .. } if until <= self.seen => {
                     self.not_connected(id, Errno::TIMEDOUT)
                 }
-                Phase::Shaking { until, .. } if until <= self.seen => {
-                    self.not_shaken(id, HandshakeFailure::TimedOut);
+                Phase::Handshaking { until, .. } if until <= self.seen => {
+                    self.handshake_failed(id, HandshakeFailure::TimedOut);
                 }
-                Phase::Open if connection.layers.is_some() => self.end_overdue_layered(id),
+                Phase::Open if connection.stack.is_some() => self.end_overdue_stack(id),
                 Phase::Open => self.end_if_overdue(id),
-                Phase::Connecting { .. } | Phase::Shaking { .. } | Phase::Closed => {}
+                Phase::Connecting { .. } | Phase::Handshaking { .. } | Phase::Closed => {}
             }
         }
     }
 
-    /// Ends an open connection whose oldest request is overdue: those behind it can only come later. A request that was
-    /// answered before it was sent whole has as long again for its rest, or nothing could ever be sent behind it.
+    /// Ends an open connection whose oldest request is overdue: later answers can only follow it. A request that was answered
+    /// before it was sent completely has the same timeout again for its rest, because the rest blocks the connection.
     pub(super) fn end_if_overdue(&mut self, id: u32) {
         let connection = &self.connections[id as usize];
         let oldest = match connection.flight.front() {
