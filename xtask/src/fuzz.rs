@@ -1,7 +1,7 @@
 //! Builds the fuzz targets with coverage on a stable compiler and runs each for a while from its seeds.
 //!
-//! What a target does stands in `fuzz/targets`. Seeds lie in `fuzz/seeds/TARGET`; what a run learns and what it
-//! finds is kept below the build folder, in `fuzz/corpus` and `fuzz/artifacts`.
+//! The targets are in `fuzz/targets`, seeds in `fuzz/seeds/TARGET`; the corpus and the findings of a run are below the build
+//! folder, in `fuzz/corpus` and `fuzz/artifacts`.
 
 use std::{
     fs,
@@ -15,8 +15,8 @@ use anyhow::{Context, Result, bail};
 
 use crate::steps::{Failure, Root, Steps, cargo_program, in_parallel};
 
-/// What tells libFuzzer which code an input reached and what it compared. `-Zsanitizer` would need a nightly compiler;
-/// without one, memory errors in unsafe code go unseen, panics and overflows do not.
+/// Instruments the code so that libFuzzer sees covered code and comparisons. `-Zsanitizer` would need a nightly compiler; without
+/// one, memory errors in unsafe code are not found, panics and overflows are.
 const COVERAGE_FLAGS: &str = "-Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
@@ -31,7 +31,7 @@ const INPUT_MAX_BYTES: u32 = 64 * 1024;
 /// Lines of a failed target's output that are shown.
 const SHOWN_LINES: usize = 40;
 
-/// Builds all targets, and runs those named, or all, each for `time`, as many at once as there are CPUs.
+/// Builds all targets, and runs the named ones, or all, each for `time`, one per CPU in parallel.
 pub(crate) fn fuzz(root: &Root, time: Duration, named: &[String], steps: &mut Steps) {
     let mut built = None;
     steps.run_part("fuzz: build", "cargo xtask fuzz", || {
@@ -62,7 +62,7 @@ pub(crate) fn fuzz(root: &Root, time: Duration, named: &[String], steps: &mut St
     );
 }
 
-/// Targets, and where their programs lie.
+/// Targets, and the folder of their programs.
 struct Built {
     programs: PathBuf,
     targets: Vec<String>,
@@ -87,7 +87,7 @@ fn build(root: &Root, named: &[String]) -> Result<Built> {
             "--manifest-path",
             "fuzz/Cargo.toml",
         ])
-        // With a target given, the flags are not for build scripts, which are no fuzz targets.
+        // With a target, the flags do not apply to build scripts.
         .args(["--target", &host])
         .env("CARGO_TARGET_DIR", &target_folder)
         .env("RUSTFLAGS", COVERAGE_FLAGS)
@@ -109,7 +109,7 @@ fn build(root: &Root, named: &[String]) -> Result<Built> {
     })
 }
 
-/// The names of the targets: those of their files.
+/// The names of the targets, which are those of their files.
 fn targets(folder: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))? {
@@ -127,9 +127,9 @@ fn targets(folder: &Path) -> Result<Vec<String>> {
 
 fn host(root: &Root) -> Result<String> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let told = root.output(Command::new(rustc).arg("-vV"))?;
-    let host = told.lines().find_map(|line| line.strip_prefix("host: "));
-    Ok(host.context("rustc does not tell its host")?.to_owned())
+    let printed = root.output(Command::new(rustc).arg("-vV"))?;
+    let host = printed.lines().find_map(|line| line.strip_prefix("host: "));
+    Ok(host.context("rustc does not print its host")?.to_owned())
 }
 
 fn run(root: &Root, built: &Built, target: &str, time: Duration) -> Result<()> {
@@ -150,24 +150,24 @@ fn run(root: &Root, built: &Built, target: &str, time: Duration) -> Result<()> {
         .arg(format!("-max_len={INPUT_MAX_BYTES}"))
         .arg(format!("-artifact_prefix={}/", artifacts.display()))
         .arg("-print_final_stats=1")
-        // The input is what is of use; a trace through libFuzzer would push the message out of sight.
+        // The input is useful; a trace through libFuzzer would hide the message.
         .env("RUST_BACKTRACE", "0");
     let output = command
         .stdin(Stdio::null())
         .current_dir(root.path())
         .output()
         .with_context(|| format!("starting {}", program.display()))?;
-    let told = String::from_utf8_lossy(&output.stderr);
+    let printed = String::from_utf8_lossy(&output.stderr);
     if output.status.success() {
-        let runs = told
+        let runs = printed
             .lines()
             .find_map(|line| line.strip_prefix("stat::number_of_executed_units:"));
         println!("{target}: {} inputs", runs.unwrap_or("?").trim());
         return Ok(());
     }
-    let lines: Vec<&str> = told.lines().collect();
+    let lines: Vec<&str> = printed.lines().collect();
     let shown = lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n");
-    let input = told.lines().find_map(|line| {
+    let input = printed.lines().find_map(|line| {
         line.split_once("Test unit written to ")
             .map(|(_, path)| path)
     });

@@ -1,11 +1,11 @@
-//! The project's own chores; `cargo xtask check` is what CI runs.
+//! The project's chores; CI runs `cargo xtask check`.
 //!
-//! Reads the command line and says which steps run. How a step is done is elsewhere: `steps` runs programs and keeps
-//! times, `tidy` and its rules look at the files, `suite` runs the tests, `fuzz` builds and runs the fuzz targets.
+//! Reads the command line and selects steps: `steps` runs programs and measures times, `tidy` and its rules check files, `suite`
+//! runs the tests, `fuzz` builds and runs the fuzz targets.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a program of chores tells how they go"
+    reason = "chores report their progress"
 )]
 
 mod circles;
@@ -33,7 +33,7 @@ cargo xtask test [WORD…]                           all tests: the workspace's,
                                                    with words, those of parts that have one in their name
 cargo xtask fuzz [--seconds N] [TARGET…]           each fuzz target for N seconds (30)";
 
-/// How long each fuzz target runs where nothing else is said.
+/// Default time of each fuzz target, in seconds.
 const FUZZ_SECONDS: u64 = 30;
 
 fn main() -> ExitCode {
@@ -94,7 +94,7 @@ fn fmt(root: &Root) -> Result<()> {
 }
 
 fn clippy(root: &Root) -> Result<()> {
-    // --locked: a lock file that does not fit the manifests was forgotten in a commit.
+    // --locked: fails if the lock file does not match the manifests.
     root.cargo(&[
         "clippy",
         "--workspace",
@@ -112,7 +112,7 @@ fn docs(root: &Root) -> Result<()> {
     )
 }
 
-/// How long each fuzz target runs; `None`: none runs.
+/// Time of each fuzz target; `None`: no fuzzing.
 fn check_options(options: &[String]) -> Result<Option<Duration>> {
     let mut seconds = Some(Duration::from_secs(FUZZ_SECONDS));
     let mut rest = options.iter();

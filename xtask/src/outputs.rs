@@ -1,10 +1,10 @@
-//! Names of failed tests in what test programs print. Pure: texts in, names out.
+//! Names of failed tests in the output of test programs. Pure: texts in, names out.
 
-/// What a program of Rust tests printed at its end, or several of them one after the other.
+/// The result of a Rust test program, or of several in sequence.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Rust {
     pub(crate) failed: Vec<String>,
-    /// Did not end: named where the program was ended from outside.
+    /// Tests that did not end, if the program was killed.
     pub(crate) running: Vec<String>,
     pub(crate) passed: usize,
 }
@@ -12,8 +12,8 @@ pub(crate) struct Rust {
 const RESULT: &str = "test result: ";
 const RUNS_LONG: &str = " has been running for over 60 seconds";
 
-/// Reads libtest's plain output. Names stand, indented, between `failures:` and the line of the result, so that nothing that
-/// a test prints is taken for one.
+/// Reads libtest's plain output. Names are indented between `failures:` and the result line, so that output of tests is not
+/// mistaken for one.
 pub(crate) fn rust(output: &str) -> Rust {
     let mut found = Rust::default();
     let lines: Vec<&str> = output.lines().collect();
@@ -58,8 +58,8 @@ fn test_name(line: &str) -> Option<&str> {
     line.strip_prefix("test ")?.strip_suffix(RUNS_LONG)
 }
 
-/// Reads the Test Anything Protocol as Node.js writes it: names of the tests that are not ok. Those that are only so because a
-/// test below them is not, are left out.
+/// Reads the Test Anything Protocol as Node.js writes it: names of the tests that are not ok. Those that failed only because a
+/// subtest failed are left out.
 pub(crate) fn tap(output: &str) -> Vec<String> {
     let mut failed: Vec<(usize, String)> = Vec::new();
     let mut names = Vec::new();
@@ -72,12 +72,12 @@ pub(crate) fn tap(output: &str) -> Vec<String> {
         let Some((_, name)) = rest.split_once(" - ") else {
             continue;
         };
-        // What is below a test is printed before it, deeper.
+        // Subtests are printed before their test, with more indentation.
         let has_below = failed.last().is_some_and(|(below, _)| *below > depth);
         while failed.last().is_some_and(|(below, _)| *below > depth) {
             failed.pop();
         }
-        // A file that failed outside its tests stands there by its path.
+        // A file that failed outside its tests is listed by its path.
         if !has_below && !name.ends_with(".mjs") {
             names.push(unescape(name));
         }

@@ -1,4 +1,4 @@
-//! Test programs: what `cargo test --no-run` has built, and how each is run alone. Leaves running them to `suite`.
+//! Test programs that `cargo test --no-run` has built, and how to run each alone. `suite` runs them.
 
 use std::{
     collections::BTreeMap,
@@ -15,7 +15,7 @@ use crate::steps::{Root, cargo_program};
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Program {
     pub(crate) package: String,
-    /// What names it to cargo: `--lib`, `--test it`.
+    /// Its target option for cargo: `--lib`, `--test it`.
     pub(crate) target: String,
     pub(crate) file: PathBuf,
     /// The package's folder, in which cargo runs it.
@@ -55,7 +55,7 @@ fn packages(root: &Root) -> Result<BTreeMap<String, String>> {
         .collect())
 }
 
-/// The test programs among cargo's messages, one message a line.
+/// The test programs in cargo's messages, one message per line.
 fn programs(messages: &str, names: &BTreeMap<String, String>) -> Result<Vec<Program>> {
     let mut programs = Vec::new();
     for line in messages.lines() {
@@ -104,7 +104,7 @@ impl Program {
     pub(crate) fn full_command(&self) -> String {
         let (package, target) = (&self.package, &self.target);
         let test = format!("cargo test -p {package} {target}");
-        // Where one target is named, cargo does not build the examples that its tests start.
+        // If one target is named, cargo does not build the examples that its tests start.
         if target.starts_with("--test") {
             format!("cargo build -p {package} --examples && {test}")
         } else {

@@ -4,11 +4,11 @@ use std::{collections::BTreeMap, fmt};
 
 mod function_names;
 
-/// A rule broken, and where.
+/// A broken rule, and where.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Breach {
     pub(crate) file: String,
-    /// Counted from 1; 0 where the file as a whole is meant.
+    /// Counted from 1; 0 for the whole file.
     pub(crate) line: usize,
     pub(crate) rule: String,
 }
@@ -26,14 +26,14 @@ impl fmt::Display for Breach {
 const LINES_MAX: usize = 500;
 /// A line that gives the reason for a longer one.
 const LONG_MARK: &str = "// long: ";
-/// Words that say nothing, in names of modules and functions.
+/// Words without meaning in names of modules and functions.
 const EMPTY_WORDS: [&str; 7] = [
     "util", "utils", "helper", "helpers", "common", "manager", "managers",
 ];
 /// Folders of one machine: no file may hold a path that starts in one of these.
 const MACHINE_FOLDERS: [&str; 4] = ["home", "root", "work", "Users"];
 
-/// Every crate, with those of ours that it may use.
+/// Every crate, with the crates of this project that it may use.
 const ARROWS: [(&str, &[&str]); 19] = [
     ("waggle-analysis", &["metrics", "results", "stats", "units"]),
     (
@@ -96,7 +96,7 @@ pub(crate) fn file(file: &str, text: &str) -> Vec<Breach> {
     found.into_iter().map(breach).collect()
 }
 
-/// Crates that are not listed, that are listed and do not exist, that use one they may not use, or that do not use one they may.
+/// Crates that are not listed, that are listed but do not exist, that use a forbidden one, or that do not use an allowed one.
 pub(crate) fn arrows(packages: &BTreeMap<String, Vec<String>>) -> Vec<Breach> {
     let breach = |package: &str, rule: String| Breach {
         file: package.to_owned(),
@@ -141,7 +141,7 @@ pub(crate) fn arrows(packages: &BTreeMap<String, Vec<String>>) -> Vec<Breach> {
 
 type Found = (usize, String);
 
-/// A file says first what it is for.
+/// A file begins with its purpose.
 fn opening(text: &str) -> Option<Found> {
     let is_missing = !text.starts_with("//!");
     is_missing.then(|| {
@@ -216,7 +216,7 @@ fn item(line: &str) -> Option<(&str, &str)> {
     Some((kind, &name[..end]))
 }
 
-/// A test that does not run tells nothing.
+/// An ignored test shows nothing.
 fn ignored_tests(text: &str) -> impl Iterator<Item = Found> {
     text.lines()
         .enumerate()
@@ -240,7 +240,7 @@ fn machine_paths(text: &str) -> Vec<Found> {
         .collect()
 }
 
-/// Whether a slash after this text is the root, and not one inside a path, a URL or a variable's.
+/// Whether a slash after this text begins an absolute path, and is not within a path, a URL or a variable.
 fn starts_path(before: &str) -> bool {
     before.chars().next_back().is_none_or(|last| {
         last.is_whitespace()
@@ -251,7 +251,7 @@ fn starts_path(before: &str) -> bool {
     })
 }
 
-/// In the root manifest each block of dependencies, those between our own crates apart, has its line of why.
+/// In the root manifest each block of external dependencies has a line with its reason.
 fn reasons(text: &str) -> Vec<Found> {
     let mut found = Vec::new();
     let mut is_dependencies = false;

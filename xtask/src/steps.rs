@@ -1,4 +1,4 @@
-//! Running programs in the project's folder, and steps with their names, times and ends.
+//! Runs programs in the project's folder, and steps with their names, times and results.
 
 use std::{
     env,
@@ -16,7 +16,7 @@ use anyhow::{Context, Result, bail};
 pub(crate) struct Root(PathBuf);
 
 impl Root {
-    /// Found from the place of this package.
+    /// Finds it from the folder of this package.
     pub(crate) fn find() -> Result<Self> {
         let package = Path::new(env!("CARGO_MANIFEST_DIR"));
         let root = package
@@ -29,18 +29,18 @@ impl Root {
         &self.0
     }
 
-    /// Where cargo puts what it builds.
+    /// Cargo's target folder.
     pub(crate) fn target(&self) -> PathBuf {
         let set = env::var_os("CARGO_TARGET_DIR").filter(|folder| !folder.is_empty());
         self.0.join(set.unwrap_or_else(|| "target".into()))
     }
 
-    /// Runs cargo; an error if it does not end well.
+    /// Runs cargo; an error if it fails.
     pub(crate) fn cargo(&self, arguments: &[&str]) -> Result<()> {
         self.cargo_with(arguments, &[])
     }
 
-    /// Runs cargo with more in its environment.
+    /// Runs cargo with further environment variables.
     pub(crate) fn cargo_with(
         &self,
         arguments: &[&str],
@@ -58,18 +58,19 @@ impl Root {
         Ok(())
     }
 
-    /// What a program prints; an error if it does not end well.
+    /// The output of a program; an error if it fails.
     pub(crate) fn output(&self, command: &mut Command) -> Result<String> {
-        let told = format!("{command:?}");
+        let command_text = format!("{command:?}");
         let output = command
             .current_dir(&self.0)
             .output()
-            .with_context(|| format!("starting {told}"))?;
+            .with_context(|| format!("starting {command_text}"))?;
         if !output.status.success() {
             let errors = String::from_utf8_lossy(&output.stderr);
-            bail!("{told} ended with {}: {errors}", output.status);
+            bail!("{command_text} ended with {}: {errors}", output.status);
         }
-        String::from_utf8(output.stdout).with_context(|| format!("reading the output of {told}"))
+        String::from_utf8(output.stdout)
+            .with_context(|| format!("reading the output of {command_text}"))
     }
 }
 
@@ -78,7 +79,7 @@ pub(crate) fn cargo_program() -> OsString {
     env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// Does the work for each item, so many at once, and hands over each result as soon as it is there.
+/// Does the work for each item, several in parallel, and hands over each result as soon as it is available.
 pub(crate) fn in_parallel<T: Send, R: Send>(
     items: Vec<T>,
     at_once: usize,
@@ -107,14 +108,14 @@ pub(crate) fn in_parallel<T: Send, R: Send>(
     });
 }
 
-/// Something that failed, and the command that runs it alone.
+/// A failure, and the command that runs it alone.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) what: String,
     pub(crate) alone: String,
 }
 
-/// What has run so far and how it ended. A step runs also when one before it failed: all that is wrong, at once.
+/// The steps so far and their results. A step runs even if one before it failed, so that all failures are shown at once.
 #[derive(Default)]
 pub(crate) struct Steps(Vec<Step>);
 
@@ -147,7 +148,7 @@ impl Steps {
         self.note(name, start.elapsed(), failures);
     }
 
-    /// Notes a step that ran elsewhere.
+    /// Adds a step that ran elsewhere.
     pub(crate) fn note(&mut self, name: &str, took: Duration, failures: Vec<Failure>) {
         let step = Step {
             name: name.to_owned(),
@@ -162,7 +163,7 @@ impl Steps {
         self.0.iter().all(|step| step.failures.is_empty())
     }
 
-    /// Every step with its time, then what failed with the command that runs it alone, a line each.
+    /// Every step with its time, then every failure with the command that runs it alone, one per line.
     pub(crate) fn summary(&self) -> String {
         let mut lines = Vec::new();
         let widest = |texts: &mut dyn Iterator<Item = &String>| {

@@ -1,5 +1,5 @@
-//! All tests: those of the workspace, of the report in a browser and of what deploys the gateway. Several run at once, for most of
-//! them wait; each writes into a file of its own. `outputs` reads what failed.
+//! All tests: those of the workspace, of the report in a browser and of the deployment of the gateway. Several run in parallel,
+//! because most of them wait; each writes to its own file. `outputs` reads which tests failed.
 
 use std::{
     fs::{self, File},
@@ -18,22 +18,22 @@ use crate::{
     steps::{Failure, Root, Steps, cargo_program, in_parallel},
 };
 
-/// What takes longer hangs.
+/// Timeout of a part.
 const PART_AT_MOST: Duration = Duration::from_secs(20 * 60);
-/// How often is looked for what a part that is to be killed has started meanwhile.
+/// Rounds in which the children of a part that is killed are searched.
 const HALT_ROUNDS: usize = 100;
-/// How often it is asked whether a part has ended.
+/// Interval of checks whether a part has ended.
 const POLL: Duration = Duration::from_millis(50);
-/// Lines that are shown of the output of a part that failed.
+/// Most lines of the output of a failed part that are shown.
 const SHOWN_LINES: usize = 200;
-/// More parts than CPUs, for end-to-end tests wait most of the time.
+/// More parts than CPUs, because end-to-end tests wait most of the time.
 const PARTS_PER_CPU: usize = 2;
 
-/// Tests that one command runs.
+/// The tests of one command.
 #[derive(Debug)]
 enum Part {
     Program(Program),
-    /// Examples in the documentation of code.
+    /// Documentation tests.
     Documentation,
     /// The report in a real browser.
     Browser,
@@ -41,12 +41,12 @@ enum Part {
     Deploy,
 }
 
-/// How a part has ended.
+/// The result of a part.
 struct Ended {
     name: String,
     took: Duration,
     log: PathBuf,
-    /// Tests that passed, where they are counted.
+    /// Number of passed tests, if they are counted.
     passed: Option<usize>,
     failures: Vec<Failure>,
 }
@@ -58,7 +58,7 @@ pub(crate) fn test(root: &Root, chosen: &[String], steps: &mut Steps) {
         built = programs::build(root)?;
         Ok(())
     });
-    // Those that wait longest begin first.
+    // The longest ones begin first.
     let mut parts = vec![Part::Deploy, Part::Browser];
     built.sort_by_key(|program| !program.target.starts_with("--test"));
     parts.extend(built.into_iter().map(Part::Program));
@@ -96,7 +96,7 @@ pub(crate) fn test(root: &Root, chosen: &[String], steps: &mut Steps) {
     println!("tests: {passed} passed, {failed} failed");
 }
 
-/// Prints what a part that failed has written, from where its failures begin.
+/// Prints the output of a failed part, from its first failure.
 fn show(log: &Path) {
     let text = fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
@@ -146,7 +146,7 @@ impl Part {
         command
     }
 
-    /// What did not pass, and how it is run alone. Where no name is known, the part as it is.
+    /// The failed tests, and how to run each alone. If no name is known, the whole part.
     fn failures(&self, output: &str) -> Vec<Failure> {
         let names = match self {
             Self::Program(_) | Self::Documentation => {
@@ -171,7 +171,7 @@ impl Part {
         names.iter().map(failure).collect()
     }
 
-    /// Whether the output says that tests came to their end.
+    /// Whether the output shows that the tests have ended.
     fn is_concluded(&self, output: &str) -> bool {
         let starts = |start: &str| output.lines().any(|line| line.starts_with(start));
         match self {
@@ -228,10 +228,10 @@ impl Part {
         let mut output = String::from_utf8_lossy(&output).into_owned();
         if let Err(error) = &ran {
             output.push_str(&format!("\n{name}: {error:#}\n"));
-            // It is shown from there; that it could not be written there is said by what cannot be read.
+            // It is shown from the file; if writing fails, so does reading.
             let _ = fs::write(&log, &output);
         }
-        // A program that ended early, before it said how its tests went, has not passed.
+        // A program that ended before it printed the result of its tests has not passed.
         let failures = match ran {
             Ok(()) if self.is_concluded(&output) => Vec::new(),
             _ => self.failures(&output),
@@ -250,9 +250,9 @@ impl Part {
     }
 }
 
-/// Runs a command to its end, or until it has taken too long; both its streams go into the file.
+/// Runs a command to its end, or until its timeout; both its streams go to the file.
 fn run_into(log: &Path, command: &mut Command) -> Result<()> {
-    let told = format!("{command:?}");
+    let command_text = format!("{command:?}");
     let folder = log.parent().context("a log lies in a folder")?;
     fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
     let file = File::create(log).with_context(|| format!("making {}", log.display()))?;
@@ -261,18 +261,20 @@ fn run_into(log: &Path, command: &mut Command) -> Result<()> {
         .stdout(file.try_clone().context("using a log twice")?)
         .stderr(file)
         .spawn();
-    let mut child = child.with_context(|| format!("starting {told}"))?;
-    match ended_within(&mut child, PART_AT_MOST).with_context(|| format!("waiting for {told}"))? {
+    let mut child = child.with_context(|| format!("starting {command_text}"))?;
+    match ended_within(&mut child, PART_AT_MOST)
+        .with_context(|| format!("waiting for {command_text}"))?
+    {
         Some(status) if status.success() => Ok(()),
-        Some(status) => bail!("{told} ended with {status}"),
+        Some(status) => bail!("{command_text} ended with {status}"),
         None => bail!(
-            "{told} did not end within {} s and was killed",
+            "{command_text} did not end within {} s and was killed",
             PART_AT_MOST.as_secs()
         ),
     }
 }
 
-/// How a child has ended; `None`: it has not, and was killed with all that it had started.
+/// The status of a child; `None`: it timed out, and was killed with all its descendants.
 fn ended_within(child: &mut Child, at_most: Duration) -> io::Result<Option<ExitStatus>> {
     let start = Instant::now();
     while start.elapsed() < at_most {
@@ -286,8 +288,8 @@ fn ended_within(child: &mut Child, at_most: Duration) -> io::Result<Option<ExitS
     Ok(None)
 }
 
-/// Kills a process and all that it has started: servers of its tests would live on. Each is halted first, for what goes on starts
-/// others, and what has lost its parent is found by nobody.
+/// Kills a process and all its descendants, because servers of its tests would live on. Each is stopped first, because a running
+/// process may start others, and a process without its parent cannot be found.
 fn kill_all(pid: u32) -> io::Result<()> {
     let mut halted = Vec::new();
     for _ in 0..HALT_ROUNDS {
@@ -303,14 +305,14 @@ fn kill_all(pid: u32) -> io::Result<()> {
     signal("-KILL", &halted)
 }
 
-/// One that is gone already misses nothing.
+/// A process may have ended already.
 fn signal(name: &str, pids: &[u32]) -> io::Result<()> {
     let mut kill = Command::new("kill");
     kill.arg(name).args(pids.iter().map(u32::to_string));
     kill.stderr(Stdio::null()).status().map(drop)
 }
 
-/// The processes that a process has started, and those that these have started.
+/// All descendants of a process.
 fn descendants(pid: u32) -> Vec<u32> {
     let mut found = vec![pid];
     let mut next = 0;
@@ -325,7 +327,7 @@ fn descendants(pid: u32) -> Vec<u32> {
     found.split_off(1)
 }
 
-/// A word of a shell's.
+/// Quotes a word for a shell.
 fn shell_quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
@@ -344,7 +346,7 @@ mod tests {
     use super::{Part, ended_within};
     use crate::programs::Program;
 
-    /// Less than what is left over would go on for.
+    /// Less than the time that a leftover process would run.
     const PIPE_ENDS_WITHIN: Duration = Duration::from_secs(20);
 
     fn check(part: &Part, output: &str, expected: &[&str]) {
@@ -356,7 +358,7 @@ mod tests {
         assert_eq!(found, expected, "{part:?}");
     }
 
-    /// Kills what a shell runs as soon as it says that it is up.
+    /// Kills the script of a shell as soon as it prints that it is up.
     #[track_caller]
     fn check_killed(script: &str) {
         // The pipe ends when the last process that holds it has ended.

@@ -1,4 +1,4 @@
-//! Looks at every file of the project and at its crates, and tells what breaks a rule. The rules are in `rules`.
+//! Checks every file of the project and its crates, and reports what breaks a rule. The rules are in `rules`.
 
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
@@ -10,12 +10,12 @@ use crate::{
     steps::{Root, cargo_program},
 };
 
-/// Checks every rule; the error lists all that is broken.
+/// Checks every rule; the error lists all breaches.
 pub(crate) fn tidy(root: &Root) -> Result<()> {
     let mut breaches = Vec::new();
     let mut sources = Sources::new();
     for file in files(root)? {
-        // Files that are no text (images, archives) have no rules; a link to nowhere is not there.
+        // Files that are not text (images, archives) have no rules; a dangling link is skipped.
         let Ok(text) = fs::read_to_string(root.path().join(&file)) else {
             continue;
         };
@@ -59,9 +59,9 @@ fn files(root: &Root) -> Result<Vec<String>> {
 /// A package of the workspace.
 struct Package {
     name: String,
-    /// Its dependencies that lie in this project.
+    /// Its dependencies within this project.
     uses: Vec<String>,
-    /// The files of its library and of its programs that all others hang from.
+    /// The root files of its library and programs.
     roots: Vec<String>,
 }
 

@@ -45,7 +45,7 @@ fn command<'a>(program: &'a Command, arguments: &[OsString]) -> &'a Command {
     command
 }
 
-/// What the unknown argument is called now.
+/// The new name of the unknown argument.
 fn hint(error: &Error, command: &Command, renamed: &[RenamedFlag]) -> Option<String> {
     if error.kind() != ErrorKind::UnknownArgument {
         return None;

@@ -1,29 +1,29 @@
-//! Kills gateway, sink, Telegraf, Kafka and InfluxDB under load, and tells what came of every record: the long form of
+//! Kills gateway, sink, Telegraf, Kafka and InfluxDB under load, and reports the outcome of every record: the long form of
 //! `tests/faults`. `bench/faults` builds and starts it.
 
-#![expect(clippy::print_stdout, reason = "its result is for whoever started it")]
+#![expect(clippy::print_stdout, reason = "its result goes to stdout")]
 
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
 use clap::Parser;
 use waggle_testkit::faults::{Balance, Killed, Outcome, Plan, run, schedule};
 
-/// Kills the parts of gateway, Kafka, sink, Telegraf and InfluxDB under load, and accounts for every record.
+/// Kills gateway, Kafka, sink, Telegraf and InfluxDB in turn under load, and accounts for every record.
 #[derive(Parser)]
 struct Arguments {
-    /// Kills in all, of the five programs in turn
+    /// Number of kills, of the five programs in turn
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
     kills: u16,
-    /// Decides the order and the moments
+    /// Seed of the order and the instants
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Half of the capacity is sent, and no more than so many records per second
+    /// Most records per second; at most half of the capacity is sent
     #[arg(long, default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     rate_max: u64,
-    /// Minutes in which all must be in the database after the last kill
+    /// Minutes after the last kill until all must be in the database
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=120))]
     arrive_minutes: u64,
-    /// The built waggle-gateway
+    /// Path of the built waggle-gateway
     #[arg(long)]
     program: PathBuf,
 }
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     };
     println!("seed {}, {} kills", arguments.seed, plan.kills.len());
     println!("   at s  target     down s  up s  back s  acknowledged     refused     unknown");
-    let outcome = run(&plan, tell);
+    let outcome = run(&plan, report);
     summary(&outcome);
     if is_whole(&outcome) {
         println!("nothing that was acknowledged is missing");
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn tell(killed: &Killed) {
+fn report(killed: &Killed) {
     let target = format!("{:?}", killed.kill.target);
     println!(
         "{:7.1}  {target:9}  {:6.1}  {:4.1}  {:6.1}  {:12}  {:10}  {:10}",
@@ -57,9 +57,9 @@ fn tell(killed: &Killed) {
         killed.kill.down.as_secs_f64(),
         killed.up_after.as_secs_f64(),
         killed.back_after.as_secs_f64(),
-        killed.told.acknowledged,
-        killed.told.refused,
-        killed.told.unknown
+        killed.answers.acknowledged,
+        killed.answers.refused,
+        killed.answers.unknown
     );
 }
 
@@ -71,17 +71,17 @@ fn summary(outcome: &Outcome) {
         outcome.acknowledged,
         outcome.refused,
         outcome.unknown,
-        outcome.told.repeated
+        outcome.answers.repeated
     );
     println!(
         "all in the database {:.1} s after the end of the load",
         outcome.arrived_after.as_secs_f64()
     );
-    println!("place      records  duplicates  missing  refused but there");
-    for (place, balance) in places(outcome) {
+    println!("store      records  duplicates  missing  refused but there");
+    for (store, balance) in stores(outcome) {
         println!(
-            "{place:9}  {:7}  {:10}  {:7}  {:17}",
-            balance.records, balance.duplicates, balance.missing, balance.refused_found
+            "{store:9}  {:7}  {:10}  {:7}  {:17}",
+            balance.records, balance.duplicates, balance.missing, balance.refused_but_stored
         );
         if !balance.missing_keys.is_empty() {
             println!(
@@ -92,7 +92,7 @@ fn summary(outcome: &Outcome) {
     }
 }
 
-fn places(outcome: &Outcome) -> [(&'static str, &Balance); 3] {
+fn stores(outcome: &Outcome) -> [(&'static str, &Balance); 3] {
     [
         ("Kafka", &outcome.kafka),
         ("sink", &outcome.sink),
@@ -100,10 +100,10 @@ fn places(outcome: &Outcome) -> [(&'static str, &Balance); 3] {
     ]
 }
 
-/// Nothing acknowledged is missing, no refusal was untrue, and the database has nothing twice.
+/// No acknowledged record is missing, no refused record is stored, and the sink's bucket has no duplicates.
 fn is_whole(outcome: &Outcome) -> bool {
-    let whole = |balance: &Balance| balance.missing == 0 && balance.refused_found == 0;
-    places(outcome).iter().all(|(_, balance)| whole(balance))
+    let whole = |balance: &Balance| balance.missing == 0 && balance.refused_but_stored == 0;
+    stores(outcome).iter().all(|(_, balance)| whole(balance))
         && outcome.sink.duplicates == 0
         && outcome.telegraf.duplicates == 0
 }

@@ -130,12 +130,12 @@ pub(crate) async fn answer(router: &Router, owned: Owned) -> Answered {
         .collect()
         .await
         .map_or_else(|_| Bytes::new(), http_body_util::Collected::to_bytes);
-    let told = parts
+    let announced = parts
         .headers
         .get(header::CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok()?.parse().ok());
     let length = if owned.head_only {
-        told
+        announced
     } else {
         Some(body.len())
     };

@@ -1,5 +1,5 @@
-//! The records that the connections of a worker staged in one cycle of its loop and handed to the log together, and the
-//! tasks that wait for them.
+//! The records that the connections of a worker staged in one cycle of its loop and handed to the log together, and the tasks
+//! that wait for them.
 
 use std::cell::{Cell, RefCell};
 use std::task::Waker;

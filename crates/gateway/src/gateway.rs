@@ -32,8 +32,8 @@ const READERS_END: Duration = Duration::from_secs(1);
 /// InfluxDB's, if no file has it.
 ///
 /// # Errors
-/// If settings contradict each other, or the log, the address or a thread is not available; nothing is served then. If the
-/// log fails for good (the committer panics, Kafka's client has a fatal error): open requests are answered, no others.
+/// If settings contradict each other, or the log, the address or a thread is not available; nothing is served then. If the log
+/// fails for good (the committer panics, Kafka's client has a fatal error): open requests are answered, no others.
 pub async fn serve(
     settings: Settings,
     token: Option<String>,

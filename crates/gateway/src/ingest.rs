@@ -1,7 +1,6 @@
 //! The call that writes records: recognizes its requests and turns their bodies into entries of the log.
 //!
-//! This is the gateway's hot path: in the steady state a body of line protocol is checked and copied once,
-//! without allocation.
+//! This is the gateway's hot path: in the steady state a body of line protocol is checked and copied once, without allocation.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -22,8 +21,8 @@ pub(crate) struct Ingest<'a> {
     pub(crate) query: &'a str,
 }
 
-/// The topic and query of a target, if it is `/api/v1/topics/{topic}/records`, possibly in absolute form, which every
-/// server accepts (RFC 9112, section 3.2.2).
+/// The topic and query of a target, if it is `/api/v1/topics/{topic}/records`, possibly in absolute form, which every server
+/// accepts (RFC 9112, section 3.2.2).
 pub(crate) fn records_target(target: &str) -> Option<Ingest<'_>> {
     let path = if target.starts_with('/') {
         target

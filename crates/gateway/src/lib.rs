@@ -1,7 +1,7 @@
 //! The gateway: accepts readings over HTTP, answers when they are durable, and serves reads and queries of them.
 //!
-//! [`http1`] parses bytes (pure, fuzzed), `waggle-record` parses records, [`store`] keeps them in group commits or `kafka`
-//! sends them to Kafka, and a router serves the other calls. Arguments and exit codes are `main`'s; its command `sink` is
+//! [`http1`] parses bytes (pure, fuzzed), `waggle-record` parses records, [`store`] keeps them in group commits or `kafka` sends
+//! them to Kafka, and a router serves the other calls. Arguments and exit codes are `main`'s; its command `sink` is
 //! `waggle-sink`.
 
 mod aggregate;

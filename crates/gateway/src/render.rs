@@ -142,7 +142,7 @@ pub(crate) fn value_of(out: &mut Vec<u8>, value: &FieldValue) {
 /// The shortest text that reads back as the same number.
 pub(crate) fn float(out: &mut Vec<u8>, value: f64) {
     serde_json::to_writer(out, &value)
-        .expect("a Vec takes everything, and what is no number is null");
+        .expect("writing to a Vec cannot fail, and a non-finite number is null");
 }
 
 pub(crate) fn integer(out: &mut Vec<u8>, value: i64) {

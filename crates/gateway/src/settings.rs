@@ -26,12 +26,12 @@ pub const RENAMED_FLAGS: [RenamedFlag; 10] = [
 /// Flags of `waggle-gateway serve`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Settings {
-    /// Address and port to listen on; port 0 takes a free one. There is no authentication: every client that reaches it can
-    /// write and read
+    /// Address and port to listen on; port 0 takes a free one. There is no authentication: every client that reaches it can write
+    /// and read
     #[arg(long, default_value = "127.0.0.1:8080")]
     pub listen: SocketAddr,
-    /// A second address, for /healthz, /readyz and /metrics alone. Its connections do not count into --connections-max;
-    /// port 0 takes a free one
+    /// A second address, for /healthz, /readyz and /metrics alone. Its connections do not count into --connections-max; port 0
+    /// takes a free one
     #[arg(long, value_name = "ADDRESS")]
     pub admin_listen: Option<SocketAddr>,
     /// Where records become durable: in a file of the gateway's own, or in a Kafka cluster
@@ -97,15 +97,15 @@ pub struct Settings {
     /// Largest answer to a read or a query, in bytes; a longer one ends at the next record
     #[arg(long, default_value_t = 16 * 1024 * 1024, value_parser = size(1..=1 << 30))]
     pub answer_max_bytes: usize,
-    /// Largest sum of the answers to reads and queries that clients have not read yet, over all connections, in bytes; above
-    /// it 503
+    /// Largest sum of the answers to reads and queries that clients have not read yet, over all connections, in bytes; above it
+    /// 503
     #[arg(long, default_value_t = 256 * 1024 * 1024, value_parser = size(1..=1 << 40))]
     pub answers_max_bytes: usize,
     /// Most records that one query or read scans, and values in one answer of InfluxDB
     #[arg(long, default_value_t = 20_000_000, value_parser = size(1..=1 << 40), requires = "queries")]
     pub query_max_records: usize,
-    /// Most series whose latest reading is kept in memory, over all topics. Above it the series that have been without a
-    /// record for longest are evicted; 0 keeps none
+    /// Most series whose latest reading is kept in memory, over all topics. Above it the series that have been without a record
+    /// for longest are evicted; 0 keeps none
     #[arg(long, default_value_t = 100_000, value_parser = size(0..=100_000_000))]
     pub latest_max_series: usize,
     /// Most memory for the latest readings, in bytes

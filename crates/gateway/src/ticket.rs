@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_fails_for_those_alone_who_wait_for_it_and_the_first_word_stands() {
+    fn a_part_fails_only_for_its_waiting_requests_and_its_first_outcome_is_final() {
         let ticket = Ticket::default();
         assert_eq!(ticket.fate_of(1), Fate::Pending);
         assert!(ticket.settle_parts(0b100));

@@ -190,8 +190,8 @@ impl Csv {
             self.take_names(rows);
         } else if self.cells.len() != self.columns.len() {
             return Err(self.unreadable("it has other columns than its table"));
-        } else if let Some(told) = self.error_text() {
-            return Err(CsvError::Database(told));
+        } else if let Some(message) = self.error_text() {
+            return Err(CsvError::Database(message));
         } else {
             return rows
                 .row(&self.cells)
@@ -216,9 +216,9 @@ impl Csv {
 
     /// The database's error instead of rows.
     fn error_text(&self) -> Option<String> {
-        let place = |name: &str| self.columns.iter().position(|column| column.name == name);
-        let at =
-            place("error").filter(|_| place("reference").is_some() && place("_value").is_none())?;
+        let position = |name: &str| self.columns.iter().position(|column| column.name == name);
+        let at = position("error")
+            .filter(|_| position("reference").is_some() && position("_value").is_none())?;
         Some(self.cells[at].clone())
     }
 }

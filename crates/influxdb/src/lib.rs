@@ -1,5 +1,5 @@
-//! Parts of a client of InfluxDB 2: the server's address, its token, connections, and its annotated CSV. Users build requests
-//! and interpret answers.
+//! Parts of a client of InfluxDB 2: the server's address, its token, connections, and its annotated CSV. Users build requests and
+//! interpret answers.
 
 pub mod annotated_csv;
 mod client;

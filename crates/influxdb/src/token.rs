@@ -30,8 +30,8 @@ pub enum TokenError {
         path: PathBuf,
         source: std::io::Error,
     },
-    #[error("{place}: expected a token of printable characters")]
-    Unprintable { place: String },
+    #[error("{origin}: expected a token of printable characters")]
+    Unprintable { origin: String },
 }
 
 impl std::fmt::Debug for Token {
@@ -89,7 +89,7 @@ fn read(path: &Path) -> Result<HeaderValue, TokenError> {
     header(&text, &path.display().to_string())
 }
 
-fn header(token: &str, place: &str) -> Result<HeaderValue, TokenError> {
+fn header(token: &str, origin: &str) -> Result<HeaderValue, TokenError> {
     let token = token.trim();
     match HeaderValue::from_str(&format!("Token {token}")) {
         Ok(mut value) if !token.is_empty() => {
@@ -97,7 +97,7 @@ fn header(token: &str, place: &str) -> Result<HeaderValue, TokenError> {
             Ok(value)
         }
         _ => Err(TokenError::Unprintable {
-            place: place.to_owned(),
+            origin: origin.to_owned(),
         }),
     }
 }

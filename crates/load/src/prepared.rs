@@ -39,8 +39,8 @@ pub struct Slot {
 pub enum Stamp {
     /// [`KEY_DIGITS`] digits: [`key_of`] the worker and `request index × records + record`.
     Key { record: u32 },
-    /// [`TIME_DIGITS`] digits: nanoseconds since 1970 at sending, made unique: strictly increasing in a worker
-    /// and, modulo the number of workers, equal to the worker's number, so that no two records share a time.
+    /// [`TIME_DIGITS`] digits: nanoseconds since 1970 at sending, made unique: strictly increasing in a worker and, modulo the
+    /// number of workers, equal to the worker's number, so that no two records share a time.
     Time,
     /// [`UUID_LENGTH`] characters: a random UUID (version 4).
     Uuid,

@@ -51,7 +51,8 @@ fn attributes() -> io::Result<libc::sched_attr> {
     reason = "neither rustix nor the standard library has this call"
 )]
 fn set(wish: &libc::sched_attr) -> io::Result<()> {
-    // SAFETY: the kernel reads as many bytes as the value says in its field `size`, which came from the kernel itself for this type.
+    // SAFETY: the kernel reads as many bytes as the value says in its field `size`, which came from the kernel itself for this
+    // type.
     let result = unsafe {
         libc::syscall(
             libc::SYS_sched_setattr,

@@ -1,4 +1,4 @@
-//! How long one line of the sample readings takes to check, to read and to write; prints nanoseconds a line.
+//! Time to check, to read and to write one line of the sample readings; prints nanoseconds per line.
 //!
 //! `cargo run --release -p waggle-record --example lines [FILE]`
 #![expect(
@@ -58,7 +58,7 @@ fn main() {
     });
 }
 
-/// The fastest of some rounds: what the work costs when nothing else disturbs it.
+/// The fastest of several rounds: the cost without other load.
 fn best_ns(work: &dyn Fn() -> usize) -> f64 {
     (0..ROUNDS)
         .map(|_| {

@@ -1,6 +1,6 @@
-//! What the columns of a table mean.
+//! Roles of the columns of a table.
 
-/// What the columns of a CSV file, or the keys of flat NDJSON objects, mean; those not named are fields.
+/// Roles of the columns of a CSV file, or of the keys of flat NDJSON objects; columns without a role are fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Columns {
     /// The measurement of every record.

@@ -1,15 +1,15 @@
-//! CSV as in RFC 4180 with a header row: one record a row, typed by the whole column.
+//! CSV as in RFC 4180 with a header row: one record per row, with types by column.
 //!
-//! The rows are cut here and not by a crate because a mistake needs the line and column of its cell. A column is of
-//! integers, floats or booleans if all its cells are; whole numbers among floats are floats; anything else is text.
-//! An empty cell is an absent field or tag.
+//! The rows are split here and not by a crate because a mistake needs the line and column of its cell. A column has integers,
+//! floats or booleans if all its cells do; integers in a column with floats are floats; anything else is text. An empty cell is
+//! an absent field or tag.
 
 use std::{borrow::Cow, collections::HashSet};
 
 use crate::{
     Columns, FieldValue, Mistake, Precision, Record, line_protocol,
     names::{check_name, over_limit},
-    place::{Mistakes, Place},
+    source_text::{Mistakes, SourceText},
     time,
 };
 
@@ -19,27 +19,27 @@ pub fn read(
     columns: &Columns,
     precision: Precision,
 ) -> Result<Vec<Record>, Vec<Mistake>> {
-    let place = Place::parse_utf8(text)?;
+    let source = SourceText::parse_utf8(text)?;
     let mut mistakes = Mistakes::default();
     let mut rows = Rows {
-        text: place.text,
-        // Spreadsheets put a mark of UTF-8 in front.
-        at: if place.text.starts_with('\u{feff}') {
+        text: source.text,
+        // Spreadsheets begin a file with a byte order mark.
+        at: if source.text.starts_with('\u{feff}') {
             '\u{feff}'.len_utf8()
         } else {
             0
         },
     };
-    let Some(header) = rows.next_row(place, &mut mistakes) else {
-        mistakes.add(place.mistake(0, "expected a header row, found an empty file".into()));
+    let Some(header) = rows.next_row(source, &mut mistakes) else {
+        mistakes.add(source.mistake(0, "expected a header row, found an empty file".into()));
         return mistakes.into_result(Vec::new());
     };
     if header.is_empty() {
         return mistakes.into_result(Vec::new());
     }
-    let roles = roles(place, &header, columns, &mut mistakes);
+    let roles = roles(source, &header, columns, &mut mistakes);
     let mut table = Vec::new();
-    while let Some(row) = rows.next_row(place, &mut mistakes) {
+    while let Some(row) = rows.next_row(source, &mut mistakes) {
         if row.len() == header.len() {
             table.push(row);
         } else if !row.is_empty() {
@@ -48,7 +48,7 @@ pub fn read(
                 header.len(),
                 row.len()
             );
-            mistakes.add(place.mistake(row[0].at, problem));
+            mistakes.add(source.mistake(row[0].at, problem));
         }
         if mistakes.is_full() {
             break;
@@ -58,7 +58,7 @@ pub fn read(
         .map(|column| column_kind(&table, column))
         .collect();
     let reader = Reader {
-        place,
+        source,
         header: &header,
         roles: &roles,
         kinds: &kinds,
@@ -72,7 +72,7 @@ pub fn read(
     mistakes.into_result(records)
 }
 
-/// What a column is for.
+/// The role of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     Time,
@@ -81,7 +81,7 @@ enum Role {
 }
 
 fn roles(
-    place: Place<'_>,
+    source: SourceText<'_>,
     header: &[Cell<'_>],
     columns: &Columns,
     mistakes: &mut Mistakes,
@@ -91,10 +91,10 @@ fn roles(
     for cell in header {
         if !seen.insert(&*cell.text) {
             let problem = format!("column {:?} occurs twice in the header", cell.text);
-            mistakes.add(place.mistake(cell.at, problem));
+            mistakes.add(source.mistake(cell.at, problem));
         }
         if let Err(problem) = check_name("a column's name", &cell.text) {
-            mistakes.add(place.mistake(cell.at, problem.to_string()));
+            mistakes.add(source.mistake(cell.at, problem.to_string()));
         }
         roles.push(if columns.time.as_deref() == Some(&*cell.text) {
             Role::Time
@@ -107,14 +107,14 @@ fn roles(
     let at = header.first().map_or(0, |cell| cell.at);
     for wanted in columns.time.iter().chain(&columns.tags) {
         if !seen.contains(&**wanted) {
-            mistakes.add(place.mistake(at, format!("the header has no column {wanted:?}")));
+            mistakes.add(source.mistake(at, format!("the header has no column {wanted:?}")));
         }
     }
     roles
 }
 
 struct Reader<'r> {
-    place: Place<'r>,
+    source: SourceText<'r>,
     header: &'r [Cell<'r>],
     roles: &'r [Role],
     kinds: &'r [Option<Kind>],
@@ -157,7 +157,7 @@ impl Reader<'_> {
         );
         let is_right = wrong.is_empty();
         for (at, problem) in wrong {
-            mistakes.add(self.place.mistake(at, problem));
+            mistakes.add(self.source.mistake(at, problem));
         }
         is_right.then_some(record)
     }
@@ -187,7 +187,7 @@ enum Kind {
     Text,
 }
 
-/// `None` where every cell is empty.
+/// `None` if every cell is empty.
 fn column_kind(table: &[Vec<Cell<'_>>], column: usize) -> Option<Kind> {
     let cells = table.iter().map(|row| &*row[column].text);
     cells
@@ -249,7 +249,11 @@ struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     /// The cells of the next row that is not blank; none for a row with a mistake in its quotes.
-    fn next_row(&mut self, place: Place<'_>, mistakes: &mut Mistakes) -> Option<Vec<Cell<'a>>> {
+    fn next_row(
+        &mut self,
+        source: SourceText<'_>,
+        mistakes: &mut Mistakes,
+    ) -> Option<Vec<Cell<'a>>> {
         while let Some(after) = line_break(&self.text[self.at..]) {
             self.at += after;
         }
@@ -261,7 +265,7 @@ impl<'a> Rows<'a> {
             match self.cell() {
                 Ok(cell) => row.push(cell),
                 Err((at, problem)) => {
-                    mistakes.add(place.mistake(at, problem.into()));
+                    mistakes.add(source.mistake(at, problem.into()));
                     self.at = self.text[at..]
                         .find('\n')
                         .map_or(self.text.len(), |end| at + end + 1);
@@ -276,7 +280,7 @@ impl<'a> Rows<'a> {
             if rest.is_empty() {
                 return Some(row);
             }
-            // A comma: the cell ends at nothing else.
+            // A comma: no other byte ends the cell.
             self.at += 1;
         }
     }

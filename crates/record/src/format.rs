@@ -8,7 +8,7 @@ pub enum Format {
     LineProtocol,
     /// One object, or an array of them.
     Json,
-    /// One object a line.
+    /// One object per line.
     Ndjson,
     /// A table with a header row.
     Csv,

@@ -1,8 +1,7 @@
-//! Records and the text formats they travel in: line protocol, JSON, NDJSON, CSV.
+//! Records and their text formats: line protocol, JSON, NDJSON, CSV.
 //!
-//! Text in, records or a list of mistakes (each with its line and column) out. Knows no socket, no file
-//! and no study. Used by the gateway, which stores records, and by the runner, which makes requests of them.
-//! Readers take only names that every format can write again.
+//! Text in, records or a list of mistakes (each with its line and column) out. Knows no socket, no file and no study. The gateway
+//! stores records, the runner makes requests of them. Readers accept only names that every format can write.
 
 mod columns;
 pub mod csv;
@@ -11,7 +10,7 @@ pub mod json;
 pub mod line_protocol;
 mod names;
 pub mod ndjson;
-mod place;
+mod source_text;
 mod stamp;
 #[cfg(test)]
 mod tests;

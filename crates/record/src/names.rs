@@ -1,8 +1,8 @@
-//! Which names a record may have: those that every format can say. Readers refuse the others with their place.
+//! Valid names of a record: those that every format can express. Readers refuse others with their position.
 
 use crate::{Unwritable, line_protocol::FIELDS_MAX, line_protocol::TAGS_MAX};
 
-/// A measurement is a name, and no comment.
+/// A measurement is a name that does not begin a comment.
 pub(crate) fn check_measurement(text: &str) -> Result<(), Unwritable> {
     if text.starts_with('#') {
         let text = text.to_owned();
@@ -20,7 +20,7 @@ pub(crate) fn check_name(part: &'static str, text: &str) -> Result<(), Unwritabl
         let text = text.to_owned();
         return Err(Unwritable::LineBreak { part, text });
     }
-    // A backslash escapes what follows, and what follows a name is a comma, an equals sign or a space.
+    // A backslash would escape the comma, equals sign or space after the name.
     if text.ends_with('\\') {
         let text = text.to_owned();
         return Err(Unwritable::LastBackslash { part, text });
@@ -28,7 +28,7 @@ pub(crate) fn check_name(part: &'static str, text: &str) -> Result<(), Unwritabl
     Ok(())
 }
 
-/// The limits of a line hold in every format; `Some` says which is broken.
+/// The limits of a line hold in every format; `Some` names the exceeded one.
 pub(crate) fn over_limit(tags: usize, fields: usize) -> Option<String> {
     if tags > TAGS_MAX {
         Some(format!(

@@ -1,34 +1,34 @@
-//! NDJSON: one object a line, blank lines passed over; each line has its own mistakes.
+//! NDJSON: one object per line; blank lines are skipped; each line has its own mistakes.
 
 use std::collections::HashSet;
 
 use crate::{
     Columns, FieldValue, Mistake, Precision, Record, Unwritable, json,
-    place::{Mistakes, Place},
+    source_text::{Mistakes, SourceText},
 };
 
 /// Every record of a text whose lines are objects as in [`json::read`], or the mistakes.
 pub fn read(text: &[u8], precision: Precision) -> Result<Vec<Record>, Vec<Mistake>> {
-    read_lines(text, |place, mistakes| {
-        let object = json::parse(place)
+    read_lines(text, |source, mistakes| {
+        let object = json::parse(source)
             .map_err(|mistake| mistakes.add(mistake))
             .ok()?;
-        json::record(place, object, precision, mistakes)
+        json::record(source, object, precision, mistakes)
     })
 }
 
-/// Every record of a text whose lines are flat objects, `{"time":…,"host":"a","load":1.5}`, or the mistakes.
-/// A key with whole and with broken numbers is a float in every record.
+/// Every record of a text whose lines are flat objects, `{"time":…,"host":"a","load":1.5}`, or the mistakes. A key with integers
+/// and floats is a float in every record.
 pub fn read_flat(
     text: &[u8],
     columns: &Columns,
     precision: Precision,
 ) -> Result<Vec<Record>, Vec<Mistake>> {
-    let mut records = read_lines(text, |place, mistakes| {
-        let object = json::parse(place)
+    let mut records = read_lines(text, |source, mistakes| {
+        let object = json::parse(source)
             .map_err(|mistake| mistakes.add(mistake))
             .ok()?;
-        json::flat_record(place, object, columns, precision, mistakes)
+        json::flat_record(source, object, columns, precision, mistakes)
     })?;
     let floats: HashSet<String> = (records.iter().flat_map(|record| &record.fields))
         .filter(|(_, value)| matches!(value, FieldValue::Float(_)))
@@ -51,20 +51,20 @@ pub fn write(record: &Record, out: &mut Vec<u8>) -> Result<(), Unwritable> {
 
 fn read_lines(
     text: &[u8],
-    read_line: impl Fn(Place<'_>, &mut Mistakes) -> Option<Record>,
+    read_line: impl Fn(SourceText<'_>, &mut Mistakes) -> Option<Record>,
 ) -> Result<Vec<Record>, Vec<Mistake>> {
-    let whole = Place::parse_utf8(text)?;
+    let whole = SourceText::parse_utf8(text)?;
     let mut mistakes = Mistakes::default();
     let mut records = Vec::new();
     for (index, line) in whole.text.split('\n').enumerate() {
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let place = Place {
+        let source = SourceText {
             text: line,
             first_line: index + 1,
         };
-        records.extend(read_line(place, &mut mistakes));
+        records.extend(read_line(source, &mut mistakes));
         if mistakes.is_full() {
             break;
         }
@@ -72,10 +72,7 @@ fn read_lines(
     mistakes.into_result(records)
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "floats stand beside it in the same column"
-)]
+#[expect(clippy::cast_precision_loss, reason = "the column also has floats")]
 fn to_float(value: &mut FieldValue) {
     match *value {
         FieldValue::Integer(whole) => *value = FieldValue::Float(whole as f64),

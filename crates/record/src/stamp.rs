@@ -1,7 +1,7 @@
-//! Records as request bodies whose key and time are filled in when they are sent.
+//! Request bodies of records whose key and time are filled in when they are sent.
 //!
-//! Each record gets the run as a tag, a key as an integer field, and a time; key and time are digits at known offsets,
-//! to be overwritten in place by as many digits.
+//! Each record gets the run as a tag, a key as an integer field, and a time; key and time are digits at known offsets, which are
+//! overwritten in place by the same number of digits.
 
 use crate::{FieldValue, Format, Record, Unwritable, json, line_protocol};
 
@@ -9,11 +9,11 @@ use crate::{FieldValue, Format, Record, Unwritable, json, line_protocol};
 pub const RUN_TAG: &str = "waggle_run";
 /// The field with the record's key.
 pub const KEY_FIELD: &str = "waggle_key";
-/// What stands where the key goes: 18 digits.
+/// Placeholder of the key: 18 digits.
 pub const KEY_PLACEHOLDER: &str = "100000000000000000";
-/// What stands where the time in nanoseconds goes: 19 digits.
+/// Placeholder of the time in nanoseconds: 19 digits.
 pub const TIME_PLACEHOLDER: &str = "1000000000000000000";
-/// Tag and field keys that begin like this are kept for the stamps.
+/// Tag and field keys with this prefix are reserved for the stamps.
 pub const RESERVED_PREFIX: &str = "waggle_";
 
 /// One record as text, without a line break at its end.
@@ -30,11 +30,11 @@ pub struct Stamped {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Body {
     pub bytes: Vec<u8>,
-    /// For each record the offset of its key's and its time's first digit.
+    /// Offsets of the first digits of key and time, for each record.
     pub slots: Vec<(usize, usize)>,
 }
 
-/// The record with its places for key and time; the record's own time is left out.
+/// The record with placeholders for key and time; the record's own time is dropped.
 pub fn stamp(record: &Record, run: &str, format: Format) -> Result<Stamped, Unwritable> {
     let keys = record
         .tags
@@ -58,7 +58,7 @@ pub fn stamp(record: &Record, run: &str, format: Format) -> Result<Stamped, Unwr
         .push((KEY_FIELD.to_owned(), FieldValue::Integer(placeholder)));
     record.time_ns = None;
     let mut bytes = Vec::new();
-    // The key is the last field, and only fixed text stands behind it.
+    // The key is the last field, and only fixed text follows it.
     let (behind_key, behind_time): (&[u8], &[u8]) = match format {
         Format::LineProtocol => {
             line_protocol::write_series(&record.measurement, &record.tags, &mut bytes)?;

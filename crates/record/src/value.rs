@@ -1,4 +1,4 @@
-//! One record and what it is made of; nothing here reads or writes text.
+//! A record and its parts; nothing here reads or writes text.
 
 /// One reading: a measurement, what identifies its series, its values and its time.
 #[derive(Debug, Clone, PartialEq)]
@@ -8,7 +8,7 @@ pub struct Record {
     pub tags: Vec<(String, String)>,
     /// Field key and value, in the order given; never empty, keys are unique.
     pub fields: Vec<(String, FieldValue)>,
-    /// Nanoseconds since 1970-01-01T00:00:00Z; `None` where the text gave no time.
+    /// Nanoseconds since 1970-01-01T00:00:00Z; `None` if the text had no time.
     pub time_ns: Option<i64>,
 }
 
@@ -74,7 +74,7 @@ impl Precision {
     }
 }
 
-/// One thing wrong with a text, and where.
+/// A mistake in a text, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {problem}")]
 pub struct Mistake {
@@ -82,14 +82,14 @@ pub struct Mistake {
     pub line: usize,
     /// In characters, counted from 1.
     pub column: usize,
-    /// What was expected there, and what stood there instead.
+    /// What was expected there, and what was found.
     pub problem: String,
 }
 
-/// Most mistakes a reader reports for one text; it stops at the last of them.
+/// Most mistakes that a reader reports for one text; it stops at the last of them.
 pub const MISTAKES_MAX: usize = 100;
 
-/// Why a record cannot be written in a format: the format has no way to say it.
+/// Why a record cannot be written in a format, which cannot express it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Unwritable {
     #[error("the record has no fields")]

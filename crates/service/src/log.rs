@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-/// A failure after which the server goes on.
+/// A failure after which the server continues.
 pub fn warn(text: std::fmt::Arguments<'_>) {
     line("warning", text);
 }

@@ -44,7 +44,7 @@ pub fn run_until_signal<E: Error + 'static>(
         }));
         Ok(ended.await?)
     });
-    // Blocking threads had their time to end.
+    // Blocking threads had time to end.
     runtime.shutdown_background();
     outcome
 }

@@ -1,8 +1,8 @@
-//! How soon records can be queried behind a sink: puts lines into Kafka at a steady rate, ten of them a second being marked, and asks
-//! InfluxDB for the marked ones again and again. For `bench/gateway/delay`; studies have probes for this.
+//! The delay until records of a sink can be queried: writes lines to Kafka at a constant rate, ten per second with a mark, and
+//! polls InfluxDB for the marked ones. For `bench/gateway/delay`; studies have probes for this.
 //!
 //! `cargo run --release -p waggle-sink --example sink_delay -- --kafka-brokers A --topic T --partitions 4 --influxdb HOST:PORT --org O --bucket B`
-//! with the token in `INFLUX_TOKEN`. The topic must be there.
+//! with the token in `INFLUX_TOKEN`. The topic must exist.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -18,13 +18,13 @@ use rdkafka::ClientConfig;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::producer::{BaseRecord, DefaultProducerContext, Producer, ThreadedProducer};
 
-/// Between two turns of the sender.
+/// Interval of the sender.
 const TURN: Duration = Duration::from_millis(2);
-/// Between two questions. Each costs InfluxDB a millisecond or more of CPU time, which the delay of what is asked for pays.
+/// Interval of queries. Each costs InfluxDB a millisecond or more of CPU time, which adds to the delay.
 const ASK_EVERY: Duration = Duration::from_millis(20);
-/// Between two marked lines.
+/// Interval of marked lines.
 const MARK_EVERY: Duration = Duration::from_millis(100);
-/// For the last marked lines.
+/// Timeout of the last marked lines.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Parser)]
@@ -42,17 +42,17 @@ struct Arguments {
     org: String,
     #[arg(long)]
     bucket: String,
-    /// Lines a second
+    /// Lines per second
     #[arg(long, default_value_t = 50_000)]
     rate: u32,
-    /// Lines of a message
+    /// Lines per message
     #[arg(long, default_value_t = 10)]
     lines: u32,
     #[arg(long, default_value_t = 30)]
     seconds: u64,
 }
 
-/// Marked lines by key, and what came of them.
+/// Marked lines by key, with their sent and seen instants.
 #[derive(Default)]
 struct Marks {
     sent: BTreeMap<u64, Instant>,
@@ -80,7 +80,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     report(sent, &marks)
 }
 
-/// Sends until time is up; returns lines sent, and how long it took.
+/// Sends for the given time; returns the number of lines and the time it took.
 fn send(
     arguments: &Arguments,
     producer: &ThreadedProducer<DefaultProducerContext>,
@@ -142,7 +142,7 @@ fn put(
     }
 }
 
-/// Asks for marked lines until all have been seen after the last was sent, or for a while.
+/// Polls for marked lines until all have been seen after the last was sent, or until [`PATIENCE`] is over.
 fn ask(
     arguments: &Arguments,
     token: &str,

@@ -14,8 +14,8 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
-    /// The wait after so many failures in a row (from 1): it doubles up to `most`. `chance` (0 to 1) reduces it to between a
-    /// half and the whole, so that retries spread. It is at least what the database asked for, up to [`ASKED_MAX`].
+    /// The wait after so many failures in a row (from 1): it doubles up to `most`. `chance` (0 to 1) reduces it to between a half
+    /// and the whole, so that retries spread. It is at least what the database asked for, up to [`ASKED_MAX`].
     pub(crate) fn wait(&self, failures: u32, asked: Option<Duration>, chance: f64) -> Duration {
         let doubled = self.first.saturating_mul(
             1_u32

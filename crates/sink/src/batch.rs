@@ -452,10 +452,10 @@ pub(crate) mod tests {
         let batch = batch(&["m v=1 1\n\nm v=2 2", "# c\nm v=3 3"]);
         assert_eq!(batch.line(1), b"m v=2 2");
         assert_eq!(batch.body_of(&[0, 2]), b"m v=1 1\nm v=3 3\n");
-        let places: Vec<(i64, usize)> = (0..3)
+        let messages: Vec<(i64, usize)> = (0..3)
             .map(|line| batch.unwritten(line, String::new()))
             .map(|line| (line.offset, line.number))
             .collect();
-        assert_eq!(places, [(10, 1), (10, 3), (11, 2)]);
+        assert_eq!(messages, [(10, 1), (10, 3), (11, 2)]);
     }
 }

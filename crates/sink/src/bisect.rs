@@ -1,7 +1,7 @@
 //! Finds the lines of a refused batch that are at fault: from the refusal's text, else by bisection. No I/O.
 //!
-//! Every line is written again until a write with it succeeds, so it does not matter which lines of a refused write the
-//! database has stored. n lines need at most 2n − 1 writes.
+//! Every line is written again until a write with it succeeds, so it does not matter which lines of a refused write the database
+//! has stored. n lines need at most 2n − 1 writes.
 
 /// The lines of a batch that was refused, by their index.
 #[derive(Debug)]

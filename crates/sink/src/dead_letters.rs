@@ -52,7 +52,7 @@ pub(crate) struct DeadLetterError {
 }
 
 /// A letter that was handed to librdkafka.
-struct UnderWay {
+struct InFlight {
     topic: String,
     size: usize,
     outcome: oneshot::Receiver<Outcome>,
@@ -111,32 +111,32 @@ impl DeadLetters {
     /// Writes all of them; returns when Kafka has acknowledged each. After a failure some may be in the topic; a retry then
     /// duplicates them.
     pub(crate) async fn write(&self, letters: &[Unwritten]) -> Result<(), DeadLetterError> {
-        let (mut under_way, mut bytes) = (VecDeque::new(), 0);
+        let (mut in_flight, mut bytes) = (VecDeque::new(), 0);
         for letter in letters {
             let size = letter.text.len().min(TEXT_MAX_BYTES) + letter.reason.len();
-            while under_way.len() >= UNDER_WAY_MAX
-                || bytes + size > UNDER_WAY_MAX_BYTES && !under_way.is_empty()
+            while in_flight.len() >= UNDER_WAY_MAX
+                || bytes + size > UNDER_WAY_MAX_BYTES && !in_flight.is_empty()
             {
-                bytes -= self.settle(under_way.pop_front()).await?;
+                bytes -= self.settle(in_flight.pop_front()).await?;
             }
             let topic = self.settings.dead_letter_topic(&letter.source.topic);
             self.provide(&topic).await;
             let outcome = self.send_in_time(&topic, letter).await?;
-            under_way.push_back(UnderWay {
+            in_flight.push_back(InFlight {
                 topic,
                 size,
                 outcome,
             });
             bytes += size;
         }
-        while !under_way.is_empty() {
-            self.settle(under_way.pop_front()).await?;
+        while !in_flight.is_empty() {
+            self.settle(in_flight.pop_front()).await?;
         }
         Ok(())
     }
 
     /// Waits for a letter's acknowledgement; returns its size.
-    async fn settle(&self, letter: Option<UnderWay>) -> Result<usize, DeadLetterError> {
+    async fn settle(&self, letter: Option<InFlight>) -> Result<usize, DeadLetterError> {
         let Some(letter) = letter else {
             return Ok(0);
         };

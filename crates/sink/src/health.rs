@@ -44,7 +44,7 @@ struct State {
 
 /// What to log.
 #[derive(Debug, PartialEq, Eq)]
-enum Said {
+enum LogEvent {
     Nothing,
     Problem(u64),
     Over,
@@ -53,7 +53,7 @@ enum Said {
 impl Health {
     /// The check has failed.
     pub(crate) fn fail(&self, check: Check, problem: &str) {
-        if let Said::Problem(silent) = self.note(check, problem, Instant::now()) {
+        if let LogEvent::Problem(silent) = self.note(check, problem, Instant::now()) {
             match silent {
                 0 => log::warn(format_args!("{problem}")),
                 more => log::warn(format_args!("{problem} (and {more} times before)")),
@@ -63,7 +63,7 @@ impl Health {
 
     /// The check has passed.
     pub(crate) fn pass(&self, check: Check) {
-        if self.end(check) == Said::Over {
+        if self.end(check) == LogEvent::Over {
             log::note(format_args!("{} again", check.name()));
         }
     }
@@ -97,7 +97,7 @@ impl Health {
         self.lock().entry(check).or_default().problem = Some(problem.to_owned());
     }
 
-    fn note(&self, check: Check, problem: &str, now: Instant) -> Said {
+    fn note(&self, check: Check, problem: &str, now: Instant) -> LogEvent {
         let mut states = self.lock();
         let state = states.entry(check).or_default();
         state.problem = Some(problem.to_owned());
@@ -105,23 +105,23 @@ impl Health {
         if is_due {
             state.reported = Some(now);
             state.is_reported = true;
-            Said::Problem(std::mem::take(&mut state.silent))
+            LogEvent::Problem(std::mem::take(&mut state.silent))
         } else {
             state.silent += 1;
-            Said::Nothing
+            LogEvent::Nothing
         }
     }
 
-    fn end(&self, check: Check) -> Said {
+    fn end(&self, check: Check) -> LogEvent {
         let mut states = self.lock();
         let Some(state) = states.get_mut(&check) else {
-            return Said::Nothing;
+            return LogEvent::Nothing;
         };
         state.problem = None;
         if std::mem::take(&mut state.is_reported) {
-            Said::Over
+            LogEvent::Over
         } else {
-            Said::Nothing
+            LogEvent::Nothing
         }
     }
 
@@ -153,20 +153,26 @@ mod tests {
     fn reports_of_a_check_are_rate_limited() {
         let health = Health::default();
         let now = Instant::now();
-        assert_eq!(health.end(Check::Database), Said::Nothing);
-        assert_eq!(health.note(Check::Database, "away", now), Said::Problem(0));
-        assert_eq!(health.note(Check::Database, "away", now), Said::Nothing);
-        assert_eq!(health.note(Check::Kafka, "away", now), Said::Problem(0));
+        assert_eq!(health.end(Check::Database), LogEvent::Nothing);
+        assert_eq!(
+            health.note(Check::Database, "away", now),
+            LogEvent::Problem(0)
+        );
+        assert_eq!(health.note(Check::Database, "away", now), LogEvent::Nothing);
+        assert_eq!(health.note(Check::Kafka, "away", now), LogEvent::Problem(0));
         let later = now + REPORT_EVERY;
         assert_eq!(
             health.note(Check::Database, "away", later),
-            Said::Problem(1)
+            LogEvent::Problem(1)
         );
-        assert_eq!(health.end(Check::Database), Said::Over);
-        assert_eq!(health.end(Check::Database), Said::Nothing);
+        assert_eq!(health.end(Check::Database), LogEvent::Over);
+        assert_eq!(health.end(Check::Database), LogEvent::Nothing);
         // A check that fails and passes repeatedly is limited too.
-        assert_eq!(health.note(Check::Database, "away", later), Said::Nothing);
-        assert_eq!(health.end(Check::Database), Said::Nothing);
+        assert_eq!(
+            health.note(Check::Database, "away", later),
+            LogEvent::Nothing
+        );
+        assert_eq!(health.end(Check::Database), LogEvent::Nothing);
     }
 
     #[test]

@@ -60,11 +60,11 @@ fn round(shared: &Shared, group: &Group, stop: &AtomicBool) -> KafkaResult<()> {
         lags.insert(key, (high - at.max(low)).max(0));
     }
     shared.metrics.set_lags(lags);
-    look_for_topics(shared, group)
+    discover_topics(shared, group)
 }
 
 /// Notices that missing topics exist now.
-fn look_for_topics(shared: &Shared, group: &Group) -> KafkaResult<()> {
+fn discover_topics(shared: &Shared, group: &Group) -> KafkaResult<()> {
     if !shared.health.is_failing(Check::Topics) {
         return Ok(());
     }

@@ -109,8 +109,8 @@ struct Breaks<'a> {
 }
 
 impl Breaks<'_> {
-    /// The range of the lines with a mistake, and the number of the first: from the first one after `after` that is
-    /// neither blank nor a comment, because a quoted text may have started lines before.
+    /// The range of the lines with a mistake, and the number of the first: from the first one after `after` that is neither blank
+    /// nor a comment, because a quoted text may have started lines before.
     fn wrong_text(&mut self, after: usize, mistake: &Mistake) -> (Range<usize>, usize) {
         while self.at < after || is_passed(&self.value[self.at..self.line_end()]) {
             if self.line >= mistake.line || !self.step() {

@@ -29,8 +29,8 @@ const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 /// `token` is the environment's.
 ///
 /// # Errors
-/// If a setting is wrong, if the address, a thread or a Kafka client is not available, if a thread panics, or if the group
-/// expels a sink without `--group-instance-id`. Servers that are unavailable or refuse the sink are not an error: it waits.
+/// If a setting is wrong, if the address, a thread or a Kafka client is not available, if a thread panics, or if the group expels
+/// a sink without `--group-instance-id`. Servers that are unavailable or refuse the sink are not an error: it waits.
 pub async fn run(
     settings: SinkSettings,
     token: Option<String>,

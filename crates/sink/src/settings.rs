@@ -39,8 +39,8 @@ pub struct SinkSettings {
     /// Consumer group; the sinks of a group share the partitions
     #[arg(long, default_value = "waggle-sink")]
     pub group: String,
-    /// Static membership: an id of this sink that is unique in the group. Restarted with the same id it resumes its partitions
-    /// at once
+    /// Static membership: an id of this sink that is unique in the group. Restarted with the same id it resumes its partitions at
+    /// once
     #[arg(long, value_name = "ID")]
     pub group_instance_id: Option<String>,
     /// Where to start in partitions without a committed offset of the group
@@ -55,8 +55,7 @@ pub struct SinkSettings {
     /// Bucket in the database
     #[arg(long, value_name = "BUCKET")]
     pub influxdb_bucket: String,
-    /// File with the token; it is read again when the database refuses the token [default: the environment variable
-    /// INFLUX_TOKEN]
+    /// File with the token; it is read again when the database refuses the token [default: the environment variable INFLUX_TOKEN]
     #[arg(long, value_name = "FILE")]
     pub influxdb_token_file: Option<PathBuf>,
     /// Most lines in one write; a message with more is written alone

@@ -129,7 +129,8 @@ fn cause(reason: &str) -> Cause {
         })
 }
 
-/// `input field "v" on measurement "m" is type string, already exists as type float`; names that Go has escaped are not recognized.
+/// `input field "v" on measurement "m" is type string, already exists as type float`; names that Go has escaped are not
+/// recognized.
 fn conflict(reason: &str) -> Option<Cause> {
     let (_, rest) = reason.split_once("field type conflict: input field \"")?;
     let (field, rest) = rest.split_once("\" on measurement \"")?;

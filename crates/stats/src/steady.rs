@@ -1,7 +1,7 @@
 //! Whether a stretch of time has one level: change points and drift over the logarithms of its bins.
 //!
-//! Source: method rule 5; Barrett et al., OOPSLA 2017. Used over the last bins of a warm-up and over the measured
-//! phase. Whether a backlog grows is in `backlog`. Why it is built this way: docs/design/0003-verdicts.md.
+//! Source: method rule 5; Barrett et al., OOPSLA 2017. Used over the last bins of a warm-up and over the measured phase. Whether
+//! a backlog grows is in `backlog`. Why it is built this way: docs/design/0003-verdicts.md.
 
 use crate::{
     sample::{Line, autocorrelation_factor, mean, median, size, squares_about},
@@ -17,8 +17,8 @@ const TESTS: f64 = 8.0;
 /// Neighbouring splits see nearly the same bins: however many there are, they count as at most this many independent tests
 /// (fitted to simulations of 4 to 120 bins).
 const INDEPENDENT_SPLITS: f64 = 28.0;
-/// A change below this share of the level is of no interest, however certain; and the same for p99, for the tail of one
-/// bin rests on few samples.
+/// A change below this share of the level is of no interest, however certain; and the same for p99, for the tail of one bin rests
+/// on few samples.
 const MIN_CHANGE: f64 = 0.10;
 const MIN_CHANGE_P99: f64 = 0.25;
 /// With fewer bins only larger changes count: few bins do not show the autocorrelation of the noise, which can look like a change

@@ -11,8 +11,8 @@ pub enum LoadModel {
     Users,
 }
 
-/// One trial. Times are in microseconds or seconds as named. What was not observed is `None` or empty, and then not
-/// checked; [`TrialFacts::default`] has nothing observed.
+/// One trial. Times are in microseconds or seconds as named. What was not observed is `None` or empty, and then not checked;
+/// [`TrialFacts::default`] has nothing observed.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TrialFacts<'a> {
     pub model: LoadModel,

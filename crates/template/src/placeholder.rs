@@ -1,14 +1,14 @@
-//! `${name}` in a text: the one scanner of it.
+//! The scanner of `${name}` in a text.
 
-/// A stretch of a text.
+/// A part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part<'a> {
     Literal(&'a str),
-    /// What stands between `${` and `}`.
+    /// The name between `${` and `}`.
     Name(&'a str),
 }
 
-/// Cuts a text into its parts; `$${` stands for a literal `${`. `None`: a `${` without its `}`.
+/// Splits a text into its parts; `$${` is an escape for `${`. `None` if a `${` has no `}`.
 #[must_use]
 pub fn parts(text: &str) -> Option<Vec<Part<'_>>> {
     let mut parts = Vec::new();

@@ -1,6 +1,6 @@
-//! `{{name}}` in a text: the one scanner of it.
+//! The scanner of `{{name}}` in a text.
 
-/// A stretch of a text.
+/// A part of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part<'a> {
     Text(&'a str),
@@ -8,15 +8,15 @@ pub enum Part<'a> {
     Variable(&'a str),
 }
 
-/// What is wrong in a text, and where.
+/// An error in a text, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slip<'a> {
-    /// Of the first byte that is wrong, counted from 0.
+    /// Offset of the first wrong byte, from 0.
     pub at: usize,
     pub kind: SlipKind<'a>,
 }
 
-/// How a variable can be written wrongly.
+/// The kind of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SlipKind<'a> {
     NotClosed,
@@ -28,10 +28,10 @@ const BRACE: &str = "{";
 const OPEN: &str = "{{";
 const CLOSE: &str = "}}";
 
-/// Cuts a text into its parts, none of them empty; `{{{{` stands for two braces. Of three braces the first is text.
+/// Splits a text into its parts, none of them empty; `{{{{` is an escape for two braces. Of three braces the first is text.
 ///
 /// # Errors
-/// Braces that are not closed, or a name of other characters than letters, digits, `_`, `-` and `.`.
+/// If braces are not closed, or a name has other characters than letters, digits, `_`, `-` and `.`.
 pub fn parts(text: &str) -> Result<Vec<Part<'_>>, Slip<'_>> {
     let mut parts = Vec::new();
     let mut at = 0;
@@ -81,7 +81,7 @@ pub fn variables(text: &str) -> Result<Vec<&str>, Slip<'_>> {
     Ok(names.collect())
 }
 
-/// The text with a letter in place of each variable; nothing where one is written wrongly.
+/// The text with a letter instead of each variable; `None` if the text has an error.
 #[must_use]
 pub fn without_variables(text: &str) -> Option<String> {
     let parts = parts(text).ok()?.into_iter();

@@ -77,7 +77,7 @@ impl Influxdb {
         exchange(self.address, &(head + body))
     }
 
-    /// Makes a bucket beside the first one; it keeps records for `keeps_seconds`, or for ever where that is 0.
+    /// Creates another bucket; it keeps records for `keeps_seconds`, or forever if that is 0.
     pub fn make_bucket(&self, name: &str, keeps_seconds: u64) {
         let answer = self.query("buckets() |> limit(n: 1) |> keep(columns: [\"organizationID\"])");
         let row = answer.lines().nth(1).expect("a row of the first bucket");
@@ -91,19 +91,19 @@ impl Influxdb {
         assert_eq!(status, 201, "{answer}");
     }
 
-    /// What a Flux query answers, as CSV; panics where it is refused.
+    /// The result of a Flux query as CSV; panics if it is refused.
     pub fn query(&self, flux: &str) -> String {
         let (status, answer) = self.post(&format!("/api/v2/query?org={ORG}"), flux);
         assert_eq!(status, 200, "{flux}: {answer}");
         answer
     }
 
-    /// SIGKILL: the server is gone until [`Self::restart`].
+    /// SIGKILL: the server is down until [`Self::restart`].
     pub fn kill(&mut self) {
         self.process.kill();
     }
 
-    /// Starts it again, on the same address, with what it held.
+    /// Starts it again, on the same address, with its data.
     pub fn restart(&mut self) {
         self.process.kill();
         self.process = launch(&self.folder, self.address);
@@ -132,7 +132,7 @@ fn launch(folder: &TempDir, address: SocketAddr) -> Process {
         "--log-level",
         "warn",
     ];
-    // A configuration of the machine's own is not looked at.
+    // A configuration of the machine is ignored.
     let none = folder.path().join("none.yaml");
     fs::write(&none, "{}\n").expect("an empty configuration");
     let mut process = Process::start(

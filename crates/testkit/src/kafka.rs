@@ -10,10 +10,10 @@ use tempfile::TempDir;
 use crate::{Process, SmallDisk, process::free_port, program};
 
 const HEAP: &str = "-Xms256m -Xmx256m";
-/// Most of a start is compiling: the quick compiler alone needs 5 s of CPU for it in place of 8, and what tests send is little.
+/// Most of a start is JIT compilation: with the quick compiler alone it needs 5 s of CPU instead of 8, and tests send little.
 const OPTIONS: &str = "-XX:TieredStopAtLevel=1";
 
-/// The files of a folder that was formatted: they are the same for every broker, and making them takes seconds.
+/// The files of a formatted folder: they are the same for every broker, and making them takes seconds.
 static FORMATTED: OnceLock<Vec<(OsString, Vec<u8>)>> = OnceLock::new();
 
 /// A broker with an empty log; auto-creation of topics is off.
@@ -22,7 +22,7 @@ pub struct Kafka {
     process: Process,
     folder: TempDir,
     address: SocketAddr,
-    /// What its command is begun with.
+    /// Prefix of its command.
     before: Vec<String>,
 }
 
@@ -31,7 +31,7 @@ impl Kafka {
         Self::start_with(&[])
     }
 
-    /// With further settings of the broker, e.g. `("num.partitions", "3")`.
+    /// Starts it with further settings of the broker, e.g. `("num.partitions", "3")`.
     pub fn start_with(settings: &[(&str, &str)]) -> Self {
         let folder = TempDir::with_prefix("kafka-").expect("a folder");
         let data = folder.path().join("data");
@@ -40,10 +40,10 @@ impl Kafka {
         Self::begin(folder, &data, Vec::new(), settings)
     }
 
-    /// With its log on a disk that may become full.
+    /// Starts it with its log on a disk that may become full.
     pub fn start_on(disk: &SmallDisk, settings: &[(&str, &str)]) -> Self {
         let folder = TempDir::with_prefix("kafka-").expect("a folder");
-        write_formatted(&disk.seen_from_here());
+        write_formatted(&disk.host_path());
         Self::begin(folder, disk.path(), disk.enter(), settings)
     }
 
@@ -70,7 +70,7 @@ impl Kafka {
              auto.create.topics.enable=false\n",
             data.display()
         );
-        // Of a setting that stands there twice, the last is taken.
+        // Of a duplicate setting the last one counts.
         for (name, value) in settings {
             writeln!(properties, "{name}={value}").expect("a text grows");
         }
@@ -95,23 +95,23 @@ impl Kafka {
         self.address.to_string()
     }
 
-    /// SIGKILL: the broker is gone until [`Self::restart`].
+    /// SIGKILL: the broker is down until [`Self::restart`].
     pub fn kill(&mut self) {
         self.process.kill();
     }
 
-    /// Starts it again, on the same address, with what its log held.
+    /// Starts it again, on the same address, with its log.
     pub fn restart(&mut self) {
         self.process.kill();
         self.process = launch(&self.folder, &self.before, self.address);
     }
 
-    /// Stands still (connections stay open, nothing is answered) until [`Self::go_on`].
-    pub fn freeze(&self) {
+    /// SIGSTOP: connections stay open, nothing is answered until [`Self::resume`].
+    pub fn suspend(&self) {
         self.process.signal(Signal::STOP);
     }
 
-    pub fn go_on(&self) {
+    pub fn resume(&self) {
         self.process.signal(Signal::CONT);
     }
 

@@ -1,19 +1,19 @@
-//! What tests of several crates need: HTTP servers and clients, waits, and real servers, all on free ports of 127.0.0.1 and gone
-//! when their guards are dropped.
+//! Shared by tests of several crates: HTTP servers and clients, waits, and real servers, all on free ports of 127.0.0.1 and
+//! stopped when their guards are dropped.
 //!
-//! - [`http::Server`] answers by a function of each request, in the clear or over TLS; [`Listener`] hands out raw connections.
+//! - [`http::Server`] answers by a function of each request, with or without TLS; [`Listener`] hands out raw connections.
 //! - `streams::StreamServer` does the same over HTTP/2.
-//! - [`http::Connection`] sends bytes as they are given and reads answers.
-//! - [`wait_until`] and [`wait_for`] wait for what others do, [`Lines`] for what a child writes.
-//! - [`Kafka`], [`Influxdb`] and [`Telegraf`] are the real programs, each in a folder of its own; [`Proxy`] and [`SmallDisk`] make
+//! - [`http::Connection`] sends the given bytes and reads answers.
+//! - [`wait_until`] and [`wait_for`] wait for other threads and processes, [`Lines`] for output of a child.
+//! - [`Kafka`], [`Influxdb`] and [`Telegraf`] are the real programs, each in its own folder; [`Proxy`] and [`SmallDisk`] make
 //!   networks and disks fail.
 //!
-//! Programs are looked for on `PATH`, then where `waggle system fetch` keeps them. What is missing fails the test: a test that
-//! is skipped says nothing. Everything here panics, as tests do.
+//! Programs are searched on `PATH`, then in the cache of `waggle system fetch`. A missing program fails the test, because a
+//! skipped test shows nothing. Everything here panics, as tests do.
 
 #![allow(
     clippy::missing_panics_doc,
-    reason = "a crate for tests: every function panics where a server does not do as it should"
+    reason = "a crate for tests: every function panics if a server fails"
 )]
 
 #[cfg(feature = "faults")]
@@ -43,7 +43,7 @@ pub use lines::Lines;
 pub use listener::{Listener, Socket};
 pub use process::{Process, free_port};
 pub use programs::program;
-pub use proxy::{Proxy, Way};
+pub use proxy::{Link, Proxy};
 pub use small_disk::SmallDisk;
 pub use telegraf::Telegraf;
 pub use wait::{DEADLINE, try_for, wait_for, wait_until};

@@ -1,4 +1,4 @@
-//! What a child writes, line by line, awaited for a limited time.
+//! Waits for lines of a child's output, with a timeout.
 
 use std::{
     io::{BufRead, BufReader, Read},
@@ -8,7 +8,7 @@ use std::{
 
 use crate::wait::DEADLINE;
 
-/// The lines of a stream, read by a thread of their own, so that a child that hangs fails its test rather than holding it up.
+/// The lines of a stream, read by their own thread, so that a child that hangs fails its test instead of blocking it.
 #[derive(Debug)]
 pub struct Lines {
     lines: mpsc::Receiver<String>,
@@ -16,12 +16,12 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Reads the stream to its end, also when this is dropped before: a child must not block on a full pipe.
+    /// Reads the stream to its end, even if this is dropped earlier: a child must not block on a full pipe.
     pub fn new(stream: impl Read + Send + 'static) -> Self {
         let (sender, lines) = mpsc::channel();
         thread::spawn(move || {
             for line in BufReader::new(stream).lines().map_while(Result::ok) {
-                // Nobody reads any more; the child can still write.
+                // The receiver may be gone; the child can still write.
                 let _ = sender.send(line);
             }
         });
@@ -31,8 +31,8 @@ impl Lines {
         }
     }
 
-    /// The first line from here on with this text; panics with all that was read if the stream ends before, or nothing is written
-    /// within [`DEADLINE`].
+    /// The next line with this text; panics with all that was read if the stream ends first, or if nothing is written within
+    /// [`DEADLINE`].
     #[track_caller]
     pub fn wait_for(&mut self, text: &str) -> String {
         loop {
@@ -54,7 +54,7 @@ impl Lines {
         }
     }
 
-    /// All lines up to now.
+    /// All lines so far.
     pub fn text(&self) -> &str {
         &self.read
     }

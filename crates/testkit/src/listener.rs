@@ -1,4 +1,4 @@
-//! A listener with a thread for each connection, all of which have ended when it is dropped.
+//! A listener with a thread per connection; dropping it joins them.
 
 use std::{
     io::{self, Read, Write},
@@ -12,12 +12,12 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-/// A connection that was accepted. It is closed when this is dropped.
+/// An accepted connection. It is closed when this is dropped.
 #[derive(Debug)]
 pub struct Socket(Arc<TcpStream>);
 
-/// Listens on 127.0.0.1. When it is dropped, connections that are still open are shut down and their threads joined; what
-/// panicked there panics here.
+/// Listens on 127.0.0.1. When it is dropped, connections that are still open are shut down and their threads joined; their panics
+/// are resumed here.
 #[derive(Debug)]
 pub struct Listener {
     pub address: SocketAddr,
@@ -32,7 +32,7 @@ struct Shared {
 }
 
 impl Listener {
-    /// On a free port. `serve` is called in a thread of its own with each connection and its number, counted from 0.
+    /// On a free port. `serve` is called with each connection and its number, counted from 0, in its own thread.
     pub fn start(serve: impl Fn(Socket, u64) + Send + Sync + 'static) -> Self {
         Self::start_at(SocketAddr::from(([127, 0, 0, 1], 0)), serve)
     }
@@ -54,7 +54,7 @@ impl Listener {
         }
     }
 
-    /// Takes no more connections, and returns when the other side has ended those there are.
+    /// Accepts no more connections, and returns when the peers have closed the existing ones.
     pub fn finish(mut self) {
         self.stop_accepting();
     }
@@ -71,7 +71,7 @@ impl Listener {
             return;
         };
         self.shared.must_stop.store(true, Ordering::SeqCst);
-        // Wakes the listener, which is there until it is joined.
+        // Wakes the listener, which exists until it is joined.
         let _ = TcpStream::connect(self.address);
         let connections = accepting.join().expect("the listener does not panic");
         for connection in connections {
@@ -89,7 +89,7 @@ impl Drop for Listener {
         self.shared.must_stop.store(true, Ordering::SeqCst);
         let mut open = lock(&self.shared.open);
         for socket in open.drain(..).filter_map(|socket| socket.upgrade()) {
-            // The other side may have closed it.
+            // The peer may have closed it.
             let _ = socket.shutdown(Shutdown::Both);
         }
         drop(open);
@@ -125,8 +125,8 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl Socket {
-    /// Ends the sending direction and reads until the other side has ended too: what was sent arrives, while a close with
-    /// bytes unread would be a reset.
+    /// Ends the sending direction and reads until the peer has ended too: sent bytes arrive, while a close with unread bytes
+    /// would be a reset.
     pub fn close_in_order(mut self) {
         let _ = self.shutdown(Shutdown::Write);
         let _ = io::copy(&mut self, &mut io::sink());

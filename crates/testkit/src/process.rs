@@ -1,4 +1,4 @@
-//! A server's process: its end is tied to its guard's, and to that of the test program.
+//! A server's process, which ends with its guard and with the test program.
 
 use std::{
     fs::{self, File},
@@ -14,9 +14,9 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::try_for;
 
-/// A server must take connections within this time.
+/// A server must accept connections within this time.
 const UP_WITHIN: Duration = Duration::from_secs(300);
-/// A server whose port was taken meanwhile is started so often.
+/// Most starts of a server whose port was taken meanwhile.
 const STARTS_MAX: u32 = 5;
 /// From SIGTERM to SIGKILL.
 const STOP_WITHIN: Duration = Duration::from_secs(20);
@@ -67,12 +67,12 @@ impl Process {
         }
     }
 
-    /// Returns when a connection to `address` is taken.
+    /// Returns when a connection to `address` is accepted.
     pub fn wait_for(&mut self, address: SocketAddr) {
         self.wait_until("take connections", || TcpStream::connect(address).is_ok());
     }
 
-    /// Returns when `is_so` does; panics, with the end of the log, where the process ends before or time is up.
+    /// Returns when `is_so` is true; panics with the end of the log if the process ends first, or on timeout.
     pub fn wait_until(&mut self, what: &str, mut is_so: impl FnMut() -> bool) {
         let (mut ended, mut starts) = (None, 1);
         let found = try_for(UP_WITHIN, || {
@@ -81,7 +81,7 @@ impl Process {
                 return Some(true);
             }
             if ended.is_some() && starts < STARTS_MAX && self.log_end().contains("BindException") {
-                // Another test's connection has had the free port for a moment.
+                // A connection of another test used the free port for a moment.
                 starts += 1;
                 self.child = launch(&self.start, &self.name);
                 return None;
@@ -102,7 +102,7 @@ impl Process {
 
     pub fn signal(&self, signal: Signal) {
         let pid = Pid::from_child(&self.child);
-        // One that is gone already misses nothing.
+        // It may have ended already.
         let _ = kill_process(pid, signal);
     }
 
@@ -112,7 +112,7 @@ impl Process {
         let _ = self.child.wait();
     }
 
-    /// SIGTERM, and waits for its end; SIGKILL where it takes too long.
+    /// SIGTERM, and waits for its end; SIGKILL after a timeout.
     pub fn stop(&mut self) {
         self.signal(Signal::TERM);
         if try_for(STOP_WITHIN, || self.has_ended().then_some(())).is_none() {
@@ -140,15 +140,15 @@ impl Drop for Process {
     }
 }
 
-/// Starts children from one thread that lives as long as the test program: a child's death is tied to the thread that started it,
-/// and tests end before what they share.
+/// Starts children from one thread that lives as long as the test program: a child is killed when the thread that started it
+/// ends, and tests end before the servers that they share.
 fn launch(start: &Arc<Mutex<Command>>, name: &str) -> Child {
     static STARTER: Mutex<Option<mpsc::Sender<Job>>> = Mutex::new(None);
     let (answer, answered) = mpsc::channel();
     let command = Arc::clone(start);
     let job: Job = Box::new(move || {
         let mut command = command.lock().unwrap_or_else(PoisonError::into_inner);
-        // Nobody waits any more where the test has given up.
+        // The test may have given up.
         let _ = answer.send(command.spawn());
     });
     let mut starter = STARTER.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! Where the servers' programs lie.
+//! Locations of the servers' programs.
 
 use std::{
     env, fs,

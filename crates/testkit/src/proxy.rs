@@ -1,4 +1,4 @@
-//! A way between two servers that can be slow, swallow what is sent, or be cut.
+//! A proxy between two servers that can delay, drop or cut connections.
 
 use std::{
     io::{ErrorKind, Read, Write},
@@ -8,17 +8,17 @@ use std::{
     time::Duration,
 };
 
-/// How soon a connection on which nothing comes notices that the way has changed.
+/// How soon an idle connection notices a change of the link.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 const BLOCK_BYTES: usize = 64 * 1024;
 
-/// What becomes of bytes.
+/// State of the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum Link {
     Open,
-    /// Each block waits so long before it goes on, in both directions.
+    /// Each block is delayed by this much, in both directions.
     Slow(Duration),
-    /// Connections stay open and what is sent on them is lost; those that lost something are cut when the way is open again.
+    /// Connections stay open and their bytes are dropped; those that lost bytes are cut when the link is open again.
     Swallow,
     /// Connections are cut, and new ones closed at once.
     Closed,
@@ -34,19 +34,19 @@ pub struct Proxy {
 #[derive(Debug)]
 struct State {
     to: Option<SocketAddr>,
-    way: Way,
-    /// Connections of an earlier number are to be cut.
+    link: Link,
+    /// Connections with a lower number are cut.
     age: u64,
 }
 
 impl Proxy {
-    /// Listens; it leads nowhere yet.
+    /// Listens; it has no target yet.
     pub fn start() -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
         let address = listener.local_addr().expect("its address");
         let state = Arc::new(Mutex::new(State {
             to: None,
-            way: Way::Open,
+            link: Link::Open,
             age: 0,
         }));
         let shared = Arc::clone(&state);
@@ -67,23 +67,23 @@ impl Proxy {
         lock(&self.state).to = Some(server);
     }
 
-    pub fn set(&self, way: Way) {
-        lock(&self.state).way = way;
+    pub fn set(&self, link: Link) {
+        lock(&self.state).link = link;
     }
 
-    /// Cuts the connections there are; new ones are taken.
+    /// Cuts the existing connections; new ones are accepted.
     pub fn cut(&self) {
         lock(&self.state).age += 1;
     }
 }
 
-/// Leads one connection on to the server.
+/// Forwards one connection to the server.
 fn join(client: TcpStream, state: &Arc<Mutex<State>>) -> Option<()> {
-    let (to, way, age) = {
+    let (to, link, age) = {
         let state = lock(state);
-        (state.to?, state.way, state.age)
+        (state.to?, state.link, state.age)
     };
-    if way == Way::Closed {
+    if link == Link::Closed {
         return None;
     }
     let server = TcpStream::connect(to).ok()?;
@@ -98,16 +98,16 @@ fn join(client: TcpStream, state: &Arc<Mutex<State>>) -> Option<()> {
     Some(())
 }
 
-/// Carries bytes one way until one end or the way itself ends it; then both directions end.
+/// Forwards bytes in one direction until an end or the link closes; then both directions end.
 fn carry((mut from, mut into): (TcpStream, TcpStream), state: &Mutex<State>, age: u64) {
     let mut block = vec![0; BLOCK_BYTES];
     let mut has_lost = false;
     loop {
-        let (way, now) = {
+        let (link, now) = {
             let state = lock(state);
-            (state.way, state.age)
+            (state.link, state.age)
         };
-        if way == Way::Closed || now > age || (has_lost && way != Way::Swallow) {
+        if link == Link::Closed || now > age || (has_lost && link != Link::Swallow) {
             break;
         }
         let count = match from.read(&mut block) {
@@ -116,19 +116,19 @@ fn carry((mut from, mut into): (TcpStream, TcpStream), state: &Mutex<State>, age
             Err(error) if is_nothing_yet(error.kind()) => continue,
             Err(_) => break,
         };
-        match way {
-            Way::Swallow => {
+        match link {
+            Link::Swallow => {
                 has_lost = true;
                 continue;
             }
-            Way::Slow(time) => thread::sleep(time),
-            Way::Open | Way::Closed => {}
+            Link::Slow(time) => thread::sleep(time),
+            Link::Open | Link::Closed => {}
         }
         if into.write_all(&block[..count]).is_err() {
             break;
         }
     }
-    // The other direction reads the end, wherever it stands.
+    // The other direction reads the end.
     let _ = from.shutdown(Shutdown::Both);
     let _ = into.shutdown(Shutdown::Both);
 }

@@ -1,6 +1,6 @@
-//! A disk that becomes full: a file system in memory of a chosen size, in namespaces of its own, so that nobody needs to be root.
+//! A disk that becomes full: a file system in memory of a chosen size, in its own namespaces, so that root is not needed.
 //!
-//! The namespaces live as long as a process that sleeps in them, so what lies on the disk outlives the servers that use it.
+//! The namespaces live as long as a process that sleeps in them, so files on the disk outlive the servers that use it.
 
 use std::{
     path::{Path, PathBuf},
@@ -11,15 +11,15 @@ use tempfile::TempDir;
 
 use crate::Process;
 
-/// Mounts it, says so, and stays.
+/// Mounts it, marks that, and sleeps.
 const HOLD: &str = "mount -t tmpfs -o \"size=$1\" tmpfs \"$2\" && touch \"$2/.mounted\" \
                     && exec setpriv --pdeathsig KILL -- sleep infinity";
 
-/// A file system of so many bytes; gone with all that is on it when this is dropped.
+/// A file system of this size, which is deleted when this is dropped.
 #[derive(Debug)]
 pub struct SmallDisk {
     holder: Process,
-    /// Where it is mounted, in its own namespace.
+    /// The mount point, in its own namespace.
     path: PathBuf,
     _folder: TempDir,
 }
@@ -29,7 +29,7 @@ impl SmallDisk {
         let folder = TempDir::with_prefix("disk-").expect("a folder");
         let path = folder.path().join("disk");
         std::fs::create_dir(&path).expect("a folder to mount on");
-        let (size, place) = (bytes.to_string(), path.display().to_string());
+        let (size, mount_point) = (bytes.to_string(), path.display().to_string());
         let command = [
             "unshare",
             "--user",
@@ -40,7 +40,7 @@ impl SmallDisk {
             HOLD,
             "hold",
             &size,
-            &place,
+            &mount_point,
         ];
         let holder = Process::start("disk", folder.path(), &command, &[]);
         let mut disk = Self {
@@ -48,7 +48,7 @@ impl SmallDisk {
             path,
             _folder: folder,
         };
-        let mark = disk.seen_from_here().join(".mounted");
+        let mark = disk.host_path().join(".mounted");
         disk.holder
             .wait_until("mount a file system in its own namespaces (user namespaces must be allowed to this user)", || {
                 mark.exists()
@@ -56,18 +56,18 @@ impl SmallDisk {
         disk
     }
 
-    /// Where it is, for programs that are started by [`Self::enter`].
+    /// The mount point, for programs that are started by [`Self::enter`].
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The same place for everybody else.
-    pub fn seen_from_here(&self) -> PathBuf {
+    /// The same folder for processes outside the namespace.
+    pub fn host_path(&self) -> PathBuf {
         let root = format!("/proc/{}/root", self.holder.pid());
         Path::new(&root).join(self.path.strip_prefix("/").unwrap_or(&self.path))
     }
 
-    /// What a command begins with that is to see the disk. Its working folder is `/`.
+    /// Prefix of a command that uses the disk. Its working folder is `/`.
     pub fn enter(&self) -> Vec<String> {
         let target = format!("--target={}", self.holder.pid());
         let words = [
@@ -77,7 +77,7 @@ impl SmallDisk {
             "--mount",
             "--preserve-credentials",
             "--",
-            // Entering may have taken from it that it ends with the test.
+            // Entering may have reset the signal that ends it with the test.
             "setpriv",
             "--pdeathsig",
             "KILL",
@@ -86,7 +86,7 @@ impl SmallDisk {
         words.map(str::to_owned).into()
     }
 
-    /// Makes it as large as that; what is on it stays.
+    /// Resizes it; files are kept.
     pub fn resize(&self, bytes: u64) {
         let enter = self.enter();
         let done = Command::new(&enter[0])

@@ -1,4 +1,4 @@
-//! A connection of a server: in the clear or over TLS.
+//! A connection of a server, with or without TLS.
 
 use std::io::{self, Read, Write};
 #[cfg(feature = "tls")]
@@ -26,7 +26,7 @@ impl Stream {
         Self::Secure(Box::new(StreamOwned::new(connection, socket)))
     }
 
-    /// Whether it continues an earlier TLS session.
+    /// Whether it resumes an earlier TLS session.
     pub(crate) fn is_resumed(&self) -> bool {
         match self {
             Self::Plain(_) => false,
@@ -35,13 +35,13 @@ impl Stream {
         }
     }
 
-    /// Says that nothing follows, and closes.
+    /// Sends close_notify, and closes.
     pub(crate) fn close_in_order(mut self) {
         self.notify_close();
         self.into_socket().close_in_order();
     }
 
-    /// Says that nothing follows, and reads on; in the clear both are the same.
+    /// Sends close_notify, and continues reading; without TLS the same as `close_in_order`.
     pub(crate) fn half_close(mut self) {
         self.notify_close();
         match self {
@@ -53,7 +53,7 @@ impl Stream {
         }
     }
 
-    /// Closes so that what was written arrives, and over TLS without a close_notify.
+    /// Closes so that written bytes arrive, with TLS without a close_notify.
     pub(crate) fn cut(self) {
         self.into_socket().close_in_order();
     }
@@ -62,7 +62,7 @@ impl Stream {
         #[cfg(feature = "tls")]
         if let Self::Secure(stream) = self {
             stream.conn.send_close_notify();
-            // The other side may have gone.
+            // The peer may be gone.
             let _ = stream.conn.complete_io(&mut stream.sock);
         }
     }

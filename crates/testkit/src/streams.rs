@@ -1,4 +1,4 @@
-//! A server of HTTP/2 by the `h2` crate, in the clear or over TLS, that ends when dropped.
+//! An HTTP/2 server by the `h2` crate, with or without TLS, that ends when dropped.
 
 use std::{
     net::SocketAddr,
@@ -21,7 +21,7 @@ use tokio::{
 };
 use tokio_rustls::TlsAcceptor;
 
-/// What the server does with one request, once it has come whole.
+/// What the server does with one complete request.
 #[derive(Debug, Clone)]
 pub enum Reply {
     Answer {
@@ -30,22 +30,22 @@ pub enum Reply {
     },
     /// An informational answer first.
     Informed(Bytes),
-    /// Announces this length and sends this.
+    /// Announces this length and sends this body.
     Announced(u64, Bytes),
     /// Answers with a header of this many bytes.
     LongHead(usize),
-    /// With trailers behind the body.
+    /// With trailers after the body.
     Trailers(Bytes),
     Reset(Reason),
-    /// Answers the head and a part of the body, then ends the stream with this.
+    /// Sends the head and a part of the body, then resets the stream with this reason.
     HalfThenReset(Bytes, Reason),
-    /// Answers and says that this connection takes no more requests.
+    /// Answers and sends GOAWAY.
     GoAway(Bytes),
     /// Closes the whole connection with this reason.
     Abort(Reason),
     /// Closes the socket.
     Drop,
-    /// Keeps the stream open and says nothing.
+    /// Keeps the stream open and sends nothing.
     Silence,
     /// Answers after this long.
     After(Duration, Bytes),
@@ -63,7 +63,7 @@ pub struct Settings {
 
 /// A request as the server saw it.
 #[derive(Debug)]
-pub struct Seen {
+pub struct ReceivedRequest {
     /// Counted over all connections.
     pub number: u64,
     pub head: Request<()>,
@@ -89,7 +89,7 @@ pub struct StreamServer {
 impl StreamServer {
     pub fn start(
         settings: Settings,
-        reply: impl Fn(&Seen) -> Reply + Send + Sync + 'static,
+        reply: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static,
     ) -> Self {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("an address to listen on");
         listener.set_nonblocking(true).expect("an open socket");
@@ -137,7 +137,7 @@ impl Drop for StreamServer {
     }
 }
 
-type Replies = Arc<dyn Fn(&Seen) -> Reply + Send + Sync>;
+type Replies = Arc<dyn Fn(&ReceivedRequest) -> Reply + Send + Sync>;
 
 async fn accept(listener: TcpListener, settings: Settings, reply: Replies, counted: Arc<Counted>) {
     loop {
@@ -160,7 +160,7 @@ async fn accept(listener: TcpListener, settings: Settings, reply: Replies, count
     }
 }
 
-/// What a request's task tells its connection to do.
+/// What a request's task orders its connection to do.
 enum Order {
     GoAway,
     Abort(Reason),
@@ -213,7 +213,7 @@ async fn answer(
     counted.most_under_way.fetch_max(now, Ordering::SeqCst);
     let (head, mut body) = request.into_parts();
     let number = counted.received.fetch_add(1, Ordering::SeqCst);
-    let seen = Seen {
+    let seen = ReceivedRequest {
         number,
         head: Request::from_parts(head, ()),
     };
@@ -233,7 +233,7 @@ async fn answer(
         .fetch_add(u64::from(is_answered), Ordering::SeqCst);
 }
 
-/// Gives one answer; whether it went out whole.
+/// Sends one answer; whether it was sent completely.
 async fn give(
     respond: &mut SendResponse<Bytes>,
     reply: Reply,
@@ -273,7 +273,7 @@ async fn give(
                 .send_response(head(200).body(()).expect("an answer"), false)
                 .expect("an open stream");
             stream.send_data(body, false).expect("an open stream");
-            // What waits is thrown away by a reset: only once it is out, a part has come.
+            // A reset discards pending bytes: a part arrives only after it was sent.
             stream.reserve_capacity(1);
             let _ = std::future::poll_fn(|context| stream.poll_capacity(context)).await;
             stream.send_reset(reason);

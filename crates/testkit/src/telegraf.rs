@@ -1,4 +1,4 @@
-//! Telegraf with a configuration of the test's own.
+//! Telegraf with the configuration of a test.
 
 use std::fs;
 
@@ -22,7 +22,7 @@ impl Telegraf {
         Self { process, folder }
     }
 
-    /// Returns when `is_so` does; panics, with the end of the log, where it ends before or time is up.
+    /// Returns when `is_so` is true; panics with the end of the log if it ends first, or on timeout.
     pub fn wait_until(&mut self, what: &str, is_so: impl FnMut() -> bool) {
         self.process.wait_until(what, is_so);
     }

@@ -1,4 +1,4 @@
-//! Certificates made while a test runs: an authority, and what it signs.
+//! Certificates made while a test runs: an authority, and certificates that it signs.
 
 use std::sync::Arc;
 

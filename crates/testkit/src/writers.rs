@@ -1,6 +1,6 @@
-//! A load that keeps account: which records the gateway acknowledged, which it refused, and of which nobody knows.
+//! A load that records which requests the gateway acknowledged, which it refused, and which are unknown.
 //!
-//! A record has a key (writer and sequence) in its text and a time of its own, so that each can be looked for one by one.
+//! A record has a key (writer and sequence) in its text and a unique time, so that each can be queried.
 
 use std::{
     collections::VecDeque,
@@ -15,65 +15,65 @@ use std::{
 
 use crate::http::{Answer, Connection, put};
 
-/// Between two tries to connect.
+/// Interval of attempts to connect.
 const CONNECT_EVERY: Duration = Duration::from_millis(50);
 /// Time between two records of a writer.
 const STEP_NS: u64 = 1_000;
-/// Writers that a key has room for.
+/// Bits of a key for the writer.
 const WRITERS_BITS: u32 = 8;
 
-/// What the writers send.
+/// The load of the writers.
 #[derive(Debug, Clone)]
 pub struct Load {
     pub gateway: SocketAddr,
     pub topic: String,
-    /// Every second one sends again what was not acknowledged, as clients do; the others go on, so that a refusal can be checked.
+    /// Every second one resends what was not acknowledged, as clients do; the others continue, so that refusals can be checked.
     pub writers: u32,
     /// Requests of one record that a writer sends at once.
     pub pipelined: u32,
-    /// Bytes that make a record larger.
+    /// Extra bytes per record.
     pub filling: usize,
 }
 
-/// What became of a record, as its writer knows it.
+/// The outcome of a record, as its writer knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// Answered with 204, by one of several requests where it was sent again.
+    /// Answered with 204; if it was resent, by one of the requests.
     Acknowledged,
     /// Never in the log, if answers are true.
     Refused,
     Unknown,
 }
 
-/// What all writers together have been told; a record that is sent again counts again.
+/// Answers of all writers; a record that is resent counts again.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct AnswerCounts {
     pub acknowledged: u64,
     pub refused: u64,
     pub unknown: u64,
-    /// Requests that sent a record once more.
+    /// Requests that resent a record.
     pub repeated: u64,
 }
 
 /// One writer's records.
 #[derive(Debug)]
-pub struct Account {
+pub struct WriterLog {
     pub writer: u32,
     /// By sequence.
     pub fates: Vec<Fate>,
-    /// An answer that no gateway should give.
-    pub strange: Option<Answer>,
+    /// An answer that no gateway should send.
+    pub unexpected: Option<Answer>,
 }
 
-/// Where a writer's records have their times from.
+/// The first time of the records.
 #[derive(Debug, Clone, Copy)]
 pub struct Epoch(pub u64);
 
-/// Writers at work.
+/// Running writers.
 #[derive(Debug)]
 pub struct Writers {
     shared: Arc<Shared>,
-    threads: Vec<JoinHandle<Account>>,
+    threads: Vec<JoinHandle<WriterLog>>,
     pub epoch: Epoch,
 }
 
@@ -82,7 +82,7 @@ struct Shared {
     load: Load,
     epoch: Epoch,
     stop: AtomicBool,
-    /// Requests per second of all writers; 0: as many as are answered.
+    /// Requests per second of all writers; 0: no limit.
     rate: AtomicU64,
     acknowledged: AtomicU64,
     refused: AtomicU64,
@@ -96,7 +96,7 @@ pub fn key(writer: u32, sequence: usize) -> u64 {
 }
 
 /// Writer and sequence of a key.
-pub fn of_key(key: u64) -> (u32, usize) {
+pub fn writer_and_sequence(key: u64) -> (u32, usize) {
     let writer = u32::try_from(key & ((1 << WRITERS_BITS) - 1)).expect("a few bits");
     (
         writer,
@@ -140,9 +140,9 @@ impl Writers {
         }
     }
 
-    pub fn counts(&self) -> Told {
+    pub fn counts(&self) -> AnswerCounts {
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Told {
+        AnswerCounts {
             acknowledged: of(&self.shared.acknowledged),
             refused: of(&self.shared.refused),
             unknown: of(&self.shared.unknown),
@@ -150,12 +150,12 @@ impl Writers {
         }
     }
 
-    /// From now on so many requests per second at most, of all writers together.
-    pub fn pace(&self, per_second: u64) {
+    /// Limits the requests per second of all writers together.
+    pub fn set_rate(&self, per_second: u64) {
         self.shared.rate.store(per_second.max(1), Ordering::Relaxed);
     }
 
-    /// Waits until so many more are acknowledged; says how long that took, or nothing where it took longer than `at_most`.
+    /// Waits until this many more are acknowledged; returns how long that took, `None` if longer than `at_most`.
     pub fn wait_for_more(&self, records: u64, at_most: Duration) -> Option<Duration> {
         let begun = Instant::now();
         let enough = self.counts().acknowledged + records;
@@ -168,19 +168,19 @@ impl Writers {
         Some(begun.elapsed())
     }
 
-    /// Ends the load; each writer takes the answers that are still to come.
-    pub fn stop(self) -> Vec<Account> {
+    /// Ends the load; each writer reads its pending answers.
+    pub fn stop(self) -> Vec<WriterLog> {
         self.shared.stop.store(true, Ordering::Relaxed);
         let ended = self.threads.into_iter().map(JoinHandle::join);
-        ended.map(|account| account.expect("a writer")).collect()
+        ended.map(|log| log.expect("a writer")).collect()
     }
 }
 
 struct Writer<'a> {
     shared: &'a Shared,
-    account: Account,
+    log: WriterLog,
     repeats: bool,
-    /// To be sent again.
+    /// To be resent.
     again: VecDeque<usize>,
     connection: Option<Connection>,
 }
@@ -189,10 +189,10 @@ impl<'a> Writer<'a> {
     fn new(shared: &'a Shared, number: u32) -> Self {
         Self {
             shared,
-            account: Account {
+            log: WriterLog {
                 writer: number,
                 fates: Vec::new(),
-                strange: None,
+                unexpected: None,
             },
             repeats: number.is_multiple_of(2),
             again: VecDeque::new(),
@@ -200,17 +200,17 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn run(mut self) -> Account {
+    fn run(mut self) -> WriterLog {
         let mut due = Instant::now();
-        while !self.shared.stop.load(Ordering::Relaxed) && self.account.strange.is_none() {
+        while !self.shared.stop.load(Ordering::Relaxed) && self.log.unexpected.is_none() {
             let Some(connection) = self.open_connection() else {
                 thread::sleep(CONNECT_EVERY);
                 continue;
             };
-            self.turn(connection);
+            self.send_round(connection);
             due = self.wait_until_due(due);
         }
-        self.account
+        self.log
     }
 
     fn open_connection(&mut self) -> Option<Connection> {
@@ -218,7 +218,7 @@ impl<'a> Writer<'a> {
         kept.or_else(|| Connection::open(self.shared.load.gateway).ok())
     }
 
-    /// When the next turn is due. What could not be sent in time is not made up for.
+    /// When the next round is due. Rounds that were missed are not made up for.
     fn wait_until_due(&self, due: Instant) -> Instant {
         let rate = self.shared.rate.load(Ordering::Relaxed);
         if rate == 0 {
@@ -235,8 +235,8 @@ impl<'a> Writer<'a> {
         due
     }
 
-    /// Sends some records and takes their answers.
-    fn turn(&mut self, mut connection: Connection) {
+    /// Sends some records and reads their answers.
+    fn send_round(&mut self, mut connection: Connection) {
         let load = &self.shared.load;
         let (mut sequences, mut requests) = (Vec::new(), String::new());
         for _ in 0..load.pipelined {
@@ -267,12 +267,12 @@ impl<'a> Writer<'a> {
             self.shared.repeated.fetch_add(1, Ordering::Relaxed);
             return sequence;
         }
-        self.account.fates.push(Fate::Unknown);
-        self.account.fates.len() - 1
+        self.log.fates.push(Fate::Unknown);
+        self.log.fates.len() - 1
     }
 
     fn line(&self, sequence: usize) -> String {
-        let writer = self.account.writer;
+        let writer = self.log.writer;
         let (key, time) = (key(writer, sequence), self.shared.epoch.time_of(sequence));
         let filling = "x".repeat(self.shared.load.filling);
         format!("reading,writer=w{writer} key={key}i,filling=\"{filling}\" {time}")
@@ -281,11 +281,11 @@ impl<'a> Writer<'a> {
     fn note_answer(&mut self, sequence: usize, answer: Answer) {
         let fate = match answer.status {
             204 => Fate::Acknowledged,
-            // Its problem says which of the two it is.
+            // The problem document shows which of the two it is.
             503 if answer.body.contains("may be in the log") => Fate::Unknown,
             503 => Fate::Refused,
             _ => {
-                self.account.strange = Some(answer);
+                self.log.unexpected = Some(answer);
                 Fate::Unknown
             }
         };
@@ -302,8 +302,8 @@ impl<'a> Writer<'a> {
         if repeats {
             self.again.push_back(sequence);
         }
-        // What may be in the log by an earlier request stays so, whatever became of this one.
+        // A record that may be in the log by an earlier request stays so, whatever this answer is.
         let is_all = !self.repeats || fate == Fate::Acknowledged;
-        self.account.fates[sequence] = if is_all { fate } else { Fate::Unknown };
+        self.log.fates[sequence] = if is_all { fate } else { Fate::Unknown };
     }
 }

@@ -59,7 +59,7 @@ fn a_request_has_its_parts_and_numbers() {
     assert_eq!(server.bodies(), ["body", "body"]);
 }
 
-/// What a client sees that sends one request.
+/// The answer that a client gets to one request.
 fn check_end(reply: Reply, answered: u64) {
     let server = Server::start(move |_| reply.clone());
     let mut connection = Connection::open(server.address).unwrap();

@@ -1,4 +1,4 @@
-//! The servers themselves: each comes up, takes what tests will ask of it, and keeps it over a kill.
+//! The real servers: each starts, does what tests need, and keeps its data over a kill.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -29,8 +29,8 @@ fn kafka_keeps_its_log_over_a_kill() {
     );
     kafka.kill();
     kafka.restart();
-    let told = topics(&kafka, &["--describe", "--topic", "plant"]);
-    assert!(told.contains("PartitionCount: 3"), "{told}");
+    let description = topics(&kafka, &["--describe", "--topic", "plant"]);
+    assert!(description.contains("PartitionCount: 3"), "{description}");
 }
 
 #[test]

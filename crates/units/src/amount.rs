@@ -1,8 +1,8 @@
-//! Text to a number and what it counts, where nothing else says which of them it is.
+//! Parses a number with its dimension, if only its text shows the dimension.
 
 use crate::parse::{SIZE_UNITS, TIME_UNITS, parse_number, parse_rate, parse_with_unit};
 
-/// What a number counts.
+/// The dimension of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dimension {
     Count,
@@ -18,7 +18,7 @@ pub enum Dimension {
     ByteRate,
 }
 
-/// A number and what it counts.
+/// A number and its dimension.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Amount {
     pub dimension: Dimension,
@@ -73,7 +73,7 @@ mod tests {
         check("10MiB/s", Dimension::ByteRate, 10_485_760.0);
     }
 
-    /// What the parsers of single dimensions refuse is none here either.
+    /// Texts that the parsers of single dimensions refuse are refused here, too.
     #[test]
     fn others_are_not() {
         for text in [

@@ -1,4 +1,4 @@
-//! Durations and sizes as text that parses to the same value.
+//! Formats durations and sizes as text that parses to the same value.
 
 use std::time::Duration;
 

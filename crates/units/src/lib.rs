@@ -1,7 +1,6 @@
 //! Numbers with units: text to number and back. Pure; knows neither studies nor results.
 //!
-//! What is parsed is what people write in files and flags (`250ms`, `4MiB`, `1000/s`, `5%`); what is formatted here reads
-//! back as the same value.
+//! Parses values of files and flags (`250ms`, `4MiB`, `1000/s`, `5%`); formatted values parse to the same value.
 
 mod amount;
 mod format;

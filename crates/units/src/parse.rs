@@ -1,10 +1,10 @@
-//! Text to numbers: durations, sizes, rates, shares.
+//! Parses durations, sizes, rates and shares.
 
 use std::time::Duration;
 
 use crate::format_duration;
 
-/// The longest duration of a study: a week. A longer one is a slip of the unit.
+/// The longest duration of a study: a week. A longer one is a mistake in the unit.
 pub const DURATION_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Units of time with their length in nanoseconds.
@@ -29,7 +29,7 @@ pub(crate) const SIZE_UNITS: [(&str, f64); 7] = [
     ("GiB", 1024.0 * 1024.0 * 1024.0),
 ];
 
-/// Why a text is no duration.
+/// Why a text is not a duration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
     #[error("expected a number with its unit (ns, us, ms, s, m, h)")]
@@ -44,10 +44,10 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
     parse_duration_up_to(text, DURATION_MAX).ok()
 }
 
-/// As [`parse_duration`], with a maximum of one's own, at most a century.
+/// As [`parse_duration`], with another maximum, at most a century.
 ///
 /// # Errors
-/// Why the text is not a duration within the maximum.
+/// If the text is not a duration, or above the maximum.
 pub fn parse_duration_up_to(text: &str, max: Duration) -> Result<Duration, DurationError> {
     if text == "0" {
         return Ok(Duration::ZERO);
@@ -83,7 +83,7 @@ pub fn parse_size(text: &str) -> Option<u64> {
 /// A size as [`parse_size`] reads it, or a mean of sizes, which need not be whole: `90.5B`.
 #[must_use]
 pub fn parse_bytes(text: &str) -> Option<f64> {
-    /// A size beyond a petabyte is a slip.
+    /// A size above a petabyte is a mistake.
     const MAX_SIZE: f64 = 1e15;
     parse_with_unit(text, &SIZE_UNITS).filter(|bytes| *bytes <= MAX_SIZE)
 }

@@ -1,4 +1,4 @@
-//! From which files of its crate a file imports: by `use`, and by paths in code, in macros and in attributes.
+//! The files of its crate from which a file imports: by `use`, and by paths in code, macros and attributes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +29,7 @@ pub(crate) fn imports(tree: &Tree) -> Circle {
     imports
 }
 
-/// Gathers the files that the paths of a module lead to.
+/// Collects the files to which the paths of a module lead.
 struct Paths<'a> {
     tree: &'a Tree,
     module: ModuleId,
@@ -37,7 +37,7 @@ struct Paths<'a> {
 }
 
 impl Paths<'_> {
-    /// A module alone is no import: what is used of it is.
+    /// The module itself is no import: the items used from it are.
     fn note(&mut self, path: &[String]) {
         if let Some(Meaning::Item(module)) = self.tree.resolve(self.module, path) {
             self.imported.insert(self.tree.modules[module].file.clone());
@@ -74,13 +74,13 @@ impl Paths<'_> {
 
 impl<'a> Visit<'a> for Paths<'_> {
     fn visit_item(&mut self, item: &'a Item) {
-        // Modules within have paths of their own.
+        // Inner modules have their own paths.
         if !matches!(item, Item::Mod(_)) {
             syn::visit::visit_item(self, item);
         }
     }
 
-    /// A re-export is no import: whoever uses it imports from where it is defined.
+    /// A re-export is no import: its users import from the file that defines the name.
     fn visit_item_use(&mut self, item: &'a ItemUse) {
         if matches!(item.vis, Visibility::Inherited) {
             for taken in flatten(&item.tree) {

@@ -1,8 +1,7 @@
-//! Circles of imports within a crate: files of which each, by others or directly, imports from all the others. Who reads one
+//! Circles of imports within a crate: files of which each imports, directly or indirectly, from all the others. A reader of one
 //! of them has to read them all, so there is a limit.
 //!
-//! Tests are not looked at: they import what they test. A name that a module re-exports is an import from the file that
-//! defines it.
+//! Tests are ignored: they import what they test. A name that a module re-exports is an import from the file that defines it.
 
 mod imports;
 mod modules;
@@ -22,7 +21,7 @@ const FILES_MAX: usize = 3;
 /// The circles of a crate that has the root files (`lib.rs`, `main.rs`, …), larger than the limit.
 ///
 /// # Errors
-/// A file that is no Rust.
+/// If a file is not Rust.
 pub(crate) fn circles(roots: &[String], sources: &Sources) -> Result<Vec<Circle>, syn::Error> {
     let mut found = Vec::new();
     for root in roots {
@@ -38,7 +37,7 @@ pub(crate) fn circles(roots: &[String], sources: &Sources) -> Result<Vec<Circle>
     Ok(found)
 }
 
-/// What is wrong with the circles of a crate.
+/// The breaches of a crate's circles.
 pub(crate) fn breaches(name: &str, circles: &[Circle]) -> Vec<Breach> {
     let listed = circles.iter().map(|circle| {
         let lines = circle.iter().map(|(file, imported)| {
@@ -99,7 +98,7 @@ fn components(imports: &Circle) -> Vec<BTreeSet<String>> {
     components
 }
 
-/// Visits what can be reached and was not seen; notes each file when all it leads to was visited.
+/// Visits reachable files that were not visited; appends each file when all files it leads to were visited.
 fn walk<'a>(
     file: &'a str,
     next: &impl Fn(&str) -> Vec<&'a str>,

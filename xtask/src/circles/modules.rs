@@ -20,9 +20,9 @@ pub(crate) struct Module {
     pub(crate) file: String,
     parent: Option<ModuleId>,
     names: BTreeMap<String, Name>,
-    /// Paths whose names are all taken in.
+    /// Paths of glob imports.
     globs: Vec<Vec<String>>,
-    /// What it consists of; its files of submodules and its tests left out.
+    /// Its items, without submodules in files and without tests.
     pub(crate) items: Vec<Item>,
 }
 
@@ -30,7 +30,7 @@ enum Name {
     /// Defined here.
     Item,
     Module(ModuleId),
-    /// Taken from elsewhere by `use`.
+    /// Imported by `use`.
     Path(Vec<String>),
 }
 
@@ -42,7 +42,7 @@ pub(crate) enum Meaning {
     Item(ModuleId),
 }
 
-/// Names that are being looked up, each in its module: one that leads to itself is not found there.
+/// Names that are being resolved, each in its module, so that a cycle ends.
 type Pending = BTreeSet<(ModuleId, String)>;
 
 impl Tree {
@@ -52,26 +52,26 @@ impl Tree {
             modules: Vec::new(),
         };
         let folder = root.rsplit_once('/').map_or("", |(folder, _)| folder);
-        let place = Place {
+        let module_path = ModulePath {
             file: root,
             folder,
             parent: None,
         };
         let items = parse(root, sources)?;
-        tree.add(place, items, sources)?;
+        tree.add(module_path, items, sources)?;
         Ok(tree)
     }
 
     fn add(
         &mut self,
-        place: Place<'_>,
+        module_path: ModulePath<'_>,
         items: Vec<Item>,
         sources: &Sources,
     ) -> Result<ModuleId, syn::Error> {
         let id = self.modules.len();
         self.modules.push(Module {
-            file: place.file.to_owned(),
-            parent: place.parent,
+            file: module_path.file.to_owned(),
+            parent: module_path.parent,
             names: BTreeMap::new(),
             globs: Vec::new(),
             items: Vec::new(),
@@ -83,7 +83,7 @@ impl Tree {
             match item {
                 Item::Mod(module) => {
                     let name = module.ident.to_string();
-                    if let Some(child) = self.add_child(id, place, module, sources)? {
+                    if let Some(child) = self.add_child(id, module_path, module, sources)? {
                         self.modules[id].names.insert(name, Name::Module(child));
                     }
                     continue;
@@ -111,37 +111,37 @@ impl Tree {
         Ok(id)
     }
 
-    /// The module that `mod` declares; nothing if its file is not there, which the compiler would refuse.
+    /// The module that `mod` declares; nothing if its file does not exist, which the compiler would refuse.
     fn add_child(
         &mut self,
         parent: ModuleId,
-        place: Place<'_>,
+        module_path: ModulePath<'_>,
         module: syn::ItemMod,
         sources: &Sources,
     ) -> Result<Option<ModuleId>, syn::Error> {
-        let folder = match place.folder {
+        let folder = match module_path.folder {
             "" => module.ident.to_string(),
             folder => format!("{folder}/{}", module.ident),
         };
         if let Some((_, items)) = module.content {
-            let place = Place {
-                file: place.file,
+            let module_path = ModulePath {
+                file: module_path.file,
                 folder: &folder,
                 parent: Some(parent),
             };
-            return self.add(place, items, sources).map(Some);
+            return self.add(module_path, items, sources).map(Some);
         }
         let files = [format!("{folder}.rs"), format!("{folder}/mod.rs")];
         let Some(file) = files.iter().find(|file| sources.contains_key(*file)) else {
             return Ok(None);
         };
-        let place = Place {
+        let module_path = ModulePath {
             file,
             folder: &folder,
             parent: Some(parent),
         };
         let items = parse(file, sources)?;
-        self.add(place, items, sources).map(Some)
+        self.add(module_path, items, sources).map(Some)
     }
 
     /// What a path means in a module; nothing if it leads out of the crate.
@@ -172,7 +172,7 @@ impl Tree {
                 match self.lookup(at, name, pending) {
                     Some(Meaning::Module(module)) => at = module,
                     Some(item) => return Some(item),
-                    // What a macro has defined there.
+                    // Defined by a macro there.
                     None => return Some(Meaning::Item(at)),
                 }
             }
@@ -209,9 +209,9 @@ impl Tree {
     }
 }
 
-/// Where a module lies: its file, and the folder of its submodules.
+/// The location of a module: its file, and the folder of its submodules.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct ModulePath<'a> {
     file: &'a str,
     folder: &'a str,
     parent: Option<ModuleId>,
@@ -224,7 +224,7 @@ fn parse(file: &str, sources: &Sources) -> Result<Vec<Item>, syn::Error> {
         .map_err(|error| syn::Error::new(error.span(), format!("{file}: {error}")))
 }
 
-/// A name that `use` takes in; without one it takes in all.
+/// A name that `use` imports; without one it is a glob.
 pub(crate) struct Taken {
     pub(crate) name: Option<String>,
     pub(crate) path: Vec<String>,

@@ -89,12 +89,12 @@ fn globs_that_lead_to_each_other_end() {
         ("a.rs", "pub use crate::*; fn f(a: crate::Unknown, b: B) {}"),
         ("b.rs", "pub use crate::a::*; pub struct B;"),
     ];
-    // What is found nowhere was made by a macro.
+    // An unresolved name was made by a macro.
     check(&files, &["a.rs: b.rs lib.rs"]);
 }
 
 #[test]
-fn tests_are_not_looked_at() {
+fn tests_are_ignored() {
     check(
         &[
             ("lib.rs", "mod a; mod b;"),
@@ -112,7 +112,7 @@ fn tests_are_not_looked_at() {
     );
 }
 
-/// A crate of so many files, each of which imports from the next, and the last from the first.
+/// A crate of this many files, each of which imports from the next, and the last from the first.
 fn ring(length: usize) -> Sources {
     let lib: String = (0..length).map(|file| format!("mod m{file};")).collect();
     let mut sources = Sources::from([("lib.rs".to_owned(), lib)]);
@@ -146,7 +146,7 @@ fn a_circle_of_more_than_three_files_is_refused() {
 }
 
 #[test]
-fn two_circles_are_told_apart_and_a_chain_is_none() {
+fn two_circles_are_distinguished_and_a_chain_is_none() {
     let mut sources = ring(4);
     let first = "use crate::m1::T1; use crate::n0::N0; pub struct T0;";
     sources.insert("m0.rs".to_owned(), first.to_owned());

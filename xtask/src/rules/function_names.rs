@@ -1,9 +1,9 @@
-//! Words that are no name of a function by themselves: prepositions, pronouns, number words, adverbs and participles.
+//! Words that alone do not name a function: prepositions, pronouns, number words, adverbs and participles.
 
 /// Words in -ed that are nouns or verbs, or that std itself uses (`Instant::elapsed`).
 const NOT_PARTICIPLES: &[&str] = &["elapsed", "embed", "feed", "need", "seed", "shed", "speed"];
 
-/// Words in -ing that say what goes on, not what is given: `heading` and `listing` are things, `waiting` is none.
+/// Words in -ing that are participles; `heading` and `listing` are nouns.
 const PRESENT_PARTICIPLES: &[&str] = &[
     "capturing",
     "closing",
@@ -91,7 +91,7 @@ const SMALL_WORDS: &[&str] = &[
     "within", "without", "yet", "you", "zero",
 ];
 
-/// Whether a function must not be called so.
+/// Whether a function must not have this name.
 pub(super) fn is_no_name(name: &str) -> bool {
     let is_past = name.ends_with("ed") && !name.contains('_') && !NOT_PARTICIPLES.contains(&name);
     is_past

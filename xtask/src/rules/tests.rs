@@ -1,4 +1,4 @@
-//! Each rule with what it takes and what it refuses.
+//! Each rule with accepted and refused texts.
 
 use std::collections::BTreeMap;
 

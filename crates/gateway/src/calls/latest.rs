@@ -13,7 +13,7 @@ use super::reading::{Held, too_many_answers};
 use crate::form::{Form, Scratch};
 use crate::http1;
 use crate::ingest::check_topic;
-use crate::latest::{Place, Reading};
+use crate::latest::{Cursor, Reading};
 use crate::problem::Problem;
 use crate::render;
 use crate::shared::Shared;
@@ -124,9 +124,9 @@ fn decode(raw: &[u8], out: &mut Vec<u8>) -> bool {
 
 /// Read the latest reading of a series
 ///
-/// The latest durable reading by time; of equal times the one that came last. It is answered from memory, and includes
-/// everything that this gateway has answered with 204. The series is measurement and tags as they were written. With
-/// `Accept: text/plain` the answer is line protocol.
+/// The latest durable reading by time; of equal times the one that came last. It is answered from memory, and includes everything
+/// that this gateway has answered with 204. The series is measurement and tags as they were written. With `Accept: text/plain`
+/// the answer is line protocol.
 ///
 /// Without `series` the answer has the latest reading of every series of the topic, one a line, in no particular order. Repeat
 /// the call with `after` from `Waggle-Next` as long as an answer has that header. An answer before the last one may be empty.
@@ -192,7 +192,7 @@ pub(super) async fn read_latest(
 
 enum Asked {
     One(String),
-    All { limit: usize, after: Place },
+    All { limit: usize, after: Cursor },
 }
 
 impl Asked {
@@ -204,8 +204,8 @@ impl Asked {
         }
         let limit = parameters.limit(LIMIT_DEFAULT, LIMIT_MAX)?;
         let after = match parameters.integer("after")? {
-            None => Place::START,
-            Some(after) => Place(
+            None => Cursor::START,
+            Some(after) => Cursor(
                 u64::try_from(after)
                     .map_err(|_| Problem::new(400, "after must be a value of Waggle-Next"))?,
             ),
@@ -260,18 +260,18 @@ async fn answer_page(
     shared: &Arc<Shared>,
     topic: Option<u32>,
     limit: usize,
-    after: Place,
+    after: Cursor,
     form: Form,
 ) -> Result<Response, Problem> {
     let bytes_max = shared.settings.answer_max_bytes;
     let mut held = Held::room(shared, bytes_max).ok_or_else(too_many_answers)?;
-    let (mut body, mut count, mut place) = (Vec::new(), 0, topic.map(|_| after));
+    let (mut body, mut count, mut cursor) = (Vec::new(), 0, topic.map(|_| after));
     for _ in 0..RUNS_MAX {
-        let (Some(topic), Some(from)) = (topic, place) else {
+        let (Some(topic), Some(from)) = (topic, cursor) else {
             break;
         };
         let mut is_full = false;
-        place = shared
+        cursor = shared
             .backend
             .latest_readings()
             .page(topic, from, |reading| {
@@ -290,7 +290,7 @@ async fn answer_page(
     }
     held.settle(body.len());
     let mut response = ([(header::CONTENT_TYPE, form.media_type())], body).into_response();
-    if let Some(Place(next)) = place {
+    if let Some(Cursor(next)) = cursor {
         response.headers_mut().insert(NEXT, HeaderValue::from(next));
     }
     response.extensions_mut().insert(Arc::new(held));

@@ -26,15 +26,15 @@ const LIMIT_DEFAULT: usize = 1000;
 
 /// Query a topic
 ///
-/// Without `aggregate`, rows are records in the order of the log. With it, there is one row per window, in the order of
-/// time, over all matching records. `mean`, `sum`, `min` and `max` ignore values that are not numbers, and are null
-/// if a sum exceeds the range of a 64-bit float. Windows start at multiples of `window` since 1970; without
-/// `window` there is one row. `truncated` means that a limit (`limit`, `--answer-max-bytes`, `--query-max-records`) was
-/// reached: rows are missing, and aggregates cover only the records before the limit.
+/// Without `aggregate`, rows are records in the order of the log. With it, there is one row per window, in the order of time,
+/// over all matching records. `mean`, `sum`, `min` and `max` ignore values that are not numbers, and are null if a sum exceeds
+/// the range of a 64-bit float. Windows start at multiples of `window` since 1970; without `window` there is one row. `truncated`
+/// means that a limit (`limit`, `--answer-max-bytes`, `--query-max-records`) was reached: rows are missing, and aggregates cover
+/// only the records before the limit.
 ///
-/// With `--backend kafka` InfluxDB answers (`--influxdb-url`), from what the sink has written: rows are in the order of time;
-/// at a limit the earliest rows are given; of records with the same time and series there is one; of equal times any may be
-/// `first` or `last`.
+/// With `--backend kafka` InfluxDB answers (`--influxdb-url`), from what the sink has written: rows are in the order of time; at
+/// a limit the earliest rows are given; of records with the same time and series there is one; of equal times any may be `first`
+/// or `last`.
 #[utoipa::path(
     get,
     path = "/api/v1/query",

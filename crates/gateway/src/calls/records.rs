@@ -23,8 +23,8 @@ const LIMIT: &str = "waggle-limit";
 
 /// Write records to a topic
 ///
-/// One record or many, all or nothing. The answer comes when they are synced to disk; with `--backend kafka`, when the
-/// broker has acknowledged every one of them. A record without a time gets the server's time, a unique one.
+/// One record or many, all or nothing. The answer comes when they are synced to disk; with `--backend kafka`, when the broker has
+/// acknowledged every one of them. A record without a time gets the server's time, a unique one.
 #[utoipa::path(
     method(put, post),
     path = "/api/v1/topics/{topic}/records",
@@ -60,9 +60,9 @@ pub(super) fn write_records() {}
 
 /// Read a topic's records
 ///
-/// One JSON object a line, in the order of offsets. `Waggle-Next-Offset` is the `offset` of the next call; at the end of
-/// the log it is the offset of the next record to come, so repeated calls follow the log. With `from` or `to` an answer before
-/// the end may be empty, because a call scans at most `--query-max-records` records. A topic that does not exist yet is empty.
+/// One JSON object a line, in the order of offsets. `Waggle-Next-Offset` is the `offset` of the next call; at the end of the log
+/// it is the offset of the next record to come, so repeated calls follow the log. With `from` or `to` an answer before the end
+/// may be empty, because a call scans at most `--query-max-records` records. A topic that does not exist yet is empty.
 #[utoipa::path(
     get,
     path = "/api/v1/topics/{topic}/records",

@@ -1,8 +1,8 @@
 //! A client's connection: reads pipelined requests and answers them in their order.
 //!
-//! Records are staged as they are read. The worker hands all records of a cycle to the log together, and their requests
-//! wait in line for the outcome. Any other call is a barrier: it starts when all earlier ones are answered, and later ones
-//! are read when it is answered (RFC 9112, section 9.3.2, lets only safe methods overtake).
+//! Records are staged as they are read. The worker hands all records of a cycle to the log together, and their requests wait in
+//! line for the outcome. Any other call is a barrier: it starts when all earlier ones are answered, and later ones are read when
+//! it is answered (RFC 9112, section 9.3.2, lets only safe methods overtake).
 
 mod take;
 mod wait;

@@ -12,8 +12,7 @@ use super::{Answer, Connection, Due, INPUT_BYTES, Intake, OUT_PAUSE_BYTES, Phase
 use crate::problem::Problem;
 use crate::ticket::Fate;
 
-/// After an early close the connection reads and drops input for this long, so that the client sees the answer and not a
-/// reset.
+/// After an early close the connection reads and drops input for this long, so that the client sees the answer and not a reset.
 const LINGER: Duration = Duration::from_millis(500);
 const LINGER_BYTES: usize = 1024 * 1024;
 

@@ -1,5 +1,5 @@
-//! A query's text in Flux. Everything from a client is written as a number, or as a string in which every byte but letters
-//! and digits is escaped. Pure.
+//! A query's text in Flux. Everything from a client is written as a number, or as a string in which every byte but letters and
+//! digits is escaped. Pure.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -32,8 +32,7 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    /// Whether nothing can match: no database has such times and tags, and in Flux they would be an error or mean something
-    /// else.
+    /// Whether nothing can match: no database has such times and tags, and in Flux they would be an error or mean something else.
     pub(super) fn is_of_nothing(&self) -> bool {
         let own = [
             "_measurement",

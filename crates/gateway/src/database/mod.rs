@@ -294,14 +294,14 @@ impl Asking {
                     continue;
                 }
             }
-            let mut told = Vec::new();
+            let mut body = Vec::new();
             while let Some(piece) = self.piece(response.body_mut()).await? {
-                told.extend_from_slice(&piece);
-                if told.len() > REFUSAL_MAX_BYTES {
+                body.extend_from_slice(&piece);
+                if body.len() > REFUSAL_MAX_BYTES {
                     break;
                 }
             }
-            return Err(Failure::from_answer(status, &told));
+            return Err(Failure::from_answer(status, &body));
         }
     }
 

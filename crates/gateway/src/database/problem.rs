@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whose_mistake_it_is_decides_what_the_client_is_told() {
+    fn the_cause_of_an_error_decides_the_answer() {
         let refused = |status| Failure::from_answer(status, br#"{"code":"x","message":"because"}"#);
         for (status, author, expected) in [
             (400, Author::Client, 400),
@@ -155,8 +155,8 @@ mod tests {
 
     #[test]
     fn what_the_database_says_is_found_in_any_form() {
-        let told = |body: &str| Failure::from_answer(500, body.as_bytes()).to_string();
-        assert_eq!(told(r#"{"error":"x"}"#), "InfluxDB answered 500: x");
-        assert_eq!(told("plain"), "InfluxDB answered 500: plain");
+        let message = |body: &str| Failure::from_answer(500, body.as_bytes()).to_string();
+        assert_eq!(message(r#"{"error":"x"}"#), "InfluxDB answered 500: x");
+        assert_eq!(message("plain"), "InfluxDB answered 500: plain");
     }
 }

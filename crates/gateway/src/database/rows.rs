@@ -24,7 +24,7 @@ pub(crate) struct Limits {
 
 /// State while an answer is read.
 pub(super) struct Gathering {
-    places: Places,
+    indices: ColumnIndices,
     kind: Kind,
     limits: Limits,
     values: usize,
@@ -42,7 +42,7 @@ enum Kind {
 
 /// Positions of the columns with a meaning; the others are tags.
 #[derive(Debug, Default)]
-struct Places {
+struct ColumnIndices {
     result: Option<usize>,
     start: Option<usize>,
     time: Option<usize>,
@@ -87,7 +87,7 @@ impl Gathering {
             },
         };
         Self {
-            places: Places::default(),
+            indices: ColumnIndices::default(),
             kind,
             limits,
             values: 0,
@@ -110,7 +110,7 @@ impl Gathering {
 
 impl Rows for Gathering {
     fn columns(&mut self, columns: &[Column]) {
-        self.places = Places::new(columns);
+        self.indices = ColumnIndices::new(columns);
     }
 
     fn row(&mut self, cells: &[String]) -> Result<bool, &'static str> {
@@ -119,14 +119,14 @@ impl Rows for Gathering {
             return Ok(false);
         }
         self.values += 1;
-        let places = &self.places;
+        let indices = &self.indices;
         match &mut self.kind {
             Kind::Records(records) => {
-                let time = time(places.cell(places.time, cells)?)?;
-                let field = places.cell(places.field, cells)?;
-                let value = places.value(cells)?;
+                let time = time(indices.cell(indices.time, cells)?)?;
+                let field = indices.cell(indices.field, cells)?;
+                let value = indices.value(cells)?;
                 if records.has_room(time) {
-                    places.write_tags(cells, &mut records.tags);
+                    indices.write_tags(cells, &mut records.tags);
                     self.truncated |= records.add(time, field, &value);
                 } else {
                     self.truncated = true;
@@ -138,25 +138,25 @@ impl Rows for Gathering {
                 aggregate,
                 window,
             } => {
-                let result = places.cell(places.result, cells)?;
+                let result = indices.cell(indices.result, cells)?;
                 if result == EARLIEST {
-                    windows.see(time(places.cell(places.time, cells)?)?);
+                    windows.see(time(indices.cell(indices.time, cells)?)?);
                     return Ok(true);
                 }
                 let start = match window {
                     None => 0,
-                    Some(_) => time(places.cell(places.start, cells)?)?,
+                    Some(_) => time(indices.cell(indices.start, cells)?)?,
                 };
-                let value = places.value(cells)?;
+                let value = indices.value(cells)?;
                 let part = match (*aggregate, result) {
                     (Aggregate::Count, _) | (Aggregate::Mean, COUNT) => Part::Count(count(&value)?),
                     (Aggregate::Mean, SUM) => Part::Sum(value),
                     (Aggregate::First | Aggregate::Last, _) => {
-                        Part::At(time(places.cell(places.time, cells)?)?, value)
+                        Part::At(time(indices.cell(indices.time, cells)?)?, value)
                     }
                     _ => Part::Number(value),
                 };
-                let field = places.cell(places.field, cells)?;
+                let field = indices.cell(indices.field, cells)?;
                 self.truncated |= !windows.add_part(start, field, part);
             }
         }
@@ -164,27 +164,27 @@ impl Rows for Gathering {
     }
 }
 
-impl Places {
+impl ColumnIndices {
     fn new(columns: &[Column]) -> Self {
-        let mut places = Self::default();
+        let mut indices = Self::default();
         // The first three are annotations, result and table, even if tags have these names.
         for (at, column) in columns.iter().enumerate().skip(1) {
             match column.name.as_str() {
-                "result" if at == 1 => places.result = Some(at),
+                "result" if at == 1 => indices.result = Some(at),
                 "table" if at == 2 => {}
-                "_start" => places.start = Some(at),
-                "_time" => places.time = Some(at),
-                "_field" => places.field = Some(at),
+                "_start" => indices.start = Some(at),
+                "_time" => indices.time = Some(at),
+                "_field" => indices.field = Some(at),
                 "_value" => {
-                    places.value = Some(at);
-                    places.datatype.clone_from(&column.datatype);
+                    indices.value = Some(at);
+                    indices.datatype.clone_from(&column.datatype);
                 }
                 "_stop" | "_measurement" => {}
-                name => places.tags.push((at, name.to_owned())),
+                name => indices.tags.push((at, name.to_owned())),
             }
         }
-        places.tags.sort_by(|one, other| one.1.cmp(&other.1));
-        places
+        indices.tags.sort_by(|one, other| one.1.cmp(&other.1));
+        indices
     }
 
     /// The row's tags as JSON.
@@ -199,9 +199,9 @@ impl Places {
         tags.end();
     }
 
-    fn cell<'a>(&self, place: Option<usize>, cells: &'a [String]) -> Result<&'a str, &'static str> {
-        place
-            .and_then(|place| cells.get(place))
+    fn cell<'a>(&self, index: Option<usize>, cells: &'a [String]) -> Result<&'a str, &'static str> {
+        index
+            .and_then(|index| cells.get(index))
             .map(String::as_str)
             .ok_or("a column is missing")
     }

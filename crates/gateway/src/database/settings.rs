@@ -23,12 +23,12 @@ pub struct DatabaseSettings {
     /// Bucket in the database; `{topic}` is replaced by the topic of the query
     #[arg(long, value_name = "BUCKET", requires = "influxdb_url")]
     pub influxdb_bucket: Option<String>,
-    /// File with a token that may read; it is read again when the database refuses the token [default: the environment
-    /// variable INFLUX_TOKEN]
+    /// File with a token that may read; it is read again when the database refuses the token [default: the environment variable
+    /// INFLUX_TOKEN]
     #[arg(long, value_name = "FILE", requires = "influxdb_url")]
     pub influxdb_token_file: Option<PathBuf>,
-    /// Pass queries in Flux and InfluxQL on to the database (POST /api/v1/query). Every client that reaches the gateway then
-    /// has all permissions of the token
+    /// Pass queries in Flux and InfluxQL on to the database (POST /api/v1/query). Every client that reaches the gateway then has
+    /// all permissions of the token
     #[arg(long, requires = "influxdb_url")]
     pub query_pass_through: bool,
     /// Time for a connection to the database

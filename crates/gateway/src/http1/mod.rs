@@ -1,8 +1,8 @@
 //! A parser of HTTP/1.1 requests: pure, without sockets, clocks or routing, so that it can be fuzzed.
 //!
-//! [`Reader::next`] gets everything received and not yet consumed. It needs more, returns one complete request, or
-//! refuses. If RFC 9112 lets a server choose between leniency and refusal, and leniency could make two parties see
-//! different requests, this parser refuses.
+//! [`Reader::next`] gets everything received and not yet consumed. It needs more, returns one complete request, or refuses. If
+//! RFC 9112 lets a server choose between leniency and refusal, and leniency could make two parties see different requests, this
+//! parser refuses.
 
 mod chunked;
 mod head;
@@ -108,7 +108,7 @@ impl Reader {
             return Ok(Step::Idle);
         }
         let Some((start, framing)) = self.body else {
-            return self.first_look(input, slots);
+            return self.parse_new(input, slots);
         };
         if !self.body_is_whole(input, start, framing)? {
             return Ok(self.incomplete_step(input, start, framing));
@@ -118,7 +118,7 @@ impl Reader {
         Ok(self.complete(input, start, framing, head))
     }
 
-    fn first_look<'a, 'slots>(
+    fn parse_new<'a, 'slots>(
         &'a mut self,
         input: &'a [u8],
         slots: &'slots mut Slots<'a>,

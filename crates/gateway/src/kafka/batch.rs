@@ -1,7 +1,7 @@
 //! Batches for Kafka: lines are collected in messages per topic and partition. Pure: nothing is sent here.
 //!
-//! A message's value is whole lines of line protocol, each with its time in nanoseconds. A line's partition is that of
-//! its series, so that all readings of a series stay in order.
+//! A message's value is whole lines of line protocol, each with its time in nanoseconds. A line's partition is that of its
+//! series, so that all readings of a series stay in order.
 
 use std::sync::Arc;
 
@@ -84,26 +84,26 @@ impl Lines {
         if self.open.len() <= at {
             self.open.resize(at + 1, 0);
         }
-        if let Some(place) = (self.open[at] as usize).checked_sub(1) {
-            let open = &self.messages[place];
+        if let Some(index) = (self.open[at] as usize).checked_sub(1) {
+            let open = &self.messages[index];
             let fits = open.records + records <= limits.records
                 && open.bytes.len() + bytes <= limits.bytes.min(self.topic.record_max_bytes());
             if fits || open.bytes.is_empty() {
-                return place;
+                return index;
             }
         }
-        let place = self.used;
-        if self.messages.len() == place {
+        let index = self.used;
+        if self.messages.len() == index {
             self.messages.push(Message::default());
         }
-        self.messages[place].partition = partition;
+        self.messages[index].partition = partition;
         self.used += 1;
         self.open[at] = u32::try_from(self.used).expect("a batch is far smaller");
-        place
+        index
     }
 
-    pub(super) fn message(&mut self, place: usize) -> &mut Message {
-        &mut self.messages[place]
+    pub(super) fn message(&mut self, index: usize) -> &mut Message {
+        &mut self.messages[index]
     }
 
     /// Messages with lines in them.
@@ -115,13 +115,13 @@ impl Lines {
 
     fn append(&mut self, other: &Self, limits: Limits) {
         for message in other.messages() {
-            let place = self.room(
+            let index = self.room(
                 message.partition,
                 message.records,
                 message.bytes.len(),
                 limits,
             );
-            let open = &mut self.messages[place];
+            let open = &mut self.messages[index];
             open.bytes.extend_from_slice(&message.bytes);
             open.records += message.records;
         }
@@ -155,31 +155,31 @@ impl Batch {
         if self.by_number.len() <= number {
             self.by_number.resize(number + 1, 0);
         }
-        let place = if let Some(place) = (self.by_number[number] as usize).checked_sub(1) {
-            place
+        let index = if let Some(index) = (self.by_number[number] as usize).checked_sub(1) {
+            index
         } else {
             self.new_lines(topic)
         };
-        (place, &mut self.topics[place])
+        (index, &mut self.topics[index])
     }
 
     fn new_lines(&mut self, topic: &Arc<Topic>) -> usize {
-        let place = self.used;
-        if self.topics.len() == place {
+        let index = self.used;
+        if self.topics.len() == index {
             self.topics.push(Lines::new(topic));
         }
-        let lines = &mut self.topics[place];
+        let lines = &mut self.topics[index];
         // It has the buffers of an earlier batch, perhaps of another topic.
         lines.topic = Arc::clone(topic);
         lines.partitions = topic.partitions();
         self.used += 1;
         self.by_number[topic.number as usize] =
             u32::try_from(self.used).expect("topics are far fewer");
-        place
+        index
     }
 
-    pub(super) fn lines_mut(&mut self, place: usize) -> &mut Lines {
-        &mut self.topics[place]
+    pub(super) fn lines_mut(&mut self, index: usize) -> &mut Lines {
+        &mut self.topics[index]
     }
 
     pub(super) fn topics(&self) -> impl Iterator<Item = &Lines> {

@@ -59,8 +59,8 @@ impl Flight {
         }
     }
 
-    /// Notes the broker's answer to a message of the partition; returns whether it was the last one of a batch that was not
-    /// given up.
+    /// Notes the broker's answer to a message of the partition; returns whether it was the last one of a batch that was not given
+    /// up.
     pub(super) fn on_acknowledgement(&self, partition: u32, durable: bool) -> bool {
         if !durable {
             self.failed.fetch_or(part_of(partition), Ordering::Relaxed);

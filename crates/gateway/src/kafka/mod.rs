@@ -1,9 +1,9 @@
-//! The log on Kafka: batches form while others are in flight, and a request is answered when the broker has acknowledged
-//! every one of its records.
+//! The log on Kafka: batches form while others are in flight, and a request is answered when the broker has acknowledged every
+//! one of its records.
 //!
-//! Records are sent at once if nothing is in flight. Otherwise they gather until the batch is large, or until an
-//! acknowledgement has woken a worker and the worker has answered the requests that waited for it. Three threads support
-//! this: one receives acknowledgements, one enforces timeouts, one manages topics. It has no consumers.
+//! Records are sent at once if nothing is in flight. Otherwise they gather until the batch is large, or until an acknowledgement
+//! has woken a worker and the worker has answered the requests that waited for it. Three threads support this: one receives
+//! acknowledgements, one enforces timeouts, one manages topics. It has no consumers.
 
 mod acknowledging;
 mod batch;
@@ -323,7 +323,7 @@ impl Inner {
             self.give_up_late();
             if let Some(reason) = self.health.outage_reason() {
                 self.topics
-                    .refuse_asked(|| topic_admin::unavailable_problem(&reason));
+                    .refuse_pending(|| topic_admin::unavailable_problem(&reason));
             }
             let mut sender = self.sender();
             let is_late = |since: Instant| since.elapsed() >= self.settings.kafka_delivery_timeout;

@@ -21,8 +21,8 @@ pub struct KafkaSettings {
     /// Replicas of topics that the gateway creates [default: the broker's]
     #[arg(long, value_parser = clap::value_parser!(i32).range(1..=100), requires = "kafka_brokers")]
     pub kafka_replicas: Option<i32>,
-    /// Whose acknowledgement a 204 means: that of all in-sync replicas, or of the leader alone. With the latter, a crash of
-    /// the leader's machine can lose acknowledged records
+    /// Whose acknowledgement a 204 means: that of all in-sync replicas, or of the leader alone. With the latter, a crash of the
+    /// leader's machine can lose acknowledged records
     #[arg(long, value_enum, default_value_t = Acks::All, requires = "kafka_brokers")]
     pub kafka_acks: Acks,
     /// Compression of messages

@@ -1,5 +1,5 @@
-//! The records that one worker has read in a cycle: lines are put into messages as they are read, each request completely or
-//! not at all.
+//! The records that one worker has read in a cycle: lines are put into messages as they are read, each request completely or not
+//! at all.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(crate) struct Staging {
     request: u64,
     /// The current request's topic in the batch, until the request is kept.
     open: Option<usize>,
-    /// Messages that the current request has written to: place, and records and bytes before it.
+    /// Messages that the current request has written to: index, and records and bytes before it.
     touched: Vec<(usize, u32, usize)>,
     /// The topic of the last request; usually the next request has the same.
     last: Option<(Box<str>, Arc<Topic>)>,
@@ -32,7 +32,7 @@ pub(crate) struct Staging {
 /// A request whose records are being added; rolled back unless kept.
 pub(crate) struct Adding<'staging> {
     staging: &'staging mut Staging,
-    place: usize,
+    index: usize,
     parts: u64,
 }
 
@@ -74,23 +74,23 @@ impl Staging {
     pub(crate) fn add_to(&mut self, topic: &Arc<Topic>) -> Adding<'_> {
         self.take_back();
         self.request += 1;
-        let (place, _) = self.batch.lines(topic);
-        self.open = Some(place);
+        let (index, _) = self.batch.lines(topic);
+        self.open = Some(index);
         Adding {
             staging: self,
-            place,
+            index,
             parts: 0,
         }
     }
 
     /// Rolls back a request that was not kept.
     pub(super) fn take_back(&mut self) {
-        let Some(place) = self.open.take() else {
+        let Some(index) = self.open.take() else {
             return;
         };
-        let lines = self.batch.lines_mut(place);
-        for (place, records, bytes) in self.touched.drain(..) {
-            let message = lines.message(place);
+        let lines = self.batch.lines_mut(index);
+        for (index, records, bytes) in self.touched.drain(..) {
+            let message = lines.message(index);
             let (more, longer) = (message.records - records, message.bytes.len() - bytes);
             message.records = records;
             message.bytes.truncate(bytes);
@@ -130,18 +130,18 @@ impl<'a> Intake<'a> for Adding<'_> {
             touched,
             ..
         } = &mut *self.staging;
-        let lines = batch.lines_mut(self.place);
+        let lines = batch.lines_mut(self.index);
         let (series, fields) = (line.series(), line.fields_raw());
         let room = series.len() + 1 + fields.len() + TIME_MAX_BYTES;
         if room > lines.topic.record_max_bytes() {
             return Err(too_large(line, room, &lines.topic));
         }
         let partition = partition_of(series, lines.partitions);
-        let place = lines.room(partition, 1, room, *limits);
-        let message = lines.message(place);
+        let index = lines.room(partition, 1, room, *limits);
+        let message = lines.message(index);
         if message.request != *request {
             message.request = *request;
-            touched.push((place, message.records, message.bytes.len()));
+            touched.push((index, message.records, message.bytes.len()));
         }
         let before = message.bytes.len();
         message.bytes.reserve(room);

@@ -111,13 +111,13 @@ fn gathered_requests_fill_messages_like_one_request() {
         assert!(staging.batch.is_empty());
     }
     assert_eq!(gathering.records(), 10);
-    for (place, lines) in gathering.topics().enumerate() {
+    for (index, lines) in gathering.topics().enumerate() {
         let counts: Vec<u32> = lines.messages().map(|message| message.records).collect();
         assert_eq!(counts, [3, 2]);
         assert_eq!(lines.workers, 0b11);
         for ticket in &tickets {
             assert!(
-                ticket[place]
+                ticket[index]
                     .1
                     .is_same_batch(lines.ticket.as_ref().unwrap())
             );
@@ -221,7 +221,7 @@ fn topics_are_looked_up_once_and_have_a_limit() {
     assert_eq!((&*ready.name, ready.partitions()), ("x.a", 2));
     let topics_asked = Topics::new(2);
     topics_asked.ask("late").unwrap();
-    topics_asked.refuse_asked(|| Problem::new(503, "away"));
+    topics_asked.refuse_pending(|| Problem::new(503, "away"));
     assert!(!topics_asked.is_looking_up("late", waker));
     assert_eq!(topics_asked.ask("late").unwrap_err().detail, "away");
     topics_asked.note("late", "late".to_owned(), Ok(found));

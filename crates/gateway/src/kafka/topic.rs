@@ -63,7 +63,7 @@ pub(super) struct Found {
 enum Entry {
     Ready(Arc<Topic>),
     /// Being looked up; with the tasks to wake.
-    Asked(Vec<Waker>),
+    Pending(Vec<Waker>),
     Failed(Problem, Instant),
 }
 
@@ -115,7 +115,7 @@ impl Topics {
     pub(super) fn ask(&self, name: &str) -> Result<(), Problem> {
         let mut known = self.lock();
         match known.entries.get(name) {
-            Some(Entry::Ready(_) | Entry::Asked(_)) => return Ok(()),
+            Some(Entry::Ready(_) | Entry::Pending(_)) => return Ok(()),
             Some(Entry::Failed(problem, at)) if at.elapsed() < FAILED_FOR => {
                 return Err(problem.clone());
             }
@@ -126,7 +126,9 @@ impl Topics {
         if known.is_closed {
             return Err(Problem::new(503, "the gateway is shutting down"));
         }
-        known.entries.insert(name.into(), Entry::Asked(Vec::new()));
+        known
+            .entries
+            .insert(name.into(), Entry::Pending(Vec::new()));
         known.queue.push_back(name.into());
         drop(known);
         self.asked.notify_one();
@@ -136,7 +138,7 @@ impl Topics {
     /// Whether the lookup of the topic is still running; `waker` is woken when it ends.
     pub(crate) fn is_looking_up(&self, name: &str, waker: &Waker) -> bool {
         let mut known = self.lock();
-        let Some(Entry::Asked(wakers)) = known.entries.get_mut(name) else {
+        let Some(Entry::Pending(wakers)) = known.entries.get_mut(name) else {
             return false;
         };
         if !wakers.iter().any(|known| known.will_wake(waker)) {
@@ -178,17 +180,17 @@ impl Topics {
         };
         let before = known.entries.insert(name.into(), entry);
         drop(known);
-        if let Some(Entry::Asked(wakers)) = before {
+        if let Some(Entry::Pending(wakers)) = before {
             wakers.iter().for_each(Waker::wake_by_ref);
         }
     }
 
-    /// Fails the requests that wait for a lookup; the lookups go on.
-    pub(super) fn refuse_asked(&self, problem: impl Fn() -> Problem) {
+    /// Fails the requests that wait for a lookup; the lookups continue.
+    pub(super) fn refuse_pending(&self, problem: impl Fn() -> Problem) {
         let mut known = self.lock();
         let mut wakers = Vec::new();
         for entry in known.entries.values_mut() {
-            if let Entry::Asked(waiting) = entry {
+            if let Entry::Pending(waiting) = entry {
                 wakers.append(waiting);
                 *entry = Entry::Failed(problem(), Instant::now());
             }

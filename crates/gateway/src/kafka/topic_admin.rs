@@ -1,5 +1,5 @@
-//! The thread for topic metadata: creates topics, notices new partitions and deleted topics, and checks whether an
-//! unavailable cluster is back. It may block on answers, so that no other thread does.
+//! The thread for topic metadata: creates topics, notices new partitions and deleted topics, and checks whether an unavailable
+//! cluster is back. It may block on answers, so that no other thread does.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,9 +1,8 @@
 //! The latest reading of each series, in memory: of durable records only.
 //!
-//! Durable records are noted here before their requests are answered, so that a client finds its reading after a 204. The
-//! table is divided into shards, each with a lock that is held for one reading. Both the number of series
-//! and their bytes have a limit; above it the series that have been without a record for longest are evicted. HTTP is
-//! handled elsewhere.
+//! Durable records are noted here before their requests are answered, so that a client finds its reading after a 204. The table
+//! is divided into shards, each with a lock that is held for one reading. Both the number of series and their bytes have a limit;
+//! above it the series that have been without a record for longest are evicted. HTTP is handled elsewhere.
 
 mod shard;
 mod text;
@@ -77,7 +76,7 @@ struct Counts {
 
 /// The end of a page of readings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place(pub(crate) u64);
+pub(crate) struct Cursor(pub(crate) u64);
 
 impl Latest {
     pub(crate) fn new(limits: LatestLimits) -> Self {
@@ -172,36 +171,36 @@ impl Latest {
         self.shard(hash).find(hash, topic, series).map(give)
     }
 
-    /// Gives readings of a topic from a place on, in no particular order, until `give` returns false or a run of slots has been
-    /// scanned; returns the place of the next page, if there is one. A series that is not evicted meanwhile is given once.
+    /// Calls `give` with readings of a topic from a slot on, in no particular order, until it returns false or a run of slots has
+    /// been scanned; returns the slot of the next page, if there is one. A series that is not evicted meanwhile is given once.
     pub(crate) fn page(
         &self,
         topic: u32,
-        from: Place,
+        from: Cursor,
         mut give: impl FnMut(Reading<'_>) -> bool,
-    ) -> Option<Place> {
+    ) -> Option<Cursor> {
         let (mut shard, mut slot) = from.parts();
         let mut looked_at = 0;
         while shard < self.shards.len() {
             let locked = self.lock(shard);
-            let end = (slot + RUN).min(locked.places());
+            let end = (slot + RUN).min(locked.slot_count());
             while slot < end {
                 if let Some(reading) = locked.reading_at(slot, topic)
                     && !give(reading)
                 {
-                    return Some(Place::new(shard, slot));
+                    return Some(Cursor::new(shard, slot));
                 }
                 slot += 1;
                 looked_at += 1;
             }
-            if slot >= locked.places() {
+            if slot >= locked.slot_count() {
                 (shard, slot) = (shard + 1, 0);
             }
             if looked_at >= RUN {
                 break;
             }
         }
-        (shard < self.shards.len()).then(|| Place::new(shard, slot))
+        (shard < self.shards.len()).then(|| Cursor::new(shard, slot))
     }
 
     fn counts(&self) -> Counts {
@@ -255,7 +254,7 @@ impl Latest {
     }
 }
 
-impl Place {
+impl Cursor {
     pub(crate) const START: Self = Self(0);
 
     fn new(shard: usize, slot: usize) -> Self {

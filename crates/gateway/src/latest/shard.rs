@@ -106,13 +106,13 @@ impl Shard {
         self.bytes
     }
 
-    pub(super) fn places(&self) -> usize {
+    pub(super) fn slot_count(&self) -> usize {
         self.slots.len()
     }
 
     /// The reading in a slot, if it belongs to the topic.
-    pub(super) fn reading_at(&self, place: usize, topic: u32) -> Option<Reading<'_>> {
-        let slot = self.slots.get(place)?;
+    pub(super) fn reading_at(&self, index: usize, topic: u32) -> Option<Reading<'_>> {
+        let slot = self.slots.get(index)?;
         (slot.topic == topic && !slot.is_free()).then(|| slot.reading())
     }
 
@@ -173,17 +173,17 @@ impl Shard {
             series_bytes: reading.series.len(),
         };
         self.bytes += slot.bytes();
-        let place = self.free.pop().unwrap_or_else(|| {
+        let index = self.free.pop().unwrap_or_else(|| {
             u32::try_from(self.slots.len()).expect("the limit on series is lower")
         });
-        if place as usize == self.slots.len() {
+        if index as usize == self.slots.len() {
             self.slots.push(slot);
         } else {
-            self.slots[place as usize] = slot;
+            self.slots[index as usize] = slot;
         }
         let slots = &self.slots;
         self.index
-            .insert_unique(hash, place, |at| slots[*at as usize].hash);
+            .insert_unique(hash, index, |at| slots[*at as usize].hash);
     }
 
     /// Evicts readings until the rest fits.
@@ -198,22 +198,22 @@ impl Shard {
     /// Evicts a reading whose series has been without a record for long.
     fn evict_one(&mut self) -> u64 {
         let count = self.slots.len();
-        let places = (0..count).map(|step| (self.hand + step) % count);
-        let candidates = places
-            .filter(|place| !self.slots[*place].is_free())
+        let indices = (0..count).map(|step| (self.hand + step) % count);
+        let candidates = indices
+            .filter(|index| !self.slots[*index].is_free())
             .take(CANDIDATES);
-        let Some(place) = candidates.min_by_key(|place| self.slots[*place].noted) else {
+        let Some(index) = candidates.min_by_key(|index| self.slots[*index].noted) else {
             return 0;
         };
         self.hand = (self.hand + CANDIDATES) % count;
-        let slot = &mut self.slots[place];
+        let slot = &mut self.slots[index];
         self.bytes -= slot.bytes();
         slot.text = Vec::new();
-        let place = u32::try_from(place).expect("the limit on series is lower");
-        if let Ok(entry) = self.index.find_entry(slot.hash, |at| *at == place) {
+        let index = u32::try_from(index).expect("the limit on series is lower");
+        if let Ok(entry) = self.index.find_entry(slot.hash, |at| *at == index) {
             entry.remove();
         }
-        self.free.push(place);
+        self.free.push(index);
         1
     }
 }

@@ -16,10 +16,10 @@ fn line(latest: &Latest, topic: u32, series: &str) -> Option<String> {
 
 /// Every reading of a topic, by pages of `size`.
 fn all_lines(latest: &Latest, topic: u32, size: usize) -> Vec<String> {
-    let (mut found, mut place) = (Vec::new(), Some(Place::START));
-    while let Some(from) = place {
+    let (mut found, mut cursor) = (Vec::new(), Some(Cursor::START));
+    while let Some(from) = cursor {
         let mut on_page = 0;
-        place = latest.page(topic, from, |reading| {
+        cursor = latest.page(topic, from, |reading| {
             let is_full = on_page == size;
             if !is_full {
                 found.push(String::from_utf8(reading.series.to_vec()).unwrap());
@@ -139,7 +139,7 @@ fn pages_give_every_series_of_a_topic_once() {
         assert_eq!(found, expected, "by {size}");
     }
     assert!(all_lines(&latest, 2, 10).is_empty());
-    let nothing = latest.page(0, Place(u64::MAX), |_| true);
+    let nothing = latest.page(0, Cursor(u64::MAX), |_| true);
     assert_eq!(nothing, None);
 }
 

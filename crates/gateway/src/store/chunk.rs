@@ -1,7 +1,7 @@
 //! The stored form of records: many in one byte string, so that a commit writes a row per topic, not per record.
 //!
-//! An entry is its length (u32, little endian, of what follows the time), its time (i64, little endian, nanoseconds)
-//! and the line as line protocol without its time. Lengths lead to the entry of an offset.
+//! An entry is its length (u32, little endian, of what follows the time), its time (i64, little endian, nanoseconds) and the line
+//! as line protocol without its time. Lengths lead to the entry of an offset.
 
 const PREFIX_BYTES: usize = 12;
 

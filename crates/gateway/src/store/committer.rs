@@ -267,8 +267,8 @@ impl Committer {
         self.merged = Instant::now();
     }
 
-    /// SQLite checkpoints by itself, but cannot reset the write-ahead log while reads overlap. In that case writes pause
-    /// until it can.
+    /// SQLite checkpoints by itself, but cannot reset the write-ahead log while reads overlap. In that case writes pause until it
+    /// can.
     fn bound_log(&mut self) {
         self.commits_until_look = self.commits_until_look.saturating_sub(1);
         if self.commits_until_look > 0 {

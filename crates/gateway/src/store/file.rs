@@ -88,8 +88,8 @@ pub(super) fn offset_of(key: i64) -> i64 {
     key & ((1 << OFFSET_BITS) - 1)
 }
 
-/// The canonical path of the file: its lock and its write-ahead log are next to it under that name. It is absolute, so
-/// SQLite cannot take it for something else (`:memory:`, `file:…`).
+/// The canonical path of the file: its lock and its write-ahead log are next to it under that name. It is absolute, so SQLite
+/// cannot take it for something else (`:memory:`, `file:…`).
 pub(super) fn resolve_path(file: &Path) -> Result<PathBuf, StoreError> {
     let failed = |source| StoreError::Find {
         file: file.to_owned(),

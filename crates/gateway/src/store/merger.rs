@@ -1,5 +1,5 @@
-//! Merges small chunks when the store is idle: a log that is written record by record would otherwise keep a row for
-//! each. A step is one transaction of bounded size; readers see the log before it or after it.
+//! Merges small chunks when the store is idle: a log that is written record by record would otherwise keep a row for each. A step
+//! is one transaction of bounded size; readers see the log before it or after it.
 
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
 //! The embedded store: one SQLite file, written by one thread in group commits, read by many.
 //!
-//! A topic is a log: its records are numbered from 0 in the order in which they were committed. What a reader sees
-//! is synced to disk. The store does not know HTTP.
+//! A topic is a log: its records are numbered from 0 in the order in which they were committed. What a reader sees is synced to
+//! disk. The store does not know HTTP.
 
 mod chunk;
 mod committer;
@@ -47,9 +47,9 @@ pub struct Store {
     ended: Arc<Notify>,
 }
 
-/// The committer panicked; what it had not written was answered as failed.
+/// The committer panicked; unwritten records were answered as failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fallen;
+pub struct CommitterPanicked;
 
 /// The thread that writes; after [`Store::close`] it writes the rest and ends.
 #[derive(Debug)]
@@ -60,8 +60,8 @@ impl Writer {
     ///
     /// # Errors
     /// If the committer has panicked; its thread has reported that.
-    pub fn wait(self) -> Result<(), Fallen> {
-        self.0.join().map_err(|_| Fallen)
+    pub fn wait(self) -> Result<(), CommitterPanicked> {
+        self.0.join().map_err(|_| CommitterPanicked)
     }
 }
 

@@ -42,8 +42,8 @@ pub struct Span {
     pub measurements: u64,
 }
 
-/// Consecutive records of the log, possibly with some outside the span's times and measurements. No record is in two
-/// blocks of a scan, and none is before the requested offset, even if chunks are merged meanwhile.
+/// Consecutive records of the log, possibly with some outside the span's times and measurements. No record is in two blocks of a
+/// scan, and none is before the requested offset, even if chunks are merged meanwhile.
 #[derive(Debug, Clone, Copy)]
 pub struct Block<'a> {
     /// Offset of the first record.
@@ -123,8 +123,8 @@ impl Pool {
     }
 }
 
-/// Visits the blocks of a span until the visitor breaks with the offset of the next scan.
-/// Returns that offset; else the end of the log when the scan started, or of the last block if that is later.
+/// Visits the blocks of a span until the visitor breaks with the offset of the next scan. Returns that offset; else the end of
+/// the log when the scan started, or of the last block if that is later.
 ///
 /// # Errors
 /// If the file cannot be read.

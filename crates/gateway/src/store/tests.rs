@@ -276,8 +276,8 @@ fn truncated_bytes_end_the_entries() {
     }
 }
 
-/// Writes all chunks of topic 1 but the first as the committer writes them. By its own hand they would be merged in between
-/// where writing them takes long enough. Gives the next offset.
+/// Writes all chunks of topic 1 but the first as the committer does, which would merge them in between if writing took long
+/// enough. Returns the next offset.
 fn write_chunks(connection: &rusqlite::Connection, records: &[i64]) -> i64 {
     let mut next = records[0];
     for count in &records[1..] {
@@ -299,7 +299,7 @@ fn write_chunks(connection: &rusqlite::Connection, records: &[i64]) -> i64 {
     next
 }
 
-/// Writes chunks with as many records each, merges until nothing is left to merge, and counts the chunks that remain.
+/// Writes chunks with these numbers of records, merges until nothing is left to merge, and counts the chunks that remain.
 #[track_caller]
 fn check_merged(records: &[i64], remaining: usize) {
     let folder = tempfile::tempdir().unwrap();
@@ -352,8 +352,8 @@ fn small_chunks_are_merged_and_nothing_changes_for_readers() {
     check_merged(&[2000; 15], 15);
 }
 
-/// Reads a log of 200 single records; at the record `at`, another 100 are written and all are merged.
-/// Each record must come once, and reading must continue after the last one.
+/// Reads a log of 200 single records; at the record `at`, another 100 are written and all are merged. Each record must be read
+/// once, and reading must continue after the last one.
 #[track_caller]
 fn check_read_while_merged(at: i64) {
     let folder = tempfile::tempdir().unwrap();

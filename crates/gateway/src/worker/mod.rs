@@ -19,8 +19,8 @@ use crate::form::Scratch;
 use crate::metrics::WorkerMetrics;
 use crate::shared::Shared;
 
-/// Rounds of the event loop between an acknowledgement and the next batch: one writes the answers, one reads the requests
-/// that follow them.
+/// Rounds of the event loop between an acknowledgement and the next batch: one writes the answers, one reads the requests that
+/// follow them.
 const ROUNDS_BEFORE_SENDING: usize = 2;
 
 /// State that all connections of one worker share. Only its own thread uses it, so there are no locks.

@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use waggle_testkit::faults::Found;
+use waggle_testkit::faults::StoredKeys;
 use waggle_testkit::http::{Connection, put};
-use waggle_testkit::writers::{Account, Fate, Load, Writers, key};
+use waggle_testkit::writers::{Fate, Load, WriterLog, Writers, key};
 use waggle_testkit::{Kafka, Process, SmallDisk, free_port, try_for, wait_until};
 
 /// Timeout of waits, for a busy machine.
@@ -50,7 +50,7 @@ impl Gateway {
     }
 
     /// Writes until records are refused, makes room and continues; returns the answer for each record.
-    fn fill(&self, filling: usize, make_room: impl FnOnce()) -> Vec<Account> {
+    fn fill(&self, filling: usize, make_room: impl FnOnce()) -> Vec<WriterLog> {
         let writers = Writers::start(Load {
             gateway: self.address,
             topic: TOPIC.to_owned(),
@@ -62,10 +62,10 @@ impl Gateway {
         make_room();
         let back = writers.wait_for_more(50, PATIENCE);
         assert!(back.is_some(), "not again: {}", self.process.log_end());
-        let accounts = writers.stop();
-        let strange = accounts.iter().find_map(|account| account.strange.as_ref());
-        assert_eq!(strange, None);
-        accounts
+        let logs = writers.stop();
+        let unexpected = logs.iter().find_map(|log| log.unexpected.as_ref());
+        assert_eq!(unexpected, None);
+        logs
     }
 }
 
@@ -78,16 +78,16 @@ fn a_full_disk_below_kafka_is_reported_and_loses_no_acknowledged_record() {
     let flags = ["--backend=kafka", &brokers, "--kafka-compression=none"];
     let gateway = Gateway::start(&[], &flags);
     gateway.wait_for(204, "");
-    let accounts = gateway.fill(20_000, || {
+    let logs = gateway.fill(20_000, || {
         gateway.wait_for(503, "Kafka");
         disk.resize(256 * MIB);
         // A broker that cannot write to its only folder ends itself.
         kafka.restart();
     });
-    let found = Found::in_kafka(&kafka.brokers(), TOPIC);
-    let balance = found.balance(&accounts);
+    let found = StoredKeys::in_kafka(&kafka.brokers(), TOPIC);
+    let balance = found.balance(&logs);
     assert_eq!(balance.missing, 0, "{balance:?}");
-    assert_eq!(balance.refused_found, 0, "{balance:?}");
+    assert_eq!(balance.refused_but_stored, 0, "{balance:?}");
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_full_disk_below_the_store_is_reported_and_loses_no_acknowledged_record() {
     let store = disk.path().join("store.db");
     let store = format!("--store={}", store.display());
     let mut gateway = Gateway::start(&disk.enter(), &[&store]);
-    let accounts = gateway.fill(2_000, || {
+    let logs = gateway.fill(2_000, || {
         gateway.wait_for(503, "the store cannot write at the moment");
         let ready = "GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n";
         let ready = Connection::ask(gateway.address, ready).unwrap();
@@ -108,12 +108,12 @@ fn a_full_disk_below_the_store_is_reported_and_loses_no_acknowledged_record() {
     let gateway = Gateway::start(&disk.enter(), &[&store]);
     let stored = keys(&gateway);
     let unique: std::collections::HashSet<u64> = stored.iter().copied().collect();
-    for account in &accounts {
-        for (sequence, fate) in account.fates.iter().enumerate() {
-            let is_there = unique.contains(&key(account.writer, sequence));
+    for log in &logs {
+        for (sequence, fate) in log.fates.iter().enumerate() {
+            let is_there = unique.contains(&key(log.writer, sequence));
             match fate {
-                Fate::Acknowledged => assert!(is_there, "{} {sequence}", account.writer),
-                Fate::Refused => assert!(!is_there, "{} {sequence}", account.writer),
+                Fate::Acknowledged => assert!(is_there, "{} {sequence}", log.writer),
+                Fate::Refused => assert!(!is_there, "{} {sequence}", log.writer),
                 Fate::Unknown => {}
             }
         }

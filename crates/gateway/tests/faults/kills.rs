@@ -14,13 +14,13 @@ fn no_acknowledged_record_is_lost_by_any_kill() {
         arrive_within: Duration::from_mins(10),
     };
     let outcome = run(&plan, |_| ());
-    for (place, balance) in [
+    for (store, balance) in [
         ("Kafka", &outcome.kafka),
         ("the sink's bucket", &outcome.sink),
         ("Telegraf's bucket", &outcome.telegraf),
     ] {
-        assert_eq!(balance.missing, 0, "{place}: {outcome:#?}");
-        assert_eq!(balance.refused_found, 0, "{place}: {outcome:#?}");
+        assert_eq!(balance.missing, 0, "{store}: {outcome:#?}");
+        assert_eq!(balance.refused_but_stored, 0, "{store}: {outcome:#?}");
     }
     // A duplicate in the log is one point in the database.
     assert_eq!(outcome.sink.duplicates, 0, "{outcome:#?}");

@@ -5,9 +5,9 @@ use std::thread;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use waggle_testkit::faults::Found;
+use waggle_testkit::faults::StoredKeys;
 use waggle_testkit::writers::{Load, Writers};
-use waggle_testkit::{Kafka, Process, Proxy, Way, free_port, wait_until};
+use waggle_testkit::{Kafka, Link, Process, Proxy, free_port, wait_until};
 
 /// Timeout of waits, for a busy machine.
 const PATIENCE: Duration = Duration::from_mins(5);
@@ -16,8 +16,8 @@ const TOPIC: &str = "plant";
 /// A gateway that reaches its broker through the proxy alone.
 fn behind_a_proxy() -> (Proxy, Kafka, Process, SocketAddr, TempDir) {
     let proxy = Proxy::start();
-    let told = format!("PLAINTEXT://{}", proxy.address());
-    let kafka = Kafka::start_with(&[("advertised.listeners", &told)]);
+    let answers = format!("PLAINTEXT://{}", proxy.address());
+    let kafka = Kafka::start_with(&[("advertised.listeners", &answers)]);
     proxy.lead_to(kafka.address());
     let folder = TempDir::new().unwrap();
     let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
@@ -56,23 +56,23 @@ fn network_faults_do_not_make_answers_wrong() {
         }
         goes_on("cuts");
         // Every second delay is above the gateway's timeout.
-        proxy.set(Way::Slow(Duration::from_millis(100 + 900 * (round % 2))));
+        proxy.set(Link::Slow(Duration::from_millis(100 + 900 * (round % 2))));
         thread::sleep(Duration::from_secs(2));
-        proxy.set(Way::Open);
+        proxy.set(Link::Open);
         goes_on("delay");
         let refused = writers.counts().refused;
-        let way = [Way::Swallow, Way::Closed, Way::Swallow][usize::try_from(round).unwrap()];
-        proxy.set(way);
-        wait_until(&format!("requests are refused: {way:?}"), || {
+        let link = [Link::Swallow, Link::Closed, Link::Swallow][usize::try_from(round).unwrap()];
+        proxy.set(link);
+        wait_until(&format!("requests are refused: {link:?}"), || {
             writers.counts().refused >= refused + 100
         });
-        proxy.set(Way::Open);
+        proxy.set(Link::Open);
         goes_on("an outage");
     }
-    let accounts = writers.stop();
-    let strange = accounts.iter().find_map(|account| account.strange.as_ref());
-    assert_eq!(strange, None);
-    let balance = Found::in_kafka(&kafka.brokers(), TOPIC).balance(&accounts);
+    let logs = writers.stop();
+    let unexpected = logs.iter().find_map(|log| log.unexpected.as_ref());
+    assert_eq!(unexpected, None);
+    let balance = StoredKeys::in_kafka(&kafka.brokers(), TOPIC).balance(&logs);
     assert_eq!(balance.missing, 0, "{balance:?}");
-    assert_eq!(balance.refused_found, 0, "{balance:?}");
+    assert_eq!(balance.refused_but_stored, 0, "{balance:?}");
 }

@@ -1,4 +1,4 @@
-//! Connections: pipelining and its order, limits, time-outs, early ends.
+//! Connections: pipelining and its order, limits, timeouts, early ends.
 
 use std::io::{BufRead, Write};
 

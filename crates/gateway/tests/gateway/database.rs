@@ -79,7 +79,7 @@ const QUERIES: [&str; 30] = [
     "&limit=100000",
     "&tag.host=a",
     "&tag.host=a&tag.zone=z%201",
-    "&tag.host=nobody",
+    "&tag.host=missing",
     "&tag.host=",
     "&tag._field=user",
     "&fields=user",

@@ -17,28 +17,28 @@ fn write_until_gone(
     address: SocketAddr,
     writer: usize,
     life: usize,
-    told: &mpsc::Sender<usize>,
+    sent: &mpsc::Sender<usize>,
 ) -> Vec<String> {
     let mut acknowledged = Vec::new();
     let Ok(mut client) = Client::connect(address) else {
         return acknowledged;
     };
     for turn in 0..RECORDS_MAX / PIPELINED {
-        let key = |place: usize| format!("{life}-{writer}-{}", turn * PIPELINED + place);
+        let key = |index: usize| format!("{life}-{writer}-{}", turn * PIPELINED + index);
         let requests: String = (0..PIPELINED)
-            .map(|place| put("t", &format!("m,w={writer} key=\"{}\"", key(place))))
+            .map(|index| put("t", &format!("m,w={writer} key=\"{}\"", key(index))))
             .collect();
         if client.socket().write_all(requests.as_bytes()).is_err() {
             break;
         }
-        for place in 0..PIPELINED {
+        for index in 0..PIPELINED {
             let Some(answer) = client.answer() else {
                 return acknowledged;
             };
             assert_eq!(answer.status, 204, "{}", answer.body);
-            acknowledged.push(key(place));
+            acknowledged.push(key(index));
         }
-        if told.send(PIPELINED).is_err() {
+        if sent.send(PIPELINED).is_err() {
             break;
         }
     }
@@ -64,25 +64,25 @@ fn acknowledged_records_survive_ten_kills_under_load() {
     let mut acknowledged = Vec::new();
     for life in 0..10 {
         let mut gateway = Gateway::start(&file, &["--workers=2", "--wal-max-bytes=262144"]);
-        let (told, heard) = mpsc::channel();
+        let (sent, received) = mpsc::channel();
         let address = gateway.address;
         let writers: Vec<_> = (0..WRITERS)
             .map(|writer| {
-                let told = told.clone();
-                std::thread::spawn(move || write_until_gone(address, writer, life, &told))
+                let sent = sent.clone();
+                std::thread::spawn(move || write_until_gone(address, writer, life, &sent))
             })
             .collect();
-        drop(told);
+        drop(sent);
         // Each kill at another moment: after some dozens to some thousands of answers.
         let enough = 40 + life * life * 60;
         let mut answered = 0;
         while answered < enough {
-            answered += heard
+            answered += received
                 .recv()
                 .expect("writers go on until the gateway is gone");
         }
         gateway.kill();
-        drop(heard);
+        drop(received);
         for writer in writers {
             acknowledged.extend(writer.join().unwrap());
         }

@@ -157,7 +157,7 @@ fn percentile(pair: &Pair, late: &[f64], q: f64) -> Row {
     // Lateness of a wake-up is independent of the wait: another request's lateness is as good.
     let shift = late.len() / 2;
     let delayed: Vec<f64> = (0..late.len())
-        .map(|place| pair.truth[place] + late[(place + shift) % late.len()])
+        .map(|index| pair.truth[index] + late[(index + shift) % late.len()])
         .collect();
     let truth = quantile(pair.truth.clone(), q);
     let machine = quantile(delayed, q) - truth;

@@ -11,7 +11,7 @@ use waggle_load::{
 };
 use waggle_testkit::{
     http::Server,
-    streams::{Reply, Seen, Settings, StreamServer},
+    streams::{ReceivedRequest, Reply, Settings, StreamServer},
     tls::Authority,
 };
 
@@ -116,7 +116,7 @@ fn streams_share_a_connection_up_to_the_lesser_of_both_limits() {
 
 #[test]
 fn heads_are_sent_as_they_were_written() {
-    let server = StreamServer::start(Settings::default(), |seen: &Seen| {
+    let server = StreamServer::start(Settings::default(), |seen: &ReceivedRequest| {
         let head = &seen.head;
         let is_right = head.method() == "PUT"
             && head.uri() == "http://test/here"
@@ -139,7 +139,7 @@ fn heads_are_sent_as_they_were_written() {
 
 #[test]
 fn stamps_are_written_into_heads_and_bodies() {
-    let server = StreamServer::start(Settings::default(), |seen: &Seen| {
+    let server = StreamServer::start(Settings::default(), |seen: &ReceivedRequest| {
         let key = seen.head.uri().path().trim_start_matches('/').to_owned();
         let body = seen.head.headers().get("x-key").unwrap().to_str().unwrap();
         let is_right = key.parse::<u64>().is_ok_and(|key| key >= key_of(0, 0)) && key == body;

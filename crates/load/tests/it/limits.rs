@@ -113,7 +113,7 @@ fn garbage_is_a_failure_and_never_an_answer() {
             return;
         }
         let bytes: Vec<u8> = (0..random(number, 0) % 200)
-            .map(|place| random(number, place + 1).to_le_bytes()[0])
+            .map(|index| random(number, index + 1).to_le_bytes()[0])
             // Without line ends no head ends; with them some would by chance.
             .filter(|byte| *byte != b'\n')
             .collect();

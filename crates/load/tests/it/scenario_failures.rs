@@ -37,17 +37,17 @@ fn first_step() -> StepRequest {
 
 /// The first step fails with `failure`: sessions end there, or continue if the step says so.
 fn check_failure(reply: Reply, first: StepRequest, failure: Failure) {
-    let place = format!("{reply:?} {first:?}");
+    let case = format!("{reply:?} {first:?}");
     let (shop, ended) = run_two(reply.clone(), first.clone());
-    assert_eq!(ended.failures(), [(failure, 6)], "{place}");
-    assert_eq!(ended.outcome.steps[0].failures.0, [(failure, 6)], "{place}");
+    assert_eq!(ended.failures(), [(failure, 6)], "{case}");
+    assert_eq!(ended.outcome.steps[0].failures.0, [(failure, 6)], "{case}");
     let expected = SessionCounts {
         started: 6,
         completed: 0,
         failed: 6,
     };
-    assert_eq!(ended.counts().sessions, expected, "{place}");
-    assert!(!shop.paths().contains_key("/open/second"), "{place}");
+    assert_eq!(ended.counts().sessions, expected, "{case}");
+    assert!(!shop.paths().contains_key("/open/second"), "{case}");
 
     let goes_on = StepRequest {
         on_failure: OnFailure::Continue,
@@ -59,9 +59,9 @@ fn check_failure(reply: Reply, first: StepRequest, failure: Failure) {
     let expected = if is_lost { (6, 0, 6) } else { (3, 3, 0) };
     let sessions = ended.counts().sessions;
     let found = (sessions.started, sessions.completed, sessions.failed);
-    assert_eq!(found, expected, "{place}");
-    assert_eq!(seconds, if is_lost { 0 } else { 3 }, "{place}");
-    assert_eq!(ended.failures(), [(failure, expected.0)], "{place}");
+    assert_eq!(found, expected, "{case}");
+    assert_eq!(seconds, if is_lost { 0 } else { 3 }, "{case}");
+    assert_eq!(ended.failures(), [(failure, expected.0)], "{case}");
 }
 
 fn ok() -> Reply {

@@ -63,8 +63,8 @@ fn values(histogram: &Histogram<u64>) -> Vec<u64> {
         .collect()
 }
 
-/// A run whose server keeps each request for a time drawn by its number: the service time is never below what the server knows
-/// to have passed, and the response time never below the service time.
+/// A run whose server keeps each request for a time drawn by its number: the service time is never below what the server knows to
+/// have passed, and the response time never below the service time.
 fn check_times(model: Model) {
     const REQUESTS: u64 = 300;
     let held = Arc::new(Mutex::new(Vec::new()));

@@ -1,8 +1,8 @@
 //! JSON: `{"measurement":"m","tags":{"t":"a"},"fields":{"f":1.5},"time":1700000000000000000}`, or an array of them.
 //!
-//! Whole numbers are integers (unsigned beyond the range of signed ones), others floats; a field that is null is
-//! absent. The time is an integer of the given precision or a text as in RFC 3339. A text that is not JSON at all
-//! has one mistake, at the place where it stops to be; else every mistake is found.
+//! Whole numbers are integers (unsigned beyond the range of signed ones), others floats; a field that is null is absent. The time
+//! is an integer of the given precision or a text as in RFC 3339. A text that is not JSON has one mistake, at the first invalid
+//! byte; else every mistake is found.
 
 mod object;
 mod write;
@@ -15,13 +15,13 @@ use serde_json::value::RawValue;
 
 use crate::{
     Mistake, Precision, Record,
-    place::{Mistakes, Place},
+    source_text::{Mistakes, SourceText},
 };
 
 /// Every record of an object or an array of objects, or the mistakes.
 pub fn read(text: &[u8], precision: Precision) -> Result<Vec<Record>, Vec<Mistake>> {
-    let place = Place::parse_utf8(text)?;
-    let whole = parse(place).map_err(|mistake| vec![mistake])?;
+    let source = SourceText::parse_utf8(text)?;
+    let whole = parse(source).map_err(|mistake| vec![mistake])?;
     let mut mistakes = Mistakes::default();
     let mut records = Vec::new();
     let objects: Vec<&RawValue> = if whole.get().starts_with('[') {
@@ -30,7 +30,7 @@ pub fn read(text: &[u8], precision: Precision) -> Result<Vec<Record>, Vec<Mistak
         vec![whole]
     };
     for object in objects {
-        records.extend(record(place, object, precision, &mut mistakes));
+        records.extend(record(source, object, precision, &mut mistakes));
         if mistakes.is_full() {
             break;
         }
@@ -38,19 +38,19 @@ pub fn read(text: &[u8], precision: Precision) -> Result<Vec<Record>, Vec<Mistak
     mistakes.into_result(records)
 }
 
-/// The text as one JSON value, or where it is none.
-pub(crate) fn parse(place: Place<'_>) -> Result<&RawValue, Mistake> {
-    serde_json::from_str(place.text).map_err(|error| {
-        let line_start = line_start(place.text, error.line());
+/// The text as one JSON value, or the position of the error.
+pub(crate) fn parse(source: SourceText<'_>) -> Result<&RawValue, Mistake> {
+    serde_json::from_str(source.text).map_err(|error| {
+        let line_start = line_start(source.text, error.line());
         // serde_json counts bytes from 1, and 0 is the line break before the line.
         let at = line_start + error.column().saturating_sub(1);
-        let at = (0..=at.min(place.text.len()))
+        let at = (0..=at.min(source.text.len()))
             .rev()
-            .find(|&at| place.text.is_char_boundary(at))
+            .find(|&at| source.text.is_char_boundary(at))
             .unwrap_or(0);
-        let told = error.to_string();
-        let what = told.split(" at line ").next().unwrap_or(&told);
-        place.mistake(at, format!("this is not JSON: {what}"))
+        let message = error.to_string();
+        let what = message.split(" at line ").next().unwrap_or(&message);
+        source.mistake(at, format!("this is not JSON: {what}"))
     })
 }
 

@@ -1,4 +1,4 @@
-//! From one JSON object to a record; what is wrong with it is noted with the place of the value or key.
+//! Converts one JSON object to a record; mistakes are noted with the position of the value or key.
 
 use std::{borrow::Cow, collections::HashSet, fmt};
 
@@ -11,19 +11,19 @@ use serde_json::value::RawValue;
 use crate::{
     Columns, FieldValue, Precision, Record,
     names::{check_measurement, check_name, over_limit},
-    place::{Mistakes, Place},
+    source_text::{Mistakes, SourceText},
     time,
 };
 
-/// The record of `{"measurement", "tags", "fields", "time"}`; `None` where mistakes were noted.
+/// The record of `{"measurement", "tags", "fields", "time"}`; `None` if mistakes were noted.
 pub(crate) fn record(
-    place: Place<'_>,
+    source: SourceText<'_>,
     object: &RawValue,
     precision: Precision,
     mistakes: &mut Mistakes,
 ) -> Option<Record> {
     let mut reader = Reader {
-        place,
+        source,
         mistakes,
         ok: true,
     };
@@ -58,16 +58,16 @@ pub(crate) fn record(
     reader.finish(object, record)
 }
 
-/// The record of a flat object, whose keys mean what `columns` says; `None` where mistakes were noted.
+/// The record of a flat object, whose keys have the roles in `columns`; `None` if mistakes were noted.
 pub(crate) fn flat_record(
-    place: Place<'_>,
+    source: SourceText<'_>,
     object: &RawValue,
     columns: &Columns,
     precision: Precision,
     mistakes: &mut Mistakes,
 ) -> Option<Record> {
     let mut reader = Reader {
-        place,
+        source,
         mistakes,
         ok: true,
     };
@@ -108,11 +108,11 @@ pub(crate) fn flat_record(
     reader.finish(object, record)
 }
 
-/// Reads the parts of one object and notes what is wrong.
+/// Reads the parts of one object and notes mistakes.
 struct Reader<'a, 'm> {
-    place: Place<'a>,
+    source: SourceText<'a>,
     mistakes: &'m mut Mistakes,
-    /// Nothing was wrong with this object so far.
+    /// No mistake in this object so far.
     ok: bool,
 }
 
@@ -122,8 +122,8 @@ type Pair<'a> = (&'a RawValue, Cow<'a, str>, &'a RawValue);
 impl Reader<'_, '_> {
     fn wrong(&mut self, raw: &RawValue, problem: String) {
         self.ok = false;
-        let at = self.place.offset_of(raw.get());
-        self.mistakes.add(self.place.mistake(at, problem));
+        let at = self.source.offset_of(raw.get());
+        self.mistakes.add(self.source.mistake(at, problem));
     }
 
     fn finish(mut self, object: &RawValue, record: Record) -> Option<Record> {
@@ -191,7 +191,7 @@ impl Reader<'_, '_> {
         Some(tags)
     }
 
-    /// A tag of a flat object may also be a number or a boolean: its text is taken as written.
+    /// A tag of a flat object may also be a number or a boolean: its text is used as written.
     fn flat_tag(&mut self, raw: &RawValue) -> Option<String> {
         if raw.get().starts_with(['[', '{']) {
             self.wrong(raw, format!("expected a tag value, found {}", excerpt(raw)));
@@ -263,7 +263,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// A whole number is an integer, unsigned only where it must be; any other a float. `None` beyond 64 bits.
+/// A number without a fraction is an integer, unsigned only if it must be; any other a float. `None` beyond 64 bits.
 fn number(json: &str) -> Option<FieldValue> {
     if json.contains(['.', 'e', 'E']) {
         let value: f64 = json.parse().ok()?;
@@ -286,11 +286,11 @@ fn excerpt(raw: &RawValue) -> String {
     }
 }
 
-/// A text, borrowed where it has no escapes.
+/// A text, borrowed if it has no escapes.
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// The members of an object as written, in their order, twice where they occur twice.
+/// The members of an object as written, in order; duplicates are kept.
 struct Members<'a>(Vec<(&'a RawValue, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {

@@ -1,4 +1,4 @@
-//! Records as JSON, in the shape that the readers take.
+//! Writes records as JSON, in the shape that the readers accept.
 
 use std::io::Write as _;
 
@@ -7,8 +7,8 @@ use crate::{
     names::{check_measurement, check_name},
 };
 
-/// Appends the record as one object, without a line break; the time in nanoseconds, left out where the record has
-/// none. On an error `out` is as it was.
+/// Appends the record as one object, without a line break; the time in nanoseconds, left out if the record has none. On an error
+/// `out` is as it was.
 pub fn write(record: &Record, out: &mut Vec<u8>) -> Result<(), Unwritable> {
     let start = out.len();
     let written = write_object(record, out);

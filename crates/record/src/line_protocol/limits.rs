@@ -1,4 +1,4 @@
-//! How large a line and its parts may be.
+//! Size limits of a line and its parts.
 
 /// Longest line, from its first to its last byte, line breaks inside quotes included.
 pub const LINE_MAX_BYTES: usize = 256 * 1024;

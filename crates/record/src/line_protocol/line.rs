@@ -1,4 +1,4 @@
-//! The lines of a text one by one, each as slices of it; what the slices say is made on demand.
+//! Iterates over the lines of a text, as slices of it; values are decoded on demand.
 
 use super::{
     measurement_text, name_text, number,
@@ -33,7 +33,7 @@ pub struct Line<'a> {
     fields_end: usize,
 }
 
-/// The time of a line, in the unit its sender meant.
+/// The time of a line, in the unit of its sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Time {
     pub value: i64,
@@ -75,7 +75,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Passes blank lines and comments; `false` at the end of the text. Leaves `self.at` at the start of a line.
+    /// Skips blank lines and comments; `None` at the end of the text. Leaves `self.at` at the start of a line.
     fn find_line(&mut self) -> Option<usize> {
         while self.at < self.text.len() {
             let start = scan::spaces_end(self.text, self.at);
@@ -142,7 +142,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// What stands at `at`, for a message: up to the next comma, space or line break.
+    /// The text at `at`, for a message: up to the next comma, space or line break.
     fn excerpt(&self, at: usize) -> String {
         if scan::line_end(self.text, at).is_some() {
             return "the end of the line".into();
@@ -161,7 +161,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Characters in a piece of a line, also where it is not UTF-8: every byte that does not go on with a character.
+/// Number of characters in a piece of a line, which may be invalid UTF-8: every byte that does not continue a character.
 fn characters(bytes: &[u8]) -> usize {
     bytes
         .iter()
@@ -194,7 +194,7 @@ impl<'a> Iterator for Lines<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// The measurement as written; [`measurement_text`] says what it says.
+    /// The measurement as written; [`measurement_text`] decodes it.
     #[must_use]
     pub fn measurement(&self) -> &'a str {
         &self.raw[..self.measurement_end]
@@ -234,7 +234,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// The time in nanoseconds; the mistake says that it does not fit.
+    /// The time in nanoseconds.
     pub fn time_ns(&self, precision: Precision) -> Result<Option<i64>, Mistake> {
         let Some(time) = self.time else {
             return Ok(None);
@@ -257,7 +257,7 @@ impl<'a> Line<'a> {
         Ok(Some(ns))
     }
 
-    /// The record that the line says.
+    /// The record of the line.
     pub fn to_record(&self, precision: Precision) -> Result<Record, Mistake> {
         let tag = |tag: Tag<'_>| {
             (
@@ -276,7 +276,7 @@ impl<'a> Line<'a> {
 }
 
 impl RawValue<'_> {
-    /// The value it says.
+    /// The decoded value.
     #[must_use]
     pub fn to_value(self) -> FieldValue {
         match self {
@@ -341,7 +341,7 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-/// A name and what follows the comma or equals sign behind it.
+/// A name, and the text after the comma or equals sign that follows it.
 fn split_name(text: &str) -> (&str, &str) {
     let end = scan::name_end_in(text.as_bytes());
     split_at_byte(text, (end < text.len()).then_some(end))

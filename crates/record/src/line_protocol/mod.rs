@@ -1,10 +1,9 @@
 //! Line protocol, as the `InfluxDB` 2 reference documents it: `measurement,tag=value field=1i 1700000000000000000`.
 //!
-//! [`lines`] is the hot path: one pass over the text, every part checked, nothing copied. [`read`] makes records
-//! of them, [`write()`] makes text of a record. Like `InfluxDB`, readers take more than one space between the parts,
-//! spaces at both ends of a line, `\r\n`, and keep a backslash that escapes nothing. Unlike `InfluxDB`, they refuse
-//! a tag or field key that occurs twice in a line. Names that start with `_` are taken: `InfluxDB` reserves them
-//! but leaves it to the writer.
+//! [`lines`] is the hot path: one pass over the text, every part checked, nothing copied. [`read`] makes records of lines,
+//! [`write()`] makes text of a record. Like `InfluxDB`, readers take more than one space between the parts, spaces at both ends
+//! of a line, `\r\n`, and keep a backslash that escapes nothing. Unlike `InfluxDB`, they refuse a tag or field key that occurs
+//! twice in a line. Names that start with `_` are taken: `InfluxDB` reserves them but leaves it to the writer.
 
 mod limits;
 mod line;
@@ -23,8 +22,8 @@ pub(crate) use write::{write_fields, write_series};
 
 use crate::{MISTAKES_MAX, Mistake, Precision, Record};
 
-/// The lines of a text that hold a record, each checked, in order; comments and blank lines are passed over.
-/// After a mistake it goes on with the next line.
+/// The lines of a text that hold a record, each checked, in order; comments and blank lines are skipped. After a mistake it
+/// continues with the next line.
 #[must_use]
 pub fn lines(text: &[u8]) -> Lines<'_> {
     Lines::new(text)

@@ -1,11 +1,11 @@
-//! Whether the bytes of an unquoted value are a number or a boolean of line protocol; makes no numbers of floats.
+//! Checks whether the bytes of an unquoted value are a number or a boolean of line protocol, without parsing floats.
 
 use super::line::RawValue;
 
-/// Digits beyond which a float without an exponent could be infinite.
+/// Length up to which a float without an exponent is certainly finite.
 const FINITE_FOR_SURE_BYTES: usize = 300;
 
-/// Checks an unquoted field value; `Err` says what is wrong with it.
+/// Checks an unquoted field value; `Err` is the message.
 pub(super) fn check_value(value: &[u8]) -> Result<(), &'static str> {
     let Some((&last, digits)) = value.split_last() else {
         return Err("expected a field value");
@@ -18,11 +18,11 @@ pub(super) fn check_value(value: &[u8]) -> Result<(), &'static str> {
     }
 }
 
-/// Where the number at `at` ends, if it is one that cannot be out of range: `-12.5`, `12i` or `12u` with few digits.
-/// What stands behind it is the caller's to look at.
+/// Where the number at `at` ends, if it is one that cannot be out of range: `-12.5`, `12i` or `12u` with few digits. The caller
+/// checks what follows.
 #[inline]
 pub(super) fn plain_end(text: &[u8], at: usize) -> Option<usize> {
-    /// So many decimal digits fit every type.
+    /// This many decimal digits fit every type.
     const DIGITS_MAX: usize = 18;
     let digits = at + usize::from(text.get(at) == Some(&b'-'));
     let mut end = digits_end(text, digits);
@@ -49,7 +49,7 @@ fn digits_end(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The value that [`check_value`] found right.
+/// The value, which [`check_value`] accepted.
 pub(super) fn value(raw: &str) -> RawValue<'_> {
     let bytes = raw.as_bytes();
     let digits = &bytes[..bytes.len().saturating_sub(1)];
@@ -95,7 +95,7 @@ fn magnitude(
     not_digits: &'static str,
     beyond: &'static str,
 ) -> Result<u64, &'static str> {
-    /// So many decimal digits cannot overflow 64 bits.
+    /// This many decimal digits cannot overflow 64 bits.
     const SAFE_DIGITS: usize = 19;
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return Err(not_digits);

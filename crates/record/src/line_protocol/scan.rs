@@ -1,4 +1,4 @@
-//! One pass over one line: where its parts lie, or what is wrong and where. Copies nothing, makes no records.
+//! Scans one line in one pass: the offsets of its parts, or a mistake and where. Copies nothing, makes no records.
 
 use super::{
     limits::{FIELDS_MAX, LINE_MAX_BYTES, TAGS_MAX},
@@ -22,7 +22,7 @@ pub(super) struct Parts {
     pub(super) breaks: usize,
 }
 
-/// What is wrong, and the offset in the text.
+/// A mistake, and its offset in the text.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) at: usize,
@@ -31,14 +31,14 @@ pub(super) struct Fault {
 
 #[derive(Debug)]
 pub(super) enum Problem {
-    /// What was expected; the message adds what stands there.
+    /// What was expected; the message adds what was found.
     Expected(&'static str),
     /// The whole message.
     Plain(String),
 }
 
-/// Where the keys of a line's tags or fields lie in the text. The first few have their place here, so that most lines
-/// cost no allocation; room for more is kept from line to line.
+/// Offsets of the keys of a line's tags or fields. The first few are stored inline, so that most lines need no allocation; the
+/// buffer for more is reused.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
     count: usize,
@@ -47,10 +47,10 @@ pub(super) struct Keys {
     many: Vec<Key>,
 }
 
-/// First byte and the one behind the last.
+/// Offset of the first byte, and of the one after the last.
 type Key = (usize, usize);
 
-/// Keys up to this many are compared with each other at once, more are sorted at the end.
+/// Up to this many keys are compared with each other, more are sorted at the end.
 const FEW_KEYS: usize = 16;
 
 const COMMA: u8 = 1;
@@ -60,7 +60,7 @@ const NEWLINE: u8 = 8;
 const RETURN: u8 = 16;
 const BACKSLASH: u8 = 32;
 
-/// What ends a measurement; the backslash is looked at and passed.
+/// What ends a measurement; a backslash is examined and skipped.
 const MEASUREMENT: u8 = COMMA | SPACE | NEWLINE | BACKSLASH;
 /// What ends a tag key, tag value or field key.
 const NAME: u8 = MEASUREMENT | EQUALS;
@@ -213,7 +213,7 @@ impl Keys {
         Ok(())
     }
 
-    /// Looks for a key that occurs twice where there are more than a few; no two spellings say the same key.
+    /// Finds a key that occurs twice among many; no key has two spellings.
     fn check_many(&mut self, text: &[u8], kind: &'static str) -> Result<(), Fault> {
         self.many
             .sort_unstable_by_key(|&(from, to)| (&text[from..to], from));
@@ -273,7 +273,7 @@ fn name_end<const ENDS: u8>(text: &[u8], mut at: usize) -> usize {
 /// Checks the unquoted value at `at`; returns where it ends.
 #[inline]
 fn bare_value(text: &[u8], at: usize) -> Result<usize, Fault> {
-    // Plain numbers, nearly all there is, need no second look.
+    // Plain numbers, which are nearly all values, need no second check.
     if let Some(end) = number::plain_end(text, at)
         && text
             .get(end)
@@ -299,7 +299,7 @@ fn bare_end(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Just behind the closing quote of the string that opens at `open`.
+/// The offset after the closing quote of the string that opens at `open`.
 fn string_end(text: &[u8], open: usize, breaks: &mut usize) -> Result<usize, Fault> {
     let inside = &text[open + 1..];
     let Some(end) = closing_quote(inside) else {
@@ -337,7 +337,7 @@ fn time_value(text: &[u8], at: usize, end: usize) -> Result<i64, Fault> {
         .or_else(|_| expected_fault(at, "expected a time, a 64-bit integer"))
 }
 
-/// The first byte from `at` that is no space.
+/// The first byte from `at` that is not a space.
 pub(super) fn spaces_end(text: &[u8], mut at: usize) -> usize {
     while text.get(at) == Some(&b' ') {
         at += 1;

@@ -1,4 +1,4 @@
-//! The documented grammar as tables: what is taken and what it says, what is refused and where.
+//! The documented grammar as tables: accepted texts with their values, refused texts with the position.
 
 use super::{FIELDS_MAX, LINE_MAX_BYTES, TAGS_MAX, lines, read, write};
 use crate::{FieldValue, MISTAKES_MAX, Precision, Record};
@@ -317,7 +317,7 @@ fn refused_values() {
 }
 
 #[test]
-fn every_mistake_with_its_place() {
+fn every_mistake_with_its_position() {
     check_refused(
         "m f=1\r\nm\n# x\n\nm f=\"two\nlines\",g=x 1\nm f=\"a\nb\",f=1\n m f=1 z\nm f=1",
         &[
@@ -411,7 +411,7 @@ fn limits() {
             "line 1, column {column}: a line has at most 4096 fields"
         )],
     );
-    // More keys than are compared one by one.
+    // More keys than are compared pairwise.
     check_refused(
         format!("m {},f7=2", fields(100)),
         &[&format!(
@@ -453,7 +453,7 @@ fn a_line_is_slices_of_the_text() {
 }
 
 #[test]
-fn what_cannot_be_said_is_not_written() {
+fn records_that_a_format_cannot_express_are_not_written() {
     let check_unwritable = |bad: Record, expected: &str| {
         let mut out = b"kept".to_vec();
         let error = write(&bad, &mut out).expect_err(expected);

@@ -1,20 +1,20 @@
-//! From text as it is written, with escapes, to what it says.
+//! Decodes text with escapes.
 
 use std::borrow::Cow;
 
-/// What a measurement says: `\,` is a comma, `\ ` a space, any other backslash itself.
+/// The value of a measurement: `\,` is a comma, `\ ` a space, any other backslash itself.
 #[must_use]
 pub fn measurement_text(raw: &str) -> Cow<'_, str> {
     without_escapes(raw, |byte| matches!(byte, b',' | b' '))
 }
 
-/// What a tag key, tag value or field key says: `\,`, `\=` and `\ ` lose their backslash, any other keeps it.
+/// The value of a tag key, tag value or field key: `\,`, `\=` and `\ ` lose their backslash, any other keeps it.
 #[must_use]
 pub fn name_text(raw: &str) -> Cow<'_, str> {
     without_escapes(raw, |byte| matches!(byte, b',' | b'=' | b' '))
 }
 
-/// What the inside of a quoted field says: `\"` is a quote, `\\` a backslash, any other backslash itself.
+/// The value of the inside of a quoted field: `\"` is a quote, `\\` a backslash, any other backslash itself.
 #[must_use]
 pub fn string_text(raw: &str) -> Cow<'_, str> {
     without_escapes(raw, |byte| matches!(byte, b'"' | b'\\'))

@@ -1,4 +1,4 @@
-//! A record as one line of line protocol, escaped so that reading gives the same record again.
+//! Writes a record as one line of line protocol, escaped so that reading gives the same record.
 
 use std::io::Write as _;
 
@@ -7,8 +7,8 @@ use crate::{
     names::{check_measurement, check_name},
 };
 
-/// Appends the record as one line with its line break; the time in nanoseconds, left out where the record has none.
-/// On an error `out` is as it was.
+/// Appends the record as one line with its line break; the time in nanoseconds, left out if the record has none. On an error
+/// `out` is as it was.
 pub fn write(record: &Record, out: &mut Vec<u8>) -> Result<(), Unwritable> {
     let start = out.len();
     let written = write_line(record, out);
@@ -88,7 +88,7 @@ fn write_value(key: &str, value: &FieldValue, out: &mut Vec<u8>) -> Result<(), U
             let (key, value) = (key.to_owned(), *value);
             return Err(Unwritable::NotFinite { key, value });
         }
-        // The shortest text that reads back as the same float, with an exponent where that is shorter.
+        // The shortest text that reads back as the same float, with an exponent if that is shorter.
         FieldValue::Float(value) => write!(out, "{value:?}"),
         FieldValue::Integer(value) => write!(out, "{value}i"),
         FieldValue::Unsigned(value) => write!(out, "{value}u"),

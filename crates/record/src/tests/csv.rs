@@ -1,4 +1,4 @@
-//! CSV: quotes, types by column, roles of columns, and mistakes with their places.
+//! CSV: quotes, types by column, roles of columns, and mistakes with their positions.
 
 use super::{check, check_refused, float, integer, record, text};
 use crate::{Columns, FieldValue, Precision, csv};
@@ -84,7 +84,7 @@ fn a_column_has_one_type() {
 }
 
 #[test]
-fn mistakes_and_their_places() {
+fn mistakes_and_their_positions() {
     refuse_csv(
         "",
         &["line 1, column 1: expected a header row, found an empty file"],

@@ -1,4 +1,4 @@
-//! JSON and NDJSON: shapes, types, times, and mistakes with their places.
+//! JSON and NDJSON: shapes, types, times, and mistakes with their positions.
 
 use super::{check, check_refused, float, integer, record, text};
 use crate::{Columns, FieldValue, Precision, json, ndjson};
@@ -112,7 +112,7 @@ fn times() {
 }
 
 #[test]
-fn mistakes_and_their_places() {
+fn mistakes_and_their_positions() {
     refuse_json(
         "",
         &["line 1, column 1: this is not JSON: EOF while parsing a value"],

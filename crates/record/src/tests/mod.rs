@@ -1,4 +1,4 @@
-//! Tables of what each reader takes and refuses, and properties that hold for all of them.
+//! Tables of accepted and refused texts of each reader, and properties of all readers.
 
 mod csv;
 mod json;

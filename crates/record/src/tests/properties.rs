@@ -1,10 +1,10 @@
-//! What holds for any record and any bytes: what is written reads back, nothing panics, the sample survives.
+//! Properties of any record and any bytes: written records read back, nothing panics, the sample survives.
 
 use proptest::{collection::vec, prelude::*};
 
 use crate::{Columns, FieldValue, Precision, Record, csv, json, line_protocol, ndjson};
 
-/// Any name but those that line protocol cannot say.
+/// Any name that line protocol can express.
 fn name() -> impl Strategy<Value = String> {
     let special = r##"[a-z ,=\\"#äé😀\t\r_0-9]{1,8}"##;
     special.prop_map(|name| {
@@ -26,7 +26,7 @@ fn value() -> impl Strategy<Value = FieldValue> {
             .prop_filter("finite", |value| value.is_finite())
             .prop_map(FieldValue::Float),
         any::<i64>().prop_map(FieldValue::Integer),
-        // Below, JSON cannot tell it from a signed one.
+        // Below, JSON cannot distinguish it from a signed one.
         (1_u64 << 63..).prop_map(FieldValue::Unsigned),
         any::<bool>().prop_map(FieldValue::Boolean),
         r##"[a-z ,=\\"\n\räé😀]{0,12}"##.prop_map(FieldValue::Text),
@@ -119,7 +119,7 @@ fn read_all_ways(text: &[u8]) {
         .map(|line| line.and_then(|line| line.to_record(precision)))
         .collect();
     assert_eq!(read.is_ok(), lines.is_ok(), "{}", text.escape_ascii());
-    // Only that they come to an end is of interest.
+    // Only that they end is of interest.
     drop(json::read(text, precision));
     drop(ndjson::read(text, precision));
     drop(ndjson::read_flat(text, &columns, precision));

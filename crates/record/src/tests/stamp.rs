@@ -4,7 +4,7 @@ use super::{float, integer, record, text};
 use crate::{Format, KEY_PLACEHOLDER, Precision, TIME_PLACEHOLDER, Unwritable, body, stamp};
 
 #[test]
-fn stamps_stand_where_the_offsets_say() {
+fn stamps_are_at_their_offsets() {
     let readings = [
         record(
             "cpu,1",
@@ -52,7 +52,7 @@ fn stamps_stand_where_the_offsets_say() {
 }
 
 #[test]
-fn what_cannot_be_stamped() {
+fn records_that_cannot_be_stamped() {
     let check_refused = |reading, format, expected: Unwritable| {
         assert_eq!(stamp(&reading, "r", format), Err(expected));
     };

@@ -9,14 +9,14 @@ use crate::process::Sink;
 fn check_letters(topic: &str, expected: &[(&str, &str, &str)]) {
     let letters = log().messages(&format!("{topic}.dead"), expected.len());
     assert_eq!(letters.len(), expected.len(), "{letters:?}");
-    for (text, place, reason) in expected {
+    for (text, origin, reason) in expected {
         let found = letters.iter().find(|(value, _)| value == text);
         let Some((_, headers)) = found else {
             panic!("no letter {text:?} in {letters:?}")
         };
         let headers = headers.join(" ");
         assert!(
-            headers.contains(&format!("waggle-topic={topic} waggle-partition=0 {place}")),
+            headers.contains(&format!("waggle-topic={topic} waggle-partition=0 {origin}")),
             "{headers}"
         );
         assert!(headers.contains(reason), "{headers}");

@@ -6,8 +6,8 @@ use crate::{
     trial_facts::{Ledger, LoadModel, TrialFacts},
 };
 
-/// `sent = succeeded + failed + change of in flight`, for both stretches; `due = sent + skipped` for the whole run,
-/// at whose end nothing waits any more.
+/// `sent = succeeded + failed + change of in flight`, for both stretches; `due = sent + skipped` for the whole run, at whose end
+/// nothing waits any more.
 pub(super) fn requests(facts: &TrialFacts<'_>, found: &mut Findings) {
     for (stretch, counts) in [
         (Stretch::Measured, &facts.measured),

@@ -173,8 +173,8 @@ pub(super) fn machine(facts: &TrialFacts<'_>, late: bool, found: &mut Findings) 
     }
 }
 
-/// The generator sent about as much as it can with such a load on this machine, by its calibration: then its own cost,
-/// and not the system's, made the rate.
+/// The generator sent about as much as it can with such a load on this machine, by its calibration: then its own cost, and not
+/// the system's, made the rate.
 pub(super) fn check_capacity(facts: &TrialFacts<'_>, found: &mut Findings) {
     let Some(possible) = facts.generator.capacity_per_s.filter(|rate| *rate > 0.0) else {
         return;

@@ -42,8 +42,8 @@ fn check_shares(design: &Factorial, expected: &[(Source, f64, usize)]) {
     assert_near(found.iter().map(|part| part.share).sum(), 1.0);
 }
 
-/// The workstation of Jain's chapter 18: memory and cache at two levels, three trials. By hand: effects 21.5, 9.5 and 5;
-/// squares 5547, 1083, 300 and 102 of 7032; s² = 102/8; the difference of two levels 43 ± 2.306 · 3.571 · √(2/6).
+/// The workstation of Jain's chapter 18: memory and cache at two levels, three trials. By hand: effects 21.5, 9.5 and 5; squares
+/// 5547, 1083, 300 and 102 of 7032; s² = 102/8; the difference of two levels 43 ± 2.306 · 3.571 · √(2/6).
 #[test]
 fn two_by_two_with_three_trials() {
     let tenth = |values: &[f64]| values.iter().map(|value| value / 10.0).collect::<Vec<_>>();
@@ -219,8 +219,8 @@ fn crossovers_need_clear_sides() {
     assert_eq!(crossovers(&alone), [], "no interval, no side");
 }
 
-/// A seeded 2 × 3 × 2 design: the second factor makes 1, 2 and 3 times as much, the third 1.5 times, the first only
-/// together with the third. Cells have two to four trials.
+/// A seeded 2 × 3 × 2 design: the second factor makes 1, 2 and 3 times as much, the third 1.5 times, the first only together with
+/// the third. Cells have two to four trials.
 fn seeded_design(seed: u64) -> Factorial {
     let mut random = Random::from_seed(seed);
     let mut cells = Vec::new();
@@ -262,21 +262,21 @@ fn intervals_cover_the_truth_as_often_as_they_say() {
 /// A factor without effect appears significant as often as the test says.
 #[test]
 fn nothing_seems_something_in_one_of_twenty() {
-    let seems = |place: usize| {
+    let seems = |index: usize| {
         let beyond = (0..1_000).filter(|seed| {
-            let p_value = seeded_design(*seed).variation()[place].p_value.unwrap();
+            let p_value = seeded_design(*seed).variation()[index].p_value.unwrap();
             p_value < 0.05
         });
         size(beyond.count()) / 1_000.0
     };
     // The first factor alone, the first with the second, all three; then the second factor, which has an effect.
-    for (place, least, most) in [
+    for (index, least, most) in [
         (0, 0.03, 0.07),
         (3, 0.03, 0.075),
         (6, 0.03, 0.075),
         (1, 0.99, 1.0),
     ] {
-        let share = seems(place);
-        assert!((least..=most).contains(&share), "{place}: {share}");
+        let share = seems(index);
+        assert!((least..=most).contains(&share), "{index}: {share}");
     }
 }

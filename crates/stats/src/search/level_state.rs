@@ -127,7 +127,7 @@ fn level_state(settings: &Settings, level: f64, tried: &[SearchTrial]) -> LevelS
     };
     seen.stopped_by = seen.stop.and_then(|stop| {
         let mut showing = of_level().filter(|(_, one)| one.evidence == stop.evidence());
-        showing.next_back().map(|(place, _)| place)
+        showing.next_back().map(|(index, _)| index)
     });
     seen.settled = seen.silent >= MAX_SILENT_TRIALS
         || settings.confirmations == 1

@@ -164,7 +164,7 @@ fn the_generator_may_be_the_limit() {
     let search = run_search(RATE, show);
     let answer = search.answer();
     assert_eq!(answer.stopped_at, Some(3_100.0));
-    let by = answer.stopped_by.map(|place| search.trials()[place]);
+    let by = answer.stopped_by.map(|index| search.trials()[index]);
     assert_eq!(
         by,
         Some(SearchTrial {

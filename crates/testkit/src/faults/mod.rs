@@ -1,10 +1,10 @@
-//! Kills under load on the whole way from the gateway to the database, and the account of it afterwards.
+//! Kills programs of the pipeline from gateway to database under load, and accounts for every record afterwards.
 //!
-//! The same in two forms: a few kills in a test, many by a command (`bench/faults`).
+//! Two forms: a few kills in a test, many by a command (`bench/faults`).
 
-mod bed;
-mod found;
+mod pipeline;
 mod schedule;
+mod stored;
 
 use std::{
     path::PathBuf,
@@ -12,58 +12,58 @@ use std::{
     time::{Duration, Instant},
 };
 
-use self::bed::{Bed, TELEGRAF_BUCKET, TOPIC};
+use self::pipeline::{Pipeline, TELEGRAF_BUCKET, TOPIC};
 pub use self::{
-    found::{Balance, Found},
     schedule::{Kill, Target, schedule},
+    stored::{Balance, StoredKeys},
 };
-use crate::writers::{Account, Epoch, Fate, Told, Writers};
+use crate::writers::{AnswerCounts, Epoch, Fate, WriterLog, Writers};
 
-/// After a restart records must be acknowledged again by then: a broker's start takes longest, on a machine with much else to do.
+/// Timeout until records are acknowledged again after a restart: the start of a broker on a busy machine takes longest.
 pub(crate) const BACK_WITHIN: Duration = Duration::from_secs(300);
-/// As fast as answers come, to know what half of that is.
+/// Time at full speed, to measure the capacity.
 const CAPACITY_FOR: Duration = Duration::from_secs(3);
-/// Between two looks whether all has arrived.
+/// Interval of checks whether all has arrived.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
-/// Acknowledgements that show that records are taken again.
+/// Acknowledgements that show that records are accepted again.
 const BACK_RECORDS: u64 = 20;
-/// What a cold broker takes before its capacity is measured.
+/// Records for the warm-up of a broker before its capacity is measured.
 const WARM_UP_RECORDS: u64 = 2_000;
 
-/// What is to be done.
+/// The settings of a run.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The built `waggle-gateway`.
     pub program: PathBuf,
     pub kills: Vec<Kill>,
-    /// Half of the capacity is sent, and no more than so many requests per second.
+    /// Most requests per second; at most half of the capacity is sent.
     pub rate_max: u64,
-    /// All that was acknowledged must be in the database so soon after the last kill.
+    /// Timeout after the last kill until all acknowledged records are in the database.
     pub arrive_within: Duration,
 }
 
-/// One kill, carried out.
+/// One kill and its restart.
 #[derive(Debug, Clone, Copy)]
 pub struct Killed {
     pub kill: Kill,
     /// Since the first.
     pub at: Duration,
-    /// From the restart until it took connections.
+    /// From the restart until it accepted connections.
     pub up_after: Duration,
     /// From then until records were acknowledged.
     pub back_after: Duration,
-    pub told: Told,
+    pub answers: AnswerCounts,
 }
 
-/// What came of it.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Outcome {
     /// Requests per second that were acknowledged without a limit, before the first kill.
     pub capacity: u64,
     /// Requests per second that were sent from then on.
     pub rate: u64,
-    pub told: Told,
-    /// Records by their last word.
+    pub answers: AnswerCounts,
+    /// Records by their last answer.
     pub acknowledged: usize,
     pub refused: usize,
     pub unknown: usize,
@@ -75,45 +75,45 @@ pub struct Outcome {
     pub arrived_after: Duration,
 }
 
-/// Carries a plan out; `tell` hears of every kill when it is over.
-pub fn run(plan: &Plan, mut tell: impl FnMut(&Killed)) -> Outcome {
-    let mut bed = Bed::start(&plan.program);
-    let writers = Writers::start(bed.load.clone());
-    wait_until_acknowledged(&writers, &bed, WARM_UP_RECORDS);
+/// Executes a plan; `report` is called after every kill.
+pub fn run(plan: &Plan, mut report: impl FnMut(&Killed)) -> Outcome {
+    let mut pipeline = Pipeline::start(&plan.program);
+    let writers = Writers::start(pipeline.load.clone());
+    wait_until_acknowledged(&writers, &pipeline, WARM_UP_RECORDS);
     let capacity = capacity(&writers);
     let rate = (capacity / 2).clamp(1, plan.rate_max);
-    writers.pace(rate);
+    writers.set_rate(rate);
     let begun = Instant::now();
     for kill in &plan.kills {
         thread::sleep(kill.after);
         let at = begun.elapsed();
-        bed.kill(kill.target);
+        pipeline.kill(kill.target);
         thread::sleep(kill.down);
         let restart = Instant::now();
-        bed.restart(kill.target);
+        pipeline.restart(kill.target);
         let up_after = restart.elapsed();
-        let back_after = wait_until_acknowledged(&writers, &bed, BACK_RECORDS);
-        tell(&Killed {
+        let back_after = wait_until_acknowledged(&writers, &pipeline, BACK_RECORDS);
+        report(&Killed {
             kill: *kill,
             at,
             up_after,
             back_after,
-            told: writers.counts(),
+            answers: writers.counts(),
         });
     }
-    let (told, epoch) = (writers.counts(), writers.epoch);
-    let accounts = writers.stop();
-    settle(&bed, plan, &accounts, epoch, (capacity, rate, told))
+    let (answers, epoch) = (writers.counts(), writers.epoch);
+    let logs = writers.stop();
+    settle(&pipeline, plan, &logs, epoch, (capacity, rate, answers))
 }
 
-/// Waits until so many records are acknowledged.
-fn wait_until_acknowledged(writers: &Writers, bed: &Bed, records: u64) -> Duration {
+/// Waits until this many records are acknowledged.
+fn wait_until_acknowledged(writers: &Writers, pipeline: &Pipeline, records: u64) -> Duration {
     writers
         .wait_for_more(records, BACK_WITHIN)
         .unwrap_or_else(|| {
             panic!(
                 "nothing is acknowledged within {BACK_WITHIN:?}:\n{}",
-                bed.log_ends()
+                pipeline.log_ends()
             )
         })
 }
@@ -127,37 +127,44 @@ fn capacity(writers: &Writers) -> u64 {
     acknowledged * 1000 / millis.max(1)
 }
 
-/// Waits for what is on its way, and draws the balances.
+/// Waits until all records have arrived, and compares.
 fn settle(
-    bed: &Bed,
+    pipeline: &Pipeline,
     plan: &Plan,
-    accounts: &[Account],
+    logs: &[WriterLog],
     epoch: Epoch,
-    (capacity, rate, told): (u64, u64, Told),
+    (capacity, rate, answers): (u64, u64, AnswerCounts),
 ) -> Outcome {
-    let strange = accounts.iter().find_map(|account| account.strange.as_ref());
-    assert!(strange.is_none(), "{strange:?}\n{}", bed.log_ends());
+    let unexpected = logs.iter().find_map(|log| log.unexpected.as_ref());
+    assert!(
+        unexpected.is_none(),
+        "{unexpected:?}\n{}",
+        pipeline.log_ends()
+    );
     let begun = Instant::now();
     let wait_for = |bucket: &str| loop {
-        let found = Found::in_influxdb(&bed.influxdb, bucket, epoch, accounts);
-        let balance = found.balance(accounts);
+        let found = StoredKeys::in_influxdb(&pipeline.influxdb, bucket, epoch, logs);
+        let balance = found.balance(logs);
         if balance.missing == 0 || begun.elapsed() > plan.arrive_within {
-            assert_eq!(found.strangers(accounts), 0, "in {bucket}");
+            assert_eq!(found.unknown_keys(logs), 0, "in {bucket}");
             return balance;
         }
         thread::sleep(LOOK_EVERY);
     };
-    let (sink, telegraf) = (wait_for(bed.influxdb.bucket()), wait_for(TELEGRAF_BUCKET));
+    let (sink, telegraf) = (
+        wait_for(pipeline.influxdb.bucket()),
+        wait_for(TELEGRAF_BUCKET),
+    );
     let arrived_after = begun.elapsed();
-    let kafka = Found::in_kafka(&bed.kafka.brokers(), TOPIC).balance(accounts);
+    let kafka = StoredKeys::in_kafka(&pipeline.kafka.brokers(), TOPIC).balance(logs);
     let count = |of: Fate| {
-        let fates = accounts.iter().flat_map(|account| &account.fates);
+        let fates = logs.iter().flat_map(|log| &log.fates);
         fates.filter(|fate| **fate == of).count()
     };
     Outcome {
         capacity,
         rate,
-        told,
+        answers,
         acknowledged: count(Fate::Acknowledged),
         refused: count(Fate::Refused),
         unknown: count(Fate::Unknown),

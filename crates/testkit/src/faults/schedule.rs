@@ -1,4 +1,4 @@
-//! What is killed, when, and for how long: by chance, the same for the same seed.
+//! Which program is killed when and for how long: random, by a seed.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub enum Target {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kill {
     pub target: Target,
-    /// Since the one before was over.
+    /// Since the recovery from the previous kill.
     pub after: Duration,
     /// Until it is started again.
     pub down: Duration,

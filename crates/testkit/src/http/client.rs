@@ -43,17 +43,17 @@ pub fn put(topic: &str, body: &str) -> String {
     )
 }
 
-/// The answer to a GET on a connection of its own.
+/// The answer to a GET on its own connection.
 ///
 /// # Errors
-/// If nobody listens, or the answer does not arrive completely.
+/// If the connection is refused, or the answer does not arrive completely.
 pub fn get(address: SocketAddr, path: &str) -> io::Result<Answer> {
     Connection::ask(address, &format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n"))
 }
 
 impl Connection {
     /// # Errors
-    /// If nobody listens.
+    /// If the connection is refused.
     pub fn open(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_read_timeout(Some(ANSWER_WITHIN))?;
@@ -65,10 +65,10 @@ impl Connection {
         })
     }
 
-    /// The answer to one request, on a connection of its own.
+    /// The answer to one request, on its own connection.
     ///
     /// # Errors
-    /// If nobody listens, or the answer does not arrive completely.
+    /// If the connection is refused, or the answer does not arrive completely.
     pub fn ask(address: SocketAddr, request: &str) -> io::Result<Answer> {
         let mut connection = Self::open(address)?;
         connection.send(request)?;
@@ -89,7 +89,7 @@ impl Connection {
     /// The next answer.
     ///
     /// # Errors
-    /// If the connection ends before it is complete, or it does not come in time.
+    /// If the connection ends before it is complete, or on timeout.
     pub fn answer(&mut self) -> io::Result<Answer> {
         self.answer_or_end()?
             .ok_or_else(|| ErrorKind::UnexpectedEof.into())
@@ -98,7 +98,7 @@ impl Connection {
     /// The next answer; `None` if the connection is closed or reset before it is complete.
     ///
     /// # Errors
-    /// If neither comes in time.
+    /// On timeout.
     pub fn answer_or_end(&mut self) -> io::Result<Option<Answer>> {
         let mut block = [0; 64 * 1024];
         loop {
@@ -109,7 +109,7 @@ impl Connection {
                 Ok(0) => return Ok(self.take(More::Never)),
                 Ok(count) => self.received.extend_from_slice(&block[..count]),
                 Err(error) if error.kind() == ErrorKind::ConnectionReset => return Ok(None),
-                // A socket with a time limit reports a signal; another would go on by itself (signal(7)).
+                // A socket with a timeout reports a signal; others restart the call (signal(7)).
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }

@@ -15,7 +15,7 @@ pub struct Request {
     pub method: String,
     /// With its query.
     pub path: String,
-    /// All lines before the body, with the empty one.
+    /// All lines before the body, the empty one included.
     pub head: String,
     pub body: Vec<u8>,
 }
@@ -32,7 +32,7 @@ impl Request {
     }
 }
 
-/// A whole answer: a status, lines of header fields that each end in `\r\n`, a body.
+/// A complete answer: a status, lines of header fields that each end in `\r `, a body.
 pub fn answer(status: u16, fields: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     format!("HTTP/1.1 {status} X\r\n{fields}Content-Length: {length}\r\n\r\n{body}").into_bytes()
@@ -43,7 +43,7 @@ pub fn ok(body: &str) -> Vec<u8> {
     answer(200, "", body)
 }
 
-/// The text between `start` and the first of `ends`; empty if `start` is not there.
+/// The text between `start` and the first of `ends`; empty if `start` does not occur.
 pub fn text_between<'a>(text: &'a str, start: &str, ends: &[char]) -> &'a str {
     text.split_once(start)
         .and_then(|(_, rest)| rest.split(ends).next())
@@ -58,7 +58,7 @@ pub fn field<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     })
 }
 
-/// Takes the request at the beginning off `bytes`, if it is complete. Its numbers are 0.
+/// Removes the request at the beginning of `bytes`, if it is complete. Its numbers are 0.
 pub(super) fn take_request(bytes: &mut Vec<u8>) -> Result<Option<Request>, httparse::Error> {
     let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
     let mut parsed = httparse::Request::new(&mut fields);

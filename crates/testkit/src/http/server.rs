@@ -1,4 +1,4 @@
-//! A server that does what a function of each request decides. One thread for each connection.
+//! A server whose answers are a function of each request. One thread per connection.
 
 use std::{
     io::{Read, Write},
@@ -18,14 +18,13 @@ use crate::{Listener, stream::Stream};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
     Answer(Vec<u8>),
-    /// Sends this and closes; over TLS with a close_notify before.
+    /// Sends this and closes; with TLS after a close_notify.
     Last(Vec<u8>),
-    /// Sends this, which is not a complete answer, and closes; over TLS without a close_notify.
+    /// Sends this, which is not a complete answer, and closes; with TLS without a close_notify.
     Cut(Vec<u8>),
-    /// As `Last`, but over TLS the socket stays open until the client closes it.
+    /// As `Last`, but with TLS the socket stays open until the client closes it.
     HalfClose(Vec<u8>),
-    /// Closes without reading what has come, so that the kernel resets the connection and throws away what the client
-    /// has not received yet.
+    /// Closes without reading, so that the kernel resets the connection and discards bytes that the client has not received yet.
     Abort,
     /// Waits, then answers.
     After(Duration, Vec<u8>),
@@ -38,11 +37,11 @@ pub enum Reply {
 pub struct Server {
     pub address: SocketAddr,
     listener: Listener,
-    seen: Arc<Seen>,
+    counts: Arc<Counts>,
 }
 
 #[derive(Debug, Default)]
-struct Seen {
+struct Counts {
     received: AtomicU64,
     answered: AtomicU64,
     connections: AtomicU64,
@@ -52,7 +51,7 @@ struct Seen {
 }
 
 impl Server {
-    /// On a free port. `reply` decides about each request, by its number if it likes.
+    /// On a free port. `reply` decides the answer to each request.
     pub fn start(reply: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
         Self::start_at(SocketAddr::from(([127, 0, 0, 1], 0)), reply)
     }
@@ -83,8 +82,8 @@ impl Server {
         reply: impl Fn(&Request) -> Reply + Send + Sync + 'static,
         open: impl Fn(crate::Socket) -> Stream + Send + Sync + 'static,
     ) -> Self {
-        let seen = Arc::new(Seen::default());
-        let theirs = Arc::clone(&seen);
+        let counts = Arc::new(Counts::default());
+        let theirs = Arc::clone(&counts);
         let listener = Listener::start_at(address, move |socket, number| {
             theirs.connections.fetch_add(1, Ordering::SeqCst);
             serve(open(socket), number, &theirs, &reply);
@@ -92,40 +91,40 @@ impl Server {
         Self {
             address: listener.address,
             listener,
-            seen,
+            counts,
         }
     }
 
     /// Requests that arrived completely.
     pub fn received_count(&self) -> u64 {
-        self.seen.received.load(Ordering::SeqCst)
+        self.counts.received.load(Ordering::SeqCst)
     }
 
     /// Requests that were answered completely.
     pub fn answered_count(&self) -> u64 {
-        self.seen.answered.load(Ordering::SeqCst)
+        self.counts.answered.load(Ordering::SeqCst)
     }
 
     pub fn connections(&self) -> u64 {
-        self.seen.connections.load(Ordering::SeqCst)
+        self.counts.connections.load(Ordering::SeqCst)
     }
 
     /// TLS sessions that were resumed.
     pub fn resumed_count(&self) -> u64 {
-        self.seen.resumed.load(Ordering::SeqCst)
+        self.counts.resumed.load(Ordering::SeqCst)
     }
 
     /// The bodies of all requests that had one.
     pub fn bodies(&self) -> Vec<String> {
-        let bodies = self.seen.bodies.lock();
+        let bodies = self.counts.bodies.lock();
         bodies.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Takes no more connections and waits until the clients have closed theirs; how many of them did so in order: over TLS
-    /// with a close_notify.
+    /// Accepts no more connections and waits until the clients have closed theirs; returns how many did so in order: with TLS,
+    /// after a close_notify.
     pub fn closed_in_order(self) -> u64 {
         self.listener.finish();
-        self.seen.closed_in_order.load(Ordering::SeqCst)
+        self.counts.closed_in_order.load(Ordering::SeqCst)
     }
 
     /// Serves until the process ends: for a program that is nothing but this server.
@@ -134,7 +133,7 @@ impl Server {
     }
 }
 
-fn serve(mut stream: Stream, connection: u64, seen: &Seen, reply: &impl Fn(&Request) -> Reply) {
+fn serve(mut stream: Stream, connection: u64, counts: &Counts, reply: &impl Fn(&Request) -> Reply) {
     let mut bytes = Vec::new();
     let mut on_connection = 0;
     let mut is_noted = false;
@@ -149,16 +148,16 @@ fn serve(mut stream: Stream, connection: u64, seen: &Seen, reply: &impl Fn(&Requ
                     return stream.close_in_order();
                 }
             };
-            request.number = seen.received.fetch_add(1, Ordering::SeqCst);
+            request.number = counts.received.fetch_add(1, Ordering::SeqCst);
             request.connection = connection;
             request.on_connection = on_connection;
             on_connection += 1;
             if !request.body.is_empty() {
-                let mut bodies = seen.bodies.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut bodies = counts.bodies.lock().unwrap_or_else(PoisonError::into_inner);
                 bodies.push(String::from_utf8_lossy(&request.body).into_owned());
             }
             let reply = reply(&request);
-            match carry_out(stream, seen, reply) {
+            match carry_out(stream, counts, reply) {
                 Some(kept) => stream = kept,
                 None => return,
             }
@@ -166,23 +165,23 @@ fn serve(mut stream: Stream, connection: u64, seen: &Seen, reply: &impl Fn(&Requ
         let mut buffer = [0; 65_536];
         let read = stream.read(&mut buffer);
         if !is_noted && stream.is_resumed() {
-            seen.resumed.fetch_add(1, Ordering::SeqCst);
+            counts.resumed.fetch_add(1, Ordering::SeqCst);
             is_noted = true;
         }
         match read {
             Ok(0) => {
-                seen.closed_in_order.fetch_add(1, Ordering::SeqCst);
+                counts.closed_in_order.fetch_add(1, Ordering::SeqCst);
                 return;
             }
-            // After a handshake that failed the alert must arrive, which a reset would overtake.
+            // After a failed handshake the alert must arrive, which a reset would overtake.
             Err(_) => return stream.cut(),
             Ok(length) => bytes.extend_from_slice(&buffer[..length]),
         }
     }
 }
 
-/// Gives back the connection if it stays open.
-fn carry_out(mut stream: Stream, seen: &Seen, reply: Reply) -> Option<Stream> {
+/// Returns the connection if it stays open.
+fn carry_out(mut stream: Stream, counts: &Counts, reply: Reply) -> Option<Stream> {
     let (bytes, is_answer) = match &reply {
         Reply::Answer(bytes) | Reply::Last(bytes) | Reply::HalfClose(bytes) => (&**bytes, true),
         Reply::After(pause, bytes) => {
@@ -193,15 +192,17 @@ fn carry_out(mut stream: Stream, seen: &Seen, reply: Reply) -> Option<Stream> {
         Reply::Silence => return Some(stream),
         Reply::Abort => return None,
     };
-    // Counted first: whoever has the answer may look at once.
-    seen.answered
+    // Counted first: the client may check the count as soon as it has the answer.
+    counts
+        .answered
         .fetch_add(u64::from(is_answer), Ordering::SeqCst);
     if stream
         .write_all(bytes)
         .and_then(|()| stream.flush())
         .is_err()
     {
-        seen.answered
+        counts
+            .answered
             .fetch_sub(u64::from(is_answer), Ordering::SeqCst);
         return None;
     }

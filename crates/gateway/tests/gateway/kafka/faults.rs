@@ -12,9 +12,9 @@ use crate::support::{Answer, Client, Gateway, kafka_command, put, wait_until};
 
 const WRITERS: usize = 4;
 const PIPELINED: usize = 8;
-/// A 503 is promised within a second; on a busy machine it may take longer to be seen.
+/// The gateway answers 503 within a second; on a busy machine it may take longer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
-/// Records are promised to be taken within 5 s of the broker's return; on a busy machine it may take longer.
+/// The gateway accepts records within 5 s of the broker's restart; on a busy machine it may take longer.
 const BACK_WITHIN: Duration = Duration::from_secs(180);
 /// Extra memory that a gateway may need while it refuses requests.
 const AWAY_MAX_BYTES: usize = 32 * 1024 * 1024;
@@ -28,7 +28,7 @@ struct Score {
 }
 
 impl Score {
-    /// Waits until so many more records are acknowledged.
+    /// Waits until `more` further records are acknowledged.
     fn wait_for_more(&self, more: usize) {
         let enough = self.acknowledged.load(Ordering::Relaxed) + more;
         wait_until("more are acknowledged", || {
@@ -54,21 +54,21 @@ fn write(gateway: &Gateway, writer: &str, score: &Score) -> Vec<String> {
         if score.stop.load(Ordering::Relaxed) {
             break;
         }
-        let key = |place: usize| format!("{writer}-{}", turn * PIPELINED + place);
+        let key = |index: usize| format!("{writer}-{}", turn * PIPELINED + index);
         let requests: String = (0..PIPELINED)
-            .map(|place| put("t", &format!("m,w={writer} key=\"{}\"", key(place))))
+            .map(|index| put("t", &format!("m,w={writer} key=\"{}\"", key(index))))
             .collect();
         let sent = Instant::now();
         if std::io::Write::write_all(client.socket(), requests.as_bytes()).is_err() {
             break;
         }
-        for place in 0..PIPELINED {
+        for index in 0..PIPELINED {
             let Some(answer) = client.answer() else {
                 return acknowledged;
             };
             if answer.status == 204 {
                 score.acknowledged.fetch_add(1, Ordering::Relaxed);
-                acknowledged.push(key(place));
+                acknowledged.push(key(index));
             } else {
                 check_refused(&answer, sent);
                 score.refused.fetch_add(1, Ordering::Relaxed);
@@ -160,13 +160,13 @@ fn a_stopped_broker_causes_quick_refusals() {
     let gateway = Gateway::start_by(&mut kafka_command(&kafka.brokers(), &[]));
     let score = Score::default();
     let acknowledged = write_while(&gateway, "f", &score, || {
-        kafka.freeze();
+        kafka.suspend();
         wait_until("some are refused", || {
             score.refused.load(Ordering::Relaxed) > 100
         });
         let sent = Instant::now();
         check_refused(&gateway.put("new", "m f=1"), sent);
-        kafka.go_on();
+        kafka.resume();
         score.wait_for_more(500);
     });
     check_nothing_is_missing(&kafka, &acknowledged);
@@ -204,8 +204,8 @@ fn at_sigterm_it_answers_what_it_took_in_and_ends() {
     wait_until("a record is taken", || {
         gateway.put("t", "m f=0").status == 204
     });
-    // What is taken in waits for the broker, so that requests are open when the signal comes.
-    kafka.freeze();
+    // Accepted records wait for the broker, so that requests are open when the signal arrives.
+    kafka.suspend();
     let mut client = gateway.client();
     client.send(put("t", "m f=1").repeat(20).as_bytes());
     wait_until("20 requests are open", || {
@@ -213,7 +213,7 @@ fn at_sigterm_it_answers_what_it_took_in_and_ends() {
         metrics.contains("waggle_gateway_in_flight_bytes 100\n")
     });
     gateway.signal("TERM");
-    kafka.go_on();
+    kafka.resume();
     for _ in 0..20 {
         let answer = client.answer().expect("an answer to all that was taken in");
         assert!(matches!(answer.status, 204 | 503), "{}", answer.body);
@@ -225,7 +225,7 @@ fn at_sigterm_it_answers_what_it_took_in_and_ends() {
 #[test]
 fn without_a_broker_it_starts_says_so_and_ends() {
     let mut gateway = Gateway::start_by(&mut kafka_command("127.0.0.1:1", &[]));
-    // Not ready from the first moment on, long before anything shows that nobody answers.
+    // Not ready from the start, long before a timeout shows that the broker does not answer.
     let ready = gateway.get("/readyz");
     assert_eq!(ready.status, 503);
     assert!(ready.body.contains("Kafka"), "{}", ready.body);

@@ -191,7 +191,7 @@ fn a_topic_may_get_partitions_and_may_be_recreated() {
         used() == [0, 1, 2]
     });
     delete(&brokers, "grows");
-    wait_until("the topic is made anew", || {
+    wait_until("the topic is created again", || {
         let answer = gateway.put("grows", "m f=1i 1");
         assert!(matches!(answer.status, 204 | 503), "{}", answer.body);
         partitions(&brokers, "grows") == 1
@@ -202,8 +202,8 @@ fn a_topic_may_get_partitions_and_may_be_recreated() {
 fn calls_that_need_the_embedded_store_are_answered_with_501() {
     let kafka = shared_broker();
     let gateway = gateway(&kafka.brokers(), &[]);
-    assert_eq!(gateway.put("told", "m f=1i 1\nm f=2i 2").status, 204);
-    let read = gateway.get("/api/v1/topics/told/records");
+    assert_eq!(gateway.put("advised", "m f=1i 1\nm f=2i 2").status, 204);
+    let read = gateway.get("/api/v1/topics/advised/records");
     assert_eq!(read.status, 501);
     assert!(read.body.contains("embedded"), "{}", read.body);
     wait_until("it is ready", || gateway.get("/readyz").status == 200);

@@ -150,9 +150,9 @@ impl Ended {
         );
         assert_eq!(totals.due, totals.sent + totals.skipped, "{totals:?}");
         let mut sum = Counts::default();
-        for (place, interval) in self.intervals.iter().enumerate() {
+        for (index, interval) in self.intervals.iter().enumerate() {
             sum.follow(&interval.counts);
-            let start = self.intervals[..place]
+            let start = self.intervals[..index]
                 .last()
                 .map_or(Duration::ZERO, |last| last.start + last.length);
             assert_eq!(interval.start, start, "intervals must follow each other");

@@ -1,0 +1,78 @@
+//! Converts offsets in a text to lines and columns.
+
+use crate::{MISTAKES_MAX, Mistake};
+
+/// A text, or one line of a longer text, in which mistakes are found.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SourceText<'a> {
+    pub(crate) text: &'a str,
+    /// The number of the text's first line.
+    pub(crate) first_line: usize,
+}
+
+impl<'a> SourceText<'a> {
+    /// The whole of `bytes`, unless they are not UTF-8.
+    pub(crate) fn parse_utf8(bytes: &'a [u8]) -> Result<Self, Vec<Mistake>> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Ok(Self {
+                text,
+                first_line: 1,
+            }),
+            Err(error) => {
+                let (valid, _) = bytes.split_at(error.valid_up_to());
+                let text = std::str::from_utf8(valid).unwrap_or_default();
+                let source = Self {
+                    text,
+                    first_line: 1,
+                };
+                Err(vec![
+                    source.mistake(text.len(), "the text is not UTF-8 here".into()),
+                ])
+            }
+        }
+    }
+
+    /// The problem with its line and column; `at` is an offset of a character in the text, or its end.
+    pub(crate) fn mistake(&self, at: usize, problem: String) -> Mistake {
+        let before = self.text.get(..at).unwrap_or(self.text);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        Mistake {
+            line: self.first_line + memchr::memchr_iter(b'\n', before.as_bytes()).count(),
+            column: 1 + before[line_start..].chars().count(),
+            problem,
+        }
+    }
+
+    /// The offset of a piece of this text.
+    pub(crate) fn offset_of(&self, piece: &str) -> usize {
+        (piece.as_ptr().addr())
+            .saturating_sub(self.text.as_ptr().addr())
+            .min(self.text.len())
+    }
+}
+
+/// The mistakes found so far, up to [`MISTAKES_MAX`].
+#[derive(Debug, Default)]
+pub(crate) struct Mistakes(Vec<Mistake>);
+
+impl Mistakes {
+    pub(crate) fn add(&mut self, mistake: Mistake) {
+        if !self.is_full() {
+            self.0.push(mistake);
+        }
+    }
+
+    /// No more mistakes are kept; a reader can stop.
+    pub(crate) fn is_full(&self) -> bool {
+        self.0.len() >= MISTAKES_MAX
+    }
+
+    /// The value, if there are no mistakes.
+    pub(crate) fn into_result<T>(mut self, value: T) -> Result<T, Vec<Mistake>> {
+        if self.0.is_empty() {
+            return Ok(value);
+        }
+        self.0.sort_by_key(|mistake| (mistake.line, mistake.column));
+        Err(self.0)
+    }
+}
