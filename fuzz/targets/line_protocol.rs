@@ -1,4 +1,4 @@
-//! Line protocol: the lines and the records of a text agree, and what is written reads back.
+//! Line protocol: the lines and the records of a text agree, and written text reads back.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -26,16 +26,16 @@ fuzz_target!(|text: &[u8]| {
             Err(mistake) => mistakes.push(mistake),
         }
     }
-    let places: Vec<_> = mistakes.iter().map(|mistake| mistake.line).collect();
-    assert!(places.is_sorted(), "{places:?}");
+    let numbers: Vec<_> = mistakes.iter().map(|mistake| mistake.line).collect();
+    assert!(numbers.is_sorted(), "{numbers:?}");
     match read(text, precision) {
         Ok(records) => {
             assert!(mistakes.is_empty());
             assert_eq!(records, found);
         }
-        Err(told) => {
+        Err(reported) => {
             mistakes.truncate(MISTAKES_MAX);
-            assert_eq!(told, mistakes);
+            assert_eq!(reported, mistakes);
         }
     }
     let mut written = Vec::new();

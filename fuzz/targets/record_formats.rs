@@ -1,4 +1,4 @@
-//! JSON, NDJSON and CSV: any bytes give records or mistakes in their order; what is written reads back.
+//! JSON, NDJSON and CSV: any bytes give records or mistakes in order; written text reads back.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -46,7 +46,7 @@ fn check(read: Result<Vec<Record>, Vec<Mistake>>) {
     );
     let mut as_json = records;
     for (_, value) in as_json.iter_mut().flat_map(|record| &mut record.fields) {
-        // JSON cannot tell a small unsigned integer from a signed one.
+        // JSON cannot distinguish a small unsigned integer from a signed one.
         if let FieldValue::Unsigned(small) = *value
             && let Ok(small) = i64::try_from(small)
         {

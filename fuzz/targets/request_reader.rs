@@ -1,6 +1,6 @@
-//! The gateway's reader of requests: however the bytes come, it sees the same requests, or refuses the same.
+//! The gateway's reader of requests: for every split of the bytes it reads the same requests, or refuses the same.
 //!
-//! The first two bytes say how the bytes come. A difference here would be the beginning of request smuggling.
+//! The first two bytes decide the split. A difference would allow request smuggling.
 #![no_main]
 
 use std::mem::MaybeUninit;
@@ -18,7 +18,7 @@ const LIMITS: Limits = Limits {
     body_max_bytes: 2048,
 };
 
-/// A request without what it borrows.
+/// An owned copy of a request.
 #[derive(Debug, PartialEq)]
 struct Seen {
     method: String,
@@ -50,7 +50,7 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
     Corpus::Keep
 });
 
-/// Reads while the bytes up to each of `ends` are there.
+/// Reads with the bytes up to each of `ends` available.
 fn read(bytes: &[u8], ends: impl Iterator<Item = usize>) -> (Vec<Seen>, End) {
     let mut reader = Reader::new(LIMITS);
     let mut requests = Vec::new();

@@ -1,6 +1,6 @@
-//! The engine's reader of answers: however the bytes are cut into pieces, it sees the same answers.
+//! The engine's reader of answers: for every split of the bytes it reads the same answers.
 //!
-//! The first byte says which requests were HEAD, the next two how the bytes are cut.
+//! The first byte decides which requests were HEAD, the next two the split.
 #![no_main]
 
 use libfuzzer_sys::{Corpus, fuzz_target};
@@ -38,7 +38,7 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
     let cut = read(*heads, [before].into_iter().chain(after.chunks(every)));
     assert_eq!(whole.answers, cut.answers);
     assert_eq!(whole.end, cut.end);
-    // Of a body that goes beyond its limit, more or less may have been handed on before it was noticed.
+    // Of a body above its limit, more or less may have been passed on before the error.
     if !matches!(whole.end, Some(End::Failed(_))) {
         assert_eq!(whole.body, cut.body);
     }

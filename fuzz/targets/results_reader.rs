@@ -1,4 +1,5 @@
-//! The files of a run: any bytes give a value or a mistake with its place; what was read can be written and read again.
+//! The files of a run: any bytes give a value or a mistake with its position; values that were read can be written and read
+//! again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -30,7 +31,7 @@ fuzz_target!(|text: &[u8]| {
     }
 });
 
-/// A mistake lies in the text and can be shown.
+/// A mistake has a position in the text and can be shown.
 fn check<T>(read: Result<T, TextError>, text: &[u8]) -> Option<T> {
     let error = match read {
         Ok(value) => return Some(value),

@@ -1,5 +1,4 @@
-//! Templates are read or refused with a place that is one; a jar takes any cookie and writes nothing that would end a
-//! header.
+//! Templates are read or refused with a valid position; a jar accepts any cookie and writes nothing that would end a header.
 //!
 //! Lines: the first is a template, the second a path, the rest are `Set-Cookie` lines.
 #![no_main]

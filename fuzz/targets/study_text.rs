@@ -1,4 +1,4 @@
-//! Study and system files: any text gives a value or mistakes with places in it; a study that is taken has a plan.
+//! Study and system files: any text gives a value or mistakes with positions in it; an accepted study has a plan.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -45,7 +45,7 @@ fn source(text: &str) -> Source {
     }
 }
 
-/// There is a mistake, and each lies in the text and can be shown.
+/// There is a mistake; each has a position in the text and can be shown.
 fn check(mistakes: &Mistakes, text: &str) {
     assert!(!mistakes.0.is_empty());
     let lines = 1 + text.matches(['\n', '\r']).count();

@@ -3,7 +3,7 @@
 use waggle_results::{LoadModel, RunInfo};
 use waggle_stats::{ACHIEVED_MIN, Estimate, GENERATOR_BUSY, Verdict};
 
-use crate::{CellModel, CellSearch, FindModel, INSTRUMENT, busiest::cpus_of_system};
+use crate::{CellModel, CellSearch, INSTRUMENT, SearchModel, bottleneck::cpus_of_system};
 
 /// From this share of the CPUs that the system was given on, its CPU is what limits.
 const CPU_FULL: f64 = 0.9;
@@ -52,7 +52,7 @@ pub struct Limit {
     /// The component that used most of it, with its cores; `None` where there is one component.
     pub most: Option<(String, f64)>,
     /// Share of its CPU that the busiest worker of the load generator used.
-    pub engine_busy_share: f64,
+    pub generator_utilization: f64,
 }
 
 /// What a limit is by.
@@ -69,9 +69,9 @@ pub enum LimitedBy {
     Waiting,
 }
 
-pub(crate) fn answer(info: &RunInfo, cells: &[CellModel], find: Option<&FindModel>) -> Answer {
-    if let Some(find) = find {
-        return of_search(info, cells, find);
+pub(crate) fn answer(info: &RunInfo, cells: &[CellModel], search: Option<&SearchModel>) -> Answer {
+    if let Some(search) = search {
+        return of_search(info, cells, search);
     }
     let Some(any) = highest(cells.iter()) else {
         return Answer {
@@ -95,10 +95,10 @@ pub(crate) fn answer(info: &RunInfo, cells: &[CellModel], find: Option<&FindMode
     }
 }
 
-fn of_search(info: &RunInfo, cells: &[CellModel], find: &FindModel) -> Answer {
+fn of_search(info: &RunInfo, cells: &[CellModel], search: &SearchModel) -> Answer {
     let mut searches: Vec<(&CellModel, &CellSearch)> = cells
         .iter()
-        .filter_map(|cell| Some((cell, find.of_cell(cell.cell)?)))
+        .filter_map(|cell| Some((cell, search.of_cell(cell.cell)?)))
         .collect();
     let held = |search: &CellSearch| search.answer.holds.map_or(0.0, |held| held.level);
     searches.sort_by(|a, b| held(b.1).total_cmp(&held(a.1)));
@@ -145,11 +145,11 @@ fn limit(cell: &CellModel, info: &RunInfo) -> Option<Limit> {
     let (busiest, cores) = components().max_by(|a, b| a.1.point.total_cmp(&b.1.point))?;
     let system_cores: f64 = components().map(|(_, cores)| cores.point).sum();
     let system_cpus = cpus_of_system(info);
-    let engine_busy_share = cell.engine_busy_share.unwrap_or(0.0);
+    let generator_utilization = cell.generator_utilization.unwrap_or(0.0);
     Some(Limit {
         by: if system_cores >= CPU_FULL * f64::from(system_cpus) {
             LimitedBy::SystemCpu
-        } else if engine_busy_share >= GENERATOR_BUSY {
+        } else if generator_utilization >= GENERATOR_BUSY {
             LimitedBy::Generator
         } else {
             beside_cpus(cell, info)
@@ -157,14 +157,14 @@ fn limit(cell: &CellModel, info: &RunInfo) -> Option<Limit> {
         system_cores,
         system_cpus,
         most: (components().count() > 1).then(|| (busiest.clone(), cores.point)),
-        engine_busy_share,
+        generator_utilization,
     })
 }
 
 /// What limits where no CPU does: of load that comes by itself it is that no more came, as long as all of it was answered.
 fn beside_cpus(cell: &CellModel, info: &RunInfo) -> LimitedBy {
     let answered = cell
-        .achieved_share
+        .achieved_ratio
         .is_some_and(|share| share >= ACHIEVED_MIN);
     match info.load_model {
         LoadModel::Open if answered => LimitedBy::Asked,

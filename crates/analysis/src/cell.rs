@@ -9,15 +9,15 @@ use waggle_stats::{Estimate, Reason, Verdict};
 
 use crate::{
     TrialModel, TrialNumbers,
-    busiest::{self, Busiest, whole_components},
+    bottleneck::{self, Bottleneck, whole_components},
     distribution::{self, SpectrumPoint},
     distributions::{self, Distribution},
     instrument::component_of,
     metric::{self, CellNumber, Number},
-    places::{self, PlaceModel},
+    probes::{self, ProbeModel},
     recovered::{self, CellRecovery},
     steps::{self, SessionsModel, StepModel},
-    watch::{self, WatchModel},
+    system_metrics::{self, SystemMetricModel},
 };
 
 /// One combination of levels, over its trials.
@@ -43,25 +43,25 @@ pub struct CellModel {
     pub service: Distribution,
     /// From sent until visible.
     pub delay: Distribution,
-    /// From sent until the place where it must arrive had it.
+    /// From sent until the store of the probe where it must arrive had it.
     pub arrival: Distribution,
-    /// Places on the records' way, without the last.
-    pub on_the_way: Vec<PlaceModel>,
+    /// Probes on the records' way, without the last.
+    pub intermediate_probes: Vec<ProbeModel>,
     /// Requests over the counted trials.
     pub succeeded: u64,
     pub failed: u64,
     /// Failures by kind, the most frequent first.
     pub failures: Vec<(FailureKind, u64)>,
     /// Failed ÷ answered, an estimate over trials is of no use for something that should be nothing.
-    pub error_share: Option<f64>,
+    pub error_rate: Option<f64>,
     /// Answered ÷ due requests, in the trial that achieved least.
-    pub achieved_share: Option<f64>,
+    pub achieved_ratio: Option<f64>,
     /// Sum over trials; `None` where no account was kept.
     pub ledger: Option<LedgerInfo>,
     /// Largest of the trials' poll intervals.
     pub delay_resolution_ms: Option<f64>,
     pub system_cpu_us_per_request: Option<Estimate>,
-    pub engine_cpu_us_per_request: Option<Estimate>,
+    pub generator_cpu_us_per_request: Option<Estimate>,
     /// The largest in any trial.
     pub system_rss_max_bytes: Option<Estimate>,
     /// Mean cores of each component replica.
@@ -69,24 +69,24 @@ pub struct CellModel {
     /// Cores of all replicas of a component together.
     pub whole_component_cores: Vec<(String, Estimate)>,
     /// `None` where the CPU of no component is known.
-    pub busiest: Option<Busiest>,
-    pub watches: Vec<WatchModel>,
+    pub bottleneck: Option<Bottleneck>,
+    pub metrics: Vec<SystemMetricModel>,
     /// Largest share of its CPU that a worker of the engine used in any trial.
-    pub engine_busy_share: Option<f64>,
+    pub generator_utilization: Option<f64>,
     /// Largest p99 of the engine's lag in any trial.
-    pub engine_lag_p99_us: Option<f64>,
+    pub generator_lag_p99_us: Option<f64>,
     /// The largest share of the CPUs' time that the machine's host took in any trial; `None`: not noted.
-    pub stolen_share: Option<f64>,
+    pub cpu_steal: Option<f64>,
     /// The largest share of what the engine can send by its calibration; `None` where it was not calibrated.
-    pub engine_possible_share: Option<f64>,
+    pub generator_capacity_used: Option<f64>,
     /// Of the histograms of all counted trials together.
     pub spectrum: Vec<SpectrumPoint>,
     /// Of a scenario; none where the load is one request.
     pub steps: Vec<StepModel>,
     pub sessions: Option<SessionsModel>,
-    /// How soon it had recovered; `None` where the load does not fall.
+    /// How soon it had recovered; `None` if the load does not drop.
     pub recovery: Option<CellRecovery>,
-    /// Every number that a condition or a published figure of the run names, where the cell has it.
+    /// Every number that a condition or a column of reference results names, where the cell has it.
     pub numbers: Vec<CellNumber>,
 }
 
@@ -153,7 +153,7 @@ pub(crate) fn cell(
         planned: planned_trials(info, ran.len()),
         ran: ran.len(),
         counted: counted.len(),
-        is_searched: info.find.is_some(),
+        is_searched: info.search.is_some(),
         verdict,
         reasons,
         goodput,
@@ -162,16 +162,16 @@ pub(crate) fn cell(
         service: times(Metric::ServiceTime),
         delay: times(Metric::Delay),
         arrival: times(Metric::ArrivalDelay),
-        on_the_way: places::over_trials(&own),
+        intermediate_probes: probes::over_trials(&own),
         succeeded: of_all().map(|numbers| numbers.succeeded).sum(),
         failed: of_all().map(|numbers| numbers.failed).sum(),
         failures: distribution::by_kind(of_all().flat_map(|numbers| &numbers.failures)),
-        error_share: point(Metric::ErrorShare),
-        achieved_share: point(Metric::AchievedShare),
+        error_rate: point(Metric::ErrorRate),
+        achieved_ratio: point(Metric::AchievedRatio),
         ledger: ledger(&counted),
         delay_resolution_ms: point(Metric::Resolution).map(|us| us / 1e3),
         system_cpu_us_per_request: over(Metric::SystemCpuPerRequest),
-        engine_cpu_us_per_request: over(Metric::EngineCpuPerRequest),
+        generator_cpu_us_per_request: over(Metric::GeneratorCpuPerRequest),
         system_rss_max_bytes: metric::estimate(
             &NamedMetric {
                 statistic: Some(Statistic::Max),
@@ -180,13 +180,13 @@ pub(crate) fn cell(
             &own,
         ),
         component_cores,
-        busiest: busiest::of_cell(&whole_component_cores, of_all(), info),
-        watches: watch::over_trials(&own),
+        bottleneck: bottleneck::of_cell(&whole_component_cores, of_all(), info),
+        metrics: system_metrics::over_trials(&own),
         whole_component_cores,
-        engine_busy_share: point(Metric::EngineBusyShare),
-        engine_lag_p99_us: point(Metric::EngineLagP99),
-        stolen_share: point(Metric::StolenShare),
-        engine_possible_share: point(Metric::EnginePossibleShare),
+        generator_utilization: point(Metric::GeneratorUtilization),
+        generator_lag_p99_us: point(Metric::GeneratorLagP99),
+        cpu_steal: point(Metric::CpuSteal),
+        generator_capacity_used: point(Metric::GeneratorCapacityUsed),
         spectrum: distribution::spectrum_of(
             own_raw.iter().map(|trial| (*trial, &trial.response_time)),
         ),
@@ -212,7 +212,7 @@ pub fn failure_kinds(cells: &[CellModel]) -> Vec<FailureKind> {
 
 /// Of a search as many trials are planned as it needed.
 fn planned_trials(info: &RunInfo, ran: usize) -> u32 {
-    match info.find {
+    match info.search {
         Some(_) => u32::try_from(ran).unwrap_or(u32::MAX),
         None => info.schedule.repeat,
     }
@@ -222,7 +222,7 @@ fn ledger(counted: &[(&TrialModel, &TrialNumbers)]) -> Option<LedgerInfo> {
     counted
         .iter()
         .filter_map(|(trial, _)| trial.ledger.clone())
-        .reduce(places::sum)
+        .reduce(probes::sum)
 }
 
 /// Of each replica.
@@ -275,7 +275,7 @@ fn verdict(
     info: &RunInfo,
 ) -> (Option<Verdict>, Vec<CellReason>) {
     let verdicts: Vec<Verdict> = trials.iter().map(|trial| trial.verdict).collect();
-    let reasons = waggle_stats::cell_reasons(&verdicts, goodput, info.schedule.noisy_above);
+    let reasons = waggle_stats::cell_reasons(&verdicts, goodput, info.schedule.max_ci_width);
     let verdict = (!trials.is_empty()).then(|| waggle_stats::verdict_of(&reasons));
     let of_cell = reasons.into_iter().map(|reason| CellReason {
         repetition: None,

@@ -1,12 +1,12 @@
 //! Outcomes over the levels of a factor that are numbers: a chart for each outcome, a line for each combination of the other factors'
-//! levels, with what somebody published where it is the same number. The numbers are those of the tables.
+//! levels, with the reference results of the same metric. The numbers are those of the tables.
 
 use waggle_metrics::{Metric, NamedMetric, Statistic, Unit};
-use waggle_results::{FailureKind, PublishedInfo, RunInfo, parallel_map};
+use waggle_results::{FailureKind, ReferenceInfo, RunInfo, parallel_map};
 use waggle_stats::{Estimate, Part, ThinTail};
 
 use crate::{
-    CellModel, Factor, PublishedModel, TrialModel, as_f64,
+    CellModel, Factor, ReferenceModel, TrialModel, as_f64,
     cell::failure_kinds,
     layout::{Layout, Line, Over},
     levels::numbers,
@@ -33,8 +33,8 @@ pub struct CurvesModel {
     pub charts: Vec<Curve>,
     /// Failed requests by kind; `None` where none failed.
     pub kinds: Option<FailedOver>,
-    /// Title and source of the published points, where a chart has any.
-    pub published: Option<(String, String)>,
+    /// Title and source of the reference results, if a chart has any.
+    pub reference: Option<(String, String)>,
 }
 
 /// One outcome over the levels.
@@ -42,7 +42,7 @@ pub struct CurvesModel {
 pub struct Curve {
     pub name: String,
     pub metric: Metric,
-    /// The step, place, component or watch that it is a number of; `None`: of all that is sent, or of the last place.
+    /// The step, probe, component or metric of the system that it is a value of; `None`: of all that is sent, or of the last probe.
     pub of: Option<String>,
     pub unit: Unit,
     pub points: Vec<CurvePoint>,
@@ -58,8 +58,8 @@ pub struct CurvePoint {
     pub estimate: Option<Estimate>,
     /// Why it should not be relied on, where too few samples lie beyond it.
     pub thin: Option<ThinTail>,
-    /// What was published of it.
-    pub published: Option<f64>,
+    /// Its reference result.
+    pub reference: Option<f64>,
 }
 
 /// Failed requests by kind, as shares of the answered requests of a cell.
@@ -72,10 +72,10 @@ pub struct FailedOver {
 }
 
 impl Curve {
-    /// Whether something was published of it.
+    /// Whether it has a reference result.
     #[must_use]
-    pub fn has_published(&self) -> bool {
-        self.points.iter().any(|point| point.published.is_some())
+    pub fn has_reference(&self) -> bool {
+        self.points.iter().any(|point| point.reference.is_some())
     }
 }
 
@@ -85,26 +85,26 @@ pub(crate) fn curves(
     factors: &[Factor],
     cells: &[CellModel],
     trials: &[TrialModel],
-    published: Option<&PublishedModel>,
+    reference: Option<&ReferenceModel>,
 ) -> Option<CurvesModel> {
     let layout = layout(factors, cells)?;
     if cells.iter().all(|cell| cell.counted == 0) {
         return None;
     }
     let charts = parallel_map(&chart_outcomes(info, cells), |charted| {
-        charted.curve(&layout, cells, trials, published)
+        charted.curve(&layout, cells, trials, reference)
     });
     let charts: Vec<Curve> = charts.into_iter().flatten().collect();
     if charts.is_empty() {
         return None;
     }
-    let source = |info: &PublishedInfo| (info.title.clone(), info.source.clone());
-    let has_published = charts.iter().any(Curve::has_published);
+    let source = |info: &ReferenceInfo| (info.title.clone(), info.source.clone());
+    let has_reference = charts.iter().any(Curve::has_reference);
     Some(CurvesModel {
         kinds: kinds(&layout, cells),
-        published: published
-            .filter(|_| has_published)
-            .map(|published| source(&published.info)),
+        reference: reference
+            .filter(|_| has_reference)
+            .map(|reference| source(&reference.info)),
         charts,
         over: layout.over,
         others: layout.others,
@@ -147,7 +147,7 @@ fn layout(factors: &[Factor], cells: &[CellModel]) -> Option<Layout> {
 struct Shown {
     estimate: Option<Estimate>,
     thin: Option<ThinTail>,
-    published: Option<f64>,
+    reference: Option<f64>,
 }
 
 /// A point for every cell, with what `of` shows of it.
@@ -165,7 +165,7 @@ fn points(
             cell: cell.cell,
             estimate: shown.estimate,
             thin: shown.thin,
-            published: shown.published,
+            reference: shown.reference,
         }
     };
     layout.places().map(point).collect()
@@ -175,7 +175,7 @@ fn points(
 struct Charted<'a> {
     name: String,
     named: NamedMetric<'a>,
-    /// Place of the column with what was published of it.
+    /// Place of the column with its reference results.
     column: Option<usize>,
     /// Whether a chart of nothing but zeros is one.
     at_zero: bool,
@@ -183,9 +183,9 @@ struct Charted<'a> {
 
 /// The outcomes, failed requests behind the response times, recovery; then every other number that the run names.
 fn chart_outcomes<'a>(info: &'a RunInfo, cells: &'a [CellModel]) -> Vec<Charted<'a>> {
-    let columns = || info.published.iter().flat_map(|all| &all.columns);
+    let columns = || info.reference.iter().flat_map(|all| &all.columns);
     let column = |named: &NamedMetric<'_>| {
-        columns().position(|column| without_names(&column.number, info).as_ref() == Some(named))
+        columns().position(|column| without_names(&column.metric, info).as_ref() == Some(named))
     };
     let outcome = |outcome: Outcome<'a>| Charted {
         column: column(&outcome.named),
@@ -202,15 +202,15 @@ fn chart_outcomes<'a>(info: &'a RunInfo, cells: &'a [CellModel]) -> Vec<Charted<
     let of_all = |metric: Metric| other(None, NamedMetric::of_all(metric));
     let mut all: Vec<Charted<'a>> = Vec::new();
     let cells: Vec<&CellModel> = cells.iter().collect();
-    for one in outcomes(&cells, info.delivery_at.as_deref()) {
+    for one in outcomes(&cells, info.delivery_probe.as_deref()) {
         let is_last_time = one.matches(Metric::ResponseTime, Some(Statistic::P99));
         all.push(outcome(one));
-        all.extend(is_last_time.then(|| of_all(Metric::ErrorShare)));
+        all.extend(is_last_time.then(|| of_all(Metric::ErrorRate)));
     }
     all.push(of_all(Metric::RecoveryTime));
-    let published = columns().map(|column| (Some(&column.name), &column.number));
+    let reference = columns().map(|column| (Some(&column.name), &column.metric));
     let named = metric::paths(info).map(|path| (None, path));
-    for (name, path) in published.chain(named) {
+    for (name, path) in reference.chain(named) {
         let Some(named) = without_names(path, info) else {
             continue;
         };
@@ -228,20 +228,20 @@ impl Charted<'_> {
         layout: &Layout,
         cells: &[CellModel],
         trials: &[TrialModel],
-        published: Option<&PublishedModel>,
+        reference: Option<&ReferenceModel>,
     ) -> Option<Curve> {
         let points = points(layout, cells, |cell| {
             let own: Vec<&TrialModel> = trials
                 .iter()
                 .filter(|trial| trial.key.cell == cell.cell && trial.counts().is_some())
                 .collect();
-            let row = published.and_then(|all| all.rows.iter().find(|row| row.cell == cell.cell));
+            let row = reference.and_then(|all| all.rows.iter().find(|row| row.cell == cell.cell));
             Shown {
                 estimate: metric::estimate(&self.named, &own),
                 thin: metric::thin(&self.named, &own),
-                published: self
+                reference: self
                     .column
-                    .and_then(|column| row?.values.get(column)?.published),
+                    .and_then(|column| row?.values.get(column)?.reference),
             }
         });
         let estimates = || points.iter().filter_map(|point| point.estimate);

@@ -18,7 +18,7 @@ pub struct Factor {
 
 /// Records where the load sends any, else requests.
 pub(crate) fn counted_unit(info: &RunInfo) -> Counted {
-    if info.records_from.is_some() {
+    if info.records_file.is_some() {
         Counted::Records
     } else {
         Counted::Requests

@@ -3,7 +3,7 @@
 use hdrhistogram::Histogram;
 use waggle_metrics::Metric;
 use waggle_results::{
-    self as results, CountsRow, DisturbanceInfo, EngineInfo, LedgerInfo, MachineInfo, PhaseName,
+    self as results, CountsRow, FaultInfo, GeneratorInfo, LedgerInfo, MachineInfo, PhaseName,
     RunInfo, ThresholdInfo, Trial, TrialEnd,
 };
 use waggle_stats::{
@@ -30,7 +30,7 @@ pub struct LoadFacts<'a> {
     /// Whole run of the engine.
     pub totals: &'a CountsRow,
     /// Over the measured phase.
-    pub engine: &'a EngineInfo,
+    pub engine: &'a GeneratorInfo,
     pub machine: Option<MachineInfo>,
     /// Whether loops were to keep the CPUs awake.
     pub kept_awake: bool,
@@ -55,7 +55,7 @@ pub fn load(load: &LoadFacts<'_>, course: &Course) -> Findings {
 pub(crate) fn trial(prepared: &Prepared<'_>, info: &RunInfo) -> Findings {
     let Prepared { trial, times, .. } = prepared;
     let course = course(prepared);
-    let disturbances = killed_replicas(&trial.info.disturbances);
+    let disturbances = killed_replicas(&trial.info.faults);
     let delivery = delivery(prepared);
     let of_load = LoadFacts {
         model: load_model(info),
@@ -65,26 +65,26 @@ pub(crate) fn trial(prepared: &Prepared<'_>, info: &RunInfo) -> Findings {
         },
         measured: &trial.info.measured,
         totals: &trial.info.totals,
-        engine: &trial.info.engine,
+        engine: &trial.info.generator,
         machine: trial.info.machine,
-        kept_awake: info.host.kept_awake,
-        offered_per_s: trial.info.engine.offered_per_s,
+        kept_awake: info.host.idle_poll,
+        offered_per_s: trial.info.generator.offered_per_s,
         response_time: &times.response_time,
         service_time: &times.service_time,
-        time_bound_us: (info.find.as_ref()).and_then(|find| time_bound_us(&find.conditions)),
+        time_bound_us: (info.search.as_ref()).and_then(|search| time_bound_us(&search.conditions)),
         has_stages: !trial.info.stages.is_empty(),
     };
     waggle_stats::check(&TrialFacts {
         ledger: trial.info.ledger.as_ref().map(ledger),
         delivery: delivery.totals(),
-        // Whichever probe was behind: its place's delays are its own.
+        // Whichever probe was behind: its delays are its own.
         probe_lag_s: trial
             .info
-            .on_the_way
+            .intermediate_probes
             .iter()
-            .map(|place| &place.delivery)
+            .map(|probe| &probe.delivery)
             .chain(&trial.info.delivery)
-            .map(|delivery| delivery.behind_s)
+            .map(|delivery| delivery.probe_lag_s)
             .reduce(f64::max),
         store_unread: trial
             .info
@@ -106,8 +106,8 @@ fn facts<'a>(load: &LoadFacts<'_>, course: &'a Course) -> TrialFacts<'a> {
         totals: counts(load.totals),
         generator: engine(load.engine, course.connections_open_median()),
         machine: load.machine.map(|machine| Machine {
-            cpu_steal: machine.stolen_share,
-            cpu_idle: machine.idle_share,
+            cpu_steal: machine.cpu_steal,
+            cpu_idle: machine.cpu_idle,
             idle_poll: load.kept_awake,
         }),
         offered_per_s: load.offered_per_s,
@@ -133,7 +133,7 @@ fn course(prepared: &Prepared<'_>) -> Course {
     let measure = trial.info.phase(PhaseName::Measure);
     let length = measure.map_or(0.0, |phase| phase.end_s - phase.start_s);
     let mut course = Course::new(
-        trial.info.engine.connections_asked,
+        trial.info.generator.connections_asked,
         interval_s(trial),
         Length::Seconds(length),
     );
@@ -207,7 +207,7 @@ fn time_bound_us(conditions: &[ThresholdInfo]) -> Option<f64> {
     conditions
         .iter()
         .filter(|condition| {
-            let metric = path::metric(&condition.number);
+            let metric = path::metric(&condition.metric);
             condition.op.is_upper_bound()
                 && matches!(metric, Some(Metric::ResponseTime | Metric::ServiceTime))
         })
@@ -215,12 +215,12 @@ fn time_bound_us(conditions: &[ThresholdInfo]) -> Option<f64> {
         .min_by(f64::total_cmp)
 }
 
-fn killed_replicas(disturbances: &[DisturbanceInfo]) -> Vec<InjectedFault> {
-    let one = |of: &DisturbanceInfo| InjectedFault {
+fn killed_replicas(faults: &[FaultInfo]) -> Vec<InjectedFault> {
+    let one = |of: &FaultInfo| InjectedFault {
         name: of.name(),
         at_s: of.killed_s,
     };
-    disturbances.iter().map(one).collect()
+    faults.iter().map(one).collect()
 }
 
 fn load_model(info: &RunInfo) -> LoadModel {
@@ -244,19 +244,19 @@ fn counts(row: &CountsRow) -> Counts {
     }
 }
 
-fn engine(engine: &EngineInfo, connections_open_median: Option<u64>) -> Generator {
+fn engine(engine: &GeneratorInfo, connections_open_median: Option<u64>) -> Generator {
     Generator {
         workers: engine.workers,
-        utilization: engine.busy_share,
-        utilization_wanted: engine.wanted_share,
-        run_queue_wait_mean_us: engine.turn_wait_mean_us,
+        utilization: engine.utilization,
+        utilization_wanted: engine.utilization_wanted,
+        run_queue_wait_mean_us: engine.run_queue_wait_mean_us,
         cpu_us_per_request: engine.cpu_us_per_request,
         lag_p99_us: engine.lag_p99_us,
-        capacity_per_s: engine.possible_per_s,
+        capacity_per_s: engine.capacity_per_s,
         connections_asked: engine.connections_asked,
         connections_open_min: engine.connections_open_min,
         connections_open_median: connections_open_median.unwrap_or(engine.connections_open_min),
         in_flight_mean: engine.in_flight_mean,
-        in_flight_unexplained: engine.in_flight_beside,
+        in_flight_unexplained: engine.in_flight_unexplained,
     }
 }

@@ -1,14 +1,13 @@
 //! The joint between the catalogue of metrics and results: how a trial has a metric, and how the trials of a cell make one number of it.
 
-use waggle_metrics::{
-    Metric, NamedMetric, OverTrials, Statistic, Subject, Unit, resolve, resolve_in_load,
-};
+use waggle_metrics::{Metric, NamedMetric, OverTrials, Statistic, Subject, Unit, resolve_in_load};
 use waggle_results::{DeliveryInfo, LedgerInfo, RunInfo};
 use waggle_stats::{Estimate, Part, Recovery, ThinTail};
 
 use crate::{
-    Memory, TrialDisturbed, TrialModel, TrialNumbers, TrialPercentiles, TrialPlace, TrialRecovery,
-    TrialStep, TrialWatch, busiest::whole_components, distribution::as_f64,
+    Memory, TrialFaults, TrialModel, TrialNumbers, TrialPercentiles, TrialProbe, TrialRecovery,
+    TrialStep, TrialSystemMetric, bottleneck::whole_components, distribution::as_f64,
+    path::resolve_path,
 };
 
 /// A number of a cell: an estimate over trials, or one that has no interval.
@@ -71,34 +70,34 @@ fn single_value(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<f64> {
 #[derive(Debug, Default, Clone, Copy)]
 struct Source<'a> {
     numbers: Option<&'a TrialNumbers>,
-    on_the_way: &'a [TrialPlace],
+    intermediate_probes: &'a [TrialProbe],
     ledger: Option<&'a LedgerInfo>,
     delivery: Option<&'a DeliveryInfo>,
     recovery: Option<TrialRecovery>,
-    disturbed: Option<&'a TrialDisturbed>,
+    faults: Option<&'a TrialFaults>,
 }
 
 impl<'a> Source<'a> {
     fn from_trial(trial: &'a TrialModel) -> Self {
         Self {
             numbers: trial.numbers.as_ref(),
-            on_the_way: &trial.on_the_way,
+            intermediate_probes: &trial.intermediate_probes,
             ledger: trial.ledger.as_ref(),
             delivery: trial.delivery.as_ref(),
             recovery: trial.recovery,
-            disturbed: trial.disturbed.as_ref(),
+            faults: trial.faults.as_ref(),
         }
     }
 }
 
-/// Every path by which the run's thresholds, search and published figures name a number.
+/// Every path by which the run's thresholds, search and reference results name a metric.
 pub(crate) fn paths(info: &RunInfo) -> impl Iterator<Item = &Vec<String>> {
-    let thresholds = info.thresholds.iter().map(|threshold| &threshold.number);
-    let conditions = info.find.iter().flat_map(|find| &find.conditions);
-    let columns = info.published.iter().flat_map(|all| &all.columns);
+    let thresholds = info.thresholds.iter().map(|threshold| &threshold.metric);
+    let conditions = info.search.iter().flat_map(|search| &search.conditions);
+    let columns = info.reference.iter().flat_map(|all| &all.columns);
     thresholds
-        .chain(conditions.map(|condition| &condition.number))
-        .chain(columns.map(|column| &column.number))
+        .chain(conditions.map(|condition| &condition.metric))
+        .chain(columns.map(|column| &column.metric))
 }
 
 /// Every number that the run names, in a cell of these trials; the unit is that in which conditions are written.
@@ -117,13 +116,7 @@ pub(crate) fn of_cell(info: &RunInfo, trials: &[&TrialModel]) -> Vec<CellNumber>
     numbers
 }
 
-/// The number of a path.
-fn resolve_path(path: &[String]) -> Option<NamedMetric<'_>> {
-    let parts: Vec<&str> = path.iter().map(String::as_str).collect();
-    resolve(&parts)
-}
-
-/// The number of a path, the same by whichever of its names: all that is sent, and the place where records must arrive, are not named.
+/// The metric of a path, the same by whichever of its names: all that is sent, and the probe where records must arrive, are not named.
 #[must_use]
 pub fn without_names<'a>(path: &'a [String], info: &RunInfo) -> Option<NamedMetric<'a>> {
     let named = resolve_path(path)?;
@@ -131,7 +124,7 @@ pub fn without_names<'a>(path: &'a [String], info: &RunInfo) -> Option<NamedMetr
     let steps: Vec<&String> = scenario.flat_map(|scenario| &scenario.steps).collect();
     let of = named.of.filter(|of| match named.row.subject {
         Subject::Load | Subject::WholeLoad => steps.iter().any(|step| step == of),
-        Subject::Probe => info.delivery_at.as_deref() != Some(*of),
+        Subject::Probe => info.delivery_probe.as_deref() != Some(*of),
         _ => true,
     });
     Some(NamedMetric { of, ..named })
@@ -235,7 +228,7 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
     match named.row.metric {
         Metric::Goodput | Metric::GoodputDeviation => value(load()?.goodput_per_s()),
         Metric::Throughput => value(load()?.throughput_per_s()),
-        Metric::ErrorShare => Some(load()?.error_share()),
+        Metric::ErrorRate => Some(load()?.error_rate()),
         Metric::Succeeded => count(load()?.answer_counts().0),
         Metric::Failed => count(load()?.answer_counts().1),
         Metric::ResponseTime
@@ -256,7 +249,7 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         Metric::BytesSentRate => value(numbers()?.bytes_sent_per_s),
         Metric::BytesReceived => count(numbers()?.bytes_received),
         Metric::BytesSent => count(numbers()?.bytes_sent),
-        Metric::AchievedShare => value(numbers()?.achieved_share?),
+        Metric::AchievedRatio => value(numbers()?.achieved_ratio?),
         Metric::SessionsStarted => count(numbers()?.sessions?.started),
         Metric::SessionsCompleted => count(numbers()?.sessions?.completed),
         Metric::SessionsFailed => count(numbers()?.sessions?.failed),
@@ -267,7 +260,7 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         Metric::RecordsUnknown => count(ledger(named, trial)?.unknown),
         Metric::Delivered => count(ledger(named, trial)?.delivered),
         Metric::Missing => count(ledger(named, trial)?.missing),
-        Metric::MissingShare => Some(Reading::Share(Part {
+        Metric::LossRate => Some(Reading::Share(Part {
             of: ledger(named, trial)?.missing,
             all: ledger(named, trial)?.accepted,
         })),
@@ -277,36 +270,36 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         Metric::Late => count(ledger(named, trial)?.late),
         Metric::OutOfOrder => count(ledger(named, trial)?.out_of_order),
         Metric::Unexpected => count(ledger(named, trial)?.unexpected),
-        Metric::Backlog => value(match place(named, trial) {
-            Some(place) => place.backlog_max?,
+        Metric::Backlog => value(match probe(named, trial) {
+            Some(probe) => probe.backlog_max?,
             None => numbers()?.backlog_max?,
         }),
-        Metric::DrainTime => value(delivery(named, trial)?.drained_after_s? * 1e6),
+        Metric::DrainTime => value(delivery(named, trial)?.drain_time_s? * 1e6),
         Metric::Resolution => value(delivery(named, trial)?.resolution_ms * 1e3),
         Metric::NegativeDelays => count(delivery(named, trial)?.negative_delays),
-        Metric::ProbeCost => value(delivery(named, trial)?.cost_cpu_s? * 1e6),
-        Metric::EngineBusyShare => value(numbers()?.engine_busy_share),
-        Metric::EngineLagP99 => value(numbers()?.engine_lag_p99_us),
-        Metric::EngineCpuPerRequest => value(numbers()?.engine_cpu_us_per_request),
-        Metric::EnginePossible => value(numbers()?.engine_possible_per_s?),
-        Metric::EnginePossibleShare => value(numbers()?.engine_possible_share?),
-        Metric::StolenShare => value(numbers()?.cpus_stolen_share?),
-        Metric::IdleShare => value(numbers()?.cpus_idle_share?),
+        Metric::ProbeCpu => value(delivery(named, trial)?.probe_cpu_s? * 1e6),
+        Metric::GeneratorUtilization => value(numbers()?.generator_utilization),
+        Metric::GeneratorLagP99 => value(numbers()?.generator_lag_p99_us),
+        Metric::GeneratorCpuPerRequest => value(numbers()?.generator_cpu_us_per_request),
+        Metric::GeneratorCapacity => value(numbers()?.generator_capacity_per_s?),
+        Metric::GeneratorCapacityUsed => value(numbers()?.generator_capacity_used?),
+        Metric::CpuSteal => value(numbers()?.cpu_steal?),
+        Metric::CpuIdle => value(numbers()?.cpu_idle?),
         Metric::SystemCpuPerRequest => value(numbers()?.system_cpu_us_per_request?),
         Metric::SystemRss => memory(named, numbers()?.system_rss?),
         Metric::RecoveryTime => value(recovery_us(trial.recovery?)?),
-        Metric::ReadyAgainTime => value(ready_again_us(trial.disturbed?)?),
-        Metric::LongestWithoutSuccess => value(trial.disturbed?.silence?.us),
-        Metric::FailedInLoad => count(trial.disturbed?.failed),
+        Metric::TimeToReady => value(time_to_ready_us(trial.faults?)?),
+        Metric::LongestOutage => value(trial.faults?.outage?.us),
+        Metric::FailedWholeLoad => count(trial.faults?.failed),
         Metric::ComponentCpu => value(cores(named, numbers()?)?),
         Metric::ComponentCpuPerRequest => value(cpu_us_per_request(named, numbers()?)?),
         Metric::ComponentRss => {
             let all = &numbers()?.component_rss;
             memory(named, find_by_name(named, all, |(name, _)| name)?.1)
         }
-        Metric::WatchMean => value(watch(named, numbers()?)?.measured?.mean),
-        Metric::WatchMax => value(watch(named, numbers()?)?.measured?.max),
-        Metric::WatchEnd => value(watch(named, numbers()?)?.end),
+        Metric::SystemMetricMean => value(system_metric(named, numbers()?)?.measured?.mean),
+        Metric::SystemMetricMax => value(system_metric(named, numbers()?)?.measured?.max),
+        Metric::SystemMetricEnd => value(system_metric(named, numbers()?)?.end),
     }
 }
 
@@ -322,17 +315,17 @@ fn count(count: u64) -> Option<Reading> {
 fn percentiles<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a TrialPercentiles> {
     let numbers = || trial.numbers;
     let load = || Some(Load::new(named, numbers()?));
-    let place = place(named, trial);
+    let probe = probe(named, trial);
     match named.row.metric {
         Metric::ResponseTime | Metric::ResponseTimeDeviation => load()?.response(),
         Metric::ServiceTime | Metric::ServiceTimeDeviation => load()?.service(),
         Metric::FailedTime => numbers()?.failed_times.as_ref(),
-        Metric::Delay | Metric::DelayDeviation => match place {
-            Some(place) => place.delay.as_ref(),
+        Metric::Delay | Metric::DelayDeviation => match probe {
+            Some(probe) => probe.delay.as_ref(),
             None => numbers()?.delay.as_ref(),
         },
-        Metric::ArrivalDelay => match place {
-            Some(place) => place.arrival.as_ref(),
+        Metric::ArrivalDelay => match probe {
+            Some(probe) => probe.arrival.as_ref(),
             None => numbers()?.arrival.as_ref(),
         },
         _ => None,
@@ -380,8 +373,8 @@ fn cpu_us_per_request(named: &NamedMetric<'_>, numbers: &TrialNumbers) -> Option
 }
 
 /// The longest, where several were killed; nothing where one did not come back.
-fn ready_again_us(disturbed: &TrialDisturbed) -> Option<f64> {
-    let each = disturbed.disturbances.iter();
+fn time_to_ready_us(faults: &TrialFaults) -> Option<f64> {
+    let each = faults.kills.iter();
     let each: Option<Vec<f64>> = each.map(|of| Some(of.ready_s? - of.killed_s)).collect();
     Some(each?.into_iter().reduce(f64::max)? * 1e6)
 }
@@ -430,7 +423,7 @@ impl<'a> Load<'a> {
         }
     }
 
-    fn error_share(&self) -> Reading {
+    fn error_rate(&self) -> Reading {
         let (succeeded, failed) = self.answer_counts();
         Reading::Share(Part {
             of: failed,
@@ -458,23 +451,26 @@ impl<'a> Load<'a> {
     }
 }
 
-/// The place on the way that a path names; nothing for the one where the way ends.
-fn place<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a TrialPlace> {
-    find_by_name(named, trial.on_the_way, |place| &place.name)
+/// The intermediate probe that a path names; `None` for the one where records must arrive.
+fn probe<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a TrialProbe> {
+    find_by_name(named, trial.intermediate_probes, |probe| &probe.name)
 }
 
 fn ledger<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a LedgerInfo> {
-    let before = place(named, trial).map(|place| &place.ledger);
+    let before = probe(named, trial).map(|probe| &probe.ledger);
     before.or(trial.ledger)
 }
 
 fn delivery<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a DeliveryInfo> {
-    let before = place(named, trial).map(|place| &place.delivery);
+    let before = probe(named, trial).map(|probe| &probe.delivery);
     before.or(trial.delivery)
 }
 
-fn watch<'a>(named: &NamedMetric<'_>, numbers: &'a TrialNumbers) -> Option<&'a TrialWatch> {
-    find_by_name(named, &numbers.watches, |watch| &watch.name)
+fn system_metric<'a>(
+    named: &NamedMetric<'_>,
+    numbers: &'a TrialNumbers,
+) -> Option<&'a TrialSystemMetric> {
+    find_by_name(named, &numbers.metrics, |metric| &metric.name)
 }
 
 #[cfg(test)]
@@ -487,10 +483,10 @@ mod tests {
             let found = estimate_of(&NamedMetric::of_all(metric), trials);
             assert_eq!(found.map(|one| one.point), expected, "{metric:?}");
         };
-        let longest = Metric::LongestWithoutSuccess;
+        let longest = Metric::LongestOutage;
         check(longest, &[Some(2.0), None], Some(2.0));
-        check(Metric::ReadyAgainTime, &[Some(2.0), Some(3.0)], Some(3.0));
-        check(Metric::ReadyAgainTime, &[Some(2.0), None], None);
+        check(Metric::TimeToReady, &[Some(2.0), Some(3.0)], Some(3.0));
+        check(Metric::TimeToReady, &[Some(2.0), None], None);
         check(Metric::RecoveryTime, &[Some(0.0), Some(3.0)], Some(1.5));
         check(Metric::RecoveryTime, &[Some(0.0), None], None);
         check(Metric::Failed, &[Some(2.0), Some(3.0)], Some(5.0));

@@ -7,7 +7,7 @@ use crate::{CellModel, TrialModel, metric};
 /// A number of each trial.
 pub(crate) struct Outcome<'a> {
     pub(crate) named: NamedMetric<'a>,
-    /// With the place where records must arrive.
+    /// With the probe where records must arrive.
     pub(crate) name: String,
 }
 
@@ -49,18 +49,21 @@ impl Outcome<'_> {
 }
 
 /// In the order in which they are shown: what was reached, how late, at what cost.
-pub(crate) fn outcomes<'a>(cells: &[&'a CellModel], delivery_at: Option<&str>) -> Vec<Outcome<'a>> {
+pub(crate) fn outcomes<'a>(
+    cells: &[&'a CellModel],
+    delivery_probe: Option<&str>,
+) -> Vec<Outcome<'a>> {
     let mut all = vec![
         outcome(Metric::Goodput, None, None),
         outcome(Metric::ResponseTime, Some(Statistic::P50), None),
         outcome(Metric::ResponseTime, Some(Statistic::P99), None),
     ];
-    for place in places(cells) {
-        all.extend(delays(Some(place)));
+    for probe in intermediate_probes(cells) {
+        all.extend(delays(Some(probe)));
     }
     all.extend(delays(None).map(|last| Outcome {
-        name: match delivery_at {
-            Some(place) => format!("{} at {place}", last.name),
+        name: match delivery_probe {
+            Some(probe) => format!("{} at {probe}", last.name),
             None => last.name,
         },
         ..last
@@ -85,12 +88,12 @@ fn outcome(metric: Metric, statistic: Option<Statistic>, of: Option<&str>) -> Ou
     }
 }
 
-/// Every place on the way of any cell, in its order.
-fn places<'a>(cells: &[&'a CellModel]) -> Vec<&'a str> {
+/// Every intermediate probe of any cell, in its order.
+fn intermediate_probes<'a>(cells: &[&'a CellModel]) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
-    for place in cells.iter().flat_map(|cell| &cell.on_the_way) {
-        if !names.contains(&place.name.as_str()) {
-            names.push(&place.name);
+    for probe in cells.iter().flat_map(|cell| &cell.intermediate_probes) {
+        if !names.contains(&probe.name.as_str()) {
+            names.push(&probe.name);
         }
     }
     names

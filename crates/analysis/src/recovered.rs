@@ -1,4 +1,4 @@
-//! How soon the system had recovered after the load fell: a cell's figures over its trials.
+//! How soon the system had recovered after the load dropped: a cell's figures over its trials.
 
 use waggle_metrics::{Metric, NamedMetric};
 use waggle_results::RecoveryInfo;
@@ -30,13 +30,13 @@ impl CellRecovery {
     }
 }
 
-/// `None` where the load fell in none of the trials.
+/// `None` where the load dropped in none of the trials.
 pub(crate) fn over_trials(trials: &[&TrialModel]) -> Option<CellRecovery> {
     let each: Vec<TrialRecovery> = trials.iter().filter_map(|trial| trial.recovery).collect();
     let outcomes: Vec<Recovery> = each.iter().map(|trial| trial.outcome).collect();
     let has_recovered = |outcome: &&Recovery| matches!(outcome, Recovery::After(_));
     Some(CellRecovery {
-        asked: each.first()?.fall.recovery,
+        asked: each.first()?.load_drop.recovery,
         recovered: outcomes.iter().filter(has_recovered).count(),
         after: metric::estimate(&NamedMetric::of_all(Metric::RecoveryTime), trials),
         trials: outcomes,

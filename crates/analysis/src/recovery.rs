@@ -1,6 +1,6 @@
-//! How soon the system had recovered after the load fell: a trial's own figures.
+//! How soon the system had recovered after the load dropped: a trial's own figures.
 
-use waggle_results::{FallInfo, PhaseName, Trial, TrialEnd};
+use waggle_results::{LoadDropInfo, PhaseName, Trial, TrialEnd};
 use waggle_stats::{AfterDrop, Recovery};
 
 use crate::distribution;
@@ -8,7 +8,7 @@ use crate::distribution;
 /// What one trial showed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TrialRecovery {
-    pub fall: FallInfo,
+    pub load_drop: LoadDropInfo,
     pub outcome: Recovery,
 }
 
@@ -17,24 +17,25 @@ impl TrialRecovery {
     #[must_use]
     pub fn at_s(&self) -> Option<f64> {
         match self.outcome {
-            Recovery::After(after_s) => Some(self.fall.at_s + after_s),
+            Recovery::After(after_s) => Some(self.load_drop.at_s + after_s),
             Recovery::NotWithin(_) => None,
         }
     }
 }
 
-/// `None` where the load did not fall, or the trial did not come to its end.
+/// `None` if the load did not drop, or the trial did not come to its end.
 pub(crate) fn of_trial(trial: &Trial) -> Option<TrialRecovery> {
-    let fall = trial.info.fall?;
+    let load_drop = trial.info.load_drop?;
     let phase = trial.info.phase(PhaseName::Recovery)?;
     let ended = trial.info.end == TrialEnd::Completed;
-    let intervals = after_fall(trial, fall.at_s, (phase.start_s, phase.end_s));
-    let outcome = waggle_stats::recovery(&intervals, fall.recovery.p99_us).filter(|_| ended)?;
-    Some(TrialRecovery { fall, outcome })
+    let intervals = after_drop(trial, load_drop.at_s, (phase.start_s, phase.end_s));
+    let outcome =
+        waggle_stats::recovery(&intervals, load_drop.recovery.p99_us).filter(|_| ended)?;
+    Some(TrialRecovery { load_drop, outcome })
 }
 
 /// The intervals of the phase. What had fallen due before and was not sent is waited for, too.
-fn after_fall(trial: &Trial, fell_at_s: f64, (from_s, to_s): (f64, f64)) -> Vec<AfterDrop> {
+fn after_drop(trial: &Trial, dropped_at_s: f64, (from_s, to_s): (f64, f64)) -> Vec<AfterDrop> {
     let mut unsent = 0_i128;
     let mut intervals = Vec::new();
     let mut times = distribution::empty();
@@ -48,8 +49,8 @@ fn after_fall(trial: &Trial, fell_at_s: f64, (from_s, to_s): (f64, f64)) -> Vec<
         times.reset();
         trial.response_time.add_to(&mut times, row.start_s, end_s);
         intervals.push(AfterDrop {
-            start_s: row.start_s - fell_at_s,
-            end_s: end_s - fell_at_s,
+            start_s: row.start_s - dropped_at_s,
+            end_s: end_s - dropped_at_s,
             succeeded: counts.succeeded,
             failed: counts.failed,
             p99_us: distribution::quantile(&times, 0.99),

@@ -5,13 +5,13 @@ use waggle_results::{Run, RunInfo, parallel_map};
 use waggle_stats::Verdict;
 
 use crate::{
-    Account, Answer, CellDisturbed, CellModel, ComparisonModel, Counted, CurvesModel, EffectsModel,
-    Factor, FindModel, PublishedModel, ThresholdOutcome, TrialModel, Warning, account, answer,
-    cell, comparisons, curves, disturbances, effects,
+    Account, Answer, CellFaults, CellModel, ComparisonModel, Counted, CurvesModel, EffectsModel,
+    Factor, ReferenceModel, SearchModel, ThresholdOutcome, TrialModel, Warning, account, answer,
+    cell, comparisons, curves, effects,
     factor::{counted_unit, factors},
-    find,
+    faults,
     metric::{self, Number},
-    published, threshold, trial, warning,
+    reference, search, threshold, trial, warning,
 };
 
 /// Everything a report says.
@@ -30,17 +30,17 @@ pub struct Model {
     pub trials: Vec<TrialModel>,
     pub thresholds: Vec<ThresholdOutcome>,
     /// Cells in whose trials something was killed on purpose; none in most studies.
-    pub disturbed: Vec<CellDisturbed>,
+    pub faults: Vec<CellFaults>,
     /// Where a level is searched for; the cells then rest on the trials at the highest level that holds.
-    pub find: Option<FindModel>,
+    pub search: Option<SearchModel>,
     /// What each factor does, where the cells form a complete grid of two factors and more, and nothing is searched for.
     pub effects: Option<EffectsModel>,
     /// Outcomes over a factor whose levels are numbers; nothing where something is searched for.
     pub curves: Option<CurvesModel>,
     /// Two levels of a factor against each other, at each level of another; none where something is searched for.
     pub comparisons: Vec<ComparisonModel>,
-    /// Figures that somebody published beside the study's own.
-    pub published: Option<PublishedModel>,
+    /// Reference results next to the study's own.
+    pub reference: Option<ReferenceModel>,
     pub answer: Answer,
     /// What became of records; `None` where no account was kept.
     pub account: Option<Account>,
@@ -65,8 +65,8 @@ impl Model {
     #[must_use]
     pub fn number_of_cell(&self, named: &NamedMetric<'_>, cell: u32) -> Option<Number> {
         let rests_on = |trial: &&TrialModel| {
-            let is_found = |find: &FindModel| find.is_at_answer(trial.key);
-            trial.counts().is_some() && self.find.as_ref().is_none_or(is_found)
+            let is_found = |search: &SearchModel| search.is_at_answer(trial.key);
+            trial.counts().is_some() && self.search.as_ref().is_none_or(is_found)
         };
         let trials: Vec<&TrialModel> = self.trials_of(cell).filter(rests_on).collect();
         metric::over_trials(named, &trials)
@@ -87,12 +87,12 @@ pub fn model(run: &Run) -> Model {
     let counted = counted_unit(info);
     let mut trials = parallel_map(&run.trials, |one| trial::trial(one, info, counted));
     trials.sort_by_key(|trial| trial.key);
-    let find = find::find(info, &trials, &run.trials);
-    let cells = parallel_map(&info.cells, |of| match &find {
-        Some(find) => cell::cell(
+    let search = search::searches(info, &trials, &run.trials);
+    let cells = parallel_map(&info.cells, |of| match &search {
+        Some(search) => cell::cell(
             of,
             info,
-            &find.trials_at_highest_level(of.cell, &trials),
+            &search.trials_at_highest_level(of.cell, &trials),
             &run.trials,
         ),
         None => cell::cell(of, info, &trials, &run.trials),
@@ -103,11 +103,11 @@ pub fn model(run: &Run) -> Model {
         .map(|text| threshold::outcome(text, &cells))
         .collect();
     let factors = factors(info);
-    let published = published::reference_model(info, &cells);
-    let over = match find {
+    let reference = reference::reference_model(info, &cells);
+    let over = match search {
         // Cells at levels that were found differ by more than their factors.
         Some(_) => OverFactors::default(),
-        None => over_factors(info, &factors, &cells, &trials, published.as_ref()),
+        None => over_factors(info, &factors, &cells, &trials, reference.as_ref()),
     };
     Model {
         study_text: run.study_text.clone(),
@@ -116,16 +116,16 @@ pub fn model(run: &Run) -> Model {
         effects: over.effects,
         curves: over.curves,
         comparisons: over.comparisons,
-        disturbed: disturbances::cells(&trials, find.as_ref()),
-        answer: answer::answer(info, &cells, find.as_ref()),
+        faults: faults::cells(&trials, search.as_ref()),
+        answer: answer::answer(info, &cells, search.as_ref()),
         account: account::account(info, &cells),
-        warnings: warning::warnings(info, &trials, find.as_ref()),
+        warnings: warning::warnings(info, &trials, search.as_ref()),
         info: info.clone(),
-        published,
+        reference,
         cells,
         trials,
         thresholds,
-        find,
+        search,
     }
 }
 
@@ -142,12 +142,12 @@ fn over_factors(
     factors: &[Factor],
     cells: &[CellModel],
     trials: &[TrialModel],
-    published: Option<&PublishedModel>,
+    reference: Option<&ReferenceModel>,
 ) -> OverFactors {
-    let curves = curves::curves(info, factors, cells, trials, published);
+    let curves = curves::curves(info, factors, cells, trials, reference);
     let axis = curves.as_ref().map(|curves| curves.over.factor.as_str());
     OverFactors {
-        effects: effects::effects(factors, cells, trials, info.delivery_at.as_deref()),
+        effects: effects::effects(factors, cells, trials, info.delivery_probe.as_deref()),
         comparisons: comparisons::comparisons(info, factors, cells, trials, axis),
         curves,
     }

@@ -28,9 +28,9 @@ pub struct Series {
     pub cpu: Vec<CpuSeries>,
     /// (seconds, records accepted by then and not yet visible)
     pub backlog: Vec<(f64, f64)>,
-    /// The same of each place on the records' way.
-    pub on_the_way: Vec<NamedSeries>,
-    pub watches: Vec<NamedSeries>,
+    /// The same of each probe on the records' way.
+    pub intermediate_probes: Vec<NamedSeries>,
+    pub metrics: Vec<NamedSeries>,
 }
 
 /// One stretch of load.
@@ -70,8 +70,8 @@ pub(crate) fn series(prepared: &Prepared<'_>, counted: Counted, points_max: usiz
         points: points(trial, merge, counted),
         cpu: cpu(trial, points_max),
         backlog: backlog(accepted, &trial.backlog, points_max),
-        on_the_way: on_the_way(prepared, points_max),
-        watches: watches(trial, points_max),
+        intermediate_probes: intermediate_probes(prepared, points_max),
+        metrics: metrics(trial, points_max),
     }
 }
 
@@ -176,12 +176,16 @@ fn backlog(accepted: &Accepted<'_>, looks: &[BacklogRow], points_max: usize) -> 
         .collect()
 }
 
-fn on_the_way(prepared: &Prepared<'_>, points_max: usize) -> Vec<NamedSeries> {
+fn intermediate_probes(prepared: &Prepared<'_>, points_max: usize) -> Vec<NamedSeries> {
     let Prepared {
         trial, accepted, ..
     } = prepared;
-    let places = trial.info.on_the_way.iter().zip(&trial.on_the_way);
-    places
+    let probes = trial
+        .info
+        .intermediate_probes
+        .iter()
+        .zip(&trial.intermediate_probes);
+    probes
         .map(|(info, logs)| NamedSeries {
             name: info.delivery.probe.clone(),
             points: backlog(accepted, &logs.backlog, points_max),
@@ -189,14 +193,14 @@ fn on_the_way(prepared: &Prepared<'_>, points_max: usize) -> Vec<NamedSeries> {
         .collect()
 }
 
-fn watches(trial: &Trial, points_max: usize) -> Vec<NamedSeries> {
+fn metrics(trial: &Trial, points_max: usize) -> Vec<NamedSeries> {
     let mut all: Vec<NamedSeries> = Vec::new();
-    for row in &trial.watches {
+    for row in &trial.metrics {
         let at = (row.at_s, row.value);
-        match all.iter_mut().find(|one| one.name == row.watch) {
+        match all.iter_mut().find(|one| one.name == row.metric) {
             Some(one) => one.points.push(at),
             None => all.push(NamedSeries {
-                name: row.watch.clone(),
+                name: row.metric.clone(),
                 points: vec![at],
             }),
         }

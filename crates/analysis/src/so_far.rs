@@ -59,16 +59,16 @@ fn read(run: &Path, key: TrialKey) -> Result<(RunInfo, Trial), ReadError> {
     }
 }
 
-/// What is known of a cell; `noisy_above` as in the study.
+/// What is known of a cell; `max_ci_width` as in the study.
 #[must_use]
-pub fn cell_so_far(trials: &[TrialSoFar], noisy_above: f64) -> CellSoFar {
+pub fn cell_so_far(trials: &[TrialSoFar], max_ci_width: f64) -> CellSoFar {
     let goodputs: Vec<f64> = trials
         .iter()
         .filter_map(|trial| trial.goodput_per_s)
         .collect();
     let goodput = waggle_stats::estimate(&goodputs);
     let verdicts: Vec<Verdict> = trials.iter().map(|trial| trial.verdict).collect();
-    let reasons = waggle_stats::cell_reasons(&verdicts, goodput.as_ref(), noisy_above);
+    let reasons = waggle_stats::cell_reasons(&verdicts, goodput.as_ref(), max_ci_width);
     CellSoFar {
         verdict: (!trials.is_empty()).then(|| waggle_stats::verdict_of(&reasons)),
         goodput,

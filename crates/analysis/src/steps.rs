@@ -24,7 +24,7 @@ pub struct StepModel {
     /// Failures by kind, the most frequent first.
     pub failures: Vec<(FailureKind, u64)>,
     /// Failed ÷ answered.
-    pub error_share: Option<f64>,
+    pub error_rate: Option<f64>,
     /// Of the histograms of all counted trials together.
     pub spectrum: Vec<SpectrumPoint>,
 }
@@ -75,7 +75,7 @@ fn step_model(name: &str, trials: &[&TrialModel], raw: &[&Trial]) -> StepModel {
         succeeded: own.iter().map(|step| step.succeeded).sum(),
         failed: own.iter().map(|step| step.failed).sum(),
         failures: distribution::by_kind(own.iter().flat_map(|step| &step.failures)),
-        error_share: metric::over_trials(&named(Metric::ErrorShare), trials).map(Number::point),
+        error_rate: metric::over_trials(&named(Metric::ErrorRate), trials).map(Number::point),
         spectrum: distribution::spectrum_of(logs),
     }
 }

@@ -46,24 +46,24 @@ pub enum NotCounted {
     },
     /// No trial of the cell came to the end of its recovery.
     NoRecovery,
-    /// The run has no such number; its path.
-    NoNumber(Vec<String>),
+    /// The run has no such metric; its path.
+    NoMetric(Vec<String>),
 }
 
 pub(crate) fn outcome(threshold: &ThresholdInfo, cells: &[CellModel]) -> ThresholdOutcome {
     let cells: Vec<ThresholdCell> = cells.iter().map(|cell| in_cell(threshold, cell)).collect();
     ThresholdOutcome {
         text: threshold.text.clone(),
-        unit: unit(&threshold.number),
+        unit: unit(&threshold.metric),
         holds: !cells.is_empty() && cells.iter().all(|cell| cell.holds),
         cells,
     }
 }
 
 pub(crate) fn in_cell(threshold: &ThresholdInfo, cell: &CellModel) -> ThresholdCell {
-    let number = cell.value(&threshold.number);
+    let number = cell.value(&threshold.metric);
     let counts = |verdict: Verdict| {
-        if is_recovery(&threshold.number) {
+        if is_recovery(&threshold.metric) {
             verdict.counts_for_recovery()
         } else {
             verdict.counts_for_thresholds()
@@ -73,8 +73,8 @@ pub(crate) fn in_cell(threshold: &ThresholdInfo, cell: &CellModel) -> ThresholdC
         (None, _) if cell.is_searched => Some(NotCounted::NoLevelHolds),
         (None, _) => Some(NotCounted::NotRun),
         (Some(verdict), _) if !counts(verdict) => Some(NotCounted::Verdict(verdict)),
-        (Some(_), None) if is_recovery(&threshold.number) => Some(not_recovered(cell)),
-        (Some(_), None) => Some(NotCounted::NoNumber(threshold.number.clone())),
+        (Some(_), None) if is_recovery(&threshold.metric) => Some(not_recovered(cell)),
+        (Some(_), None) => Some(NotCounted::NoMetric(threshold.metric.clone())),
         _ => None,
     };
     let holds = reason.is_none()
@@ -98,7 +98,7 @@ fn not_recovered(cell: &CellModel) -> NotCounted {
         Some(recovery) => NotCounted::NotRecovered {
             trials: recovery.trials.len() - recovery.recovered,
             of: recovery.trials.len(),
-            within_s: recovery.not_within_s().unwrap_or(recovery.asked.at_most_s),
+            within_s: recovery.not_within_s().unwrap_or(recovery.asked.duration_s),
         },
         None => NotCounted::NoRecovery,
     }

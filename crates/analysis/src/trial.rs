@@ -9,15 +9,16 @@ use waggle_stats::{Finding, Reason, Verdict};
 use crate::{
     Counted,
     distribution::{self, TrialPercentiles, as_f64},
-    disturbed::{self, TrialDisturbed},
     judge,
     memory::{self, Memory},
-    place::{self, TrialPlace, TrialWatch},
     prepared::Prepared,
+    probe::{self, TrialProbe},
     recovery::{self, TrialRecovery},
     samples,
     series::{self, Series},
     step::{self, TrialStep},
+    system_metric::{self, TrialSystemMetric},
+    trial_faults::{self, TrialFaults},
 };
 
 /// One run of one cell.
@@ -38,16 +39,16 @@ pub struct TrialModel {
     pub ledger: Option<LedgerInfo>,
     pub delivery: Option<DeliveryInfo>,
     /// In the order of the records' way, without the last.
-    pub on_the_way: Vec<TrialPlace>,
+    pub intermediate_probes: Vec<TrialProbe>,
     pub phases: Vec<PhaseInfo>,
-    /// `None` where the load did not fall, or the trial did not come to its end.
+    /// `None` if the load did not drop, or the trial did not come to its end.
     pub recovery: Option<TrialRecovery>,
     /// What the runner saw, then what the checks found worth a line.
     pub remarks: Vec<TrialRemark>,
-    /// The generator came late, and CPUs that are kept awake may help it.
+    /// The generator came late, and idle polling may help it.
     pub awake_may_help: bool,
     /// What was killed on purpose; `None`: nothing.
-    pub disturbed: Option<TrialDisturbed>,
+    pub faults: Option<TrialFaults>,
     pub series: Series,
 }
 
@@ -90,20 +91,20 @@ pub struct TrialNumbers {
     pub failed_times: Option<TrialPercentiles>,
     /// From sent until visible, over the whole load.
     pub delay: Option<TrialPercentiles>,
-    /// From sent until the place where it must arrive had it; `None` where the probe does not know that.
+    /// From sent until the store of the probe where it must arrive had it; `None` if the probe does not know that.
     pub arrival: Option<TrialPercentiles>,
     /// `None` where resources were not sampled.
     pub system_cpu_us_per_request: Option<f64>,
-    pub engine_cpu_us_per_request: f64,
-    pub engine_busy_share: f64,
-    pub engine_lag_p99_us: f64,
-    /// What the machine's host took of the CPUs' time; `None`: not noted.
-    pub cpus_stolen_share: Option<f64>,
-    pub cpus_idle_share: Option<f64>,
-    /// What the engine can send with this shape of load, by its calibration.
-    pub engine_possible_per_s: Option<f64>,
+    pub generator_cpu_us_per_request: f64,
+    pub generator_utilization: f64,
+    pub generator_lag_p99_us: f64,
+    /// CPU steal; `None`: not noted.
+    pub cpu_steal: Option<f64>,
+    pub cpu_idle: Option<f64>,
+    /// What the load generator can send with this shape of load, by its calibration.
+    pub generator_capacity_per_s: Option<f64>,
     /// Requests sent, as a share of that.
-    pub engine_possible_share: Option<f64>,
+    pub generator_capacity_used: Option<f64>,
     /// Mean cores of each component replica.
     pub component_cores: Vec<(String, f64)>,
     /// Of all the system's components together.
@@ -112,7 +113,7 @@ pub struct TrialNumbers {
     pub component_rss: Vec<(String, Memory)>,
     pub offered_per_s: Option<f64>,
     /// Answered ÷ due requests; `None` where none was due.
-    pub achieved_share: Option<f64>,
+    pub achieved_ratio: Option<f64>,
     /// Most records that were accepted and not yet visible at one look; `None` where nobody looked.
     pub backlog_max: Option<f64>,
     pub bytes_sent: u64,
@@ -124,7 +125,7 @@ pub struct TrialNumbers {
     pub sessions: Option<SessionCounts>,
     /// Completed ones.
     pub sessions_per_s: Option<f64>,
-    pub watches: Vec<TrialWatch>,
+    pub metrics: Vec<TrialSystemMetric>,
 }
 
 impl TrialModel {
@@ -171,7 +172,7 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
         numbers,
         ledger: trial.info.ledger.clone(),
         delivery: trial.info.delivery.clone(),
-        on_the_way: place::of_trial(&prepared),
+        intermediate_probes: probe::of_trial(&prepared),
         phases: trial.info.phases.clone(),
         recovery: recovery::of_trial(trial),
         remarks: trial
@@ -182,7 +183,7 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
             .map(TrialRemark::Seen)
             .chain(findings.remarks.into_iter().map(TrialRemark::Found))
             .collect(),
-        disturbed: disturbed::of_trial(trial),
+        faults: trial_faults::of_trial(trial),
         series: series::series(&prepared, counted, series::points_max(info.order.len())),
     }
 }
@@ -216,7 +217,7 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
         succeeded: measured.succeeded,
         failed: measured.failed,
         skipped: measured.skipped,
-        in_flight_mean: trial.info.engine.in_flight_mean,
+        in_flight_mean: trial.info.generator.in_flight_mean,
         failures: measured.failures.clone(),
         response: distribution::of_trial(&times.response_time),
         service: distribution::of_trial(&times.service_time),
@@ -232,21 +233,21 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
         system_cpu_us_per_request: samples::of_system(&cores)
             .filter(|_| answered > 0.0)
             .map(|cores| cores * measured.seconds * 1e6 / answered),
-        engine_cpu_us_per_request: trial.info.engine.cpu_us_per_request,
-        engine_busy_share: trial.info.engine.busy_share,
-        engine_lag_p99_us: trial.info.engine.lag_p99_us,
-        cpus_stolen_share: trial.info.machine.map(|machine| machine.stolen_share),
-        cpus_idle_share: trial.info.machine.map(|machine| machine.idle_share),
-        engine_possible_per_s: trial.info.engine.possible_per_s,
-        engine_possible_share: possible_share(trial),
+        generator_cpu_us_per_request: trial.info.generator.cpu_us_per_request,
+        generator_utilization: trial.info.generator.utilization,
+        generator_lag_p99_us: trial.info.generator.lag_p99_us,
+        cpu_steal: trial.info.machine.map(|machine| machine.cpu_steal),
+        cpu_idle: trial.info.machine.map(|machine| machine.cpu_idle),
+        generator_capacity_per_s: trial.info.generator.capacity_per_s,
+        generator_capacity_used: capacity_used(trial),
         component_cores: cores
             .into_iter()
             .map(|(name, cores)| (name.to_owned(), cores))
             .collect(),
         system_rss: memory.system,
         component_rss: memory.components,
-        offered_per_s: trial.info.engine.offered_per_s,
-        achieved_share: (measured.due > 0).then(|| answered / as_f64(measured.due)),
+        offered_per_s: trial.info.generator.offered_per_s,
+        achieved_ratio: (measured.due > 0).then(|| answered / as_f64(measured.due)),
         backlog_max: accepted.waiting_max(&trial.backlog, *within),
         bytes_sent: measured.bytes_sent,
         bytes_received: measured.bytes_received,
@@ -255,13 +256,13 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
         steps: step::of_trial(trial),
         sessions,
         sessions_per_s: sessions.map(|counts| as_f64(counts.completed) / measured.seconds),
-        watches: place::watches(&trial.watches, *within),
+        metrics: system_metric::of_trial(&trial.metrics, *within),
     })
 }
 
-/// Requests sent, as a share of what the engine can send.
-fn possible_share(trial: &Trial) -> Option<f64> {
-    let (engine, measured) = (&trial.info.engine, &trial.info.measured);
-    let possible = engine.possible_per_s.filter(|possible| *possible > 0.0)?;
-    Some(as_f64(measured.sent) / measured.seconds / possible)
+/// Requests sent, as a share of what the load generator can send.
+fn capacity_used(trial: &Trial) -> Option<f64> {
+    let (generator, measured) = (&trial.info.generator, &trial.info.measured);
+    let capacity = generator.capacity_per_s.filter(|rate| *rate > 0.0)?;
+    Some(as_f64(measured.sent) / measured.seconds / capacity)
 }

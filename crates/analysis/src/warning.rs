@@ -4,7 +4,7 @@ use waggle_results::{Host, RunInfo};
 
 use waggle_stats::End;
 
-use crate::{FindModel, TrialModel};
+use crate::{SearchModel, TrialModel};
 
 /// One thing that a reader must know.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub enum Warning {
     RanAlready { components: Vec<String> },
     /// Steps of the scenario that no session came to: their numbers are missing, and the load was another one than was meant.
     NeverReached { steps: Vec<String> },
-    /// In how many trials the generator came late though CPUs that are kept awake may help it.
+    /// In how many trials the generator came late though idle polling may help it.
     CameLate { late: usize, trials: usize },
     /// Each cell ran once.
     RanOnce,
@@ -46,7 +46,7 @@ pub enum SharedCpus {
 pub(crate) fn warnings(
     info: &RunInfo,
     trials: &[TrialModel],
-    find: Option<&FindModel>,
+    search: Option<&SearchModel>,
 ) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if info.host.shared_with_system {
@@ -55,8 +55,8 @@ pub(crate) fn warnings(
     warnings.extend(ran_already(info));
     warnings.extend(never_reached(info, trials));
     warnings.extend(came_late(trials));
-    if let Some(find) = find {
-        warnings.extend(of_search(find));
+    if let Some(search) = search {
+        warnings.extend(of_search(search));
         return warnings;
     }
     if info.schedule.repeat == 1 {
@@ -98,12 +98,12 @@ fn never_reached(info: &RunInfo, trials: &[TrialModel]) -> Option<Warning> {
 }
 
 /// A search makes as many trials as it needs, so that those planned say nothing.
-fn of_search(find: &FindModel) -> Vec<Warning> {
+fn of_search(search: &SearchModel) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    if find.info.confirm == 1 {
+    if search.info.confirmations == 1 {
         warnings.push(Warning::OneTrialALevel);
     }
-    let unfinished = find
+    let unfinished = search
         .cells
         .iter()
         .filter(|search| search.answer.end == End::Unfinished)
@@ -111,7 +111,7 @@ fn of_search(find: &FindModel) -> Vec<Warning> {
     if unfinished > 0 {
         warnings.push(Warning::Unfinished {
             unfinished,
-            searches: find.cells.len(),
+            searches: search.cells.len(),
         });
     }
     warnings

@@ -42,30 +42,30 @@ pub(crate) fn keep_cells(study: &mut Study, filters: &[String]) -> Result<()> {
 
 /// One repetition, a coarse search, phases just long enough for the checks.
 pub(crate) fn quick(study: &mut Study) {
-    study.repeat = match &mut study.find {
-        Some(find) => {
-            find.confirm = 1;
-            find.precision = find.precision.max(QUICK_PRECISION);
-            find.trials_at_most = find.trials_at_most.min(QUICK_TRIALS);
-            find.trials_at_most
+    study.repeat = match &mut study.search {
+        Some(search) => {
+            search.confirmations = 1;
+            search.precision = search.precision.max(QUICK_PRECISION);
+            search.max_trials = search.max_trials.min(QUICK_TRIALS);
+            search.max_trials
         }
         None => 1,
     };
     for cell in &mut study.cells {
-        let shortest = cell.measure.interval * MIN_STEADY_INTERVALS;
+        let shortest = cell.schedule.interval * MIN_STEADY_INTERVALS;
         // Faults need the whole measured phase.
-        if cell.disturbances.is_empty() {
+        if cell.faults.is_empty() {
             cell.schedule.measure = cell.schedule.measure.min(shortest);
         }
         let mut warm_up = shortest;
-        if let Some(first) = &mut cell.schedule.first {
-            first.time = first.time.min(shortest);
-            warm_up += first.time;
+        if let Some(ramp_up) = &mut cell.schedule.ramp_up {
+            ramp_up.duration = ramp_up.duration.min(shortest);
+            warm_up += ramp_up.duration;
         }
-        cell.schedule.warm_up_at_most = cell.schedule.warm_up_at_most.min(warm_up);
+        cell.schedule.warm_up = cell.schedule.warm_up.min(warm_up);
         cell.schedule.cool_down = Duration::ZERO;
         if let Some(recovery) = &mut cell.schedule.recovery {
-            recovery.at_most = recovery.at_most.min(shortest);
+            recovery.duration = recovery.duration.min(shortest);
         }
     }
 }

@@ -6,7 +6,7 @@ use anyhow::Result;
 use waggle_report::wording::search::level;
 use waggle_results::LevelKind;
 use waggle_runner::level_kind;
-use waggle_study::{Cell, Disturbance, Find, Fresh, LoadModel, Order, Study};
+use waggle_study::{Cell, Fault, LoadModel, Order, Restart, Search, Study};
 use waggle_units::format_duration;
 
 use crate::{arguments::Plan, exit::Exit, files, say, table::duration};
@@ -20,29 +20,31 @@ pub(crate) fn run(arguments: &Plan) -> Result<Exit> {
 /// The plan as text: the cells, then the trials in their order.
 fn listing(study: &Study, plan: &waggle_study::Plan) -> String {
     let mut text = String::new();
-    let order = match (study.order, study.fresh) {
-        (Order::Shuffled, Fresh::Trial) => {
+    let order = match (study.order, study.restart) {
+        (Order::Shuffled, Restart::EveryTrial) => {
             format!("shuffled within each repetition, seed {}", study.seed)
         }
-        (Order::Shuffled, Fresh::Cell) => format!("cell by cell, shuffled, seed {}", study.seed),
-        (Order::AsListed, Fresh::Trial) => "as listed".to_owned(),
-        (Order::AsListed, Fresh::Cell) => "cell by cell, as listed".to_owned(),
+        (Order::Shuffled, Restart::EveryCell) => {
+            format!("cell by cell, shuffled, seed {}", study.seed)
+        }
+        (Order::AsListed, Restart::EveryTrial) => "as listed".to_owned(),
+        (Order::AsListed, Restart::EveryCell) => "cell by cell, as listed".to_owned(),
     };
     let _ = writeln!(text, "study {}: {}", study.name, study.question);
     let _ = writeln!(text, "system {}", study.system);
     for component in &study.external {
         let _ = writeln!(text, "external, not started by waggle: {component}");
     }
-    if study.fresh == Fresh::Cell {
-        let is_disturbed = |cell: &Cell| !cell.disturbances.is_empty();
-        let but = match study.cells.iter().any(is_disturbed) {
+    if study.restart == Restart::EveryCell {
+        let has_faults = |cell: &Cell| !cell.faults.is_empty();
+        let but = match study.cells.iter().any(has_faults) {
             true => ", and for each trial of cells with faults",
             false => "",
         };
         let _ = writeln!(text, "the system is started once for each cell{but}");
     }
-    if let Some(find) = &study.find {
-        search(&mut text, study, find, plan);
+    if let Some(asked) = &study.search {
+        search(&mut text, study, asked, plan);
         cells(&mut text, study);
         return text;
     }
@@ -74,9 +76,9 @@ fn listing(study: &Study, plan: &waggle_study::Plan) -> String {
 }
 
 /// The trials of a search depend on its results, so only their maximum number is known.
-fn search(text: &mut String, study: &Study, find: &Find, plan: &waggle_study::Plan) {
-    let level = |of: f64| level(level_kind(find.what), of);
-    let conditions: Vec<&str> = find
+fn search(text: &mut String, study: &Study, asked: &Search, plan: &waggle_study::Plan) {
+    let level = |of: f64| level(level_kind(asked.maximize), of);
+    let conditions: Vec<&str> = asked
         .conditions
         .iter()
         .map(|condition| condition.text.as_str())
@@ -84,23 +86,23 @@ fn search(text: &mut String, study: &Study, find: &Find, plan: &waggle_study::Pl
     let _ = writeln!(
         text,
         "finds the highest {} with {}",
-        find.what.name(),
+        asked.maximize.name(),
         conditions.join(" and ")
     );
     let _ = writeln!(
         text,
         "start {}, min {}, max {}, precision {} %, {}",
-        level(find.from),
-        level(find.at_least),
-        level(find.at_most),
-        find.precision * 100.0,
-        plural(find.confirm as usize, "confirmation")
+        level(asked.start),
+        level(asked.min),
+        level(asked.max),
+        asked.precision * 100.0,
+        plural(asked.confirmations as usize, "confirmation")
     );
     let _ = writeln!(
         text,
         "{} × at most {} = at most {}",
         plural(study.cells.len(), "cell"),
-        plural(find.trials_at_most as usize, "trial"),
+        plural(asked.max_trials as usize, "trial"),
         plural(plan.trials.len(), "trial")
     );
     let _ = writeln!(
@@ -130,19 +132,19 @@ fn cells(text: &mut String, study: &Study) {
             load(&cell.load),
             fall(cell)
         );
-        for disturbance in &cell.disturbances {
-            let _ = writeln!(text, "       {}", fault_text(disturbance));
+        for fault in &cell.faults {
+            let _ = writeln!(text, "       {}", fault_text(fault));
         }
     }
 }
 
 /// `orders-0 is killed 5s into the measured phase and restarted 2s later`.
-fn fault_text(disturbance: &Disturbance) -> String {
+fn fault_text(fault: &Fault) -> String {
     format!(
         "{} is killed {} into the measured phase and restarted {} later",
-        disturbance.name(),
-        format_duration(disturbance.at),
-        format_duration(disturbance.again_after)
+        fault.name(),
+        format_duration(fault.at),
+        format_duration(fault.restart_after)
     )
 }
 
@@ -159,7 +161,7 @@ fn fall(cell: &Cell) -> String {
     format!(
         ", then {} for {}",
         level(what, recovery.level),
-        duration(recovery.at_most)
+        duration(recovery.duration)
     )
 }
 

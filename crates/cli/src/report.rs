@@ -21,7 +21,7 @@ pub(crate) fn write_report(run: &Path) -> Result<(String, Exit)> {
 }
 
 fn exit_of(model: &waggle_analysis::Model) -> Exit {
-    if let Some(find) = &model.find {
+    if let Some(find) = &model.search {
         return search_exit(model, find);
     }
     // Cells that have not run do not count.
@@ -36,7 +36,7 @@ fn exit_of(model: &waggle_analysis::Model) -> Exit {
 }
 
 /// The exit code of a search: no level holds, or its trials are not reliable.
-fn search_exit(model: &waggle_analysis::Model, find: &waggle_analysis::FindModel) -> Exit {
+fn search_exit(model: &waggle_analysis::Model, find: &waggle_analysis::SearchModel) -> Exit {
     let answers = || find.cells.iter().map(|search| &search.answer);
     if answers().any(Answer::says_nothing) {
         Exit::NotValid

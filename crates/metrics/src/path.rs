@@ -11,7 +11,7 @@ pub struct NamedMetric<'a> {
     pub row: &'static Row,
     /// Where its row has statistics.
     pub statistic: Option<Statistic>,
-    /// The request, step, probe, component or watch; `None`: the path names none.
+    /// The request, step, probe, component or metric of the system; `None`: the path names none.
     pub of: Option<&'a str>,
 }
 
@@ -61,7 +61,7 @@ impl NamedMetric<'_> {
     pub fn column(&self) -> String {
         let before = match (self.row.subject, self.of) {
             (Subject::Component, Some(of)) => format!("component_{of}_"),
-            (Subject::Watch, Some(of)) => format!("watch_{of}_"),
+            (Subject::SystemMetric, Some(of)) => format!("metric_{of}_"),
             (_, Some(of)) => format!("{of}."),
             (_, None) => String::new(),
         };
@@ -76,22 +76,20 @@ impl NamedMetric<'_> {
     }
 }
 
-/// The number of a path; `None`: there is no such metric. Whether the study has a request, step, probe, component or watch of
-/// that name is not known here.
+/// The number of a path; `None`: there is no such metric. Whether the study has a request, step, probe, component or
+/// metric of the system of that name is not known here.
 #[must_use]
 pub fn resolve<'a>(path: &[&'a str]) -> Option<NamedMetric<'a>> {
     match path {
-        ["recovery"] => find_row(&[Subject::Recovery], None, path),
-        ["engine", rest @ ..] => find_row(&[Subject::Engine], None, rest),
+        ["recovery_time"] => find_row(&[Subject::Recovery], None, path),
+        ["generator", rest @ ..] => find_row(&[Subject::Generator], None, rest),
         ["sessions", rest @ ..] => find_row(&[Subject::Sessions], None, rest),
-        // Requests may be called like these three, which have none of a request's numbers.
+        // Requests may have one of these two names, which have none of a request's metrics.
         ["machine", rest @ ..] => find_row(&[Subject::Machine], None, rest).or_else(|| load(path)),
         ["system", rest @ ..] => find_row(&[Subject::System], None, rest).or_else(|| load(path)),
-        ["disturb", rest @ ..] => {
-            find_row(&[Subject::Disturbance], None, rest).or_else(|| load(path))
-        }
+        ["faults", rest @ ..] => find_row(&[Subject::Fault], None, rest),
         ["components", name, rest @ ..] => find_row(&[Subject::Component], Some(name), rest),
-        ["watches", name, rest @ ..] => find_row(&[Subject::Watch], Some(name), rest),
+        ["metrics", name, rest @ ..] => find_row(&[Subject::SystemMetric], Some(name), rest),
         ["delivery", rest @ ..] => find_row(&[Subject::Delivery, Subject::Probe], None, rest)
             .or_else(|| {
                 let (probe, rest) = rest.split_first()?;
@@ -162,7 +160,7 @@ mod tests {
             "put.client_wait_time.mean",
             Some((Metric::ClientWaitTime, Some(Statistic::Mean), Some("put"))),
         );
-        check("recovery", Some((Metric::RecoveryTime, None, None)));
+        check("recovery_time", Some((Metric::RecoveryTime, None, None)));
         check("delivery.missing", Some((Metric::Missing, None, None)));
         check("delivery.backlog", Some((Metric::Backlog, None, None)));
         check(
@@ -190,8 +188,8 @@ mod tests {
             Some((Metric::ComponentCpu, None, Some("store"))),
         );
         check(
-            "watches.queue.end",
-            Some((Metric::WatchEnd, None, Some("queue"))),
+            "metrics.queue.end",
+            Some((Metric::SystemMetricEnd, None, Some("queue"))),
         );
         for wrong in [
             "put",
@@ -202,7 +200,7 @@ mod tests {
             "put.client_wait_time",
             "delivery.broker.sent",
             "machine.rss.max",
-            "engine.goodput",
+            "generator.goodput",
             "put.goodput.mean.p50",
         ] {
             check(wrong, None);
@@ -222,7 +220,10 @@ mod tests {
             "login.response_time.p99",
             Some((Metric::ResponseTime, Some("login"))),
         );
-        check("engine.busy_share", Some((Metric::EngineBusyShare, None)));
+        check(
+            "generator.utilization",
+            Some((Metric::GeneratorUtilization, None)),
+        );
         check("sessions.goodput", Some((Metric::SessionsGoodput, None)));
         check("response_time", None);
     }
@@ -256,10 +257,10 @@ mod tests {
         };
         check("put.response_time.p99", "put.response_time_p99_us", 1500.0);
         check("delivery.resolution", "delivery_resolution_ms", 1.5);
-        check("delivery.drain_time", "drained_after_s", 0.0015);
+        check("delivery.drain_time", "drain_time_s", 0.0015);
         check("system.rss.mean", "system_rss_mean_bytes", 1500.0);
         check("components.store.cpu", "component_store_cpu_cores", 1500.0);
-        check("watches.lag.end", "watch_lag_end", 1500.0);
+        check("metrics.lag.end", "metric_lag_end", 1500.0);
         check("sessions.goodput", "sessions_completed_per_s", 1500.0);
     }
 }

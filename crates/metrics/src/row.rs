@@ -48,24 +48,24 @@ pub enum Subject {
     WholeLoad,
     /// `sessions.name`
     Sessions,
-    /// `delivery.name`, one number for all probes.
+    /// `delivery.name`, one value for all probes.
     Delivery,
     /// `delivery.PROBE.name`; without the probe's name, of the one where records must arrive.
     Probe,
-    /// `engine.name`
-    Engine,
+    /// `generator.name`
+    Generator,
     /// `machine.name`, of the CPUs that waggle may use.
     Machine,
     /// `system.name`, of all its components together.
     System,
     /// The name alone.
     Recovery,
-    /// `disturb.name`, of what was killed on purpose.
-    Disturbance,
+    /// `faults.name`, of what was killed on purpose.
+    Fault,
     /// `components.COMPONENT.name`
     Component,
-    /// `watches.WATCH.name`
-    Watch,
+    /// `metrics.METRIC.name`, of a metric that the system itself exposes.
+    SystemMetric,
 }
 
 /// What a number is counted in, and how its values are written in conditions.

@@ -1,25 +1,26 @@
-//! `docs/metrics.md` is written from the catalogue: `UPDATE_GOLDEN=1` writes it anew.
+//! `docs/metrics.md` is written from the catalogue: `UPDATE_GOLDEN=1` rewrites it.
 
 use waggle_metrics::{CATALOGUE, NamedMetric, OverTrials, Row, Statistic, Subject, Unit, Wish};
 
 const HEAD: &str = "# Metrics
 
-Every number that can stand in a condition of `thresholds` or `find`, in `published` figures, in a chart over a
-factor, and in `tables.csv`; in `find`, which judges each trial alone, no standard deviation over trials and no `recovery`. This page is written from the catalogue in `crates/metrics`; how a study names numbers is told in
-[studies.md](studies.md#numbers-that-conditions-name).
+Every metric that a condition of `thresholds` or `search` can name, or a column of `reference`; each has a column in `tables.csv`, and
+a chart over a factor if the study names it. A search judges each trial alone, so that its conditions name no standard deviation over
+trials and no `recovery_time`. This page is written from the catalogue in `crates/metrics`; how a study names metrics is described in
+[studies.md](studies.md#metrics-in-conditions).
 
-*Better* says whether more or less of it is better. *Over trials* says how the trials of a cell make one number: their mean with an
-interval, their sum, the largest or the smallest of them, the share of sums, or how far they lie from their mean. Of the statistic
-`max` it is always the largest of all trials, without an interval.
+*Better* says whether more or less of it is better. *Over trials* says how the trials of a cell make one value: their mean with an
+interval, their sum, the largest or the smallest of them, the share of sums, or their standard deviation. Of the statistic `max` it is
+always the largest of all trials, without an interval.
 ";
 
-/// What of, the path before the name, the column before its name, in the order of the page.
+/// Subject, title, what comes before the name in the path, what comes before the column; in the order of the page.
 const SECTIONS: [(Subject, &str, &str, &str); 12] = [
     (
         Subject::Load,
         "A request, a scenario or one of its steps",
         "REQUEST.",
-        "; of a step `STEP.` stands before the column",
+        "; of a step `STEP.…`, and the column begins with `STEP.`",
     ),
     (
         Subject::WholeLoad,
@@ -31,9 +32,9 @@ const SECTIONS: [(Subject, &str, &str, &str); 12] = [
     (Subject::Delivery, "Records", "delivery.", ""),
     (
         Subject::Probe,
-        "Records at a place",
+        "Delivery at a probe",
         "delivery.",
-        "; at a place on the way `delivery.PLACE.`, and `PLACE.` stands before the column",
+        "; at an intermediate probe `delivery.PROBE.…`, and the column begins with `PROBE.`",
     ),
     (
         Subject::System,
@@ -47,15 +48,10 @@ const SECTIONS: [(Subject, &str, &str, &str); 12] = [
         "components.NAME.",
         ", all its replicas together",
     ),
-    (Subject::Watch, "A watch", "watches.NAME.", ""),
-    (
-        Subject::Disturbance,
-        "What was killed on purpose",
-        "disturb.",
-        "",
-    ),
-    (Subject::Recovery, "Recovery after the load fell", "", ""),
-    (Subject::Engine, "The load generator", "engine.", ""),
+    (Subject::SystemMetric, "System metrics", "metrics.NAME.", ""),
+    (Subject::Fault, "Faults", "faults.", ""),
+    (Subject::Recovery, "Recovery", "", ""),
+    (Subject::Generator, "The load generator", "generator.", ""),
     (Subject::Machine, "The machine", "machine.", ""),
 ];
 
@@ -69,29 +65,29 @@ fn the_page_of_metrics_is_that_of_the_catalogue() {
     let written = std::fs::read_to_string(path).unwrap_or_default();
     assert!(
         written == page,
-        "docs/metrics.md is not what the catalogue says; UPDATE_GOLDEN=1 writes it anew"
+        "docs/metrics.md is not what the catalogue says; UPDATE_GOLDEN=1 rewrites it"
     );
 }
 
 fn page() -> String {
     let mut page = HEAD.to_owned();
-    let mut told = 0;
+    let mut listed = 0;
     for (subject, title, before, note) in SECTIONS {
         let rows: Vec<&'static Row> = CATALOGUE
             .iter()
             .filter(|row| row.subject == subject)
             .collect();
-        told += rows.len();
+        listed += rows.len();
         page += &format!("\n## {title}\n\n");
         if !before.is_empty() {
             page += &format!("`{before}…`{note}.\n\n");
         }
-        page += "| number | what | counted in | better | over trials | column |\n|---|---|---|---|---|---|\n";
+        page += "| metric | what | counted in | better | over trials | column |\n|---|---|---|---|---|---|\n";
         for row in rows {
             page += &line(before, row);
         }
     }
-    assert_eq!(told, CATALOGUE.len(), "a subject has no section");
+    assert_eq!(listed, CATALOGUE.len(), "a subject has no section");
     page
 }
 
@@ -122,7 +118,7 @@ fn list_text(names: &[&str]) -> String {
 
 fn metric_path(row: &'static Row, statistic: Option<Statistic>) -> String {
     let of = match row.subject {
-        Subject::Component | Subject::Watch => Some("NAME"),
+        Subject::Component | Subject::SystemMetric => Some("NAME"),
         _ => None,
     };
     format!("`{}`", NamedMetric { row, statistic, of }.column())
@@ -151,10 +147,10 @@ fn better(wish: Wish) -> &'static str {
 fn over_trials(over_trials: OverTrials) -> &'static str {
     match over_trials {
         OverTrials::Mean => "mean",
-        OverTrials::MeanOfAll => "mean; none where a trial has none",
+        OverTrials::MeanOfAll => "mean; none if a trial has none",
         OverTrials::Sum => "sum",
         OverTrials::Max => "largest",
-        OverTrials::MaxOfAll => "largest; none where a trial has none",
+        OverTrials::MaxOfAll => "largest; none if a trial has none",
         OverTrials::Min => "smallest",
         OverTrials::ShareOfSums => "share of sums",
         OverTrials::StandardDeviation => "standard deviation",

@@ -152,24 +152,24 @@ fn names(model: &Model, subject: Subject) -> Vec<Option<&str>> {
             .chain(step_names(model).into_iter().map(Some))
             .collect(),
         Subject::Probe => {
-            let before = model.info.on_the_way.iter();
+            let before = model.info.intermediate_probes.iter();
             whole
                 .chain(before.map(|name| Some(name.as_str())))
                 .collect()
         }
         Subject::Component => component_names(model).into_iter().map(Some).collect(),
-        Subject::Watch => {
-            let watches = model.info.watches.iter();
-            watches.map(|watch| Some(watch.name.as_str())).collect()
+        Subject::SystemMetric => {
+            let metrics = model.info.metrics.iter();
+            metrics.map(|metric| Some(metric.name.as_str())).collect()
         }
         Subject::WholeLoad
         | Subject::Sessions
         | Subject::Delivery
-        | Subject::Engine
+        | Subject::Generator
         | Subject::Machine
         | Subject::System
         | Subject::Recovery
-        | Subject::Disturbance => whole.collect(),
+        | Subject::Fault => whole.collect(),
     }
 }
 

@@ -56,14 +56,17 @@ pub enum TrialOrder {
     AsListed,
 }
 
-/// How often the system is started anew.
+/// How often the system is restarted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Fresh {
+pub enum Restart {
+    /// In formats up to 5 `trial`.
     #[default]
-    Trial,
-    /// It is kept up over the trials of a cell.
-    Cell,
+    #[serde(alias = "trial")]
+    EveryTrial,
+    /// It is kept up over the trials of a cell. In formats up to 5 `cell`.
+    #[serde(alias = "cell")]
+    EveryCell,
 }
 
 /// The order in which sessions take the rows of a feed.

@@ -16,13 +16,17 @@ pub(crate) const FAILED_TIME: &str = "failed_time.hlog";
 pub(crate) const LAG: &str = "lag.hlog";
 pub(crate) const DELIVERY_DELAY: &str = "delivery_delay.hlog";
 pub(crate) const ARRIVAL_DELAY: &str = "arrival_delay.hlog";
-pub(crate) const WATCHES: &str = "watches.ndjson";
+pub(crate) const METRICS: &str = "metrics.ndjson";
+/// [`METRICS`] in formats up to 5.
+const METRICS_5: &str = "watches.ndjson";
 pub(crate) const CONNECT_TIME: &str = "connect_time.hlog";
 pub(crate) const HANDSHAKE_TIME: &str = "handshake_time.hlog";
 pub(crate) const LOGS: &str = "logs";
 pub(crate) const STEPS: &str = "steps";
-pub(crate) const ON_THE_WAY: &str = "on_the_way";
-/// Most letters of a step's or place's name in its folder's name.
+pub(crate) const INTERMEDIATE: &str = "intermediate";
+/// [`INTERMEDIATE`] in formats up to 5.
+const INTERMEDIATE_5: &str = "on_the_way";
+/// Most letters of a step's or probe's name in its folder's name.
 const LETTERS_MAX: usize = 64;
 
 /// `0007-c03-r1`.
@@ -35,9 +39,19 @@ pub(crate) fn step_folder(place: usize, name: &str) -> String {
     numbered_folder(STEPS, place, name)
 }
 
-/// `on_the_way/01-broker`.
-pub(crate) fn place_folder(place: usize, name: &str) -> String {
-    numbered_folder(ON_THE_WAY, place, name)
+/// The file of the system's metrics in a trial of this format.
+pub(crate) fn metrics_file(format: u32) -> &'static str {
+    if format <= 5 { METRICS_5 } else { METRICS }
+}
+
+/// `intermediate/01-broker`, in a trial of this format.
+pub(crate) fn probe_folder(place: usize, name: &str, format: u32) -> String {
+    let folder = if format <= 5 {
+        INTERMEDIATE_5
+    } else {
+        INTERMEDIATE
+    };
+    numbered_folder(folder, place, name)
 }
 
 /// `steps/01-login`: whatever a thing is called, its folder's name is one that every file system takes.

@@ -9,12 +9,12 @@ use std::{
 use hdrhistogram::Histogram;
 
 use crate::{
-    BacklogRow, HistogramLog, IntervalRow, PhaseName, PlaceInfo, PlaceLogs, ReadError, ResourceRow,
-    RunInfo, StepInfo, TextError, TrialInfo, TrialKey, WatchRow, hlog,
+    BacklogRow, HistogramLog, IntervalRow, PhaseName, ProbeInfo, ProbeLogs, ReadError, ResourceRow,
+    RunInfo, StepInfo, SystemMetricRow, TextError, TrialInfo, TrialKey, hlog,
     names::{
         ARRIVAL_DELAY, BACKLOG, CONNECT_TIME, DELIVERY_DELAY, FAILED_TIME, HANDSHAKE_TIME,
         INTERVALS, LAG, RESOURCES, RESPONSE_TIME, RUN_FILE, SERVICE_TIME, STUDY_FILE, SYSTEM_FILE,
-        TRIAL_FILE, TRIALS, WATCHES, folder_name, place_folder, step_folder,
+        TRIAL_FILE, TRIALS, folder_name, metrics_file, probe_folder, step_folder,
     },
     parallel_map, text,
 };
@@ -63,11 +63,11 @@ pub struct Trial {
     pub lag: HistogramLog,
     /// `None` where delivery was not followed.
     pub delivery_delay: Option<Histogram<u64>>,
-    /// From sent until the place where records must arrive had them; `None` where the probe does not know that.
+    /// From sent until the store of the probe where records must arrive had them; `None` if the probe does not know that.
     pub arrival_delay: Option<Histogram<u64>>,
-    /// In the order of [`TrialInfo::on_the_way`].
-    pub on_the_way: Vec<PlaceLogs>,
-    pub watches: Vec<WatchRow>,
+    /// In the order of [`TrialInfo::intermediate_probes`].
+    pub intermediate_probes: Vec<ProbeLogs>,
+    pub metrics: Vec<SystemMetricRow>,
     /// Empty where they were not noted.
     pub connect_time: HistogramLog,
     pub handshake_time: HistogramLog,
@@ -345,19 +345,20 @@ fn read_trial(folder: PathBuf, info: TrialInfo, limits: Limits) -> Result<Trial,
     };
     let steps = info.steps.iter().enumerate().map(of_step);
     let delay = |name: &str| Ok(delay(&series.read(name, hlog::read_histograms)?));
-    let of_place = |(place, told): (usize, &PlaceInfo)| {
-        let of = place_folder(place, &told.delivery.probe);
-        Ok(PlaceLogs {
+    let format = info.format;
+    let of_probe = |(place, account): (usize, &ProbeInfo)| {
+        let of = probe_folder(place, &account.delivery.probe, format);
+        Ok(ProbeLogs {
             backlog: series.read(&format!("{of}/{BACKLOG}"), text::read_backlog)?,
             delivery_delay: delay(&format!("{of}/{DELIVERY_DELAY}"))?,
             arrival_delay: delay(&format!("{of}/{ARRIVAL_DELAY}"))?,
         })
     };
-    let places = info.on_the_way.iter().enumerate().map(of_place);
+    let probes = info.intermediate_probes.iter().enumerate().map(of_probe);
     Ok(Trial {
         steps: steps.collect::<Result<_, ReadError>>()?,
-        on_the_way: places.collect::<Result<_, ReadError>>()?,
-        watches: series.read(WATCHES, text::read_watches)?,
+        intermediate_probes: probes.collect::<Result<_, ReadError>>()?,
+        metrics: series.read(metrics_file(format), text::read_metrics)?,
         connect_time: if_noted(CONNECT_TIME)?,
         handshake_time: if_noted(HANDSHAKE_TIME)?,
         info,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{Comparison, FeedOrder, Fresh, LevelKind, LoadModel, TrialOrder, WarmUpUntil};
+use crate::{Comparison, FeedOrder, LevelKind, LoadModel, Restart, TrialOrder, WarmUpUntil};
 
 /// The whole of `run.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,58 +31,61 @@ pub struct RunInfo {
     pub thresholds: Vec<ThresholdInfo>,
     pub load_model: LoadModel,
     pub host: Host,
-    /// Where the records come from (file name, count), if records are sent.
-    pub records_from: Option<String>,
-    /// Where records must arrive; `None`: delivery is not followed.
-    pub delivery_at: Option<String>,
+    /// Where the records come from (file name, count), if records are sent. In formats up to 5 `records_from`.
+    #[serde(alias = "records_from")]
+    pub records_file: Option<String>,
+    /// The probe at which records must arrive; `None`: delivery is not followed. In formats up to 5 `delivery_at`.
+    #[serde(alias = "delivery_at")]
+    pub delivery_probe: Option<String>,
     /// What sessions are made of; `None`: the load is one request. Since format 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scenario: Option<ScenarioInfo>,
-    /// What is searched for in every cell; `None`: nothing, each trial has the load of its cell. Since format 2.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub find: Option<FindInfo>,
-    /// Places before `delivery_at` on the records' way, in their order. Since format 3.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub on_the_way: Vec<String>,
-    /// Numbers of the system that are read again and again. Since format 3.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub watches: Vec<WatchInfo>,
-    /// Figures that somebody published, to be shown beside the study's own. Since format 3.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub published: Option<PublishedInfo>,
+    /// What is searched for in every cell; `None`: nothing, each trial has the load of its cell. Since format 2; up to 5 `find`.
+    #[serde(alias = "find", default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<SearchInfo>,
+    /// Probes before `delivery_probe` on the records' way, in their order. Since format 3; up to 5 `on_the_way`.
+    #[serde(alias = "on_the_way", default, skip_serializing_if = "Vec::is_empty")]
+    pub intermediate_probes: Vec<String>,
+    /// Metrics of the system, read at intervals. Since format 3; up to 5 `watches`.
+    #[serde(alias = "watches", default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<SystemMetricInfo>,
+    /// Reference results, shown with the study's own. Since format 3; up to 5 `published`.
+    #[serde(alias = "published", default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<ReferenceInfo>,
 }
 
-/// A table of figures that somebody published.
+/// A table of reference results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PublishedInfo {
+pub struct ReferenceInfo {
     pub title: String,
     /// Who measured it and on what.
     pub source: String,
-    /// The factors whose levels name the rows. In formats up to 3 one, as text.
-    #[serde(deserialize_with = "one_or_several")]
-    pub by: Vec<String>,
-    pub columns: Vec<PublishedColumnInfo>,
-    pub rows: Vec<PublishedRowInfo>,
+    /// The factors whose levels name the rows. In formats up to 3 one, as text; up to 5 `by`.
+    #[serde(alias = "by", deserialize_with = "one_or_several")]
+    pub match_on: Vec<String>,
+    pub columns: Vec<ReferenceColumnInfo>,
+    pub rows: Vec<ReferenceRowInfo>,
 }
 
-/// What a column of published figures is compared with.
+/// What a column of reference results is compared with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PublishedColumnInfo {
+pub struct ReferenceColumnInfo {
     pub name: String,
-    /// Path of a number of the study, as in a [`ThresholdInfo`].
-    pub number: Vec<String>,
+    /// Path of a metric of the study, as in a [`ThresholdInfo`]. In formats up to 5 `number`.
+    #[serde(alias = "number")]
+    pub metric: Vec<String>,
 }
 
-/// One row of published figures.
+/// One row of reference results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PublishedRowInfo {
+pub struct ReferenceRowInfo {
     /// One for each factor. In formats up to 3 one, as text, under the name `level`.
     #[serde(alias = "level", deserialize_with = "one_or_several")]
     pub levels: Vec<String>,
-    /// One for each column, in the unit of a [`ThresholdInfo`] on that number; `null`: none was published.
+    /// One for each column, in the unit of a [`ThresholdInfo`] on that metric; `null`: there is none.
     pub values: Vec<Option<f64>>,
 }
 
@@ -100,10 +103,10 @@ fn one_or_several<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::
     })
 }
 
-/// A number of the system that is read again and again.
+/// A metric of the system, read at intervals.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct WatchInfo {
+pub struct SystemMetricInfo {
     pub name: String,
     /// What it counts, in a few words.
     pub summary: String,
@@ -112,21 +115,28 @@ pub struct WatchInfo {
 /// The search for the highest level of the load at which conditions hold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct FindInfo {
-    /// Which number is searched for.
-    pub what: LevelKind,
+pub struct SearchInfo {
+    /// The level that is searched for. In formats up to 5 `what`, and the others `from`, `at_least`, `at_most`, `confirm` and
+    /// `trials_at_most`.
+    #[serde(alias = "what")]
+    pub maximize: LevelKind,
     /// All must hold in a trial.
     pub conditions: Vec<ThresholdInfo>,
     /// The first level, and the bounds of those that are tried.
-    pub from: f64,
-    pub at_least: f64,
-    pub at_most: f64,
+    #[serde(alias = "from")]
+    pub start: f64,
+    #[serde(alias = "at_least")]
+    pub min: f64,
+    #[serde(alias = "at_most")]
+    pub max: f64,
     /// How close the ends of the answer come, as a share of the lower.
     pub precision: f64,
     /// Trials that must hold at the level that is the answer.
-    pub confirm: u32,
+    #[serde(alias = "confirm")]
+    pub confirmations: u32,
     /// Trials of a cell; those planned that the search did not need are never run.
-    pub trials_at_most: u32,
+    #[serde(alias = "trials_at_most")]
+    pub max_trials: u32,
 }
 
 /// The scenario of a load, as it was read for the first cell.
@@ -170,16 +180,17 @@ pub struct FeedInfo {
     pub from: Option<String>,
 }
 
-/// A condition on numbers, checked when the study was read.
+/// A condition on a metric, checked when the study was read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ThresholdInfo {
     /// As written in the study.
     pub text: String,
-    /// The number's path, e.g. `["put-readings", "response_time", "p99"]`.
-    pub number: Vec<String>,
+    /// The metric's path, e.g. `["put-readings", "response_time", "p99"]`. In formats up to 5 `number`, and the path of that time.
+    #[serde(alias = "number")]
+    pub metric: Vec<String>,
     pub op: Comparison,
-    /// In the number's own unit: µs for times, 1/s for rates, a share of 1 for shares, else a count.
+    /// In the metric's own unit: µs for times, 1/s for rates, a share of 1 for shares, else a count.
     pub value: f64,
 }
 
@@ -242,47 +253,54 @@ pub struct ScheduleInfo {
     pub order: TrialOrder,
     #[serde(flatten)]
     pub warm_up_until: WarmUpUntil,
-    pub warm_up_at_most_s: f64,
+    /// The longest that the warm-up may take, or its length. In formats up to 5 `warm_up_at_most_s`.
+    #[serde(alias = "warm_up_at_most_s")]
+    pub warm_up_timeout_s: f64,
     /// With `measure_requests` the longest that it may take.
     pub measure_s: f64,
     /// The requests after which the measured phase ends, in the first cell; `None`: when its time is up. Since format 5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measure_requests: Option<u64>,
-    pub drain_at_most_s: f64,
+    /// In formats up to 5 `drain_at_most_s`.
+    #[serde(alias = "drain_at_most_s")]
+    pub drain_timeout_s: f64,
     pub interval_s: f64,
-    /// Widest 95 % interval of goodput over trials, as a share of the mean, that is not yet `noisy`.
-    pub noisy_above: f64,
-    /// How often the system was started anew. In formats up to 4 left out for each trial.
-    #[serde(default)]
-    pub fresh: Fresh,
+    /// Widest 95 % interval of goodput over trials, as a share of the mean, that is not yet `noisy`. In formats up to 5 `noisy_above`.
+    #[serde(alias = "noisy_above")]
+    pub max_ci_width: f64,
+    /// How often the system was restarted. In formats up to 4 left out for each trial; up to 5 `fresh`.
+    #[serde(alias = "fresh", default)]
+    pub restart: Restart,
     /// The load after the measured phase, in the first cell; `None`: it ends with that. Since format 4.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<RecoveryInfo>,
-    /// The level with which the warm-up begins, in the first cell; `None`: its own. Since format 4.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first: Option<FirstInfo>,
+    /// The level with which the warm-up begins, in the first cell; `None`: its own. Since format 4; up to 5 `first`.
+    #[serde(alias = "first", default, skip_serializing_if = "Option::is_none")]
+    pub ramp_up: Option<RampUpInfo>,
 }
 
 /// A level before the load's own one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct FirstInfo {
+pub struct RampUpInfo {
     /// Requests per second in open load, else users. A load that is lower stays as it is.
     pub level: f64,
-    /// How long.
-    pub time_s: f64,
+    /// In formats up to 5 `time_s`.
+    #[serde(alias = "time_s")]
+    pub duration_s: f64,
 }
 
-/// A load that falls, and when the system counts as recovered.
+/// A load that drops to a lower level, and when the system counts as recovered.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecoveryInfo {
-    /// Where it falls to: requests per second in open load, else users.
+    /// The level to which it drops: requests per second in open load, else users.
     pub level: f64,
     /// The highest p99 of response time that is good, in each interval.
     pub p99_us: f64,
-    /// How long it goes on.
-    pub at_most_s: f64,
+    /// How long it goes on. In formats up to 5 `at_most_s`.
+    #[serde(alias = "at_most_s")]
+    pub duration_s: f64,
 }
 
 /// The machine.
@@ -300,7 +318,7 @@ pub struct Host {
     pub system_cpus: Vec<u32>,
     /// True where generator and system share the machine.
     pub shared_with_system: bool,
-    /// True where loops of the idle class kept the CPUs from halting. Since format 4.
-    #[serde(default)]
-    pub kept_awake: bool,
+    /// True if loops of the idle class kept the CPUs from halting. Since format 4; up to 5 `kept_awake`.
+    #[serde(alias = "kept_awake", default)]
+    pub idle_poll: bool,
 }

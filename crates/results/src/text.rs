@@ -3,7 +3,7 @@
 use serde::{Deserialize, de::DeserializeOwned};
 use thiserror::Error;
 
-use crate::{BacklogRow, FORMAT, IntervalRow, ResourceRow, RunInfo, TrialInfo, WatchRow};
+use crate::{BacklogRow, FORMAT, IntervalRow, ResourceRow, RunInfo, SystemMetricRow, TrialInfo};
 
 /// Most rows of one `.ndjson` file.
 const MAX_ROWS: usize = 10_000_000;
@@ -104,11 +104,11 @@ pub fn read_backlog(text: &[u8]) -> Result<Vec<BacklogRow>, TextError> {
     rows(text)
 }
 
-/// Reads `watches.ndjson`.
+/// Reads `metrics.ndjson`, or `watches.ndjson` of formats up to 5.
 ///
 /// # Errors
 /// See [`TextError`].
-pub fn read_watches(text: &[u8]) -> Result<Vec<WatchRow>, TextError> {
+pub fn read_metrics(text: &[u8]) -> Result<Vec<SystemMetricRow>, TextError> {
     rows(text)
 }
 

@@ -37,8 +37,10 @@ pub struct TrialInfo {
     pub measured: CountsRow,
     /// Whole run of the engine, warm-up and finish included.
     pub totals: CountsRow,
-    pub engine: EngineInfo,
-    /// At the place where records must arrive.
+    /// In formats up to 5 `engine`.
+    #[serde(alias = "engine")]
+    pub generator: GeneratorInfo,
+    /// At the probe where records must arrive.
     pub ledger: Option<LedgerInfo>,
     pub delivery: Option<DeliveryInfo>,
     /// What was seen and is worth a line in the report.
@@ -55,15 +57,17 @@ pub struct TrialInfo {
     /// What it took to have connections; `None`: not noted. Since format 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connecting: Option<ConnectingInfo>,
-    /// Places on the records' way to where they must arrive, in their order. Since format 3.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub on_the_way: Vec<PlaceInfo>,
-    /// What was killed in mid-trial because the study asks for it, in the order of its instants. Since format 4.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub disturbances: Vec<DisturbanceInfo>,
-    /// How the load fell behind the measured phase; `None`: it did not, or the trial did not get that far. Since format 4.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fall: Option<FallInfo>,
+    /// Probes on the records' way to where they must arrive, in their order. Since format 3; up to 5 `on_the_way`.
+    #[serde(alias = "on_the_way", default, skip_serializing_if = "Vec::is_empty")]
+    pub intermediate_probes: Vec<ProbeInfo>,
+    /// What was killed in mid-trial because the study asks for it, in the order of its instants. Since format 4; up to 5
+    /// `disturbances`.
+    #[serde(alias = "disturbances", default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<FaultInfo>,
+    /// How the load dropped after the measured phase; `None`: it did not, or the trial did not get that far. Since format 4; up to 5
+    /// `fall`.
+    #[serde(alias = "fall", default, skip_serializing_if = "Option::is_none")]
+    pub load_drop: Option<LoadDropInfo>,
     /// What the CPUs did in the measured phase; `None`: not noted, or the trial did not get that far. Since format 4.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineInfo>,
@@ -115,16 +119,18 @@ pub struct StageInfo {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MachineInfo {
-    /// Taken by the host of a virtual machine although there was something to do.
-    pub stolen_share: f64,
-    /// Without work; loops that kept the CPUs awake are none.
-    pub idle_share: f64,
+    /// Taken by the host of a virtual machine although there was something to do. In formats up to 5 `stolen_share`.
+    #[serde(alias = "stolen_share")]
+    pub cpu_steal: f64,
+    /// Without work; idle polling is none. In formats up to 5 `idle_share`.
+    #[serde(alias = "idle_share")]
+    pub cpu_idle: f64,
 }
 
 /// A replica that was killed and started again. Seconds count from the start of the measured phase.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct DisturbanceInfo {
+pub struct FaultInfo {
     pub component: String,
     /// Counted from 0.
     pub replica: u32,
@@ -135,7 +141,7 @@ pub struct DisturbanceInfo {
     pub ready_s: Option<f64>,
 }
 
-impl DisturbanceInfo {
+impl FaultInfo {
     /// The replica's name: `orders-0`.
     #[must_use]
     pub fn name(&self) -> String {
@@ -143,19 +149,19 @@ impl DisturbanceInfo {
     }
 }
 
-/// The fall of a load. What came of it is in the intervals of the phase `recovery`.
+/// The drop of a load to a lower level. What came of it is in the intervals of the phase `recovery`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct FallInfo {
+pub struct LoadDropInfo {
     /// Since the start of the load.
     pub at_s: f64,
     pub recovery: RecoveryInfo,
 }
 
-/// The account of records at one place on their way. Its name is that of the probe.
+/// Delivery accounting at an intermediate probe.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PlaceInfo {
+pub struct ProbeInfo {
     pub ledger: LedgerInfo,
     pub delivery: DeliveryInfo,
 }
@@ -251,7 +257,7 @@ pub enum PhaseName {
     Verify,
     WarmUp,
     Measure,
-    /// Load at the level to which it has fallen. Since format 4.
+    /// Load at the level to which it has dropped. Since format 4.
     Recovery,
     Finish,
     Drain,
@@ -305,10 +311,10 @@ pub struct FailureCount {
     pub count: u64,
 }
 
-/// What the engine says of itself, over the measured phase.
+/// What the load generator says of itself, over the measured phase. Old names are those of formats up to 5.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct EngineInfo {
+pub struct GeneratorInfo {
     pub workers: u32,
     #[serde(deserialize_with = "count")]
     pub connections_asked: u64,
@@ -317,23 +323,27 @@ pub struct EngineInfo {
     pub connections_open_min: u64,
     pub cpu_us_per_request: f64,
     /// Share of its CPU that the busiest worker thread used, 0 to 1.
-    pub busy_share: f64,
-    /// The same with the time that it stood in the run queue, which others made it wait for its CPU.
-    pub wanted_share: f64,
-    /// How long a worker thread stood in the run queue before each of its turns on a CPU.
-    pub turn_wait_mean_us: f64,
+    #[serde(alias = "busy_share")]
+    pub utilization: f64,
+    /// The same with its time in the run queue, in which others made it wait for its CPU.
+    #[serde(alias = "wanted_share")]
+    pub utilization_wanted: f64,
+    /// How long a worker thread waited in the run queue before each of its turns on a CPU.
+    #[serde(alias = "turn_wait_mean_us")]
+    pub run_queue_wait_mean_us: f64,
     pub lag_p99_us: f64,
     /// Requests per second asked for; `None` in closed load and users.
     pub offered_per_s: Option<f64>,
-    /// What the engine can send on this machine with this shape of load, found against the null server before the run;
-    /// `None` where it was not calibrated.
-    #[serde(default)]
-    pub possible_per_s: Option<f64>,
+    /// What the load generator can send on this machine with this shape of load, found against the null server before the run;
+    /// `None` if it was not calibrated.
+    #[serde(alias = "possible_per_s", default)]
+    pub capacity_per_s: Option<f64>,
     /// Mean number in flight, from the sum of their times.
     pub in_flight_mean: f64,
     /// What of it belongs to no success of the measured phase: failed requests, and those that were in flight at its end
     /// for longer than others at its start (so it may be negative). The rest is goodput × mean service time.
-    pub in_flight_beside: f64,
+    #[serde(alias = "in_flight_beside")]
+    pub in_flight_unexplained: f64,
 }
 
 /// The account of records, by key. `sent = accepted + rejected + unknown`, `accepted = delivered + missing`.
@@ -383,22 +393,28 @@ pub struct DeliveryInfo {
     pub probe: String,
     /// A delay is known to within this: the longest time from a look that came to the store's end to what was seen next.
     pub resolution_ms: f64,
-    /// The longest time over which each look showed as much as one may: the probe was behind, not the store.
-    pub behind_s: f64,
+    /// The longest time over which each look showed as much as one may: the probe was behind, not the store. In formats up to
+    /// 5 `behind_s`.
+    #[serde(alias = "behind_s")]
+    pub probe_lag_s: f64,
     /// The drain's time was up before the probe had read all that was there: what it did not see may be there.
     #[serde(default)]
     pub unread: bool,
     /// Visible before they were sent, by the clocks: counted, not dropped.
     #[serde(deserialize_with = "count")]
     pub negative_delays: u64,
-    /// From the end of the load until the store was complete; `None`: it never was.
-    pub drained_after_s: Option<f64>,
+    /// From the end of the load until the store was complete; `None`: it never was. In formats up to 5
+    /// `drained_after_s`.
+    #[serde(alias = "drained_after_s")]
+    pub drain_time_s: Option<f64>,
     #[serde(deserialize_with = "count")]
     pub polls: u64,
     #[serde(deserialize_with = "count")]
     pub bytes_read: u64,
-    /// CPU seconds of the probed component for reading what was read, measured by reading it again in quiet.
-    pub cost_cpu_s: Option<f64>,
+    /// CPU seconds of the probed component for reading what was read, measured by reading it again in quiet. In formats up
+    /// to 5 `cost_cpu_s`.
+    #[serde(alias = "cost_cpu_s")]
+    pub probe_cpu_s: Option<f64>,
 }
 
 /// A line of `intervals.ndjson`. Latencies lie in the `.hlog` files, by the same start.
@@ -450,13 +466,14 @@ pub struct BacklogRow {
     pub visible: u64,
 }
 
-/// A line of `watches.ndjson`: a number of the system at one instant, over all replicas of its component.
+/// A line of `metrics.ndjson`: a metric of the system at one instant, over all replicas of its component.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct WatchRow {
+pub struct SystemMetricRow {
     /// Since the start of the load.
     pub at_s: f64,
-    /// The watch's name.
-    pub watch: String,
+    /// Its name. In formats up to 5 `watch`.
+    #[serde(alias = "watch")]
+    pub metric: String,
     pub value: f64,
 }

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "Written", into = "Written")]
 pub enum WarmUpUntil {
     Steady,
-    /// Nothing.
-    Time,
+    /// Nothing; it has a fixed length.
+    Duration,
     /// The answers to so many requests. Since format 5.
     Requests(u64),
 }
@@ -25,7 +25,9 @@ struct Written {
 #[serde(rename_all = "snake_case")]
 enum Word {
     Steady,
-    Time,
+    /// In formats up to 5 `time`.
+    #[serde(alias = "time")]
+    Duration,
     Requests,
 }
 
@@ -40,9 +42,9 @@ impl TryFrom<Written> for WarmUpUntil {
     fn try_from(written: Written) -> Result<Self, Contradiction> {
         match (written.warm_up_until, written.warm_up_requests) {
             (Word::Steady, None) => Ok(Self::Steady),
-            (Word::Time, None) => Ok(Self::Time),
+            (Word::Duration, None) => Ok(Self::Duration),
             (Word::Requests, Some(requests)) => Ok(Self::Requests(requests)),
-            (Word::Steady | Word::Time, Some(_)) | (Word::Requests, None) => Err(Contradiction),
+            (Word::Steady | Word::Duration, Some(_)) | (Word::Requests, None) => Err(Contradiction),
         }
     }
 }
@@ -51,7 +53,7 @@ impl From<WarmUpUntil> for Written {
     fn from(until: WarmUpUntil) -> Self {
         let (warm_up_until, warm_up_requests) = match until {
             WarmUpUntil::Steady => (Word::Steady, None),
-            WarmUpUntil::Time => (Word::Time, None),
+            WarmUpUntil::Duration => (Word::Duration, None),
             WarmUpUntil::Requests(requests) => (Word::Requests, Some(requests)),
         };
         Self {
@@ -72,11 +74,13 @@ mod tests {
             assert_eq!(serde_json::from_str::<WarmUpUntil>(json).unwrap(), until);
         };
         check(WarmUpUntil::Steady, r#"{"warm_up_until":"steady"}"#);
-        check(WarmUpUntil::Time, r#"{"warm_up_until":"time"}"#);
+        check(WarmUpUntil::Duration, r#"{"warm_up_until":"duration"}"#);
         check(
             WarmUpUntil::Requests(7),
             r#"{"warm_up_until":"requests","warm_up_requests":7}"#,
         );
+        let old = serde_json::from_str::<WarmUpUntil>(r#"{"warm_up_until":"time"}"#);
+        assert_eq!(old.unwrap(), WarmUpUntil::Duration);
         for wrong in [
             r#"{"warm_up_until":"requests"}"#,
             r#"{"warm_up_until":"steady","warm_up_requests":7}"#,

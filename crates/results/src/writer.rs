@@ -11,16 +11,16 @@ use std::{
 use hdrhistogram::{Histogram, serialization::V2DeflateSerializer};
 
 use crate::{
-    BacklogRow, IntervalRow, ResourceRow, TrialInfo, TrialKey, WatchRow, WriteError,
+    BacklogRow, IntervalRow, ResourceRow, SystemMetricRow, TrialInfo, TrialKey, WriteError,
     disk::{json, sync_folder, write_synced},
     hlog::{self, Place},
+    intermediate_probes::ProbeFiles,
     names::{
         ARRIVAL_DELAY, BACKLOG, CONNECT_TIME, DELIVERY_DELAY, FAILED_TIME, HANDSHAKE_TIME,
-        INTERVALS, LAG, LOGS, ON_THE_WAY, RESOURCES, RESPONSE_TIME, SERVICE_TIME, STEPS,
-        TRIAL_FILE, WATCHES, folder_name, step_folder,
+        INTERMEDIATE, INTERVALS, LAG, LOGS, METRICS, RESOURCES, RESPONSE_TIME, SERVICE_TIME, STEPS,
+        TRIAL_FILE, folder_name, step_folder,
     },
-    on_the_way::PlaceOut,
-    out::Out,
+    trial_files::Out,
 };
 
 /// The histograms of one interval, in microseconds.
@@ -52,8 +52,8 @@ pub struct LoadStart<'a> {
     pub name: &'a str,
     /// Names of a scenario's steps; none where the load is one request.
     pub steps: &'a [String],
-    /// Names of the places on the records' way to where they must arrive.
-    pub on_the_way: &'a [String],
+    /// Names of the probes on the records' way to where they must arrive.
+    pub intermediate_probes: &'a [String],
     pub started_unix_ns: u64,
 }
 
@@ -66,7 +66,7 @@ pub struct TrialWriter {
     resources: Out,
     backlog: Out,
     /// Opened by the first row.
-    watches: Option<Out>,
+    metrics: Option<Out>,
     load: Option<Load>,
 }
 
@@ -75,7 +75,7 @@ struct Load {
     tag: String,
     started_unix_s: f64,
     steps: Vec<StepOut>,
-    on_the_way: Vec<PlaceOut>,
+    intermediate_probes: Vec<ProbeFiles>,
     /// Opened by the first interval that has them.
     connect_time: Option<Out>,
     handshake_time: Option<Out>,
@@ -148,7 +148,11 @@ impl Load {
             .chain(&mut self.connect_time)
             .chain(&mut self.handshake_time)
             .chain(&mut self.arrival_delay)
-            .chain(self.on_the_way.iter_mut().flat_map(PlaceOut::outs))
+            .chain(
+                self.intermediate_probes
+                    .iter_mut()
+                    .flat_map(ProbeFiles::outs),
+            )
             .chain(steps)
     }
 
@@ -230,7 +234,7 @@ impl TrialWriter {
             backlog: Out::create(&partial, BACKLOG)?,
             partial,
             whole,
-            watches: None,
+            metrics: None,
             load: None,
         })
     }
@@ -259,10 +263,10 @@ impl TrialWriter {
             steps: steps
                 .map(|(place, name)| StepOut::open(&self.partial, place, name, started_unix_s))
                 .collect::<Result<_, _>>()?,
-            on_the_way: (0..)
-                .zip(start.on_the_way)
+            intermediate_probes: (0..)
+                .zip(start.intermediate_probes)
                 .map(|(place, name)| {
-                    PlaceOut::open(&self.partial, (place, name.as_str()), started_unix_s)
+                    ProbeFiles::open(&self.partial, (place, name.as_str()), started_unix_s)
                 })
                 .collect::<Result<_, _>>()?,
             connect_time: None,
@@ -316,7 +320,7 @@ impl TrialWriter {
         self.resources.row(row)
     }
 
-    /// How far the place where records must arrive was at one look.
+    /// How far the probe where records must arrive was at one poll.
     ///
     /// # Errors
     /// Where the row holds a number that is not finite, or the disk refuses.
@@ -324,28 +328,32 @@ impl TrialWriter {
         self.backlog.row(row)
     }
 
-    /// How far a place on the records' way was at one look; places count from 0.
+    /// How far an intermediate probe was at one poll; probes count from 0.
     ///
     /// # Errors
-    /// Where the load was not started with that place, the row holds a number that is not finite, or the disk refuses.
-    pub fn backlog_on_the_way(&mut self, place: usize, row: &BacklogRow) -> Result<(), WriteError> {
-        let (out, _, _) = self.place(place)?;
+    /// Where the load was not started with that probe, the row holds a number that is not finite, or the disk refuses.
+    pub fn intermediate_backlog(
+        &mut self,
+        place: usize,
+        row: &BacklogRow,
+    ) -> Result<(), WriteError> {
+        let (out, _, _) = self.probe(place)?;
         out.backlog.row(row)
     }
 
-    /// A number of the system at one instant.
+    /// A metric of the system at one instant.
     ///
     /// # Errors
     /// Where the row holds a number that is not finite, or the disk refuses.
-    pub fn watch(&mut self, row: &WatchRow) -> Result<(), WriteError> {
-        let out = match &mut self.watches {
+    pub fn metric(&mut self, row: &SystemMetricRow) -> Result<(), WriteError> {
+        let out = match &mut self.metrics {
             Some(out) => out,
-            None => self.watches.insert(Out::create(&self.partial, WATCHES)?),
+            None => self.metrics.insert(Out::create(&self.partial, METRICS)?),
         };
         out.row(row)
     }
 
-    /// The delays until visible at the place where records must arrive, and until that place itself had them where the probe
+    /// The delays until visible at the probe where records must arrive, and until its store had them if the probe
     /// knows that, in microseconds, over the whole load; once, after the last interval.
     ///
     /// # Errors
@@ -375,29 +383,32 @@ impl TrialWriter {
         Ok(())
     }
 
-    /// The same of a place on the records' way; places count from 0.
+    /// The same of an intermediate probe; probes count from 0.
     ///
     /// # Errors
-    /// Where the load was not started with that place, or the disk refuses.
-    pub fn delays_on_the_way(
+    /// Where the load was not started with that probe, or the disk refuses.
+    pub fn intermediate_delays(
         &mut self,
         place: usize,
         visible: &Histogram<u64>,
         arrival: Option<&Histogram<u64>>,
     ) -> Result<(), WriteError> {
-        let (out, serializer, at) = self.place(place)?;
+        let (out, serializer, at) = self.probe(place)?;
         out.delays(serializer, at, (visible, arrival))
     }
 
-    fn place(
+    fn probe(
         &mut self,
         place: usize,
-    ) -> Result<(&mut PlaceOut, &mut V2DeflateSerializer, Place<'_>), WriteError> {
+    ) -> Result<(&mut ProbeFiles, &mut V2DeflateSerializer, Place<'_>), WriteError> {
         let not_started = || WriteError::NotStarted {
             path: self.partial.clone(),
         };
         let load = self.load.as_mut().ok_or_else(not_started)?;
-        let out = load.on_the_way.get_mut(place).ok_or_else(not_started)?;
+        let out = load
+            .intermediate_probes
+            .get_mut(place)
+            .ok_or_else(not_started)?;
         let at = Place {
             tag: &load.tag,
             start_s: 0.0,
@@ -415,7 +426,7 @@ impl TrialWriter {
         let load = self.load.iter_mut().flat_map(Load::outs);
         for out in [&mut self.intervals, &mut self.resources, &mut self.backlog]
             .into_iter()
-            .chain(&mut self.watches)
+            .chain(&mut self.metrics)
             .chain(load)
         {
             out.sync()?;
@@ -423,14 +434,14 @@ impl TrialWriter {
         let trial_file = self.partial.join(TRIAL_FILE);
         write_synced(&trial_file, &json(&trial_file, info)?)?;
         let steps = self.load.iter().flat_map(|load| &load.steps);
-        let places = self.load.iter().flat_map(|load| &load.on_the_way);
+        let probes = self.load.iter().flat_map(|load| &load.intermediate_probes);
         let paths = steps
             .map(|step| &step.response_time.path)
-            .chain(places.map(|place| &place.backlog.path));
+            .chain(probes.map(|probe| &probe.backlog.path));
         for folder in paths.filter_map(|path| path.parent()) {
             sync_folder(folder)?;
         }
-        for folder in [STEPS, ON_THE_WAY].map(|name| self.partial.join(name)) {
+        for folder in [STEPS, INTERMEDIATE].map(|name| self.partial.join(name)) {
             if folder.exists() {
                 sync_folder(&folder)?;
             }

@@ -164,7 +164,7 @@ fn shape_of(job: &Job, basis: &Basis<'_>) -> Option<String> {
     });
     let server = shares.system.iter().map(usize::to_string);
     // A loop may take a share of the core that a worker is on, and a CPU that halts begins each turn cold.
-    let idle_poll = if basis.host.kept_awake {
+    let idle_poll = if basis.host.idle_poll {
         ", idle polling"
     } else {
         ""

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use hdrhistogram::Histogram;
 use waggle_load::{self as load, Counts, Failure, HandshakeFailure, Interval, RequestOutcome};
 use waggle_results::{
-    CountsRow, EngineInfo, FailureCount, FailureKind, IntervalRow, SessionCounts, StepCounts,
+    CountsRow, FailureCount, FailureKind, GeneratorInfo, IntervalRow, SessionCounts, StepCounts,
 };
 
 /// Which requests carry records.
@@ -294,26 +294,26 @@ impl Measured {
         workers: usize,
         connections_asked: u64,
         offered_per_s: Option<f64>,
-    ) -> EngineInfo {
-        EngineInfo {
+    ) -> GeneratorInfo {
+        GeneratorInfo {
             workers: u32::try_from(workers).unwrap_or(u32::MAX),
             connections_asked,
             connections_open_min: self.connections_open_min.unwrap_or(0),
             cpu_us_per_request: share(self.engine_cpu.as_secs_f64() * 1e6, as_f64(self.row.sent)),
-            busy_share: share(self.engine_cpu_busiest.as_secs_f64(), self.row.seconds),
-            wanted_share: share(
+            utilization: share(self.engine_cpu_busiest.as_secs_f64(), self.row.seconds),
+            utilization_wanted: share(
                 self.engine_cpu_wanted_busiest.as_secs_f64(),
                 self.row.seconds,
             ),
-            turn_wait_mean_us: share(
+            run_queue_wait_mean_us: share(
                 self.engine_run_queue_wait.as_secs_f64() * 1e6,
                 as_f64(self.engine_time_slices),
             ),
             lag_p99_us: quantile(&self.lag, 0.99),
             offered_per_s,
-            possible_per_s: None,
+            capacity_per_s: None,
             in_flight_mean: share(self.in_flight_time.as_secs_f64(), self.row.seconds),
-            in_flight_beside: share(seconds(self.in_flight_unexplained_ns), self.row.seconds),
+            in_flight_unexplained: share(seconds(self.in_flight_unexplained_ns), self.row.seconds),
         }
     }
 }

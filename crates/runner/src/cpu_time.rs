@@ -88,8 +88,8 @@ impl Ticks {
         // A loop's time is known more finely than a CPU's, and may have what was stolen in it.
         let idle = self.idle.saturating_sub(before.idle).min(all - stolen);
         (all > 0).then(|| MachineInfo {
-            stolen_share: share(stolen, all),
-            idle_share: share(idle, all),
+            cpu_steal: share(stolen, all),
+            cpu_idle: share(idle, all),
         })
     }
 }
@@ -137,9 +137,9 @@ mod tests {
         };
         let check = |all: u64, idle: u64, stolen: u64, expected: Option<(f64, f64)>| {
             let now = Ticks { all, idle, stolen };
-            let expected = expected.map(|(stolen_share, idle_share)| MachineInfo {
-                stolen_share,
-                idle_share,
+            let expected = expected.map(|(cpu_steal, cpu_idle)| MachineInfo {
+                cpu_steal,
+                cpu_idle,
             });
             assert_eq!(now.shares_since(before), expected, "{now:?}");
         };
@@ -164,7 +164,7 @@ mod tests {
         };
         let told = busy.with_loops(Duration::from_millis(1_500));
         let found = told.shares_since(Ticks::default()).unwrap();
-        assert!((found.idle_share - 0.75).abs() < 0.02, "{found:?}");
+        assert!((found.cpu_idle - 0.75).abs() < 0.02, "{found:?}");
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub fn host(shares: &Shares) -> Host {
         load_cpus: as_u32(&shares.load()),
         system_cpus: as_u32(&shares.system),
         shared_with_system: true,
-        kept_awake: false,
+        idle_poll: false,
     }
 }
 

@@ -1,13 +1,13 @@
 //! `run.json` from the request: what is planned, on which machine, with which versions.
 
 use waggle_results::{
-    self as results, CellInfo, Comparison, ComponentInfo, FORMAT, FeedInfo, FindInfo, FirstInfo,
-    FlowInfo, Host, LevelKind, NamedText, PublishedColumnInfo, PublishedInfo, PublishedRowInfo,
-    RecoveryInfo, RunInfo, ScenarioInfo, ScheduleInfo, ThresholdInfo, TrialKey, TrialOrder,
-    WatchInfo,
+    self as results, CellInfo, Comparison, ComponentInfo, FORMAT, FeedInfo, FlowInfo, Host,
+    LevelKind, NamedText, RampUpInfo, RecoveryInfo, ReferenceColumnInfo, ReferenceInfo,
+    ReferenceRowInfo, RunInfo, ScenarioInfo, ScheduleInfo, SearchInfo, SystemMetricInfo,
+    ThresholdInfo, TrialKey, TrialOrder,
 };
 use waggle_study::{
-    Cell, FeedOrder, Fresh, LoadModel, Order, Plan, Published, Recovery, Scenario, Sought, Study,
+    Cell, FeedOrder, LoadModel, Order, Plan, Recovery, Reference, Restart, Scenario, Sought, Study,
     Threshold, ThresholdOp, WarmUpUntil,
 };
 
@@ -24,8 +24,8 @@ pub(crate) fn run_info(request: &RunRequest, records: &RecordFiles, found: Found
     let study = &request.study;
     // A study has at least one cell, and its schedule is written once: cells differ in it only where a factor says so.
     let first = &study.cells[0];
-    let delivery = first.measure.delivery.as_ref();
-    let places = delivery.map_or(&[][..], |delivery| &delivery.at);
+    let delivery = first.delivery.as_ref();
+    let places = delivery.map_or(&[][..], |delivery| &delivery.probes);
     RunInfo {
         format: FORMAT,
         waggle_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -43,43 +43,43 @@ pub(crate) fn run_info(request: &RunRequest, records: &RecordFiles, found: Found
         thresholds: thresholds(&study.thresholds),
         load_model: load_model(&first.load),
         host: found.host,
-        records_from: first
+        records_file: first
             .records()
-            .map(|body| format!("{} ({} records)", body.from, records.count(body))),
-        delivery_at: places.last().cloned(),
+            .map(|body| format!("{} ({} records)", body.file, records.count(body))),
+        delivery_probe: places.last().cloned(),
         scenario: first.scenario().map(|told| scenario(told, study)),
-        find: find(study),
-        on_the_way: places
+        search: search(study),
+        intermediate_probes: places
             .split_last()
             .map_or_else(Vec::new, |(_, before)| before.to_vec()),
-        watches: request
+        metrics: request
             .system
             .metrics
             .iter()
-            .map(|metric| WatchInfo {
+            .map(|metric| SystemMetricInfo {
                 name: metric.name.clone(),
                 summary: metric.summary.clone(),
             })
             .collect(),
-        published: study.published.as_ref().map(reference_info),
+        reference: study.reference.as_ref().map(reference_info),
     }
 }
 
-fn reference_info(published: &Published) -> PublishedInfo {
-    let column = |column: &waggle_study::PublishedColumn| PublishedColumnInfo {
+fn reference_info(reference: &Reference) -> ReferenceInfo {
+    let column = |column: &waggle_study::ReferenceColumn| ReferenceColumnInfo {
         name: column.name.clone(),
-        number: column.number.clone(),
+        metric: column.metric.clone(),
     };
-    let row = |row: &waggle_study::PublishedRow| PublishedRowInfo {
+    let row = |row: &waggle_study::ReferenceRow| ReferenceRowInfo {
         levels: row.levels.clone(),
         values: row.values.clone(),
     };
-    PublishedInfo {
-        title: published.title.clone(),
-        source: published.source.clone(),
-        by: published.by.clone(),
-        columns: published.columns.iter().map(column).collect(),
-        rows: published.rows.iter().map(row).collect(),
+    ReferenceInfo {
+        title: reference.title.clone(),
+        source: reference.source.clone(),
+        match_on: reference.match_on.clone(),
+        columns: reference.columns.iter().map(column).collect(),
+        rows: reference.rows.iter().map(row).collect(),
     }
 }
 
@@ -153,46 +153,46 @@ pub(crate) fn schedule(study: &Study, first: &Cell) -> ScheduleInfo {
         },
         warm_up_until: match schedule.warm_up_until {
             WarmUpUntil::Steady => results::WarmUpUntil::Steady,
-            WarmUpUntil::Time => results::WarmUpUntil::Time,
+            WarmUpUntil::Duration => results::WarmUpUntil::Duration,
             WarmUpUntil::Requests(requests) => results::WarmUpUntil::Requests(requests),
         },
-        warm_up_at_most_s: schedule.warm_up_at_most.as_secs_f64(),
+        warm_up_timeout_s: schedule.warm_up.as_secs_f64(),
         measure_s: schedule.measure.as_secs_f64(),
         measure_requests: schedule.requests,
-        drain_at_most_s: schedule.drain_at_most.as_secs_f64(),
-        interval_s: first.measure.interval.as_secs_f64(),
-        noisy_above: study.noisy_above,
-        fresh: match study.fresh {
-            Fresh::Trial => results::Fresh::Trial,
-            Fresh::Cell => results::Fresh::Cell,
+        drain_timeout_s: schedule.drain_timeout.as_secs_f64(),
+        interval_s: schedule.interval.as_secs_f64(),
+        max_ci_width: study.max_ci_width,
+        restart: match study.restart {
+            Restart::EveryTrial => results::Restart::EveryTrial,
+            Restart::EveryCell => results::Restart::EveryCell,
         },
         recovery: schedule.recovery.as_ref().map(recovery),
-        first: schedule.first.map(|first| FirstInfo {
-            level: first.level,
-            time_s: first.time.as_secs_f64(),
+        ramp_up: schedule.ramp_up.map(|ramp_up| RampUpInfo {
+            level: ramp_up.level,
+            duration_s: ramp_up.duration.as_secs_f64(),
         }),
     }
 }
 
-/// What is asked of the time after the load has fallen, as results have it.
+/// What is asked of the time after the load has dropped, as results have it.
 pub(crate) fn recovery(recovery: &Recovery) -> RecoveryInfo {
     RecoveryInfo {
         level: recovery.level,
         p99_us: recovery.p99.as_secs_f64() * 1e6,
-        at_most_s: recovery.at_most.as_secs_f64(),
+        duration_s: recovery.duration.as_secs_f64(),
     }
 }
 
-pub(crate) fn find(study: &Study) -> Option<FindInfo> {
-    study.find.as_ref().map(|find| FindInfo {
-        what: level_kind(find.what),
-        conditions: thresholds(&find.conditions),
-        from: find.from,
-        at_least: find.at_least,
-        at_most: find.at_most,
-        precision: find.precision,
-        confirm: find.confirm,
-        trials_at_most: find.trials_at_most,
+pub(crate) fn search(study: &Study) -> Option<SearchInfo> {
+    study.search.as_ref().map(|search| SearchInfo {
+        maximize: level_kind(search.maximize),
+        conditions: thresholds(&search.conditions),
+        start: search.start,
+        min: search.min,
+        max: search.max,
+        precision: search.precision,
+        confirmations: search.confirmations,
+        max_trials: search.max_trials,
     })
 }
 
@@ -211,7 +211,7 @@ pub fn comparison(op: ThresholdOp) -> Comparison {
 fn thresholds(thresholds: &[Threshold]) -> Vec<ThresholdInfo> {
     let told = |threshold: &Threshold| ThresholdInfo {
         text: threshold.text.clone(),
-        number: threshold.number.clone(),
+        metric: threshold.metric.clone(),
         op: comparison(threshold.op),
         value: threshold.value,
     };

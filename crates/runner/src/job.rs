@@ -39,11 +39,7 @@ pub(crate) fn job(cell: &Cell, parts: Parts) -> Job {
             tls: parts.tls,
         },
         model: model(cell),
-        max_tracked_requests: cell
-            .measure
-            .delivery
-            .as_ref()
-            .map(|_| requests_accounted(cell)),
+        max_tracked_requests: cell.delivery.as_ref().map(|_| requests_accounted(cell)),
         what: parts.what,
         limits: Limits {
             request_timeout: cell.timeout(),
@@ -52,10 +48,9 @@ pub(crate) fn job(cell: &Cell, parts: Parts) -> Job {
             ..Limits::default()
         },
         workers: parts.workers,
-        interval: cell.measure.interval,
-        max_duration: ends_after(cell).unwrap_or(
-            schedule.warm_up_at_most + schedule.measure + schedule.recovery_at_most() + SPARE,
-        ),
+        interval: cell.schedule.interval,
+        max_duration: ends_after(cell)
+            .unwrap_or(schedule.warm_up + schedule.measure + schedule.recovery_duration() + SPARE),
         max_requests: schedule.requests_in_all(),
         seed: parts.seed,
     }
@@ -111,7 +106,7 @@ pub(crate) fn intervals_in(time: Duration, interval: Duration) -> u64 {
 
 /// The intervals of a warm-up that goes on until its time is up.
 pub(crate) fn warms_up_for(cell: &Cell) -> u64 {
-    intervals_in(cell.schedule.warm_up_at_most, cell.measure.interval)
+    intervals_in(cell.schedule.warm_up, cell.schedule.interval)
 }
 
 /// Whether the load comes to its end by itself: with its stages, or with the last of its requests.
@@ -128,15 +123,15 @@ fn ends_after(cell: &Cell) -> Option<Duration> {
         recovery,
         ..
     } = &cell.schedule;
-    let is_known = *warm_up_until == WarmUpUntil::Time && recovery.is_none();
-    let measured = intervals_in(*measure, cell.measure.interval).max(1);
+    let is_known = *warm_up_until == WarmUpUntil::Duration && recovery.is_none();
+    let measured = intervals_in(*measure, cell.schedule.interval).max(1);
     let intervals = u32::try_from(warms_up_for(cell) + measured).ok()?;
-    is_known.then(|| cell.measure.interval.saturating_mul(intervals))
+    is_known.then(|| cell.schedule.interval.saturating_mul(intervals))
 }
 
 /// The interval with which the load falls, where it does, counted from 0: the first behind the measured phase.
 pub(crate) fn falls_with(cell: &Cell) -> Option<u64> {
-    let measured = intervals_in(cell.schedule.measure, cell.measure.interval).max(1);
+    let measured = intervals_in(cell.schedule.measure, cell.schedule.interval).max(1);
     cell.schedule
         .recovery
         .map(|_| warms_up_for(cell) + measured)
@@ -145,7 +140,7 @@ pub(crate) fn falls_with(cell: &Cell) -> Option<u64> {
 /// When that is, since the start of the load.
 pub(crate) fn falls_after(cell: &Cell) -> Option<Duration> {
     let intervals = u32::try_from(falls_with(cell)?).unwrap_or(u32::MAX);
-    Some(cell.measure.interval.saturating_mul(intervals))
+    Some(cell.schedule.interval.saturating_mul(intervals))
 }
 
 fn model(cell: &Cell) -> load::Model {
@@ -171,9 +166,9 @@ fn model(cell: &Cell) -> load::Model {
             connections: connections as usize,
             pipelining: pipelining as usize,
         },
-        LoadModel::Users { users, think } => load::Model::Users {
+        LoadModel::Users { users, think_time } => load::Model::Users {
             users: users as usize,
-            think_time: self::think(think),
+            think_time: think(think_time),
             stages: user_stages(cell, users),
         },
     }
@@ -225,19 +220,19 @@ fn user_stage(level: f64, over: Duration) -> load::UserStage {
 /// The levels of a load and how long each lasts; the runner ends it before the last is over. Nothing where it is `own` all the time.
 fn stretches(cell: &Cell, own: f64) -> Vec<(f64, Duration)> {
     let schedule = &cell.schedule;
-    let first = schedule.first.filter(|first| first.level < own);
+    let ramp_up = schedule.ramp_up.filter(|ramp_up| ramp_up.level < own);
     let falls_after = falls_after(cell);
-    if first.is_none() && falls_after.is_none() {
+    if ramp_up.is_none() && falls_after.is_none() {
         return Vec::new();
     }
-    let begins = first.map_or(Duration::ZERO, |first| first.time);
-    let ends = falls_after.unwrap_or(schedule.warm_up_at_most + schedule.measure + SPARE);
-    let first = first.map(|first| (first.level, first.time));
+    let begins = ramp_up.map_or(Duration::ZERO, |ramp_up| ramp_up.duration);
+    let ends = falls_after.unwrap_or(schedule.warm_up + schedule.measure + SPARE);
+    let ramp_up = ramp_up.map(|ramp_up| (ramp_up.level, ramp_up.duration));
     let recovery = schedule
         .recovery
-        .map(|recovery| (recovery.level, recovery.at_most + SPARE));
+        .map(|recovery| (recovery.level, recovery.duration + SPARE));
     let own = (own, ends.saturating_sub(begins));
-    first.into_iter().chain([own]).chain(recovery).collect()
+    ramp_up.into_iter().chain([own]).chain(recovery).collect()
 }
 
 fn body_check(expect: &BodyExpect) -> load::BodyCheck {

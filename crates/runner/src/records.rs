@@ -94,7 +94,7 @@ struct FileKey {
 impl FileKey {
     fn new(body: &RecordsBody) -> Self {
         Self {
-            from: body.from.clone(),
+            from: body.file.clone(),
             format: name_of(body.format),
             measurement: body.measurement.clone(),
             time: body.time.clone(),
@@ -164,7 +164,7 @@ impl RecordFiles {
     }
 
     fn read_file(&self, body: &RecordsBody) -> Result<Vec<Record>, RecordsError> {
-        let file = self.folder.join(&body.from);
+        let file = self.folder.join(&body.file);
         let text = text_of(&file)?;
         let columns = body.measurement.as_ref().map(|measurement| Columns {
             measurement: measurement.clone(),
@@ -257,7 +257,7 @@ impl RecordFiles {
             .collect();
         waggle_record::body(&chosen, run, format_of(body.send_as)).map_err(|problem| {
             RecordsError::Unwritable {
-                file: self.folder.join(&body.from),
+                file: self.folder.join(&body.file),
                 problem,
             }
         })

@@ -74,7 +74,7 @@ pub enum RunError {
     #[error("the study's {what} \"{name}\" is not in the system")]
     NotInSystem { what: &'static str, name: String },
     #[error(
-        "load.cpus has CPU {cpu}, which waggle may not use; it may use {}",
+        "load.cpuset has CPU {cpu}, which waggle may not use; it may use {}",
         crate::cpus::cpu_list(allowed)
     )]
     Cpu { cpu: usize, allowed: Vec<usize> },

@@ -171,7 +171,7 @@ async fn prepare_and_run(
 
 /// Who gets which of the CPUs.
 fn shares(request: &RunRequest, allowed: &[usize]) -> Result<Shares, RunError> {
-    let asked = &request.study.load_cpus;
+    let asked = &request.study.load_cpuset;
     match &request.cpus {
         CpuUse::Shared if asked.is_empty() => Ok(cpus::share(allowed)),
         CpuUse::Shared => match asked.iter().find(|cpu| !allowed.contains(cpu)) {
@@ -291,8 +291,8 @@ fn names_exist(request: &RunRequest) -> Result<(), RunError> {
                 name: name.clone(),
             });
         }
-        for disturbance in &cell.disturbances {
-            let name = &disturbance.component;
+        for fault in &cell.faults {
+            let name = &fault.component;
             if !system.components.iter().any(|known| known.name == *name) {
                 return Err(RunError::NotInSystem {
                     what: "component",
@@ -300,7 +300,7 @@ fn names_exist(request: &RunRequest) -> Result<(), RunError> {
                 });
             }
         }
-        let places = cell.measure.delivery.iter().flat_map(|asked| &asked.at);
+        let places = cell.delivery.iter().flat_map(|asked| &asked.probes);
         for name in places {
             if !system.probes.iter().any(|probe| probe.name == *name) {
                 return Err(RunError::NotInSystem {
@@ -321,7 +321,7 @@ async fn open(
     shares: &Shares,
 ) -> Result<RunFolder, RunError> {
     let mut host = host::host(shares);
-    host.kept_awake = request.idle_poll;
+    host.idle_poll = request.idle_poll;
     if !is_on_this_machine(&request.system) {
         host.shared_with_system = false;
         host.system_cpus.clear();
@@ -387,7 +387,7 @@ fn is_the_same(request: &RunRequest, folder: &RunFolder, found: &Found) -> Resul
     {
         return Err(different("the machine"));
     }
-    if then.kept_awake != now.kept_awake {
+    if then.idle_poll != now.idle_poll {
         return Err(different("the option --idle-poll"));
     }
     if begun.components != found.components {
@@ -399,7 +399,7 @@ fn is_the_same(request: &RunRequest, folder: &RunFolder, found: &Found) -> Resul
     let same_schedule = begun.schedule == info::schedule(&request.study, &request.study.cells[0]);
     if begun.cells != info::cells(&request.study)
         || begun.order != info::order(&request.plan)
-        || begun.find != info::find(&request.study)
+        || begun.search != info::search(&request.study)
         || !same_schedule
     {
         return Err(different("the choice of trials"));

@@ -1,7 +1,7 @@
 //! A checked scenario → what the load engine runs. Pure.
 
 use waggle_load::{self as load, Pattern, Query, Template};
-use waggle_study::{self as study, Action, CheckOf, Condition, FeedOrder, Found, Step};
+use waggle_study::{self as study, Action, CheckPart, Condition, FeedOrder, Found, Step};
 
 use crate::job;
 
@@ -76,8 +76,8 @@ fn request(step: &Step) -> load::StepRequest {
             })
             .collect(),
         on_failure: match step.on_failure {
-            study::OnFailure::End => load::OnFailure::End,
-            study::OnFailure::GoOn => load::OnFailure::Continue,
+            study::OnFailure::EndSession => load::OnFailure::End,
+            study::OnFailure::Continue => load::OnFailure::Continue,
         },
         timeout: Some(step.timeout),
     }
@@ -85,10 +85,10 @@ fn request(step: &Step) -> load::StepRequest {
 
 fn check(check: &study::StepCheck) -> load::Check {
     load::Check {
-        of: match &check.of {
-            CheckOf::Status => load::Subject::Status,
-            CheckOf::Body => load::Subject::Body,
-            CheckOf::Value(found) => load::Subject::Value(source(found)),
+        of: match &check.part {
+            CheckPart::Status => load::Subject::Status,
+            CheckPart::Body => load::Subject::Body,
+            CheckPart::Value(found) => load::Subject::Value(source(found)),
         },
         holds: match &check.holds {
             Condition::Exists => load::Condition::Exists,

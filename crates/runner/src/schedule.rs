@@ -6,7 +6,7 @@ use std::{
 };
 
 use waggle_results::{RunFolder, TrialEnd, TrialInfo, TrialKey};
-use waggle_study::{Cell, Fresh, LoadModel, Plan, PlannedTrial, Study, System};
+use waggle_study::{Cell, LoadModel, Plan, PlannedTrial, Restart, Study, System};
 
 use crate::{
     Ended, Event, RunError,
@@ -92,8 +92,8 @@ async fn run_each<D: Driver, L: Load, W: Web>(
     events: &Events,
     shutdown: &Shutdown,
 ) -> Result<Ended, RunError> {
-    if let Some(find) = &series.study.find {
-        return search::run_all(means, series, find, events, shutdown).await;
+    if let Some(asked) = &series.study.search {
+        return search::run_all(means, series, asked, events, shutdown).await;
     }
     let finished = series.folder.finished_trials()?;
     let left: Vec<&PlannedTrial> = series
@@ -165,9 +165,9 @@ pub(crate) async fn run_trial<D: Driver, L: Load, W: Web>(
         .map_err(|problem| io_error("find", &folder, problem))?;
     let partial = writer.logs_folder().parent().map(Path::to_path_buf);
     // A system that outlives its trial cannot write its log into the trial's folder.
-    let logs = match series.study.fresh {
-        Fresh::Trial => kept_logs.clone(),
-        Fresh::Cell => folder.join(LOGS_FOLDER),
+    let logs = match series.study.restart {
+        Restart::EveryTrial => kept_logs.clone(),
+        Restart::EveryCell => folder.join(LOGS_FOLDER),
     };
     fs::create_dir_all(&logs).map_err(|problem| io_error("create", &logs, problem))?;
     let is_up = kept.is_some();
@@ -194,7 +194,7 @@ pub(crate) async fn run_trial<D: Driver, L: Load, W: Web>(
         kept_logs: &kept_logs,
         has_next: task.has_next,
         is_up,
-        may_stay_up: series.study.fresh == Fresh::Cell && task.next_is_of_cell,
+        may_stay_up: series.study.restart == Restart::EveryCell && task.next_is_of_cell,
     };
     let (ended, stays_up) = trial::run(means, order, writer, events, shutdown).await?;
     if stays_up {

@@ -5,7 +5,7 @@
 //! goes on where it stopped.
 
 use waggle_stats::{Levels, Search, Settings, Step};
-use waggle_study::{Cell, Find, PlannedTrial, Sought};
+use waggle_study::{Cell, PlannedTrial, Sought};
 
 use crate::{
     Ended, Event, RunError,
@@ -21,7 +21,7 @@ use crate::{
 pub(crate) async fn run_all<D: Driver, L: Load, W: Web>(
     means: &mut Means<D, L, W>,
     series: Series<'_>,
-    find: &Find,
+    asked: &waggle_study::Search,
     events: &Events,
     shutdown: &Shutdown,
 ) -> Result<Ended, RunError> {
@@ -33,7 +33,7 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: Web>(
         .chunk_by(|one, next| one.cell == next.cell);
     for planned in of_cells {
         let cell = schedule::cell_of(series, planned[0].cell);
-        let search = Search::new(settings(find));
+        let search = Search::new(settings(asked));
         let mut search = search.expect("the levels of a checked study are in order");
         let mut steps = Vec::new();
         for trial in planned {
@@ -101,15 +101,15 @@ async fn run_step<D: Driver, L: Load, W: Web>(
     schedule::run_trial(means, series, task, events, shutdown).await
 }
 
-fn settings(find: &Find) -> Settings {
+fn settings(search: &waggle_study::Search) -> Settings {
     Settings {
-        start: find.from,
-        min: find.at_least,
-        max: find.at_most,
-        precision: find.precision,
-        confirmations: find.confirm,
-        max_trials: find.trials_at_most,
-        levels: match find.what {
+        start: search.start,
+        min: search.min,
+        max: search.max,
+        precision: search.precision,
+        confirmations: search.confirmations,
+        max_trials: search.max_trials,
+        levels: match search.maximize {
             Sought::Rate => Levels::Fine,
             Sought::Users | Sought::Connections => Levels::Whole,
         },

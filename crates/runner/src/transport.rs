@@ -29,7 +29,7 @@ pub(crate) fn tls_of(server: &External, folder: &Path) -> Result<Option<Tls>, Tr
         return Ok(None);
     }
     let roots = match &server.tls.ca {
-        _ if server.insecure => Roots::Unchecked,
+        _ if server.tls.insecure_skip_verify => Roots::Unchecked,
         Some(file) => Roots::Pem(pem(&folder.join(file))?),
         None => Roots::System,
     };

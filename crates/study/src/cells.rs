@@ -4,6 +4,7 @@ use crate::{
     Level,
     mistake::{Finding, Place},
     nearest::list,
+    reserved::FACTORS,
     schema::STUDY,
     tree::{Entry, Node, Value},
     walk::{is_name, walk},
@@ -43,6 +44,7 @@ pub(crate) fn cells(root: &Node, findings: &mut Vec<Finding>) -> Cells {
         (None, Some(rows)) => listed_cells(rows, findings),
         (None, None) => (Vec::new(), None),
     };
+    refuse_reserved(&names, findings);
     if let Some((_, place)) = names.get(MAX_FACTORS) {
         let what = format!("the study has {} factors", names.len());
         findings.push(Finding::new(*place, what).with_expected(format!("at most {MAX_FACTORS}")));
@@ -58,6 +60,16 @@ pub(crate) fn cells(root: &Node, findings: &mut Vec<Finding>) -> Cells {
         cells: cells
             .filter(|cells| !cells.is_empty())
             .unwrap_or_else(|| vec![Levels::new()]),
+    }
+}
+
+/// Reports names that a row of `cells` has a meaning for.
+fn refuse_reserved(names: &[(String, Place)], findings: &mut Vec<Finding>) {
+    for (name, place) in names {
+        if FACTORS.contains(&name.as_str()) {
+            let what = format!("no factor is called {name:?}: the name is reserved for cells");
+            findings.push(Finding::new(*place, what).with_expected("another name"));
+        }
     }
 }
 

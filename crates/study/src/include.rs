@@ -21,10 +21,10 @@ pub(crate) fn include_scenario(
         return None;
     };
     let beside: Vec<Entry> = scenario.entries().to_vec();
-    let is_to = |entry: &&Entry| entry.key == "to";
+    let is_endpoint = |entry: &&Entry| entry.key == "endpoint";
     for entry in beside
         .iter()
-        .filter(|entry| !is_to(entry) && entry.key != "file")
+        .filter(|entry| !is_endpoint(entry) && entry.key != "file")
     {
         let what = format!("load.scenario has both file and {}", entry.key);
         found.push(Finding::new(entry.place, what).with_expected("one of the two"));
@@ -45,7 +45,7 @@ pub(crate) fn include_scenario(
     };
     refuse_keys_of_study(&Node::new(Value::Map(entries.clone()), tree.place), found);
     entries.retain(|entry| !OF_STUDY.contains(&entry.key.as_str()));
-    entries.extend(beside.iter().find(is_to).cloned());
+    entries.extend(beside.iter().find(is_endpoint).cloned());
     scenario.value = Value::Map(entries);
     scenario.place = tree.place;
     Some(source)

@@ -20,6 +20,7 @@ mod provision;
 mod raw;
 mod read;
 mod renamed;
+mod reserved;
 mod scenario;
 mod schema;
 mod settings;
@@ -41,7 +42,7 @@ pub use external::{Address, ExternalComponent, ExternalPort};
 pub use mistake::{Mistake, Mistakes, Source};
 pub use origin::{GivenSecret, Origin, TakenValue};
 pub use parameters::parameter_levels;
-pub use phases::{First, Recovery, Schedule, StopBound, StopWhen, WarmUpUntil};
+pub use phases::{RampUp, Recovery, Schedule, StopBound, StopWhen, WarmUpUntil};
 pub use plan::{Level, Plan, PlannedTrial, plan};
 pub use probe::{Extract, Probe, ProbeKind, ProbeQuery};
 pub use provision::{Arguments, Artifact, SetupStep, When};
@@ -49,14 +50,14 @@ pub use read::{
     Named, read_scenario, read_study, read_study_and_files, read_system, system_of, unknown_system,
 };
 pub use scenario::{
-    Action, Capture, CheckOf, Condition, Feed, FeedOrder, FeedTable, Flow, Found, OnFailure,
+    Action, Capture, CheckPart, Condition, Feed, FeedOrder, FeedTable, Flow, Found, OnFailure,
     Scenario, Step, StepCheck,
 };
 pub use schema::{scenario_schema, study_schema, system_schema};
 pub use settings::{
-    Arrivals, Body, BodyExpect, Cell, Delivery, Disturbance, Expect, Find, Fresh, LoadModel,
-    LoadStage, Measure, Order, Protocol, Published, PublishedColumn, PublishedRow, RecordsBody,
-    RecordsFormat, Request, Sought, Study, Texts, Think, Threshold, ThresholdOp, What,
+    Arrivals, Body, BodyExpect, Cell, Delivery, Expect, Fault, LoadModel, LoadStage, Order,
+    Protocol, RecordsBody, RecordsFormat, Reference, ReferenceColumn, ReferenceRow, Request,
+    Restart, Search, Sought, Study, Texts, Think, Threshold, ThresholdOp, What,
 };
 pub use shelf::{Files, no_files};
 pub use system::{

@@ -6,22 +6,27 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schedule {
     pub warm_up_until: WarmUpUntil,
-    pub warm_up_at_most: Duration,
+    /// How long the warm-up takes; unless it ends by its duration, the longest that it may take.
+    pub warm_up: Duration,
     /// The level with which the warm-up begins.
-    pub first: Option<First>,
+    pub ramp_up: Option<RampUp>,
     /// How long is measured; with `requests` the longest that it may take.
     pub measure: Duration,
     /// The number of requests that ends the measured phase.
     pub requests: Option<u64>,
-    /// Where the load falls after the measured phase and goes on.
+    /// Length of a histogram interval; whole intervals make up the measured phase.
+    pub interval: Duration,
+    /// Between two samples of CPU, memory and the system's metrics.
+    pub sampling_interval: Duration,
+    /// The load after the measured phase.
     pub recovery: Option<Recovery>,
     /// What ends a trial early.
     pub stop_when: Vec<StopWhen>,
-    pub drain_at_most: Duration,
-    /// Where records that were not accepted may still come, the drain ends once nothing new has come for so long.
-    pub drain_quiet: Duration,
+    pub drain_timeout: Duration,
+    /// If records that were not accepted may still arrive, the drain ends once nothing new has arrived for so long.
+    pub drain_quiet_period: Duration,
     /// Every replica of every component must be ready by then.
-    pub ready_at_most: Duration,
+    pub ready_timeout: Duration,
     /// Pause between two trials.
     pub cool_down: Duration,
 }
@@ -30,45 +35,45 @@ impl Schedule {
     /// How many requests the load sends in all, if that is known before it starts.
     #[must_use]
     pub fn requests_in_all(&self) -> Option<u64> {
-        self.requests.filter(|_| self.warm_up_at_most.is_zero())
+        self.requests.filter(|_| self.warm_up.is_zero())
     }
 
-    /// How long the load goes on after it has fallen.
+    /// How long the load continues after the load drop.
     #[must_use]
-    pub fn recovery_at_most(&self) -> Duration {
+    pub fn recovery_duration(&self) -> Duration {
         self.recovery
-            .map_or(Duration::ZERO, |recovery| recovery.at_most)
+            .map_or(Duration::ZERO, |recovery| recovery.duration)
     }
 }
 
 /// A level before the load's own one.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct First {
-    /// Requests per second where the load is open, else users; more than 0. A load that is lower stays as it is.
+pub struct RampUp {
+    /// Requests per second if the load is open, else users; more than 0. A load that is lower stays as it is.
     pub level: f64,
     /// Whole intervals, less than the warm-up.
-    pub time: Duration,
+    pub duration: Duration,
 }
 
-/// A load that falls at once when the measured phase is over, and when the system counts as recovered.
+/// A load that drops at once when the measured phase is over, and when the system counts as recovered.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Recovery {
-    /// Where it falls to: requests per second where the load is open, else users; more than 0, at most what it was.
+    /// The level to which it drops: requests per second if the load is open, else users; more than 0, at most what it was.
     pub level: f64,
     /// The highest p99 of response time that is good, in each interval.
     pub p99: Duration,
-    /// How long it goes on; whole intervals.
-    pub at_most: Duration,
+    /// How long it continues; whole intervals.
+    pub duration: Duration,
 }
 
-/// A number that ends a trial in its warm-up or measured phase once it has been above its bound for some time.
+/// A metric that ends a trial in its warm-up or measured phase once it has been above its bound for some time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StopWhen {
     pub bound: StopBound,
     pub time: Duration,
 }
 
-/// A number of an interval and its bound.
+/// A metric of an interval and its bound.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum StopBound {
     /// The share of the answers that failed.
@@ -85,7 +90,7 @@ pub enum WarmUpUntil {
     /// As soon as it is steady, at the latest when its time is up.
     Steady,
     /// When its time is up.
-    Time,
+    Duration,
     /// With the interval in which so many requests have been answered, at the latest when its time is up.
     Requests(u64),
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use crate::{Cell, Fresh, Order, Study, shuffle::Shuffle};
+use crate::{Cell, Order, Restart, Study, shuffle::Shuffle};
 
 /// What bringing a system up, checking it and tearing it down is taken to last where nothing is known yet.
 const UP_AND_DOWN: Duration = Duration::from_millis(800);
@@ -65,7 +65,7 @@ pub fn plan(study: &Study) -> Plan {
         }
         cells
     };
-    let by_cell = study.find.is_some() || study.fresh == Fresh::Cell;
+    let by_cell = study.search.is_some() || study.restart == Restart::EveryCell;
     let each: Vec<(u32, u32)> = match by_cell {
         true => cells()
             .into_iter()
@@ -96,31 +96,30 @@ pub fn plan(study: &Study) -> Plan {
 /// How long a trial of a cell is likely to last.
 fn expected_duration(cell: &Cell) -> Duration {
     let schedule = &cell.schedule;
-    let last_look = cell
-        .measure
+    let last_poll = cell
         .delivery
         .as_ref()
-        .map_or(Duration::ZERO, |delivery| delivery.poll);
-    let down = cell.disturbed_until().unwrap_or_default();
-    let measured = schedule.measure + schedule.recovery_at_most();
-    let loaded = schedule.warm_up_at_most + measured.max(down);
-    UP_AND_DOWN + loaded + last_look + schedule.cool_down
+        .map_or(Duration::ZERO, |delivery| delivery.poll_interval);
+    let down = cell.last_restart().unwrap_or_default();
+    let measured = schedule.measure + schedule.recovery_duration();
+    let loaded = schedule.warm_up + measured.max(down);
+    UP_AND_DOWN + loaded + last_poll + schedule.cool_down
 }
 
 /// Sum of the deadlines of a trial's phases, the system's own aside. Answers still under way when the load stops are
 /// awaited until their timeout, and what was killed until it is ready again.
 fn deadlines(cell: &Cell) -> Duration {
     let schedule = &cell.schedule;
-    let until = cell.disturbed_until();
-    let up_again = until.map_or(Duration::ZERO, |until| {
-        until.saturating_sub(schedule.measure) + schedule.ready_at_most
+    let restart = cell.last_restart();
+    let up_again = restart.map_or(Duration::ZERO, |restart| {
+        restart.saturating_sub(schedule.measure) + schedule.ready_timeout
     });
     up_again
-        + schedule.ready_at_most
-        + schedule.warm_up_at_most
+        + schedule.ready_timeout
+        + schedule.warm_up
         + schedule.measure
-        + schedule.recovery_at_most()
+        + schedule.recovery_duration()
         + cell.timeout()
-        + schedule.drain_at_most
+        + schedule.drain_timeout
         + schedule.cool_down
 }

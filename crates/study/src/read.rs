@@ -275,9 +275,9 @@ impl Examined {
             }
         }
         let factors = names.into_iter().map(|(name, _)| name).collect();
-        if let Some(find) = self.study.as_ref().and_then(|study| study.find.as_ref()) {
+        if let Some(search) = self.study.as_ref().and_then(|study| study.search.as_ref()) {
             for cell in &mut checked {
-                cell.load = cell.load.at_level(find.from);
+                cell.load = cell.load.at_level(search.start);
             }
         }
         let is_whole = checked.len() == cells.len();
@@ -327,13 +327,11 @@ impl Examined {
         let mut own = checker.without_findings();
         self.study = check::study_without_cells(&mut own, raw, system, cells);
         self.findings.add_all(own.findings);
-        let name = raw.system.as_ref().and_then(|system| system.name.clone());
+        let system = raw.system.as_ref();
+        let name = system.and_then(|system| system.name.clone());
         self.system = name.map(|raw::Name(name)| (name, checker.position_of(&["system", "use"])));
         let mut own = Checker::new(checker.root());
-        self.server = raw
-            .system
-            .as_ref()
-            .and_then(|system| check::server(&mut own, system));
+        self.server = system.and_then(|system| check::server(&mut own, system));
         self.findings.add_all(own.findings);
     }
 }
@@ -393,8 +391,8 @@ fn cell(
     let both = system.zip(present.as_ref());
     let system = present.as_ref();
     let mut load = raw.load.take();
-    if let (Some(load), Some(find)) = (&mut load, &raw.find) {
-        check::put_highest(checker, find, load);
+    if let (Some(load), Some(search)) = (&mut load, &raw.search) {
+        check::put_highest(checker, search, load);
     }
     let model = load.as_ref().and_then(|load| check::load(checker, load));
     let stages = load
@@ -419,15 +417,14 @@ fn cell(
     let protocol = load
         .as_ref()
         .and_then(|load| check::protocol(checker, load, what.as_ref()));
-    let carries = match &what {
-        Some((What::Scenario(scenario), _)) => Some(Carries::of_steps(scenario)),
-        Some((What::Request(request), _)) if request.records() > 0 => Some(Carries::Records),
-        _ => of_request,
-    };
-    let measure = check::measure(checker, raw.measure.as_ref(), system, carries);
+    let sent = what.as_ref().and_then(|(what, _)| Carries::of_sent(what));
+    let carries = sent.or(of_request);
+    let delivery = check::delivery(checker, raw.delivery.as_ref(), system, carries);
+    let (interval, sampling_interval) = check::intervals(checker, raw.schedule.as_ref());
     let beside = check::Beside {
-        interval: measure.interval,
-        delivery: measure.delivery.as_ref(),
+        interval,
+        sampling_interval,
+        delivery: delivery.as_ref().and_then(Option::as_ref),
         load: model.as_ref(),
         stages: check::length_of(stages.as_deref(), model.as_ref()),
         is_external: system.map(|system| system.external.is_some()),
@@ -437,7 +434,7 @@ fn cell(
         .as_ref()
         .and_then(|raw| check::schedule(checker, raw, &beside));
     let stage = Stage::new(both, parameters.as_ref(), schedule.as_ref());
-    let disturbances = check::disturb(checker, raw, stage);
+    let faults = check::faults(checker, raw, stage);
     let (what, endpoint) = what?;
     Some(Cell {
         number,
@@ -451,8 +448,8 @@ fn cell(
         endpoint,
         what,
         schedule: schedule?,
-        disturbances: disturbances?,
-        measure: measure.whole?,
+        faults: faults?,
+        delivery: delivery?,
     })
 }
 
@@ -483,7 +480,7 @@ fn request_or_scenario(
         }
         (None, Some(raw)) => {
             check::refuse_pipelining(checker, model);
-            let endpoint = check::endpoint(checker, raw.to.as_deref(), system, &PATH);
+            let endpoint = check::endpoint(checker, raw.endpoint.as_deref(), system, &PATH);
             let around = Around { path: &PATH, model };
             let scenario = check::scenario(checker, raw, around);
             Some((What::Scenario(Arc::new(scenario?)), endpoint?))

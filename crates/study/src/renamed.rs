@@ -1,5 +1,5 @@
-//! Keys and words of earlier versions, each with what it is called now. A row is a message to users of old files and nothing more:
-//! no old key is read.
+//! Keys and words of earlier versions, each with what it is called now. A row is a message to users of old files and nothing
+//! more: no old key is read.
 
 /// A key of an earlier version.
 struct Key {
@@ -7,7 +7,8 @@ struct Key {
     /// `search`, `components.*`, `the study`.
     parent: &'static str,
     old: &'static str,
-    /// The key that it is called now, which may be followed by how it is written: `maximize: rate`.
+    /// The key that it is called now, which may be followed by how it is written: `maximize: rate`. A key of another mapping is a
+    /// path from the top of the file: `schedule.interval`.
     new: &'static str,
 }
 
@@ -23,6 +24,65 @@ struct Word {
 const KEYS: &[Key] = &[
     // Studies.
     key("the study", "disturb", "faults"),
+    key("faults", "again_after", "restart_after"),
+    key("the study", "find", "search"),
+    key("search", "rate", "maximize: rate"),
+    key("search", "users", "maximize: users"),
+    key("search", "connections", "maximize: connections"),
+    key("search", "where", "conditions"),
+    key("search", "from", "start"),
+    key("search", "at_least", "min"),
+    key("search", "at_most", "max"),
+    key("search", "confirm", "confirmations"),
+    key("search", "trials_at_most", "max_trials"),
+    key("the study", "published", "reference"),
+    key("reference", "from", "file"),
+    key("reference", "by", "match_on"),
+    key("reference.columns", "number", "metric"),
+    key("the study", "noisy_above", "schedule.repeat.max_ci_width"),
+    key(
+        "the study",
+        "measure",
+        "schedule.interval, schedule.sampling_interval and delivery",
+    ),
+    key("the study.measure", "interval", "schedule.interval"),
+    key(
+        "the study.measure",
+        "resources",
+        "schedule.sampling_interval",
+    ),
+    key("the study.measure", "delivery", "delivery at the top level"),
+    key("delivery", "at", "probes"),
+    key("delivery", "poll", "poll_interval"),
+    key("delivery", "late_after", "late_threshold"),
+    key(
+        "the study.system",
+        "insecure",
+        "system.tls.insecure_skip_verify",
+    ),
+    key("the study.system", "verify", "smoke_test"),
+    key("load", "think", "think_time"),
+    key("load", "cpus", "cpuset"),
+    key("load.request", "to", "endpoint"),
+    key("load.scenario", "to", "endpoint"),
+    key("load.request.records", "from", "file"),
+    key("load.request.records", "as", "send_as"),
+    key("schedule", "ready", "ready_timeout: DURATION"),
+    key("schedule", "fresh", "restart"),
+    key(
+        "schedule.warm_up",
+        "at_most",
+        "timeout, and with until: time the whole is warm_up: DURATION",
+    ),
+    key("schedule.warm_up", "first", "ramp_up"),
+    key("schedule.warm_up.ramp_up", "for", "duration"),
+    key("schedule.measure", "at_most", "timeout"),
+    key("schedule.recovery", "at_most", "duration"),
+    key("schedule.drain", "at_most", "timeout"),
+    key("schedule.drain", "quiet", "quiet_period"),
+    // Scenarios.
+    key("steps", "think", "think_time"),
+    key("check", "of", "part"),
     // Systems.
     key("the system", "servers", "artifacts"),
     key("artifacts.*", "needs", "requires"),
@@ -62,6 +122,15 @@ const KEYS: &[Key] = &[
 /// Words that are called something else.
 const WORDS: &[Word] = &[
     // Studies.
+    word(
+        "schedule.warm_up.until",
+        "time",
+        "warm_up: DURATION, or duration in place of until",
+    ),
+    word("schedule.restart", "trial", "every_trial"),
+    word("schedule.restart", "cell", "every_cell"),
+    // Scenarios.
+    word("on_failure", "end", "end_session"),
     word("on_failure", "go_on", "continue"),
 ];
 
@@ -73,8 +142,8 @@ const fn word(path: &'static str, old: &'static str, new: &'static str) -> Word 
     Word { path, old, new }
 }
 
-/// What a key is called now, if it is one of an earlier version. `path` is that of the mapping it is in, whose first step is the name
-/// of the tree.
+/// What a key is called now, if it is one of an earlier version. `path` is that of the mapping it is in, whose first step is the
+/// name of the tree.
 pub(crate) fn new_key(path: &[String], old: &str) -> Option<&'static str> {
     let mut rows = KEYS.iter().filter(|row| row.old == old);
     let row = rows.find(|row| ends_with(path, row.parent))?;
@@ -94,7 +163,8 @@ pub(crate) fn first_key(new: &str) -> &str {
     &new[..end.unwrap_or(new.len())]
 }
 
-fn ends_with(path: &[String], pattern: &str) -> bool {
+/// Whether a path ends as a pattern says.
+pub(crate) fn ends_with(path: &[String], pattern: &str) -> bool {
     let steps: Vec<&str> = pattern.split('.').collect();
     let Some(start) = path.len().checked_sub(steps.len()) else {
         return false;

@@ -95,8 +95,8 @@ pub struct Step {
 /// What becomes of a session whose request failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnFailure {
-    End,
-    GoOn,
+    EndSession,
+    Continue,
 }
 
 /// Puts a part of an answer into a variable.
@@ -123,13 +123,13 @@ pub enum Found {
 /// What must hold of an answer beside what it is expected to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepCheck {
-    pub of: CheckOf,
+    pub part: CheckPart,
     pub holds: Condition,
 }
 
 /// What a check looks at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CheckOf {
+pub enum CheckPart {
     Status,
     Body,
     Value(Found),

@@ -13,13 +13,13 @@ use serde_json::{Map, Value, json};
 use crate::raw;
 
 /// The parts of a study whose scalars may be `${factor}`.
-pub(crate) const PARTS_PER_CELL: [&str; 4] = ["load", "schedule", "disturb", "measure"];
+pub(crate) const PARTS_PER_CELL: [&str; 4] = ["load", "schedule", "faults", "delivery"];
 /// Keys in those parts that hold for the whole study.
 pub(crate) const STUDY_WIDE: [[&str; 2]; 4] = [
-    ["load", "cpus"],
+    ["load", "cpuset"],
     ["schedule", "repeat"],
     ["schedule", "order"],
-    ["schedule", "fresh"],
+    ["schedule", "restart"],
 ];
 
 /// JSON Schema (2020-12) of a study file, for editors.
@@ -54,7 +54,7 @@ pub fn scenario_schema() -> Value {
 }
 
 /// Keys of a scenario that have a meaning in a study only.
-pub(crate) const OF_STUDY: [&str; 2] = ["file", "to"];
+pub(crate) const OF_STUDY: [&str; 2] = ["file", "endpoint"];
 
 /// JSON Schema (2020-12) of a system file, for editors.
 #[must_use]

@@ -30,72 +30,72 @@ pub struct Study {
     /// Trials of a cell; of one that is searched, at most.
     pub repeat: u32,
     pub order: Order,
-    pub fresh: Fresh,
+    pub restart: Restart,
     /// CPUs of load worker threads, each once; empty: half of all.
-    pub load_cpus: Vec<usize>,
-    /// Widest 95 % interval of goodput over trials, as a share of the mean, before a cell is `noisy`.
-    pub noisy_above: f64,
+    pub load_cpuset: Vec<usize>,
+    /// The widest 95 % interval of goodput over trials, as a share of the mean, of a cell that is not `noisy`: its full width.
+    pub max_ci_width: f64,
     pub thresholds: Vec<Threshold>,
-    /// The file of the scenario, by the name that the study gives it; `None`: all stands in the study.
+    /// The file of the scenario, by the name that the study gives it; `None`: it is in the study.
     pub scenario_file: Option<Source>,
     /// What is searched for in every cell; `None`: every cell has the load it is given.
-    pub find: Option<Find>,
-    /// Figures to show beside the study's own.
-    pub published: Option<Published>,
+    pub search: Option<Search>,
+    /// Figures to show next to the study's own.
+    pub reference: Option<Reference>,
     /// Sum of the system's own deadlines, every step of its functional check and stopping every component, in the configuration
-    /// where it is largest.
+    /// with the largest sum.
     pub system_at_most: Duration,
 }
 
-/// A table of figures that somebody published.
+/// Reference results: a table of figures from elsewhere.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Published {
+pub struct Reference {
     pub title: String,
     /// Who measured it and on what.
     pub source: String,
     /// The file's name as the study gives it.
-    pub from: String,
+    pub file: String,
     /// The factors whose levels name the rows; at least one.
-    pub by: Vec<String>,
+    pub match_on: Vec<String>,
     /// At least one.
-    pub columns: Vec<PublishedColumn>,
+    pub columns: Vec<ReferenceColumn>,
     /// Those that a cell has the levels of, in the file's order.
-    pub rows: Vec<PublishedRow>,
+    pub rows: Vec<ReferenceRow>,
 }
 
-/// What a column of published figures is compared with.
+/// What a column of reference results is compared with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PublishedColumn {
+pub struct ReferenceColumn {
     pub name: String,
-    /// Path of a number of the study, as in a [`Threshold`].
-    pub number: Vec<String>,
+    /// Path of a metric of the study, as in a [`Threshold`].
+    pub metric: Vec<String>,
 }
 
-/// One row of published figures.
+/// One row of reference results.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PublishedRow {
-    /// One for each factor of [`Published::by`].
+pub struct ReferenceRow {
+    /// One for each factor of [`Reference::match_on`].
     pub levels: Vec<String>,
-    /// One for each column, in the unit of a [`Threshold`] on that number; `None`: the table has none.
+    /// One for each column, in the unit of a [`Threshold`] on that metric; `None`: the table has none.
     pub values: Vec<Option<f64>>,
 }
 
 /// The search for the highest level of the load at which conditions hold.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Find {
-    pub what: Sought,
-    /// A trial holds where all of them do; at least one.
+pub struct Search {
+    pub maximize: Sought,
+    /// A trial holds if all of them do; at least one.
     pub conditions: Vec<Threshold>,
-    /// `0 < at_least <= from <= at_most`; whole numbers but for a rate.
-    pub from: f64,
-    pub at_least: f64,
-    pub at_most: f64,
+    /// `0 < min <= start <= max`; whole numbers but for a rate.
+    pub start: f64,
+    pub min: f64,
+    pub max: f64,
     /// How close the two ends come, as a share of the lower.
     pub precision: f64,
     /// Trials that must hold at the level that is the answer.
-    pub confirm: u32,
+    pub confirmations: u32,
     /// Of a cell; the same number as [`Study::repeat`].
-    pub trials_at_most: u32,
+    pub max_trials: u32,
 }
 
 /// Which number of the load is searched for.
@@ -127,12 +127,12 @@ pub enum Order {
     AsListed,
 }
 
-/// How often the system is started anew.
+/// How often the system is started from scratch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fresh {
-    Trial,
+pub enum Restart {
+    EveryTrial,
     /// A cell's trials follow one another on the same processes.
-    Cell,
+    EveryCell,
 }
 
 /// One combination of levels, and everything that follows from it.
@@ -157,8 +157,8 @@ pub struct Cell {
     pub what: What,
     pub schedule: Schedule,
     /// In the order of their instants.
-    pub disturbances: Vec<Disturbance>,
-    pub measure: Measure,
+    pub faults: Vec<Fault>,
+    pub delivery: Option<Delivery>,
 }
 
 /// A stretch of time in which the load goes evenly from the level that it had to another one.
@@ -170,9 +170,9 @@ pub struct LoadStage {
     pub target: f64,
 }
 
-/// A replica that is killed in mid-trial and started again.
+/// A replica that is killed in mid-trial and restarted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Disturbance {
+pub struct Fault {
     /// Of the system; it exists in the cell's configuration and is started by waggle.
     pub component: String,
     /// Counted from 0.
@@ -180,10 +180,10 @@ pub struct Disturbance {
     /// From the start of the measured phase, in which it lies.
     pub at: Duration,
     /// From the kill to the next start.
-    pub again_after: Duration,
+    pub restart_after: Duration,
 }
 
-impl Disturbance {
+impl Fault {
     /// The replica's name: `orders-0`.
     #[must_use]
     pub fn name(&self) -> String {
@@ -217,11 +217,14 @@ impl Cell {
         }
     }
 
-    /// When the last component that is killed is started again, from the start of the measured phase; `None`: nothing is killed.
+    /// When the last component that is killed is restarted, from the start of the measured phase; `None`: nothing is killed.
     #[must_use]
-    pub fn disturbed_until(&self) -> Option<Duration> {
-        let until = self.disturbances.iter().map(|of| of.at + of.again_after);
-        until.max()
+    pub fn last_restart(&self) -> Option<Duration> {
+        let restarts = self
+            .faults
+            .iter()
+            .map(|fault| fault.at + fault.restart_after);
+        restarts.max()
     }
 
     /// The longest time that an answer is waited for.
@@ -270,7 +273,7 @@ pub enum LoadModel {
     },
     Users {
         users: u32,
-        think: Think,
+        think_time: Think,
     },
 }
 
@@ -284,7 +287,7 @@ impl LoadModel {
         }
     }
 
-    /// The same load at another level: of the rate where it is open, else of the users or the connections.
+    /// The same load at another level: of the rate if it is open, else of the users or the connections.
     #[must_use]
     pub fn at_level(&self, level: f64) -> Self {
         #[expect(
@@ -340,12 +343,12 @@ pub struct Request {
 pub enum Texts {
     /// As they are.
     Plain,
-    /// With variables, written `{{name}}`: columns of these feeds, and the load's own; `{{{{` stands for two braces.
+    /// With variables, written `{{name}}`: columns of these feeds, and the load's own; `{{{{` is two braces.
     Templates(Vec<Feed>),
 }
 
 impl Request {
-    /// Records that it carries: those of its body, or one where a text names a record's key.
+    /// Records that it carries: those of its body, or one if a text names a record's key.
     #[must_use]
     pub fn records(&self) -> u32 {
         match &self.body {
@@ -356,7 +359,7 @@ impl Request {
         }
     }
 
-    /// The texts that may have variables; none where they are taken as they are.
+    /// The texts that may have variables; none if they are taken as they are.
     fn texts(&self) -> impl Iterator<Item = &String> {
         let body = match &self.body {
             Body::Text(text) => Some(text),
@@ -384,8 +387,8 @@ pub enum Body {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordsBody {
     /// As written in the study; relative to the study file's folder.
-    pub from: String,
-    /// How to read the file; from its name where the study says nothing.
+    pub file: String,
+    /// How to read the file; from its name by default.
     pub format: RecordsFormat,
     /// How to write the body.
     pub send_as: RecordsFormat,
@@ -434,40 +437,30 @@ impl BodyExpect {
     }
 }
 
-/// What is watched.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Measure {
-    /// Length of a histogram interval; whole intervals make up the measured phase.
-    pub interval: Duration,
-    /// Between two samples of CPU and memory.
-    pub resources: Duration,
-    pub delivery: Option<Delivery>,
-}
-
-/// Following records to where they must arrive.
+/// Delivery accounting: records are followed until a probe sees them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delivery {
-    /// Names of the system's probes, in the order of the records' way; at the last one they must arrive. At least one.
-    pub at: Vec<String>,
-    /// Time between two looks.
-    pub poll: Duration,
+    /// Names of the system's probes, in the order in which records arrive; at the last one they must arrive. At least one.
+    pub probes: Vec<String>,
+    /// Time between two polls.
+    pub poll_interval: Duration,
     /// A record seen later than this after it was sent is `late`; `None`: none is.
-    pub late_after: Option<Duration>,
+    pub late_threshold: Option<Duration>,
 }
 
-/// A condition on a cell's numbers, e.g. `put-readings.response_time.p99 < 50ms`.
+/// A condition on a cell's metrics, e.g. `put-readings.response_time.p99 < 50ms`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Threshold {
     /// As written.
     pub text: String,
-    /// The number's path, e.g. `["put-readings", "response_time", "p99"]`.
-    pub number: Vec<String>,
+    /// The metric's path, e.g. `["put-readings", "response_time", "p99"]`.
+    pub metric: Vec<String>,
     pub op: ThresholdOp,
-    /// In the number's own unit: µs for times, 1/s for rates, a share of 1 for shares, else a count.
+    /// In the metric's own unit: µs for times, 1/s for rates, a share of 1 for shares, else a count.
     pub value: f64,
 }
 
-/// How a number is compared.
+/// How a metric is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ThresholdOp {
     Less,

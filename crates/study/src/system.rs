@@ -41,13 +41,11 @@ pub struct External {
     pub host: String,
     pub port: u16,
     pub is_tls: bool,
-    /// Its certificate is taken unchecked.
-    pub insecure: bool,
     pub tls: ExternalTls,
     /// Where connections go; `None`: to `host` and `port`.
     pub connect_to: Option<Address>,
     /// Whether the load's own requests are sent once before the load.
-    pub verify: bool,
+    pub smoke_test: bool,
 }
 
 impl External {
@@ -64,6 +62,8 @@ impl External {
 /// Certificates and keys for a server: files in PEM, as written in the study, relative to its folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExternalTls {
+    /// The server's certificate is accepted without a check.
+    pub insecure_skip_verify: bool,
     /// The authorities to trust; `None`: this machine's.
     pub ca: Option<String>,
     /// The client's certificate and its private key, which may be the same file.
@@ -75,6 +75,7 @@ pub struct ExternalTls {
 impl Default for ExternalTls {
     fn default() -> Self {
         Self {
+            insecure_skip_verify: false,
             ca: None,
             client: None,
             resumes: true,

@@ -6,12 +6,13 @@ use crate::{
     mistake::{Finding, MAX_MISTAKES, Place},
     nearest::{list, nearest_word},
     origin::{is_from_outside, is_meant_from_outside},
+    reserved::FACTORS,
     schema::{PARTS_PER_CELL, STUDY_WIDE},
     tree::{Node, Value, quote},
 };
 
-/// Reports uses of unknown names or in wrong places, and factors that nothing uses. `names` are the factors with their
-/// places, and whether they are all; `body` is the study without them.
+/// Reports uses of unknown names or in wrong places, and factors that nothing uses; reserved names were reported. `names` are the
+/// factors with their places, and whether they are all; `body` is the study without them.
 pub(crate) fn check_uses(
     body: &Node,
     (names, complete): (&[(String, Place)], bool),
@@ -34,12 +35,13 @@ pub(crate) fn check_uses(
             .map(|parameter| parameter.name.as_str());
         names.filter(|name| !is_set(name))
     };
-    let published = body
-        .child("published")
-        .and_then(|published| published.child("by"));
-    let names_rows = |name: &str| published.is_some_and(|by| has_text(by, name));
+    let match_on = body
+        .child("reference")
+        .and_then(|reference| reference.child("match_on"));
+    let names_rows = |name: &str| match_on.is_some_and(|names| has_text(names, name));
     let is_used = |name: &str| {
-        names_rows(name)
+        FACTORS.contains(&name)
+            || names_rows(name)
             || free().any(|parameter| parameter == name)
             || uses.iter().any(|used| used.name.as_deref() == Some(name))
     };
@@ -48,7 +50,7 @@ pub(crate) fn check_uses(
         let unknown = unknown.filter(|used| !names.iter().any(|(known, _)| known == used));
         let near = nearest_word(name, unknown.chain(free()));
         let expected = format!(
-            "${{{name}}} in load, schedule, disturb, measure or system.set, published.by, or the name of a parameter that is not set: {}",
+            "${{{name}}} in load, schedule, faults, delivery or system.set, reference.match_on, or the name of a parameter that is not set: {}",
             list(free())
         );
         let what = format!("factor {name} is used nowhere");
@@ -82,7 +84,7 @@ fn misuse(used: &Use, names: &[(String, Place)], complete: bool) -> Option<Findi
         .first()
         .is_some_and(|part| PARTS_PER_CELL.contains(part));
     let may_differ = varies || path.starts_with(&["system", "set"]);
-    if !may_differ || STUDY_WIDE.iter().any(|wide| path == wide) {
+    if !may_differ || STUDY_WIDE.iter().any(|wide| path.starts_with(wide)) {
         let what = format!(
             "{} holds for the whole study; ${{…}} cannot stand in it",
             path.join(".")
@@ -105,8 +107,8 @@ fn misuse(used: &Use, names: &[(String, Place)], complete: bool) -> Option<Findi
     )
 }
 
-/// What is wrong with a `${env.NAME}` or a `${file:PATH}`, if anything is. In headers alone, from which it goes into requests and nowhere else, and
-/// in secrets, which are kept out of all that is written.
+/// What is wrong with a `${env.NAME}` or a `${file:PATH}`, if anything is. In headers alone, from which it goes into requests and
+/// nowhere else, and in secrets, which are kept out of all that is written.
 pub(crate) fn misuse_of_environment(used: &Use, name: &str, path: &[&str]) -> Option<Finding> {
     if !is_from_outside(name) {
         let what = format!("{} is no environment variable and no file", quote(name));

@@ -9,7 +9,9 @@ use crate::{
     Level,
     mistake::{Finding, Place},
     nearest::{list, nearest_word},
+    raw::parse_width,
     renamed::{first_key, new_key, new_word},
+    reserved::is_planned,
     tree::{Entry, Node, Value, quote},
 };
 
@@ -87,6 +89,9 @@ impl Walk<'_> {
             } else if let Some(new) = new_key(&self.path, &entry.key) {
                 meant.extend(self.renamed_key(properties, entry, new));
                 entry.node.value = Value::Wild;
+            } else if is_planned(&self.path, &entry.key) {
+                self.planned_key(properties, entry);
+                entry.node.value = Value::Wild;
             } else {
                 meant.extend(self.unknown_key(properties, entry));
                 entry.node.value = Value::Wild;
@@ -94,14 +99,8 @@ impl Walk<'_> {
         }
         entries.retain(|entry| properties.is_empty() || properties.contains_key(&entry.key));
         // A misspelt key counts as given, so that its slip is said once.
-        for (key, place) in meant {
-            if !entries.iter().any(|entry| entry.key == key) {
-                entries.push(Entry {
-                    key,
-                    place,
-                    node: Node::new(Value::Wild, place),
-                });
-            }
+        for (path, place) in meant {
+            put_wild(entries, &path, place);
         }
         for key in schema["required"]
             .as_array()
@@ -165,28 +164,58 @@ impl Walk<'_> {
         near.map(|key| (key.to_owned(), entry.place))
     }
 
-    /// Reports a key of an earlier version and what is wrong below it; gives the key that it is now, if that is a key of the same
-    /// mapping.
+    /// Reports a key that a later version reads.
+    fn planned_key(&mut self, properties: &serde_json::Map<String, Schema>, entry: &Entry) {
+        let what = format!("{}.{} is not yet read", self.current_path(), entry.key);
+        let allowed = list(properties.keys().map(String::as_str));
+        self.findings
+            .push(Finding::new(entry.place, what).with_expected(allowed));
+    }
+
+    /// Reports a key of an earlier version and what is wrong below it; gives what it is now, the paths of keys. If it was a
+    /// mapping whose keys are in several places now, they are reported, each for itself.
     fn renamed_key(
         &mut self,
         properties: &serde_json::Map<String, Schema>,
         entry: &mut Entry,
         new: &str,
-    ) -> Option<(String, Place)> {
+    ) -> Vec<(String, Place)> {
+        let moved = self.moved_keys(entry);
+        if !moved.is_empty() {
+            return moved;
+        }
+        self.report_renamed(entry, new);
+        let key = first_key(new);
+        if let Some(property) = properties.get(key).filter(|_| key == new) {
+            self.path.push(key.to_owned());
+            self.visit(property, &mut entry.node, entry.place);
+            self.path.pop();
+        }
+        vec![(key.to_owned(), entry.place)]
+    }
+
+    /// Reports the keys of an old mapping that are somewhere else now; gives what they are now.
+    fn moved_keys(&mut self, around: &Entry) -> Vec<(String, Place)> {
+        self.path.push(around.key.clone());
+        let mut moved = Vec::new();
+        for entry in around.node.entries() {
+            if let Some(new) = new_key(&self.path, &entry.key) {
+                self.report_renamed(entry, new);
+                moved.push((first_key(new).to_owned(), entry.place));
+                self.moved_keys(entry);
+            }
+        }
+        self.path.pop();
+        moved
+    }
+
+    fn report_renamed(&mut self, entry: &Entry, new: &str) {
         let what = format!(
             "the key {} in {} is now {new}",
             quote(&entry.key),
             self.current_path()
         );
         self.findings.push(Finding::new(entry.place, what));
-        let key = first_key(new);
-        let property = properties.get(key)?;
-        if key == new {
-            self.path.push(key.to_owned());
-            self.visit(property, &mut entry.node, entry.place);
-            self.path.pop();
-        }
-        Some((key.to_owned(), entry.place))
     }
 
     fn list(&mut self, schema: &Schema, items: &mut Vec<Node>, place: Place) {
@@ -282,6 +311,27 @@ impl Walk<'_> {
     }
 }
 
+/// Puts something wild at the path of a key that is not there, if the mapping for it is.
+fn put_wild(entries: &mut Vec<Entry>, path: &str, place: Place) {
+    let (key, below) = path
+        .split_once('.')
+        .map_or((path, None), |(key, below)| (key, Some(below)));
+    let known = entries.iter_mut().find(|entry| entry.key == key);
+    match (known, below) {
+        (Some(entry), Some(below)) => {
+            if let Value::Map(inner) = &mut entry.node.value {
+                put_wild(inner, below, place);
+            }
+        }
+        (None, None) => entries.push(Entry {
+            key: key.to_owned(),
+            place,
+            node: Node::new(Value::Wild, place),
+        }),
+        (Some(_), None) | (None, Some(_)) => {}
+    }
+}
+
 /// YAML 1.1's words for truth.
 fn truth(text: &str) -> Option<&'static str> {
     match text.to_lowercase().as_str() {
@@ -330,6 +380,7 @@ fn fits(schema: &Schema, level: &Level) -> bool {
         (Some("size"), Level::Text(text)) => parse_size(text).is_some(),
         (Some("rate" | "load level"), _) => parse_rate(&level.to_string()).is_some(),
         (Some("share"), _) => parse_share(&level.to_string()).is_some(),
+        (Some("width"), _) => parse_width(&level.to_string()).is_some(),
         (Some("name"), Level::Text(text)) => is_name(text),
         _ => true,
     };
@@ -396,6 +447,7 @@ fn expects(schema: &Schema) -> String {
         Some("size") => return "a size such as 10kB or 4MiB".to_owned(),
         Some("rate") => return "a rate such as 1000/s".to_owned(),
         Some("share") => return "a share such as 5% or 0.05".to_owned(),
+        Some("width") => return "a share such as 10% or 0.1, from 0.1% to 1000%".to_owned(),
         Some("load level") => {
             return "a rate such as 1000/s, or a number of users or connections".to_owned();
         }

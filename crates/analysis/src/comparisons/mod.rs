@@ -139,7 +139,7 @@ fn comparison(
     }
     let all: Vec<&CellModel> = cells.iter().collect();
     let levels = [0, 1].map(|at| level_name(&pairs.factor.name, &pairs.factor.levels[at]));
-    let outcomes = outcomes(&all, info.delivery_at.as_deref());
+    let outcomes = outcomes(&all, info.delivery_probe.as_deref());
     let successes = outcomes
         .iter()
         .find(|outcome| outcome.matches(Metric::Goodput, None))?;
@@ -231,7 +231,7 @@ fn errors(pairs: &Pairs<'_>, cells: &[CellModel], trials: &[TrialModel]) -> Opti
         proportion_difference(&parts(second), &parts(first)).map_or(Found::Nothing, Found::Number)
     };
     Some(Compared {
-        name: NamedMetric::of_all(Metric::ErrorShare).heading(),
+        name: NamedMetric::of_all(Metric::ErrorRate).heading(),
         better: Better::FewerErrors,
         measure: Measure::Difference,
         at: without_holes(pairs.map(of)),

@@ -33,7 +33,7 @@ pub struct EffectsModel {
     pub left_out: Vec<(String, WithoutEffects)>,
     /// Cells that are in the numbers though they are not valid.
     pub doubtful: Vec<(CellLevels, Verdict)>,
-    /// Place of the outcome that says most: of the delay at the last place where it is followed, else of the response time, else the
+    /// Place of the outcome that says most: of the delay at the last probe, else of the response time, else the
     /// first one.
     pub first: usize,
 }
@@ -59,7 +59,7 @@ pub enum WithoutEffects {
 pub struct OutcomeEffects {
     /// `Delivery delay p99 at database`.
     pub name: String,
-    /// As in `tables.csv`: `delivery_delay_p99_us`, with a place on the way before it.
+    /// As in `tables.csv`: `delivery_delay_p99_us`, with an intermediate probe before it.
     pub column: String,
     pub unit: Unit,
     /// The lowest and the highest cell.
@@ -98,7 +98,7 @@ pub fn effects(
     factors: &[Factor],
     cells: &[CellModel],
     trials: &[TrialModel],
-    delivery_at: Option<&str>,
+    delivery_probe: Option<&str>,
 ) -> Option<EffectsModel> {
     let factors: Vec<Factor> = factors
         .iter()
@@ -108,7 +108,7 @@ pub fn effects(
     let grid = grid(&factors, cells)?;
     let mut found = Vec::new();
     let mut left_out = Vec::new();
-    let outcomes = outcomes(&grid, delivery_at);
+    let outcomes = outcomes(&grid, delivery_probe);
     let all = parallel_map(&outcomes, |outcome| {
         of_outcome(&factors, &grid, trials, outcome)
     });

@@ -13,8 +13,16 @@ use super::{
 const METHODS: [&str; 7] = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"];
 /// Longest name.
 const NAME_MAX: usize = 64;
-/// Names that mean something else in a study of ours: what all steps together are called, and words of thresholds.
-const TAKEN: [&str; 4] = ["all", "delivery", "engine", "sessions"];
+/// Names that mean something else in a study: that of all steps together, and those with which paths of metrics begin.
+const TAKEN: [&str; 7] = [
+    "all",
+    "delivery",
+    "generator",
+    "sessions",
+    "components",
+    "metrics",
+    "faults",
+];
 /// Shortest time that is measured.
 const MEASURE_S: u64 = 10;
 
@@ -39,12 +47,12 @@ pub(crate) fn study(found: &Found, wanted: &[String]) -> Written {
     question(&mut text, &name, origin);
     let _ = writeln!(text, "system:\n  url: {}", json_string(origin));
     if found.is_insecure && origin.starts_with("https:") {
-        let _ = writeln!(text, "  insecure: true");
+        let _ = writeln!(text, "  tls: {{ insecure_skip_verify: true }}");
     }
     text.push_str("load:\n");
     let first = match &found.calls[..] {
         [only] => {
-            text.push_str("  model: closed # also: open (with rate: 100/s), users (with think: 1s)\n  connections: 2\n");
+            text.push_str("  model: closed # also: open (with rate: 100/s), users (with think_time: 1s)\n  connections: 2\n");
             text.push_str("  request:\n");
             call(&mut text, only, &names[0], Place::Request);
             &names[0]
@@ -71,9 +79,8 @@ pub(crate) fn study(found: &Found, wanted: &[String]) -> Written {
     };
     let _ = writeln!(
         text,
-        "schedule:\n  warm_up: {{ until: time, at_most: 2s }}\n  measure: {measure}\n  repeat: 3"
+        "schedule:\n  warm_up: 2s\n  measure: {measure}\n  interval: 250ms\n  repeat: 3"
     );
-    text.push_str("measure:\n  interval: 250ms\n");
     let _ = writeln!(
         text,
         "# thresholds:\n#   - {first}.response_time.p99 < 100ms\n#   - {first}.failed == 0"
@@ -94,7 +101,7 @@ fn flows(text: &mut String, calls: &[Call], names: &[String], is_session: bool) 
             );
         }
         if let Some(pause) = one.pause_ms {
-            let _ = writeln!(text, "          - think: {pause}ms");
+            let _ = writeln!(text, "          - think_time: {pause}ms");
         }
         call(text, one, name, Place::Step);
     }

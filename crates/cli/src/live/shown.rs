@@ -240,7 +240,7 @@ fn overall(row: &CountsRow, so_far: &SoFar) -> Figures {
         rate_per_s: ratio(as_f64(measured.succeeded), measured.seconds),
         bytes_per_s: ratio(as_f64(measured.bytes_received), measured.seconds),
         response_us: FIGURES.map(|(_, at)| quantile(&so_far.response_time, at)),
-        busy: engine.busy_share,
+        busy: engine.utilization,
         cpu_us_per_request: engine.cpu_us_per_request,
         lag_p99_us: engine.lag_p99_us,
     }

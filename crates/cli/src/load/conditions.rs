@@ -27,12 +27,12 @@ pub(crate) fn threshold(
     result: &LoadResult,
     verdict: Verdict,
 ) -> ThresholdResult {
-    let observed = in_load(&threshold.number, &numbers(result));
+    let observed = in_load(&threshold.metric, &numbers(result));
     let reason = match observed {
         _ if !verdict.counts_for_thresholds() => {
             Some(format!("does not count: the result is {}", verdict.name()))
         }
-        None => Some(format!("there is no metric {}", threshold.number.join("."))),
+        None => Some(format!("there is no metric {}", threshold.metric.join("."))),
         Some(_) => None,
     };
     let compare = |value| waggle_runner::comparison(threshold.op).holds(value, threshold.value);
@@ -57,13 +57,13 @@ fn numbers(result: &LoadResult) -> TrialNumbers {
         response: percentiles(&result.response_time_us),
         service: percentiles(&result.service_time_us),
         failed_times: percentiles(&result.failed_time_us),
-        engine_cpu_us_per_request: result.generator.cpu_us_per_request,
-        engine_busy_share: result.generator.utilization_percent / 100.0,
-        engine_lag_p99_us: result.generator.lag_us_p99,
+        generator_cpu_us_per_request: result.generator.cpu_us_per_request,
+        generator_utilization: result.generator.utilization_percent / 100.0,
+        generator_lag_p99_us: result.generator.lag_us_p99,
         // All requests fell due in the measured phase.
         offered_per_s: (result.model == ModelName::Open)
             .then(|| as_f64(result.due) / result.seconds),
-        achieved_share: (result.due > 0)
+        achieved_ratio: (result.due > 0)
             .then(|| result.throughput_per_s * result.seconds / as_f64(result.due)),
         bytes_sent: result.bytes_sent,
         bytes_received: result.bytes_received,

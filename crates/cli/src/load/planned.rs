@@ -129,7 +129,7 @@ pub(crate) fn make_plan(flags: &Load, around: Around<'_>) -> Result<Planned> {
     study.seed = seed;
     for cell in &mut study.cells {
         cell.load_workers = Some(workers.count);
-        cell.schedule.warm_up_at_most = times.warm_up;
+        cell.schedule.warm_up = times.warm_up;
         cell.schedule.measure = measure.unwrap_or(AT_MOST);
         sent.put(cell)?;
     }
@@ -292,7 +292,7 @@ impl Sent {
             (Self::Request { request, .. }, _) => {
                 let file = match &request.body {
                     Body::File(file) => Some(file),
-                    Body::Records(records) => Some(&records.from),
+                    Body::Records(records) => Some(&records.file),
                     Body::None | Body::Text(_) | Body::Random(_) => None,
                 };
                 let needed = |file: &String| {

@@ -127,7 +127,7 @@ fn records(given: &arguments::Records, place: &Place) -> Result<Option<RecordsBo
         bail!("records cannot be sent as csv; --records-send-as is line-protocol, ndjson or json");
     }
     Ok(Some(RecordsBody {
-        from: match is_stream(&from) {
+        file: match is_stream(&from) {
             true => place.make_records(&from)?.display().to_string(),
             false => from,
         },

@@ -127,10 +127,10 @@ fn generator(so_far: &SoFar) -> GeneratorFacts {
     GeneratorFacts {
         workers: engine.workers,
         cpu_us_per_request: engine.cpu_us_per_request,
-        utilization_percent: 100.0 * engine.busy_share,
-        utilization_wanted_percent: 100.0 * engine.wanted_share,
+        utilization_percent: 100.0 * engine.utilization,
+        utilization_wanted_percent: 100.0 * engine.utilization_wanted,
         lag_us_p99: engine.lag_p99_us,
-        run_queue_wait_us_mean: engine.turn_wait_mean_us,
+        run_queue_wait_us_mean: engine.run_queue_wait_mean_us,
         in_flight_mean: engine.in_flight_mean,
         connections_asked: engine.connections_asked,
         connections_open_min: engine.connections_open_min,
@@ -170,8 +170,8 @@ fn host_facts(so_far: &SoFar) -> HostFacts {
         memory_bytes: host.memory_bytes,
         open_files_max: host.open_files_max,
         idle_poll: so_far.idle_poll,
-        cpu_steal_percent: so_far.cpus.map(|cpus| percent(cpus.stolen_share)),
-        cpu_idle_percent: so_far.cpus.map(|cpus| percent(cpus.idle_share)),
+        cpu_steal_percent: so_far.cpus.map(|cpus| percent(cpus.cpu_steal)),
+        cpu_idle_percent: so_far.cpus.map(|cpus| percent(cpus.cpu_idle)),
     }
 }
 

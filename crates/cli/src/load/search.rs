@@ -23,7 +23,7 @@ use crate::exit::Exit;
 /// Defaults of the measured time and of the warm-up.
 const DURATION: std::time::Duration = std::time::Duration::from_secs(5);
 const WARM_UP: std::time::Duration = std::time::Duration::from_secs(1);
-const CONDITIONS: [&str; 2] = ["failed == 0", "achieved_share >= 99%"];
+const CONDITIONS: [&str; 2] = ["failed == 0", "achieved_ratio >= 99%"];
 const START_PER_S: f64 = 1_000.0;
 const START_COUNT: f64 = 10.0;
 /// Bounds of the levels, as multiples of the first one.

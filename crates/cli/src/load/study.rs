@@ -151,13 +151,10 @@ fn system(text: &mut String, asked: &Asked<'_>, origin: &str) {
     if asked.target.is_secure {
         tls(text, &asked.flags.secure);
     }
-    text.push_str("  verify: false\n");
+    text.push_str("  smoke_test: false\n");
 }
 
 fn tls(text: &mut String, flags: &Secure) {
-    if flags.insecure {
-        text.push_str("  insecure: true\n");
-    }
     let files = [
         ("ca", &flags.cacert),
         ("cert", &flags.cert),
@@ -167,6 +164,9 @@ fn tls(text: &mut String, flags: &Secure) {
         .iter()
         .filter_map(|(key, file)| Some(format!("{key}: {}", whole_path(file.as_ref()?))))
         .collect();
+    if flags.insecure {
+        keys.insert(0, "insecure_skip_verify: true".to_owned());
+    }
     if flags.no_sessionid {
         keys.push("session_resumption: false".to_owned());
     }
@@ -208,7 +208,7 @@ fn load(text: &mut String, asked: &Asked<'_>) {
         if sought != Some(SoughtName::Users) {
             key("users", &users);
         }
-        key("think", &model::think_text(flags));
+        key("think_time", &model::think_text(flags));
     }
     if !flags.stages.is_empty() {
         let per_s = if settings.users.is_some() { "" } else { "/s" };
@@ -346,8 +346,8 @@ fn records(text: &mut String, records: &RecordsBody, place: &Place) {
     };
     let _ = writeln!(
         text,
-        "    records:\n      from: {}\n      format: {}\n      as: {}\n      per_request: {}",
-        file_name_in_study(&records.from, place),
+        "    records:\n      file: {}\n      format: {}\n      send_as: {}\n      per_request: {}",
+        file_name_in_study(&records.file, place),
         name(records.format),
         name(records.send_as),
         records.per_request
@@ -398,18 +398,18 @@ fn schedule(text: &mut String, asked: &Asked<'_>) {
     let within = |time: Duration| format_duration(within_a_phase(time, interval));
     let most = measure.unwrap_or(MAX_PHASE);
     let measured = match asked.flags.until.requests {
-        Some(requests) => format!("{{ requests: {requests}, at_most: {} }}", within(most)),
+        Some(requests) => format!("{{ requests: {requests}, timeout: {} }}", within(most)),
         None => within(most),
     };
     let _ = writeln!(
         text,
-        "schedule:\n  warm_up: {{ until: time, at_most: {} }}\n  measure: {measured}\n  stop_when: []",
-        within(warm_up)
+        "schedule:\n  warm_up: {}\n  measure: {measured}\n  interval: {}\n  stop_when: []",
+        within(warm_up),
+        format_duration(interval)
     );
     if asked.sought.is_none() {
         text.push_str("  repeat: 1\n");
     }
-    let _ = writeln!(text, "measure:\n  interval: {}", format_duration(interval));
 }
 
 /// As much of a time as a phase of a study can take, in whole intervals.
@@ -440,15 +440,15 @@ fn conditions(text: &mut String, asked: &Asked<'_>) {
         let levels = &sought.levels;
         let _ = writeln!(
             text,
-            "find:\n  {}: highest\n  from: {from}{per_s}\n  at_least: {least}{per_s}\n  at_most: {most}{per_s}\n  \
-             precision: {precision}\n  confirm: {confirm}\n  trials_at_most: {trials}\n  where:",
+            "search:\n  maximize: {}\n  start: {start}{per_s}\n  min: {min}{per_s}\n  max: {max}{per_s}\n  \
+             precision: {precision}\n  confirmations: {confirmations}\n  max_trials: {max_trials}\n  conditions:",
             sought.what.level_kind(),
-            from = levels.start,
-            least = levels.min,
-            most = levels.max,
+            start = levels.start,
+            min = levels.min,
+            max = levels.max,
             precision = levels.precision,
-            confirm = levels.confirmations,
-            trials = levels.max_trials,
+            confirmations = levels.confirmations,
+            max_trials = levels.max_trials,
         );
         text.push_str(&written(&sought.conditions, "    "));
     }
@@ -458,7 +458,7 @@ fn conditions(text: &mut String, asked: &Asked<'_>) {
     }
 }
 
-/// In a study numbers of the load stand behind the name of what is sent; those of a step, of sessions and of the engine have their own.
+/// In a study numbers of the load stand behind the name of what is sent; those of a step, of sessions and of the generator have their own.
 fn with_request(condition: &Threshold, name: &str) -> String {
     let text = condition.text.trim_start();
     if is_of_load(condition) {
@@ -470,9 +470,9 @@ fn with_request(condition: &Threshold, name: &str) -> String {
 
 /// Whether its number is one of all that is sent.
 fn is_of_load(condition: &Threshold) -> bool {
-    let path: Vec<&str> = condition.number.iter().map(String::as_str).collect();
+    let path: Vec<&str> = condition.metric.iter().map(String::as_str).collect();
     // A metric of the load stands first only where nothing comes before it.
-    waggle_study::read_threshold(&condition.text, &[]).is_ok() && path.first() != Some(&"engine")
+    waggle_study::read_threshold(&condition.text, &[]).is_ok() && path.first() != Some(&"generator")
 }
 
 /// A file as the study names it: beside it, if it was made for this load.

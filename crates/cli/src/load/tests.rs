@@ -230,7 +230,7 @@ fn a_threshold_that_does_not_hold_is_code_3() {
         "--threshold",
         "response_time.p50 < 100us",
         "--threshold",
-        "error_share < 1%",
+        "error_rate < 1%",
         "--threshold",
         "goodput > 5000/s",
     ];
@@ -313,7 +313,7 @@ fn warm_up_is_left_out() {
 fn the_measured_time_is_the_one_asked_for() {
     let check = |asked: &str, seconds: f64| {
         let (_, planned) = plan_of_flags(&["-c", "4", "-d", asked, "--warm-up", "500ms"]);
-        let length = planned.study.cells[0].measure.interval;
+        let length = planned.study.cells[0].schedule.interval;
         let at_most = planned.warm_up + planned.measure.unwrap();
         // Until the load stops, and one with the last answers.
         let starts = (0..).map(|index| length * index);
@@ -341,7 +341,7 @@ fn the_measured_time_is_the_one_asked_for() {
 fn intervals_divide_the_measured_time() {
     let check = |flags: &[&str], expected: Duration| {
         let (_, planned) = plan_of_flags(flags);
-        let interval = planned.study.cells[0].measure.interval;
+        let interval = planned.study.cells[0].schedule.interval;
         assert_eq!(interval, expected, "{flags:?}");
     };
     let us = Duration::from_micros;
@@ -359,7 +359,7 @@ fn intervals_divide_the_measured_time() {
 fn a_long_load_has_longer_intervals() {
     let check = |flags: &[&str], expected_ms: u64| {
         let (_, planned) = plan_of_flags(flags);
-        let interval = planned.study.cells[0].measure.interval;
+        let interval = planned.study.cells[0].schedule.interval;
         assert_eq!(interval, Duration::from_millis(expected_ms), "{flags:?}");
     };
     check(&["-d", "40m"], 250);
@@ -464,7 +464,7 @@ fn conditions_on_bytes_and_client_wait_time() {
         ("offered > 8000/s", true),
         ("measured_time < 2s", false),
         ("bytes_sent > 1MB", true),
-        ("engine.cpu_per_request < 1s", true),
+        ("generator.cpu_per_request < 1s", true),
     ];
     let result = load_result(&["-R", "9000", "-c", "4", "-d", "3s"], &[late; 12]);
     for (text, holds) in conditions {

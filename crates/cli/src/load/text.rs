@@ -382,7 +382,7 @@ pub(super) fn observed_as(condition: &str, value: f64) -> String {
     match of.unwrap_or_default() {
         "failed" | "started" | "completed" => plain(value),
         "goodput" | "throughput" => format!("{}/s", plain(value)),
-        "error_share" | "achieved_share" | "busy_share" => share(value),
+        "error_rate" | "achieved_ratio" | "utilization" | "capacity_used" => share(value),
         _ => time_us(value),
     }
 }

@@ -51,7 +51,7 @@ const CASES: [&str; 17] = [
     "h|--users|9|--think-time|uniform:1s..3s|--stages|1s:5,2s:9",
     "https://me:pw@h/x?token=abc&y=1|-H|X-Api-Key: sesame|-H|A: ${b} {{c}}|-H|A: again|--http2|--cacert|/ca.pem|-E|/both.pem|--no-sessionid",
     "https://h/|-k|--disable-keepalive|--timeout|2s|--expect|200,204|--expect|body_contains={{x}} ${y}",
-    "h|--data-raw|a=1&password=hush|--threshold|response_time.p99 < 5ms|--threshold|engine.lag_p99<1s",
+    "h|--data-raw|a=1&password=hush|--threshold|response_time.p99 < 5ms|--threshold|generator.lag_p99<1s",
     "h|-X|PURGE",
     "h|-X|GET|--body|{}",
     "h|--data-binary|@FOLDER/body.bin",

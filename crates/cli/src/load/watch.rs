@@ -211,7 +211,7 @@ pub(crate) fn replay(planned: &Planned, intervals: &[Interval]) -> Watched {
         let phase = if interval.start < planned.warm_up {
             Phase::WarmUp
         } else if end
-            .is_some_and(|end| interval.start + planned.study.cells[0].measure.interval / 2 >= end)
+            .is_some_and(|end| interval.start + planned.study.cells[0].schedule.interval / 2 >= end)
         {
             Phase::Finish
         } else {

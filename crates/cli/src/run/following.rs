@@ -46,7 +46,7 @@ impl Studied {
             question: study.question.clone(),
             factors: study.factors.clone(),
             cells: study.cells.clone(),
-            noisy_above: study.noisy_above,
+            noisy_above: study.max_ci_width,
             run_folder: run_folder.to_path_buf(),
             idle_poll,
         }

@@ -12,8 +12,8 @@ pub(super) fn title(cell: &Cell) -> Title {
         What::Request(request) => format!("{} {}", request.method, request.path),
         What::Scenario(scenario) => format!("scenario {}", scenario.name),
     };
-    let length = schedule.warm_up_at_most + schedule.measure + schedule.recovery_at_most();
-    let is_known = schedule.warm_up_until == WarmUpUntil::Time && schedule.requests.is_none();
+    let length = schedule.warm_up + schedule.measure + schedule.recovery_duration();
+    let is_known = schedule.warm_up_until == WarmUpUntil::Duration && schedule.requests.is_none();
     let measured = match schedule.requests {
         Some(requests) => format!("{} requests", count(requests)),
         None => duration(schedule.measure),

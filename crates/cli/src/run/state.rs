@@ -27,7 +27,7 @@ impl Outline {
         Self {
             cells: study.cells.iter().map(|cell| cell.number).collect(),
             repeat: study.repeat,
-            what: study.find.as_ref().map(|find| level_kind(find.what)),
+            what: study.search.as_ref().map(|find| level_kind(find.maximize)),
         }
     }
 }

@@ -72,7 +72,7 @@ impl Shape {
             },
             has_stages: !cell.stages.is_empty(),
             requests_at_most,
-            interval: cell.measure.interval,
+            interval: cell.schedule.interval,
             records_per_request: cell.records().map_or(0, |records| records.per_request),
             steps,
             good_statuses,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use waggle_analysis::{Course, Length};
 use waggle_load::{Counts, Interval};
-use waggle_results::{CountsRow, EngineInfo, IntervalRow, MachineInfo, TrialEnd, TrialInfo};
+use waggle_results::{CountsRow, GeneratorInfo, IntervalRow, MachineInfo, TrialEnd, TrialInfo};
 use waggle_runner::counts::{Carried, Measured, certificate_is_refused, interval_row, row};
 
 use super::{gather::histogram, phase::Phase, shape::Shape, steps::Steps};
@@ -85,7 +85,7 @@ impl SoFar {
     }
 
     /// Metrics of the load generator in the measured phase.
-    pub(crate) fn engine(&self) -> EngineInfo {
+    pub(crate) fn engine(&self) -> GeneratorInfo {
         let shape = &self.shape;
         self.measured
             .engine(shape.workers, shape.connections, shape.offered_per_s)

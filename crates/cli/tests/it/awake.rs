@@ -102,8 +102,8 @@ fn run_with_idle_polling_is_resumed_only_with_it() {
         output
     };
     let model = desk.report_of(&run(&["--idle-poll"]));
-    assert!(model.info.host.kept_awake);
-    assert!(model.cells[0].stolen_share.is_some());
+    assert!(model.info.host.idle_poll);
+    assert!(model.cells[0].cpu_steal.is_some());
     let page = std::fs::read_to_string(desk.run_folder().join("report.md")).unwrap();
     assert!(page.contains("- **Idle polling**: "), "{page}");
     let refused = run(&["--resume"]);

@@ -60,8 +60,8 @@ fn what_the_engine_can_do_is_found_once_and_held_against_each_trial() {
     assert_eq!(found.shapes.len(), 1, "{found:?}");
     let first = model(&desk, "first").trials[0].numbers.clone().unwrap();
     let shape = found.shapes.values_mut().next().unwrap();
-    assert_eq!(first.engine_possible_per_s, Some(shape.requests_per_s));
-    assert!(first.engine_possible_share.unwrap() > 0.0);
+    assert_eq!(first.generator_capacity_per_s, Some(shape.requests_per_s));
+    assert!(first.generator_capacity_used.unwrap() > 0.0);
 
     // Any machine sends far more than that, which cannot be: the calibration is not believed.
     *shape = CalibratedShape {
@@ -73,7 +73,7 @@ fn what_the_engine_can_do_is_found_once_and_held_against_each_trial() {
     assert!(!calibrated_in(&second), "it was known");
     let trial = model(&desk, "second").trials.swap_remove(0);
     let numbers = trial.numbers.unwrap();
-    assert_eq!(numbers.engine_possible_per_s, Some(1.0));
+    assert_eq!(numbers.generator_capacity_per_s, Some(1.0));
     assert!(
         trial.remarks.iter().any(|remark| matches!(
             remark,

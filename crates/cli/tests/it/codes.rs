@@ -11,8 +11,8 @@ use crate::desk::output_text;
 /// What is on disk of a run.
 pub(crate) fn run_code(model: &Model) -> i32 {
     let cells = || model.cells.iter().filter_map(|cell| cell.verdict);
-    let answers = || model.find.iter().flat_map(|find| &find.cells);
-    let is_known = match &model.find {
+    let answers = || model.search.iter().flat_map(|find| &find.cells);
+    let is_known = match &model.search {
         None => cells().all(|verdict| ["valid", "noisy"].contains(&verdict.name())),
         Some(_) => !answers().any(|search| search.answer.says_nothing()),
     };

@@ -22,7 +22,7 @@ pub(crate) struct Parts<'a> {
     pub(crate) measure: &'a str,
     pub(crate) repeat: u32,
     /// The keys of a search, which then takes the place of `repeat`.
-    pub(crate) find: Option<&'a str>,
+    pub(crate) search: Option<&'a str>,
 }
 
 impl Default for Parts<'_> {
@@ -32,7 +32,7 @@ impl Default for Parts<'_> {
             load: "model: open, rate: 1000/s, arrivals: uniform, connections: 8",
             measure: "3s",
             repeat: 1,
-            find: None,
+            search: None,
         }
     }
 }
@@ -80,21 +80,21 @@ impl Desk {
             load,
             measure,
             repeat,
-            find,
+            search,
         } = parts;
-        let (repeat, find) = match find {
-            Some(find) => (String::new(), format!("find: {{ {find} }}\n")),
-            None => (format!("  repeat: {repeat}\n"), String::new()),
+        let (repeat, search) = match search {
+            Some(search) => (String::new(), format!("search: {{ {search} }}\n")),
+            None => (format!("min: {repeat}, "), String::new()),
         };
         let text = format!(
             "study: faults\n\
              question: Does the report say what went wrong?\n\
              system: {{ use: faulty, set: {{ fault: {fault} }} }}\n\
              load:\n  {}\n  request:\n    name: put-readings\n    put: /records\n    \
-             records: {{ from: readings.lp, per_request: 1 }}\n    expect: {{ status: 204 }}\n\
-             schedule:\n  warm_up: {{ until: time, at_most: 1s }}\n  measure: {measure}\n  drain: {{ at_most: 10s }}\n\
-             {repeat}{find}noisy_above: 10\n\
-             measure:\n  interval: 250ms\n  resources: 250ms\n  delivery: {{ at: store, poll: 50ms, late_after: 3s }}\n",
+             records: {{ file: readings.lp, per_request: 1 }}\n    expect: {{ status: 204 }}\n\
+             schedule:\n  warm_up: 1s\n  measure: {measure}\n  interval: 250ms\n  sampling_interval: 250ms\n  \
+             drain: {{ timeout: 10s }}\n  repeat: {{ {repeat}max_ci_width: 1000% }}\n{search}\
+             delivery: {{ probes: store, poll_interval: 50ms, late_threshold: 3s }}\n",
             load.split(", ").collect::<Vec<_>>().join("\n  ")
         );
         fs::write(self.path().join("study.yaml"), text).unwrap();

@@ -17,7 +17,7 @@ fn desk() -> Desk {
     let file = desk.path().join("study.yaml");
     let mut text = fs::read_to_string(&file).unwrap();
     text.push_str(
-        "factors:\n  victim: [none, store]\ndisturb:\n  - { kill: \"${victim}\", at: 1s, again_after: 2s }\n",
+        "factors:\n  victim: [none, store]\nfaults:\n  - { kill: \"${victim}\", at: 1s, restart_after: 2s }\n",
     );
     fs::write(&file, text).unwrap();
     desk
@@ -38,7 +38,7 @@ fn what_a_killed_store_had_is_missing_and_all_else_goes_on() {
     let [quiet, disturbed] = &model.trials[..] else {
         panic!("{:?}", model.trials);
     };
-    assert!(quiet.disturbed.is_none());
+    assert!(quiet.faults.is_none());
     assert_eq!(quiet.ledger.as_ref().unwrap().missing, 0);
 
     let ledger = disturbed.ledger.as_ref().unwrap();
@@ -56,16 +56,16 @@ fn what_a_killed_store_had_is_missing_and_all_else_goes_on() {
         "{:?}",
         disturbed.remarks
     );
-    let found = disturbed.disturbed.as_ref().unwrap();
+    let found = disturbed.faults.as_ref().unwrap();
     // No connection was taken while it was down; requests fail only where some were under way when it died, which at
     // this rate is chance.
     assert!(!found.failures.is_empty(), "{found:?}");
     // It was down for two seconds, which have two whole intervals in them on any machine.
-    assert!(found.silence.unwrap().us >= 500e3, "{found:?}");
+    assert!(found.outage.unwrap().us >= 500e3, "{found:?}");
     for (page, there) in [
         ("report.html", "id=\"faults\""),
         ("report.md", "## Fault injection"),
-        ("tables.csv", "longest_without_success_s"),
+        ("tables.csv", "longest_outage_s"),
     ] {
         let text = fs::read_to_string(desk.run_folder().join(page)).unwrap();
         assert!(text.contains(there), "{page}");

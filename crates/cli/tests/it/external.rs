@@ -14,11 +14,11 @@ fn run(rare_status: u16, last_status: u16) -> (Option<String>, String) {
     let desk = Desk::new();
     let text = format!(
         "study: sessions\nquestion: Is every step tried before it counts?\nsystem: {{ url: 'http://{}' }}\n\
-         load:\n  model: users\n  users: 2\n  think: 0ms\n  scenario:\n    name: shop\n    flows:\n      \
-         - name: often\n        weight: 1000\n        steps:\n          - {{ repeat: 200, steps: [{{ name: again, get: /a }}, {{ think: 50ms }}] }}\n          \
+         load:\n  model: users\n  users: 2\n  think_time: 0ms\n  scenario:\n    name: shop\n    flows:\n      \
+         - name: often\n        weight: 1000\n        steps:\n          - {{ repeat: 200, steps: [{{ name: again, get: /a }}, {{ think_time: 50ms }}] }}\n          \
          - {{ name: last, get: /b, expect: {{ status: {last_status} }} }}\n      \
          - name: rarely\n        weight: 1\n        steps:\n          - {{ name: rare, get: /c, expect: {{ status: {rare_status} }} }}\n\
-         schedule:\n  warm_up: {{ until: time, at_most: 200ms }}\n  measure: 4s\n  repeat: 1\nmeasure: {{ interval: 100ms }}\n",
+         schedule:\n  warm_up: 200ms\n  measure: 4s\n  interval: 100ms\n  repeat: 1\n",
         server.address()
     );
     fs::write(desk.path().join("study.yaml"), text).unwrap();

@@ -89,7 +89,7 @@ fn a_har_becomes_a_session_that_runs() {
         &["--from", "har", "source"],
     );
     assert!(!text.contains("hidden"), "{text}");
-    assert!(text.contains("think: 290ms"), "{text}");
+    assert!(text.contains("think_time: 290ms"), "{text}");
 }
 
 #[test]
@@ -251,14 +251,19 @@ fn a_long_session_is_measured_twice() {
     };
     check(
         &["04:00", "04:20"],
-        "think: 19990ms",
+        "think_time: 19990ms",
         "measure: 41s # two sessions",
         "",
     );
-    check(&["04:00", "04:01"], "think: 990ms", "measure: 10s\n", "");
+    check(
+        &["04:00", "04:01"],
+        "think_time: 990ms",
+        "measure: 10s\n",
+        "",
+    );
     check(
         &["04:00", "04:30", "05:00", "05:30"],
-        "think: 20000ms",
+        "think_time: 20000ms",
         "measure: 121s",
         "# Left out: pauses of 89 s in all: shortened to 60 s, each alike",
     );
@@ -310,7 +315,7 @@ fn a_server_that_is_away_fails_the_trial() {
     let made = desk.output(&["init", "http://127.0.0.1:1/", "-o", "made.yaml"]);
     assert_eq!(made.status.code(), Some(0), "{}", output_text(&made));
     let text = fs::read_to_string(desk.path().join("made.yaml")).unwrap();
-    let short = text.replace("schedule:\n", "schedule:\n  ready: { at_most: 1s }\n");
+    let short = text.replace("schedule:\n", "schedule:\n  ready_timeout: 1s\n");
     fs::write(desk.path().join("made.yaml"), short).unwrap();
     let ran = desk.output(&["run", "made.yaml", "--quick", "--quiet"]);
     assert_eq!(ran.status.code(), Some(4), "{}", output_text(&ran));

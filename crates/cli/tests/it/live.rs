@@ -55,7 +55,7 @@ impl Seat {
                 "study: small\nquestion: Is it shown?\nsystem: {{ url: '{url}' }}\n\
                  factors: {{ connections: [1, 2] }}\n\
                  load:\n  model: closed\n  connections: ${{connections}}\n  request: {{ name: get, get: / }}\n\
-                 schedule:\n  warm_up: {{ until: time, at_most: 1s }}\n  measure: 10m\n  repeat: 1\n"
+                 schedule:\n  warm_up: 1s\n  measure: 10m\n  repeat: 1\n"
             );
             std::fs::write(desk.path().join("small.yaml"), study).unwrap();
             ["run", "small.yaml"].map(str::to_owned).to_vec()

@@ -66,7 +66,7 @@ fn desk(store: SocketAddr) -> Desk {
          secrets: {{ door: \"${{env.PAIR_DOOR}}\" }}\n"
     );
     let text = text.replace("system: { use: faulty, set: { fault: none } }\n", &system);
-    let text = text.replace("schedule:\n", "schedule:\n  ready: { at_most: 20s }\n");
+    let text = text.replace("schedule:\n", "schedule:\n  ready_timeout: 20s\n");
     fs::write(study, text).unwrap();
     desk
 }
@@ -144,8 +144,8 @@ fn what_is_not_there_is_named() {
     );
     assert!(!desk.path().join("runs").exists());
     let text = fs::read_to_string(&study).unwrap();
-    let text = text.replace("ready: { at_most: 20s }", "ready: { at_most: 200ms }");
-    fs::write(&study, text.replace("repeat: 2", "repeat: 1")).unwrap();
+    let text = text.replace("ready_timeout: 20s", "ready_timeout: 200ms");
+    fs::write(&study, text.replace("min: 2", "min: 1")).unwrap();
     let mut run = desk.waggle(&["run", "study.yaml", "--quiet"]);
     let run = run.env("PAIR_DOOR", SECRET).output().unwrap();
     assert_eq!(run.status.code(), Some(4), "{}", output_text(&run));
@@ -169,9 +169,9 @@ fn a_broker_that_runs_already_takes_the_records_of_a_study_and_stays() {
          system:\n  use: ingest\n  set: {{ backend: kafka, writer: none, topic: lab.7, partitions: 2 }}\n  \
          external: {{ kafka: {{ broker: \"{}\" }} }}\n\
          load:\n  model: open\n  rate: 500/s\n  connections: 4\n  request:\n    name: put-readings\n    \
-         put: /api/v1/topics/lab.7/records\n    to: records\n    records: {{ from: readings.lp }}\n    expect: {{ status: 204 }}\n\
-         schedule:\n  warm_up: {{ until: time, at_most: 500ms }}\n  measure: 1s\n  drain: {{ at_most: 30s }}\n  repeat: 2\n\
-         measure:\n  interval: 250ms\n  delivery: {{ at: broker, poll: 50ms }}\n",
+         put: /api/v1/topics/lab.7/records\n    endpoint: records\n    records: {{ file: readings.lp }}\n    expect: {{ status: 204 }}\n\
+         schedule:\n  warm_up: 500ms\n  measure: 1s\n  interval: 250ms\n  drain: {{ timeout: 30s }}\n  repeat: 2\n\
+         delivery: {{ probes: broker, poll_interval: 50ms }}\n",
         kafka.brokers()
     );
     let file = desk.path().join("study.yaml");

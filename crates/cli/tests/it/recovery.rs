@@ -15,7 +15,7 @@ use crate::{
 fn columns(table: &str) -> [String; 3] {
     let mut lines = table.lines().map(fields);
     let (heads, row) = (lines.next().unwrap(), lines.next().unwrap());
-    ["recovered", "recovery_s", "recovery_looked_for_s"].map(|name| {
+    ["recovered", "recovery_time_s", "recovery_observed_s"].map(|name| {
         let column = heads.iter().position(|head| head == name);
         row[column.unwrap_or_else(|| panic!("no {name} among {heads:?}"))].clone()
     })
@@ -33,9 +33,9 @@ fn a_load_that_falls_is_told_of_in_every_page() {
     let text = fs::read_to_string(&study).unwrap();
     let measure = "  measure: 1s\n";
     assert!(text.contains(measure));
-    let recovery = "  recovery: { rate: 50/s, p99: 3s, at_most: 1s }\n";
+    let recovery = "  recovery: { rate: 50/s, p99: 3s, duration: 1s }\n";
     let text = text.replace(measure, &format!("{measure}{recovery}"));
-    fs::write(&study, text + "thresholds: [recovery < 1h]\n").unwrap();
+    fs::write(&study, text + "thresholds: [recovery_time < 1h]\n").unwrap();
     let model = desk.run();
     let trial = &model.trials[0];
     let phase = |name| trial.phases.iter().find(|phase| phase.phase == name);

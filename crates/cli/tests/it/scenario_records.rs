@@ -15,7 +15,7 @@ system: { use: orders, set: { fault: three } }
 load:
   model: users
   users: 4
-  think: 1ms
+  think_time: 1ms
   scenario:
     name: ordering
     flows:
@@ -35,15 +35,13 @@ load:
           - name: read
             get: /orders/{{id}}
 schedule:
-  warm_up: { until: time, at_most: 500ms }
+  warm_up: 500ms
   measure: 2s
-  drain: { at_most: 10s }
-  repeat: 1
-noisy_above: 10
-measure:
   interval: 250ms
-  resources: 250ms
-  delivery: { at: [by_time, as_csv, by_offset], poll: 50ms }
+  sampling_interval: 250ms
+  drain: { timeout: 10s }
+  repeat: { min: 1, max_ci_width: 1000% }
+delivery: { probes: [by_time, as_csv, by_offset], poll_interval: 50ms }
 thresholds:
   - delivery.unknown <= 1
   - delivery.unknown_delivered <= 1
@@ -62,7 +60,11 @@ fn run_once(study: &str) -> Desk {
 
 /// The accounts at all places, which all see the same.
 fn ledgers(trial: &Trial) -> Vec<LedgerInfo> {
-    let before = trial.info.on_the_way.iter().map(|place| &place.ledger);
+    let before = trial
+        .info
+        .intermediate_probes
+        .iter()
+        .map(|place| &place.ledger);
     before.chain(&trial.info.ledger).cloned().collect()
 }
 
@@ -165,7 +167,7 @@ fn delivery_needs_a_step_that_carries_a_record() {
     assert_eq!(output.status.code(), Some(2));
     let text = output_text(&output);
     assert!(
-        text.contains("study.yaml:33:3: measure.delivery follows records, but no step of the scenario carries one"),
+        text.contains("delivery follows records, but no step of the scenario carries one"),
         "{text}"
     );
 }

@@ -14,16 +14,14 @@ system: { use: shop }
 load:
   model: users
   users: 4
-  think: 2ms
+  think_time: 2ms
   scenario: { file: scenario.yaml }
 schedule:
-  warm_up: { until: time, at_most: 500ms }
+  warm_up: 500ms
   measure: 2s
-  repeat: 1
-noisy_above: 10
-measure:
   interval: 250ms
-  resources: 250ms
+  sampling_interval: 250ms
+  repeat: { min: 1, max_ci_width: 1000% }
 thresholds:
   - order.failed == 0
   - stock.failed > 0
@@ -49,7 +47,7 @@ flows:
           token: { json: $.token }
           page: { regex: '"page":(\d+)' }
           name: { cookie: customer }
-      - think: 1ms
+      - think_time: 1ms
       - repeat: 2
         steps:
           - name: orders
@@ -62,7 +60,7 @@ flows:
             headers: { Authorization: "Bearer {{token}}" }
             check:
               - { json: $.of, equals: "{{name}}" }
-              - { of: body, contains: "{{customers.name}}-2" }
+              - { part: body, contains: "{{customers.name}}-2" }
   - name: look
     steps:
       - name: stock

@@ -16,15 +16,15 @@ fn a_study_searches_level_by_level_and_reports_the_answer() {
     desk.study(&Parts {
         load: "model: open, arrivals: uniform, connections: 4",
         measure: "500ms",
-        find: Some(
-            "rate: highest, from: 20/s, at_least: 10/s, at_most: 40/s, confirm: 1, trials_at_most: 4, \
-             where: [put-readings.failed == 0, delivery.missing == 0]",
+        search: Some(
+            "maximize: rate, start: 20/s, min: 10/s, max: 40/s, confirmations: 1, max_trials: 4, \
+             conditions: [put-readings.failed == 0, delivery.missing == 0]",
         ),
         ..Parts::default()
     });
     let output = desk.output(&["run", "study.yaml"]);
     let model = desk.report_of(&output);
-    let search = &model.find.as_ref().unwrap().cells[0];
+    let search = &model.search.as_ref().unwrap().cells[0];
     assert_eq!(model.trials[0].level, Some(20.0));
     assert_eq!(search.steps.len(), model.trials.len());
     for (step, trial) in search.steps.iter().zip(&model.trials) {

@@ -107,7 +107,7 @@ fn loses_no_order(transport: &str) -> Columns {
     // A product is taken before its order is written: one that was refused, or of which nothing was heard, may have taken it for
     // nothing, and so may each that the service had in hand when it died and was given again.
     let may = number(&trial, "records_rejected") + number(&trial, "records_unknown") + CUSTOMERS;
-    let astray = number(&trial, "watch_stock-astray_end");
+    let astray = number(&trial, "metric_stock-astray_end");
     assert!(astray <= may, "{astray} of at most {may}");
     trial
 }

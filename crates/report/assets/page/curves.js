@@ -68,7 +68,7 @@ function tellCurve(chart, point) {
   return rows;
 }
 
-/** Our line of one combination, its whiskers, and the published line. */
+/** Our line of one combination, its whiskers, and the line of reference results. */
 function curveSeries(chart, line, place, look) {
   const { over } = model.curves;
   const colour = look.series[line.colour % look.series.length];

@@ -7,7 +7,7 @@ const searchView = { condition: 0 };
 const SYMBOLS = { holds: 'circle', fails: 'path://M-5,-4 L-4,-5 L0,-1 L4,-5 L5,-4 L1,0 L5,4 L4,5 L0,1 L-4,5 L-5,4 L-1,0 Z' };
 
 /** The level with its unit, as in the tables. */
-const searchLevel = (level) => loadLevel(model.search.what, level);
+const searchLevel = (level) => loadLevel(model.search.maximize, level);
 
 /** The band between the highest holding and the lowest failing level. */
 function answerBand(search, colour) {
@@ -45,7 +45,7 @@ function searchOption(look) {
       return [[point.seriesName], ['level', searchLevel(step[1])], ['trial', String(step[0])], [condition.name, number(step) === null ? '–' : format(number(step))], ['evidence', step[3]]];
     }),
     xAxis: axis(look, {
-      type: 'log', min: Math.min(...levels) / 1.15, max: Math.max(...levels) * 1.15, name: `level tried, ${model.search.what === 'rate' ? 'requests/s' : model.search.what}`,
+      type: 'log', min: Math.min(...levels) / 1.15, max: Math.max(...levels) * 1.15, name: `level tried, ${model.search.maximize === 'rate' ? 'requests/s' : model.search.maximize}`,
       nameLocation: 'middle', nameGap: 27, axisLabel: { formatter: (value) => short(plain(value)), customValues: levelTicks(levels) },
     }),
     yAxis: axis(look, {

@@ -104,7 +104,7 @@ fn point(point: &CurvePoint) -> Point {
         middle,
         low,
         high,
-        point.published.map(round_to),
+        point.reference.map(round_to),
         point.thin.as_ref().map(findings::thin),
     )
 }

@@ -63,7 +63,7 @@ pub(super) fn mapped_metrics(model: &Model) -> Vec<Mapped<'_>> {
     let mut all = vec![
         over_trials(Metric::Goodput, |cell| cell.goodput),
         percentile(Metric::ResponseTime, Statistic::P99, response),
-        exact(Metric::ErrorShare, |cell| cell.error_share),
+        exact(Metric::ErrorRate, |cell| cell.error_rate),
         percentile(Metric::Delay, Statistic::P99, delay),
         percentile(Metric::ResponseTime, Statistic::P50, response),
         percentile(Metric::ResponseTime, Statistic::P90, response),
@@ -75,11 +75,13 @@ pub(super) fn mapped_metrics(model: &Model) -> Vec<Mapped<'_>> {
         percentile(Metric::Delay, Statistic::Max, delay),
         percentile(Metric::ArrivalDelay, Statistic::P99, arrival),
         over_trials(Metric::Throughput, |cell| cell.throughput),
-        exact(Metric::AchievedShare, |cell| cell.achieved_share),
+        exact(Metric::AchievedRatio, |cell| cell.achieved_ratio),
         over_trials(Metric::SystemCpuPerRequest, |cell| {
             cell.system_cpu_us_per_request
         }),
-        exact(Metric::EngineBusyShare, |cell| cell.engine_busy_share),
+        exact(Metric::GeneratorUtilization, |cell| {
+            cell.generator_utilization
+        }),
     ];
     for path in model.cells.iter().flat_map(|cell| &cell.numbers) {
         let path = &path.path;

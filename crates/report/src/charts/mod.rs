@@ -61,12 +61,12 @@ impl<'a> Charts<'a> {
                 .collect(),
             trials: model.trials.iter().map(trials::Trial::new).collect(),
             best: model.answer.cell,
-            probe: model.info.delivery_at.as_deref(),
+            probe: model.info.delivery_probe.as_deref(),
             system_metrics: model
                 .info
-                .watches
+                .metrics
                 .iter()
-                .map(|watch| watch.name.as_str())
+                .map(|metric| metric.name.as_str())
                 .collect(),
             curves: model.curves.as_ref().map(curves::Curves::new),
             comparisons: model
@@ -76,13 +76,13 @@ impl<'a> Charts<'a> {
                 .collect(),
             effects: model.effects.as_ref().map(effects::Effects::new),
             reference: model
-                .published
+                .reference
                 .as_ref()
                 .map(|results| reference::Reference::new(results, model)),
             search: model
-                .find
+                .search
                 .as_ref()
-                .map(|find| search::Search::new(find, model)),
+                .map(|found| search::Search::new(found, model)),
         }
     }
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::numbers::round_to;
 use crate::{format, labels};
-use waggle_analysis::{Model, PublishedModel, PublishedValue, published_level};
+use waggle_analysis::{Model, ReferenceModel, ReferenceValue, reference_level};
 
 #[derive(Serialize)]
 pub(super) struct Reference<'a> {
@@ -29,17 +29,17 @@ struct Row {
 }
 
 impl<'a> Reference<'a> {
-    pub(super) fn new(published: &'a PublishedModel, model: &Model) -> Self {
-        let columns = published.info.columns.iter().zip(&published.units);
+    pub(super) fn new(reference: &'a ReferenceModel, model: &Model) -> Self {
+        let columns = reference.info.columns.iter().zip(&reference.units);
         let columns = columns.map(|(column, kind)| Column {
             name: &column.name,
             kind: labels::unit(*kind),
         });
-        let rows = published.rows.iter().filter_map(|row| {
+        let rows = reference.rows.iter().filter_map(|row| {
             let cell = model.cells.iter().find(|cell| cell.cell == row.cell)?;
-            let levels = published.info.by.iter();
+            let levels = reference.info.match_on.iter();
             let levels: Vec<&str> = levels
-                .map(|by| Some(published_level(cell, by)?.as_str()))
+                .map(|by| Some(reference_level(cell, by)?.as_str()))
                 .collect::<Option<_>>()?;
             Some(Row {
                 level: levels.join(", "),
@@ -49,15 +49,15 @@ impl<'a> Reference<'a> {
             })
         });
         Self {
-            match_on: published.info.by.join(", "),
+            match_on: reference.info.match_on.join(", "),
             columns: columns.collect(),
             rows: rows.collect(),
         }
     }
 }
 
-fn value(value: &PublishedValue) -> [Option<f64>; 4] {
+fn value(value: &ReferenceValue) -> [Option<f64>; 4] {
     let interval = value.estimate.and_then(|estimate| estimate.interval);
     let (low, high) = interval.unzip();
-    [value.published, value.point, low, high].map(|one| one.map(round_to))
+    [value.reference, value.point, low, high].map(|one| one.map(round_to))
 }

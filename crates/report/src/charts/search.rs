@@ -4,11 +4,11 @@ use serde::Serialize;
 use waggle_results::LevelKind;
 
 use crate::{format, labels};
-use waggle_analysis::{CellSearch, FindModel, Model, SearchStep, unit};
+use waggle_analysis::{CellSearch, Model, SearchModel, SearchStep, unit};
 
 #[derive(Serialize)]
 pub(super) struct Search<'a> {
-    what: LevelKind,
+    maximize: LevelKind,
     conditions: Vec<Condition<'a>>,
     cells: Vec<CellOf<'a>>,
 }
@@ -34,16 +34,16 @@ struct CellOf<'a> {
 type Step<'a> = (u32, f64, &'a [Option<f64>], &'static str);
 
 impl<'a> Search<'a> {
-    pub(super) fn new(find: &'a FindModel, model: &Model) -> Self {
-        let conditions = find.info.conditions.iter().map(|condition| Condition {
+    pub(super) fn new(found: &'a SearchModel, model: &Model) -> Self {
+        let conditions = found.info.conditions.iter().map(|condition| Condition {
             text: &condition.text,
-            name: condition.number.join("."),
+            name: condition.metric.join("."),
             limit: condition.value,
-            kind: labels::unit(unit(&condition.number)),
+            kind: labels::unit(unit(&condition.metric)),
         });
-        let cells = find.cells.iter();
+        let cells = found.cells.iter();
         Self {
-            what: find.info.what,
+            maximize: found.info.maximize,
             conditions: conditions.collect(),
             cells: cells.map(|search| CellOf::new(search, model)).collect(),
         }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::numbers::{instant, line, round_to};
 use crate::labels;
-use waggle_analysis::{NamedSeries, SeriesPoint, TrialDisturbed, TrialModel};
+use waggle_analysis::{NamedSeries, SeriesPoint, TrialFaults, TrialModel};
 
 #[derive(Serialize)]
 pub(super) struct Trial<'a> {
@@ -54,9 +54,9 @@ impl<'a> Trial<'a> {
                 .map(|one| (one.component.as_str(), line(&one.points)))
                 .collect(),
             backlog: line(&series.backlog),
-            before: named_lines(&series.on_the_way),
-            metrics: named_lines(&series.watches),
-            faults: trial.disturbed.as_ref().map(marks),
+            before: named_lines(&series.intermediate_probes),
+            metrics: named_lines(&series.metrics),
+            faults: trial.faults.as_ref().map(marks),
         }
     }
 }
@@ -79,9 +79,9 @@ fn named_lines(all: &[NamedSeries]) -> Vec<Line<'_>> {
         .collect()
 }
 
-fn marks(disturbed: &TrialDisturbed) -> Vec<Mark> {
-    let at = |seconds: f64| instant(disturbed.measured_from_s + seconds);
-    let each = disturbed.disturbances.iter();
+fn marks(faults: &TrialFaults) -> Vec<Mark> {
+    let at = |seconds: f64| instant(faults.measured_from_s + seconds);
+    let each = faults.kills.iter();
     each.map(|of| (of.name(), at(of.killed_s), of.ready_s.map(at)))
         .collect()
 }

@@ -30,10 +30,10 @@ fn columns<'a>() -> Vec<Column<'a, OfOutcome<'a>>> {
         Column::words("outcome", |(outcome, _): &OfOutcome<'_>| {
             Field::plain(&outcome.column)
         }),
-        text("what", |row| row.what),
+        text("kind", |row| row.kind),
         text("factor", |row| row.factor),
         text("level", |row| row.level),
-        text("against", |row| row.against),
+        text("baseline_level", |row| row.baseline_level),
         text("other_factor", |row| row.other.0),
         text("other_level", |row| row.other.1),
         measured_column("ratio", |row| row.ratio.map(|ratio| ratio.point)),
@@ -41,10 +41,13 @@ fn columns<'a>() -> Vec<Column<'a, OfOutcome<'a>>> {
         measured_column("ratio_high", move |row| interval(row).map(|(_, high)| high)),
         count("trials", |row| row.ratio.map(|ratio| ratio.count)),
         measured_column("share", |row| row.share.map(|(share, ..)| share)),
-        count("degrees", |row| row.share.map(|(_, degrees, _)| degrees)),
-        Column::numbers("residual_degrees", |(outcome, _): &OfOutcome<'_>| {
-            Field::plain(outcome.degrees.to_string())
+        count("degrees_of_freedom", |row| {
+            row.share.map(|(_, degrees, _)| degrees)
         }),
+        Column::numbers(
+            "residual_degrees_of_freedom",
+            |(outcome, _): &OfOutcome<'_>| Field::plain(outcome.degrees.to_string()),
+        ),
         measured_column("p_value", |row| row.share.and_then(|(.., chance)| chance)),
     ]
 }
@@ -79,10 +82,10 @@ fn count<'a>(
 /// One row; what does not apply is empty.
 #[derive(Default)]
 struct Row<'a> {
-    what: &'static str,
+    kind: &'static str,
     factor: &'a str,
     level: &'a str,
-    against: &'a str,
+    baseline_level: &'a str,
     other: (&'a str, &'a str),
     ratio: Option<Estimate>,
     /// Share, degrees of freedom, p.
@@ -92,14 +95,14 @@ struct Row<'a> {
 fn shares<'a>(effects: &'a EffectsModel, outcome: &'a OutcomeEffects) -> Vec<Row<'a>> {
     let name = |place: usize| effects.factors[place].name.as_str();
     let row = |part: &waggle_stats::Variation| {
-        let (what, factor, other) = match part.of {
+        let (kind, factor, other) = match part.of {
             Source::Factor(factor) => ("factor", name(factor), ""),
             Source::Pair(a, b) => ("interaction", name(a), name(b)),
             Source::Further => ("further interactions", "", ""),
             Source::Trials => ("trial to trial", "", ""),
         };
         Row {
-            what,
+            kind,
             factor,
             other: (other, ""),
             share: Some((part.share, part.degrees, part.p_value)),
@@ -115,10 +118,10 @@ fn levels<'a>(effects: &'a EffectsModel, outcome: &'a OutcomeEffects) -> Vec<Row
         .flat_map(|(factor, ratios)| {
             let levels = factor.levels.iter().skip(1).zip(ratios);
             levels.map(|(level, ratio)| Row {
-                what: "level",
+                kind: "level",
                 factor: &factor.name,
                 level,
-                against: &factor.levels[0],
+                baseline_level: &factor.levels[0],
                 ratio: Some(*ratio),
                 ..Row::default()
             })
@@ -131,10 +134,10 @@ fn comparisons<'a>(effects: &'a EffectsModel, outcome: &'a OutcomeEffects) -> Ve
         let (factor, by) = (&effects.factors[one.factor], &effects.factors[one.by]);
         let levels = by.levels.iter().zip(&one.ratios);
         levels.map(|(held, ratio)| Row {
-            what: "comparison",
+            kind: "comparison",
             factor: &factor.name,
             level: &factor.levels[one.level],
-            against: &factor.levels[0],
+            baseline_level: &factor.levels[0],
             other: (&by.name, held),
             ratio: Some(*ratio),
             ..Row::default()

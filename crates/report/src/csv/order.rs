@@ -1,8 +1,8 @@
-//! Which columns of `tables.csv` stand first, and in which order: programs may rely on it. A number that is not named here stands
+//! Which columns of `tables.csv` stand first, and in which order: programs may rely on it. A metric that is not named here comes
 //! behind all of these, so nothing is added here when the catalogue grows.
 
 use super::text::{self, Text};
-use waggle_analysis::{Model, TrialNumbers, busiest_of_trial};
+use waggle_analysis::{Model, TrialNumbers, bottleneck_of_trial};
 
 /// A column with its text; without one it is the number of the catalogue whose column has the name.
 pub(super) type First<'a> = (String, Option<Text<'a>>);
@@ -11,7 +11,7 @@ const LOAD: [&str; 20] = [
     "measured_s",
     "goodput_per_s",
     "throughput_requests_per_s",
-    "achieved_share",
+    "achieved_ratio",
     "offered_requests_per_s",
     "succeeded",
     "failed",
@@ -51,18 +51,18 @@ const DELIVERY: [&str; 22] = [
     "delivery_backlog_max",
     "delivery_resolution_ms",
     "delivery_negative_delays",
-    "drained_after_s",
-    "probe_cost_cpu_s",
+    "drain_time_s",
+    "probe_cpu_s",
 ];
 
 const COST: [&str; 10] = [
     "system_cpu_us_per_request",
-    "engine_cpu_us_per_request",
-    "engine_busy_share",
-    "engine_lag_p99_us",
-    "cpus_stolen_share",
-    "cpus_idle_share",
-    "engine_possible_per_s",
+    "generator_cpu_us_per_request",
+    "generator_utilization",
+    "generator_lag_p99_us",
+    "cpu_steal",
+    "cpu_idle",
+    "generator_capacity_per_s",
     "system_rss_max_bytes",
     "bytes_sent",
     "bytes_received",
@@ -85,15 +85,15 @@ const STEP: [&str; 11] = [
     "service_time_p99_us",
 ];
 
-/// Of the place where records must arrive.
+/// Of the probe where records must arrive.
 const ARRIVAL: [&str; 3] = [
     "arrival_delay_p50_us",
     "arrival_delay_p99_us",
     "arrival_delay_mean_us",
 ];
 
-/// Of each place on their way.
-const PLACE: [&str; 17] = [
+/// Of each intermediate probe.
+const INTERMEDIATE_PROBE: [&str; 17] = [
     "records_delivered",
     "records_missing",
     "records_unexpected",
@@ -110,10 +110,10 @@ const PLACE: [&str; 17] = [
     "arrival_delay_mean_us",
     "delivery_backlog_max",
     "delivery_resolution_ms",
-    "drained_after_s",
+    "drain_time_s",
 ];
 
-const WATCH: [&str; 3] = ["mean", "max", "end"];
+const SYSTEM_METRIC: [&str; 3] = ["mean", "max", "end"];
 
 /// The columns that stand first in the table of this run.
 pub(super) fn leading_columns(model: &Model) -> Vec<First<'_>> {
@@ -134,30 +134,32 @@ pub(super) fn leading_columns(model: &Model) -> Vec<First<'_>> {
     if any_trial(model, |numbers| numbers.arrival.is_some()) {
         all.extend(numbers(&ARRIVAL));
     }
-    let places = model.info.on_the_way.iter();
-    all.extend(places.flat_map(|place| PLACE.map(|head| (format!("{place}.{head}"), None))));
-    let watches = model.info.watches.iter();
+    let probes = model.info.intermediate_probes.iter();
     all.extend(
-        watches.flat_map(|watch| WATCH.map(|head| (format!("watch_{}_{head}", watch.name), None))),
+        probes.flat_map(|probe| INTERMEDIATE_PROBE.map(|head| (format!("{probe}.{head}"), None))),
     );
-    if any_trial(model, |numbers| busiest_of_trial(numbers).is_some()) {
+    let metrics = model.info.metrics.iter();
+    all.extend(metrics.flat_map(|metric| {
+        SYSTEM_METRIC.map(|head| (format!("metric_{}_{head}", metric.name), None))
+    }));
+    if any_trial(model, |numbers| bottleneck_of_trial(numbers).is_some()) {
         all.extend(texts(&text::BUSIEST));
     }
-    if !model.disturbed.is_empty() {
+    if !model.faults.is_empty() {
         all.extend(texts(&text::KILLED));
         all.extend(numbers(&[
-            "ready_again_after_s",
-            "longest_without_success_s",
-            "failed_in_load",
+            "time_to_ready_s",
+            "longest_outage_s",
+            "failed_whole_load",
         ]));
         all.extend(texts(&text::KILLED_FAILURES));
     }
     if model.info.schedule.recovery.is_some() {
         all.extend(texts(&text::RECOVERED));
-        all.extend(numbers(&["recovery_s"]));
+        all.extend(numbers(&["recovery_time_s"]));
         all.extend(texts(&text::LOOKED_FOR));
     }
-    if model.find.is_some() {
+    if model.search.is_some() {
         all.extend(texts(&text::SEARCH));
     }
     all

@@ -5,7 +5,7 @@ use waggle_results::FailureCount;
 use super::number::number;
 use crate::{labels, wording::findings};
 use waggle_analysis::{
-    CellSearch, Model, SearchStep, TrialDisturbed, TrialModel, busiest_of_trial, cpus_of_system,
+    CellSearch, Model, SearchStep, TrialFaults, TrialModel, bottleneck_of_trial, cpus_of_system,
 };
 
 /// What a column of text holds for a trial.
@@ -78,7 +78,7 @@ pub(super) const BUSIEST: [Named; 3] = [
             .map(|(_, cores)| number(cores))
             .unwrap_or_default()
     }),
-    ("busiest_component_share_of_cpus", |model, trial| {
+    ("busiest_component_utilization", |model, trial| {
         let cpus = f64::from(cpus_of_system(&model.info));
         busiest(trial)
             .map(|(_, cores)| number(cores / cpus))
@@ -87,32 +87,32 @@ pub(super) const BUSIEST: [Named; 3] = [
 ];
 
 fn busiest(trial: &TrialModel) -> Option<(String, f64)> {
-    busiest_of_trial(trial.numbers.as_ref()?)
+    bottleneck_of_trial(trial.numbers.as_ref()?)
 }
 
 /// What was killed on purpose, and when.
 pub(super) const KILLED: [Named; 2] = [
     ("killed", |_, trial| {
-        faults_text(trial, |disturbed| {
-            let names = disturbed.disturbances.iter().map(|of| of.name());
+        faults_text(trial, |faults| {
+            let names = faults.kills.iter().map(|of| of.name());
             names.collect::<Vec<_>>().join(" ")
         })
     }),
     ("killed_s", |_, trial| {
-        faults_text(trial, |disturbed| {
-            let instants = disturbed.disturbances.iter();
+        faults_text(trial, |faults| {
+            let instants = faults.kills.iter();
             let instants = instants.map(|of| number(of.killed_s));
             instants.collect::<Vec<_>>().join(" ")
         })
     }),
 ];
 
-pub(super) const KILLED_FAILURES: [Named; 1] = [("failures_in_load", |_, trial| {
-    faults_text(trial, |disturbed| kinds(&disturbed.failures))
+pub(super) const KILLED_FAILURES: [Named; 1] = [("failures_whole_load", |_, trial| {
+    faults_text(trial, |faults| kinds(&faults.failures))
 })];
 
-fn faults_text(trial: &TrialModel, text: fn(&TrialDisturbed) -> String) -> String {
-    trial.disturbed.as_ref().map(text).unwrap_or_default()
+fn faults_text(trial: &TrialModel, text: fn(&TrialFaults) -> String) -> String {
+    trial.faults.as_ref().map(text).unwrap_or_default()
 }
 
 /// A time that is not known is no number: how long it was looked for stands in a column of its own.
@@ -123,10 +123,10 @@ pub(super) const RECOVERED: [Named; 1] = [("recovered", |_, trial| {
         .unwrap_or_default()
 })];
 
-pub(super) const LOOKED_FOR: [Named; 1] = [("recovery_looked_for_s", |_, trial| {
+pub(super) const LOOKED_FOR: [Named; 1] = [("recovery_observed_s", |_, trial| {
     let recovery = trial.recovery.as_ref();
     recovery
-        .map(|recovery| number(recovery.fall.recovery.at_most_s))
+        .map(|recovery| number(recovery.load_drop.recovery.duration_s))
         .unwrap_or_default()
 })];
 
@@ -157,7 +157,7 @@ pub(super) const SEARCH: [Named; 5] = [
 ];
 
 fn search<'a>(model: &'a Model, trial: &TrialModel) -> Option<&'a CellSearch> {
-    model.find.as_ref()?.of_cell(trial.key.cell)
+    model.search.as_ref()?.of_cell(trial.key.cell)
 }
 
 fn step<'a>(model: &'a Model, trial: &TrialModel) -> Option<&'a SearchStep> {

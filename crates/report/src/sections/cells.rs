@@ -24,7 +24,7 @@ pub(super) fn section(model: &Model) -> Section {
     ];
     blocks.extend(Block::tables(tables::failures(model)));
     Section {
-        lead: match model.find {
+        lead: match model.search {
             Some(_) => "Each cell at its highest holding level.",
             None => "",
         },

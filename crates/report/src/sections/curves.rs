@@ -11,7 +11,7 @@ use waggle_analysis::{Curve, Model};
 pub(super) fn section(model: &Model) -> Option<Section> {
     let curves = model.curves.as_ref()?;
     let mut blocks = Vec::new();
-    if let Some((title, source)) = &curves.published {
+    if let Some((title, source)) = &curves.reference {
         let note = format!("Dashed lines with crosses are reference results: {title}. {source}");
         blocks.push(Block::PageOnly(vec![Block::Note(note)]));
     }

@@ -90,7 +90,7 @@ fn of_best(model: &Model, cell: &CellModel) -> Vec<Figure> {
 
 fn missing_figure(model: &Model) -> Option<Figure> {
     let account = model.account.as_ref()?;
-    let of = match model.find {
+    let of = match model.search {
         Some(_) => "at the highest holding levels",
         None => "all trials",
     };

@@ -30,7 +30,7 @@ pub(super) fn section(model: &Model) -> Section {
             "Backlog: records accepted but not yet visible",
         ),
     ];
-    let metrics = model.info.watches.iter().enumerate();
+    let metrics = model.info.metrics.iter().enumerate();
     blocks.extend(metrics.map(|(place, metric)| {
         let label = format!("{}: {}", metric.name, metric.summary);
         Block::wide(format!("time-metric-{place}"), label)

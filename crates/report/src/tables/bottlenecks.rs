@@ -5,18 +5,18 @@ use crate::{
     format::{self, Unit},
     table::{Column, Field, Table},
 };
-use waggle_analysis::{Busiest, CellModel, Model, cpus_of_system};
+use waggle_analysis::{Bottleneck, CellModel, Model, cpus_of_system};
 
 /// A row for each cell; `None` if no component's CPU is known.
 pub(crate) fn bottlenecks(model: &Model) -> Option<Table> {
     let mut cells = model.cells.iter();
-    cells.find(|cell| cell.busiest.is_some())?;
+    cells.find(|cell| cell.bottleneck.is_some())?;
     let of_cpus = match cpus_of_system(&model.info) {
         1 => "utilization of 1 CPU".to_owned(),
         more => format!("utilization of {more} CPUs"),
     };
-    let next = |of: &Busiest| Field::optional(of.next.as_ref().map(|(name, _)| name.clone()));
-    let its_cores = |of: &Busiest| {
+    let next = |of: &Bottleneck| Field::optional(of.next.as_ref().map(|(name, _)| name.clone()));
+    let its_cores = |of: &Bottleneck| {
         let cores = of.next.as_ref().map(|(_, cores)| cores);
         Field::estimate(cores, Unit::Plain)
     };
@@ -39,8 +39,8 @@ pub(crate) fn bottlenecks(model: &Model) -> Option<Table> {
             busiest_field(|of| Field::plain(format::share(of.of_all))),
         ),
         Column::numbers("busiest in", |cell: &&CellModel| {
-            let trials = |of: &Busiest| format!("{} of {} trials", of.trials, cell.counted);
-            Field::optional(cell.busiest.as_ref().map(trials))
+            let trials = |of: &Bottleneck| format!("{} of {} trials", of.trials, cell.counted);
+            Field::optional(cell.bottleneck.as_ref().map(trials))
         }),
         Column::words("second", busiest_field(next)),
         Column::numbers("its cores", busiest_field(its_cores)),
@@ -52,6 +52,6 @@ pub(crate) fn bottlenecks(model: &Model) -> Option<Table> {
 }
 
 /// A field of a cell whose busiest component is known.
-fn busiest_field(field: impl Fn(&Busiest) -> Field) -> impl Fn(&&CellModel) -> Field {
-    move |cell| cell.busiest.as_ref().map_or_else(Field::empty, &field)
+fn busiest_field(field: impl Fn(&Bottleneck) -> Field) -> impl Fn(&&CellModel) -> Field {
+    move |cell| cell.bottleneck.as_ref().map_or_else(Field::empty, &field)
 }

@@ -50,7 +50,7 @@ fn outcome_columns<'a>(model: &Model, quantiles: &[Quantile]) -> Vec<Column<'a, 
     )];
     columns.extend(percentiles(quantiles, |cell: &&CellModel| &cell.response));
     columns.push(Column::numbers("errors", |cell: &&CellModel| {
-        Field::errors(cell.failed, cell.error_share)
+        Field::errors(cell.failed, cell.error_rate)
     }));
     columns
 }

@@ -79,7 +79,7 @@ pub(super) fn percentiles<'a, T: 'a>(
 
 /// The trials of a cell over which a count is summed.
 pub(super) fn summed_over(model: &Model) -> &'static str {
-    match model.find {
+    match model.search {
         Some(_) => "the trials at the highest holding level",
         None => "trials",
     }

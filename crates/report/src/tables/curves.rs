@@ -22,11 +22,11 @@ pub(crate) fn curves(curves: &CurvesModel) -> Table {
         columns.push(Column::numbers(&chart.name, |&at: &(usize, usize)| {
             point(chart, at).map_or_else(Field::empty, |point| measured_field(point, chart))
         }));
-        if chart.has_published() {
+        if chart.has_reference() {
             let head = format!("{}, reference", chart.name);
             columns.push(Column::numbers(head, |&at: &(usize, usize)| {
-                let published = point(chart, at).and_then(|point| point.published);
-                Field::optional(published.map(|value| format::in_unit(value, chart.unit)))
+                let reference = point(chart, at).and_then(|point| point.reference);
+                Field::optional(reference.map(|value| format::in_unit(value, chart.unit)))
             }));
         }
     }

@@ -10,7 +10,7 @@ use crate::{
 use waggle_analysis::{CellModel, Distribution, Model, Percentile};
 
 /// One probe of one cell.
-struct AtPlace<'a> {
+struct AtProbe<'a> {
     cell: &'a CellModel,
     name: &'a str,
     ledger: Option<&'a LedgerInfo>,
@@ -20,18 +20,18 @@ struct AtPlace<'a> {
 }
 
 /// Every probe of a cell, in the order of the records' way.
-fn places<'a>(model: &'a Model, cell: &'a CellModel) -> Vec<AtPlace<'a>> {
-    let before = cell.on_the_way.iter().map(|place| AtPlace {
+fn probes<'a>(model: &'a Model, cell: &'a CellModel) -> Vec<AtProbe<'a>> {
+    let before = cell.intermediate_probes.iter().map(|probe| AtProbe {
         cell,
-        name: &place.name,
-        ledger: Some(&place.ledger),
-        delay: &place.delay,
-        arrival: &place.arrival,
-        resolution_ms: Some(place.resolution_ms),
+        name: &probe.name,
+        ledger: Some(&probe.ledger),
+        delay: &probe.delay,
+        arrival: &probe.arrival,
+        resolution_ms: Some(probe.resolution_ms),
     });
-    let last = AtPlace {
+    let last = AtProbe {
         cell,
-        name: model.info.delivery_at.as_deref().unwrap_or(NONE),
+        name: model.info.delivery_probe.as_deref().unwrap_or(NONE),
         ledger: cell.ledger.as_ref(),
         delay: &cell.delay,
         arrival: &cell.arrival,
@@ -41,22 +41,25 @@ fn places<'a>(model: &'a Model, cell: &'a CellModel) -> Vec<AtPlace<'a>> {
 }
 
 /// The levels of a row; with the probe if the study has several.
-fn columns(model: &Model) -> Vec<Column<'_, AtPlace<'_>>> {
-    let mut columns = place(model, |at: &AtPlace<'_>| at.cell);
-    if has_places(model) {
-        columns.push(Column::words("probe", |at: &AtPlace<'_>| {
+fn columns(model: &Model) -> Vec<Column<'_, AtProbe<'_>>> {
+    let mut columns = place(model, |at: &AtProbe<'_>| at.cell);
+    if has_intermediate_probes(model) {
+        columns.push(Column::words("probe", |at: &AtProbe<'_>| {
             Field::plain(at.name)
         }));
     }
     columns
 }
 
-fn has_places(model: &Model) -> bool {
-    model.cells.iter().any(|cell| !cell.on_the_way.is_empty())
+fn has_intermediate_probes(model: &Model) -> bool {
+    model
+        .cells
+        .iter()
+        .any(|cell| !cell.intermediate_probes.is_empty())
 }
 
-fn all_rows(model: &Model) -> impl Iterator<Item = AtPlace<'_>> {
-    model.cells.iter().flat_map(|cell| places(model, cell))
+fn all_rows(model: &Model) -> impl Iterator<Item = AtProbe<'_>> {
+    model.cells.iter().flat_map(|cell| probes(model, cell))
 }
 
 /// A column of the delivery accounting.
@@ -157,7 +160,7 @@ pub(crate) fn ledger(model: &Model) -> Option<Table> {
     let mut columns = columns(model);
     columns.extend(KINDS.iter().map(|kind| {
         let is_known = account.is_told_apart || kind.name != "rejected_delivered";
-        Column::numbers(kind.head, move |at: &AtPlace<'_>| {
+        Column::numbers(kind.head, move |at: &AtProbe<'_>| {
             let ledger = at.ledger.filter(|_| is_known);
             ledger.map_or_else(Field::empty, kind.field)
         })
@@ -174,22 +177,22 @@ pub(crate) fn ledger(model: &Model) -> Option<Table> {
 pub(crate) fn delay(model: &Model) -> Option<Table> {
     let is_known = |times: &Distribution| times.p50.estimate.is_some();
     all_rows(model).find(|at| is_known(at.delay))?;
-    let mut caption = match has_places(model) {
+    let mut caption = match has_intermediate_probes(model) {
         true => "Delivery delay, from sent until visible at each probe".to_owned(),
         false => "Delivery delay, from sent until visible at the probe".to_owned(),
     };
     let mut columns = columns(model);
-    columns.extend(percentiles(&[P50, P90, P99, MAX], |at: &AtPlace<'_>| {
+    columns.extend(percentiles(&[P50, P90, P99, MAX], |at: &AtProbe<'_>| {
         at.delay
     }));
-    columns.push(Column::numbers("resolution", |at: &AtPlace<'_>| {
+    columns.push(Column::numbers("resolution", |at: &AtProbe<'_>| {
         Field::optional(at.resolution_ms.map(|ms| Unit::Time.show(ms * 1000.0)))
     }));
     // Most stores do not report when a record arrived.
     if all_rows(model).any(|at| is_known(at.arrival)) {
         caption.push_str("; and arrival delay, until the arrival that the store itself reports (in whole milliseconds)");
         let arrival = |pick: fn(&Distribution) -> &Percentile| {
-            move |at: &AtPlace<'_>| match is_known(at.arrival) {
+            move |at: &AtProbe<'_>| match is_known(at.arrival) {
                 true => Field::percentile(pick(at.arrival)),
                 false => Field::empty(),
             }

@@ -7,28 +7,28 @@ use crate::{
     format::{self, NONE, Unit},
     table::{Column, Field, Table},
 };
-use waggle_analysis::{CellDisturbed, CellModel, Kill, Model, TrialDisturbed};
+use waggle_analysis::{CellFaults, CellModel, Kill, Model, TrialFaults};
 
 /// One kill of one cell.
 struct Row<'a> {
     cell: &'a CellModel,
     kill: &'a Kill,
     /// In the first row of a cell only.
-    of_cell: Option<&'a CellDisturbed>,
+    of_cell: Option<&'a CellFaults>,
 }
 
 /// A row for each kill of each cell. `None` also if every trial with a kill failed, or if no level of a search holds: the table of trials
 /// shows those faults.
 pub(crate) fn faults(model: &Model) -> Option<Table> {
     let mut rows = Vec::new();
-    for disturbed in &model.disturbed {
+    for faults in &model.faults {
         let mut cells = model.cells.iter();
-        let cell = cells.find(|cell| cell.cell == disturbed.cell)?;
-        let kills = disturbed.kills.iter().enumerate();
+        let cell = cells.find(|cell| cell.cell == faults.cell)?;
+        let kills = faults.kills.iter().enumerate();
         rows.extend(kills.map(|(number, kill)| Row {
             cell,
             kill,
-            of_cell: (number == 0).then_some(disturbed),
+            of_cell: (number == 0).then_some(faults),
         }));
     }
     let caption = format!(
@@ -88,13 +88,13 @@ fn of_records<'a>() -> [Column<'a, Row<'a>>; 6] {
     ]
 }
 
-fn of_cell(field: fn(&CellDisturbed) -> Field) -> impl Fn(&Row<'_>) -> Field {
+fn of_cell(field: fn(&CellFaults) -> Field) -> impl Fn(&Row<'_>) -> Field {
     move |row| row.of_cell.map_or_else(Field::empty, field)
 }
 
-fn outage(disturbed: &CellDisturbed) -> Field {
-    let outage = Field::estimate(disturbed.silence_us.as_ref(), Unit::Time);
-    if !disturbed.silence_to_the_end {
+fn outage(faults: &CellFaults) -> Field {
+    let outage = Field::estimate(faults.outage_us.as_ref(), Unit::Time);
+    if !faults.outage_to_the_end {
         return outage;
     }
     // Its end was not observed.
@@ -102,17 +102,17 @@ fn outage(disturbed: &CellDisturbed) -> Field {
     Field::plain(format!("≥ {}", outage.text())).with_aside(ends)
 }
 
-fn failed_requests(disturbed: &CellDisturbed) -> Field {
-    let kinds = disturbed.failures.iter();
+fn failed_requests(faults: &CellFaults) -> Field {
+    let kinds = faults.failures.iter();
     by_kind(
-        disturbed.failed,
+        faults.failed,
         kinds.filter(|(kind, _)| !kind.is_connect_attempt()),
     )
 }
 
-fn failed_attempts(disturbed: &CellDisturbed) -> Field {
+fn failed_attempts(faults: &CellFaults) -> Field {
     let kinds = || {
-        let kinds = disturbed.failures.iter();
+        let kinds = faults.failures.iter();
         kinds.filter(|(kind, _)| kind.is_connect_attempt())
     };
     by_kind(kinds().map(|(_, count)| count).sum(), kinds())
@@ -127,14 +127,14 @@ fn by_kind<'a>(all: u64, kinds: impl Iterator<Item = &'a (FailureKind, u64)>) ->
 }
 
 /// The faults of a trial, each with its start and its end: `orders-0 5.00 s to 7.63 s`.
-pub(super) fn fault_field(disturbed: Option<&TrialDisturbed>) -> Field {
-    let one = |of: &waggle_results::DisturbanceInfo| {
+pub(super) fn fault_field(faults: Option<&TrialFaults>) -> Field {
+    let one = |of: &waggle_results::FaultInfo| {
         let at = |seconds: f64| Unit::Time.show(seconds * 1e6);
         let until = of.ready_s.map_or_else(|| NONE.to_owned(), at);
         format!("{} {} to {until}", of.name(), at(of.killed_s))
     };
-    disturbed.map_or_else(Field::empty, |disturbed| {
-        let all: Vec<String> = disturbed.disturbances.iter().map(one).collect();
+    faults.map_or_else(Field::empty, |faults| {
+        let all: Vec<String> = faults.kills.iter().map(one).collect();
         Field::plain(all.join(", "))
     })
 }

@@ -27,12 +27,12 @@ pub(crate) fn over_time(trial: &TrialModel, counted: Counted, title: &str) -> Op
         .map(|one| format!("{}, cores", one.component));
     let backlog = (!series.backlog.is_empty()).then(|| "backlog".to_owned());
     let before = series
-        .on_the_way
+        .intermediate_probes
         .iter()
         .map(|one| format!("backlog, {}", one.name));
-    let watches = series.watches.iter().map(|one| one.name.clone());
+    let metrics = series.metrics.iter().map(|one| one.name.clone());
     let heads = figures.into_iter().chain(cpu).chain(backlog);
-    let heads = heads.chain(before).chain(watches).map(Head::number);
+    let heads = heads.chain(before).chain(metrics).map(Head::number);
     Some(Table {
         id: None,
         title: None,
@@ -77,7 +77,7 @@ fn rows(trial: &TrialModel) -> Vec<Vec<Field>> {
 /// When something was sampled after the load.
 fn sample_times_after_load(trial: &TrialModel, load_end: f64) -> Vec<f64> {
     let series = &trial.series;
-    let named = series.on_the_way.iter().chain(&series.watches);
+    let named = series.intermediate_probes.iter().chain(&series.metrics);
     let mut later: Vec<f64> = series
         .cpu
         .iter()
@@ -103,7 +103,7 @@ impl<'a> Samples<'a> {
         let series = &trial.series;
         let cpu = series.cpu.iter().map(|one| &one.points[..]);
         let backlog = (!series.backlog.is_empty()).then_some(&series.backlog[..]);
-        let named = series.on_the_way.iter().chain(&series.watches);
+        let named = series.intermediate_probes.iter().chain(&series.metrics);
         let named = named.map(|one| &one.points[..]);
         Self {
             ahead: cpu.chain(backlog).chain(named).collect(),

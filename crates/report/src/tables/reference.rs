@@ -5,33 +5,33 @@ use crate::{
     table::{Column, Field, Table},
     wording,
 };
-use waggle_analysis::{CellModel, Model, PublishedValue, published_level};
+use waggle_analysis::{CellModel, Model, ReferenceValue, reference_level};
 use waggle_metrics::Unit;
 
 /// Reference results, one for each column of the study, and their cell.
-type Row<'a> = (&'a [PublishedValue], &'a CellModel);
+type Row<'a> = (&'a [ReferenceValue], &'a CellModel);
 
 /// `None` if the study names none.
 pub(crate) fn reference(model: &Model) -> Option<Table> {
-    let published = model.published.as_ref()?;
-    let info = &published.info;
-    let by = info.by.iter().map(|by| {
-        let field = move |(_, cell): &Row<'_>| Field::optional(published_level(cell, by).cloned());
+    let reference = model.reference.as_ref()?;
+    let info = &reference.info;
+    let by = info.match_on.iter().map(|by| {
+        let field = move |(_, cell): &Row<'_>| Field::optional(reference_level(cell, by).cloned());
         let mut levels = model
             .cells
             .iter()
-            .filter_map(|cell| published_level(cell, by));
+            .filter_map(|cell| reference_level(cell, by));
         match levels.all(|level| level.parse::<f64>().is_ok()) {
             true => Column::numbers(by, field),
             false => Column::words(by, field),
         }
     });
     let mut columns: Vec<Column<'_, Row<'_>>> = by.collect();
-    for (place, (column, &unit)) in info.columns.iter().zip(&published.units).enumerate() {
+    for (place, (column, &unit)) in info.columns.iter().zip(&reference.units).enumerate() {
         columns.extend([
             Column::numbers(
                 format!("{}, reference", column.name),
-                move |(values, _): &Row<'_>| value_field(values[place].published, unit),
+                move |(values, _): &Row<'_>| value_field(values[place].reference, unit),
             ),
             Column::numbers(
                 format!("{}, this study", column.name),
@@ -42,7 +42,7 @@ pub(crate) fn reference(model: &Model) -> Option<Table> {
     columns.push(Column::words("verdict", |(_, cell): &Row<'_>| {
         Field::verdict(wording::cell::verdict(cell))
     }));
-    let rows = published.rows.iter().filter_map(|row| {
+    let rows = reference.rows.iter().filter_map(|row| {
         let mut cells = model.cells.iter();
         Some((
             row.values.as_slice(),
@@ -60,7 +60,7 @@ fn value_field(value: Option<f64>, unit: Unit) -> Field {
 }
 
 /// The study's own value, with its interval if it has one.
-fn own_value_field(value: &PublishedValue, unit: Unit) -> Field {
+fn own_value_field(value: &ReferenceValue, unit: Unit) -> Field {
     let ends = |ends: (f64, f64)| format::ends_in_unit(ends, unit);
     let interval = value.estimate.and_then(|estimate| estimate.interval);
     value_field(value.point, unit).with_aside(interval.map(ends))

@@ -5,7 +5,7 @@ use crate::{
     format::{self, NONE, Unit},
     table::{Column, Field, Table},
 };
-use waggle_analysis::{CellModel, Model, WatchModel};
+use waggle_analysis::{CellModel, Model, SystemMetricModel};
 
 /// A row for each cell.
 pub(crate) fn resources(model: &Model) -> Table {
@@ -15,26 +15,26 @@ pub(crate) fn resources(model: &Model) -> Table {
             Field::estimate(cell.system_cpu_us_per_request.as_ref(), Unit::Time)
         }),
         Column::numbers("generator CPU per request", |cell: &&CellModel| {
-            Field::estimate(cell.engine_cpu_us_per_request.as_ref(), Unit::Time)
+            Field::estimate(cell.generator_cpu_us_per_request.as_ref(), Unit::Time)
         }),
         Column::numbers("system memory, peak", |cell: &&CellModel| {
             Field::estimate(cell.system_rss_max_bytes.as_ref(), Unit::Bytes)
         }),
         Column::numbers("generator utilization", |cell: &&CellModel| {
-            Field::share(cell.engine_busy_share)
+            Field::share(cell.generator_utilization)
         }),
         Column::numbers("generator capacity used", |cell: &&CellModel| {
-            Field::share(cell.engine_possible_share)
+            Field::share(cell.generator_capacity_used)
         }),
     ]);
     // Runs of older versions lack it.
-    if model.cells.iter().any(|cell| cell.stolen_share.is_some()) {
+    if model.cells.iter().any(|cell| cell.cpu_steal.is_some()) {
         columns.extend([
             Column::numbers("generator lag p99", |cell: &&CellModel| {
-                Field::optional(cell.engine_lag_p99_us.map(|lag| Unit::Time.show(lag)))
+                Field::optional(cell.generator_lag_p99_us.map(|lag| Unit::Time.show(lag)))
             }),
             Column::numbers("CPU steal", |cell: &&CellModel| {
-                Field::share(cell.stolen_share)
+                Field::share(cell.cpu_steal)
             }),
         ]);
     }
@@ -55,16 +55,16 @@ pub(crate) fn resources(model: &Model) -> Table {
 /// A column for each metric that was read from the system; `None` if none was.
 pub(crate) fn system_metrics(model: &Model) -> Option<Table> {
     let names = names(model, |cell| {
-        cell.watches.iter().map(|watch| watch.name.as_str())
+        cell.metrics.iter().map(|metric| metric.name.as_str())
     });
     if names.is_empty() {
         return None;
     }
     let meanings: Vec<String> = model
         .info
-        .watches
+        .metrics
         .iter()
-        .map(|watch| format!("{}: {}", watch.name, watch.summary))
+        .map(|metric| format!("{}: {}", metric.name, metric.summary))
         .collect();
     let caption = format!(
         "System metrics: mean and max over the measured phases, and the last reading after load and drain (end; the largest of all \
@@ -74,9 +74,9 @@ pub(crate) fn system_metrics(model: &Model) -> Option<Table> {
     let mut columns = place_of_cell(model);
     columns.extend(names.into_iter().map(|name| {
         Column::numbers(name, move |cell: &&CellModel| {
-            let mut watches = cell.watches.iter();
-            watches
-                .find(|watch| watch.name == name)
+            let mut metrics = cell.metrics.iter();
+            metrics
+                .find(|metric| metric.name == name)
                 .map_or_else(Field::empty, metric_field)
         })
     }));
@@ -84,12 +84,12 @@ pub(crate) fn system_metrics(model: &Model) -> Option<Table> {
     Some(table.with_title("System metrics"))
 }
 
-fn metric_field(watch: &WatchModel) -> Field {
+fn metric_field(metric: &SystemMetricModel) -> Field {
     let shown = |value: Option<f64>| value.map_or_else(|| NONE.to_owned(), format::amount);
-    Field::plain(shown(watch.mean.map(|mean| mean.point))).with_aside(format!(
+    Field::plain(shown(metric.mean.map(|mean| mean.point))).with_aside(format!(
         "max {}, end {}",
-        shown(watch.max),
-        format::amount(watch.end)
+        shown(metric.max),
+        format::amount(metric.end)
     ))
 }
 

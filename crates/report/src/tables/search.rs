@@ -9,7 +9,7 @@ use crate::{
     table::{Column, Field, Table},
     wording::search::{end, level, noun, shortfall},
 };
-use waggle_analysis::{CellModel, CellSearch, FindModel, Model, SearchStep, unit};
+use waggle_analysis::{CellModel, CellSearch, Model, SearchModel, SearchStep, unit};
 
 /// The search of one cell.
 type Row<'a> = (&'a CellModel, &'a CellSearch);
@@ -17,21 +17,21 @@ type Row<'a> = (&'a CellModel, &'a CellSearch);
 /// The answers; `None` if the study has no search.
 pub(crate) fn answers(model: &Model) -> Option<Table> {
     let columns = place(model, |(cell, _): &Row<'_>| *cell);
-    Some(answers_at(model, model.find.as_ref()?, columns))
+    Some(answers_at(model, model.search.as_ref()?, columns))
 }
 
 /// The same for a terminal.
 pub(crate) fn answers_in_short(model: &Model) -> Option<Table> {
     let columns = levels(model, |(cell, _): &Row<'_>| *cell);
-    Some(answers_at(model, model.find.as_ref()?, columns))
+    Some(answers_at(model, model.search.as_ref()?, columns))
 }
 
 fn answers_at<'a>(
     model: &'a Model,
-    find: &'a FindModel,
+    search: &'a SearchModel,
     mut columns: Vec<Column<'a, Row<'a>>>,
 ) -> Table {
-    let what = find.info.what;
+    let what = search.info.maximize;
     let at = move |of: Option<f64>| Field::optional(of.map(|of| level(what, of)));
     columns.extend([
         Column::numbers("highest holding", move |(_, search): &Row<'_>| {
@@ -51,12 +51,12 @@ fn answers_at<'a>(
         "The highest {} at which every condition holds: between the highest holding and the lowest failing level",
         noun(what)
     );
-    Table::new("search", caption, columns, searches(model, find))
+    Table::new("search", caption, columns, searches(model, search))
 }
 
-fn searches<'a>(model: &'a Model, find: &'a FindModel) -> impl Iterator<Item = Row<'a>> {
+fn searches<'a>(model: &'a Model, search: &'a SearchModel) -> impl Iterator<Item = Row<'a>> {
     let cells = model.cells.iter();
-    cells.filter_map(|cell| Some((cell, find.of_cell(cell.cell)?)))
+    cells.filter_map(|cell| Some((cell, search.of_cell(cell.cell)?)))
 }
 
 /// One trial of a search.
@@ -64,23 +64,23 @@ type Tried<'a> = (&'a CellModel, &'a SearchStep);
 
 /// Every trial with its level, in the order of execution; `None` if the study has no search.
 pub(crate) fn levels_table(model: &Model) -> Option<Table> {
-    let find = model.find.as_ref()?;
+    let search = model.search.as_ref()?;
     let mut columns = place(model, |(cell, _): &Tried<'_>| *cell);
     columns.extend([
         Column::numbers("trial", |(_, step): &Tried<'_>| {
             Field::plain(step.key.repetition.to_string())
         }),
         Column::numbers("level", |(_, step): &Tried<'_>| {
-            Field::plain(level(find.info.what, step.level))
+            Field::plain(level(search.info.maximize, step.level))
         }),
         Column::words("evidence", |(_, step): &Tried<'_>| {
             Field::plain(labels::evidence(step.evidence)).bad_if(step.evidence == Evidence::NotMet)
         }),
     ]);
-    let conditions = find.info.conditions.iter().enumerate();
+    let conditions = search.info.conditions.iter().enumerate();
     columns.extend(conditions.map(|(place, condition)| {
-        let unit = unit(&condition.number);
-        Column::numbers(condition.number.join("."), move |(_, step): &Tried<'_>| {
+        let unit = unit(&condition.metric);
+        Column::numbers(condition.metric.join("."), move |(_, step): &Tried<'_>| {
             let number = step.numbers.get(place).copied().flatten();
             Field::optional(number.map(|number| in_unit(number, unit)))
         })
@@ -89,7 +89,7 @@ pub(crate) fn levels_table(model: &Model) -> Option<Table> {
         let why: Vec<String> = step.why.iter().map(shortfall).collect();
         Field::plain(why.join("\n"))
     }));
-    let rows = searches(model, find)
+    let rows = searches(model, search)
         .flat_map(|(cell, search)| search.steps.iter().map(move |step| (cell, step)));
     let caption = "Every level that was tried, in the order of execution";
     Some(Table::new("tried", caption, columns, rows).with_title("Levels tried"))

@@ -37,7 +37,7 @@ fn steps_table<'a>(
     ]);
     columns.extend(percentiles(quantiles, |(_, step): &Row<'_>| &step.response));
     columns.push(Column::numbers("errors", |(_, step): &Row<'_>| {
-        Field::errors(step.failed, step.error_share)
+        Field::errors(step.failed, step.error_rate)
     }));
     let caption = "Goodput and response time of each step of the scenario";
     Table::new("steps", caption, columns, all_rows(model)).unless_empty()

@@ -25,9 +25,9 @@ pub(crate) fn trials(model: &Model) -> Table {
     columns.push(Column::numbers("repetition", |(_, trial): &Row<'_>| {
         Field::plain(trial.key.repetition.to_string())
     }));
-    if let Some(find) = &model.find {
+    if let Some(found) = &model.search {
         columns.push(Column::numbers("level", |(_, trial): &Row<'_>| {
-            Field::optional(trial.level.map(|at| level(find.info.what, at)))
+            Field::optional(trial.level.map(|at| level(found.info.maximize, at)))
         }));
     }
     columns.extend([
@@ -57,9 +57,9 @@ pub(crate) fn trials(model: &Model) -> Table {
             of_ledger(|ledger| Field::nothing_expected(ledger.missing)),
         ),
     ]);
-    if !model.disturbed.is_empty() {
+    if !model.faults.is_empty() {
         columns.push(Column::words("fault", |(_, trial): &Row<'_>| {
-            faults::fault_field(trial.disturbed.as_ref())
+            faults::fault_field(trial.faults.as_ref())
         }));
     }
     let rows = model.trials.iter().filter_map(|trial| {
@@ -73,7 +73,7 @@ fn caption(model: &Model) -> String {
     let mut caption =
         "Every trial over its measured phase; position is its place in the order of execution"
             .to_owned();
-    if !model.disturbed.is_empty() {
+    if !model.faults.is_empty() {
         caption.push_str(
             "; fault is what was killed, and when until it was ready again, from the start of the measured phase",
         );

@@ -63,7 +63,7 @@ pub(crate) fn thresholds(model: &Model) -> Option<Table> {
 
 fn thresholds_caption(model: &Model) -> String {
     let mut thresholds = model.info.thresholds.iter();
-    let more = if thresholds.any(|threshold| is_recovery(&threshold.number)) {
+    let more = if thresholds.any(|threshold| is_recovery(&threshold.metric)) {
         ", those on recovery_time on unsteady and overloaded cells, too"
     } else {
         ""

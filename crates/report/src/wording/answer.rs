@@ -68,7 +68,7 @@ fn of_highest(model: &Model, highest: &Highest, shown: &CellModel) -> Vec<String
 
 /// The highest level of all cells first, then those of the others.
 fn of_searches(model: &Model, ranking: &[u32]) -> Vec<String> {
-    let Some(find) = &model.find else {
+    let Some(found) = &model.search else {
         return Vec::new();
     };
     let told = match ranking.len() {
@@ -81,10 +81,10 @@ fn of_searches(model: &Model, ranking: &[u32]) -> Vec<String> {
             [] => String::new(),
             levels => format::levels(levels),
         };
-        let search = find.of_cell(*number)?;
+        let search = found.of_cell(*number)?;
         let why = search.shortfalls().first().map(search::shortfall);
         Some(search::sentence(
-            find.info.what,
+            found.info.maximize,
             &search.answer,
             why.as_deref(),
             &at,
@@ -263,7 +263,7 @@ fn limit(limit: &Limit) -> String {
         limit.system_cpus,
         if limit.system_cpus == 1 { "" } else { "s" }
     );
-    let busy = format::share(limit.engine_busy_share);
+    let busy = format::share(limit.generator_utilization);
     let likelier = match limit.by {
         LimitedBy::SystemCpu => return format!("The bottleneck is the CPU of the system: {used}."),
         LimitedBy::Generator => {

@@ -22,6 +22,6 @@ pub fn not_counted(why: &NotCounted) -> String {
             format::set_time_s(*within_s)
         ),
         NotCounted::NoRecovery => "no trial completed its recovery phase".to_owned(),
-        NotCounted::NoNumber(path) => format!("the run has no metric {}", path.join(".")),
+        NotCounted::NoMetric(path) => format!("the run has no metric {}", path.join(".")),
     }
 }

@@ -1,7 +1,7 @@
 //! How it was measured, as pairs of term and text: what a reader needs to repeat it.
 
 use waggle_results::{
-    FeedInfo, FindInfo, Fresh, LoadModel, RunInfo, ScenarioInfo, ScheduleInfo, TrialOrder,
+    FeedInfo, LoadModel, Restart, RunInfo, ScenarioInfo, ScheduleInfo, SearchInfo, TrialOrder,
     WarmUpUntil,
 };
 
@@ -35,10 +35,10 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
         ("Order", order(info)),
         ("Statistics", statistics(&info.schedule)),
     ];
-    if let Some(find) = &info.find {
-        facts.push(("Search", search(find)));
+    if let Some(asked) = &info.search {
+        facts.push(("Search", search(asked)));
     }
-    if let Some(records) = &info.records_from {
+    if let Some(records) = &info.records_file {
         facts.push((
             "Records",
             format!("from {records}; each with run, worker, sequence number and its own timestamp"),
@@ -47,16 +47,16 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
     if let Some(told) = &info.scenario {
         facts.push(("Scenario", scenario(told)));
     }
-    if let Some(at) = &info.delivery_at {
+    if let Some(at) = &info.delivery_probe {
         facts.push(("Delivery", delivery(at, &model.trials)));
-        for (place, name) in info.on_the_way.iter().enumerate() {
+        for (place, name) in info.intermediate_probes.iter().enumerate() {
             facts.push((
                 "Intermediate probe",
                 intermediate_probe(place, name, &model.trials),
             ));
         }
     }
-    if !model.disturbed.is_empty() {
+    if !model.faults.is_empty() {
         facts.push(("Fault injection", fault_injection().to_owned()));
     }
     let host = &info.host;
@@ -75,7 +75,7 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
         ("Kernel", host.kernel.clone()),
         ("CPU pinning", pinning(info)),
     ]);
-    if host.kept_awake {
+    if host.idle_poll {
         facts.push(("Idle polling", idle_polling().to_owned()));
     }
     facts.extend(cpu_steal(&model.trials));
@@ -98,7 +98,7 @@ fn idle_polling() -> &'static str {
 fn cpu_steal(trials: &[TrialModel]) -> Option<Fact> {
     let shares = trials
         .iter()
-        .filter_map(|trial| trial.numbers.as_ref()?.cpus_stolen_share);
+        .filter_map(|trial| trial.numbers.as_ref()?.cpu_steal);
     let most = shares.reduce(f64::max)?;
     let text = format!(
         "at most {} of the CPU time in a measured phase",
@@ -113,26 +113,26 @@ fn fault_injection() -> &'static str {
      beginning, so delivered means visible at the end; steadiness, outages and backlog growth are not judged in such a trial"
 }
 
-fn search(find: &FindInfo) -> String {
-    let conditions: Vec<&str> = find
+fn search(asked: &SearchInfo) -> String {
+    let conditions: Vec<&str> = asked
         .conditions
         .iter()
         .map(|condition| condition.text.as_str())
         .collect();
-    let level = |of: f64| level(find.what, of);
+    let level = |of: f64| level(asked.maximize, of);
     format!(
         "the highest {} with {}; starts at {}, doubles or halves between {} and {}, then bisects on the log scale to a precision of {}; \
          {} confirmations, at most {} trials per cell; in a trial that is overloaded, incomplete or unsteady the conditions fail; a trial \
          that failed, is inconsistent or was limited by the load generator is no evidence; the results of a cell are those at its highest \
          holding level",
-        search::noun(find.what),
+        search::noun(asked.maximize),
         conditions.join(" and "),
-        level(find.from),
-        level(find.at_least),
-        level(find.at_most),
-        format::share(find.precision),
-        find.confirm,
-        find.trials_at_most
+        level(asked.start),
+        level(asked.min),
+        level(asked.max),
+        format::share(asked.precision),
+        asked.confirmations,
+        asked.max_trials
     )
 }
 
@@ -208,7 +208,7 @@ fn response_time(info: &RunInfo) -> &'static str {
 
 fn schedule(info: &RunInfo) -> String {
     let schedule = &info.schedule;
-    let is_kept_up = schedule.fresh == Fresh::Cell;
+    let is_kept_up = schedule.restart == Restart::EveryCell;
     let external = external_components(info);
     let on = if is_external(info) {
         "on the external server".to_owned()
@@ -225,17 +225,17 @@ fn schedule(info: &RunInfo) -> String {
             names => format!("{on}, except the external {}", names.join(", ")),
         }
     };
-    let trials = match (&info.find, schedule.repeat) {
+    let trials = match (&info.search, schedule.repeat) {
         (Some(_), _) => format!("trials {on}"),
         (None, 1) => format!("1 repetition {on}"),
         (None, repeat) => format!("{repeat} repetitions {on}"),
     };
-    let at_most = format::set_time_s(schedule.warm_up_at_most_s);
+    let timeout = format::set_time_s(schedule.warm_up_timeout_s);
     let warm_up = match schedule.warm_up_until {
-        WarmUpUntil::Steady => format!("until steady, timeout {at_most}"),
-        WarmUpUntil::Time => at_most,
+        WarmUpUntil::Steady => format!("until steady, timeout {timeout}"),
+        WarmUpUntil::Duration => timeout,
         WarmUpUntil::Requests(requests) => {
-            format!("{} requests, timeout {at_most}", format::count(requests))
+            format!("{} requests, timeout {timeout}", format::count(requests))
         }
     };
     let measured = match schedule.measure_requests {
@@ -246,27 +246,27 @@ fn schedule(info: &RunInfo) -> String {
         ),
         None => format::set_time_s(schedule.measure_s),
     };
-    let first = schedule.first.map_or_else(String::new, |first| {
+    let ramp_up = schedule.ramp_up.map_or_else(String::new, |ramp_up| {
         format!(
             ", of which ramp-up {} at {} or less",
-            format::set_time_s(first.time_s),
-            level(info.load_model.level_kind(), first.level)
+            format::set_time_s(ramp_up.duration_s),
+            level(info.load_model.level_kind(), ramp_up.level)
         )
     });
-    let fall = schedule.recovery.map(|recovery| {
+    let recovery = schedule.recovery.map(|recovery| {
         let what = info.load_model.level_kind();
         format!(
             "then recovery at {} for {} (not in the results; recovered at the end of the last interval in which a request failed, no \
              answer came, or the p99 of response time was above {}); ",
             level(what, recovery.level),
-            format::set_time_s(recovery.at_most_s),
+            format::set_time_s(recovery.duration_s),
             format::set_time_s(recovery.p99_us / 1e6)
         )
     });
-    let fall = fall.unwrap_or_default();
+    let recovery = recovery.unwrap_or_default();
     format!(
-        "warm-up {warm_up}{first} (not in the results); measured phase {measured}; {fall}drain timeout {}; {trials}; intervals of {}",
-        format::set_time_s(schedule.drain_at_most_s),
+        "warm-up {warm_up}{ramp_up} (not in the results); measured phase {measured}; {recovery}drain timeout {}; {trials}; intervals of {}",
+        format::set_time_s(schedule.drain_timeout_s),
         format::set_time_s(schedule.interval_s)
     )
 }
@@ -277,15 +277,17 @@ fn order(info: &RunInfo) -> String {
         TrialOrder::Shuffled => format!("cell by cell, shuffled by seed {seed}"),
         TrialOrder::AsListed => "cell by cell, as listed".to_owned(),
     };
-    match (&info.find, info.schedule.fresh, info.schedule.order) {
+    match (&info.search, info.schedule.restart, info.schedule.order) {
         (Some(_), ..) => {
             format!("{cells}; within a cell each level depends on the trials before it")
         }
-        (None, Fresh::Cell, _) => cells,
-        (None, Fresh::Trial, TrialOrder::Shuffled) => {
+        (None, Restart::EveryCell, _) => cells,
+        (None, Restart::EveryTrial, TrialOrder::Shuffled) => {
             format!("shuffled within each repetition by seed {seed}")
         }
-        (None, Fresh::Trial, TrialOrder::AsListed) => "as listed, in each repetition".to_owned(),
+        (None, Restart::EveryTrial, TrialOrder::AsListed) => {
+            "as listed, in each repetition".to_owned()
+        }
     }
 }
 
@@ -296,7 +298,7 @@ fn statistics(schedule: &ScheduleInfo) -> String {
     format!(
         "one observation per trial; 95 % intervals over trials; noisy if the interval of goodput is wider than {} of the mean; \
          percentiles from merged histograms of three digits, never averaged within a trial",
-        format::share(schedule.noisy_above)
+        format::share(schedule.max_ci_width)
     )
 }
 
@@ -307,7 +309,7 @@ fn delivery(at: &str, trials: &[TrialModel]) -> String {
         .reduce(f64::max);
     let negative: u64 = probes().map(|delivery| delivery.negative_delays).sum();
     let costs: Vec<f64> = probes()
-        .filter_map(|delivery| delivery.cost_cpu_s)
+        .filter_map(|delivery| delivery.probe_cpu_s)
         .collect();
     let mut text = format!("every accepted record is looked up by key at {at}");
     if let Some(ms) = resolution {
@@ -330,7 +332,7 @@ fn delivery(at: &str, trials: &[TrialModel]) -> String {
 fn intermediate_probe(place: usize, name: &str, trials: &[TrialModel]) -> String {
     let resolution = trials
         .iter()
-        .filter_map(|trial| trial.on_the_way.get(place))
+        .filter_map(|trial| trial.intermediate_probes.get(place))
         .map(|place| place.delivery.resolution_ms)
         .reduce(f64::max);
     let mut text = format!("every accepted record is also looked up by key at {name}");

@@ -1,14 +1,14 @@
-//! Every row of the catalogue of metrics is evaluated in conditions, has a chart, stands beside published figures and has its column.
+//! Every row of the catalogue of metrics is evaluated in conditions, has a chart, is next to reference results and has its column.
 
 use std::collections::HashSet;
 
 use waggle_analysis::Model;
 use waggle_metrics::{CATALOGUE, NamedMetric, Row, Subject, resolve};
 use waggle_report::{csv, html};
-use waggle_results::{PublishedInfo, PublishedRowInfo};
+use waggle_results::{ReferenceInfo, ReferenceRowInfo};
 
 use crate::{
-    seeded::{Seeded, Wrong, published::column},
+    seeded::{Seeded, Wrong, reference::column},
     seeded_model,
 };
 
@@ -22,13 +22,13 @@ fn path_prefix(study: &Seeded, subject: Subject) -> &'static [&'static str] {
         Subject::Sessions => &["sessions."],
         Subject::Probe if study.has_broker => &["delivery.", "delivery.broker."],
         Subject::Delivery | Subject::Probe => &["delivery."],
-        Subject::Engine => &["engine."],
+        Subject::Generator => &["generator."],
         Subject::Machine => &["machine."],
         Subject::System => &["system."],
         Subject::Recovery => &[""],
-        Subject::Disturbance => &["disturb."],
+        Subject::Fault => &["faults."],
         Subject::Component => &["components.gateway."],
-        Subject::Watch => &["watches.lag."],
+        Subject::SystemMetric => &["metrics.lag."],
     }
 }
 
@@ -64,9 +64,9 @@ fn parts() -> [Part; 4] {
                 "put-readings.offered",
                 "sessions.*",
                 "delivery.arrival_delay.*",
-                "delivery.broker.probe_cost",
-                "recovery",
-                "disturb.*",
+                "delivery.broker.probe_cpu",
+                "recovery_time",
+                "faults.*",
             ],
         },
         Part {
@@ -78,9 +78,9 @@ fn parts() -> [Part; 4] {
                 "put-readings.offered",
                 "sessions.*",
                 "delivery.arrival_delay.*",
-                "delivery.broker.probe_cost",
+                "delivery.broker.probe_cpu",
                 "machine.*",
-                "recovery",
+                "recovery_time",
             ],
         },
         Part {
@@ -90,8 +90,8 @@ fn parts() -> [Part; 4] {
                 "sessions.*",
                 "delivery.arrival_delay.*",
                 "machine.*",
-                "disturb.*",
-                "watches.*",
+                "faults.*",
+                "metrics.*",
             ],
         },
         Part {
@@ -103,7 +103,8 @@ fn parts() -> [Part; 4] {
                 "delivery.rejected*",
                 "delivery.unknown*",
                 "delivery.delivered",
-                "delivery.missing*",
+                "delivery.missing",
+                "delivery.loss_rate",
                 "delivery.duplicates",
                 "delivery.late",
                 "delivery.out_of_order",
@@ -113,38 +114,38 @@ fn parts() -> [Part; 4] {
                 "delivery.drain_time",
                 "delivery.resolution",
                 "delivery.negative_delays",
-                "delivery.probe_cost",
+                "delivery.probe_cpu",
                 "machine.*",
-                "recovery",
-                "disturb.*",
-                "watches.*",
+                "recovery_time",
+                "faults.*",
+                "metrics.*",
             ],
         },
     ]
 }
 
-/// The study, with every number of the catalogue in a condition and beside a published figure.
+/// The study, with every number of the catalogue in a condition and next to a reference result.
 fn with_all_metrics(study: Seeded) -> Seeded {
     let thresholds: Vec<String> = CATALOGUE
         .iter()
         .flat_map(|row| paths(&study, row))
         .collect();
     let (factor, levels) = &study.factors[0];
-    let published = PublishedInfo {
+    let reference = ReferenceInfo {
         title: "Table 1".to_owned(),
         source: "Measured somewhere else.".to_owned(),
-        by: vec![factor.clone()],
+        match_on: vec![factor.clone()],
         columns: thresholds.iter().map(|path| column(path, path)).collect(),
         rows: levels
             .iter()
-            .map(|level| PublishedRowInfo {
+            .map(|level| ReferenceRowInfo {
                 levels: vec![level.clone()],
                 values: vec![Some(1.0); thresholds.len()],
             })
             .collect(),
     };
     Seeded {
-        published: Some(published),
+        reference: Some(reference),
         thresholds,
         ..study
     }
@@ -157,26 +158,26 @@ fn is_evaluated(model: &Model, path: &str) -> bool {
     cells.any(|cell| cell.observed.is_some())
 }
 
-fn is_beside_published(model: &Model, path: &str) -> bool {
-    let published = model.published.as_ref().expect("the study has figures");
-    let mut columns = published.info.columns.iter();
+fn is_beside_reference(model: &Model, path: &str) -> bool {
+    let reference = model.reference.as_ref().expect("the study has figures");
+    let mut columns = reference.info.columns.iter();
     let place = columns.position(|column| column.name == path);
     let place = place.expect("the study has it");
-    let mut rows = published.rows.iter();
+    let mut rows = reference.rows.iter();
     rows.any(|row| row.values[place].point.is_some())
 }
 
 /// Named by the figures' column, or by the catalogue where there is such a chart in any case; with the place where records must arrive.
 fn is_drawn(model: &Model, path: &str, named: &NamedMetric<'_>) -> bool {
     let heading = named.heading();
-    let last = model.info.delivery_at.iter();
+    let last = model.info.delivery_probe.iter();
     let last = last.map(|place| format!("{heading} at {place}"));
     let names: Vec<String> = last.chain([path.to_owned(), heading.clone()]).collect();
     let curves = model.curves.as_ref().expect("levels are numbers");
     curves.charts.iter().any(|chart| {
         let mut points = chart.points.iter();
         names.contains(&chart.name)
-            && points.any(|point| point.estimate.is_some() && point.published.is_some())
+            && points.any(|point| point.estimate.is_some() && point.reference.is_some())
     })
 }
 
@@ -233,7 +234,7 @@ fn each_number_is_met_wherever_numbers_are() {
                 of: named.of.filter(|of| !whole.contains(of)),
                 ..named
             };
-            assert!(is_beside_published(&model, path), "{path}");
+            assert!(is_beside_reference(&model, path), "{path}");
             assert!(is_drawn(&model, path, &named), "{path} has no chart");
             assert!(is_written(&table, &named), "{path} has no column");
             left.remove(&(named.row.metric, named.statistic));
@@ -246,7 +247,7 @@ fn each_number_is_met_wherever_numbers_are() {
 fn the_map_offers_what_the_cells_have() {
     let page = html(&seeded_model(&Seeded {
         has_broker: true,
-        thresholds: vec!["watches.lag.mean".to_owned()],
+        thresholds: vec!["metrics.lag.mean".to_owned()],
         ..Seeded::plain(
             &[("connections", &["10", "50"]), ("workers", &["1", "2"])],
             2,
@@ -265,7 +266,10 @@ fn the_map_offers_what_the_cells_have() {
     let p99 = ("response_time_p99_us", "Response time p99", "time", "less");
     assert_eq!(told(1), p99);
     let ids: Vec<&str> = (0..metrics.len()).map(|at| told(at).0).collect();
-    assert!(ids.len() > 10 && ids.contains(&"watch_lag_mean"), "{ids:?}");
+    assert!(
+        ids.len() > 10 && ids.contains(&"metric_lag_mean"),
+        "{ids:?}"
+    );
     assert!(!ids.contains(&"arrival_delay_p99_us"), "no cell has it");
     assert_eq!(charts["map"], true);
     for cell in charts["cells"].as_array().unwrap() {

@@ -1,9 +1,9 @@
-//! Outcomes over a factor whose levels are numbers, two levels against each other, and published figures beside both.
+//! Outcomes over a factor whose levels are numbers, two levels against each other, and reference results next to both.
 
 use std::sync::LazyLock;
 
 use crate::{
-    seeded::{Seeded, Wrong, published::column},
+    seeded::{Seeded, Wrong, reference::column},
     seeded_model,
 };
 use waggle_analysis::{
@@ -11,7 +11,7 @@ use waggle_analysis::{
     Without,
 };
 use waggle_report::{html, markdown, wording};
-use waggle_results::{FailureKind, PublishedInfo, PublishedRowInfo};
+use waggle_results::{FailureKind, ReferenceInfo, ReferenceRowInfo};
 
 /// Made once: many a test looks at it.
 static TRANSPORTS: LazyLock<Model> = LazyLock::new(|| seeded_model(&Seeded::transports()));
@@ -66,7 +66,7 @@ fn lines_over_ascending_levels() {
             "Goodput",
             "Response time p50",
             "Response time p99",
-            "Failed requests",
+            "Error rate",
             "System CPU per request",
             "Mean time"
         ]
@@ -83,37 +83,37 @@ fn lines_over_ascending_levels() {
             .unwrap();
         assert_eq!(own.estimate, cell.goodput);
     }
-    for own in &curve(model, "Failed requests").points {
+    for own in &curve(model, "Error rate").points {
         let cell = model
             .cells
             .iter()
             .find(|cell| cell.cell == own.cell)
             .unwrap();
-        assert_eq!(own.estimate.map(|share| share.point), cell.error_share);
+        assert_eq!(own.estimate.map(|share| share.point), cell.error_rate);
     }
 }
 
 #[test]
-fn what_was_published_stands_beside_the_same_number() {
+fn reference_results_are_next_to_the_same_metric() {
     let model = &*TRANSPORTS;
-    let published = |name: &str, line: &str, level: &str| {
-        point(model, curve(model, name), line, level).published
+    let reference = |name: &str, line: &str, level: &str| {
+        point(model, curve(model, name), line, level).reference
     };
-    assert_eq!(published("Goodput", "rest", "300"), Some(2.6e3));
-    assert_eq!(published("Goodput", "rabbitmq", "200"), Some(29e3));
-    assert_eq!(published("Goodput", "rabbitmq", "150"), None);
-    assert_eq!(published("Failed requests", "rest", "300"), Some(0.28));
-    assert_eq!(published("Failed requests", "rabbitmq", "200"), None);
-    assert_eq!(published("Response time p99", "rest", "300"), None);
+    assert_eq!(reference("Goodput", "rest", "300"), Some(2.6e3));
+    assert_eq!(reference("Goodput", "rabbitmq", "200"), Some(29e3));
+    assert_eq!(reference("Goodput", "rabbitmq", "150"), None);
+    assert_eq!(reference("Error rate", "rest", "300"), Some(0.28));
+    assert_eq!(reference("Error rate", "rabbitmq", "200"), None);
+    assert_eq!(reference("Response time p99", "rest", "300"), None);
     // A number that has no chart otherwise gets one.
     let mean = point(model, curve(model, "Mean time"), "rest", "50");
-    assert_eq!(mean.published, Some(2e3));
+    assert_eq!(mean.reference, Some(2e3));
     assert!(mean.estimate.is_some_and(|mean| mean.interval.is_some()));
     let own = point(model, curve(model, "Mean time"), "rabbitmq", "150");
-    assert!(own.published.is_none() && own.estimate.is_some());
-    let (title, source) = curves(model).published.clone().expect("a chart has some");
+    assert!(own.reference.is_none() && own.estimate.is_some());
+    let (title, source) = curves(model).reference.clone().expect("a chart has some");
     assert!(title.contains("Figure 4") && source.contains("somebody else's"));
-    let table = model.published.as_ref().expect("the study names some");
+    let table = model.reference.as_ref().expect("the study names some");
     assert_eq!(table.rows.len(), 11);
 }
 
@@ -131,7 +131,7 @@ fn failures_go_by_kind() {
     );
     for (line, level, shares) in &failed.shares {
         let sum: f64 = shares.iter().sum();
-        let chart = curve(model, "Failed requests");
+        let chart = curve(model, "Error rate");
         let own = chart
             .points
             .iter()
@@ -183,7 +183,7 @@ fn who_is_ahead_changes_where_it_was_put_in() {
             "{sentence}"
         );
     }
-    let errors = find_outcome(one, "Failed requests");
+    let errors = find_outcome(one, "Error rate");
     assert_eq!(errors.measure, Measure::Difference);
     assert_eq!(
         leaders(errors),
@@ -229,7 +229,7 @@ fn a_level_without_any_success_is_told_in_words() {
         leaders(find_outcome(one, "Response time p99"))[5],
         Ahead::Unknown
     );
-    let errors = find_outcome(one, "Failed requests");
+    let errors = find_outcome(one, "Error rate");
     let at_300 = errors.at[0][5].number().expect("all failed").point;
     assert!(at_300 < -0.98, "{at_300}");
     let text = markdown(&model);
@@ -349,15 +349,15 @@ fn a_level_of_nothing_stands_at_zero() {
 fn a_chart_is_labelled_by_its_metric_whatever_it_is_called() {
     let columns = [
         ("Goodput", "put-readings.throughput"),
-        ("Failed requests", "engine.busy_share"),
+        ("Error rate", "generator.utilization"),
     ];
     let model = seeded_model(&Seeded {
-        published: Some(PublishedInfo {
+        reference: Some(ReferenceInfo {
             title: "Table 1".to_owned(),
             source: "Measured somewhere else.".to_owned(),
-            by: vec!["connections".to_owned()],
+            match_on: vec!["connections".to_owned()],
             columns: columns.map(|(name, path)| column(name, path)).to_vec(),
-            rows: vec![PublishedRowInfo {
+            rows: vec![ReferenceRowInfo {
                 levels: vec!["10".to_owned()],
                 values: vec![Some(1.0), Some(0.5)],
             }],
@@ -370,7 +370,7 @@ fn a_chart_is_labelled_by_its_metric_whatever_it_is_called() {
             .count()
     };
     assert_eq!((labels("Goodput, records/s"), labels("Goodput")), (1, 1));
-    assert_eq!(labels("Failed requests"), 1);
+    assert_eq!(labels("Error rate"), 1);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What reaches disk and screen, from seeded data, against golden files. `UPDATE_GOLDEN=1` writes them anew.
+//! What reaches disk and screen, from seeded data, against golden files. `UPDATE_GOLDEN=1` rewrites them.
 
 use std::{fs, path::PathBuf};
 
@@ -51,7 +51,7 @@ fn a_scenario() {
 }
 
 #[test]
-fn places_on_the_way_and_watches() {
+fn intermediate_probes_and_system_metrics() {
     let model = seeded_model(&Seeded::pipeline());
     check(&csv(&model), "pipeline.csv");
     check(&markdown(&model), "pipeline.md");
@@ -73,22 +73,22 @@ fn a_gateway_that_is_killed_on_purpose() {
     let model = seeded_model(&Seeded::with_kill());
     check(&csv(&model), "killed.csv");
     check(&markdown(&model), "killed.md");
-    let [disturbed] = &model.disturbed[..] else {
-        panic!("{:?}", model.disturbed);
+    let [faults] = &model.faults[..] else {
+        panic!("{:?}", model.faults);
     };
-    assert_eq!((disturbed.cell, disturbed.kills.len()), (2, 1));
-    let silence_us = disturbed.silence_us.as_ref().map(|of| of.point.round());
-    assert_eq!(silence_us, Some(750e3));
-    assert!(!disturbed.silence_to_the_end);
+    assert_eq!((faults.cell, faults.kills.len()), (2, 1));
+    let outage_us = faults.outage_us.as_ref().map(|of| of.point.round());
+    assert_eq!(outage_us, Some(750e3));
+    assert!(!faults.outage_to_the_end);
     // The table shows what a condition is held against.
     for (metric, shown) in [
-        (Metric::LongestWithoutSuccess, disturbed.silence_us),
-        (Metric::ReadyAgainTime, disturbed.kills[0].ready_after_us),
+        (Metric::LongestOutage, faults.outage_us),
+        (Metric::TimeToReady, faults.kills[0].ready_after_us),
     ] {
-        let held = model.number_of_cell(&NamedMetric::of_all(metric), disturbed.cell);
+        let held = model.number_of_cell(&NamedMetric::of_all(metric), faults.cell);
         assert_eq!(shown.map(|one| one.point), held.map(Number::point));
     }
-    // Missing records are a finding, the silence is none.
+    // Missing records are a finding, the outage is none.
     let verdicts: Vec<Verdict> = model.cells.iter().filter_map(|cell| cell.verdict).collect();
     assert_eq!(verdicts, [Verdict::Valid, Verdict::Incomplete]);
     let page = html(&model);
@@ -114,14 +114,11 @@ fn a_kill_in_a_search_is_told_of_the_trials_at_the_answer() {
     let tried = model.trials_of(2).count();
     let holding = model.cells[1].counted;
     assert!(holding > 0 && holding < tried, "{holding} of {tried}");
-    let [disturbed] = &model.disturbed[..] else {
-        panic!("{:?}", model.disturbed);
+    let [faults] = &model.faults[..] else {
+        panic!("{:?}", model.faults);
     };
-    assert_eq!(disturbed.failed, 30 * holding as u64);
-    assert_eq!(
-        disturbed.silence_us.map(|silence| silence.count),
-        Some(holding)
-    );
+    assert_eq!(faults.failed, 30 * holding as u64);
+    assert_eq!(faults.outage_us.map(|outage| outage.count), Some(holding));
     assert!(markdown(&model).contains("summed over the trials at the highest holding level."));
 }
 
@@ -136,7 +133,7 @@ fn kills_in_trials_that_failed_have_no_section() {
     assert_eq!(
         model
             .trials_of(2)
-            .filter(|trial| trial.disturbed.is_some())
+            .filter(|trial| trial.faults.is_some())
             .count(),
         3
     );
@@ -201,7 +198,7 @@ fn a_search() {
     check(&markdown(&model), "search.md");
     check(&format!("{}\n", terminal(&model)), "search.terminal.txt");
     let ends: Vec<_> = model
-        .find
+        .search
         .iter()
         .flat_map(|find| &find.cells)
         .map(|search| search.answer.end.name())
@@ -210,7 +207,7 @@ fn a_search() {
 }
 
 #[test]
-fn a_load_that_falls() {
+fn a_load_that_drops() {
     let model = seeded_model(&Seeded::overload());
     check(&csv(&model), "overload.csv");
     check(&markdown(&model), "overload.md");

@@ -100,7 +100,7 @@ fn a_generator_that_came_late_beside_a_greedy_host_is_told_what_may_help() {
     let model = model_with_fault(Some(Wrong::Stolen));
     let cell = &model.cells[0];
     assert_eq!(cell.verdict, Some(Verdict::InstrumentLimited));
-    assert_eq!(cell.stolen_share, Some(0.25));
+    assert_eq!(cell.cpu_steal, Some(0.25));
     let note = "In 3 of 3 trials the load generator was late while CPUs were idle or taken by the hypervisor: --idle-poll may help.";
     assert!(
         warnings::sentences(&model).contains(&note.to_owned()),
@@ -126,15 +126,12 @@ fn a_generator_that_came_late_beside_a_greedy_host_is_told_what_may_help() {
     }
     assert!(!page.contains("Idle polling"));
     let table = csv(&model);
-    assert!(
-        table.contains(",cpus_stolen_share,cpus_idle_share,"),
-        "{table}"
-    );
+    assert!(table.contains(",cpu_steal,cpu_idle,"), "{table}");
     assert!(table.contains(",0.25,0.5,"), "{table}");
 
-    // They were kept awake already: then it is no advice.
+    // With idle polling already: then it is no advice.
     let awake = seeded_model(&Seeded {
-        kept_awake: true,
+        idle_poll: true,
         wrong: vec![(1, Wrong::Stolen)],
         ..Seeded::plain(&[("connections", &["50"]), ("pipelining", &["10"])], 3)
     });
@@ -217,7 +214,12 @@ fn the_busiest_component_is_named_with_its_share() {
         has_broker: true,
         ..Seeded::plain(&[("writer", &["sink"]), ("connections", &["10", "100"])], 3)
     });
-    let of = |cell: usize| model.cells[cell].busiest.clone().expect("CPU was sampled");
+    let of = |cell: usize| {
+        model.cells[cell]
+            .bottleneck
+            .clone()
+            .expect("CPU was sampled")
+    };
     let (few, many) = (of(0), of(1));
     assert_eq!(few.component, "kafka", "{few:?}");
     assert_eq!(many.component, "gateway", "{many:?}");
@@ -288,12 +290,12 @@ fn a_study_can_demand_that_nothing_is_lost_or_doubled() {
 
 /// What was lost behind the broker is not missing there.
 #[test]
-fn each_place_has_an_account_of_its_own() {
+fn each_probe_has_an_account_of_its_own() {
     let numbers = [
         "delivery.broker.missing",
         "delivery.store.missing",
         "delivery.missing",
-        "delivery.broker.missing_share",
+        "delivery.broker.loss_rate",
     ];
     let study = Seeded {
         has_broker: true,
@@ -377,7 +379,7 @@ fn every_number_that_a_study_can_name_has_a_value() {
         [
             "goodput",
             "throughput",
-            "error_share",
+            "error_rate",
             "failed",
             "client_wait_time.mean",
             "bytes_received_per_answer",
@@ -386,7 +388,7 @@ fn every_number_that_a_study_can_name_has_a_value() {
         ]
         .map(|number| format!("put-readings.{number}")),
     );
-    names.extend(["engine.busy_share", "engine.lag_p99"].map(str::to_owned));
+    names.extend(["generator.utilization", "generator.lag_p99"].map(str::to_owned));
     let study = Seeded {
         thresholds: names.clone(),
         ..Seeded::plain(&[], 3)

@@ -60,7 +60,7 @@ fn a_crash_between_two_calls() {
             .load_started(&LoadStart {
                 name: "get",
                 steps: &["login".to_owned()],
-                on_the_way: &[],
+                intermediate_probes: &[],
                 started_unix_ns: 1,
             })
             .unwrap();

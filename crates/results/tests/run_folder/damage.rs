@@ -58,22 +58,22 @@ fn run_json() {
     );
     check(
         "run.json",
-        replace("\"format\": 5", "\"format\": 6"),
-        "written in format 6; this waggle reads formats up to 5",
+        replace("\"format\": 6", "\"format\": 7"),
+        "written in format 7; this waggle reads formats up to 6",
     );
     check(
         "run.json",
-        replace("\"format\": 5", "\"format\": 99, \"new\": {}"),
+        replace("\"format\": 6", "\"format\": 99, \"new\": {}"),
         "use a newer waggle",
     );
     check(
         "run.json",
-        replace("\"format\": 5", "\"format\": 0"),
+        replace("\"format\": 6", "\"format\": 0"),
         "format 0 does not exist",
     );
     check(
         "run.json",
-        replace("\"format\": 5", "\"format\": \"1\""),
+        replace("\"format\": 6", "\"format\": \"1\""),
         "invalid type: string",
     );
     check(
@@ -133,8 +133,8 @@ fn trial_json() {
     check(file, |_| "{}".into(), "missing field `format`");
     check(
         file,
-        replace("\"format\": 5", "\"format\": 6"),
-        "written in format 6",
+        replace("\"format\": 6", "\"format\": 7"),
+        "written in format 7",
     );
     check(
         file,

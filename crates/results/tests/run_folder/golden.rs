@@ -1,4 +1,4 @@
-//! What a run looks like on disk. `UPDATE_GOLDEN=1` writes the files anew.
+//! What a run looks like on disk. `UPDATE_GOLDEN=1` rewrites the files.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -13,6 +13,7 @@ const FORMAT_1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden-format
 const FORMAT_2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden-format-2");
 const FORMAT_3: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden-format-3");
 const FORMAT_4: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden-format-4");
+const FORMAT_5: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden-format-5");
 
 #[test]
 fn the_folder_is_the_golden_one() {
@@ -29,6 +30,7 @@ fn older_formats_say_what_they_said() {
     older(2, FORMAT_2, GOLDEN_SCENARIO);
     older(3, FORMAT_3, GOLDEN);
     older(4, FORMAT_4, GOLDEN);
+    older(5, FORMAT_5, GOLDEN);
 }
 
 fn older(format: u32, old: &str, new: &str) {

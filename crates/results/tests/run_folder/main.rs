@@ -7,10 +7,11 @@
 
 mod crash;
 mod damage;
-mod disturbed;
+mod faults;
 mod golden;
+mod intermediate_probes;
 mod java;
 mod lock;
-mod on_the_way;
+mod old_names;
 mod round_trip;
 mod sample;

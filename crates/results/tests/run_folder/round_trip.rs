@@ -3,8 +3,8 @@
 use hdrhistogram::Histogram;
 use proptest::prelude::*;
 use waggle_results::{
-    FallInfo, FirstInfo, HistogramLogWriter, IntervalHistograms, IntervalRow, LoadStart,
-    MachineInfo, PhaseInfo, PhaseName, RecoveryInfo, ResourceRow, Run, RunFolder, RunInfo,
+    HistogramLogWriter, IntervalHistograms, IntervalRow, LoadDropInfo, LoadStart, MachineInfo,
+    PhaseInfo, PhaseName, RampUpInfo, RecoveryInfo, ResourceRow, Run, RunFolder, RunInfo,
     ScheduleInfo, TrialEnd, TrialInfo, WriteError, read_histograms, read_run_info, trial_info,
 };
 
@@ -135,28 +135,28 @@ fn what_cpus_did_comes_back_and_may_be_missing() {
     let folder = tempfile::tempdir().unwrap();
     let info = TrialInfo {
         machine: Some(MachineInfo {
-            stolen_share: 0.25,
-            idle_share: 0.5,
+            cpu_steal: 0.25,
+            cpu_idle: 0.5,
         }),
         ..sample::trial_info(sample::key(2, 1), 1)
     };
     let mut of_run = sample::run_info();
-    of_run.host.kept_awake = true;
+    of_run.host.idle_poll = true;
     let run = RunFolder::create(folder.path(), &of_run, sample::STUDY, sample::SYSTEM).unwrap();
     let mut writer = run.begin(sample::key(2, 1)).unwrap();
     sample::write_rows(&mut writer, 7);
     writer.finish(&info).unwrap();
     let read = Run::read(folder.path()).unwrap();
-    assert!(read.info.host.kept_awake);
+    assert!(read.info.host.idle_poll);
     assert_eq!(read.trials[0].info, info);
     // A run of before it was noted.
     let file = folder.path().join("run.json");
     let text = std::fs::read_to_string(&file).unwrap();
     let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let noted = json["host"].as_object_mut().unwrap().remove("kept_awake");
+    let noted = json["host"].as_object_mut().unwrap().remove("idle_poll");
     assert_eq!(noted, Some(true.into()));
     std::fs::write(&file, json.to_string()).unwrap();
-    assert!(!Run::read(folder.path()).unwrap().info.host.kept_awake);
+    assert!(!Run::read(folder.path()).unwrap().info.host.idle_poll);
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn what_could_not_be_read_again_is_not_written() {
     let start = LoadStart {
         name: "shopping",
         steps: &["login".to_owned()],
-        on_the_way: &[],
+        intermediate_probes: &[],
         started_unix_ns: 1,
     };
     writer.load_started(&start).unwrap();
@@ -205,27 +205,27 @@ fn what_could_not_be_read_again_is_not_written() {
 }
 
 #[test]
-fn published_figures_of_one_factor_are_read_as_older_formats_have_them() {
+fn reference_results_of_one_factor_are_read_as_older_formats_have_them() {
     let folder = tempfile::tempdir().unwrap();
     sample::create(folder.path());
     let now = std::fs::read_to_string(folder.path().join("run.json")).unwrap();
-    let published = |by: &str, level: &str| {
+    let reference = |by: &str, level: &str| {
         let figures = format!(
             r#""published": {{ "title": "Table 1", "source": "a lab", "by": {by},
             "columns": [{{ "name": "a", "number": ["a", "goodput"] }}], "rows": [{{ {level}, "values": [1.5] }}] }},
             "seed""#
         );
         let text = now.replacen("\"seed\"", &figures, 1);
-        read_run_info(text.as_bytes()).unwrap().published.unwrap()
+        read_run_info(text.as_bytes()).unwrap().reference.unwrap()
     };
-    let old = published("\"writer\"", "\"level\": \"sink\"");
-    let new = published("[\"writer\"]", "\"levels\": [\"sink\"]");
+    let old = reference("\"writer\"", "\"level\": \"sink\"");
+    let new = reference("[\"writer\"]", "\"levels\": [\"sink\"]");
     assert_eq!(old, new);
     assert_eq!(
-        (&old.by[..], &old.rows[0].levels[..]),
+        (&old.match_on[..], &old.rows[0].levels[..]),
         (&["writer".to_owned()][..], &["sink".to_owned()][..])
     );
-    let two = published(
+    let two = reference(
         "[\"transport\", \"users\"]",
         "\"levels\": [\"rest\", \"50\"]",
     );
@@ -280,19 +280,19 @@ proptest! {
 }
 
 #[test]
-fn a_load_that_fell_is_read_back() {
+fn a_load_that_dropped_is_read_back() {
     let folder = tempfile::tempdir().unwrap();
     let recovery = RecoveryInfo {
         level: 100.0,
         p99_us: 250e3,
-        at_most_s: 30.0,
+        duration_s: 30.0,
     };
     let info = RunInfo {
         schedule: ScheduleInfo {
             recovery: Some(recovery),
-            first: Some(FirstInfo {
+            ramp_up: Some(RampUpInfo {
                 level: 50.0,
-                time_s: 2.5,
+                duration_s: 2.5,
             }),
             ..sample::run_info().schedule
         },
@@ -306,7 +306,7 @@ fn a_load_that_fell_is_read_back() {
     };
     let trial = TrialInfo {
         phases: vec![phase.clone()],
-        fall: Some(FallInfo {
+        load_drop: Some(LoadDropInfo {
             at_s: 3.0,
             recovery,
         }),

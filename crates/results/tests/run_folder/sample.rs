@@ -6,11 +6,11 @@ use hdrhistogram::Histogram;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use waggle_results::{
     BacklogRow, CellInfo, Comparison, ComponentInfo, ConnectingInfo, CountsRow, DeliveryInfo,
-    EngineInfo, FORMAT, FailureCount, FailureKind, FeedInfo, FeedOrder, FindInfo, FlowInfo, Fresh,
-    Host, IntervalHistograms, IntervalRow, LedgerInfo, LevelKind, LoadModel, LoadStart, NamedText,
-    PhaseInfo, PhaseName, ResourceRow, RunFolder, RunInfo, ScenarioInfo, ScheduleInfo,
-    SessionCounts, SessionsInfo, StepCounts, StepHistograms, StepInfo, ThresholdInfo, Trial,
-    TrialEnd, TrialInfo, TrialKey, TrialOrder, TrialWriter, WarmUpUntil,
+    FORMAT, FailureCount, FailureKind, FeedInfo, FeedOrder, FlowInfo, GeneratorInfo, Host,
+    IntervalHistograms, IntervalRow, LedgerInfo, LevelKind, LoadModel, LoadStart, NamedText,
+    PhaseInfo, PhaseName, ResourceRow, Restart, RunFolder, RunInfo, ScenarioInfo, ScheduleInfo,
+    SearchInfo, SessionCounts, SessionsInfo, StepCounts, StepHistograms, StepInfo, ThresholdInfo,
+    Trial, TrialEnd, TrialInfo, TrialKey, TrialOrder, TrialWriter, WarmUpUntil,
 };
 
 pub(crate) const STUDY: &str = "study: ingest\n";
@@ -57,31 +57,31 @@ pub(crate) fn run_info() -> RunInfo {
             repeat: 2,
             order: TrialOrder::Shuffled,
             warm_up_until: WarmUpUntil::Steady,
-            warm_up_at_most_s: 2.0,
+            warm_up_timeout_s: 2.0,
             measure_s: 1.0,
             measure_requests: None,
-            drain_at_most_s: 10.0,
+            drain_timeout_s: 10.0,
             interval_s: INTERVAL_S,
-            noisy_above: 0.1,
-            fresh: Fresh::Trial,
+            max_ci_width: 0.1,
+            restart: Restart::EveryTrial,
             recovery: None,
-            first: None,
+            ramp_up: None,
         },
         thresholds: vec![ThresholdInfo {
             text: "delivery.missing == 0".into(),
-            number: vec!["delivery".into(), "missing".into()],
+            metric: vec!["delivery".into(), "missing".into()],
             op: Comparison::Equal,
             value: 0.0,
         }],
         load_model: LoadModel::Closed,
         host: host(),
-        records_from: Some("data/host-metrics.lp (1,000 records)".into()),
-        delivery_at: Some("store".into()),
+        records_file: Some("data/host-metrics.lp (1,000 records)".into()),
+        delivery_probe: Some("store".into()),
         scenario: None,
-        find: None,
-        on_the_way: Vec::new(),
-        watches: Vec::new(),
-        published: None,
+        search: None,
+        intermediate_probes: Vec::new(),
+        metrics: Vec::new(),
+        reference: None,
     }
 }
 
@@ -96,7 +96,7 @@ fn host() -> Host {
         load_cpus: vec![0],
         system_cpus: vec![1],
         shared_with_system: true,
-        kept_awake: false,
+        idle_poll: false,
     }
 }
 
@@ -134,11 +134,11 @@ pub(crate) fn trial_info(key: TrialKey, position: u32) -> TrialInfo {
             seconds: 1.5,
             ..counts(1_350)
         },
-        engine: EngineInfo {
+        generator: GeneratorInfo {
             workers: 1,
             connections_asked: 10,
             connections_open_min: 10,
-            ..EngineInfo::default()
+            ..GeneratorInfo::default()
         },
         ledger: Some(LedgerInfo {
             sent: 1_350,
@@ -152,7 +152,7 @@ pub(crate) fn trial_info(key: TrialKey, position: u32) -> TrialInfo {
         delivery: Some(DeliveryInfo {
             probe: "store".into(),
             resolution_ms: 100.0,
-            behind_s: 0.0,
+            probe_lag_s: 0.0,
             unread: false,
             polls: 15,
             ..DeliveryInfo::default()
@@ -162,9 +162,9 @@ pub(crate) fn trial_info(key: TrialKey, position: u32) -> TrialInfo {
         steps: Vec::new(),
         sessions: None,
         connecting: None,
-        on_the_way: Vec::new(),
-        disturbances: Vec::new(),
-        fall: None,
+        intermediate_probes: Vec::new(),
+        faults: Vec::new(),
+        load_drop: None,
         machine: None,
         stages: Vec::new(),
         stopped: None,
@@ -203,7 +203,7 @@ pub(crate) fn write_rows(writer: &mut TrialWriter, seed: u64) -> Written {
         .load_started(&LoadStart {
             name: REQUEST,
             steps: &[],
-            on_the_way: &[],
+            intermediate_probes: &[],
             started_unix_ns: STARTED_UNIX_NS,
         })
         .unwrap();
@@ -292,8 +292,8 @@ pub(crate) const STEPS: [&str; 2] = ["login", "list/orders, all"];
 
 pub(crate) fn scenario_run_info() -> RunInfo {
     RunInfo {
-        records_from: None,
-        delivery_at: None,
+        records_file: None,
+        delivery_probe: None,
         scenario: Some(ScenarioInfo {
             name: "shopping".into(),
             file: Some(NamedText {
@@ -312,22 +312,22 @@ pub(crate) fn scenario_run_info() -> RunInfo {
                 from: Some("users.csv".into()),
             }],
         }),
-        find: Some(FindInfo {
-            what: LevelKind::Rate,
+        search: Some(SearchInfo {
+            maximize: LevelKind::Rate,
             conditions: vec![ThresholdInfo {
                 text: "login.response_time.p99 < 50ms".into(),
-                number: ["login", "response_time", "p99"]
+                metric: ["login", "response_time", "p99"]
                     .map(str::to_owned)
                     .to_vec(),
                 op: Comparison::Less,
                 value: 50_000.0,
             }],
-            from: 1_000.0,
-            at_least: 0.1,
-            at_most: 1e6,
+            start: 1_000.0,
+            min: 0.1,
+            max: 1e6,
             precision: 0.05,
-            confirm: 3,
-            trials_at_most: 30,
+            confirmations: 3,
+            max_trials: 30,
         }),
         ..run_info()
     }
@@ -373,7 +373,7 @@ pub(crate) fn scenario_trial_info() -> TrialInfo {
             handshakes: 60,
             handshakes_resumed: 50,
         }),
-        on_the_way: Vec::new(),
+        intermediate_probes: Vec::new(),
         ..trial_info(key(2, 1), 1)
     }
 }
@@ -387,7 +387,7 @@ pub(crate) fn write_scenario_run(path: &Path) -> Vec<[Histogram<u64>; 2]> {
         .load_started(&LoadStart {
             name: "shopping",
             steps: &STEPS.map(str::to_owned),
-            on_the_way: &[],
+            intermediate_probes: &[],
             started_unix_ns: STARTED_UNIX_NS,
         })
         .unwrap();

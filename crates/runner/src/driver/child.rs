@@ -30,7 +30,7 @@ const SUPERVISE: &str = "__supervise";
 /// The supervisor must tell the process id by then.
 const START_AT_MOST: Duration = Duration::from_secs(10);
 /// A killed process must be gone by then.
-pub(super) const KILL_AT_MOST: Duration = Duration::from_secs(5);
+pub(super) const KILL_AT_MOST: Duration = Duration::from_secs(30);
 
 /// What is to be started.
 #[derive(Debug, Clone)]

@@ -56,7 +56,7 @@ impl Rest {
 /// What was stolen counts as busy: the next trial would suffer from it.
 fn is_idle(before: Ticks, now: Ticks) -> bool {
     let since = now.shares_since(before);
-    since.is_some_and(|machine| 1.0 - machine.idle_share <= BUSY_AT_MOST)
+    since.is_some_and(|machine| 1.0 - machine.cpu_idle <= BUSY_AT_MOST)
 }
 
 /// `TCP: inuse 5 orphan 0 tw 12 alloc 6 mem 1` in `/proc/net/sockstat`.

@@ -108,7 +108,7 @@ impl Kafka {
             .map_err(|why| Failure::new(format!("no thread for a probe: {why}")))?;
         Ok(Self {
             shared,
-            poll: following.delivery.poll,
+            poll: following.delivery.poll_interval,
             thread: Some(thread),
         })
     }

@@ -56,7 +56,7 @@ impl Notes {
             interval_ns: nanoseconds(following.interval).max(1),
             late_after_us: following
                 .delivery
-                .late_after
+                .late_threshold
                 .map(|after| nanoseconds(after) / 1_000),
             seen: Seen::new(following.workers, following.sequence_max),
             before: None,

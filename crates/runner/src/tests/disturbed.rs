@@ -10,22 +10,22 @@ use crate::{Ended, Event};
 
 const WHOLE: &str = "Up Ready Verify WarmUp Measure Finish Drain Collect Down";
 /// Killed between two intervals, so that it is known what it had.
-const ONCE: &str = "{ kill: fake, at: 600ms, again_after: 250ms }";
+const ONCE: &str = "{ kill: fake, at: 600ms, restart_after: 250ms }";
 
 /// A study of one cell and one trial that is disturbed.
-fn bench(disturb: &[&str]) -> Bench {
-    Bench::new_with_study(&study_with_faults(disturb))
+fn bench(faults: &[&str]) -> Bench {
+    Bench::new_with_study(&study_with_faults(faults))
 }
 
-fn study_with_faults(disturb: &[&str]) -> String {
-    let entries: String = disturb
+fn study_with_faults(faults: &[&str]) -> String {
+    let entries: String = faults
         .iter()
         .map(|entry| format!("  - {entry}\n"))
         .collect();
     STUDY
         .replace("connections: [1, 2]", "connections: [1]")
         .replace("repeat: 2", "repeat: 1")
-        .replace("measure:\n", &format!("disturb:\n{entries}measure:\n"))
+        .replace("delivery: {", &format!("faults:\n{entries}delivery: {{"))
 }
 
 /// The one trial.
@@ -80,8 +80,8 @@ async fn it_is_killed_at_its_instant_and_up_again_after_its_time() {
     assert_eq!(shown.len(), 2, "{shown:?}");
     let info = &bench.results().trials[0].info;
     assert_eq!(info.end, TrialEnd::Completed);
-    let [disturbance] = &info.disturbances[..] else {
-        panic!("{:?}", info.disturbances);
+    let [disturbance] = &info.faults[..] else {
+        panic!("{:?}", info.faults);
     };
     assert_eq!(disturbance.name(), "fake-0");
     assert_at(Some(disturbance.killed_s), 0.6);
@@ -144,12 +144,12 @@ endpoints:
 #[tokio::test(start_paused = true)]
 async fn several_kills_come_in_the_order_of_their_instants() {
     let bench = bench(&[
-        "{ kill: fake, at: 1400ms, again_after: 0s }",
-        "{ kill: fake, at: 100ms, again_after: 1s }",
+        "{ kill: fake, at: 1400ms, restart_after: 0s }",
+        "{ kill: fake, at: 100ms, restart_after: 1s }",
     ]);
     let info = run_trial(&bench, &world(None), Then::Nothing).await;
-    let [first, second] = &info.disturbances[..] else {
-        panic!("{:?}", info.disturbances);
+    let [first, second] = &info.faults[..] else {
+        panic!("{:?}", info.faults);
     };
     assert_at(Some(first.killed_s), 0.1);
     assert_at(first.started_s, 1.1);
@@ -160,10 +160,10 @@ async fn several_kills_come_in_the_order_of_their_instants() {
 
 #[tokio::test(start_paused = true)]
 async fn a_trial_waits_for_what_is_up_again_only_after_its_load() {
-    let bench = bench(&["{ kill: fake, at: 1900ms, again_after: 5s }"]);
+    let bench = bench(&["{ kill: fake, at: 1900ms, restart_after: 5s }"]);
     let info = run_trial(&bench, &world(None), Then::Nothing).await;
     assert_eq!(info.end, TrialEnd::Completed);
-    assert_at(info.disturbances[0].ready_s, 6.91);
+    assert_at(info.faults[0].ready_s, 6.91);
     let drain = info.phase(PhaseName::Drain).unwrap();
     assert!(drain.start_s >= 1.0 + 6.9, "{drain:?}");
     // All of it was lost, but the store was asked.
@@ -176,9 +176,9 @@ async fn what_does_not_come_up_again_fails_the_trial() {
     let info = run_trial(&bench(&[ONCE]), &dead, Then::Nothing).await;
     // It had until 3 s after its start, when the load was over already.
     assert_failed(&info, PhaseName::Finish, "fake-0 was not ready in time");
-    assert_eq!(info.disturbances.len(), 1);
-    assert_at(info.disturbances[0].started_s, 0.85);
-    assert_eq!(info.disturbances[0].ready_s, None);
+    assert_eq!(info.faults.len(), 1);
+    assert_at(info.faults[0].started_s, 0.85);
+    assert_eq!(info.faults[0].ready_s, None);
     // A driver that never tells meets the phase's own limit.
     let hangs = world(Some(Fault::HangsDead));
     let info = run_trial(&bench(&[ONCE]), &hangs, Then::Nothing).await;
@@ -192,8 +192,8 @@ async fn what_does_not_come_up_again_fails_the_trial() {
 #[tokio::test(start_paused = true)]
 async fn what_is_not_up_when_it_is_to_be_killed_again_fails_the_trial() {
     let bench = bench(&[
-        "{ kill: fake, at: 100ms, again_after: 100ms }",
-        "{ kill: fake, at: 1s, again_after: 100ms }",
+        "{ kill: fake, at: 100ms, restart_after: 100ms }",
+        "{ kill: fake, at: 1s, restart_after: 100ms }",
     ]);
     let slow = world(Some(Fault::RisesSlowly));
     let info = run_trial(&bench, &slow, Then::Nothing).await;
@@ -226,8 +226,8 @@ async fn an_interrupt_while_it_is_dead_leaves_nothing_behind() {
 async fn a_system_that_was_disturbed_is_started_anew_for_the_cells_next_trial() {
     let study = STUDY
         .replace("connections: [1, 2]", "connections: [1]")
-        .replace("repeat: 2", "repeat: 2\n  fresh: cell")
-        .replace("measure:\n", &format!("disturb:\n  - {ONCE}\nmeasure:\n"));
+        .replace("repeat: 2", "repeat: 2\n  restart: every_cell")
+        .replace("delivery: {", &format!("faults:\n  - {ONCE}\ndelivery: {{"));
     let bench = Bench::new_with_study(&study);
     let remembers = world(Some(Fault::Remembers));
     let (ended, events) = bench.run(&remembers, Then::Nothing).await;

@@ -7,7 +7,7 @@ use crate::Ended;
 
 /// Runs the study without delivery, whose drain would not be of the load; gives its only trial.
 async fn only_trial(then: Then, fault: Option<Fault>) -> TrialInfo {
-    let delivery = "  delivery: { at: store, poll: 100ms }\n";
+    let delivery = "delivery: { probes: store, poll_interval: 100ms }\n";
     assert!(STUDY.contains(delivery));
     let (bench, fake) = (
         Bench::new_with_study(&STUDY.replace(delivery, "")),
@@ -54,7 +54,10 @@ async fn a_load_that_is_ended_before_it_falls_has_no_recovery() {
     let trial = only_falling_trial(Then::EndLoadAfter(3)).await;
     assert_eq!(trial.end, TrialEnd::Completed);
     assert_eq!(trial.measured.sent, 300);
-    assert_eq!((trial.phase(PhaseName::Recovery), trial.fall), (None, None));
+    assert_eq!(
+        (trial.phase(PhaseName::Recovery), trial.load_drop),
+        (None, None)
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -62,7 +65,7 @@ async fn a_load_that_is_ended_in_its_recovery_keeps_what_was_measured() {
     let trial = only_falling_trial(Then::EndLoad(PhaseName::Recovery)).await;
     assert_eq!(trial.end, TrialEnd::Completed);
     assert_eq!(trial.measured.sent, 800);
-    assert_eq!(trial.fall.map(|fall| fall.at_s), Some(3.0));
+    assert_eq!(trial.load_drop.map(|drop| drop.at_s), Some(3.0));
 }
 
 #[tokio::test(start_paused = true)]

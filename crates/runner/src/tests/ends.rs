@@ -8,7 +8,7 @@ use waggle_results::{PhaseName, StageInfo, Trial, TrialEnd};
 use super::{Bench, STUDY, Then, world};
 
 const CLOSED: &str = "  model: closed\n  connections: ${connections}\n  pipelining: 1\n";
-const WARM_UP: &str = "  warm_up: { until: time, at_most: 1s }\n";
+const WARM_UP: &str = "  warm_up: 1s\n";
 const MEASURE: &str = "  measure: 2s\n";
 
 /// Runs the study with these changes; gives its trials and what the load was.
@@ -59,13 +59,13 @@ async fn a_rate_that_goes_through_stages_is_measured_from_beginning_to_end() {
             trial.info.stages,
             [info(1.0, 400.0), info(0.0, 800.0), info(0.5, 0.0)]
         );
-        assert_eq!(trial.info.engine.offered_per_s, None);
+        assert_eq!(trial.info.generator.offered_per_s, None);
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_first_stages_can_be_left_out_as_a_warm_up() {
-    let load = "  model: users\n  think: 1s\n  stages: [{ duration: 1s, target: 40 }, { duration: 1s, target: 40 }]\n  \
+    let load = "  model: users\n  think_time: 1s\n  stages: [{ duration: 1s, target: 40 }, { duration: 1s, target: 40 }]\n  \
                 workers: ${connections}\n";
     let (trials, models) = run_study(&[(CLOSED, load), (MEASURE, "")]).await;
     let over = Duration::from_secs(1);
@@ -96,15 +96,15 @@ async fn without_a_warm_up_exactly_as_many_requests_are_sent_as_the_study_says()
 #[tokio::test(start_paused = true)]
 async fn a_warm_up_and_a_measured_phase_end_with_the_interval_that_has_the_last_of_their_requests()
 {
-    let warm_up = "  warm_up: { requests: 250, at_most: 5s }\n";
-    let measure = "  measure: { requests: 201, at_most: 5s }\n";
+    let warm_up = "  warm_up: { requests: 250, timeout: 5s }\n";
+    let measure = "  measure: { requests: 201, timeout: 5s }\n";
     let (trials, _) = run_study(&[(WARM_UP, warm_up), (MEASURE, measure)]).await;
     for trial in &trials {
         assert_eq!(measured_phase(trial), (0.75, 1.5, 300));
     }
     // Or when their time is up.
-    let warm_up = "  warm_up: { requests: 250, at_most: 500ms }\n";
-    let measure = "  measure: { requests: 2000, at_most: 1s }\n";
+    let warm_up = "  warm_up: { requests: 250, timeout: 500ms }\n";
+    let measure = "  measure: { requests: 2000, timeout: 1s }\n";
     let (trials, _) = run_study(&[(WARM_UP, warm_up), (MEASURE, measure)]).await;
     for trial in &trials {
         assert_eq!(measured_phase(trial), (0.5, 1.5, 400));
@@ -123,10 +123,10 @@ async fn told_at_most(warm_up: &str, measure: &str) -> Duration {
 async fn with_a_number_of_requests_nothing_falls_due_behind_the_measured_time_either() {
     let seconds = Duration::from_secs;
     assert_eq!(told_at_most(WARM_UP, MEASURE).await, seconds(3));
-    let requests = "  measure: { requests: 100000, at_most: 2s }\n";
+    let requests = "  measure: { requests: 100000, timeout: 2s }\n";
     assert_eq!(told_at_most(WARM_UP, requests).await, seconds(3));
     assert_eq!(told_at_most("", requests).await, seconds(2));
     // When the warm-up ends is not known there.
-    let warm_up = "  warm_up: { requests: 250, at_most: 1s }\n";
+    let warm_up = "  warm_up: { requests: 250, timeout: 1s }\n";
     assert_eq!(told_at_most(warm_up, requests).await, seconds(33));
 }

@@ -75,20 +75,19 @@ load:
   request:
     name: put
     put: /records
-    to: records
-    records: { from: records.lp, per_request: 1 }
+    endpoint: records
+    records: { file: records.lp, per_request: 1 }
 schedule:
-  warm_up: { until: time, at_most: 1s }
+  warm_up: 1s
   measure: 2s
-  drain: { at_most: 2s }
-  ready: { at_most: 3s }
+  interval: 250ms
+  sampling_interval: 500ms
+  drain: { timeout: 2s }
+  ready_timeout: 3s
   cool_down: 4s
   repeat: 2
   order: as_listed
-measure:
-  interval: 250ms
-  delivery: { at: store, poll: 100ms }
-  resources: 500ms
+delivery: { probes: store, poll_interval: 100ms }
 ";
 
 /// A study on the fake system, checked and planned.

@@ -86,7 +86,7 @@ async fn a_good_run_is_told_and_written() {
             (ledger.unexpected, ledger.duplicates, ledger.out_of_order),
             (0, 0, 0)
         );
-        assert!(info.delivery.as_ref().unwrap().drained_after_s.is_some());
+        assert!(info.delivery.as_ref().unwrap().drain_time_s.is_some());
         // Only what was sent in the measured phase has its delay counted.
         assert_eq!(
             trial.delivery_delay.as_ref().unwrap().len(),
@@ -107,13 +107,7 @@ fn check_ledger(bench: &Bench, missing: u64, duplicates: u64, drained: bool) {
         assert_eq!((ledger.missing, ledger.duplicates), (missing, duplicates));
         assert_eq!(ledger.missing_keys.len() as u64, missing);
         assert_eq!(
-            trial
-                .info
-                .delivery
-                .as_ref()
-                .unwrap()
-                .drained_after_s
-                .is_some(),
+            trial.info.delivery.as_ref().unwrap().drain_time_s.is_some(),
             drained
         );
     }
@@ -151,7 +145,7 @@ async fn run_unanswered(each_ms: u64, drain: &str) -> (u64, f64) {
     let study = STUDY
         .replace("connections: [1, 2]", "connections: [1]")
         .replace("repeat: 2", "repeat: 1")
-        .replace("drain: { at_most: 2s }", &format!("drain: {{ {drain} }}"));
+        .replace("drain: { timeout: 2s }", &format!("drain: {{ {drain} }}"));
     let bench = Bench::new_with_study(&study);
     let fault = Fault::LeavesUnanswered(400, each_ms);
     bench
@@ -164,7 +158,7 @@ async fn run_unanswered(each_ms: u64, drain: &str) -> (u64, f64) {
     assert_eq!((ledger.unknown, ledger.missing), (3, 0));
     let delivery = info.delivery.as_ref().unwrap();
     // When all that was accepted was there.
-    assert!(delivery.drained_after_s.unwrap() < 0.5, "{delivery:?}");
+    assert!(delivery.drain_time_s.unwrap() < 0.5, "{delivery:?}");
     let drain = info.phase(PhaseName::Drain).unwrap();
     (ledger.unknown_delivered, drain.end_s - drain.start_s)
 }
@@ -177,22 +171,22 @@ async fn what_may_still_come_is_waited_for_until_nothing_comes_for_a_while() {
         assert!((seconds..seconds + 1.0).contains(&took), "{took}");
     };
     // They come closer to each other than it waits, and when all are there it ends.
-    check(run_unanswered(1_500, "at_most: 20s").await, 3, 4.5);
+    check(run_unanswered(1_500, "timeout: 20s").await, 3, 4.5);
     // None comes, which costs no more than that.
-    check(run_unanswered(60_000, "at_most: 20s").await, 0, 2.0);
-    check(run_unanswered(3_000, "at_most: 20s").await, 0, 2.0);
+    check(run_unanswered(60_000, "timeout: 20s").await, 0, 2.0);
+    check(run_unanswered(3_000, "timeout: 20s").await, 0, 2.0);
     check(
-        run_unanswered(3_000, "at_most: 20s, quiet: 4s").await,
+        run_unanswered(3_000, "timeout: 20s, quiet_period: 4s").await,
         3,
         9.0,
     );
     // Nor is it longer than the drain may be.
     check(
-        run_unanswered(3_000, "at_most: 7s, quiet: 4s").await,
+        run_unanswered(3_000, "timeout: 7s, quiet_period: 4s").await,
         2,
         7.0,
     );
-    check(run_unanswered(0, "at_most: 20s").await, 3, 0.0);
+    check(run_unanswered(0, "timeout: 20s").await, 3, 0.0);
 }
 
 /// A probe that cannot keep up: what it did not read counts as missing, and the result says whose fault that is.
@@ -205,8 +199,8 @@ async fn check_unread(fault: Fault, behind_s: f64, at_most_s: f64) {
         assert_eq!(info.end, TrialEnd::Completed, "{fault:?}");
         assert!(info.ledger.as_ref().unwrap().missing > 0, "{fault:?}");
         let delivery = info.delivery.as_ref().unwrap();
-        assert_eq!(delivery.drained_after_s, None);
-        assert!(delivery.behind_s >= behind_s, "{fault:?}: {delivery:?}");
+        assert_eq!(delivery.drain_time_s, None);
+        assert!(delivery.probe_lag_s >= behind_s, "{fault:?}: {delivery:?}");
         assert!(delivery.resolution_ms >= 1e3 * behind_s, "{delivery:?}");
         let remark = "the drain ended before all was read that the store had to show; what was not read counts as not there";
         assert!(info.remarks.iter().any(|told| told == remark), "{info:?}");
@@ -228,7 +222,7 @@ async fn a_probe_that_keeps_up_is_never_behind() {
     for trial in &bench.results().trials {
         let delivery = trial.info.delivery.as_ref().unwrap();
         assert!(
-            delivery.behind_s <= 0.01 && (100.0..200.0).contains(&delivery.resolution_ms),
+            delivery.probe_lag_s <= 0.01 && (100.0..200.0).contains(&delivery.resolution_ms),
             "{delivery:?}"
         );
     }
@@ -245,22 +239,22 @@ async fn several_places_have_an_account_each_and_watches_are_read() {
             early.replace("  store:", "  early:")
         ),
     );
-    let study = STUDY.replace("at: store", "at: [early, store]");
+    let study = STUDY.replace("probes: store", "probes: [early, store]");
     let bench = Bench::with_system(&system, &study);
     let fault = Some(Fault::Loses(500));
     bench.run(&world(fault), Then::Nothing).await.0.unwrap();
     let run = bench.results();
-    assert_eq!(run.info.on_the_way, ["early"]);
-    assert_eq!(run.info.delivery_at.as_deref(), Some("store"));
-    assert_eq!(run.info.watches[0].name, "first");
+    assert_eq!(run.info.intermediate_probes, ["early"]);
+    assert_eq!(run.info.delivery_probe.as_deref(), Some("store"));
+    assert_eq!(run.info.metrics[0].name, "first");
     for trial in &run.trials {
-        let [early] = &trial.info.on_the_way[..] else {
+        let [early] = &trial.info.intermediate_probes[..] else {
             panic!("{:?}", trial.info);
         };
         assert_eq!(early.delivery.probe, "early");
         assert_eq!(Some(&early.ledger), trial.info.ledger.as_ref());
         assert_eq!(early.ledger.missing, 2);
-        let logs = &trial.on_the_way[0];
+        let logs = &trial.intermediate_probes[0];
         assert_eq!(
             logs.delivery_delay.as_ref().unwrap().len(),
             trial.delivery_delay.as_ref().unwrap().len()
@@ -268,15 +262,15 @@ async fn several_places_have_an_account_each_and_watches_are_read() {
         assert!(!logs.backlog.is_empty() && logs.arrival_delay.is_none());
         assert!(
             trial
-                .watches
+                .metrics
                 .iter()
-                .all(|row| row.watch == "first" && row.value == 0.0)
+                .all(|row| row.metric == "first" && row.value == 0.0)
         );
-        assert!(trial.watches.len() > 4, "{:?}", trial.watches);
+        assert!(trial.metrics.len() > 4, "{:?}", trial.metrics);
         // Once more when all is over.
         let mut phases = trial.info.phases.iter();
         let drain = phases.find(|phase| phase.phase == PhaseName::Drain);
-        let last = trial.watches.last().unwrap();
+        let last = trial.metrics.last().unwrap();
         assert!(last.at_s >= drain.unwrap().end_s, "{last:?} {drain:?}");
     }
 }

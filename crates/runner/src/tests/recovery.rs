@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use waggle_load::{Model, Rate, Stage, UserStage};
-use waggle_results::{FallInfo, FirstInfo, PhaseName, RecoveryInfo, TrialEnd};
+use waggle_results::{LoadDropInfo, PhaseName, RampUpInfo, RecoveryInfo, TrialEnd};
 
 use super::{
     Bench, STUDY, Then, phases, world,
@@ -21,7 +21,7 @@ fn falling_with(load: &str, level: &str, more: &str) -> Bench {
     let closed = "  model: closed\n  connections: ${connections}\n  pipelining: 1\n";
     let measure = "  measure: 2s\n";
     assert!(STUDY.contains(closed) && STUDY.contains(measure));
-    let recovery = format!("  recovery: {{ {level}, p99: 250ms, at_most: 1500ms }}\n");
+    let recovery = format!("  recovery: {{ {level}, p99: 250ms, duration: 1500ms }}\n");
     let study = STUDY.replace(closed, load);
     Bench::new_with_study(&study.replace(measure, &format!("{measure}{recovery}{more}")))
 }
@@ -70,7 +70,7 @@ async fn the_engine_is_told_when_the_load_falls() {
         let rate = |to_per_s, over| Stages::Rate(Stage { to_per_s, over });
         assert_eq!(told, stages([400.0, 100.0], rate));
     }
-    let load = "  model: users\n  think: 1s\n  users: 40\n  workers: ${connections}\n";
+    let load = "  model: users\n  think_time: 1s\n  users: 40\n  workers: ${connections}\n";
     let (bench, fake) = (bench_with_recovery(load, "users: 10"), world(None));
     bench.run(&fake, Then::Nothing).await.0.unwrap();
     assert_eq!(fake.borrow().models.len(), 4);
@@ -92,10 +92,9 @@ async fn the_engine_is_told_when_the_load_falls() {
 /// The same study with a warm-up that begins at a level.
 fn bench_with_ramp_up(load: &str, level: &str) -> Bench {
     let closed = "  model: closed\n  connections: ${connections}\n  pipelining: 1\n";
-    let warm_up = "warm_up: { until: time, at_most: 1s }";
+    let warm_up = "warm_up: 1s";
     assert!(STUDY.contains(closed) && STUDY.contains(warm_up));
-    let first =
-        format!("warm_up: {{ until: time, at_most: 1s, first: {{ {level}, for: 500ms }} }}");
+    let first = format!("warm_up: {{ duration: 1s, ramp_up: {{ {level}, duration: 500ms }} }}");
     Bench::new_with_study(&STUDY.replace(closed, load).replace(warm_up, &first))
 }
 
@@ -133,11 +132,11 @@ async fn the_engine_is_told_when_the_load_rises() {
         assert_eq!(told, [(100.0, 500), (400.0, 500 + 2_000 + 30_000)]);
     }
     let run = bench.results();
-    let first = FirstInfo {
+    let first = RampUpInfo {
         level: 100.0,
-        time_s: 0.5,
+        duration_s: 0.5,
     };
-    assert_eq!(run.info.schedule.first, Some(first));
+    assert_eq!(run.info.schedule.ramp_up, Some(first));
 
     // A load that is lower anyway stays as it is.
     for told in rates_told(&bench_with_ramp_up(load, "rate: 400/s")).await {
@@ -156,7 +155,7 @@ async fn nothing_of_what_comes_behind_it_is_in_the_measured_phase() {
     let recovery = RecoveryInfo {
         level: 100.0,
         p99_us: 250e3,
-        at_most_s: 1.5,
+        duration_s: 1.5,
     };
     assert_eq!(run.info.schedule.recovery, Some(recovery));
     for trial in &run.trials {
@@ -174,7 +173,7 @@ async fn nothing_of_what_comes_behind_it_is_in_the_measured_phase() {
         assert_eq!(of(PhaseName::Recovery), (3.0, 4.5));
         assert_eq!(of(PhaseName::Finish).0, 4.5);
         let at_s = 3.0;
-        assert_eq!(info.fall, Some(FallInfo { at_s, recovery }));
+        assert_eq!(info.load_drop, Some(LoadDropInfo { at_s, recovery }));
         assert_eq!(
             trial.measured_histograms().response_time.len(),
             8 * PER_INTERVAL
@@ -210,7 +209,7 @@ async fn what_was_handed_over_late_is_told() {
         };
         assert_eq!(of(PhaseName::Measure), (1.0, 3.25));
         assert_eq!(of(PhaseName::Recovery), (3.25, 4.5));
-        assert_eq!(info.fall.unwrap().at_s, 3.0);
+        assert_eq!(info.load_drop.unwrap().at_s, 3.0);
         let remark = "intervals were handed over late: 0.25 s after the load had fallen are among what was measured";
         assert_eq!(info.remarks, [remark]);
     }

@@ -15,8 +15,8 @@ fn bench() -> Bench {
         .replace("  connections: ${connections}\n", "")
         .replace("  pipelining: 1\n", "  pipelining: ${pipelining}\n")
         .replace("  repeat: 2\n", "");
-    let find = "find: { connections: highest, from: 2, confirm: 2, trials_at_most: 9, where: [put.failed == 0] }\n";
-    Bench::new_with_study(&format!("{study}{find}"))
+    let search = "search: { maximize: connections, start: 2, confirmations: 2, max_trials: 9, conditions: [put.failed == 0] }\n";
+    Bench::new_with_study(&format!("{study}{search}"))
 }
 
 /// The levels on disk, cell by cell, in the order of the trials.
@@ -71,14 +71,14 @@ async fn each_cell_is_searched_from_its_first_level_to_its_answer() {
         })
         .collect();
     assert_eq!(found, [(1, End::Found, 5.0, 2), (2, End::Found, 5.0, 2)]);
-    let find = bench.results().info.find.unwrap();
+    let search = bench.results().info.search.unwrap();
     assert_eq!(
-        (find.what, find.trials_at_most),
+        (search.maximize, search.max_trials),
         (LevelKind::Connections, 9)
     );
     // The load had the level: the engine was asked for as many connections.
     for trial in &bench.results().trials {
-        let asked = trial.info.engine.connections_asked;
+        let asked = trial.info.generator.connections_asked;
         assert_eq!(
             Some(f64::from(u32::try_from(asked).unwrap())),
             trial.info.level

@@ -61,9 +61,9 @@ fn ledger(trial: &TrialModel) -> (u64, u64, u64) {
 
 #[tokio::test(start_paused = true)]
 async fn a_system_that_does_well_is_valid_and_thresholds_count() {
-    let thresholds = "thresholds: [put.failed == 0, put.response_time.p99 < 2ms, put.response_time.p50 < 1us]\nmeasure:\n  interval";
+    let thresholds = "thresholds: [put.failed == 0, put.response_time.p99 < 2ms, put.response_time.p50 < 1us]\ndelivery: {";
     for load in [CLOSED, OPEN] {
-        let bench = bench(&[("measure:\n  interval", thresholds), (CLOSED, load)]);
+        let bench = bench(&[("delivery: {", thresholds), (CLOSED, load)]);
         let model = judge_run(&bench, None, Course::default()).await;
         assert_eq!(reasons(&model), (Verdict::Valid, Vec::new()));
         let holds: Vec<bool> = model.thresholds.iter().map(|one| one.holds).collect();
@@ -204,8 +204,8 @@ async fn a_trial_that_fails_has_no_other_verdict() {
 
 #[tokio::test(start_paused = true)]
 async fn what_a_kill_does_to_the_level_is_no_reason_but_what_is_lost_is() {
-    let disturb = "disturb: [{ kill: fake, at: 500ms, again_after: 500ms }]\nmeasure:\n  interval";
-    let bench = || bench(&[("measure:\n  interval", disturb)]);
+    let faults = "faults: [{ kill: fake, at: 500ms, restart_after: 500ms }]\ndelivery: {";
+    let bench = || bench(&[("delivery: {", faults)]);
     let model = judge_run(&bench(), Some(Fault::Remembers), Course::default()).await;
     assert_eq!(reasons(&model), (Verdict::Valid, Vec::new()));
     let killed = InjectedFault {
@@ -225,7 +225,7 @@ async fn what_a_kill_does_to_the_level_is_no_reason_but_what_is_lost_is() {
 /// Whether a system that was overloaded recovers within this time when the load falls to a quarter.
 async fn recovery(at_most: &str) -> Recovery {
     let measure =
-        format!("  measure: 2s\n  recovery: {{ rate: 100/s, p99: 250ms, at_most: {at_most} }}\n");
+        format!("  measure: 2s\n  recovery: {{ rate: 100/s, p99: 250ms, duration: {at_most} }}\n");
     let bench = bench(&[(CLOSED, OPEN), ("  measure: 2s\n", &measure)]);
     let course = Course {
         requests: |interval| if interval < 12 { 100 } else { 25 },
@@ -257,10 +257,10 @@ async fn search_connections(
         ("  pipelining: 1\n", "  pipelining: ${pipelining}\n"),
         ("  repeat: 1\n", ""),
         (
-            "measure:\n  interval",
+            "delivery: {",
             &format!(
-                "find: {{ connections: highest, from: 4, at_least: 2, confirm: 1, trials_at_most: 9, where: [{condition}] }}\n\
-                 measure:\n  interval"
+                "search: {{ maximize: connections, start: 4, min: 2, confirmations: 1, max_trials: 9, conditions: [{condition}] }}\n\
+                 delivery: {{"
             ),
         ),
     ]);
@@ -270,7 +270,7 @@ async fn search_connections(
     ended.unwrap();
     assert_eq!(phases(&events).len(), bench.results().trials.len());
     let model = waggle_analysis::model(&bench.results());
-    let search = &model.find.as_ref().unwrap().cells[0];
+    let search = &model.search.as_ref().unwrap().cells[0];
     let told = events.iter().find_map(|event| match event {
         Event::Found { answer, .. } => Some(answer.end),
         _ => None,

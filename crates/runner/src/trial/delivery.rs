@@ -4,7 +4,7 @@ use std::{cell::RefCell, time::Duration};
 
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use waggle_load::RequestOutcomes;
-use waggle_results::{BacklogRow, DeliveryInfo, LedgerInfo, PlaceInfo, TrialWriter};
+use waggle_results::{BacklogRow, DeliveryInfo, LedgerInfo, ProbeInfo, TrialWriter};
 
 use crate::{
     Event,
@@ -32,7 +32,7 @@ const LIVE_EVERY: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// One before the last, counted from 0.
-    OnTheWay(usize),
+    Intermediate(usize),
     /// Where records must arrive.
     Last,
 }
@@ -52,7 +52,7 @@ pub(crate) struct Delivery<'a, N> {
     drained_after: Option<Duration>,
     /// The drain's time was up before all was read that the store had to show.
     unread: bool,
-    cost_cpu_s: Option<f64>,
+    probe_cpu_s: Option<f64>,
     restarts: Restarts,
     /// The components whose death was why it was read anew, each as often as that was so.
     begun_anew: Vec<String>,
@@ -70,7 +70,7 @@ impl<'a, N: Line> Delivery<'a, N> {
         Self {
             probe: following.probe,
             place,
-            poll: following.delivery.poll,
+            poll: following.delivery.poll_interval,
             follower,
             clock: following.clock,
             problem: None,
@@ -78,7 +78,7 @@ impl<'a, N: Line> Delivery<'a, N> {
             read_under_load: 0,
             drained_after: None,
             unread: false,
-            cost_cpu_s: None,
+            probe_cpu_s: None,
             restarts: restarts.clone(),
             begun_anew: Vec::new(),
             is_behind_itself: false,
@@ -186,7 +186,7 @@ impl<'a, N: Line> Delivery<'a, N> {
         }
         let Some(after) = cpu() else { return };
         let per_byte = share(after.saturating_sub(before).as_secs_f64(), as_f64(bytes));
-        self.cost_cpu_s = Some(per_byte * as_f64(self.read_under_load));
+        self.probe_cpu_s = Some(per_byte * as_f64(self.read_under_load));
     }
 
     /// Writes down the delays; tells the account of every record.
@@ -194,15 +194,15 @@ impl<'a, N: Line> Delivery<'a, N> {
         &self,
         sent: Sent<'_>,
         writer: &RefCell<TrialWriter>,
-    ) -> Result<PlaceInfo, Cut> {
+    ) -> Result<ProbeInfo, Cut> {
         let mut writer = writer.borrow_mut();
         self.follower.notes(|notes| match self.place {
             Place::Last => writer.delivery_delay(notes.visible(), notes.arrival()),
-            Place::OnTheWay(place) => {
-                writer.delays_on_the_way(place, notes.visible(), notes.arrival())
+            Place::Intermediate(place) => {
+                writer.intermediate_delays(place, notes.visible(), notes.arrival())
             }
         })?;
-        Ok(PlaceInfo {
+        Ok(ProbeInfo {
             ledger: self.ledger(sent),
             delivery: self.info(),
         })
@@ -226,13 +226,13 @@ impl<'a, N: Line> Delivery<'a, N> {
         DeliveryInfo {
             probe: self.probe.name.clone(),
             resolution_ms: pace.longest_gap.max(poll).as_secs_f64() * 1e3,
-            behind_s: pace.longest_behind.as_secs_f64(),
+            probe_lag_s: pace.longest_behind.as_secs_f64(),
             unread: self.unread,
             negative_delays: self.follower.notes(|notes| notes.negative_delays),
-            drained_after_s: self.drained_after.map(|after| after.as_secs_f64()),
+            drain_time_s: self.drained_after.map(|after| after.as_secs_f64()),
             polls: pace.polls,
             bytes_read: pace.bytes_read,
-            cost_cpu_s: self.cost_cpu_s,
+            probe_cpu_s: self.probe_cpu_s,
         }
     }
 
@@ -339,7 +339,7 @@ impl<'a, N: Line> Delivery<'a, N> {
                 let mut writer = writer.borrow_mut();
                 match self.place {
                     Place::Last => writer.backlog(&row)?,
-                    Place::OnTheWay(place) => writer.backlog_on_the_way(place, &row)?,
+                    Place::Intermediate(place) => writer.intermediate_backlog(place, &row)?,
                 }
                 Ok(has_more)
             }

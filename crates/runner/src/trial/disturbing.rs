@@ -10,8 +10,8 @@ use tokio::{
     sync::watch,
     time::{Instant, sleep_until},
 };
-use waggle_results::DisturbanceInfo;
-use waggle_study::{Cell, Disturbance, Probe};
+use waggle_results::FaultInfo;
+use waggle_study::{Cell, Fault, Probe};
 
 use crate::{
     Event,
@@ -42,27 +42,27 @@ impl Restarts {
     }
 }
 
-/// The disturbances of one trial.
+/// The faults of one trial.
 #[derive(Debug)]
 pub(crate) struct Disturbing<'a> {
     /// In the order of their instants.
-    asked: &'a [Disturbance],
-    ready_at_most: Duration,
+    asked: &'a [Fault],
+    ready_timeout: Duration,
     interval: Duration,
     clock: Clock,
     window: watch::Receiver<Option<Window>>,
     events: &'a Events,
     restarts: Restarts,
     /// In the order in which they began.
-    carried_out: RefCell<Vec<DisturbanceInfo>>,
+    carried_out: RefCell<Vec<FaultInfo>>,
     is_over: watch::Sender<bool>,
 }
 
-/// How long the last disturbance may go on after the measured phase.
+/// How long the last fault may last after the measured phase.
 pub(crate) fn beyond_measure(cell: &Cell) -> Duration {
     let schedule = &cell.schedule;
-    cell.disturbed_until().map_or(Duration::ZERO, |until| {
-        until.saturating_sub(schedule.measure) + schedule.ready_at_most + SPARE
+    cell.last_restart().map_or(Duration::ZERO, |restart| {
+        restart.saturating_sub(schedule.measure) + schedule.ready_timeout + SPARE
     })
 }
 
@@ -77,9 +77,9 @@ impl<'a> Disturbing<'a> {
     pub(crate) fn new(cell: &'a Cell, axis: Axis, events: &'a Events, restarts: Restarts) -> Self {
         let Axis { clock, window } = axis;
         Self {
-            asked: &cell.disturbances,
-            ready_at_most: cell.schedule.ready_at_most,
-            interval: cell.measure.interval,
+            asked: &cell.faults,
+            ready_timeout: cell.schedule.ready_timeout,
+            interval: cell.schedule.interval,
             clock,
             window,
             events,
@@ -112,7 +112,7 @@ impl<'a> Disturbing<'a> {
     }
 
     /// What was carried out so far.
-    pub(crate) fn fault_infos(&self) -> Vec<DisturbanceInfo> {
+    pub(crate) fn fault_infos(&self) -> Vec<FaultInfo> {
         self.carried_out.borrow().clone()
     }
 
@@ -132,7 +132,7 @@ impl<'a> Disturbing<'a> {
     }
 
     fn replicas(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.asked.iter().map(Disturbance::name).collect();
+        let mut names: Vec<String> = self.asked.iter().map(Fault::name).collect();
         names.sort();
         names.dedup();
         names
@@ -165,7 +165,7 @@ impl<'a> Disturbing<'a> {
     async fn kill_and_restart<D: Driver>(
         &self,
         driver: &D,
-        asked: &Disturbance,
+        asked: &Fault,
         measured: Instant,
     ) -> Result<(), Cut> {
         let (component, replica) = (&asked.component, asked.replica);
@@ -173,7 +173,7 @@ impl<'a> Disturbing<'a> {
         let killed = Instant::now();
         let place = {
             let mut carried_out = self.carried_out.borrow_mut();
-            carried_out.push(DisturbanceInfo {
+            carried_out.push(FaultInfo {
                 component: component.clone(),
                 replica,
                 killed_s: seconds(killed),
@@ -186,10 +186,10 @@ impl<'a> Disturbing<'a> {
             replica: asked.name(),
         });
         driver.kill(component, replica).await?;
-        sleep_until(killed + asked.again_after).await;
+        sleep_until(killed + asked.restart_after).await;
         let started = Instant::now();
         self.carried_out.borrow_mut()[place].started_s = Some(seconds(started));
-        let deadline = started + self.ready_at_most;
+        let deadline = started + self.ready_timeout;
         driver.start_again(component, replica, deadline).await?;
         let ready = Instant::now();
         self.carried_out.borrow_mut()[place].ready_s = Some(seconds(ready));

@@ -79,7 +79,7 @@ pub(crate) async fn run<D: Driver, L: Load, W: Web>(
         .await;
     let came = came.map_err(|stop| with_log(stop, &means.driver));
     // What is left of one trial must not be found by the next.
-    let is_disturbed = !order.cell.disturbances.is_empty();
+    let is_disturbed = !order.cell.faults.is_empty();
     let may_stay_up = order.may_stay_up && !is_disturbed;
     let stays_up = may_stay_up && came.is_ok() && report.is_complete();
     if stays_up {

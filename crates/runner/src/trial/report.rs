@@ -3,9 +3,9 @@
 use tokio::time::Instant;
 use waggle_load::Outcome;
 use waggle_results::{
-    ConnectingInfo, CountsRow, DeliveryInfo, DisturbanceInfo, EngineInfo, FORMAT, FallInfo,
-    LedgerInfo, MachineInfo, PhaseInfo, PhaseName, PlaceInfo, SessionsInfo, StageInfo, StepCounts,
-    StepInfo, StoppedInfo, TrialEnd, TrialInfo, TrialKey,
+    ConnectingInfo, CountsRow, DeliveryInfo, FORMAT, FaultInfo, GeneratorInfo, LedgerInfo,
+    LoadDropInfo, MachineInfo, PhaseInfo, PhaseName, ProbeInfo, SessionsInfo, StageInfo,
+    StepCounts, StepInfo, StoppedInfo, TrialEnd, TrialInfo, TrialKey,
 };
 use waggle_study::{Cell, LoadModel, LoadStage};
 
@@ -36,21 +36,21 @@ pub(crate) struct Report {
     measured_within: Option<(f64, f64)>,
     /// End of the intervals after the load had fallen, likewise.
     recovery_until: Option<f64>,
-    fall: Option<FallInfo>,
+    load_drop: Option<LoadDropInfo>,
     totals: CountsRow,
-    engine: EngineInfo,
+    generator: GeneratorInfo,
     machine: Option<MachineInfo>,
     stages: Vec<StageInfo>,
     stopped: Option<StoppedInfo>,
     ledger: Option<LedgerInfo>,
     delivery: Option<DeliveryInfo>,
-    on_the_way: Vec<PlaceInfo>,
+    intermediate_probes: Vec<ProbeInfo>,
     steps: Vec<StepInfo>,
     sessions: Option<SessionsInfo>,
     connecting: Option<ConnectingInfo>,
     pub(crate) remarks: Vec<String>,
     /// What was killed, as far as it came.
-    pub(crate) disturbances: Vec<DisturbanceInfo>,
+    pub(crate) faults: Vec<FaultInfo>,
 }
 
 /// What is known of a load when it starts.
@@ -77,20 +77,20 @@ impl Report {
             measured: CountsRow::default(),
             measured_within: None,
             recovery_until: None,
-            fall: None,
+            load_drop: None,
             totals: CountsRow::default(),
-            engine: EngineInfo::default(),
+            generator: GeneratorInfo::default(),
             machine: None,
             stages: Vec::new(),
             stopped: None,
             ledger: None,
             delivery: None,
-            on_the_way: Vec::new(),
+            intermediate_probes: Vec::new(),
             steps: Vec::new(),
             sessions: None,
             connecting: None,
             remarks: Vec::new(),
-            disturbances: Vec::new(),
+            faults: Vec::new(),
         }
     }
 
@@ -150,27 +150,27 @@ impl Report {
         if let Some(sessions) = &mut self.sessions {
             sessions.measured = measured.sessions();
         }
-        let seconds = |intervals: u64| as_f64(intervals) * cell.measure.interval.as_secs_f64();
+        let seconds = |intervals: u64| as_f64(intervals) * cell.schedule.interval.as_secs_f64();
         self.measured_within = progress.window.map(|window| {
             let until = progress.measured_until;
             let until = until.map_or(seconds(window.to), |until| until.as_secs_f64());
             (seconds(window.from), until)
         });
         self.recovery_until = progress.recovery.map(|window| seconds(window.to));
-        self.fall = progress
+        self.load_drop = progress
             .recovery
             .zip(cell.schedule.recovery)
             .zip(job::falls_with(cell))
-            .map(|((_, recovery), with)| FallInfo {
+            .map(|((_, recovery), with)| LoadDropInfo {
                 at_s: seconds(with),
                 recovery: info::recovery(&recovery),
             });
-        if let (Some((from, to)), Some(fall)) = (self.measured_within, self.fall) {
-            self.handed_over_late(from - seconds(job::warms_up_for(cell)), to - fall.at_s);
+        if let (Some((from, to)), Some(load_drop)) = (self.measured_within, self.load_drop) {
+            self.handed_over_late(from - seconds(job::warms_up_for(cell)), to - load_drop.at_s);
         }
         if let Some(load) = &self.load {
-            self.engine = EngineInfo {
-                possible_per_s: load.possible_per_s,
+            self.generator = GeneratorInfo {
+                capacity_per_s: load.possible_per_s,
                 ..measured.engine(load.workers, load.connections, load.offered_per_s)
             };
         }
@@ -242,11 +242,11 @@ impl Report {
     pub(crate) fn add_probe_result(
         &mut self,
         place: Place,
-        found: PlaceInfo,
+        found: ProbeInfo,
         remarks: Vec<String>,
     ) {
         match place {
-            Place::OnTheWay(_) => self.on_the_way.push(found),
+            Place::Intermediate(_) => self.intermediate_probes.push(found),
             Place::Last => {
                 self.ledger = Some(found.ledger);
                 self.delivery = Some(found.delivery);
@@ -331,7 +331,7 @@ impl Report {
             warm_up_steady: self.warm_up_steady,
             measured: self.measured.clone(),
             totals: self.totals.clone(),
-            engine: self.engine.clone(),
+            generator: self.generator.clone(),
             ledger: self.ledger.clone(),
             delivery: self.delivery.clone(),
             remarks: self.remarks.clone(),
@@ -339,9 +339,9 @@ impl Report {
             steps: self.steps.clone(),
             sessions: self.sessions.clone(),
             connecting: self.connecting,
-            on_the_way: self.on_the_way.clone(),
-            disturbances: self.disturbances.clone(),
-            fall: self.fall,
+            intermediate_probes: self.intermediate_probes.clone(),
+            faults: self.faults.clone(),
+            load_drop: self.load_drop,
             machine: self.machine,
             stages: self.stages.clone(),
             stopped: self.stopped,

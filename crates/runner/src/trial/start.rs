@@ -47,8 +47,8 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
 ) -> Result<Started<'a, L::Run, W::Line>, Cut> {
     let order = trial.order;
     let cell = order.cell;
-    let asked = cell.measure.delivery.as_ref();
-    let places = asked.map_or(&[][..], |asked| &asked.at);
+    let asked = cell.delivery.as_ref();
+    let places = asked.map_or(&[][..], |asked| &asked.probes);
     let probes = probes(order.system, places)?;
     let before = Clock::start();
     let run = mark(before, order.position);
@@ -63,7 +63,7 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
     trial.writer.borrow_mut().load_started(&LoadStart {
         name: cell.name(),
         steps: cell.scenario().map_or(&[], |scenario| &scenario.steps),
-        on_the_way: places.split_last().map_or(&[], |(_, before)| before),
+        intermediate_probes: places.split_last().map_or(&[], |(_, before)| before),
         started_unix_ns: clock.start_unix_ns(),
     })?;
     let (window, window_known) = watch::channel(None);
@@ -74,7 +74,7 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
         run: run.clone(),
         workers,
         sequence_max: RECORDS_PER_WORKER_MAX,
-        interval: cell.measure.interval,
+        interval: cell.schedule.interval,
         clock,
         since_ns: before.start_unix_ns(),
         has_others: order.is_up
@@ -90,7 +90,7 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
         let place = if number + 1 == probes.len() {
             Place::Last
         } else {
-            Place::OnTheWay(number)
+            Place::Intermediate(number)
         };
         let following = following(probe, asked);
         let addresses = means.driver.addresses(&probe.component, &probe.port);
@@ -127,7 +127,7 @@ fn under_load<'a, R>(
         writer: trial.writer,
         events: IntervalEvents::new(trial.events.clone()),
         carried: job::carrying_requests(cell),
-        interval: cell.measure.interval,
+        interval: cell.schedule.interval,
         window,
         clocks: trial.order.clocks,
         shutdown: trial.shutdown.clone(),
@@ -144,7 +144,7 @@ fn system_metrics<D: Driver, L: Load, W: Web>(
     SystemMetrics::new(
         order.system,
         Sampling {
-            period: order.cell.measure.resources,
+            period: order.cell.schedule.sampling_interval,
             clock,
         },
         |metric| means.driver.addresses(&metric.component, &metric.port),

@@ -3,7 +3,7 @@
 use std::{cell::RefCell, net::SocketAddr, time::Duration};
 
 use tokio::time::{Instant, sleep_until, timeout};
-use waggle_results::{TrialWriter, WatchRow};
+use waggle_results::{SystemMetricRow, TrialWriter};
 use waggle_study::{System, SystemMetric};
 
 use crate::{clock::Clock, system_metric::Source, trial::phases::Cut, web::Line};
@@ -85,12 +85,12 @@ impl<N: Line> SystemMetrics<N> {
             let Some(value) = followed.read().await else {
                 continue;
             };
-            let row = WatchRow {
+            let row = SystemMetricRow {
                 at_s: self.clock.elapsed().as_secs_f64(),
-                watch: followed.name.clone(),
+                metric: followed.name.clone(),
                 value,
             };
-            writer.borrow_mut().watch(&row)?;
+            writer.borrow_mut().metric(&row)?;
         }
         Ok(())
     }

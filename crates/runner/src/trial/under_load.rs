@@ -100,16 +100,16 @@ impl<R: LoadRun> UnderLoad<'_, R> {
         schedule: &Schedule,
         driver: &impl Driver,
     ) -> Result<Option<bool>, Cut> {
-        let last = intervals_in(schedule.warm_up_at_most, self.interval);
+        let last = intervals_in(schedule.warm_up, self.interval);
         let first = schedule
-            .first
-            .map_or(0, |first| intervals_in(first.time, self.interval));
+            .ramp_up
+            .map_or(0, |ramp_up| intervals_in(ramp_up.duration, self.interval));
         let mut warm_up = WarmUp::new();
         let mut cpu = of_system(&driver.usage());
         let mut is_steady = false;
         let enough = match schedule.warm_up_until {
             WarmUpUntil::Requests(requests) => requests,
-            WarmUpUntil::Steady | WarmUpUntil::Time => u64::MAX,
+            WarmUpUntil::Steady | WarmUpUntil::Duration => u64::MAX,
         };
         let mut answered = 0;
         while self.progress.done < last && !is_steady && answered < enough {
@@ -196,7 +196,8 @@ impl<R: LoadRun> UnderLoad<'_, R> {
     /// and the load is the lower one that the study has chosen.
     pub(crate) async fn recover(&mut self, cell: &Cell, recovery: &Recovery) -> Result<(), Cut> {
         let from = self.progress.done;
-        let last = falls_with(cell).unwrap_or(from) + intervals_in(recovery.at_most, self.interval);
+        let last =
+            falls_with(cell).unwrap_or(from) + intervals_in(recovery.duration, self.interval);
         loop {
             let to = self.progress.done;
             self.progress.recovery = Some(Window { from, to });

@@ -91,7 +91,7 @@ impl Trial<'_> {
             self.under_load(loaded, phases, report, beside).await
         };
         self.write_missed_usage(&mut sampler, &means.driver)?;
-        report.disturbances = disturbing.fault_infos();
+        report.faults = disturbing.fault_infos();
         report.set_measured(&load.progress, self.order.cell);
         if let Err(stop) = came {
             *cut_short = Some(load.run);
@@ -146,7 +146,7 @@ impl Trial<'_> {
             logs,
             ..
         } = self.order;
-        let at_most = cell.schedule.ready_at_most;
+        let at_most = cell.schedule.ready_timeout;
         let setup = Setup {
             parameters: &cell.parameters,
             secrets,
@@ -180,7 +180,7 @@ impl Trial<'_> {
             at_most: verify::at_most(system) + SPARE,
         };
         if let Some(server) = &system.external {
-            if !server.verify {
+            if !server.smoke_test {
                 return Ok(());
             }
             return self.rehearse(means, phases).await;
@@ -230,10 +230,10 @@ impl Trial<'_> {
         let cell = self.order.cell;
         let schedule = &cell.schedule;
         let mut beside = pin!(beside);
-        let expected = Some(schedule.warm_up_at_most);
+        let expected = Some(schedule.warm_up);
         let allowed = Allowed {
             expected,
-            at_most: schedule.warm_up_at_most + SPARE,
+            at_most: schedule.warm_up + SPARE,
         };
         let work = race_abort(load.warm_up(schedule, driver), beside.as_mut());
         report.warm_up_steady = phases.run(PhaseName::WarmUp, allowed, work).await?;
@@ -255,8 +255,8 @@ impl Trial<'_> {
             && !load.progress.was_enough
         {
             let allowed = Allowed {
-                expected: Some(recovery.at_most),
-                at_most: recovery.at_most + SPARE,
+                expected: Some(recovery.duration),
+                at_most: recovery.duration + SPARE,
             };
             let work = race_abort(load.recover(cell, recovery), beside.as_mut());
             phases.run(PhaseName::Recovery, allowed, work).await?;
@@ -305,7 +305,7 @@ impl Trial<'_> {
     }
 
     async fn sample<D: Driver>(&self, sampler: &mut Sampler, driver: &D) -> Cut {
-        let period = self.order.cell.measure.resources;
+        let period = self.order.cell.schedule.sampling_interval;
         let mut next = Instant::now();
         loop {
             // Late samples are not made up for: a row says how long its period was by its instant.
@@ -343,10 +343,10 @@ impl Trial<'_> {
     ) -> Result<(), Stop> {
         let cell = self.order.cell;
         let sent = self.sent_records(outcome);
-        let at_most = cell.schedule.drain_at_most;
+        let at_most = cell.schedule.drain_timeout;
         let times = DrainTimes {
             at_most,
-            quiet: cell.schedule.drain_quiet,
+            quiet: cell.schedule.drain_quiet_period,
         };
         let work = async {
             let drain = deliveries

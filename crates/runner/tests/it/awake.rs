@@ -103,11 +103,11 @@ fn results_note_idle_polling_and_no_metric_includes_it() {
     assert!(output.status.success(), "{told}");
     assert_all_gone(&bench);
     let run = Run::read(&bench.path("run")).unwrap();
-    assert!(run.info.host.kept_awake);
+    assert!(run.info.host.idle_poll);
     let trial = &run.trials[0];
     assert_eq!(trial.info.end, TrialEnd::Completed);
     let machine = trial.info.machine.unwrap();
-    let (idle, stolen) = (machine.idle_share, machine.stolen_share);
+    let (idle, stolen) = (machine.cpu_idle, machine.cpu_steal);
     assert!(idle >= 0.0 && stolen >= 0.0 && idle + stolen <= 1.0 + 1e-9);
     assert!(
         !trial

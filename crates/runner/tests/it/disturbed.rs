@@ -15,13 +15,10 @@ fn system(script: &str) -> String {
     one_store(&format!("[sh, -c, '{script}', '${{port.http}}']"))
 }
 
-fn study_with_faults(measure: &str, disturb: &str) -> String {
+fn study_with_faults(measure: &str, faults: &str) -> String {
     let text = study("one-store", DELIVERY);
     let text = text.replace("measure: 2s", &format!("measure: {measure}"));
-    text.replace(
-        "measure:\n  interval",
-        &format!("disturb: [{disturb}]\nmeasure:\n  interval"),
-    )
+    text.replace("delivery: {", &format!("faults: [{faults}]\ndelivery: {{"))
 }
 
 /// Each life tells what runs in its folder, then starts children of which some leave its group.
@@ -31,14 +28,14 @@ const FAMILY: &str = "for each in /proc/[0-9]*; do \
 
 #[test]
 fn a_store_is_killed_and_comes_back_while_load_goes_on() {
-    let study = study_with_faults("15s", "{ kill: store, at: 500ms, again_after: 3s }");
+    let study = study_with_faults("15s", "{ kill: store, at: 500ms, restart_after: 3s }");
     let bench = Bench::new(&system(FAMILY), &study);
     let run = bench.results();
     let trial = &run.trials[0];
     let info = &trial.info;
     assert_eq!(info.end, TrialEnd::Completed);
-    let [disturbance] = &info.disturbances[..] else {
-        panic!("{:?}", info.disturbances);
+    let [disturbance] = &info.faults[..] else {
+        panic!("{:?}", info.faults);
     };
     let (killed, started, ready) = (
         disturbance.killed_s,
@@ -81,7 +78,7 @@ fn a_store_is_killed_and_comes_back_while_load_goes_on() {
 #[test]
 fn a_store_that_does_not_come_back_fails_the_trial_with_its_last_words() {
     let once = "test -e lived && { echo no second life; exit 3; }; touch lived; exec STORE $0";
-    let study = study_with_faults("60s", "{ kill: store, at: 500ms, again_after: 100ms }");
+    let study = study_with_faults("60s", "{ kill: store, at: 500ms, restart_after: 100ms }");
     let bench = Bench::new(&system(once), &study);
     let run = bench.results();
     let TrialEnd::Failed {
@@ -95,14 +92,14 @@ fn a_store_that_does_not_come_back_fails_the_trial_with_its_last_words() {
         "{reason}"
     );
     assert_eq!(log_tail.last().map(String::as_str), Some("no second life"));
-    assert_eq!(run.trials[0].info.disturbances[0].ready_s, None);
+    assert_eq!(run.trials[0].info.faults[0].ready_s, None);
     assert_all_gone(&bench);
 }
 
 #[test]
 fn an_end_between_two_lives_leaves_nothing_behind() {
     for (signal, code) in [(Signal::INT, Some(130)), (Signal::KILL, None)] {
-        let study = study_with_faults("60s", "{ kill: store, at: 300ms, again_after: 30s }");
+        let study = study_with_faults("60s", "{ kill: store, at: 300ms, restart_after: 30s }");
         let bench = Bench::new(&system(FAMILY), &study);
         let (mut child, _lines) = started_until(&bench, "Killed {");
         kill_process(pid_of(&child), signal).unwrap();
@@ -117,7 +114,7 @@ fn an_end_between_two_lives_leaves_nothing_behind() {
 fn an_end_in_a_second_life_that_is_not_ready_leaves_nothing_behind() {
     let never_ready =
         "test -e lived && { sleep 600 & touch again; exec sleep 601; }; touch lived; exec STORE $0";
-    let study = study_with_faults("60s", "{ kill: store, at: 300ms, again_after: 0s }");
+    let study = study_with_faults("60s", "{ kill: store, at: 300ms, restart_after: 0s }");
     let bench = Bench::new(&system(never_ready), &study);
     let (mut child, _lines) = started_until(&bench, "Killed {");
     let again = bench.path("run/.system/store-0/again");

@@ -53,9 +53,9 @@ load:
 {load}
   request: {{ name: ask, timeout: 60s, {request} }}
 schedule:
-  measure: {{ requests: 40, at_most: 120s }}
+  measure: {{ requests: 40, timeout: 120s }}
+  interval: 100ms
   repeat: 1
-measure: {{ interval: 100ms }}
 "
     );
     Bench::new("", &study)
@@ -176,7 +176,7 @@ fn the_type_of_records_can_be_left_out() {
     let seen = Requests::default();
     let server = Server::start(seen.reply());
     let system = format!("{{ url: 'http://{}' }}", server.address);
-    let request = "put: /, records: { from: r.lp }, without_headers: [content-type]";
+    let request = "put: /, records: { file: r.lp }, without_headers: [content-type]";
     let bench = study(&system, "", request);
     fs::write(bench.path("r.lp"), "m,a=b x=1 5\n").unwrap();
     check(&bench.results());
@@ -267,7 +267,7 @@ fn what_tls_needs_is_read_before_anything_is_started() {
 fn without_keep_alive_each_request_has_a_connection_of_its_own() {
     let seen = Requests::default();
     let server = Server::start(seen.reply());
-    let system = format!("{{ url: 'http://{}', verify: false }}", server.address);
+    let system = format!("{{ url: 'http://{}', smoke_test: false }}", server.address);
     let load = "  keep_alive: false\n  connect_timeout: 60s";
     let bench = study(
         &system,
@@ -372,14 +372,14 @@ fn the_load_runs_on_the_cpus_of_the_study() {
     let server = Server::start(seen.reply());
     let system = format!("{{ url: 'http://{}' }}", server.address);
     let cpu = *waggle_runner::cpus::allowed_cpus().last().unwrap();
-    let load = format!("  workers: 2\n  cpus: [{cpu}]");
+    let load = format!("  workers: 2\n  cpuset: [{cpu}]");
     let run = study(&system, &load, "get: /").results();
     check(&run);
     let host = &run.info.host;
     assert_eq!(host.load_cpus, [u32::try_from(cpu).unwrap()]);
     assert!(!host.system_cpus.contains(&host.load_cpus[0]));
-    let none = study(&system, "  cpus: [1023]", "get: /").run(&[]);
+    let none = study(&system, "  cpuset: [1023]", "get: /").run(&[]);
     let told = String::from_utf8_lossy(&none.stdout).into_owned();
     assert_eq!(none.status.code(), Some(2), "{told}");
-    assert!(told.contains("load.cpus has CPU 1023"), "{told}");
+    assert!(told.contains("load.cpuset has CPU 1023"), "{told}");
 }

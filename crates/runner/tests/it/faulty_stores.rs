@@ -12,7 +12,7 @@ const NTH: u64 = 1_000;
 fn run(fault: &str) -> (Bench, Run, LedgerInfo) {
     let mut study = study("one-store", DELIVERY);
     for (old, new) in [
-        ("  warm_up: { until: time, at_most: 200ms }\n", ""),
+        ("  warm_up: 200ms\n", ""),
         ("measure: 2s", "measure: { requests: 100 }"),
     ] {
         assert!(study.contains(old), "{study}");
@@ -52,7 +52,7 @@ fn a_good_store_has_every_record_once() {
     );
     let trial = &run.trials[0];
     let delivery = trial.info.delivery.clone().unwrap();
-    assert!(delivery.drained_after_s.is_some() && delivery.resolution_ms >= 50.0);
+    assert!(delivery.drain_time_s.is_some() && delivery.resolution_ms >= 50.0);
     assert_eq!(delivery.negative_delays, 0);
     let measured = trial.delivery_delay.as_ref().unwrap().len();
     assert!(measured > 0 && measured <= ledger.sent);
@@ -76,12 +76,7 @@ fn a_dropped_record_is_missing_by_its_key() {
     assert_eq!(ledger.missing_keys, [key_in(&log(&run, "store-0"))]);
     assert!(worker_and_sequence(ledger.missing_keys[0]).is_some());
     assert_eq!(
-        run.trials[0]
-            .info
-            .delivery
-            .as_ref()
-            .unwrap()
-            .drained_after_s,
+        run.trials[0].info.delivery.as_ref().unwrap().drain_time_s,
         None
     );
 }
@@ -107,7 +102,7 @@ fn a_delayed_record_is_late_and_out_of_order_but_not_missing() {
             .delivery
             .as_ref()
             .unwrap()
-            .drained_after_s
+            .drain_time_s
             .is_some()
     );
 }

@@ -135,23 +135,22 @@ load:
   request:
     name: put
     put: /records
-    to: records
-    records: {{ from: records.lp, per_request: 20 }}
+    endpoint: records
+    records: {{ file: records.lp, per_request: 20 }}
 schedule:
-  warm_up: {{ until: time, at_most: 200ms }}
+  warm_up: 200ms
   measure: 2s
-  drain: {{ at_most: 6s }}
-  ready: {{ at_most: 20s }}
+  interval: 100ms
+  sampling_interval: 100ms
+  drain: {{ timeout: 6s }}
+  ready_timeout: 20s
   cool_down: 100ms
   repeat: 1
-measure:
-  interval: 100ms
-  resources: 100ms
 {more}"
     )
 }
 
-const DELIVERY: &str = "  delivery: { at: store, poll: 50ms, late_after: 1s }\n";
+const DELIVERY: &str = "delivery: { probes: store, poll_interval: 50ms, late_threshold: 1s }\n";
 
 /// The log of a component's replica in a run's first trial.
 fn log(run: &Run, replica: &str) -> String {

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use waggle_results::{Fresh, PhaseName, Run, TrialEnd};
+use waggle_results::{PhaseName, Restart, Run, TrialEnd};
 
 use super::{Bench, example, read, study};
 
@@ -116,11 +116,11 @@ fn a_setup_that_is_answered_otherwise_fails_the_trial() {
 
 #[test]
 fn a_cell_s_trials_can_follow_one_another_on_one_system() {
-    let study = study("provided", "").replace("repeat: 1", "repeat: 2\n  fresh: cell");
+    let study = study("provided", "").replace("repeat: 1", "repeat: 2\n  restart: every_cell");
     let study = study.replace("connections: [2]", "connections: [1, 2]");
     let bench = bench(&system(), &study);
     let run = bench.results();
-    assert_eq!(run.info.schedule.fresh, Fresh::Cell);
+    assert_eq!(run.info.schedule.restart, Restart::EveryCell);
     let process = |trial: usize| {
         let told = log(&run, trial, "store-0").unwrap();
         let line = told.lines().find(|line| line.starts_with("process "));

@@ -43,8 +43,8 @@ struct Expected<'a> {
     last_words: &'a str,
 }
 
-fn check(system: &str, ready_at_most: &str, expected: &Expected<'_>) {
-    let study = study("scripted", "").replace("ready: { at_most: 20s }", ready_at_most);
+fn check(system: &str, ready_timeout: &str, expected: &Expected<'_>) {
+    let study = study("scripted", "").replace("ready_timeout: 20s", ready_timeout);
     let run = Bench::new(system, &study).results();
     let TrialEnd::Failed {
         phase,
@@ -62,7 +62,7 @@ fn check(system: &str, ready_at_most: &str, expected: &Expected<'_>) {
 
 #[test]
 fn a_system_that_does_not_come_up_fails_with_its_last_words() {
-    let in_time = "ready: { at_most: 60s }";
+    let in_time = "ready_timeout: 60s";
     let ended = Expected {
         reason: "store-0 ended with exit code 3 before it was ready",
         last_words: "no disk",
@@ -89,7 +89,7 @@ fn a_system_that_does_not_come_up_fails_with_its_last_words() {
     let script = "echo still waking up; exec STORE $1";
     check(
         &script_system(script, "/nowhere"),
-        "ready: { at_most: 10s }",
+        "ready_timeout: 10s",
         &never_ready,
     );
 }

@@ -17,7 +17,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const STAGES: [&str; 2] = ["load", "stages"];
 /// Highest rate of an open load, per second.
 pub const MAX_RATE_PER_S: f64 = 10_000_000.0;
-/// Longest thinking time.
+/// Longest think time.
 const MAX_THINK: Duration = Duration::from_secs(3600);
 
 /// The model with its numbers; the keys that belong to another model are mistakes.
@@ -65,7 +65,7 @@ fn keys(model: raw::Model) -> &'static [&'static str] {
     match model {
         raw::Model::Closed => &["connections", "pipelining"],
         raw::Model::Open => &["rate", "stages", "arrivals", "connections", "pipelining"],
-        raw::Model::Users => &["users", "stages", "think"],
+        raw::Model::Users => &["users", "stages", "think_time"],
     }
 }
 
@@ -77,7 +77,7 @@ fn refuse_foreign_keys(checker: &mut Checker<'_>, raw: &raw::Load, model: raw::M
         ("stages", raw.stages.is_some()),
         ("arrivals", raw.arrivals.is_some()),
         ("users", raw.users.is_some()),
-        ("think", raw.think.is_some()),
+        ("think_time", raw.think_time.is_some()),
     ];
     for (key, _) in given
         .into_iter()
@@ -107,7 +107,9 @@ fn require_key<T>(
     key: &str,
     example: &str,
 ) -> Option<T> {
-    if given.is_none() && !checker.is_wild(&["load", key]) {
+    // What a search maximizes is not missing.
+    let is_searched = checker.is_wild(&["search"]);
+    if given.is_none() && !is_searched && !checker.is_wild(&["load", key]) {
         let what = format!(
             "load lacks the key {key:?}, which load.model {} needs",
             name(model)
@@ -203,25 +205,29 @@ fn users(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
         .root()
         .child("load")
         .is_some_and(|load| load.child("scenario").is_some());
-    let think = match &raw.think {
-        None if is_scenario && !checker.is_wild(&["load", "think"]) => Some(&none),
+    let think_time = match &raw.think_time {
+        None if is_scenario && !checker.is_wild(&["load", "think_time"]) => Some(&none),
         given => require_key(
             checker,
             given.as_ref(),
             raw::Model::Users,
-            "think",
-            "think: 1s",
+            "think_time",
+            "think_time: 1s",
         ),
     };
-    let think = self::think(checker, think?, &["load", "think"]);
+    let think_time = self::think_time(checker, think_time?, &["load", "think_time"]);
     Some(LoadModel::Users {
         users: users?,
-        think: think?,
+        think_time: think_time?,
     })
 }
 
 /// A pause; `path` is where it is written.
-pub(crate) fn think(checker: &mut Checker<'_>, raw: &raw::Think, path: &[&str]) -> Option<Think> {
+pub(crate) fn think_time(
+    checker: &mut Checker<'_>,
+    raw: &raw::Think,
+    path: &[&str],
+) -> Option<Think> {
     let here = |key: &'static str| [path, &[key]].concat();
     let bounds = (Duration::ZERO, MAX_THINK);
     let random = match raw {

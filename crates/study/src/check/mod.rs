@@ -1,22 +1,22 @@
 //! Raw → checked: what the values mean, and whether they can stand together. Every function reports what it finds and
 //! gives `None` where it cannot go on; what the schema walk reported already is not said again.
 
-mod disturb;
+mod delivery;
 mod expect;
 mod external;
+mod faults;
 mod feeds;
-mod find;
 mod level;
 mod load;
-mod measure;
 mod path;
 mod probe;
 mod provision;
-mod published;
 mod recovery;
+mod reference;
 mod request;
 mod scenario;
 mod schedule;
+mod search;
 mod server;
 mod set;
 mod stages;
@@ -29,20 +29,20 @@ mod variables;
 mod verify;
 mod whole;
 
-pub(crate) use disturb::{Stage, disturb};
+pub(crate) use delivery::{Carries, delivery};
 pub use expect::MAX_BODY_TEXTS;
 pub(crate) use external::{Outside, external_parts};
-pub(crate) use find::put_highest;
+pub(crate) use faults::{Stage, faults};
 pub use load::{MAX_CONNECTIONS, MAX_RATE_PER_S};
 pub(crate) use load::{
     connect_timeout, load, load_workers, protocol, put_keep_alive, refuse_pipelining,
 };
-pub(crate) use measure::{Carries, measure};
 pub use request::BODY_MAX_BYTES;
 pub(crate) use request::{endpoint, request};
 pub(crate) use scenario::{Around, scenario};
-pub(crate) use schedule::{Beside, schedule};
+pub(crate) use schedule::{Beside, intervals, schedule};
 pub use schedule::{MAX_INTERVALS, MAX_PHASE, MIN_STEADY_INTERVALS};
+pub(crate) use search::put_highest;
 pub(crate) use server::server;
 pub(crate) use set::{parameters, refusal};
 pub(crate) use stages::{length_of, stages};

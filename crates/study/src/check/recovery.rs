@@ -1,4 +1,4 @@
-//! The load after the measured phase: where it falls to, and what counts as recovered.
+//! The load after the measured phase: the level to which it drops, and what counts as recovered.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ const PATH: [&str; 2] = ["schedule", "recovery"];
 /// Histograms of response times reach that far.
 const P99: (Duration, Duration) = (Duration::from_micros(1), Duration::from_secs(3600));
 
-/// What the study says of recovery; `schedule` is what it stands in.
+/// What the study says of recovery; `schedule` is what it is a part of.
 pub(super) fn recovery(
     checker: &mut Checker<'_>,
     schedule: &raw::Schedule,
@@ -26,7 +26,7 @@ pub(super) fn recovery(
             path: &PATH,
             rate: given.rate,
             users: given.users,
-            does: "lets the load fall",
+            does: "lets the load drop",
         };
         let (level, highest) = asked.level(checker, load)?;
         asked.refuse_more(checker, load, (level, highest));
@@ -35,13 +35,13 @@ pub(super) fn recovery(
     let p99 = given
         .p99
         .and_then(|raw::Span(time)| checker.check_bounds(time, &key("p99"), P99));
-    let at_most = given.at_most.and_then(|raw::Span(time)| {
-        whole_intervals(checker, time, &key("at_most"), beside.interval)
+    let duration = given.duration.and_then(|raw::Span(time)| {
+        whole_intervals(checker, time, &key("duration"), beside.interval)
     });
     Some(Recovery {
         level: level?,
         p99: p99?,
-        at_most: at_most?,
+        duration: duration?,
     })
 }
 
@@ -49,24 +49,34 @@ fn key(name: &'static str) -> [&'static str; 3] {
     [PATH[0], PATH[1], name]
 }
 
-/// The load is told beforehand when to fall.
+/// The instant of the load drop must be known before the load starts.
 fn refuse_unknown_instant(checker: &mut Checker<'_>, schedule: &raw::Schedule) {
-    let until = ["schedule", "warm_up", "until"];
-    let is_timed = schedule
-        .warm_up
-        .as_ref()
-        .is_some_and(|warm_up| warm_up.until == Some(raw::WarmUpUntil::Time));
-    if !is_timed && !checker.is_wild(&until) && !checker.is_wild(&until[..2]) {
-        let what = "schedule.recovery needs a warm-up whose length is known, and this one ends when the system is steady";
+    let warm_up = ["schedule", "warm_up"];
+    let is_timed = match &schedule.warm_up {
+        Some(raw::WarmUp::Time(_)) => true,
+        Some(raw::WarmUp::Until(given)) => {
+            given.duration.is_some() || ends_wild(checker, &["duration", "until", "requests"])
+        }
+        None => checker.is_wild(&warm_up),
+    };
+    if !is_timed {
+        let what = "schedule.recovery needs a warm-up of fixed duration";
         let place = match schedule.warm_up {
-            Some(_) => checker.position_of(&until),
+            Some(_) => checker.position_of(&warm_up),
             None => checker.key(&PATH),
         };
-        checker.report(Finding::new(place, what).with_expected("schedule.warm_up.until: time"));
+        let expected = "schedule.warm_up: a duration, or { duration, ramp_up }";
+        checker.report(Finding::new(place, what).with_expected(expected));
     }
-    if checker.root().child("find").is_some() {
-        let what = "schedule.recovery belongs to studies without find, which changes the load from trial to trial";
+    if checker.root().child("search").is_some() {
+        let what = "schedule.recovery belongs to studies without search, which changes the load from trial to trial";
         let place = checker.key(&PATH);
         checker.report(Finding::new(place, what).with_expected("one of the two"));
     }
+}
+
+/// Whether what ends the warm-up is wrong, which was reported.
+fn ends_wild(checker: &Checker<'_>, keys: &[&str]) -> bool {
+    let mut keys = keys.iter();
+    keys.any(|key| checker.is_wild(&["schedule", "warm_up", key]))
 }

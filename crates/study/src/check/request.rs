@@ -34,9 +34,15 @@ pub(crate) const TIMEOUT_BOUNDS: (Duration, Duration) =
     (Duration::from_millis(1), Duration::from_secs(3600));
 /// Most records under way at once.
 const MAX_RECORDS_UNDER_WAY: u64 = 10 * MAX_UNDER_WAY;
-/// Names that stand for something else in a threshold's path.
-pub(crate) const RESERVED_NAMES: [&str; 5] =
-    ["delivery", "engine", "sessions", "components", "watches"];
+/// Names that mean something else in the path of a metric.
+pub(crate) const RESERVED_NAMES: [&str; 6] = [
+    "delivery",
+    "generator",
+    "sessions",
+    "components",
+    "metrics",
+    "faults",
+];
 
 /// The request with the endpoint that it goes to.
 pub(crate) type RequestTo = (Request, String);
@@ -61,7 +67,7 @@ pub(crate) fn request(
             Finding::new(checker.position_of(&path("name")), what).with_expected("another name"),
         );
     }
-    let endpoint = endpoint(checker, raw.to.as_deref(), system, &PATH);
+    let endpoint = endpoint(checker, raw.endpoint.as_deref(), system, &PATH);
     refuse_two_bodies(checker, &raw);
     let without = without_headers(checker, raw.without_headers.take());
     let is_wild = BODIES.iter().any(|key| checker.is_wild(&path(key)));
@@ -212,10 +218,10 @@ fn random_body(checker: &mut Checker<'_>, bytes: u64) -> Option<Body> {
     None
 }
 
-/// The endpoint that `to` below `path` names, or the only one.
+/// The endpoint that the key `endpoint` below `path` names, or the only one.
 pub(crate) fn endpoint(
     checker: &mut Checker<'_>,
-    to: Option<&str>,
+    given: Option<&str>,
     system: Option<&System>,
     path: &[&str],
 ) -> Option<String> {
@@ -226,8 +232,8 @@ pub(crate) fn endpoint(
             .iter()
             .map(|endpoint| endpoint.name.as_str())
     };
-    let (around, path) = (path, [path, &["to"]].concat());
-    match to {
+    let (around, path) = (path, [path, &["endpoint"]].concat());
+    match given {
         Some(name) if names().any(|known| known == name) => Some(name.to_owned()),
         Some(name) => {
             let what = format!(
@@ -246,11 +252,11 @@ pub(crate) fn endpoint(
             [only] => Some(only.name.clone()),
             _ => {
                 let what = format!(
-                    "{} does not say where to: system {} has several endpoints",
+                    "{} names no endpoint, and system {} has several",
                     path_text(around),
                     system.name
                 );
-                let expected = format!("to: one of {}", list(names()));
+                let expected = format!("endpoint: one of {}", list(names()));
                 checker.report(Finding::new(checker.key(around), what).with_expected(expected));
                 None
             }
@@ -290,18 +296,21 @@ fn records(
             );
         }
     }
-    let send_as =
-        checker.value_or_default(raw.send_as, &path("as"), raw::RecordsFormat::LineProtocol)?;
+    let send_as = checker.value_or_default(
+        raw.send_as,
+        &path("send_as"),
+        raw::RecordsFormat::LineProtocol,
+    )?;
     if send_as == raw::RecordsFormat::Csv {
-        let what = "load.request.records.as is csv, which records are not sent in";
+        let what = "load.request.records.send_as is csv, which records are not sent in";
         checker.report(
-            Finding::new(checker.position_of(&path("as")), what)
+            Finding::new(checker.position_of(&path("send_as")), what)
                 .with_expected("line-protocol, ndjson or json"),
         );
     }
     needed_by_format(checker, &raw, format);
     Some(RecordsBody {
-        from: raw.from?,
+        file: raw.file?,
         format: format?,
         send_as: checked_format(send_as),
         per_request,
@@ -326,7 +335,7 @@ fn needed_by_format(checker: &mut Checker<'_>, raw: &raw::Records, format: Optio
             );
             checker.report(
                 Finding::new(checker.key(&path), what)
-                    .with_expected("from, format, as, per_request"),
+                    .with_expected("file, format, send_as, per_request"),
             );
         }
         if !given && key != "tags" && format == Some(RecordsFormat::Csv) && !checker.is_wild(&path)
@@ -350,8 +359,8 @@ fn format(checker: &mut Checker<'_>, raw: &raw::Records) -> Option<RecordsFormat
     if let Some(format) = raw.format {
         return Some(checked_format(format));
     }
-    let from = raw.from.as_deref()?;
-    let ending = from
+    let file = raw.file.as_deref()?;
+    let ending = file
         .rsplit_once('.')
         .map_or("", |(_, ending)| ending)
         .to_lowercase();
@@ -361,12 +370,12 @@ fn format(checker: &mut Checker<'_>, raw: &raw::Records) -> Option<RecordsFormat
         "json" => Some(RecordsFormat::Json),
         "csv" => Some(RecordsFormat::Csv),
         _ => {
-            let what = format!("the ending of {from:?} does not say its format");
+            let what = format!("the ending of {file:?} does not say its format");
             let expected =
                 ".lp, .ndjson, .json, .csv, or format: line-protocol, ndjson, json or csv";
             checker.report(
                 Finding::new(
-                    checker.position_of(&["load", "request", "records", "from"]),
+                    checker.position_of(&["load", "request", "records", "file"]),
                     what,
                 )
                 .with_expected(expected),

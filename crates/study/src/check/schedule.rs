@@ -13,7 +13,7 @@ use super::{
     stop_when::stop_when,
 };
 use crate::{
-    Delivery, First, Fresh, LoadModel, Order, Schedule, WarmUpUntil, mistake::Finding, raw,
+    Delivery, LoadModel, Order, RampUp, Restart, Schedule, WarmUpUntil, mistake::Finding, raw,
 };
 
 /// Intervals that a test of steadiness needs to say anything; a warm-up that may end when steady must be that long.
@@ -25,24 +25,31 @@ pub const MAX_PHASE: Duration = Duration::from_secs(24 * 3600);
 /// Shortest and longest time of a phase.
 pub(super) const PHASE: (Duration, Duration) = (Duration::from_millis(10), MAX_PHASE);
 
-const WARM_UP: Duration = Duration::from_secs(20);
-const DRAIN: Duration = Duration::from_secs(30);
-const QUIET: Duration = Duration::from_secs(2);
-const READY: Duration = Duration::from_secs(30);
+/// Bounds of a histogram interval and of a sampling interval.
+const INTERVAL: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(60));
+const DEFAULT_INTERVAL: Duration = Duration::from_secs(1);
+const WARM_UP_TIMEOUT: Duration = Duration::from_secs(20);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
+const QUIET_PERIOD: Duration = Duration::from_secs(2);
+const READY_TIMEOUT: Duration = Duration::from_secs(30);
 const REPEAT: u32 = 5;
-const MEASURE_AT_MOST: Duration = Duration::from_secs(3600);
+/// Widest 95 % interval of goodput before a cell is noisy, by default.
+const MAX_CI_WIDTH: f64 = 0.1;
+const MEASURE_TIMEOUT: Duration = Duration::from_secs(3600);
 const MEASURE: [&str; 2] = ["schedule", "measure"];
-const FIRST: [&str; 3] = ["schedule", "warm_up", "first"];
+const WARM_UP: [&str; 2] = ["schedule", "warm_up"];
+const RAMP_UP: [&str; 3] = ["schedule", "warm_up", "ramp_up"];
 
-/// What a schedule has to fit; nothing where that is wrong itself.
+/// What a schedule has to fit; nothing if that is wrong itself.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Beside<'a> {
     pub interval: Option<Duration>,
+    pub sampling_interval: Option<Duration>,
     pub delivery: Option<&'a Delivery>,
     pub load: Option<&'a LoadModel>,
     /// How long the stages of the load take; `None`: it has none.
     pub stages: Option<Duration>,
-    /// Whether the load goes to a server that somebody else runs; `None`: not known.
+    /// Whether the load goes to a server that runs already; `None`: not known.
     pub is_external: Option<bool>,
 }
 
@@ -53,17 +60,11 @@ pub(crate) fn schedule(
     beside: &Beside<'_>,
 ) -> Option<Schedule> {
     let warm_up = warm_up(checker, raw, beside);
-    let first = match raw
-        .warm_up
-        .as_ref()
-        .and_then(|warm_up| warm_up.first.as_ref())
-    {
-        Some(given) => {
-            ramp_up(checker, given, beside, warm_up.map(|(_, at_most)| at_most)).map(Some)
-        }
-        None => checker.value_or_default(None, &FIRST, None),
+    let ramp_up = match ramp_up_of(raw) {
+        Some(given) => ramp_up(checker, given, beside, warm_up).map(Some),
+        None => checker.value_or_default(None, &RAMP_UP, None),
     };
-    let measure = warm_up.and_then(|(_, at_most)| measure_phase(checker, raw, beside, at_most));
+    let measure = warm_up.and_then(|(_, time)| measure_phase(checker, raw, beside, time));
     if beside.stages.is_some() {
         refuse_other_levels(checker, raw);
     }
@@ -73,7 +74,11 @@ pub(crate) fn schedule(
     };
     let stop_when = stop_when(checker, raw, beside.is_external);
     let drain = drain(checker, raw, beside.delivery);
-    let ready = ready(checker, raw);
+    let path = ["schedule", "ready_timeout"];
+    let ready_timeout = raw.ready_timeout.map(|raw::Span(time)| time);
+    let ready_timeout = checker
+        .value_or_default(ready_timeout, &path, READY_TIMEOUT)
+        .and_then(|time| checker.check_bounds(time, &path, PHASE));
     let cool_down = checker.value_or_default(
         raw.cool_down.map(|raw::Span(time)| time),
         &["schedule", "cool_down"],
@@ -84,32 +89,43 @@ pub(crate) fn schedule(
         &["schedule", "cool_down"],
         (Duration::ZERO, PHASE.1),
     );
-    let (warm_up_until, warm_up_at_most) = warm_up?;
-    let (drain_at_most, drain_quiet) = drain?;
+    let (warm_up_until, warm_up) = warm_up?;
+    let (drain_timeout, drain_quiet_period) = drain?;
     Some(Schedule {
         warm_up_until,
-        warm_up_at_most,
-        first: first?,
+        warm_up,
+        ramp_up: ramp_up?,
         measure: measure?,
         requests: requests_of(raw),
+        interval: beside.interval?,
+        sampling_interval: beside.sampling_interval?,
         recovery: recovery?,
         stop_when: stop_when?,
-        drain_at_most,
-        drain_quiet,
-        ready_at_most: ready?,
+        drain_timeout,
+        drain_quiet_period,
+        ready_timeout: ready_timeout?,
         cool_down: cool_down?,
     })
 }
 
-/// How long the system has to become ready.
-fn ready(checker: &mut Checker<'_>, raw: &raw::Schedule) -> Option<Duration> {
-    match &raw.ready {
-        Some(raw::Ready {
-            at_most: Some(raw::Span(time)),
-        }) => checker.check_bounds(*time, &["schedule", "ready", "at_most"], PHASE),
-        Some(_) => None,
-        None => checker.value_or_default(None, &["schedule", "ready"], READY),
-    }
+/// The histogram interval and the sampling interval.
+pub(crate) fn intervals(
+    checker: &mut Checker<'_>,
+    raw: Option<&raw::Schedule>,
+) -> (Option<Duration>, Option<Duration>) {
+    let mut time = |given: Option<raw::Span>, key: &str| {
+        let path = ["schedule", key];
+        let given = given.map(|raw::Span(time)| time);
+        let given = checker.value_or_default(given, &path, DEFAULT_INTERVAL)?;
+        checker.check_bounds(given, &path, INTERVAL)
+    };
+    (
+        time(raw.and_then(|raw| raw.interval), "interval"),
+        time(
+            raw.and_then(|raw| raw.sampling_interval),
+            "sampling_interval",
+        ),
+    )
 }
 
 /// How often, and in which order; the same for every cell.
@@ -118,98 +134,156 @@ pub(crate) fn repeat_and_order(raw: &raw::Schedule) -> (u32, Order) {
         Some(raw::Order::AsListed) => Order::AsListed,
         Some(raw::Order::Shuffled) | None => Order::Shuffled,
     };
-    (raw.repeat.unwrap_or(REPEAT), order)
+    let repeat = match &raw.repeat {
+        Some(raw::Repeat::Times(times)) => Some(*times),
+        Some(raw::Repeat::Until(until)) => until.min,
+        None => None,
+    };
+    (repeat.unwrap_or(REPEAT), order)
 }
 
-/// How often the system is started anew; the same for every cell.
-pub(crate) fn fresh(raw: Option<&raw::Schedule>) -> Fresh {
-    match raw.and_then(|raw| raw.fresh) {
-        Some(raw::Fresh::Cell) => Fresh::Cell,
-        Some(raw::Fresh::Trial) | None => Fresh::Trial,
+/// How wide the interval of goodput may be in a cell that is not noisy; the same for every cell.
+pub(crate) fn max_ci_width(raw: Option<&raw::Schedule>) -> f64 {
+    match raw.and_then(|raw| raw.repeat.as_ref()) {
+        Some(raw::Repeat::Until(until)) => until.max_ci_width.map(|raw::Width(width)| width),
+        Some(raw::Repeat::Times(_)) | None => None,
+    }
+    .unwrap_or(MAX_CI_WIDTH)
+}
+
+/// How often the system is started from scratch; the same for every cell.
+pub(crate) fn restart(raw: Option<&raw::Schedule>) -> Restart {
+    match raw.and_then(|raw| raw.restart) {
+        Some(raw::Restart::EveryCell) => Restart::EveryCell,
+        Some(raw::Restart::EveryTrial) | None => Restart::EveryTrial,
     }
 }
 
-/// What ends the warm-up, and the longest that it may take.
+/// What ends the warm-up, and how long it takes at most.
 fn warm_up(
     checker: &mut Checker<'_>,
     raw: &raw::Schedule,
     beside: &Beside<'_>,
 ) -> Option<(WarmUpUntil, Duration)> {
-    let path = ["schedule", "warm_up", "at_most"];
-    let Some(given) = &raw.warm_up else {
-        let none = beside.stages.is_some() || requests_of(raw).is_some();
-        let default = match none {
-            true => (WarmUpUntil::Time, Duration::ZERO),
-            false => (WarmUpUntil::Steady, WARM_UP),
-        };
-        return checker.value_or_default(None, &["schedule", "warm_up"], default);
+    let (until, time, path) = match &raw.warm_up {
+        Some(raw::WarmUp::Time(raw::Span(time))) => {
+            (Some(WarmUpUntil::Duration), Some(*time), &WARM_UP[..])
+        }
+        Some(raw::WarmUp::Until(given)) => {
+            let until = warm_up_end(checker, given, beside.stages.is_some());
+            let (time, path) = warm_up_time(checker, given, until?);
+            (until, time, path)
+        }
+        None => {
+            let none = beside.stages.is_some() || requests_of(raw).is_some();
+            let default = match none {
+                true => (WarmUpUntil::Duration, Duration::ZERO),
+                false => (WarmUpUntil::Steady, WARM_UP_TIMEOUT),
+            };
+            return checker.value_or_default(None, &WARM_UP, default);
+        }
     };
-    let at_most = given
-        .at_most
-        .and_then(|raw::Span(time)| checker.check_bounds(time, &path, (Duration::ZERO, PHASE.1)));
-    let until = warm_up_end(checker, given, beside.stages.is_some());
-    let (until, at_most) = (until?, at_most?);
+    let until = until?;
+    let time = checker.check_bounds(time?, path, (Duration::ZERO, PHASE.1))?;
     let (intervals, why) = match until {
         WarmUpUntil::Steady => (
             MIN_STEADY_INTERVALS,
             "until: steady cannot be judged sooner",
         ),
-        WarmUpUntil::Time if at_most.is_zero() => (0, ""),
-        WarmUpUntil::Time | WarmUpUntil::Requests(_) => (1, "a warm-up lasts at least one"),
+        WarmUpUntil::Duration if time.is_zero() => (0, ""),
+        WarmUpUntil::Duration | WarmUpUntil::Requests(_) => (1, "a warm-up lasts at least one"),
     };
     if let Some(shortest) = beside
         .interval
         .map(|interval| interval * intervals)
-        .filter(|shortest| at_most < *shortest)
+        .filter(|shortest| time < *shortest)
     {
         let what = format!(
-            "schedule.warm_up.at_most is {}, shorter than {intervals} × measure.interval",
-            format_duration(at_most)
+            "{} is {}, shorter than {intervals} × schedule.interval",
+            path_text(path),
+            format_duration(time)
         );
         let expected = format!("at least {}: {why}", format_duration(shortest));
-        checker.report(Finding::new(checker.position_of(&path), what).with_expected(expected));
+        checker.report(Finding::new(checker.position_of(path), what).with_expected(expected));
     }
-    Some((until, at_most))
+    Some((until, time))
 }
 
-/// What ends a warm-up that the study describes.
+/// What ends a warm-up that the study describes: one thing.
 fn warm_up_end(
     checker: &mut Checker<'_>,
-    given: &raw::WarmUp,
+    given: &raw::WarmUpUntil,
     has_stages: bool,
 ) -> Option<WarmUpUntil> {
-    let path = ["schedule", "warm_up", "until"];
-    let requests = ["schedule", "warm_up", "requests"];
-    if let Some(requests_given) = given.requests {
-        if given.until.is_some() {
-            let what = "schedule.warm_up has both until and requests";
-            checker
-                .report(Finding::new(checker.key(&requests), what).with_expected("one of the two"));
-        }
-        return Some(WarmUpUntil::Requests(requests_given));
-    }
-    if checker.is_wild(&requests) {
+    let path = |key: &'static str| [WARM_UP[0], WARM_UP[1], key];
+    let ends = [
+        ("duration", given.duration.is_some()),
+        ("until", given.until.is_some()),
+        ("requests", given.requests.is_some()),
+    ];
+    if ends.iter().any(|(key, _)| checker.is_wild(&path(key))) {
         return None;
     }
-    let is_none = given.at_most.is_some_and(|raw::Span(time)| time.is_zero());
-    let default = match has_stages || is_none {
-        true => raw::WarmUpUntil::Time,
-        false => raw::WarmUpUntil::Steady,
-    };
-    match checker.value_or_default(given.until, &path, default)? {
-        raw::WarmUpUntil::Time => Some(WarmUpUntil::Time),
-        raw::WarmUpUntil::Steady => {
-            if has_stages {
-                let what = "schedule.warm_up.until is steady, and a load with stages never is";
-                checker
-                    .report(Finding::new(checker.position_of(&path), what).with_expected("time"));
-            }
-            Some(WarmUpUntil::Steady)
+    let mut named = ends.into_iter().filter(|(_, given)| *given);
+    if let (Some((first, _)), Some((second, _))) = (named.next(), named.next()) {
+        let what = format!("schedule.warm_up has both {first} and {second}");
+        let place = checker.key(&path(second));
+        checker.report(Finding::new(place, what).with_expected("one of the two"));
+        return None;
+    }
+    if let Some(requests) = given.requests {
+        return Some(WarmUpUntil::Requests(requests));
+    }
+    if given.duration.is_some() {
+        return Some(WarmUpUntil::Duration);
+    }
+    if has_stages {
+        let what =
+            "schedule.warm_up ends when the system is steady, and a load with stages never is";
+        let place = checker.position_of(&path("until"));
+        checker.report(Finding::new(place, what).with_expected("warm_up: a duration"));
+    }
+    Some(WarmUpUntil::Steady)
+}
+
+/// How long a warm-up takes at most, with the path of the key that says it.
+fn warm_up_time(
+    checker: &mut Checker<'_>,
+    given: &raw::WarmUpUntil,
+    until: WarmUpUntil,
+) -> (Option<Duration>, &'static [&'static str]) {
+    const TIMEOUT: [&str; 3] = ["schedule", "warm_up", "timeout"];
+    const DURATION: [&str; 3] = ["schedule", "warm_up", "duration"];
+    let time = |given: Option<raw::Span>| given.map(|raw::Span(time)| time);
+    if until != WarmUpUntil::Duration {
+        if given.timeout.is_none() && !checker.is_wild(&TIMEOUT) {
+            let what = "schedule.warm_up lacks the key \"timeout\"";
+            let expected = "timeout: a duration such as 250ms, 10s, 2m or 1h, at most 168h";
+            checker.report(Finding::new(checker.key(&WARM_UP), what).with_expected(expected));
         }
+        return (time(given.timeout), &TIMEOUT);
+    }
+    if given.timeout.is_some() {
+        let what = "schedule.warm_up has both duration and timeout";
+        checker.report(Finding::new(checker.key(&TIMEOUT), what).with_expected("one of the two"));
+    }
+    (time(given.duration), &DURATION)
+}
+
+/// The level with which the warm-up begins, if the study has one.
+fn ramp_up_of(raw: &raw::Schedule) -> Option<&raw::RampUp> {
+    match raw.warm_up.as_ref()? {
+        raw::WarmUp::Time(_) => None,
+        raw::WarmUp::Until(given) => given.ramp_up.as_ref(),
     }
 }
 
-/// How long is measured at most, behind a warm-up.
+/// Whether a warm-up begins with a level of its own.
+pub(super) fn has_ramp_up(raw: &raw::Schedule) -> bool {
+    ramp_up_of(raw).is_some()
+}
+
+/// How long is measured at most, after a warm-up.
 fn measure_phase(
     checker: &mut Checker<'_>,
     raw: &raw::Schedule,
@@ -223,7 +297,7 @@ fn measure_phase(
         }
         Some(raw::Measured::Requests(given)) => {
             refuse_unknown_length(checker, raw);
-            at_most_of(checker, given, beside.interval?, rest)?
+            measure_timeout(checker, given, beside.interval?, rest)?
         }
         None if checker.is_wild(&MEASURE) => return None,
         None => match rest {
@@ -253,18 +327,18 @@ fn requests_of(raw: &raw::Schedule) -> Option<u64> {
 }
 
 /// The limit of a phase that ends by its requests, in whole intervals; without one, the `rest` of the stages.
-fn at_most_of(
+fn measure_timeout(
     checker: &mut Checker<'_>,
     given: &raw::MeasuredRequests,
     interval: Duration,
     rest: Option<Duration>,
 ) -> Option<Duration> {
-    let path = ["schedule", "measure", "at_most"];
-    let time = match given.at_most {
+    let path = ["schedule", "measure", "timeout"];
+    let time = match given.timeout {
         Some(raw::Span(time)) => whole_intervals(checker, time, &path, Some(interval))?,
         None => {
             let longest = interval.saturating_mul(MAX_INTERVALS);
-            let time = rest.unwrap_or(MEASURE_AT_MOST).min(longest);
+            let time = rest.unwrap_or(MEASURE_TIMEOUT).min(longest);
             let intervals = time.as_nanos() / interval.as_nanos().max(1);
             interval * u32::try_from(intervals.max(1)).unwrap_or(u32::MAX)
         }
@@ -272,16 +346,16 @@ fn at_most_of(
     checker.value_or_default(Some(time), &path, time)
 }
 
-/// What is told beforehand when to happen needs phases of known length.
+/// What happens at an instant that is known before the load starts needs phases of fixed duration.
 fn refuse_unknown_length(checker: &mut Checker<'_>, raw: &raw::Schedule) {
-    let disturbs = checker.root().child("disturb").is_some();
+    let has_faults = checker.root().child("faults").is_some();
     let given = [
         (&["schedule", "recovery"][..], raw.recovery.is_some()),
-        (&["disturb"][..], disturbs),
+        (&["faults"][..], has_faults),
     ];
     for (path, _) in given.into_iter().filter(|(_, given)| *given) {
         let what = format!(
-            "{} needs a measured phase whose length is known, and this one ends by its requests",
+            "{} needs a measured phase of fixed duration, and this one ends by its requests",
             path.join(".")
         );
         let place = checker.key(path);
@@ -289,34 +363,38 @@ fn refuse_unknown_length(checker: &mut Checker<'_>, raw: &raw::Schedule) {
     }
 }
 
-/// The level with which the warm-up begins.
+/// The level with which the warm-up begins; `warm_up` is what ends that, and how long it takes.
 fn ramp_up(
     checker: &mut Checker<'_>,
-    given: &raw::First,
+    given: &raw::RampUp,
     beside: &Beside<'_>,
-    warm_up_at_most: Option<Duration>,
-) -> Option<First> {
+    warm_up: Option<(WarmUpUntil, Duration)>,
+) -> Option<RampUp> {
     let asked = Asked {
-        path: &FIRST,
+        path: &RAMP_UP,
         rate: given.rate,
         users: given.users,
         does: "lets the load rise",
     };
     let level = beside.load.and_then(|load| asked.level(checker, load));
-    let path = [&FIRST[..], &["for"]].concat();
-    let time = given
-        .time
+    let path = [&RAMP_UP[..], &["duration"]].concat();
+    let duration = given
+        .duration
         .and_then(|raw::Span(time)| whole_intervals(checker, time, &path, beside.interval))?;
-    if let Some(at_most) = warm_up_at_most.filter(|at_most| time >= *at_most) {
-        let what = format!("{} is {}", path_text(&path), format_duration(time));
+    if let Some((until, time)) = warm_up.filter(|(_, time)| duration >= *time) {
+        let what = format!("{} is {}", path_text(&path), format_duration(duration));
+        let key = match until {
+            WarmUpUntil::Duration => "duration",
+            WarmUpUntil::Steady | WarmUpUntil::Requests(_) => "timeout",
+        };
         let expected = format!(
-            "less than schedule.warm_up.at_most, {}: the rest of it is at the load's own level",
-            format_duration(at_most)
+            "less than schedule.warm_up.{key}, {}: the rest of it is at the load's own level",
+            format_duration(time)
         );
         checker.report(Finding::new(checker.position_of(&path), what).with_expected(expected));
     }
     let (level, _) = level?;
-    Some(First { level, time })
+    Some(RampUp { level, duration })
 }
 
 /// A phase that is counted in intervals.
@@ -328,46 +406,46 @@ pub(super) fn whole_intervals(
 ) -> Option<Duration> {
     let time = checker.check_bounds(time, path, PHASE)?;
     let interval = interval?;
-    let told = format!("{} is {}", path_text(path), format_duration(time));
+    let what = format!("{} is {}", path_text(path), format_duration(time));
     if time < interval || !time.as_nanos().is_multiple_of(interval.as_nanos()) {
         let expected = format!(
-            "a whole multiple of measure.interval, {}",
+            "a whole multiple of schedule.interval, {}",
             format_duration(interval)
         );
-        checker.report(Finding::new(checker.position_of(path), told).with_expected(expected));
+        checker.report(Finding::new(checker.position_of(path), what).with_expected(expected));
     } else if time.as_nanos() / interval.as_nanos() > u128::from(MAX_INTERVALS) {
         let expected = format!(
             "at most {MAX_INTERVALS} intervals of {}",
             format_duration(interval)
         );
-        checker.report(Finding::new(checker.position_of(path), told).with_expected(expected));
+        checker.report(Finding::new(checker.position_of(path), what).with_expected(expected));
     }
     Some(time)
 }
 
-/// How long a drain may take, and for how long nothing new comes before it ends.
+/// How long a drain may take, and for how long nothing new arrives before it ends.
 fn drain(
     checker: &mut Checker<'_>,
     raw: &raw::Schedule,
     delivery: Option<&Delivery>,
 ) -> Option<(Duration, Duration)> {
-    let path = ["schedule", "drain", "at_most"];
+    let path = ["schedule", "drain", "timeout"];
     let default = if delivery.is_some() {
-        DRAIN
+        DRAIN_TIMEOUT
     } else {
         Duration::ZERO
     };
-    let at_most = match &raw.drain {
-        Some(drain) => checker.check_bounds(drain.at_most?.0, &path, (Duration::ZERO, PHASE.1))?,
+    let timeout = match &raw.drain {
+        Some(drain) => checker.check_bounds(drain.timeout?.0, &path, (Duration::ZERO, PHASE.1))?,
         None => checker.value_or_default(None, &["schedule", "drain"], default)?,
     };
     if let Some(poll) = delivery
-        .map(|delivery| delivery.poll)
-        .filter(|poll| at_most < *poll)
+        .map(|delivery| delivery.poll_interval)
+        .filter(|poll| timeout < *poll)
     {
         let what = format!(
-            "schedule.drain.at_most is {}, shorter than measure.delivery.poll",
-            format_duration(at_most)
+            "schedule.drain.timeout is {}, shorter than delivery.poll_interval",
+            format_duration(timeout)
         );
         let expected = format!(
             "at least {}, or the last records are never looked for",
@@ -375,11 +453,11 @@ fn drain(
         );
         checker.report(Finding::new(checker.position_of(&path), what).with_expected(expected));
     }
-    let path = ["schedule", "drain", "quiet"];
-    let quiet = raw.drain.as_ref().and_then(|drain| drain.quiet);
-    let quiet = match quiet {
-        Some(raw::Span(time)) => checker.check_bounds(time, &path, (Duration::ZERO, at_most))?,
-        None => checker.value_or_default(None, &path, QUIET.min(at_most))?,
+    let path = ["schedule", "drain", "quiet_period"];
+    let quiet_period = raw.drain.as_ref().and_then(|drain| drain.quiet_period);
+    let quiet_period = match quiet_period {
+        Some(raw::Span(time)) => checker.check_bounds(time, &path, (Duration::ZERO, timeout))?,
+        None => checker.value_or_default(None, &path, QUIET_PERIOD.min(timeout))?,
     };
-    Some((at_most, quiet))
+    Some((timeout, quiet_period))
 }

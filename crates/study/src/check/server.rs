@@ -49,10 +49,9 @@ pub(crate) fn server(checker: &mut Checker<'_>, raw: &raw::UseSystem) -> Option<
     }
     match parse(url) {
         Ok(external) => Some(system(External {
-            insecure: raw.insecure.unwrap_or(false),
             tls: tls(checker, raw, external.is_tls),
             connect_to: connect_to(checker, raw),
-            verify: raw.verify.unwrap_or(true),
+            smoke_test: raw.smoke_test.unwrap_or(true),
             ..external
         })),
         Err(why) => {
@@ -69,10 +68,9 @@ pub(crate) fn server(checker: &mut Checker<'_>, raw: &raw::UseSystem) -> Option<
 /// Keys that say something of a URL's server.
 fn refuse_without_url(checker: &mut Checker<'_>, raw: &raw::UseSystem) {
     let given = [
-        ("insecure", raw.insecure.is_some()),
         ("tls", raw.tls.is_some()),
         ("connect_to", raw.connect_to.is_some()),
-        ("verify", raw.verify.is_some()),
+        ("smoke_test", raw.smoke_test.is_some()),
     ];
     for (key, _) in given.into_iter().filter(|(_, given)| *given) {
         let what = format!("system.{key} belongs to system.url");
@@ -105,12 +103,14 @@ fn tls(checker: &mut Checker<'_>, raw: &raw::UseSystem, is_tls: bool) -> Externa
             "cert: the file with the client's certificate",
         );
     }
-    if given.ca.is_some() && raw.insecure == Some(true) {
+    if given.ca.is_some() && given.insecure_skip_verify == Some(true) {
         let place = checker.key(&path("ca"));
-        let what = "system.tls.ca names whom to trust, and system.insecure trusts anybody";
+        let what =
+            "system.tls.ca names whom to trust, and system.tls.insecure_skip_verify trusts anybody";
         refuse(checker, place, what, "one of the two");
     }
     ExternalTls {
+        insecure_skip_verify: given.insecure_skip_verify.unwrap_or(false),
         ca: given.ca.clone(),
         client: given.cert.clone().map(|cert| {
             let key = given.key.clone().unwrap_or_else(|| cert.clone());
@@ -213,10 +213,9 @@ fn parse(text: &str) -> Result<External, &'static str> {
         host,
         port: port.ok_or("its port is no number from 1 to 65535")?,
         is_tls,
-        insecure: false,
         tls: ExternalTls::default(),
         connect_to: None,
-        verify: true,
+        smoke_test: true,
     })
 }
 

@@ -7,7 +7,7 @@ use waggle_units::format_duration;
 use super::{
     Checker,
     load::{MAX_CONNECTIONS, MAX_RATE_PER_S},
-    schedule::PHASE,
+    schedule::{PHASE, has_ramp_up},
 };
 use crate::{LoadModel, LoadStage, mistake::Finding, raw};
 
@@ -101,12 +101,8 @@ fn number_of(index: &str) -> usize {
 
 /// Refuses a phase of the schedule that sets a level of its own.
 pub(super) fn refuse_other_levels(checker: &mut Checker<'_>, raw: &raw::Schedule) {
-    let begins = raw
-        .warm_up
-        .as_ref()
-        .is_some_and(|warm_up| warm_up.first.is_some());
     let given = [
-        (&["schedule", "warm_up", "first"][..], begins),
+        (&["schedule", "warm_up", "ramp_up"][..], has_ramp_up(raw)),
         (&["schedule", "recovery"][..], raw.recovery.is_some()),
     ];
     for (path, _) in given.into_iter().filter(|(_, given)| *given) {

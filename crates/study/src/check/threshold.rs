@@ -1,6 +1,6 @@
-//! Conditions on a cell's numbers: `path op value unit`.
+//! Conditions on a cell's metrics: `path op value unit`.
 
-use waggle_metrics::{CATALOGUE, OverTrials, Row, Subject, Unit, resolve};
+use waggle_metrics::{CATALOGUE, OverTrials, Row, Subject, Unit, new_path, resolve};
 use waggle_units::{parse_byte_rate, parse_bytes, parse_duration, parse_number, parse_rate};
 
 use super::{Checker, request::RESERVED_NAMES};
@@ -11,7 +11,7 @@ use crate::{
     tree::quote,
 };
 
-/// A number that can be named, and what it is measured in.
+/// A metric that can be named, and what it is counted in.
 pub(super) type Known = (String, Unit);
 
 /// What comparisons are written with.
@@ -30,21 +30,21 @@ pub(crate) struct Sent {
     pub places: Vec<String>,
     /// The components of the system.
     pub components: Vec<String>,
-    /// The watches of the system.
-    pub watches: Vec<String>,
+    /// The metrics of the system.
+    pub metrics: Vec<String>,
     /// Whether the load falls and recovery is looked for.
     pub recovery: bool,
     /// Whether components are killed on purpose.
-    pub disturbed: bool,
+    pub has_faults: bool,
 }
 
-/// Reads a condition on a load that belongs to no study; its numbers have no request before them, and delivery is not
+/// Reads a condition on a load that belongs to no study; its metrics have no request before them, and delivery is not
 /// among them. With a scenario there are those of its `steps` and of sessions, too.
 ///
 /// # Errors
 /// What is wrong with it, what was expected, and the nearest right word.
 pub fn read_threshold(text: &str, steps: &[String]) -> Result<Threshold, String> {
-    let [_, engine, ..] = RESERVED_NAMES;
+    let [_, generator, ..] = RESERVED_NAMES;
     let mut known = of_sent(
         &Sent {
             names: [&[String::new()], steps].concat(),
@@ -53,7 +53,7 @@ pub fn read_threshold(text: &str, steps: &[String]) -> Result<Threshold, String>
         },
         |row| row.over_trials != OverTrials::StandardDeviation,
     );
-    known.extend(numbers(engine, &[Subject::Engine]));
+    known.extend(numbers(generator, &[Subject::Generator]));
     for (name, _) in &mut known {
         *name = name.trim_start_matches('.').to_owned();
     }
@@ -69,15 +69,15 @@ pub fn read_threshold(text: &str, steps: &[String]) -> Result<Threshold, String>
     })
 }
 
-/// Every number a threshold of this study can name.
+/// Every metric that a threshold of this study can name.
 pub(super) fn known_numbers(sent: &Sent) -> Vec<Known> {
-    let [delivery, engine, _, components, watches] = RESERVED_NAMES;
+    let [delivery, generator, _, components, metrics, faults] = RESERVED_NAMES;
     let mut known = of_sent(sent, |_| true);
     known.extend(numbers(delivery, &[Subject::Delivery, Subject::Probe]));
     for place in &sent.places {
         known.extend(numbers(&format!("{delivery}.{place}"), &[Subject::Probe]));
     }
-    known.extend(numbers(engine, &[Subject::Engine]));
+    known.extend(numbers(generator, &[Subject::Generator]));
     known.extend(numbers("machine", &[Subject::Machine]));
     known.extend(numbers("system", &[Subject::System]));
     if sent.recovery {
@@ -85,8 +85,8 @@ pub(super) fn known_numbers(sent: &Sent) -> Vec<Known> {
         let recovery = rows.filter(|row| row.subject == Subject::Recovery);
         known.extend(recovery.map(|row| (row.name.to_owned(), row.unit)));
     }
-    if sent.disturbed {
-        known.extend(numbers("disturb", &[Subject::Disturbance]));
+    if sent.has_faults {
+        known.extend(numbers(faults, &[Subject::Fault]));
     }
     for component in &sent.components {
         known.extend(numbers(
@@ -94,13 +94,16 @@ pub(super) fn known_numbers(sent: &Sent) -> Vec<Known> {
             &[Subject::Component],
         ));
     }
-    for watch in &sent.watches {
-        known.extend(numbers(&format!("{watches}.{watch}"), &[Subject::Watch]));
+    for metric in &sent.metrics {
+        known.extend(numbers(
+            &format!("{metrics}.{metric}"),
+            &[Subject::SystemMetric],
+        ));
     }
     known
 }
 
-/// The numbers of what a load sends, as far as they are wanted.
+/// The metrics of what a load sends, as far as they are wanted.
 fn of_sent(sent: &Sent, is_wanted: fn(&Row) -> bool) -> Vec<Known> {
     let [_, _, sessions, ..] = RESERVED_NAMES;
     let mut known = Vec::new();
@@ -118,7 +121,7 @@ fn of_sent(sent: &Sent, is_wanted: fn(&Row) -> bool) -> Vec<Known> {
     known
 }
 
-/// The paths of a subject's numbers, with what comes before their names.
+/// The paths of a subject's metrics, with what comes before their names.
 fn numbers(prefix: &str, subjects: &[Subject]) -> Vec<Known> {
     numbers_where(prefix, subjects, |_| true)
 }
@@ -151,18 +154,19 @@ pub(crate) fn conditions(
     for (index, text) in raw.into_iter().flatten().enumerate() {
         let place = checker.position_of(&[path, &[index.to_string().as_str()]].concat());
         match threshold(text, place, known) {
-            Ok(threshold) if threshold.number[0] == "delivery" && !delivery => {
+            Ok(threshold) if threshold.metric[0] == "delivery" && !delivery => {
                 let what = format!(
                     "{} is not measured by this study",
-                    threshold.number.join(".")
+                    threshold.metric.join(".")
                 );
-                checker.report(Finding::new(place, what).with_expected("measure.delivery"));
+                checker
+                    .report(Finding::new(place, what).with_expected("delivery: { probes: NAME }"));
             }
-            Ok(threshold) if path[0] == "find" && is_of_several_trials(&threshold.number) => {
-                let name = threshold.number.join(".");
+            Ok(threshold) if path[0] == "search" && is_of_several_trials(&threshold.metric) => {
+                let name = threshold.metric.join(".");
                 let what =
-                    format!("{name} is a number over trials, and a search judges each alone");
-                checker.report(Finding::new(place, what).with_expected("a number of one trial"));
+                    format!("{name} is a metric over trials, and a search judges each alone");
+                checker.report(Finding::new(place, what).with_expected("a metric of one trial"));
             }
             Ok(threshold) => checked.push(threshold),
             Err(finding) => checker.report(finding),
@@ -171,23 +175,23 @@ pub(crate) fn conditions(
     checked
 }
 
-fn is_of_several_trials(number: &[String]) -> bool {
-    let path: Vec<&str> = number.iter().map(String::as_str).collect();
+fn is_of_several_trials(metric: &[String]) -> bool {
+    let path: Vec<&str> = metric.iter().map(String::as_str).collect();
     resolve(&path).is_some_and(|named| named.over_trials() == OverTrials::StandardDeviation)
 }
 
-/// The unit of a number by its name.
+/// The unit of a metric by its path.
 pub(super) fn find(path: &str, place: Place, known: &[Known]) -> Result<Unit, Finding> {
     let unit = known.iter().find(|(name, _)| name == path);
     unit.map(|(_, unit)| *unit)
-        .ok_or_else(|| unknown(path, place, known))
+        .ok_or_else(|| new_path_finding(path, place).unwrap_or_else(|| unknown(path, place, known)))
 }
 
 fn threshold(text: &str, place: Place, known: &[Known]) -> Result<Threshold, Finding> {
     let shape = if known.iter().any(|(name, _)| name == "delivery.missing") {
-        "NUMBER OP VALUE, such as delivery.missing == 0"
+        "METRIC OP VALUE, such as delivery.missing == 0"
     } else {
-        "NUMBER OP VALUE, such as response_time.p99 < 50ms"
+        "METRIC OP VALUE, such as response_time.p99 < 50ms"
     };
     let (path, op, value) = parts(text).ok_or_else(|| {
         Finding::new(place, format!("{} is no condition", quote(text))).with_expected(shape)
@@ -211,13 +215,13 @@ fn threshold(text: &str, place: Place, known: &[Known]) -> Result<Threshold, Fin
     })?;
     Ok(Threshold {
         text: text.to_owned(),
-        number: path.split('.').map(str::to_owned).collect(),
+        metric: path.split('.').map(str::to_owned).collect(),
         op,
         value,
     })
 }
 
-/// `number op value unit`, with or without blanks in between; `None` where it is not of this shape.
+/// `path op value unit`, with or without blanks in between; `None` where it is not of this shape.
 fn parts(text: &str) -> Option<(&str, &str, String)> {
     let start = text.find(COMPARES)?;
     let (path, rest) = (text[..start].trim(), &text[start..]);
@@ -228,7 +232,15 @@ fn parts(text: &str) -> Option<(&str, &str, String)> {
     has_shape.then(|| (path, &rest[..end], value.concat()))
 }
 
-/// The nearest known number, and what can follow the part of the path that is right.
+/// The path of an earlier version, with the one of today.
+fn new_path_finding(path: &str, place: Place) -> Option<Finding> {
+    let steps: Vec<_> = path.split('.').collect();
+    let new = new_path(&steps)?.join(".");
+    let what = format!("the metric {} is now {new}", quote(path));
+    Some(Finding::new(place, what))
+}
+
+/// The nearest known metric, and what can follow the part of the path that is right.
 fn unknown(path: &str, place: Place, known: &[Known]) -> Finding {
     let names = || known.iter().map(|(name, _)| name.as_str());
     let steps: Vec<_> = path.split('.').collect();
@@ -241,17 +253,17 @@ fn unknown(path: &str, place: Place, known: &[Known]) -> Finding {
             )
         })
         .find(|(_, next)| !next.is_empty())
-        .expect("every known number begins with the empty path");
+        .expect("every known metric begins with the empty path");
     let near = nearest_word(path, names()).map(str::to_owned).or_else(|| {
         let wrong = steps.get(right.split('.').filter(|step| !step.is_empty()).count())?;
         nearest_word(wrong, next.iter().copied()).map(str::to_owned)
     });
     let expected = if right.is_empty() {
-        format!("a number of {}", list(next))
+        format!("a metric of {}", list(next))
     } else {
         format!("{right}.… with one of {}", list(next))
     };
-    Finding::new(place, format!("unknown number {}", quote(path)))
+    Finding::new(place, format!("unknown metric {}", quote(path)))
         .with_expected(expected)
         .with_suggestion(near)
 }
@@ -325,7 +337,7 @@ mod tests {
         let check = |text: &str, expected: Option<(&str, ThresholdOp, f64)>| {
             let steps = ["login".to_owned()];
             let read = read_threshold(text, &steps).ok();
-            let read = read.map(|read| (read.number.join("."), read.op, read.value));
+            let read = read.map(|read| (read.metric.join("."), read.op, read.value));
             let expected = expected.map(|(name, op, value)| (name.to_owned(), op, value));
             assert_eq!(read, expected, "{text}");
         };
@@ -369,7 +381,7 @@ mod tests {
             "failed < 1 2 3",
             "failed now < 1",
             "logout.failed == 0",
-            "login.achieved_share > 1%",
+            "login.achieved_ratio > 1%",
             "login.bytes_sent_per_s > 1B/s",
             "bytes_sent_per_s > 1B",
             "bytes_received_per_answer < 100",

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use super::{
     Checker,
-    find::find,
-    published::check_reference,
+    reference::check_reference,
     request::RESERVED_NAMES,
-    schedule::{fresh, repeat_and_order},
+    schedule::{max_ci_width, repeat_and_order, restart},
+    search::search,
     threshold::{Known, Sent, conditions, known_numbers},
 };
 use crate::{
@@ -21,8 +21,6 @@ use crate::{
 
 /// Most trials of a study.
 const MAX_TRIALS: u64 = 100_000;
-/// Widest 95 % interval of goodput before a cell is noisy, unless the study says otherwise.
-const NOISY_ABOVE: f64 = 0.1;
 
 /// The study without its cells.
 pub(crate) fn study_without_cells(
@@ -33,9 +31,7 @@ pub(crate) fn study_without_cells(
 ) -> Option<Study> {
     let tree = checker.root();
     let sent = sent_names(tree, raw, system);
-    let delivery = tree
-        .child("measure")
-        .is_some_and(|measure| measure.child("delivery").is_some());
+    let delivery = tree.child("delivery").is_some();
     let is_reserved = |name: &String| RESERVED_NAMES.contains(&name.as_str());
     // Where what conditions can name is not known, that was reported.
     let is_known = sent.complete && !sent.names.iter().any(is_reserved);
@@ -45,32 +41,33 @@ pub(crate) fn study_without_cells(
         None => Vec::new(),
     };
     let thresholds = conditions(raw.thresholds.as_ref(), &["thresholds"]);
-    let wanted = raw.find.as_ref().and_then(|find| find.conditions.as_ref());
-    let wanted = conditions(wanted, &["find", "where"]);
-    let find = raw.find.as_ref().map(|raw| find(checker, raw, wanted));
+    let wanted = raw.search.as_ref();
+    let wanted = wanted.and_then(|search| search.conditions.as_ref());
+    let wanted = conditions(wanted, &["search", "conditions"]);
+    let search = raw.search.as_ref().map(|raw| search(checker, raw, wanted));
     let measured = |name: &str| delivery || !name.starts_with("delivery.");
     let known: Option<Vec<Known>> = known.map(|known| {
         let known = known.into_iter();
         known.filter(|(name, _)| measured(name)).collect()
     });
-    let published = match &raw.published {
+    let reference = match &raw.reference {
         Some(raw) => check_reference(checker, raw, cells, known.as_deref()),
         None => None,
     };
     refuse_repeat(checker, raw);
-    let load_cpus = load_cpus(checker);
+    let load_cpuset = load_cpuset(checker);
     let repeat_and_order = raw.schedule.as_ref().map(repeat_and_order);
-    let repeat_and_order = match &find {
-        Some(find) => repeat_and_order
-            .zip(find.as_ref())
-            .map(|((_, order), find)| (find.trials_at_most, order)),
+    let repeat_and_order = match &search {
+        Some(search) => repeat_and_order
+            .zip(search.as_ref())
+            .map(|((_, order), search)| (search.max_trials, order)),
         None => repeat_and_order,
     };
     let trials = repeat_and_order.map_or(0, |(repeat, _)| u64::from(repeat) * cells.len() as u64);
     if trials > MAX_TRIALS {
         let what = format!("{} cells, each repeated, make {trials} trials", cells.len());
-        let place = match &find {
-            Some(_) => checker.position_of(&["find", "trials_at_most"]),
+        let place = match &search {
+            Some(_) => checker.position_of(&["search", "max_trials"]),
             None => checker.position_of(&["schedule", "repeat"]),
         };
         checker.report(Finding::new(place, what).with_expected(format!("at most {MAX_TRIALS}")));
@@ -91,20 +88,20 @@ pub(crate) fn study_without_cells(
         cells: Vec::new(),
         repeat,
         order,
-        fresh: fresh(raw.schedule.as_ref()),
-        load_cpus,
-        noisy_above: raw.noisy_above.unwrap_or(NOISY_ABOVE),
+        restart: restart(raw.schedule.as_ref()),
+        load_cpuset,
+        max_ci_width: max_ci_width(raw.schedule.as_ref()),
         thresholds,
         scenario_file: None,
-        find: find.flatten(),
-        published,
+        search: search.flatten(),
+        reference,
         system_at_most: Duration::ZERO,
     })
 }
 
 /// The CPUs of the load, from the tree: `load` itself was taken by the first cell.
-fn load_cpus(checker: &mut Checker<'_>) -> Vec<usize> {
-    const PATH: [&str; 2] = ["load", "cpus"];
+fn load_cpuset(checker: &mut Checker<'_>) -> Vec<usize> {
+    const PATH: [&str; 2] = ["load", "cpuset"];
     let given = checker.root().child(PATH[0]);
     let Some(Value::List(given)) = given.and_then(|load| Some(&load.child(PATH[1])?.value)) else {
         return Vec::new();
@@ -116,7 +113,7 @@ fn load_cpus(checker: &mut Checker<'_>) -> Vec<usize> {
         };
         let cpu = usize::try_from(cpu).expect("the schema has the bounds of a CPU's number");
         if cpus.contains(&cpu) {
-            let what = format!("load.cpus has {cpu} twice");
+            let what = format!("load.cpuset has {cpu} twice");
             checker.report(Finding::new(node.place, what).with_expected("each CPU once"));
         }
         cpus.push(cpu);
@@ -124,18 +121,23 @@ fn load_cpus(checker: &mut Checker<'_>) -> Vec<usize> {
     cpus
 }
 
-/// A search tries its levels as often as it must; nothing is repeated beside it.
+/// A search tries its levels as often as it must; nothing else is repeated.
 fn refuse_repeat(checker: &mut Checker<'_>, raw: &raw::Study) {
-    let repeats = raw
-        .schedule
-        .as_ref()
-        .is_some_and(|schedule| schedule.repeat.is_some());
-    if raw.find.is_some() && repeats {
-        let what = "schedule.repeat belongs to studies without find, which tries each level as often as it must";
-        let place = checker.key(&["schedule", "repeat"]);
-        checker.report(
-            Finding::new(place, what).with_expected("find.confirm and find.trials_at_most"),
+    let repeat = raw.schedule.as_ref().and_then(|raw| raw.repeat.as_ref());
+    let (repeats, path) = match repeat {
+        Some(raw::Repeat::Times(_)) => (true, &["schedule", "repeat"][..]),
+        Some(raw::Repeat::Until(until)) => {
+            (until.min.is_some(), &["schedule", "repeat", "min"][..])
+        }
+        None => (false, &[][..]),
+    };
+    if raw.search.is_some() && repeats {
+        let what = format!(
+            "{} belongs to studies without search, which tries each level as often as it must",
+            path.join(".")
         );
+        let expected = "search.confirmations and search.max_trials";
+        checker.report(Finding::new(checker.key(path), what).with_expected(expected));
     }
 }
 
@@ -188,9 +190,8 @@ fn first_write_method(node: &Node) -> Option<Place> {
 /// What thresholds can name.
 fn sent_names(tree: &Node, raw: &raw::Study, system: Option<&System>) -> Sent {
     let load = tree.child("load").map(names_of_sent).unwrap_or_default();
-    let delivery = raw.measure.as_ref();
-    let delivery = delivery.and_then(|measure| measure.delivery.as_ref());
-    let places = delivery.and_then(|delivery| delivery.at.as_ref());
+    let delivery = raw.delivery.as_ref();
+    let probes = delivery.and_then(|delivery| delivery.probes.as_ref());
     let components = system.map_or(&[][..], |system| &system.components);
     let external = raw.system.as_ref().and_then(|raw| raw.external.as_ref());
     // CPU and memory of what runs already are not known.
@@ -198,20 +199,20 @@ fn sent_names(tree: &Node, raw: &raw::Study, system: Option<&System>) -> Sent {
         external.is_none_or(|external| !external.contains_key(&component.name))
     };
     Sent {
-        places: places.map_or_else(Vec::new, |at| at.texts().to_vec()),
+        places: probes.map_or_else(Vec::new, |probes| probes.texts().to_vec()),
         components: components
             .iter()
             .filter(is_sampled)
             .map(|component| component.name.clone())
             .collect(),
-        watches: system.map_or_else(Vec::new, |system| {
+        metrics: system.map_or_else(Vec::new, |system| {
             let names = system.metrics.iter().map(|metric| metric.name.clone());
             names.collect()
         }),
         recovery: tree
             .child("schedule")
             .is_some_and(|schedule| schedule.child("recovery").is_some()),
-        disturbed: tree.child("disturb").is_some(),
+        has_faults: tree.child("faults").is_some(),
         ..load
     }
 }
@@ -267,7 +268,7 @@ impl Sent {
     /// The names of all requests below a flow, or below a step that repeats others.
     fn add_steps(&mut self, around: &Node) {
         for step in around.child("steps").into_iter().flat_map(items) {
-            let sends = step.child("think").is_none() && step.child("steps").is_none();
+            let sends = step.child("think_time").is_none() && step.child("steps").is_none();
             if sends {
                 self.add(step.child("name"));
             }

@@ -60,12 +60,13 @@ pub(crate) struct Load {
     pub stages: Option<Vec<LoadStage>>,
     /// How arrivals are spread; poisson by default. Open.
     pub arrivals: Option<Arrivals>,
-    /// Number of users, each with a connection of its own; with `stages` the most at a time, by default their highest target. Users.
+    /// Number of users, each with a connection of its own; with `stages` the most at a time, by default their highest target.
+    /// Users.
     #[schemars(range(min = 1, max = 100_000))]
     pub users: Option<u32>,
     /// Time between an answer and the user's next request: `1s`, `{ exponential: 1s }` or `{ uniform: [1s, 3s] }`; with a
     /// scenario, between two sessions, and none by default. Users.
-    pub think: Option<Think>,
+    pub think_time: Option<Think>,
     /// Load worker threads; one for each CPU given to the load by default.
     #[schemars(range(min = 1, max = 900))]
     pub workers: Option<u32>,
@@ -75,7 +76,7 @@ pub(crate) struct Load {
         dead_code,
         reason = "read from the tree: it holds for the study, and the load is a cell's"
     )]
-    pub cpus: Option<Vec<u32>>,
+    pub cpuset: Option<Vec<u32>>,
     /// The version of HTTP; http1 by default. With http2 the system is taken to speak it from the first byte.
     pub protocol: Option<Protocol>,
     /// Whether a connection is used for more than one request; true by default. With false each request asks the server to close
@@ -113,8 +114,8 @@ pub(crate) struct Request {
     #[serde(flatten)]
     pub method: Method,
     /// The system's endpoint it goes to; by default the only one.
-    pub to: Option<String>,
-    /// Header fields beside those that every request has.
+    pub endpoint: Option<String>,
+    /// Header fields in addition to those that every request has.
     pub headers: Option<IndexMap<String, String>>,
     /// Header fields that waggle would write by itself and leaves out: the Content-Type of records.
     pub without_headers: Option<Vec<String>>,
@@ -141,11 +142,10 @@ pub(crate) struct Request {
 pub(crate) struct Records {
     /// The file, relative to the study's folder.
     #[schemars(required)]
-    pub from: Option<String>,
+    pub file: Option<String>,
     /// How to read the file; by default from its ending: .lp, .ndjson, .json, .csv.
     pub format: Option<RecordsFormat>,
     /// How to write the body; line-protocol by default.
-    #[serde(rename = "as")]
     pub send_as: Option<RecordsFormat>,
     /// Records in one request; 1 by default.
     #[schemars(range(min = 1, max = 100_000))]

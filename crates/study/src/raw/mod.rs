@@ -20,16 +20,18 @@ pub(crate) use method::Method;
 pub(crate) use probe::{Extract, Probe, ValueAt};
 pub(crate) use provision::{Arguments, Artifact, Conditions, Levels, SetupStep};
 pub(crate) use scalar::{
-    LoadLevel, Measured, Name, OneOrSeveral, Rate, Share, Size, Span, Status, Think,
+    LoadLevel, Measured, Name, OneOrSeveral, Rate, Repeat, Share, Size, Span, Status, Think,
+    WarmUp, Width, parse_width,
 };
 pub(crate) use scenario::{
-    Captures, Check, CheckOf, Feed, FeedOrder, FeedRows, Flow, OnFailure, Scenario, Step,
+    Captures, Check, CheckPart, Feed, FeedOrder, FeedRows, Flow, OnFailure, Scenario, Step,
 };
 pub(crate) use schedule::{
-    First, Fresh, MeasuredRequests, Order, Ready, Recovery, Schedule, StopWhen, WarmUp, WarmUpUntil,
+    MeasuredRequests, Order, RampUp, Recovery, RepeatUntil, Restart, Schedule, StopWhen,
+    WarmUpUntil,
 };
 pub(crate) use study::{
-    Delivery, Disturbance, Find, Measure, Published, PublishedColumn, Study, UseSystem,
+    Delivery, Fault, Maximize, Reference, ReferenceColumn, Search, Study, UseSystem,
 };
 pub(crate) use system::{
     Component, Endpoint, Parameter, Process, ReadyCheck, Replicas, System, Verify, VerifyCapture,

@@ -8,9 +8,9 @@ use serde::{
     de::{Error, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
 };
 
-use waggle_units::{parse_duration, parse_rate, parse_share, parse_size};
+use waggle_units::{parse_duration, parse_number, parse_rate, parse_share, parse_size};
 
-use super::MeasuredRequests;
+use super::{MeasuredRequests, RepeatUntil, WarmUpUntil};
 use crate::Level;
 
 /// `250ms`, `10s`, `2m`, `1h`.
@@ -71,6 +71,30 @@ impl TryFrom<Level> for Share {
     }
 }
 
+/// A width of an interval as a share: `10%`, `0.1`; unlike a [`Share`] it may be above 1.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(try_from = "Level")]
+pub(crate) struct Width(pub f64);
+
+impl TryFrom<Level> for Width {
+    type Error = &'static str;
+
+    fn try_from(level: Level) -> Result<Self, Self::Error> {
+        parse_width(&level.to_string())
+            .map(Self)
+            .ok_or("not a width")
+    }
+}
+
+/// Reads a [`Width`], which is from 0.1% to 1000%.
+pub(crate) fn parse_width(text: &str) -> Option<f64> {
+    let width = match text.strip_suffix('%') {
+        Some(percent) => parse_number(percent)? / 100.0,
+        None => parse_number(text)?,
+    };
+    (0.001..=10.0).contains(&width).then_some(width)
+}
+
 /// A level of the load: `1000/s`, or a number of users or connections.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(try_from = "Level")]
@@ -90,7 +114,7 @@ impl TryFrom<Level> for LoadLevel {
 #[derive(Debug, Clone)]
 pub(crate) struct Status(pub Vec<u16>);
 
-/// One text or several, in their order: the names of places or factors, addresses.
+/// One text or several, in their order: the names of probes or factors, addresses.
 #[derive(Debug, Clone)]
 pub(crate) enum OneOrSeveral {
     One(String),
@@ -113,14 +137,28 @@ pub(crate) enum Think {
     Random(RandomThink),
 }
 
-/// `30s` or `{requests: 10000, at_most: 5m}`.
+/// `30s` or `{requests: 10000, timeout: 5m}`.
 #[derive(Debug, Clone)]
 pub(crate) enum Measured {
     Time(Span),
     Requests(MeasuredRequests),
 }
 
-/// How a user's thinking time is drawn; exactly one key.
+/// `20s`, `{until: steady, timeout: 20s}` or `{requests: 1000, timeout: 20s}`.
+#[derive(Debug, Clone)]
+pub(crate) enum WarmUp {
+    Time(Span),
+    Until(WarmUpUntil),
+}
+
+/// `3` or `{min: 3, max_ci_width: 20%}`.
+#[derive(Debug, Clone)]
+pub(crate) enum Repeat {
+    Times(u32),
+    Until(RepeatUntil),
+}
+
+/// How a user's think time is drawn; exactly one key.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RandomThink {
@@ -236,6 +274,9 @@ inline_schema!(Rate, _generator => json_schema!({
 inline_schema!(Share, _generator => json_schema!({
     "type": ["number", "string"], "x-waggle": "share", "minimum": 0, "maximum": 1, "pattern": r"^[0-9]+(\.[0-9]+)?%?$"
 }));
+inline_schema!(Width, _generator => json_schema!({
+    "type": ["number", "string"], "x-waggle": "width", "minimum": 0.001, "maximum": 10, "pattern": r"^[0-9]+(\.[0-9]+)?%?$"
+}));
 inline_schema!(LoadLevel, _generator => json_schema!({
     "type": ["number", "string"], "x-waggle": "load level", "minimum": 0, "pattern": r"^[0-9]+(\.[0-9]+)?(/[smh])?$"
 }));
@@ -253,9 +294,9 @@ inline_schema!(OneOrSeveral, _generator => json_schema!({
     ]
 }));
 
-/// Reads a duration in one variant of a type, or a mapping in another.
-macro_rules! duration_or_mapping {
-    ($type:ident, $time:ident, $mapping:ident($mapped:ty), $expected:literal) => {
+/// Reads a scalar in one variant of a type, or a mapping in another.
+macro_rules! scalar_or_mapping {
+    ($type:ident, $visit:ident($given:ty), $scalar:ident($read:expr, $schema:expr), $mapping:ident($mapped:ty), $expected:literal) => {
         impl<'de> Deserialize<'de> for $type {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 struct ThisVisitor;
@@ -264,10 +305,8 @@ macro_rules! duration_or_mapping {
                     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                         f.write_str($expected)
                     }
-                    fn visit_str<E: Error>(self, text: &str) -> Result<$type, E> {
-                        Span::try_from(text.to_owned())
-                            .map($type::$time)
-                            .map_err(E::custom)
+                    fn $visit<E: Error>(self, given: $given) -> Result<$type, E> {
+                        $read(given).map($type::$scalar).map_err(E::custom)
                     }
                     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<$type, A::Error> {
                         <$mapped>::deserialize(MapAccessDeserializer::new(map)).map($type::$mapping)
@@ -278,22 +317,50 @@ macro_rules! duration_or_mapping {
         }
 
         inline_schema!($type, generator => {
-            let time = generator.subschema_for::<Span>();
+            let scalar = $schema(generator);
             let mapping = generator.subschema_for::<$mapped>();
-            json_schema!({ "anyOf": [time, mapping] })
+            json_schema!({ "anyOf": [scalar, mapping] })
         });
     };
 }
 
-duration_or_mapping!(
+fn read_span(text: &str) -> Result<Span, &'static str> {
+    Span::try_from(text.to_owned())
+}
+
+fn span_schema(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<Span>()
+}
+
+fn times_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "integer", "minimum": 1, "maximum": 1_000 })
+}
+
+scalar_or_mapping!(
     Think,
-    Fixed,
+    visit_str(&str),
+    Fixed(read_span, span_schema),
     Random(RandomThink),
     "a duration, exponential or uniform"
 );
-duration_or_mapping!(
+scalar_or_mapping!(
     Measured,
-    Time,
+    visit_str(&str),
+    Time(read_span, span_schema),
     Requests(MeasuredRequests),
     "a duration or requests"
+);
+scalar_or_mapping!(
+    WarmUp,
+    visit_str(&str),
+    Time(read_span, span_schema),
+    Until(WarmUpUntil),
+    "a duration or what ends it"
+);
+scalar_or_mapping!(
+    Repeat,
+    visit_i64(i64),
+    Times(u32::try_from, times_schema),
+    Until(RepeatUntil),
+    "a number or its limits"
 );

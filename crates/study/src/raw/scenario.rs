@@ -16,14 +16,14 @@ pub(crate) type FeedRows = Vec<IndexMap<String, Level>>;
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "waggle scenario")]
 pub(crate) struct Scenario {
-    /// The file it stands in, relative to the study's folder, in place of all keys but `to`.
-    #[expect(dead_code, reason = "the tree of the file stands in its place by then")]
+    /// The file that it is in, relative to the study's folder, in place of all keys but `endpoint`.
+    #[expect(dead_code, reason = "the tree of the file is in its place by then")]
     pub file: Option<String>,
     /// Its name in thresholds and in the report, for all steps together.
     pub name: Option<Name>,
     /// The system's endpoint it goes to; by default the only one. In a study only.
-    pub to: Option<String>,
-    /// What becomes of a session whose request failed, where its step says nothing; end by default.
+    pub endpoint: Option<String>,
+    /// What becomes of a session whose request failed, unless its step says it; end_session by default.
     pub on_failure: Option<OnFailure>,
     /// Rows of values for the sessions.
     pub feeds: Option<Vec<Feed>>,
@@ -32,14 +32,14 @@ pub(crate) struct Scenario {
     pub flows: Option<Vec<Flow>>,
 }
 
-/// What becomes of a session whose request failed. Where the connection is lost with it, the session ends in any case.
+/// What becomes of a session whose request failed. If the connection is lost with it, the session ends in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum OnFailure {
     /// It ends there.
-    End,
-    /// It goes on as if the request had succeeded.
-    GoOn,
+    EndSession,
+    /// It continues as if the request had succeeded.
+    Continue,
 }
 
 /// Rows of values; each session whose flow uses the feed takes one row.
@@ -87,17 +87,17 @@ pub(crate) struct Flow {
     pub steps: Option<Vec<Step>>,
 }
 
-/// A request (`name` and exactly one of get, put, post, …, or `method` with `path`), a pause (`think`), or steps gone through
-/// several times (`repeat` and `steps`).
+/// A request (`name` and exactly one of get, put, post, …, or `method` with `path`), a pause (`think_time`), or steps gone
+/// through several times (`repeat` and `steps`).
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "step")]
 pub(crate) struct Step {
-    /// Its name in thresholds and in the report. The same request may stand in several places under one name.
+    /// Its name in thresholds and in the report. The same request may be a step several times under one name.
     pub name: Option<Name>,
     #[serde(flatten)]
     pub method: Method,
-    /// Header fields beside those that every request has.
+    /// Header fields in addition to those that every request has.
     pub headers: Option<IndexMap<String, String>>,
     /// The body.
     pub body: Option<String>,
@@ -108,12 +108,12 @@ pub(crate) struct Step {
     /// Variables, each with the place in the answer that it is taken from.
     #[schemars(extend("x-waggle-keys" = "name"))]
     pub capture: Option<Captures>,
-    /// What becomes of the session where this request fails; as the scenario says by default.
+    /// What becomes of the session if this request fails; as the scenario says by default.
     pub on_failure: Option<OnFailure>,
     /// How long an answer is waited for; 10s by default.
     pub timeout: Option<Span>,
     /// A pause: `1s`, `{ exponential: 1s }` or `{ uniform: [1s, 3s] }`.
-    pub think: Option<Think>,
+    pub think_time: Option<Think>,
     /// How often `steps` are gone through.
     #[schemars(range(min = 1, max = 10_000))]
     pub repeat: Option<u32>,
@@ -132,14 +132,14 @@ pub(crate) struct Found {
     pub header: Option<String>,
     /// A regular expression, looked for in the body.
     pub regex: Option<String>,
-    /// The group of the regular expression; 1 by default where it has one, else 0, the whole match.
+    /// The group of the regular expression; 1 by default if it has one, else 0, the whole match.
     #[schemars(range(min = 0, max = 1_000))]
     pub group: Option<u32>,
     /// Name of a cookie that the session has after the answer.
     pub cookie: Option<String>,
 }
 
-/// What must hold of an answer: a value, by exactly one of json, header, regex, cookie and of; and what must be so of it,
+/// What must hold of an answer: a value, by exactly one of json, header, regex, cookie and part; and what must be so of it,
 /// by one of equals, contains and matches, or by none: then it must be there.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -150,25 +150,25 @@ pub(crate) struct Check {
     pub header: Option<String>,
     /// A regular expression, looked for in the body.
     pub regex: Option<String>,
-    /// The group of the regular expression; 1 by default where it has one, else 0, the whole match.
+    /// The group of the regular expression; 1 by default if it has one, else 0, the whole match.
     #[schemars(range(min = 0, max = 1_000))]
     pub group: Option<u32>,
     /// Name of a cookie that the session has after the answer.
     pub cookie: Option<String>,
     /// The whole body, or the status as its three digits.
-    pub of: Option<CheckOf>,
+    pub part: Option<CheckPart>,
     /// The value is this.
     pub equals: Option<Level>,
-    /// This stands in the value.
+    /// The value contains this.
     pub contains: Option<Level>,
     /// This regular expression matches somewhere in the value.
     pub matches: Option<String>,
 }
 
-/// What a check looks at that needs no place.
+/// A part of an answer that a check looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum CheckOf {
+pub(crate) enum CheckPart {
     Body,
     Status,
 }

@@ -3,92 +3,116 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Measured, Rate, Share, Span};
+use super::{Measured, Rate, Repeat, Share, Span, WarmUp, Width};
 
 /// The phases of a trial, and how often each cell is tried.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Schedule {
-    /// Load before measuring; until steady, at most 20s, by default.
+    /// Load before measuring: a time, or what ends it; until steady, at most 20s, by default.
     pub warm_up: Option<WarmUp>,
     /// How long is measured: a time, or `{ requests: 10000 }`. With `load.stages` the rest of them by default, else required.
     pub measure: Option<Measured>,
-    /// Load behind the measured phase at a level to which it falls at once, to see how soon the system recovers; none by
-    /// default. For load.model open and users, with `warm_up.until: time`.
+    /// Length of one histogram interval; 1s by default. `measure` is a whole number of them.
+    pub interval: Option<Span>,
+    /// Time between two samples of CPU, memory and the system's metrics; 1s by default.
+    pub sampling_interval: Option<Span>,
+    /// Load after the measured phase at a lower level, to see how soon the system recovers; none by default. For load.model open
+    /// and users, with a warm-up of fixed duration.
     pub recovery: Option<Recovery>,
-    /// Ends a trial early: each entry is a number that is above its bound for some time, in the warm-up or the measured phase. For
-    /// system.url an error rate of 50% for 5s by default, else nothing; `[]`: nothing.
+    /// Ends a trial early: each entry is a metric that is above its bound for some time, in the warm-up or the measured phase.
+    /// For system.url an error rate of 50% for 5s by default, else nothing; `[]`: nothing.
     pub stop_when: Option<Vec<StopWhen>>,
-    /// How long records are awaited after the load has stopped; 30s by default where delivery is followed.
+    /// How long records are awaited after the load has stopped; 30s by default if delivery is followed.
     pub drain: Option<Drain>,
-    /// How long the system has to become ready; 30s by default.
-    pub ready: Option<Ready>,
+    /// How long the system may take until it is ready; 30s by default.
+    pub ready_timeout: Option<Span>,
     /// Pause between two trials; none by default.
     pub cool_down: Option<Span>,
-    /// Trials of each cell; 5 by default.
-    #[schemars(range(min = 1, max = 1_000))]
-    pub repeat: Option<u32>,
+    /// Trials of each cell: a number, or `{ min, max_ci_width }`; 5 by default.
+    pub repeat: Option<Repeat>,
     /// Order of the cells within each repetition; shuffled by default.
     pub order: Option<Order>,
-    /// How often the system is started anew; for every trial by default.
-    pub fresh: Option<Fresh>,
+    /// How often the system is started from scratch; for every trial by default.
+    pub restart: Option<Restart>,
 }
 
-/// How often the system is started anew.
+/// How many trials each cell has, and how wide their interval may be.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RepeatUntil {
+    /// Trials of each cell; 5 by default.
+    #[schemars(range(min = 1, max = 1_000))]
+    pub min: Option<u32>,
+    /// The widest 95 % confidence interval of goodput over trials that is not noisy: its full width as a share of the mean, from
+    /// 0.1% to 1000%; 10% by default.
+    pub max_ci_width: Option<Width>,
+}
+
+/// How often the system is started from scratch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Fresh {
+pub(crate) enum Restart {
     /// For every trial.
-    Trial,
+    EveryTrial,
     /// For every cell: its trials follow one another on the same processes and their files. After a trial that failed or left
-    /// records behind it is started anew all the same.
-    Cell,
+    /// records behind, the system is restarted all the same.
+    EveryCell,
 }
 
-/// Load before measuring.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// A warm-up by what ends it: exactly one of duration, until and requests; `timeout` alone is `until: steady`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WarmUp {
-    /// What ends it; steady by default, and time with `load.stages`.
-    pub until: Option<WarmUpUntil>,
-    /// It ends with the interval in which so many requests have been answered, in place of `until`.
+pub(crate) struct WarmUpUntil {
+    /// It takes so long.
+    pub duration: Option<Span>,
+    /// It ends as soon as the system is steady.
+    pub until: Option<WarmUpEnd>,
+    /// It ends with the interval in which so many requests have been answered.
     #[schemars(range(min = 1, max = 1_000_000_000_000_i64))]
     pub requests: Option<u64>,
-    /// The longest it may take; 0s: there is no warm-up.
-    #[schemars(required)]
-    pub at_most: Option<Span>,
+    /// The longest it may take, with `until` or `requests`.
+    pub timeout: Option<Span>,
     /// A lower level with which it begins, so that a cold system is not overloaded before it is measured; none by default. For
     /// load.model open and users.
-    pub first: Option<First>,
+    pub ramp_up: Option<RampUp>,
 }
 
-/// The level with which a warm-up begins; then the load rises at once to its own. A load that is lower anyway stays as it is.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// What ends a warm-up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum WarmUpEnd {
+    /// The system is steady.
+    Steady,
+}
+
+/// The level with which a warm-up begins; then the load goes at once to its own. A load that is lower anyway stays as it is.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct First {
+pub(crate) struct RampUp {
     /// The rate, e.g. `100/s`. Open.
     pub rate: Option<Rate>,
     /// The number of users. Users.
     #[schemars(range(min = 1, max = 100_000))]
     pub users: Option<u32>,
-    /// How long: a whole multiple of measure.interval, and less than `at_most`.
-    #[serde(rename = "for")]
+    /// How long: a whole multiple of schedule.interval, and less than the warm-up.
     #[schemars(required)]
-    pub time: Option<Span>,
+    pub duration: Option<Span>,
 }
 
 /// A measured phase that ends by a number of requests.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MeasuredRequests {
-    /// It ends after so many requests: exactly, if there is no warm-up; else with the interval in which so many have been answered.
+    /// It ends after so many requests: exactly, if there is no warm-up; else with the interval in which so many have been
+    /// answered.
     #[schemars(required, range(min = 1, max = 1_000_000_000_000_i64))]
     pub requests: Option<u64>,
     /// The longest it may take; 1h by default.
-    pub at_most: Option<Span>,
+    pub timeout: Option<Span>,
 }
 
-/// What ends a trial early: one number with its bound.
+/// What ends a trial early: one metric with its bound.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StopWhen {
@@ -110,32 +134,22 @@ pub(crate) struct StopWhen {
     pub time: Option<Span>,
 }
 
-/// What ends the warm-up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum WarmUpUntil {
-    /// As soon as the system is steady.
-    Steady,
-    /// When its time is up.
-    Time,
-}
-
-/// Load behind the measured phase, at a level to which it falls at once. The system has recovered at the end of the last bad
+/// Load after the measured phase, at a level to which it drops at once. The system has recovered at the end of the last bad
 /// interval: one in which a request failed, the p99 of response time was above `p99`, or no answer came.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Recovery {
-    /// The rate to which the load falls, e.g. `100/s`; at most `load.rate`. Open.
+    /// The rate to which the load drops, e.g. `100/s`; at most `load.rate`. Open.
     pub rate: Option<Rate>,
-    /// The number of users to which the load falls; at most `load.users`. Users.
+    /// The number of users to which the load drops; at most `load.users`. Users.
     #[schemars(range(min = 1, max = 100_000))]
     pub users: Option<u32>,
     /// The highest p99 of response time that an interval may have and be good.
     #[schemars(required)]
     pub p99: Option<Span>,
-    /// How long the load goes on, and so how long recovery is looked for: a whole multiple of measure.interval.
+    /// How long the load continues, and so how long recovery is observed: a whole multiple of schedule.interval.
     #[schemars(required)]
-    pub at_most: Option<Span>,
+    pub duration: Option<Span>,
 }
 
 /// Waiting for records after the load.
@@ -144,18 +158,10 @@ pub(crate) struct Recovery {
 pub(crate) struct Drain {
     /// The longest it may take.
     #[schemars(required)]
-    pub at_most: Option<Span>,
-    /// Where all that was accepted is there and some was not accepted, it ends once nothing new has come for so long; 2s by default.
-    pub quiet: Option<Span>,
-}
-
-/// Waiting for the system to be ready.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Ready {
-    /// The longest it may take.
-    #[schemars(required)]
-    pub at_most: Option<Span>,
+    pub timeout: Option<Span>,
+    /// If all accepted records have arrived and some were not accepted, it ends once nothing new has arrived for so long; 2s by
+    /// default.
+    pub quiet_period: Option<Span>,
 }
 
 /// Order of the cells within each repetition.

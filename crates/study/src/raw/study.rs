@@ -43,97 +43,94 @@ pub(crate) struct Study {
     /// The phases of a trial, and how often each cell is tried.
     #[schemars(required)]
     pub schedule: Option<Schedule>,
-    /// Components that are killed in mid-trial.
-    pub disturb: Option<Vec<Disturbance>>,
-    /// What is measured besides the answers' times.
-    pub measure: Option<Measure>,
-    /// Searches for the highest level of the load at which conditions hold, in every cell.
-    pub find: Option<Find>,
-    /// Figures that somebody published, shown beside the study's own.
-    pub published: Option<Published>,
+    /// Faults: components that are killed in mid-trial and restarted.
+    pub faults: Option<Vec<Fault>>,
+    /// Delivery accounting: accepted records are followed until a probe sees them.
+    pub delivery: Option<Delivery>,
+    /// Capacity search: the highest level of the load at which conditions hold, in every cell.
+    pub search: Option<Search>,
+    /// Reference results: figures from elsewhere, shown next to the study's own.
+    pub reference: Option<Reference>,
     /// Conditions that must hold in every cell, e.g. `delivery.missing == 0`.
     pub thresholds: Option<Vec<String>>,
-    /// Widest 95 % interval of goodput over trials, as a share of the mean, before a cell is noisy; 0.1 by default.
-    #[schemars(range(min = 0.001, max = 10.0))]
-    pub noisy_above: Option<f64>,
     /// Decides every random choice; made from the study's name by default.
     #[schemars(range(min = 0))]
     pub seed: Option<i64>,
 }
 
-/// A table of figures that somebody published, row by row beside the study's cells.
+/// Reference results: a table of figures from elsewhere, each row next to the study's cell with the same levels.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Published {
-    /// What it is called, e.g. `Table 1`.
+pub(crate) struct Reference {
+    /// Its title, e.g. `Table 1`.
     #[schemars(required)]
     pub title: Option<String>,
-    /// Who measured it and on what, in a sentence; stands below the table in the report.
+    /// Who measured it and on what, in a sentence; shown below the table in the report.
     #[schemars(required)]
     pub source: Option<String>,
     /// The file, CSV with a header or NDJSON, relative to the study's folder. An empty field is no figure.
     #[schemars(required)]
-    pub from: Option<String>,
-    /// A factor or a list of them, and the columns of these names: a cell is shown beside the row that has its levels.
+    pub file: Option<String>,
+    /// A factor or a list of them, which are columns of the file, too: a cell is shown next to the row that has its levels.
     #[schemars(required)]
-    pub by: Option<OneOrSeveral>,
-    /// The columns that are shown, each beside a number of the study.
+    pub match_on: Option<OneOrSeveral>,
+    /// The columns that are shown, each next to a metric of the study.
     #[schemars(required, length(min = 1))]
-    pub columns: Option<Vec<PublishedColumn>>,
+    pub columns: Option<Vec<ReferenceColumn>>,
 }
 
-/// One column of published figures.
+/// One column of reference results.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct PublishedColumn {
+pub(crate) struct ReferenceColumn {
     /// The column in the file.
     #[schemars(required)]
     pub column: Option<String>,
-    /// The number of the study that it is compared with, as in `thresholds`, e.g. `delivery.delay.mean`.
+    /// The metric of the study that it is compared with, as in `thresholds`, e.g. `delivery.delay.mean`.
     #[schemars(required)]
-    pub number: Option<String>,
-    /// What the file's values are counted in, e.g. `s`, `ms`, `/s`, `%`; none for counts.
+    pub metric: Option<String>,
+    /// The unit of the file's values, e.g. `s`, `ms`, `/s`, `%`; none for counts.
     pub unit: Option<String>,
-    /// Its head in the report; the column's name by default.
+    /// Its heading in the report; the column's name by default.
     pub name: Option<String>,
 }
 
 /// The search for the highest rate, number of users or number of connections at which conditions hold.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Find {
-    /// Searches for a rate of requests; for load.model open.
-    pub rate: Option<Extreme>,
-    /// Searches for a number of users; for load.model users.
-    pub users: Option<Extreme>,
-    /// Searches for a number of connections; for load.model closed.
-    pub connections: Option<Extreme>,
+pub(crate) struct Search {
+    /// What is searched for.
+    #[schemars(required)]
+    pub maximize: Option<Maximize>,
     /// The conditions, as in `thresholds`; all must hold in a trial.
-    #[serde(rename = "where")]
     #[schemars(required, length(min = 1))]
     pub conditions: Option<Vec<String>>,
     /// The first level, e.g. `1000/s` or `50`; then doubled or halved. 1000/s for a rate, else 10, by default.
-    pub from: Option<LoadLevel>,
-    /// The lowest level to try; a hundredth of `from` for a rate, else 1, by default.
-    pub at_least: Option<LoadLevel>,
-    /// The highest level to try; a thousand times `from` by default, within what a load can be.
-    pub at_most: Option<LoadLevel>,
+    pub start: Option<LoadLevel>,
+    /// The lowest level to try; a hundredth of `start` for a rate, else 1, by default.
+    pub min: Option<LoadLevel>,
+    /// The highest level to try; a thousand times `start` by default, within what a load can be.
+    pub max: Option<LoadLevel>,
     /// How close the two ends of the answer come, as a share of the lower; 5% by default.
     pub precision: Option<Share>,
     /// Trials that must hold at the level that is the answer; 3 by default.
     #[schemars(range(min = 1, max = 100))]
-    pub confirm: Option<u32>,
-    /// Trials of a cell in all; 30 by default.
+    pub confirmations: Option<u32>,
+    /// The most trials of a cell, over all levels; 30 by default.
     #[schemars(range(min = 1, max = 1_000))]
-    pub trials_at_most: Option<u32>,
+    pub max_trials: Option<u32>,
 }
 
-/// Which end is searched for.
+/// What is searched for: the highest level at which the conditions hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Extreme {
-    /// The highest level at which the conditions hold.
-    Highest,
+pub(crate) enum Maximize {
+    /// A rate of requests; for load.model open.
+    Rate,
+    /// A number of users; for load.model users.
+    Users,
+    /// A number of connections; for load.model closed.
+    Connections,
 }
 
 /// Which system, with which parameters; or the URL of a server that runs already.
@@ -145,18 +142,18 @@ pub(crate) struct UseSystem {
     pub name: Option<Name>,
     /// In place of `use`: a server that runs already, e.g. `http://127.0.0.1:8080`. It is neither started nor stopped.
     pub url: Option<String>,
-    /// Take the server's certificate unchecked. For `url` with https.
-    pub insecure: Option<bool>,
     /// Certificates and keys. For `url` with https.
     pub tls: Option<Tls>,
-    /// Connect to this `HOST:PORT` in place of the URL's; the Host header and the name in the certificate stay the URL's. For `url`.
+    /// Connect to this `HOST:PORT` in place of the URL's; the Host header and the name in the certificate stay the URL's. For
+    /// `url`.
     pub connect_to: Option<String>,
-    /// Send the load's own requests once before the load, and go on only if they are answered as expected; true by default. For `url`.
-    pub verify: Option<bool>,
+    /// Send the load's own requests once before the load, and start it only if they are answered as expected; true by default.
+    /// For `url`.
+    pub smoke_test: Option<bool>,
     /// Values for the system's parameters; the others keep their defaults.
     pub set: Option<IndexMap<String, Level>>,
     /// Components that run already, each with the addresses of its ports, e.g. `kafka: { broker: "10.0.0.7:9092" }`; a list
-    /// where it has several replicas. They are neither started nor stopped. For `use`.
+    /// if it has several replicas. They are neither started nor stopped. For `use`.
     #[schemars(extend("x-waggle-keys" = "name"))]
     pub external: Option<ExternalComponents>,
     /// Secrets of such components, each from an environment variable, e.g. `influxdb: ${env.INFLUX_TOKEN}`. For `use`.
@@ -164,11 +161,11 @@ pub(crate) struct UseSystem {
     pub secrets: Option<IndexMap<String, String>>,
 }
 
-/// A component that is killed in mid-trial and started again.
+/// A component that is killed in mid-trial and restarted.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Disturbance {
-    /// The component: one of its processes gets SIGKILL, with all that this has started. `none`: nothing in this cell.
+pub(crate) struct Fault {
+    /// The component: one of its processes gets SIGKILL, with all that it has started. `none`: nothing in this cell.
     #[schemars(required)]
     pub kill: Option<String>,
     /// Which replica of it, counted from 0; 0 by default.
@@ -177,15 +174,17 @@ pub(crate) struct Disturbance {
     /// When, counted from the start of the measured phase, in which it lies.
     #[schemars(required)]
     pub at: Option<Span>,
-    /// How long after that it is started again, with the same ports, folder and files.
+    /// How long after the kill it is restarted, with the same ports, folder and files.
     #[schemars(required)]
-    pub again_after: Option<Span>,
+    pub restart_after: Option<Span>,
 }
 
 /// Certificates and keys for a server with https: files in PEM, relative to the study's folder.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Tls {
+    /// Accept the server's certificate without a check; false by default.
+    pub insecure_skip_verify: Option<bool>,
     /// The certificate authorities to trust in place of this machine's.
     pub ca: Option<String>,
     /// The client's certificate.
@@ -196,27 +195,16 @@ pub(crate) struct Tls {
     pub session_resumption: Option<bool>,
 }
 
-/// What is measured besides the answers' times.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Measure {
-    /// Length of one histogram interval; 1s by default. `schedule.measure` is a whole number of them.
-    pub interval: Option<Span>,
-    /// Time between two samples of CPU and memory; 1s by default.
-    pub resources: Option<Span>,
-    /// Following accepted records to where they must arrive.
-    pub delivery: Option<Delivery>,
-}
-
-/// Following accepted records to where they must arrive.
+/// Delivery accounting: accepted records are followed until a probe sees them.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Delivery {
-    /// Name of one of the system's probes, or a list of them on the records' way: at the last one they must arrive.
+    /// Name of one of the system's probes, or a list of them in the order in which records arrive: at the last one they must
+    /// arrive.
     #[schemars(required)]
-    pub at: Option<OneOrSeveral>,
-    /// Time between two looks; 100ms by default.
-    pub poll: Option<Span>,
+    pub probes: Option<OneOrSeveral>,
+    /// Time between two polls; 100ms by default.
+    pub poll_interval: Option<Span>,
     /// A record seen later than this after it was sent is late; none is by default.
-    pub late_after: Option<Span>,
+    pub late_threshold: Option<Span>,
 }

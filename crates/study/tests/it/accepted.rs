@@ -49,7 +49,7 @@ fn every_value_arrives() {
     assert_eq!(study.name, "shop");
     assert_eq!(study.factors, ["connections", "pipelining", "workers"]);
     assert_eq!(
-        (study.repeat, study.order, study.noisy_above),
+        (study.repeat, study.order, study.max_ci_width),
         (3, Order::Shuffled, 0.1)
     );
     assert_eq!(study.system_at_most, Duration::from_secs(3 + 10 + 2));
@@ -76,9 +76,9 @@ fn every_value_arrives() {
     assert_eq!(request(cell).expect.status, [200, 204]);
     assert_eq!(request(cell).timeout, Duration::from_secs(5));
     assert_eq!(cell.schedule.warm_up_until, WarmUpUntil::Steady);
-    assert_eq!(cell.schedule.ready_at_most, Duration::from_secs(30));
+    assert_eq!(cell.schedule.ready_timeout, Duration::from_secs(30));
     assert_eq!(
-        cell.measure.delivery.as_ref().unwrap().poll,
+        cell.delivery.as_ref().unwrap().poll_interval,
         Duration::from_millis(100)
     );
     assert_eq!(study.thresholds[1].op, ThresholdOp::Less);
@@ -148,24 +148,24 @@ fn models() {
         },
     );
     check(
-        "model: users\n  users: 9\n  think: 1s",
+        "model: users\n  users: 9\n  think_time: 1s",
         LoadModel::Users {
             users: 9,
-            think: Think::Fixed(second),
+            think_time: Think::Fixed(second),
         },
     );
     check(
-        "model: users\n  users: 9\n  think: { exponential: 1s }",
+        "model: users\n  users: 9\n  think_time: { exponential: 1s }",
         LoadModel::Users {
             users: 9,
-            think: Think::Exponential(second),
+            think_time: Think::Exponential(second),
         },
     );
     check(
-        "model: users\n  users: 9\n  think: { uniform: [1s, 3s] }",
+        "model: users\n  users: 9\n  think_time: { uniform: [1s, 3s] }",
         LoadModel::Users {
             users: 9,
-            think: Think::Uniform {
+            think_time: Think::Uniform {
                 from: second,
                 to: 3 * second,
             },
@@ -195,15 +195,18 @@ fn factors_stand_wherever_a_scalar_stands() {
         ("/orders", "/orders?n=${n}&c=${connections}"),
         ("X-Shop: one", "X-Shop: \"${n}\""),
         ("measure: 3s", "measure: ${t}"),
-        ("at_most: 10s", "at_most: \"${n}0s\", quiet: 1500ms"),
+        ("timeout: 10s", "timeout: \"${n}0s\", quiet_period: 1500ms"),
         ("[200, 204]", "\"${code}\""),
     ]);
     let cell = &study.cells[3];
     assert_eq!(request(cell).path, "/orders?n=2&c=2");
     assert_eq!(request(cell).headers[0].1, "2");
     assert_eq!(cell.schedule.measure, Duration::from_secs(4));
-    assert_eq!(cell.schedule.drain_at_most, Duration::from_secs(20));
-    assert_eq!(cell.schedule.drain_quiet, Duration::from_millis(1500));
+    assert_eq!(cell.schedule.drain_timeout, Duration::from_secs(20));
+    assert_eq!(
+        cell.schedule.drain_quiet_period,
+        Duration::from_millis(1500)
+    );
     assert_eq!(request(cell).expect.status, [204]);
 }
 
@@ -258,7 +261,7 @@ fn a_study_without_factors_has_one_cell() {
 #[test]
 fn records_in_other_formats() {
     let check = |records: &str, format: RecordsFormat, send_as: RecordsFormat| {
-        let study = read_valid_study(&[("{ from: orders.lp, per_request: 1 }", records)]);
+        let study = read_valid_study(&[("{ file: orders.lp, per_request: 1 }", records)]);
         let Body::Records(body) = &request(&study.cells[0]).body else {
             panic!("no records")
         };
@@ -266,17 +269,17 @@ fn records_in_other_formats() {
     };
     let line = RecordsFormat::LineProtocol;
     check(
-        "{ from: a.csv, measurement: m, time: t, tags: [host] }",
+        "{ file: a.csv, measurement: m, time: t, tags: [host] }",
         RecordsFormat::Csv,
         line,
     );
     check(
-        "{ from: a.NDJSON, as: json }",
+        "{ file: a.NDJSON, send_as: json }",
         RecordsFormat::Ndjson,
         RecordsFormat::Json,
     );
     check(
-        "{ from: readings, format: line-protocol, as: ndjson }",
+        "{ file: readings, format: line-protocol, send_as: ndjson }",
         line,
         RecordsFormat::Ndjson,
     );
@@ -297,8 +300,8 @@ fn thresholds() {
         ThresholdOp::GreaterOrEqual,
         1000.0,
     );
-    check("order.error_share <= 1%", ThresholdOp::LessOrEqual, 0.01);
-    check("order.error_share < 0.5", ThresholdOp::Less, 0.5);
+    check("order.error_rate <= 1%", ThresholdOp::LessOrEqual, 0.01);
+    check("order.error_rate < 0.5", ThresholdOp::Less, 0.5);
     check(
         "order.service_time.p99_9 < 1.5 ms",
         ThresholdOp::Less,
@@ -306,7 +309,7 @@ fn thresholds() {
     );
     check("delivery.delay.max < 2s", ThresholdOp::Less, 2_000_000.0);
     check("delivery.delivered > 10", ThresholdOp::Greater, 10.0);
-    check("engine.busy_share < 80%", ThresholdOp::Less, 0.8);
+    check("generator.utilization < 80%", ThresholdOp::Less, 0.8);
 }
 
 #[test]
@@ -346,42 +349,43 @@ fn headers_take_from_the_environment_what_the_study_says() {
 }
 
 #[test]
-fn a_search_begins_where_nothing_says() {
-    let check = |find: &str, expected: [f64; 3]| {
-        let find = format!("find: {{ {find}, where: [order.failed == 0] }}\nthresholds:");
+fn a_search_has_a_first_level_by_default() {
+    let check = |search: &str, expected: [f64; 3]| {
+        let search =
+            format!("search: {{ {search}, conditions: [order.failed == 0] }}\nthresholds:");
         let study = read_valid_study(&[
             ("model: closed", "model: open"),
             ("  repeat: 3\n", ""),
-            ("thresholds:", &find),
+            ("thresholds:", &search),
         ]);
-        let found = study.find.unwrap();
-        assert_eq!([found.from, found.at_least, found.at_most], expected);
+        let found = study.search.unwrap();
+        assert_eq!([found.start, found.min, found.max], expected);
     };
-    check("rate: highest", [1_000.0, 10.0, 1_000_000.0]);
-    check("rate: highest, at_most: 500/s", [500.0, 5.0, 500.0]);
+    check("maximize: rate", [1_000.0, 10.0, 1_000_000.0]);
+    check("maximize: rate, max: 500/s", [500.0, 5.0, 500.0]);
     check(
-        "rate: highest, at_least: 2000/s",
+        "maximize: rate, min: 2000/s",
         [2_000.0, 2_000.0, 2_000_000.0],
     );
 }
 
 #[test]
 fn a_search_has_its_levels_and_its_conditions() {
-    let check = |load: (&str, &str), find: &str, expected: (&str, [f64; 3], LoadModel)| {
+    let check = |load: (&str, &str), search: &str, expected: (&str, [f64; 3], LoadModel)| {
         let study = read_valid_study(&[
             load,
             ("  repeat: 3\n", ""),
             (
                 "thresholds:",
-                &format!("find: {{ {find}, where: [order.failed == 0] }}\nthresholds:"),
+                &format!("search: {{ {search}, conditions: [order.failed == 0] }}\nthresholds:"),
             ),
         ]);
-        let found = study.find.as_ref().unwrap();
-        let levels = [found.from, found.at_least, found.at_most];
-        assert_eq!((found.what.name(), levels), (expected.0, expected.1));
+        let found = study.search.as_ref().unwrap();
+        let levels = [found.start, found.min, found.max];
+        assert_eq!((found.maximize.name(), levels), (expected.0, expected.1));
         assert_eq!(study.cells[0].load, expected.2);
-        assert_eq!(study.repeat, found.trials_at_most);
-        assert_eq!(found.conditions[0].number, ["order", "failed"]);
+        assert_eq!(study.repeat, found.max_trials);
+        assert_eq!(found.conditions[0].metric, ["order", "failed"]);
     };
     let open = |rate_per_s| LoadModel::Open {
         rate_per_s,
@@ -392,27 +396,27 @@ fn a_search_has_its_levels_and_its_conditions() {
     let of_rate = ("model: closed", "model: open");
     check(
         of_rate,
-        "rate: highest, from: 1000/s",
+        "maximize: rate, start: 1000/s",
         ("rate", [1_000.0, 10.0, 1_000_000.0], open(1_000.0)),
     );
     check(
         of_rate,
-        "rate: highest, from: 90/m, at_least: 1/s, at_most: 2.5, precision: 1%, confirm: 5",
+        "maximize: rate, start: 90/m, min: 1/s, max: 2.5, precision: 1%, confirmations: 5",
         ("rate", [1.5, 1.0, 2.5], open(1.5)),
     );
     let of_users = (
         "model: closed\n  connections: ${connections}\n  pipelining: ${pipelining}\n",
-        "model: users\n  think: { exponential: \"${connections}s\" }\n  workers: ${pipelining}\n",
+        "model: users\n  think_time: { exponential: \"${connections}s\" }\n  workers: ${pipelining}\n",
     );
     check(
         of_users,
-        "users: highest, from: 50, at_least: 4",
+        "maximize: users, start: 50, min: 4",
         (
             "users",
             [50.0, 4.0, 50_000.0],
             LoadModel::Users {
                 users: 50,
-                think: Think::Exponential(Duration::from_secs(2)),
+                think_time: Think::Exponential(Duration::from_secs(2)),
             },
         ),
     );
@@ -421,34 +425,34 @@ fn a_search_has_its_levels_and_its_conditions() {
         ("  repeat: 3\n", ""),
         (
             "thresholds:",
-            "find: { rate: highest, from: 10, where: [order.achieved_share >= 99%] }\nthresholds:",
+            "search: { maximize: rate, start: 10, conditions: [order.achieved_ratio >= 99%] }\nthresholds:",
         ),
     ]);
-    let found = found.find.unwrap();
+    let found = found.search.unwrap();
     assert_eq!(
-        (found.precision, found.confirm, found.trials_at_most),
+        (found.precision, found.confirmations, found.max_trials),
         (0.05, 3, 30)
     );
 }
 
 #[test]
-fn a_load_that_falls_has_a_level_in_each_cell() {
+fn a_load_drop_has_a_level_in_each_cell() {
     let study = read_valid_study(&[
         ("connections: [2, 10]", "after: [5/s, 50/s]"),
         ("model: closed", "model: open\n  rate: 100/s"),
         ("  connections: ${connections}\n", ""),
-        ("until: steady", "until: time"),
+        ("until: steady, timeout: 2s", "duration: 2s"),
         (
             "measure: 3s",
-            "measure: 3s\n  recovery: { rate: \"${after}\", p99: 250ms, at_most: 30s }",
+            "measure: 3s\n  recovery: { rate: \"${after}\", p99: 250ms, duration: 30s }",
         ),
-        ("order.response_time.p99 < 50ms", "recovery < 5s"),
+        ("order.response_time.p99 < 50ms", "recovery_time < 5s"),
     ]);
     let recovery = |cell: usize| study.cells[cell].schedule.recovery.unwrap();
     assert_eq!((recovery(0).level, recovery(4).level), (5.0, 50.0));
     assert_eq!(recovery(0).p99, Duration::from_millis(250));
-    assert_eq!(recovery(0).at_most, Duration::from_secs(30));
-    assert_eq!(study.thresholds[1].number, ["recovery"]);
+    assert_eq!(recovery(0).duration, Duration::from_secs(30));
+    assert_eq!(study.thresholds[1].metric, ["recovery_time"]);
     assert_eq!(study.thresholds[1].value, 5e6);
 
     let users = read_valid_study(&[
@@ -458,16 +462,16 @@ fn a_load_that_falls_has_a_level_in_each_cell() {
         ),
         (
             "model: closed",
-            "model: users\n  think: 1s\n  users: ${load}",
+            "model: users\n  think_time: 1s\n  users: ${load}",
         ),
         (
             "  connections: ${connections}\n  pipelining: ${pipelining}\n",
             "",
         ),
-        ("until: steady", "until: time"),
+        ("until: steady, timeout: 2s", "duration: 2s"),
         (
             "measure: 3s",
-            "measure: 3s\n  recovery: { users: 10, p99: 250ms, at_most: 30s }",
+            "measure: 3s\n  recovery: { users: 10, p99: 250ms, duration: 30s }",
         ),
     ]);
     let levels = users.cells.iter().map(|cell| cell.schedule.recovery);

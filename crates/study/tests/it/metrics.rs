@@ -1,11 +1,11 @@
-//! Every number of the catalogue of metrics can stand in a condition.
+//! Every metric of the catalogue can stand in a condition; a path of an earlier version names the one of today.
 
 use std::collections::HashSet;
 
 use waggle_metrics::{CATALOGUE, Subject, Unit};
 use waggle_study::{Mistakes, Study, read_study, read_study_and_files};
 
-use super::{STUDY, change_text, probes, scenarios, source};
+use super::{STUDY, change_text, headlines, probes, scenarios, source};
 
 /// Subjects, each with what stands before the names of its numbers.
 type Subjects = [(Subject, &'static str)];
@@ -16,11 +16,11 @@ const OF_RECORDS: &Subjects = &[
     (Subject::Delivery, "delivery."),
     (Subject::Probe, "delivery."),
     (Subject::Probe, "delivery.broker."),
-    (Subject::Engine, "engine."),
+    (Subject::Generator, "generator."),
     (Subject::Machine, "machine."),
     (Subject::System, "system."),
     (Subject::Component, "components.front."),
-    (Subject::Watch, "watches.depth."),
+    (Subject::SystemMetric, "metrics.depth."),
 ];
 
 const OF_SCENARIO: &Subjects = &[
@@ -78,15 +78,15 @@ fn check(
 #[test]
 fn each_number_can_stand_in_a_condition() {
     let records = |text: String| read_study(&source("study.yaml", text), &probes::system());
-    let probes = ("at: store", "at: [broker, store]");
+    let probes = ("probes: store", "probes: [broker, store]");
     check(STUDY, &[probes], OF_RECORDS, records);
     check(
         STUDY,
         &[(
-            "measure:\n",
-            "disturb:\n  - { kill: front, at: 1s, again_after: 500ms }\nmeasure:\n",
+            "delivery: {",
+            "faults:\n  - { kill: front, at: 1s, restart_after: 500ms }\ndelivery: {",
         )],
-        &[(Subject::Disturbance, "disturb.")],
+        &[(Subject::Fault, "faults.")],
         records,
     );
     check(
@@ -95,10 +95,10 @@ fn each_number_can_stand_in_a_condition() {
             ("connections: [2, 10]", "after: [5/s, 50/s]"),
             ("model: closed", "model: open\n  rate: 100/s"),
             ("  connections: ${connections}\n", ""),
-            ("until: steady", "until: time"),
+            ("until: steady, timeout: 2s", "duration: 2s"),
             (
                 "measure: 3s",
-                "measure: 3s\n  recovery: { rate: \"${after}\", p99: 250ms, at_most: 30s }",
+                "measure: 3s\n  recovery: { rate: \"${after}\", p99: 250ms, duration: 30s }",
             ),
         ],
         &[(Subject::Recovery, "")],
@@ -111,9 +111,75 @@ fn each_number_can_stand_in_a_condition() {
     let asked = OF_RECORDS.iter().chain(OF_SCENARIO);
     let asked: HashSet<String> = asked.map(|(subject, _)| format!("{subject:?}")).collect();
     let rows = CATALOGUE.iter().map(|row| format!("{:?}", row.subject));
-    let apart = ["Disturbance".to_owned(), "Recovery".to_owned()];
+    let apart = ["Fault".to_owned(), "Recovery".to_owned()];
     let left: HashSet<String> = rows
         .filter(|subject| !asked.contains(subject) && !apart.contains(subject))
         .collect();
     assert!(left.is_empty(), "no study has numbers of {left:?}");
+}
+
+/// Paths of earlier versions, each with the one of today.
+const OLD: [(&str, &str); 19] = [
+    ("order.error_share", "order.error_rate"),
+    ("order.achieved_share", "order.achieved_ratio"),
+    ("delivery.missing_share", "delivery.loss_rate"),
+    ("delivery.broker.missing_share", "delivery.broker.loss_rate"),
+    ("delivery.probe_cost", "delivery.probe_cpu"),
+    ("engine.busy_share", "generator.utilization"),
+    ("engine.lag_p99", "generator.lag_p99"),
+    ("engine.cpu_per_request", "generator.cpu_per_request"),
+    ("engine.possible", "generator.capacity"),
+    ("engine.possible_share", "generator.capacity_used"),
+    ("machine.stolen_share", "machine.cpu_steal"),
+    ("machine.idle_share", "machine.cpu_idle"),
+    ("recovery", "recovery_time"),
+    ("disturb.ready_again_after", "faults.time_to_ready"),
+    ("disturb.longest_without_success", "faults.longest_outage"),
+    ("disturb.failed_in_load", "faults.failed_requests"),
+    ("watches.depth.mean", "metrics.depth.mean"),
+    ("watches.depth.max", "metrics.depth.max"),
+    ("watches.depth.end", "metrics.depth.end"),
+];
+
+#[test]
+fn each_old_path_names_the_new_one() {
+    let (before, _) = STUDY.split_once("thresholds:\n").expect("it is there");
+    let lines = OLD.map(|(old, _)| format!("  - {old} > 1\n")).concat();
+    let text = format!("{before}thresholds:\n{lines}");
+    let mistakes = read_study(&source("study.yaml", text), &probes::system())
+        .expect_err("its metrics are of an earlier version");
+    let errors = headlines(&mistakes);
+    assert_eq!(errors.len(), OLD.len(), "{errors:#?}");
+    for (error, (old, new)) in errors.iter().zip(OLD) {
+        let expected = format!("the metric {old:?} is now {new}");
+        assert!(error.ends_with(&expected), "{expected}: {error}");
+    }
+}
+
+#[test]
+fn only_words_with_which_metrics_begin_are_taken() {
+    let read_as = |name: &str| {
+        let name = format!("name: {name}");
+        let text = change_text(STUDY, &[("name: order", &name)]);
+        let (before, _) = text.split_once("thresholds:\n").expect("it is there");
+        read_study(&source("study.yaml", before), &probes::system())
+    };
+    for taken in [
+        "delivery",
+        "generator",
+        "sessions",
+        "components",
+        "metrics",
+        "faults",
+    ] {
+        let mistakes = read_as(taken).expect_err("it means something else");
+        let errors = headlines(&mistakes);
+        assert!(
+            errors[0].contains(&format!("load.request.name is {taken:?}")),
+            "{errors:?}"
+        );
+    }
+    for free in ["engine", "watches", "machine"] {
+        read_as(free).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    }
 }

@@ -98,7 +98,7 @@ fn mistakes_are_shown_with_their_lines() {
         &[
             ("question: How many orders per second?", &long),
             ("pipelining: [1, 4]", "pipelinin: [1, 4]"),
-            ("at: store", "att: store"),
+            ("probes: store", "prbes: store"),
         ],
     );
     let mistakes = read_study(&source("studies/shop.yaml", text), &system()).unwrap_err();
@@ -127,7 +127,7 @@ fn an_unknown_system_is_named_with_all_else_that_is_wrong() {
     );
     let expected = [
         "study.yaml:4:8: there is no system \"shpo\"; expected ingest, shop; did you mean \"shop\"?",
-        "study.yaml:26:11: schedule.repeat is the number 0; expected a whole number from 1 to 1000",
+        "study.yaml:28:11: schedule.repeat is the number 0; expected a whole number from 1 to 1000",
     ];
     assert_eq!(headlines(&mistakes), expected);
 }

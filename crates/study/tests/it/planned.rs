@@ -95,11 +95,11 @@ fn times_add_up() {
 fn the_time_after_the_load_has_fallen_is_counted() {
     let changes = [
         ("model: closed", "model: open\n  rate: 100/s"),
-        ("until: steady", "until: time"),
+        ("until: steady, timeout: 2s", "duration: 2s"),
     ];
     let recovery = (
         "measure: 3s",
-        "measure: 3s\n  recovery: { rate: 10/s, p99: 250ms, at_most: 30s }",
+        "measure: 3s\n  recovery: { rate: 10/s, p99: 250ms, duration: 30s }",
     );
     let before = plan(&study(&changes));
     let after = plan(&study(&[&changes[..], &[recovery]].concat()));

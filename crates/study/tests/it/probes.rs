@@ -121,24 +121,24 @@ fn every_kind_of_probe_is_read() {
 #[test]
 fn delivery_is_followed_at_one_probe_or_several() {
     let system = system();
-    let read = |at: &str| {
-        let text = change_text(STUDY, &[("at: store", &format!("at: {at}"))]);
+    let read = |names: &str| {
+        let text = change_text(STUDY, &[("probes: store", &format!("probes: {names}"))]);
         read_study(&source("study.yaml", text), &system)
     };
-    let probes = |at: &str| {
-        let study = read(at).unwrap_or_else(|mistakes| panic!("{mistakes}"));
-        let delivery = study.cells[0].measure.delivery.clone();
-        delivery.unwrap().at
+    let probes = |names: &str| {
+        let study = read(names).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+        let delivery = study.cells[0].delivery.clone();
+        delivery.unwrap().probes
     };
     assert_eq!(probes("base"), ["base"]);
     assert_eq!(probes("[broker, base]"), ["broker", "base"]);
-    let check = |at: &str, expected: &str| {
-        let told = headlines(&read(at).unwrap_err());
+    let check = |names: &str, expected: &str| {
+        let told = headlines(&read(names).unwrap_err());
         assert!(told.iter().any(|line| line.contains(expected)), "{told:?}");
     };
     check(
         "[broker, bse]",
-        "at is \"bse\", which is no probe of system shop; expected store, broker, base; did you mean \"base\"?",
+        "delivery.probes is \"bse\", which is no probe of system shop; expected store, broker, base; did you mean \"base\"?",
     );
     check("[base, base]", "has \"base\" twice");
     check("[]", "has 0 entries");

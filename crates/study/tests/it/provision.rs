@@ -191,13 +191,16 @@ fn a_study_cannot_ask_for_what_its_configuration_lacks() {
     );
     let system = read_system(&source("system.yaml", system)).unwrap();
     let mistakes = read_study(&source("study.yaml", STUDY), &system).unwrap_err();
-    let expected = "study.yaml:17:9: load.request.to is \"front\", which is no endpoint of system shop; expected metrics";
+    let expected = "study.yaml:17:15: load.request.endpoint is \"front\", which is no endpoint of system shop; expected metrics";
     assert_eq!(headlines(&mistakes), [expected]);
 }
 
 #[test]
 fn a_system_that_is_kept_up_has_its_trials_cell_by_cell() {
-    let text = change_text(STUDY, &[("  repeat: 3\n", "  repeat: 3\n  fresh: cell\n")]);
+    let text = change_text(
+        STUDY,
+        &[("  repeat: 3\n", "  repeat: 3\n  restart: every_cell\n")],
+    );
     let study = read_study(&source("study.yaml", text), &super::system()).unwrap();
     let cells: Vec<u32> = plan(&study).trials.iter().map(|trial| trial.cell).collect();
     let mut distinct = cells.clone();

@@ -2,7 +2,7 @@
 
 use waggle_study::read_system;
 
-use super::{headlines, source};
+use super::{check_renamed, headlines, source};
 
 /// Each line with an old key has its new key behind `#`.
 const OLD: &str = r#"
@@ -69,33 +69,17 @@ verify:
   - name: it answers
     endpoint: front
     get: /hello
-    expect: { status: 200, contains: [hello] } # body_contains
+    expect:
+      status: 200
+      contains: [hello] # body_contains
     within: 3s # timeout
 "#;
 
 #[test]
 fn each_old_key_of_a_system_names_the_new_one() {
-    let rows = OLD.lines().enumerate().filter_map(|(index, line)| {
-        let (old, new) = line.split_once(" # ")?;
-        let key = match old.trim().split_once(": ") {
-            Some(("expect", _)) => "contains",
-            Some((key, _)) => key,
-            None => old.trim().trim_end_matches(':'),
-        };
-        Some((index + 1, key, new))
-    });
-    let mistakes = read_system(&source("system.yaml", OLD)).expect_err("its keys are old");
-    let mut errors = headlines(&mistakes).into_iter();
-    for (line, key, new) in rows {
-        let error = errors.next().unwrap_or_default();
-        assert!(
-            error.starts_with(&format!("system.yaml:{line}:"))
-                && error.contains(&format!("the key {key:?} in "))
-                && error.ends_with(&format!(" is now {new}")),
-            "{line} {key} {new}: {error}"
-        );
-    }
-    assert_eq!(errors.next(), None);
+    let text = source("system.yaml", OLD);
+    let mistakes = read_system(&text).expect_err("its keys are old");
+    check_renamed(&text, &mistakes);
 }
 
 #[test]

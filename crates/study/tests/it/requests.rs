@@ -7,12 +7,12 @@ use super::{STUDY, change_text, source, system};
 #[test]
 fn a_request_has_variables_or_is_taken_as_it_is() {
     let request = |lines: &str| {
-        let records = "    records: { from: orders.lp, per_request: 1 }\n";
+        let records = "    records: { file: orders.lp, per_request: 1 }\n";
         let changes = [
             ("    headers: { X-Shop: one }\n", lines),
             (records, ""),
             (
-                "  delivery: { at: store, poll: 100ms, late_after: 5s }\n",
+                "delivery: { probes: store, poll_interval: 100ms, late_threshold: 5s }\n",
                 "",
             ),
             ("  - delivery.missing == 0\n", ""),

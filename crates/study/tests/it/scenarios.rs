@@ -3,7 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use waggle_study::{
-    Action, Capture, CheckOf, Condition, FeedOrder, Found, LoadModel, Mistakes, OnFailure,
+    Action, Capture, CheckPart, Condition, FeedOrder, Found, LoadModel, Mistakes, OnFailure,
     Scenario, Source, Step, StepCheck, Study, Think, read_scenario, read_study_and_files,
 };
 
@@ -19,7 +19,9 @@ fn standalone_scenario() -> String {
     let lines = scenario
         .lines()
         .map(|line| line.strip_prefix("    ").unwrap_or(line));
-    let text: Vec<&str> = lines.filter(|line| !line.starts_with("to:")).collect();
+    let text: Vec<&str> = lines
+        .filter(|line| !line.starts_with("endpoint:"))
+        .collect();
     text.join("\n").replace("${items}", "3") + "\n"
 }
 
@@ -28,7 +30,7 @@ fn in_a_file() -> String {
     let (before, behind) = STUDY.split_once("  scenario:\n").expect("it is there");
     let (_, after) = behind.split_once("schedule:").expect("it ends there");
     let before = before.replace("  items: [3, 5]\n", "");
-    format!("{before}  scenario: {{ file: shop/scenario.yaml, to: front }}\nschedule:{after}")
+    format!("{before}  scenario: {{ file: shop/scenario.yaml, endpoint: front }}\nschedule:{after}")
 }
 
 pub(super) fn files(name: &str) -> Result<Source, String> {
@@ -73,8 +75,14 @@ fn every_value_arrives() {
     let study = read_valid_study(STUDY.to_owned());
     let cell = &study.cells[1];
     assert_eq!((cell.endpoint.as_str(), cell.name()), ("front", "shopping"));
-    let think = Think::Fixed(Duration::ZERO);
-    assert_eq!(cell.load, LoadModel::Users { users: 2, think });
+    let think_time = Think::Fixed(Duration::ZERO);
+    assert_eq!(
+        cell.load,
+        LoadModel::Users {
+            users: 2,
+            think_time
+        }
+    );
     let scenario = cell.scenario().expect("a scenario is sent");
     assert_eq!(scenario.steps, ["login", "orders", "order", "town"]);
     assert_eq!(scenario.timeout(), Duration::from_secs(10));
@@ -110,11 +118,11 @@ fn every_value_arrives() {
     let name = Found::Json("$.name".to_owned());
     let checks = [
         StepCheck {
-            of: CheckOf::Value(name),
+            part: CheckPart::Value(name),
             holds: Condition::Equals("{{people.name}}".to_owned()),
         },
         StepCheck {
-            of: CheckOf::Status,
+            part: CheckPart::Status,
             holds: Condition::Matches("^2".to_owned()),
         },
     ];
@@ -128,8 +136,8 @@ fn every_value_arrives() {
     };
     assert_eq!(login.captures[1], page);
     let all = steps(&buy.actions);
-    assert_eq!(all[2].on_failure, OnFailure::GoOn);
-    assert_eq!(login.on_failure, OnFailure::End);
+    assert_eq!(all[2].on_failure, OnFailure::Continue);
+    assert_eq!(login.on_failure, OnFailure::EndSession);
 }
 
 #[test]
@@ -139,7 +147,10 @@ fn the_documented_example_is_right() {
     let (example, _) = behind.split_once("```").expect("its end");
     let text = change_text(
         example,
-        &[("    name: shopping ", "    to: front\n    name: shopping ")],
+        &[(
+            "    name: shopping ",
+            "    endpoint: front\n    name: shopping ",
+        )],
     );
     let customers = |_: &str| {
         let rows: String = (0..100).map(|n| format!("c{n},p{n}\n")).collect();
@@ -197,10 +208,10 @@ fn steps_that_name_the_key_of_a_record_carry_one() {
     check(&[time], &[]);
     let delivery = (
         "thresholds:\n",
-        "measure: { delivery: { at: store } }\nthresholds:\n",
+        "delivery: { probes: store }\nthresholds:\n",
     );
     let study = read_valid_study(change_text(STUDY, &[body, delivery]));
-    assert!(study.cells[0].measure.delivery.is_some());
+    assert!(study.cells[0].delivery.is_some());
 }
 
 #[test]
@@ -214,34 +225,34 @@ fn mistakes_in_files_name_their_file() {
     let check = |scenario: &str, expected: &[&str]| {
         let text = change_text(
             &in_a_file(),
-            &[("{ file: shop/scenario.yaml, to: front }", scenario)],
+            &[("{ file: shop/scenario.yaml, endpoint: front }", scenario)],
         );
         let mistakes = read(text).expect_err(scenario);
         assert_eq!(headlines(&mistakes), expected, "{scenario}");
     };
     check(
-        "{ file: none.yaml, to: front }",
+        "{ file: none.yaml, endpoint: front }",
         &[
             "shopping.yaml:11:21: cannot read none.yaml: No such file; expected a file that can be read",
         ],
     );
     check(
-        "{ file: list.yaml, to: front }",
+        "{ file: list.yaml, endpoint: front }",
         &["list.yaml:1:1: the scenario is a list; expected a mapping with name, feeds, flows"],
     );
     check(
-        "{ file: wrong.yaml, to: front }",
+        "{ file: wrong.yaml, endpoint: front }",
         &[
             "wrong.yaml:11:5: unknown key \"wight\" in load.scenario.flows[1]; expected name, steps, weight; did you mean \"weight\"?",
             "wrong.yaml:29:18: there is no variable \"pag\" here; expected token, page, people.name, people.mail, places.town, places.code; did you mean \"page\"?",
         ],
     );
     check(
-        "{ file: shop/scenario.yaml, to: front, name: other }",
-        &["shopping.yaml:11:52: load.scenario has both file and name; expected one of the two"],
+        "{ file: shop/scenario.yaml, endpoint: front, name: other }",
+        &["shopping.yaml:11:58: load.scenario has both file and name; expected one of the two"],
     );
     check(
-        "{ file: \"${workers}.yaml\", to: front }",
+        "{ file: \"${workers}.yaml\", endpoint: front }",
         &[
             "shopping.yaml:11:21: load.scenario.file is the same in every cell; ${…} cannot stand in it; expected the name of a file",
         ],
@@ -265,9 +276,9 @@ fn mistakes_of_a_scenario_alone() {
         assert_eq!(headlines(&mistakes), expected, "{changes:?}");
     };
     check(
-        &[("name: shopping\n", "name: shopping\nto: front\n")],
+        &[("name: shopping\n", "name: shopping\nendpoint: front\n")],
         &[
-            "shop.yaml:2:1: the key \"to\" has a meaning in a study only; expected name, on_failure, feeds, flows",
+            "shop.yaml:2:1: the key \"endpoint\" has a meaning in a study only; expected name, on_failure, feeds, flows",
         ],
     );
     check(

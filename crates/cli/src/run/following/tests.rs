@@ -10,7 +10,7 @@ use crate::load::tests::{CALM, interval};
 
 const LOAD: &str =
     "load:\n  model: closed\n  connections: ${connections}\n  request: { name: get, get: /a }\n";
-const SCHEDULE: &str = "schedule:\n  warm_up: { until: time, at_most: 1s }\n  measure: 4s\n";
+const SCHEDULE: &str = "schedule:\n  warm_up: 1s\n  measure: 4s\n  interval: 250ms\n";
 
 /// Two cells of two trials.
 fn grid() -> Study {
@@ -21,7 +21,7 @@ fn grid() -> Study {
 fn study(rest: &str) -> Study {
     let text = format!(
         "study: small\nquestion: Which?\nsystem: {{ url: 'http://127.0.0.1:1' }}\n\
-         measure: {{ interval: 250ms }}\n{rest}"
+         {rest}"
     );
     let source = Source {
         name: "small.yaml".to_owned(),
@@ -161,9 +161,9 @@ fn only_the_measured_phase_is_in_the_numbers() {
 
 #[test]
 fn a_search_shows_what_each_level_showed_and_the_answer() {
-    let find = "find: { connections: highest, where: ['get.failed == 0'], from: 2 }\n";
+    let search = "search: { maximize: connections, conditions: ['get.failed == 0'], start: 2 }\n";
     let load = LOAD.replace("  connections: ${connections}\n", "");
-    let searched = study(&format!("{find}{load}{SCHEDULE}"));
+    let searched = study(&format!("{search}{load}{SCHEDULE}"));
     let mut following = test_following(&searched, by_cell);
     following.apply(&run_started(0), Duration::ZERO);
     for (repetition, evidence) in [(1, Evidence::Met), (2, Evidence::NotMet)] {

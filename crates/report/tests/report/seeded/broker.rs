@@ -1,8 +1,8 @@
-//! What a trial has where its records go by a broker: the place on the way, and the lag of its reader.
+//! What a trial has where its records go by a broker: the intermediate probe, and the lag of its reader.
 
 use hdrhistogram::Histogram;
 use waggle_results::{
-    BacklogRow, DeliveryInfo, LedgerInfo, PlaceInfo, TrialInfo, TrialWriter, WatchRow,
+    BacklogRow, DeliveryInfo, LedgerInfo, ProbeInfo, SystemMetricRow, TrialInfo, TrialWriter,
 };
 
 /// Of one that was started.
@@ -28,24 +28,24 @@ pub(super) fn write(out: &mut TrialWriter, load_end: f64) {
     while at_s < load_end {
         looks += 1;
         let visible = looks * PER_LOOK;
-        out.backlog_on_the_way(0, &BacklogRow { at_s, visible })
+        out.intermediate_backlog(0, &BacklogRow { at_s, visible })
             .unwrap();
-        out.watch(&WatchRow {
+        out.metric(&SystemMetricRow {
             at_s,
-            watch: "lag".to_owned(),
+            metric: "lag".to_owned(),
             value: (looks % 5) as f64,
         })
         .unwrap();
         at_s += 0.1;
     }
-    out.delays_on_the_way(0, &delays(4_000), Some(&delays(2_000)))
+    out.intermediate_delays(0, &delays(4_000), Some(&delays(2_000)))
         .unwrap();
 }
 
 /// The account at the broker: all that was accepted.
-pub(super) fn place(whole: &TrialInfo) -> PlaceInfo {
+pub(super) fn probe(whole: &TrialInfo) -> ProbeInfo {
     let ledger = whole.ledger.clone().unwrap();
-    PlaceInfo {
+    ProbeInfo {
         ledger: LedgerInfo {
             delivered: ledger.accepted,
             missing: 0,
@@ -55,7 +55,7 @@ pub(super) fn place(whole: &TrialInfo) -> PlaceInfo {
         delivery: DeliveryInfo {
             probe: "broker".to_owned(),
             resolution_ms: 1.0,
-            drained_after_s: Some(0.1),
+            drain_time_s: Some(0.1),
             polls: 100,
             bytes_read: 1_000,
             ..DeliveryInfo::default()

@@ -10,9 +10,9 @@
 )]
 
 mod broker;
-mod fall;
 mod grid;
-pub(crate) mod published;
+mod load_drop;
+pub(crate) mod reference;
 mod steps;
 mod transports;
 mod trial;
@@ -20,9 +20,9 @@ mod trial;
 use std::path::Path;
 
 use waggle_results::{
-    CellInfo, Comparison, ComponentInfo, FORMAT, FeedInfo, FeedOrder, FindInfo, FlowInfo, Fresh,
-    Host, LevelKind, LoadModel, NamedText, PublishedInfo, RunFolder, RunInfo, ScenarioInfo,
-    ScheduleInfo, ThresholdInfo, TrialKey, TrialOrder, WarmUpUntil, WatchInfo,
+    CellInfo, Comparison, ComponentInfo, FORMAT, FeedInfo, FeedOrder, FlowInfo, Host, LevelKind,
+    LoadModel, NamedText, ReferenceInfo, Restart, RunFolder, RunInfo, ScenarioInfo, ScheduleInfo,
+    SearchInfo, SystemMetricInfo, ThresholdInfo, TrialKey, TrialOrder, WarmUpUntil,
 };
 use waggle_stats::{Levels, Search, Settings};
 
@@ -42,16 +42,16 @@ pub(crate) struct Seeded {
     /// The steps of a scenario in place of the request, each with its share of the requests and how much longer than
     /// the mean it takes.
     pub(crate) steps: Vec<(&'static str, f64, f64)>,
-    /// Records go by a broker, and its consumer's lag is watched.
+    /// Records go by a broker, and its consumer's lag is read.
     pub(crate) has_broker: bool,
-    /// Figures that somebody published.
-    pub(crate) published: Option<PublishedInfo>,
+    /// Figures that somebody reference.
+    pub(crate) reference: Option<ReferenceInfo>,
     /// The highest number of connections is searched for; `repeat` is how many trials a cell may have.
     pub(crate) is_searched: bool,
-    /// The load falls behind the measured phase.
-    pub(crate) falls: bool,
-    /// CPUs were kept awake.
-    pub(crate) kept_awake: bool,
+    /// The load drops after the measured phase.
+    pub(crate) drops: bool,
+    /// With idle polling.
+    pub(crate) idle_poll: bool,
     /// Half of each response time is a wait in the client.
     pub(crate) waits: bool,
 }
@@ -112,10 +112,10 @@ impl Seeded {
             ],
             steps: Vec::new(),
             has_broker: false,
-            published: None,
+            reference: None,
             is_searched: false,
-            falls: false,
-            kept_awake: false,
+            drops: false,
+            idle_poll: false,
             waits: false,
         }
     }
@@ -127,7 +127,7 @@ impl Seeded {
             wrong: vec![(2, Wrong::FallsBehind)],
             has_broker: true,
             // The figures are of writers alone.
-            published: Some(published::reference_info()),
+            reference: Some(reference::reference_info()),
             ..Self::plain(&[("writer", &["sink", "telegraf"])], 3)
         }
     }
@@ -238,15 +238,15 @@ impl Seeded {
 
     /// Each trial at the level that follows from those before it, as the runner does it.
     fn write_search(&self, folder: &Path, run: &RunFolder, info: &RunInfo) {
-        let find = info.find.as_ref().unwrap();
+        let asked = info.search.as_ref().unwrap();
         for cell in &info.cells {
             let mut search = Search::new(Settings {
-                start: find.from,
-                min: find.at_least,
-                max: find.at_most,
-                precision: find.precision,
-                confirmations: find.confirm,
-                max_trials: find.trials_at_most,
+                start: asked.start,
+                min: asked.min,
+                max: asked.max,
+                precision: asked.precision,
+                confirmations: asked.confirmations,
+                max_trials: asked.max_trials,
                 levels: Levels::Whole,
             })
             .unwrap();
@@ -269,15 +269,15 @@ impl Seeded {
         }
     }
 
-    fn find(&self) -> Option<FindInfo> {
+    fn search_info(&self) -> Option<SearchInfo> {
         let condition = |number: &str, op: Comparison, value: f64, shown: &str| ThresholdInfo {
             text: format!("{number} {op} {shown}"),
-            number: number.split('.').map(str::to_owned).collect(),
+            metric: number.split('.').map(str::to_owned).collect(),
             op,
             value,
         };
-        self.is_searched.then(|| FindInfo {
-            what: LevelKind::Connections,
+        self.is_searched.then(|| SearchInfo {
+            maximize: LevelKind::Connections,
             conditions: vec![
                 condition(
                     "put-readings.response_time.p99",
@@ -285,19 +285,14 @@ impl Seeded {
                     10e3,
                     "10ms",
                 ),
-                condition(
-                    "delivery.missing_share",
-                    Comparison::LessOrEqual,
-                    0.01,
-                    "1%",
-                ),
+                condition("delivery.loss_rate", Comparison::LessOrEqual, 0.01, "1%"),
             ],
-            from: 16.0,
-            at_least: 8.0,
-            at_most: 512.0,
+            start: 16.0,
+            min: 8.0,
+            max: 512.0,
             precision: 0.1,
-            confirm: 2,
-            trials_at_most: self.repeat,
+            confirmations: 2,
+            max_trials: self.repeat,
         })
     }
 
@@ -321,7 +316,7 @@ impl Seeded {
             .collect()
     }
 
-    pub(crate) fn on_the_way(&self) -> Vec<String> {
+    pub(crate) fn intermediate_probes(&self) -> Vec<String> {
         self.has_broker
             .then(|| "broker".to_owned())
             .into_iter()
@@ -365,43 +360,43 @@ impl Seeded {
                 repeat: self.repeat,
                 order: TrialOrder::Shuffled,
                 warm_up_until: WarmUpUntil::Steady,
-                warm_up_at_most_s: 2.0,
+                warm_up_timeout_s: 2.0,
                 measure_s: 3.0,
                 measure_requests: None,
-                drain_at_most_s: 10.0,
+                drain_timeout_s: 10.0,
                 interval_s: 0.25,
-                noisy_above: 0.2,
-                fresh: Fresh::Trial,
-                recovery: self.falls.then_some(fall::RECOVERY),
-                first: self.falls.then_some(fall::FIRST),
+                max_ci_width: 0.2,
+                restart: Restart::EveryTrial,
+                recovery: self.drops.then_some(load_drop::RECOVERY),
+                ramp_up: self.drops.then_some(load_drop::RAMP_UP),
             },
             thresholds: self.thresholds(),
-            load_model: if self.falls {
+            load_model: if self.drops {
                 LoadModel::Open
             } else {
                 LoadModel::Closed
             },
             host: Host {
-                kept_awake: self.kept_awake,
+                idle_poll: self.idle_poll,
                 ..host()
             },
-            records_from: self
+            records_file: self
                 .steps
                 .is_empty()
                 .then(|| "host-metrics.lp (10,000 records)".to_owned()),
-            delivery_at: self.steps.is_empty().then(|| "store".to_owned()),
+            delivery_probe: self.steps.is_empty().then(|| "store".to_owned()),
             scenario: (!self.steps.is_empty()).then(|| self.scenario()),
-            find: self.find(),
-            on_the_way: self.on_the_way(),
-            watches: self
+            search: self.search_info(),
+            intermediate_probes: self.intermediate_probes(),
+            metrics: self
                 .has_broker
-                .then(|| WatchInfo {
+                .then(|| SystemMetricInfo {
                     name: "lag".to_owned(),
                     summary: "messages not yet committed by the writer".to_owned(),
                 })
                 .into_iter()
                 .collect(),
-            published: self.published.clone(),
+            reference: self.reference.clone(),
         }
     }
 
@@ -442,7 +437,7 @@ impl Seeded {
     fn thresholds(&self) -> Vec<ThresholdInfo> {
         let threshold = |number: &str, op: Comparison, value: f64, shown: &str| ThresholdInfo {
             text: format!("{number} {op} {shown}"),
-            number: number.split('.').map(str::to_owned).collect(),
+            metric: number.split('.').map(str::to_owned).collect(),
             op,
             value,
         };
@@ -535,6 +530,6 @@ fn host() -> Host {
         load_cpus: vec![0],
         system_cpus: vec![1],
         shared_with_system: true,
-        kept_awake: false,
+        idle_poll: false,
     }
 }

@@ -1,10 +1,10 @@
 //! A shop that talks in two ways: one is quicker, up to a number of users that it does not bear.
 
 use waggle_results::{
-    CellInfo, FailureCount, FailureKind, PublishedColumnInfo, PublishedInfo, PublishedRowInfo,
+    CellInfo, FailureCount, FailureKind, ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo,
 };
 
-use super::{Seeded, Wrong, published::column};
+use super::{Seeded, Wrong, reference::column};
 
 impl Seeded {
     /// Two transports over six numbers of users, given out of order, with what somebody else measured of most of them.
@@ -12,7 +12,7 @@ impl Seeded {
         Self {
             question: "Is REST or RabbitMQ quicker between the services of a shop?".to_owned(),
             steps: vec![("browse", 0.5, 0.6), ("order", 0.5, 1.4)],
-            published: Some(reference_info()),
+            reference: Some(reference_info()),
             wrong: vec![(6, Wrong::Slows)],
             ..Self::plain(
                 &[
@@ -71,13 +71,13 @@ pub(super) fn failures(failed: u64) -> Vec<FailureCount> {
 }
 
 /// By both factors; one of the twelve was not published, and one figure of another.
-fn reference_info() -> PublishedInfo {
-    let columns: [PublishedColumnInfo; 3] = [
+fn reference_info() -> ReferenceInfo {
+    let columns: [ReferenceColumnInfo; 3] = [
         column("Responses/s", "shopping.goodput"),
-        column("Errors", "shopping.error_share"),
+        column("Errors", "shopping.error_rate"),
         column("Mean time", "shopping.response_time.mean"),
     ];
-    let row = |transport: &str, users: &str, per_s: f64, errors: Option<f64>| PublishedRowInfo {
+    let row = |transport: &str, users: &str, per_s: f64, errors: Option<f64>| ReferenceRowInfo {
         levels: vec![transport.to_owned(), users.to_owned()],
         values: vec![
             Some(per_s),
@@ -85,10 +85,10 @@ fn reference_info() -> PublishedInfo {
             errors.map(|errors| 2e3 + 60e3 * errors),
         ],
     };
-    PublishedInfo {
+    ReferenceInfo {
         title: "Figure 4 of a paper".to_owned(),
         source: "Measured on four servers of somebody else's.".to_owned(),
-        by: vec!["transport".to_owned(), "users".to_owned()],
+        match_on: vec!["transport".to_owned(), "users".to_owned()],
         columns: columns.to_vec(),
         rows: vec![
             row("rest", "50", 21e3, Some(0.0)),

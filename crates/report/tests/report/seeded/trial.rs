@@ -3,14 +3,14 @@
 
 use hdrhistogram::Histogram;
 use waggle_results::{
-    BacklogRow, CellInfo, CountsRow, DeliveryInfo, DisturbanceInfo, EngineInfo, FORMAT,
-    FailureCount, FailureKind, IntervalHistograms, IntervalRow, LedgerInfo, LoadStart, MachineInfo,
-    PhaseInfo, PhaseName, ResourceRow, SessionsInfo, StepCounts, StepInfo, TrialEnd, TrialInfo,
-    TrialKey, TrialWriter,
+    BacklogRow, CellInfo, CountsRow, DeliveryInfo, FORMAT, FailureCount, FailureKind, FaultInfo,
+    GeneratorInfo, IntervalHistograms, IntervalRow, LedgerInfo, LoadStart, MachineInfo, PhaseInfo,
+    PhaseName, ResourceRow, SessionsInfo, StepCounts, StepInfo, TrialEnd, TrialInfo, TrialKey,
+    TrialWriter,
 };
 
 use super::{
-    Chance, Seeded, Wrong, broker, fall,
+    Chance, Seeded, Wrong, broker, load_drop,
     steps::{Steps, add_failures, add_step, sessions_of},
     transports,
 };
@@ -74,7 +74,7 @@ impl Made {
     /// How long an answer takes in an interval, at its rate.
     fn typical_us(&self, place: usize, rate: f64) -> f64 {
         match place.checked_sub(WARM_UP + MEASURED) {
-            Some(interval) => fall::typical_us(self.key, interval),
+            Some(interval) => load_drop::typical_us(self.key, interval),
             None => self.in_flight / rate * 1e6,
         }
     }
@@ -133,7 +133,7 @@ pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
     out.load_started(&LoadStart {
         name: "put-readings",
         steps: &seeded.step_names(),
-        on_the_way: &seeded.on_the_way(),
+        intermediate_probes: &seeded.intermediate_probes(),
         started_unix_ns: 1_768_210_200_000_000_000,
     })
     .unwrap();
@@ -158,11 +158,21 @@ pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
         let rate = made.rate_per_s() * whole * ramp * slow * chance.jitter(0.02);
         interval(&mut out, seeded, made, (place, rate), &mut sums);
     }
-    let fallen = if seeded.falls { fall::INTERVALS } else { 0 };
-    for place in (WARM_UP + MEASURED..).take(fallen) {
-        interval(&mut out, seeded, made, (place, fall::RATE_PER_S), &mut sums);
+    let dropped = if seeded.drops {
+        load_drop::INTERVALS
+    } else {
+        0
+    };
+    for place in (WARM_UP + MEASURED..).take(dropped) {
+        interval(
+            &mut out,
+            seeded,
+            made,
+            (place, load_drop::RATE_PER_S),
+            &mut sums,
+        );
     }
-    let load_end = (WARM_UP + MEASURED + fallen) as f64 * INTERVAL_S;
+    let load_end = (WARM_UP + MEASURED + dropped) as f64 * INTERVAL_S;
     let drained = if made.has_fault(Wrong::FallsBehind) {
         6.0
     } else {
@@ -403,7 +413,7 @@ fn completed_trial(
     (load_end, drained): (f64, f64),
 ) -> TrialInfo {
     let mut whole = of_records(made, &sums, (load_end, drained));
-    if seeded.falls {
+    if seeded.drops {
         add_recovery_phase(&mut whole, load_end);
     }
     let steps: Vec<StepInfo> = seeded
@@ -417,9 +427,9 @@ fn completed_trial(
         })
         .collect();
     let Some(last) = steps.last() else {
-        let places = seeded.has_broker.then(|| broker::place(&whole));
+        let probes = seeded.has_broker.then(|| broker::probe(&whole));
         return TrialInfo {
-            on_the_way: places.into_iter().collect(),
+            intermediate_probes: probes.into_iter().collect(),
             ..whole
         };
     };
@@ -437,18 +447,18 @@ fn completed_trial(
 
 /// The load, which was open, went on after the measured phase.
 fn add_recovery_phase(info: &mut TrialInfo, load_end: f64) {
-    info.engine.offered_per_s = Some(info.measured.due as f64 / info.measured.seconds);
-    let fell_at_s = (WARM_UP + MEASURED) as f64 * INTERVAL_S;
-    let (phase, fall) = fall::fall_info(fell_at_s, load_end);
+    info.generator.offered_per_s = Some(info.measured.due as f64 / info.measured.seconds);
+    let dropped_at_s = (WARM_UP + MEASURED) as f64 * INTERVAL_S;
+    let (phase, load_drop) = load_drop::load_drop_info(dropped_at_s, load_end);
     let mut phases = info.phases.iter_mut();
     let measure = phases.find(|phase| phase.phase == PhaseName::Measure);
-    measure.unwrap().end_s = fell_at_s;
+    measure.unwrap().end_s = dropped_at_s;
     let finish = info
         .phases
         .iter()
         .position(|phase| phase.phase == PhaseName::Finish);
     info.phases.insert(finish.unwrap(), phase);
-    info.fall = Some(fall);
+    info.load_drop = Some(load_drop);
 }
 
 fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> TrialInfo {
@@ -487,18 +497,18 @@ fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> Tria
             ),
         ],
         warm_up_steady: Some(true),
-        engine: engine(made, rate),
+        generator: engine(made, rate),
         ledger: Some(ledger(made, &sums.totals)),
         delivery: Some(DeliveryInfo {
             probe: "store".to_owned(),
             resolution_ms: 100.0,
-            behind_s: 0.0,
+            probe_lag_s: 0.0,
             unread: false,
             negative_delays: 0,
-            drained_after_s: (missing == 0).then_some(drained),
+            drain_time_s: (missing == 0).then_some(drained),
             polls: 52,
             bytes_read: accepted * 310,
-            cost_cpu_s: Some(0.21),
+            probe_cpu_s: Some(0.21),
         }),
         measured: sums.measured.clone(),
         totals: sums.totals.clone(),
@@ -507,9 +517,9 @@ fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> Tria
         steps: Vec::new(),
         sessions: None,
         connecting: None,
-        on_the_way: Vec::new(),
-        disturbances: disturbances(made),
-        fall: None,
+        intermediate_probes: Vec::new(),
+        faults: faults(made),
+        load_drop: None,
         machine: machine(made),
         stages: Vec::new(),
         stopped: None,
@@ -538,10 +548,10 @@ fn ledger(made: &Made, totals: &CountsRow) -> LedgerInfo {
 }
 
 /// A gateway that is killed is away for three intervals, and every repetition a little longer.
-fn disturbances(made: &Made) -> Vec<DisturbanceInfo> {
+fn faults(made: &Made) -> Vec<FaultInfo> {
     let late = f64::from(made.key.repetition) / 50.0;
     let is_killed = made.has_fault(Wrong::Killed) || made.has_fault(Wrong::DiesWhenKilled);
-    let killed = is_killed.then(|| DisturbanceInfo {
+    let killed = is_killed.then(|| FaultInfo {
         component: "gateway".to_owned(),
         replica: 0,
         killed_s: 1.001,
@@ -554,25 +564,25 @@ fn disturbances(made: &Made) -> Vec<DisturbanceInfo> {
 /// Noted where the machine's host takes a part of it.
 fn machine(made: &Made) -> Option<MachineInfo> {
     made.has_fault(Wrong::Stolen).then_some(MachineInfo {
-        stolen_share: 0.25,
-        idle_share: 0.5,
+        cpu_steal: 0.25,
+        cpu_idle: 0.5,
     })
 }
 
-fn engine(made: &Made, rate: f64) -> EngineInfo {
+fn engine(made: &Made, rate: f64) -> GeneratorInfo {
     let present = if made.has_fault(Wrong::Killed) {
         1.0 - KILLED.len() as f64 / MEASURED as f64
     } else {
         1.0
     };
-    EngineInfo {
+    GeneratorInfo {
         workers: 1,
         connections_asked: made.connections,
         connections_open_min: made.connections,
         cpu_us_per_request: engine_cpu(made, rate) / rate * 1e6,
-        busy_share: engine_cpu(made, rate),
-        wanted_share: engine_cpu(made, rate),
-        turn_wait_mean_us: 0.0,
+        utilization: engine_cpu(made, rate),
+        utilization_wanted: engine_cpu(made, rate),
+        run_queue_wait_mean_us: 0.0,
         lag_p99_us: if made.has_fault(Wrong::Stolen) {
             40_000.0
         } else {
@@ -580,8 +590,8 @@ fn engine(made: &Made, rate: f64) -> EngineInfo {
         },
         offered_per_s: None,
         in_flight_mean: made.in_flight * present,
-        in_flight_beside: made.in_flight * made.pace.1,
-        possible_per_s: Some(1_000_000.0),
+        in_flight_unexplained: made.in_flight * made.pace.1,
+        capacity_per_s: Some(1_000_000.0),
     }
 }
 
@@ -611,7 +621,7 @@ fn failed_trial(seeded: &Seeded, made: &Made) -> TrialInfo {
         warm_up_steady: None,
         measured: CountsRow::default(),
         totals: CountsRow::default(),
-        engine: EngineInfo::default(),
+        generator: GeneratorInfo::default(),
         ledger: None,
         delivery: None,
         remarks: vec!["its log says why".to_owned()],
@@ -619,9 +629,9 @@ fn failed_trial(seeded: &Seeded, made: &Made) -> TrialInfo {
         steps: Vec::new(),
         sessions: None,
         connecting: None,
-        on_the_way: Vec::new(),
-        disturbances: disturbances(made),
-        fall: None,
+        intermediate_probes: Vec::new(),
+        faults: faults(made),
+        load_drop: None,
         machine: None,
         stages: Vec::new(),
         stopped: None,

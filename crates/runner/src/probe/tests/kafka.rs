@@ -72,7 +72,7 @@ async fn every_record_of_a_topic_is_accounted_for() {
     let kafka = Kafka::start();
     let broker = kafka.address();
     let mut bench = bench();
-    bench.delivery.late_after = Some(Duration::from_nanos(LATE_AFTER_NS));
+    bench.delivery.late_threshold = Some(Duration::from_nanos(LATE_AFTER_NS));
     // The probe is there before the topic is.
     let mut follower = bench.follower(broker);
     create_topic(broker, "LogAppendTime").await;

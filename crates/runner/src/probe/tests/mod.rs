@@ -46,9 +46,9 @@ impl Bench {
                 extract,
             },
             delivery: Delivery {
-                at: vec!["place".to_owned()],
-                poll: Duration::from_millis(50),
-                late_after: Some(LATE_AFTER),
+                probes: vec!["place".to_owned()],
+                poll_interval: Duration::from_millis(50),
+                late_threshold: Some(LATE_AFTER),
             },
             clock: Clock::start(),
             secrets: Secrets::default(),

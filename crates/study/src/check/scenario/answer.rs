@@ -2,7 +2,7 @@
 
 use super::Flows;
 use crate::{
-    Capture, CheckOf, Condition, Found, StepCheck,
+    Capture, CheckPart, Condition, Found, StepCheck,
     check::{Checker, path::Path, variables::Known},
     mistake::Finding,
     raw,
@@ -67,16 +67,16 @@ impl Flows<'_, '_> {
             group: raw.group,
             cookie: raw.cookie.as_ref(),
         };
-        let of = one_of(self.checker, &places, path, raw.of.is_some());
-        let of = of.and_then(|found| match (found, raw.of) {
-            (Some(found), _) => Some(CheckOf::Value(found)),
-            (None, Some(raw::CheckOf::Body)) => Some(CheckOf::Body),
-            (None, Some(raw::CheckOf::Status)) => Some(CheckOf::Status),
+        let part = one_of(self.checker, &places, path, raw.part.is_some());
+        let part = part.and_then(|found| match (found, raw.part) {
+            (Some(found), _) => Some(CheckPart::Value(found)),
+            (None, Some(raw::CheckPart::Body)) => Some(CheckPart::Body),
+            (None, Some(raw::CheckPart::Status)) => Some(CheckPart::Status),
             (None, None) => None,
         });
         let holds = self.condition(raw, path, known);
         Some(StepCheck {
-            of: of?,
+            part: part?,
             holds: holds?,
         })
     }
@@ -113,9 +113,9 @@ impl Flows<'_, '_> {
                 let wild = given
                     .iter()
                     .any(|(key, _)| self.checker.is_wild(&path.child(key).steps()));
-                if raw.of.is_some() && !wild {
+                if raw.part.is_some() && !wild {
                     let what = format!("{} asks nothing of it", path.to_text(""));
-                    let at = self.checker.key(&path.child("of").steps());
+                    let at = self.checker.key(&path.child("part").steps());
                     self.checker.report(
                         Finding::new(at, what).with_expected("equals, contains or matches"),
                     );
@@ -127,19 +127,19 @@ impl Flows<'_, '_> {
     }
 }
 
-/// The one place that is named, or `Some(None)` where `of` stands in for it; nothing where something is wrong.
+/// The one place that is named, or `Some(None)` if `part` is given instead; nothing if something is wrong.
 fn one_of(
     checker: &mut Checker<'_>,
     places: &Places<'_>,
     path: &Path,
-    of: bool,
+    part: bool,
 ) -> Option<Option<Found>> {
     let given: Vec<&str> = [
         ("json", places.json.is_some()),
         ("header", places.header.is_some()),
         ("regex", places.regex.is_some()),
         ("cookie", places.cookie.is_some()),
-        ("of", of),
+        ("part", part),
     ]
     .into_iter()
     .filter_map(|(key, given)| given.then_some(key))
@@ -151,13 +151,13 @@ fn one_of(
         return None;
     }
     match given[..] {
-        ["of"] => Some(None),
+        ["part"] => Some(None),
         ["json"] => json(checker, places.json?, &path.child("json")).map(Some),
         ["header"] => header(checker, places.header?, &path.child("header")).map(Some),
         ["cookie"] => Some(Some(Found::Cookie(places.cookie?.clone()))),
         ["regex"] => pattern(checker, places, path).map(Some),
         [] => {
-            let keys = ["json", "header", "regex", "cookie", "of", "group"];
+            let keys = ["json", "header", "regex", "cookie", "part", "group"];
             if !keys
                 .iter()
                 .any(|key| checker.is_wild(&path.child(key).steps()))

@@ -40,7 +40,9 @@ pub(crate) fn scenario(
     let path = Path::new(around.path);
     let name = name(checker, raw.name, &path);
     let feeds = feeds::feeds(checker, raw.feeds.unwrap_or_default(), &path, around.model);
-    let on_failure = raw.on_failure.map_or(OnFailure::End, step::on_failure);
+    let on_failure = raw
+        .on_failure
+        .map_or(OnFailure::EndSession, step::on_failure);
     let given = raw.flows.is_some() || checker.is_wild(&path.child("flows").steps());
     if !given {
         let what = format!("{} lacks the key \"flows\"", path.to_text("the scenario"));

@@ -5,7 +5,7 @@ use crate::{
     Action, OnFailure, Step,
     check::{
         expect::expect,
-        load::think,
+        load::think_time,
         path::Path,
         request::{TIMEOUT, TIMEOUT_BOUNDS},
         variables::Known,
@@ -38,8 +38,8 @@ fn texts_of((_, target, headers, body): &Sends) -> Vec<&str> {
 
 pub(super) fn on_failure(raw: raw::OnFailure) -> OnFailure {
     match raw {
-        raw::OnFailure::End => OnFailure::End,
-        raw::OnFailure::GoOn => OnFailure::GoOn,
+        raw::OnFailure::EndSession => OnFailure::EndSession,
+        raw::OnFailure::Continue => OnFailure::Continue,
     }
 }
 
@@ -54,7 +54,7 @@ enum Kind {
 impl Kind {
     fn from_key(key: &str) -> Option<Self> {
         match key {
-            "think" => Some(Self::Think),
+            "think_time" => Some(Self::Think),
             "repeat" | "steps" => Some(Self::Repeat),
             "method" => Some(Self::Request),
             _ if raw::Method::KEYS.contains(&key) => Some(Self::Request),
@@ -93,8 +93,8 @@ impl Flows<'_, '_> {
                 .request(raw, path, known)
                 .map(|step| Action::Request(Box::new(step))),
             Kind::Think => {
-                let here = path.child("think");
-                think(self.checker, &raw.think?, &here.steps()).map(Action::Pause)
+                let here = path.child("think_time");
+                think_time(self.checker, &raw.think_time?, &here.steps()).map(Action::Pause)
             }
             Kind::Repeat => self.repeat(raw, path, known),
         }
@@ -103,7 +103,7 @@ impl Flows<'_, '_> {
     /// What the keys of a step make it; nothing where they do not go together.
     fn kind(&mut self, path: &Path) -> Option<Kind> {
         const EXPECTED: &str =
-            "a request (name and get, put, post, …), think, or repeat with steps";
+            "a request (name and get, put, post, …), think_time, or repeat with steps";
         let node = self.checker.node(&path.steps())?;
         let keys = || node.entries().iter().map(|entry| entry.key.as_str());
         let Some(kind) = keys().find_map(Kind::from_key) else {

@@ -1,0 +1,49 @@
+//! Probes on the records' way to where they must arrive: of one trial.
+
+use waggle_results::{DeliveryInfo, LedgerInfo, ProbeInfo, ProbeLogs};
+
+use crate::{
+    distribution::{self, TrialPercentiles},
+    prepared::Prepared,
+};
+
+/// One intermediate probe, in one trial.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialProbe {
+    pub name: String,
+    pub ledger: LedgerInfo,
+    pub delivery: DeliveryInfo,
+    /// From sent until visible there.
+    pub delay: Option<TrialPercentiles>,
+    /// From sent until its store had it; `None` if the probe does not know that.
+    pub arrival: Option<TrialPercentiles>,
+    /// Most records that were accepted and not yet visible there at one look of the measured phase.
+    pub backlog_max: Option<f64>,
+}
+
+/// The intermediate probes of one trial.
+pub(crate) fn of_trial(prepared: &Prepared<'_>) -> Vec<TrialProbe> {
+    let Prepared {
+        trial,
+        accepted,
+        measured,
+        ..
+    } = prepared;
+    let probe = |(info, logs): (&ProbeInfo, &ProbeLogs)| TrialProbe {
+        name: info.delivery.probe.clone(),
+        ledger: info.ledger.clone(),
+        delivery: info.delivery.clone(),
+        delay: logs
+            .delivery_delay
+            .as_ref()
+            .and_then(distribution::of_trial),
+        arrival: logs.arrival_delay.as_ref().and_then(distribution::of_trial),
+        backlog_max: accepted.waiting_max(&logs.backlog, *measured),
+    };
+    let probes = trial
+        .info
+        .intermediate_probes
+        .iter()
+        .zip(&trial.intermediate_probes);
+    probes.map(probe).collect()
+}

@@ -1,0 +1,224 @@
+//! The searches of a run: what each trial showed of the level it had, and the answer of each cell.
+
+use waggle_metrics::Unit;
+use waggle_results::{LevelKind, ReadError, Run, RunInfo, SearchInfo, Trial, TrialKey};
+use waggle_stats::{Answer, Evidence, Levels, Reason, Search, SearchTrial, Settings};
+
+use crate::{
+    CellModel, ThresholdCell, TrialModel, cell, factor::counted_unit, metric::unit, threshold,
+    trial,
+};
+
+/// What was searched for, and what was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SearchModel {
+    pub info: SearchInfo,
+    /// In the study's order.
+    pub cells: Vec<CellSearch>,
+}
+
+/// The search of one cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellSearch {
+    pub cell: u32,
+    pub answer: Answer,
+    /// In the order in which they were made.
+    pub steps: Vec<SearchStep>,
+}
+
+/// One trial of a search.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SearchStep {
+    pub key: TrialKey,
+    pub level: f64,
+    pub evidence: Evidence,
+    /// Why it is not met.
+    pub why: Vec<Shortfall>,
+    /// The number that each condition names, in the order of the conditions; in the unit of the condition's value.
+    pub numbers: Vec<Option<f64>>,
+}
+
+/// Why a trial of a search does not show that its level holds.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Shortfall {
+    /// The trial may not be believed.
+    Reason(Reason),
+    /// A condition does not hold: as written in the study, what its number is counted in, and what there was of it.
+    Condition {
+        text: String,
+        unit: Unit,
+        cell: ThresholdCell,
+    },
+}
+
+impl CellSearch {
+    /// Why the search went no higher.
+    #[must_use]
+    pub fn shortfalls(&self) -> &[Shortfall] {
+        shortfalls_at_limit(&self.answer, &self.steps)
+    }
+}
+
+/// Why a search went no higher, by the steps that it was told, in their order.
+#[must_use]
+pub fn shortfalls_at_limit<'a>(answer: &Answer, steps: &'a [SearchStep]) -> &'a [Shortfall] {
+    let by = answer.stopped_by.and_then(|place| steps.get(place));
+    by.map_or(&[], |step| &step.why)
+}
+
+impl SearchModel {
+    /// The trials of a cell at the highest level that holds.
+    pub fn trials_at_highest_level(&self, cell: u32, trials: &[TrialModel]) -> Vec<TrialModel> {
+        trials
+            .iter()
+            .filter(|trial| trial.key.cell == cell && self.is_at_answer(trial.key))
+            .cloned()
+            .collect()
+    }
+
+    /// Whether it is one of the trials that the answer of its cell rests on.
+    pub fn is_at_answer(&self, key: TrialKey) -> bool {
+        let is_one = |search: &CellSearch| {
+            let held = search.answer.holds?;
+            let step = search.steps.iter().find(|step| step.key == key)?;
+            // Read from a text a level may differ in its last digit.
+            let is_near = (step.level - held.level).abs() <= 1e-9 * held.level;
+            Some(is_near && step.evidence == Evidence::Met)
+        };
+        self.of_cell(key.cell).and_then(is_one).unwrap_or(false)
+    }
+
+    pub fn of_cell(&self, number: u32) -> Option<&CellSearch> {
+        self.cells.iter().find(|search| search.cell == number)
+    }
+}
+
+/// What one trial of a run shows of the level it had; [`SearchStep::to_evidence`] is what [`waggle_stats::Search`] is told of it.
+///
+/// # Errors
+/// Where the run cannot be read, or has no such trial of a search.
+pub fn evidence(run: &std::path::Path, key: TrialKey) -> Result<SearchStep, ReadError> {
+    let none = |problem: &str| ReadError::Folder {
+        path: run.to_owned(),
+        problem: format!("{key} {problem}"),
+    };
+    let read = Run::read_with_trial(run, key)?;
+    let raw = read.trials.first().ok_or_else(|| none("has no result"))?;
+    let asked = read.info.search.as_ref();
+    let asked = asked.ok_or_else(|| none("is of a run that searches nothing"))?;
+    let model = trial::trial(raw, &read.info, counted_unit(&read.info));
+    step(&read.info, asked, &model, raw).ok_or_else(|| none("has no level"))
+}
+
+/// The searches of a run, each with its trials in their order.
+pub(crate) fn searches(
+    info: &RunInfo,
+    trials: &[TrialModel],
+    raw: &[Trial],
+) -> Option<SearchModel> {
+    let asked = info.search.as_ref()?;
+    let cells = info.cells.iter().map(|cell| {
+        let of_cell = trials.iter().filter(|trial| trial.key.cell == cell.cell);
+        let steps: Vec<SearchStep> = of_cell
+            .filter_map(|trial| {
+                let raw = raw.iter().find(|raw| raw.info.key == trial.key)?;
+                step(info, asked, trial, raw)
+            })
+            .collect();
+        let mut search = Search::new(settings(asked))?;
+        for step in &steps {
+            search.report(step.to_evidence());
+        }
+        Some(CellSearch {
+            cell: cell.cell,
+            answer: search.answer(),
+            steps,
+        })
+    });
+    // Settings that cannot be searched come from no study of ours.
+    let cells = cells.collect::<Option<Vec<CellSearch>>>()?;
+    Some(SearchModel {
+        info: asked.clone(),
+        cells,
+    })
+}
+
+impl SearchStep {
+    /// What a search is told of it.
+    #[must_use]
+    pub fn to_evidence(&self) -> SearchTrial {
+        SearchTrial {
+            level: self.level,
+            evidence: self.evidence,
+        }
+    }
+}
+
+fn settings(asked: &SearchInfo) -> Settings {
+    Settings {
+        start: asked.start,
+        min: asked.min,
+        max: asked.max,
+        precision: asked.precision,
+        confirmations: asked.confirmations,
+        max_trials: asked.max_trials,
+        levels: match asked.maximize {
+            LevelKind::Rate => Levels::Fine,
+            LevelKind::Users | LevelKind::Connections => Levels::Whole,
+        },
+    }
+}
+
+/// `None` for a trial without a level.
+fn step(info: &RunInfo, asked: &SearchInfo, trial: &TrialModel, raw: &Trial) -> Option<SearchStep> {
+    let level = trial.level?;
+    let of = info.cell(trial.key.cell)?;
+    let alone: CellModel = cell::cell(
+        of,
+        info,
+        std::slice::from_ref(trial),
+        std::slice::from_ref(raw),
+    );
+    let held: Vec<_> = asked
+        .conditions
+        .iter()
+        .map(|condition| threshold::in_cell(condition, &alone))
+        .collect();
+    let evidence = match raw.info.stopped {
+        // It has shown what the study wanted to know before its time was up.
+        Some(_) => Evidence::NotMet,
+        None => Evidence::from_verdict(trial.verdict, held.iter().all(|one| one.holds)),
+    };
+    let why = if !trial.verdict.counts_for_thresholds() {
+        let reasons = trial.reasons.iter();
+        reasons
+            .filter(|reason| reason.verdict == trial.verdict)
+            .cloned()
+            .map(Shortfall::Reason)
+            .collect()
+    } else {
+        let failing = asked
+            .conditions
+            .iter()
+            .zip(&held)
+            .filter(|(_, one)| !one.holds);
+        failing
+            .map(|(condition, one)| Shortfall::Condition {
+                text: condition.text.clone(),
+                unit: unit(&condition.metric),
+                cell: one.clone(),
+            })
+            .collect()
+    };
+    Some(SearchStep {
+        key: trial.key,
+        level,
+        evidence,
+        why,
+        numbers: asked
+            .conditions
+            .iter()
+            .map(|condition| alone.value(&condition.metric))
+            .collect(),
+    })
+}

@@ -1,0 +1,58 @@
+//! A load that drops after the measured phase, and cells that recover from it sooner, later or not at all.
+
+use waggle_results::{LoadDropInfo, PhaseInfo, PhaseName, RampUpInfo, RecoveryInfo, TrialKey};
+
+use super::{Seeded, Wrong};
+
+/// Intervals after the drop.
+pub(super) const INTERVALS: usize = 12;
+pub(super) const RATE_PER_S: f64 = 100.0;
+pub(super) const RECOVERY: RecoveryInfo = RecoveryInfo {
+    level: RATE_PER_S,
+    p99_us: 20e3,
+    duration_s: 3.0,
+};
+
+pub(super) const RAMP_UP: RampUpInfo = RampUpInfo {
+    level: 20.0,
+    duration_s: 1.0,
+};
+
+impl Seeded {
+    /// A load that drops: the first cell is well at once, the second after a while, the third not in every trial, the fourth
+    /// in none.
+    pub(crate) fn overload() -> Self {
+        Self {
+            question: "How soon is it well again when the load has fallen?".to_owned(),
+            thresholds: vec!["recovery".to_owned()],
+            wrong: [2, 3, 4].map(|cell| (cell, Wrong::FallsBehind)).to_vec(),
+            drops: true,
+            ..Self::plain(&[("rate", &["50", "100", "150", "200"])], 3)
+        }
+    }
+}
+
+/// How long an answer takes in an interval after the drop.
+pub(super) fn typical_us(key: TrialKey, interval: usize) -> f64 {
+    let bad = match (key.cell, key.repetition) {
+        (1, _) => 0,
+        (2, repetition) => 2 + repetition as usize,
+        (3, 1 | 3) => 6,
+        _ => INTERVALS,
+    };
+    if interval < bad { 80e3 } else { 5e3 }
+}
+
+/// The phase after the measured one, and what the trial says of the drop.
+pub(super) fn load_drop_info(dropped_at_s: f64, end_s: f64) -> (PhaseInfo, LoadDropInfo) {
+    let phase = PhaseInfo {
+        phase: PhaseName::Recovery,
+        start_s: dropped_at_s,
+        end_s,
+    };
+    let load_drop = LoadDropInfo {
+        at_s: dropped_at_s,
+        recovery: RECOVERY,
+    };
+    (phase, load_drop)
+}

@@ -1,0 +1,207 @@
+//! The search: what is searched for, between which levels, under which conditions; and the load it is put into.
+
+use super::{
+    Checker,
+    load::{MAX_CONNECTIONS, MAX_RATE_PER_S, whole_level},
+};
+use crate::{Search, Sought, Threshold, mistake::Finding, raw};
+
+const PRECISION: f64 = 0.05;
+/// Finer than this trials cannot tell levels apart; coarser than doubling is no search.
+const PRECISION_BOUNDS: (f64, f64) = (0.001, 1.0);
+const CONFIRMATIONS: u32 = 3;
+const MAX_TRIALS: u32 = 30;
+/// The default of the first level, as `waggle load --search` has it.
+const START_RATE_PER_S: f64 = 1_000.0;
+const START_COUNT: f64 = 10.0;
+/// By default rates from this share of the first level up to so many times the first level are tried.
+const MIN_OF_START: f64 = 0.01;
+const MAX_OF_START: f64 = 1_000.0;
+
+/// The search; `conditions` are those of `search.conditions`, checked.
+pub(crate) fn search(
+    checker: &mut Checker<'_>,
+    raw: &raw::Search,
+    conditions: Vec<Threshold>,
+) -> Option<Search> {
+    let precision = precision(checker, raw);
+    let (confirmations, max_trials) = (
+        raw.confirmations.unwrap_or(CONFIRMATIONS),
+        raw.max_trials.unwrap_or(MAX_TRIALS),
+    );
+    if max_trials < confirmations {
+        let path = ["search", "max_trials"];
+        let what = format!("search.max_trials is {max_trials}");
+        let expected = format!("at least search.confirmations, {confirmations}");
+        checker.report(Finding::new(checker.position_of(&path), what).with_expected(expected));
+    }
+    let maximize = raw.maximize.map(checked_level)?;
+    let [start, min, max] = levels(checker, raw, maximize)?;
+    Some(Search {
+        maximize,
+        conditions,
+        start,
+        min,
+        max,
+        precision: precision?,
+        confirmations,
+        max_trials,
+    })
+}
+
+/// Puts the highest level into the load of a cell, so that all that is checked of a load holds for every level.
+pub(crate) fn put_highest(checker: &mut Checker<'_>, raw: &raw::Search, load: &mut raw::Load) {
+    let Some(model) = load.model else { return };
+    let (fits, key, is_given) = match model {
+        raw::Model::Open => (Sought::Rate, "rate", load.rate.is_some()),
+        raw::Model::Users => (Sought::Users, "users", load.users.is_some()),
+        raw::Model::Closed => (
+            Sought::Connections,
+            "connections",
+            load.connections.is_some(),
+        ),
+    };
+    let what = raw.maximize.map(checked_level);
+    if let Some(what) = what.filter(|what| *what != fits) {
+        let text = format!(
+            "search.maximize is {}, which needs load.model {}; this load is {}",
+            what.name(),
+            super::load::name(model_of(what)),
+            super::load::name(model)
+        );
+        let expected = format!("{key}, or another model");
+        let place = checker.position_of(&["search", "maximize"]);
+        checker.report(Finding::new(place, text).with_expected(expected));
+    } else if is_given {
+        let text = format!("load.{key} is what search maximizes");
+        let place = checker.key(&["load", key]);
+        checker.report(Finding::new(place, text).with_expected("search.start alone"));
+    }
+    if load.stages.take().is_some() {
+        let text = "load.stages belongs to studies without search, which changes the load from trial to trial";
+        let place = checker.key(&["load", "stages"]);
+        checker.report(Finding::new(place, text).with_expected("one of the two"));
+    }
+    // A wrong search is reported as such; the load must not be blamed for lacking what is searched for.
+    let [_, min, highest] = bounds(raw, fits);
+    match fits {
+        Sought::Rate => load.rate = Some(raw::Rate(highest.clamp(1e-9, MAX_RATE_PER_S))),
+        Sought::Users => load.users = Some(whole_level(highest)),
+        Sought::Connections => load.connections = Some(whole_level(highest)),
+    }
+    if let Some(workers) = load.workers
+        && what.is_some_and(|what| what == fits && what != Sought::Rate)
+        && f64::from(workers) > min
+    {
+        let text = format!("load.workers is {workers}, and search tries {min} {key}");
+        let expected = format!("at most as many workers as {key}: search.min: {workers}");
+        let place = checker.position_of(&["load", "workers"]);
+        checker.report(Finding::new(place, text).with_expected(expected));
+    }
+}
+
+fn model_of(what: Sought) -> raw::Model {
+    match what {
+        Sought::Rate => raw::Model::Open,
+        Sought::Users => raw::Model::Users,
+        Sought::Connections => raw::Model::Closed,
+    }
+}
+
+fn checked_level(maximize: raw::Maximize) -> Sought {
+    match maximize {
+        raw::Maximize::Rate => Sought::Rate,
+        raw::Maximize::Users => Sought::Users,
+        raw::Maximize::Connections => Sought::Connections,
+    }
+}
+
+fn precision(checker: &mut Checker<'_>, raw: &raw::Search) -> Option<f64> {
+    let path = ["search", "precision"];
+    let given = raw.precision.map(|raw::Share(share)| share);
+    let precision = checker.value_or_default(given, &path, PRECISION)?;
+    let (least, most) = PRECISION_BOUNDS;
+    if (least..=most).contains(&precision) {
+        return Some(precision);
+    }
+    let what = format!("search.precision is {precision}");
+    checker.report(
+        Finding::new(checker.position_of(&path), what).with_expected("a share from 0.1% to 100%"),
+    );
+    None
+}
+
+/// `start`, `min`, `max`, the defaults put in: each within those that are given.
+fn bounds(raw: &raw::Search, what: Sought) -> [f64; 3] {
+    let level = |given: Option<raw::LoadLevel>| given.map(|raw::LoadLevel(level)| level);
+    let (first, most) = match what {
+        Sought::Rate => (START_RATE_PER_S, MAX_RATE_PER_S),
+        Sought::Users | Sought::Connections => (START_COUNT, f64::from(MAX_CONNECTIONS)),
+    };
+    let (min, max) = (level(raw.min), level(raw.max));
+    let start = level(raw.start).unwrap_or_else(|| {
+        let above = first.max(min.unwrap_or(first));
+        above.min(max.unwrap_or(above))
+    });
+    let least = match what {
+        Sought::Rate => start * MIN_OF_START,
+        Sought::Users | Sought::Connections => 1.0,
+    };
+    [
+        start,
+        min.unwrap_or(least),
+        max.unwrap_or_else(|| (start * MAX_OF_START).min(most)),
+    ]
+}
+
+fn levels(checker: &mut Checker<'_>, raw: &raw::Search, what: Sought) -> Option<[f64; 3]> {
+    for key in ["start", "min", "max"] {
+        if checker.is_wild(&["search", key]) {
+            return None;
+        }
+    }
+    let levels = bounds(raw, what);
+    let most = match what {
+        Sought::Rate => MAX_RATE_PER_S,
+        Sought::Users | Sought::Connections => f64::from(MAX_CONNECTIONS),
+    };
+    let named = [
+        ("start", raw.start.is_some()),
+        ("min", raw.min.is_some()),
+        ("max", raw.max.is_some()),
+    ];
+    let mut right = true;
+    for ((key, given), level) in named.into_iter().zip(levels) {
+        let (fits, expected) = match what {
+            Sought::Rate => (
+                level > 0.0 && level <= most,
+                format!("a rate above 0 and at most {most}/s"),
+            ),
+            Sought::Users | Sought::Connections => (
+                level >= 1.0 && level <= most && level.fract() == 0.0,
+                format!("a whole number of {} from 1 to {most}", what.name()),
+            ),
+        };
+        right &= fits;
+        // One that was left out follows from the first one.
+        if !fits && given {
+            let text = format!("search.{key} is {level}");
+            let place = checker.position_of(&["search", key]);
+            checker.report(Finding::new(place, text).with_expected(expected));
+        }
+    }
+    let [start, min, max] = levels;
+    for (key, level, fits, bound) in [
+        ("min", min, min <= start, "most"),
+        ("max", max, start <= max, "least"),
+    ] {
+        if right && !fits {
+            let text = format!("search.{key} is {level}");
+            let expected = format!("at {bound} search.start, {start}");
+            checker.report(
+                Finding::new(checker.position_of(&["search", key]), text).with_expected(expected),
+            );
+        }
+    }
+    Some(levels)
+}
