@@ -1,8 +1,8 @@
-//! A small store of readings for end-to-end tests: it is the system under study there.
+//! A small store of readings: the system under study in end-to-end tests.
 //!
-//! `faulty_store LISTEN FAULT [FILE]`: takes `PUT …` bodies of stamped line protocol, keeps keys and times in memory and
-//! gives them back by offset. Its first line is the address that it listens on. FAULT is `none`, and then the first body that comes
-//! makes FILE, or `dies`: it ends with its last words as soon as FILE is there.
+//! `faulty_store LISTEN FAULT [FILE]`: accepts `PUT …` bodies of stamped line protocol, stores keys and times in memory and
+//! returns them by offset. The first line of its output is its address. FAULT is `none` or `dies`. With `none` it creates FILE at
+//! the first body; with `dies` it ends with a message as soon as FILE exists.
 
 #![expect(
     clippy::unwrap_used,
@@ -17,7 +17,7 @@ use waggle_testkit::{
     http::{Reply, Request, Server, answer, ok, text_between},
 };
 
-/// How often a store that is to die looks for its file.
+/// Interval of the checks for the file.
 const POLL: Duration = Duration::from_millis(20);
 const DIED: i32 = 7;
 
@@ -32,7 +32,7 @@ fn main() {
     let file = arguments.next().map(PathBuf::from);
     match fault.as_str() {
         "none" => {
-            // One that an earlier life has left.
+            // Left by an earlier process.
             file.as_ref().map(fs::remove_file);
             let records = Mutex::new(Vec::new());
             let reply = move |request: &Request| {
@@ -85,7 +85,7 @@ fn reply(records: &mut Vec<String>, request: &Request) -> Vec<u8> {
     ok(&body)
 }
 
-/// What is shown of a line that was taken, but for its offset.
+/// An accepted line as it is returned, without its offset.
 fn record(line: &str) -> String {
     let run = text_between(line, "waggle_run=", &[' ', ',']);
     let key = text_between(line, "waggle_key=", &['i']);

@@ -1,10 +1,10 @@
-//! A small desk for orders, for the tests of the account of records in scenarios: it is the system under study there.
+//! A small order service: the system under study in tests of delivery accounting in scenarios.
 //!
-//! `orders LISTEN FAULT`: `POST /orders` with `{"run":"…","key":…,"time":…}` keeps an order and answers 201 with its id and key;
-//! `GET /orders/ID` gives one back, `GET /stock` counts them. All of them are read on from an offset
-//! (`GET /orders?offset=O&limit=L`) or by their times (`GET /sent?from=F&to=T` in JSON, `GET /sent.csv?…` as CSV), each on a line
-//! of its own. With FAULT `three` one order is answered and forgotten, one is kept and denied, and one is kept and its connection
-//! closed without an answer; the log says which. With `none` nothing goes wrong.
+//! `orders LISTEN FAULT`: `POST /orders` with `{"run":"…","key":…,"time":…}` stores an order and answers 201 with its id and key;
+//! `GET /orders/ID` returns an order, `GET /stock` the number of orders. Orders are read from an offset (`GET
+//! /orders?offset=O&limit=L`) or by their times (`GET /sent?from=F&to=T` in JSON, `GET /sent.csv?…` as CSV), one per line. With
+//! FAULT `three`, one order is accepted and lost, one is stored and denied, and one is stored and its connection closed without
+//! an answer; the log shows which. FAULT `none`: no faults.
 
 #![expect(
     clippy::unwrap_used,
@@ -16,7 +16,7 @@ use std::sync::Mutex;
 
 use waggle_testkit::http::{Reply, Request, Server, answer, text_between};
 
-/// Which orders, counted from 1, the faults are about.
+/// The orders with faults, counted from 1.
 const FORGOTTEN: usize = 10;
 const DENIED: usize = 20;
 const UNANSWERED: usize = 30;

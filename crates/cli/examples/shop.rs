@@ -1,8 +1,8 @@
-//! A small shop for the tests of scenarios: it is the system under study there, and keeps books of its own.
+//! A small shop that counts its answers: the system under study in tests of scenarios.
 //!
-//! `shop LISTEN`: `POST /login` with a customer's name and password gives a token and a cookie; `GET /orders?page=P` with
-//! both lists the customer's orders; `GET /orders/ID` gives one that was listed to this customer; `GET /stock/CODE` answers
-//! every seventh time that it is closed. Each answer is a line `NAME STATUS` on standard output.
+//! `shop LISTEN`: `POST /login` with name and password of a customer returns a token and a cookie; `GET /orders?page=P` with both
+//! lists the orders of the customer; `GET /orders/ID` returns one of them; every seventh `GET /stock/CODE` fails. The shop writes
+//! a line `NAME STATUS` to standard output for each answer.
 
 #![expect(
     clippy::unwrap_used,
@@ -14,9 +14,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use waggle_testkit::http::{self, Reply, Request, Server};
 
-/// How often the stock can be asked for before it is closed once.
+/// Every such request for the stock fails.
 const STOCK_CLOSED_EVERY: u64 = 7;
-/// Orders of each customer.
+/// Number of orders per customer.
 const ORDERS: u64 = 3;
 
 fn main() {
@@ -27,14 +27,14 @@ fn main() {
     let asked_for_stock = AtomicU64::new(0);
     Server::start_at(listen.parse().unwrap(), move |request| {
         let Answer(name, status, fields, body) = answer(request, &asked_for_stock);
-        // Written down before it is sent, so that no answer is missing in the books.
+        // Counted before it is sent, so no answer is missing.
         println!("{name} {status}");
         Reply::Answer(http::answer(status, &fields, &body))
     })
     .serve_forever()
 }
 
-/// What goes back: the step's name for the books, status, header fields, body.
+/// The answer: name of the step for the counts, status, header fields, body.
 struct Answer(&'static str, u16, String, String);
 
 fn answer(request: &Request, asked_for_stock: &AtomicU64) -> Answer {
@@ -69,7 +69,7 @@ fn answer(request: &Request, asked_for_stock: &AtomicU64) -> Answer {
     }
 }
 
-/// `NAME:pw-NAME` is right.
+/// The valid password of NAME is `pw-NAME`.
 fn login(body: &str) -> Answer {
     match body.split_once(':') {
         Some((name, password)) if password == format!("pw-{name}") => {
@@ -81,7 +81,7 @@ fn login(body: &str) -> Answer {
     }
 }
 
-/// The customer, where token and cookie are of the same one.
+/// The customer, if token and cookie belong to the same one.
 fn customer(request: &Request) -> Option<String> {
     let name = request.header("authorization")?.strip_prefix("Bearer t-")?;
     (request.header("cookie")? == format!("customer={name}")).then(|| name.to_owned())

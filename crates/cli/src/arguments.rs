@@ -41,6 +41,10 @@ pub(crate) enum Command {
     /// Show what would run, in which order and for how long, without starting anything
     Plan(Plan),
     /// Send a load to one URL, like wrk or oha, with the checks of a trial
+    ///
+    /// Exit codes: 0 success; 1 a bug in waggle; 2 invalid arguments, or the URL cannot be reached; 3 a --threshold does not hold;
+    /// 4 the result is not reliable (its verdict is not valid), which takes precedence over 3; 130 interrupted, the result so far
+    /// is printed.
     Load(Box<Load>),
     /// Write report.html, report.md, tables.csv and effects.csv again from the files of a run
     Report(Report),
@@ -63,10 +67,10 @@ pub(crate) struct Choice {
     /// The study file
     #[arg(value_name = "STUDY.yaml")]
     pub(crate) study: PathBuf,
-    /// Only the cells in which this factor has this level; may be repeated, all must match
+    /// Run only cells with this level of the factor; may be repeated, all must match
     #[arg(long, value_name = "FACTOR=LEVEL")]
     pub(crate) filter: Vec<String>,
-    /// A smoke test: one repetition, the shortest phases; shows that the study works, not how fast the system is
+    /// One repetition with the shortest phases: checks that the study works, not how fast the system is
     #[arg(long)]
     pub(crate) quick: bool,
     /// Seed of the order of trials and of every other random choice; overrides the seed of the study
@@ -78,13 +82,13 @@ pub(crate) struct Choice {
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) choice: Choice,
-    /// The folder for run folders
+    /// Folder of the run folders
     #[arg(long, value_name = "FOLDER", default_value = "runs")]
     pub(crate) runs: PathBuf,
     /// Resume an interrupted run: the given folder, or the newest one of this study
     #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true)]
     pub(crate) resume: Option<Option<PathBuf>>,
-    /// No progress, only the result
+    /// Print only the result, no progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
     /// Print lines of progress at a terminal too, instead of the live view
@@ -184,7 +188,7 @@ pub(crate) struct Configured {
 pub(crate) struct SystemUp {
     #[command(flatten)]
     pub(crate) configured: Configured,
-    /// Limit on the time until the system is ready; a bare number is seconds
+    /// Timeout until the system is ready; a bare number is seconds
     #[arg(long, value_name = "TIME", default_value = "120s", value_parser = parse::timeout)]
     pub(crate) ready_timeout: Duration,
 }

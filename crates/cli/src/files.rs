@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use waggle_study::{Named, Source, Study, System};
 
-use crate::{arguments::Choice, narrow};
+use crate::{arguments::Choice, filter};
 
 /// A checked study and its system, with their texts.
 pub(crate) struct Loaded {
@@ -30,9 +30,9 @@ pub(crate) fn load(choice: &Choice) -> Result<Loaded> {
         study.seed = seed;
     }
     let system = system.with_external(&study.external);
-    narrow::keep_cells(&mut study, &choice.filter)?;
+    filter::keep_cells(&mut study, &choice.filter)?;
     if choice.quick {
-        narrow::quick(&mut study);
+        filter::quick(&mut study);
     }
     Ok(Loaded {
         study,

@@ -3,17 +3,17 @@
 mod arguments;
 mod exit;
 mod files;
+mod filter;
 mod folders;
 mod init;
 mod input;
 mod interrupts;
 mod live;
 mod load;
-mod narrow;
+mod output;
 mod plan;
 mod report;
 mod run;
-mod say;
 mod schema;
 mod system;
 mod table;
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(exit) => exit.into(),
         Err(mistake) => {
-            say::print_progress(&format!("{mistake:#}"));
+            output::print_progress(&format!("{mistake:#}"));
             Exit::Mistake.into()
         }
     }

@@ -9,11 +9,11 @@ use waggle_runner::level_kind;
 use waggle_study::{Cell, Fault, LoadModel, Order, Restart, Search, Study};
 use waggle_units::format_duration;
 
-use crate::{arguments::Plan, exit::Exit, files, say, table::duration};
+use crate::{arguments::Plan, exit::Exit, files, output, table::duration};
 
 pub(crate) fn run(arguments: &Plan) -> Result<Exit> {
     let loaded = files::load(&arguments.choice)?;
-    say::result(&listing(&loaded.study, &waggle_study::plan(&loaded.study)))?;
+    output::print_result(&listing(&loaded.study, &waggle_study::plan(&loaded.study)))?;
     Ok(Exit::Fine)
 }
 
@@ -43,8 +43,8 @@ fn listing(study: &Study, plan: &waggle_study::Plan) -> String {
         };
         let _ = writeln!(text, "the system is started once for each cell{but}");
     }
-    if let Some(asked) = &study.search {
-        search(&mut text, study, asked, plan);
+    if let Some(settings) = &study.search {
+        search(&mut text, study, settings, plan);
         cells(&mut text, study);
         return text;
     }
@@ -76,9 +76,9 @@ fn listing(study: &Study, plan: &waggle_study::Plan) -> String {
 }
 
 /// The trials of a search depend on its results, so only their maximum number is known.
-fn search(text: &mut String, study: &Study, asked: &Search, plan: &waggle_study::Plan) {
-    let level = |of: f64| level(level_kind(asked.maximize), of);
-    let conditions: Vec<&str> = asked
+fn search(text: &mut String, study: &Study, settings: &Search, plan: &waggle_study::Plan) {
+    let level = |of: f64| level(level_kind(settings.maximize), of);
+    let conditions: Vec<&str> = settings
         .conditions
         .iter()
         .map(|condition| condition.text.as_str())
@@ -86,23 +86,23 @@ fn search(text: &mut String, study: &Study, asked: &Search, plan: &waggle_study:
     let _ = writeln!(
         text,
         "finds the highest {} with {}",
-        asked.maximize.name(),
+        settings.maximize.name(),
         conditions.join(" and ")
     );
     let _ = writeln!(
         text,
         "start {}, min {}, max {}, precision {} %, {}",
-        level(asked.start),
-        level(asked.min),
-        level(asked.max),
-        asked.precision * 100.0,
-        plural(asked.confirmations as usize, "confirmation")
+        level(settings.start),
+        level(settings.min),
+        level(settings.max),
+        settings.precision * 100.0,
+        plural(settings.confirmations as usize, "confirmation")
     );
     let _ = writeln!(
         text,
         "{} × at most {} = at most {}",
         plural(study.cells.len(), "cell"),
-        plural(asked.max_trials as usize, "trial"),
+        plural(settings.max_trials as usize, "trial"),
         plural(plan.trials.len(), "trial")
     );
     let _ = writeln!(

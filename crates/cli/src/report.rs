@@ -5,11 +5,11 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use waggle_stats::Answer;
 
-use crate::{arguments::Report, exit::Exit, say, table};
+use crate::{arguments::Report, exit::Exit, output, table};
 
 pub(crate) fn run(arguments: &Report) -> Result<Exit> {
     let (text, exit) = write_report(&arguments.run)?;
-    say::result(&format!("{text}\n"))?;
+    output::print_result(&format!("{text}\n"))?;
     Ok(exit)
 }
 

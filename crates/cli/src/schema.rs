@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail};
 use crate::{
     arguments::{Schema, SchemaOf},
     exit::Exit,
-    load, say,
+    load, output,
 };
 
 pub(crate) fn run(arguments: &Schema) -> Result<Exit> {
@@ -14,10 +14,10 @@ pub(crate) fn run(arguments: &Schema) -> Result<Exit> {
         SchemaOf::Scenario => waggle_study::scenario_schema(),
         SchemaOf::System => waggle_study::system_schema(),
         SchemaOf::Load => load::summary::schema(),
-        SchemaOf::Search => load::found::schema(),
+        SchemaOf::Search => load::search_result::schema(),
         SchemaOf::Find => bail!("find is now search"),
     };
     let text = serde_json::to_string_pretty(&schema).context("cannot write the schema")?;
-    say::result(&(text + "\n"))?;
+    output::print_result(&(text + "\n"))?;
     Ok(Exit::Fine)
 }

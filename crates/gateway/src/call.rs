@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderName, Method, Request, Uri, header};
 use http_body_util::BodyExt;
 use tower::ServiceExt;
 
-use crate::calls::Held;
+use crate::calls::AnswerMemory;
 use crate::http1;
 use crate::metrics::Call;
 use crate::problem::Problem;
@@ -96,7 +96,7 @@ pub(crate) struct Answered {
     headers: HeaderMap,
     pub(crate) body: Bytes,
     /// Must live as long as the body.
-    pub(crate) held: Option<Arc<Held>>,
+    pub(crate) held: Option<Arc<AnswerMemory>>,
     /// The `Content-Length` to send.
     pub(crate) length: Option<usize>,
 }
@@ -124,7 +124,7 @@ pub(crate) async fn answer(router: &Router, owned: Owned) -> Answered {
         Err(problem) => axum::response::IntoResponse::into_response(problem),
     };
     let (mut parts, body) = response.into_parts();
-    let held = parts.extensions.remove::<Arc<Held>>();
+    let held = parts.extensions.remove::<Arc<AnswerMemory>>();
     // Handlers build complete bodies, within the limits on answers.
     let body = body
         .collect()

@@ -26,92 +26,92 @@ pub const RENAMED_FLAGS: [RenamedFlag; 10] = [
 /// Flags of `waggle-gateway serve`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Settings {
-    /// Address and port to listen on; port 0 takes a free one. There is no authentication: every client that reaches it can write
-    /// and read
+    /// Address and port to listen on; port 0 selects a free one. There is no authentication: every client that reaches it can
+    /// write and read
     #[arg(long, default_value = "127.0.0.1:8080")]
     pub listen: SocketAddr,
-    /// A second address, for /healthz, /readyz and /metrics alone. Its connections do not count into --connections-max; port 0
-    /// takes a free one
+    /// A second address, for /healthz, /readyz and /metrics only. Its connections do not count towards --connections-max; port 0
+    /// selects a free one
     #[arg(long, value_name = "ADDRESS")]
     pub admin_listen: Option<SocketAddr>,
-    /// Where records become durable: in a file of the gateway's own, or in a Kafka cluster
+    /// Storage of records: a file of the gateway, or a Kafka cluster
     #[arg(long, value_enum, default_value_t = BackendName::Embedded)]
     pub backend: BackendName,
     /// File of the embedded store; created if it does not exist
     #[arg(long, value_name = "FILE", group = "queries")]
     pub store: Option<PathBuf>,
-    /// Threads that serve connections
+    /// Number of threads that serve connections
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub workers: u32,
-    /// Largest body of a request, in bytes
+    /// Maximum size of a request body, in bytes
     #[arg(long, default_value_t = 8 * 1024 * 1024, value_parser = size(1..=1 << 30))]
     pub body_max_bytes: usize,
-    /// Largest head of a request, in bytes
+    /// Maximum size of a request head, in bytes
     #[arg(long, default_value_t = 16 * 1024, value_parser = size(128..=1 << 20))]
     pub head_max_bytes: usize,
-    /// Largest sum of the bodies received and not yet answered, over all connections, in bytes; above it 503
+    /// Maximum total size of bodies that are received and not answered yet, over all connections, in bytes; above it 503
     #[arg(long, default_value_t = 64 * 1024 * 1024, value_parser = size(1..=1 << 40))]
     pub in_flight_max_bytes: usize,
-    /// Most records that wait for the next commit or batch; above it 503
+    /// Maximum number of records that wait for the next commit or batch; above it 503
     #[arg(long, default_value_t = 1_000_000, value_parser = size(1..=1 << 31))]
     pub queue_max_records: usize,
-    /// Most open connections; above it 503
+    /// Maximum number of open connections; above it 503
     #[arg(long, default_value_t = 10_000, value_parser = size(1..=1 << 20))]
     pub connections_max: usize,
-    /// Most requests of one connection that are processed at once
+    /// Maximum number of requests of one connection that are processed at the same time
     #[arg(long, default_value_t = 128, value_parser = size(1..=1 << 16))]
     pub pipelining_max: usize,
-    /// Time for a client to send the head of a request, from its first byte (the first one: from the start of the connection)
+    /// Timeout for receiving the head of a request, from its first byte (for the first request: from the start of the connection)
     #[arg(long, default_value = "10s", value_parser = duration)]
     pub head_timeout: Duration,
-    /// Time for a client to send the body of a request
+    /// Timeout for receiving the body of a request
     #[arg(long, default_value = "30s", value_parser = duration)]
     pub body_timeout: Duration,
-    /// Time that a connection may be idle between requests
+    /// Timeout of idle connections
     #[arg(long, default_value = "75s", value_parser = duration)]
     pub idle_timeout: Duration,
-    /// Time that a client may leave answers unread
+    /// Timeout for a client to read answers
     #[arg(long, default_value = "30s", value_parser = duration)]
     pub write_timeout: Duration,
-    /// Time after SIGTERM for open requests to arrive completely and be answered
+    /// Time after SIGTERM for receiving and answering open requests
     #[arg(long, default_value = "5s", value_parser = duration)]
     pub drain_timeout: Duration,
-    /// Time that a commit waits for more records after the first one. Batches form without it as well
+    /// Time that a commit waits for more records after the first one. Batches also form without a delay, during commits
     #[arg(long, default_value = "0s", value_parser = duration, requires = "store")]
     pub commit_delay: Duration,
-    /// Size of the write-ahead log at which it is checkpointed into the file at the latest, in bytes
+    /// Size of the write-ahead log at which a checkpoint is forced, in bytes
     #[arg(long, default_value_t = 64 * 1024 * 1024, value_parser = clap::value_parser!(u64).range(64 * 1024..), requires = "store")]
     pub wal_max_bytes: u64,
-    /// Largest size of the store's file, in bytes; above it 503; 0 is no limit
+    /// Maximum size of the file of the store, in bytes; above it 503; 0 disables the limit
     #[arg(long, default_value_t = 0, requires = "store")]
     pub store_max_bytes: u64,
-    /// Most topics
+    /// Maximum number of topics
     #[arg(long, default_value_t = 10_000, value_parser = size(1..=crate::store::TOPICS_MAX as u64))]
     pub topics_max: usize,
-    /// Most reads and queries that run at once, over all workers. Sixteen times as many wait; above that 429
+    /// Maximum number of concurrent reads and queries, over all workers. Sixteen times as many may wait; above that 429
     #[arg(long, default_value_t = 2, value_parser = size(1..=64), requires = "queries")]
     pub query_concurrency: usize,
-    /// Most records in one answer to a read, and rows in one answer to a query
+    /// Maximum number of records in the answer to a read, and of rows in the answer to a query
     #[arg(long, default_value_t = 100_000, value_parser = size(1..=10_000_000))]
     pub answer_max_records: usize,
-    /// Largest answer to a read or a query, in bytes; a longer one ends at the next record
+    /// Maximum size of an answer to a read or query, in bytes; a longer one is cut after the next record
     #[arg(long, default_value_t = 16 * 1024 * 1024, value_parser = size(1..=1 << 30))]
     pub answer_max_bytes: usize,
-    /// Largest sum of the answers to reads and queries that clients have not read yet, over all connections, in bytes; above it
-    /// 503
+    /// Maximum total size of answers to reads and queries that clients have not read yet, over all connections, in bytes; above
+    /// it 503
     #[arg(long, default_value_t = 256 * 1024 * 1024, value_parser = size(1..=1 << 40))]
     pub answers_max_bytes: usize,
-    /// Most records that one query or read scans, and values in one answer of InfluxDB
+    /// Maximum number of records that a read or query scans, and of values in an answer of InfluxDB
     #[arg(long, default_value_t = 20_000_000, value_parser = size(1..=1 << 40), requires = "queries")]
     pub query_max_records: usize,
-    /// Most series whose latest reading is kept in memory, over all topics. Above it the series that have been without a record
-    /// for longest are evicted; 0 keeps none
+    /// Maximum number of series whose latest reading is kept in memory, over all topics. Above it, the series without a record
+    /// for the longest time are evicted; 0 disables latest readings
     #[arg(long, default_value_t = 100_000, value_parser = size(0..=100_000_000))]
     pub latest_max_series: usize,
-    /// Most memory for the latest readings, in bytes
+    /// Maximum memory for latest readings, in bytes
     #[arg(long, default_value_t = 32 * 1024 * 1024, value_parser = size(1 << 20..=1 << 40))]
     pub latest_max_bytes: usize,
-    /// Most records of the store that are read after the start to restore the latest readings, the newest of each topic
+    /// Maximum number of records of the store that are read after the start to restore latest readings, the newest of each topic
     #[arg(long, default_value_t = 20_000_000, value_parser = size(0..=1 << 40), requires = "store")]
     pub latest_restore_records: usize,
     #[command(flatten)]
@@ -120,23 +120,23 @@ pub struct Settings {
     pub database: DatabaseSettings,
 }
 
-/// Which log keeps the records.
+/// The storage of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum BackendName {
     Embedded,
     Kafka,
 }
 
-/// The chosen log, with the setting that it needs.
+/// The chosen storage, with its required setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BackendKind<'a> {
-    /// The store's file.
+    /// The file of the store.
     Embedded(&'a Path),
     /// Brokers.
     Kafka(&'a str),
 }
 
-/// Flags that exclude or need each other.
+/// Flags that conflict with or require each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
     #[error("--backend embedded needs --store FILE (or --backend kafka with --kafka-brokers)")]
@@ -150,7 +150,7 @@ pub enum SettingsError {
 }
 
 impl Settings {
-    /// The chosen log.
+    /// The chosen storage.
     pub(crate) fn backend_kind(&self) -> Result<BackendKind<'_>, SettingsError> {
         let brokers = self.kafka.kafka_brokers.as_deref();
         match (self.backend, self.store.as_deref(), brokers) {

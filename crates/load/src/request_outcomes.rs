@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_expected_decides_whether_records_are_accepted() {
+    fn expectations_decide_whether_records_are_accepted() {
         let check = |judged, expected| {
             assert_eq!(RequestOutcome::from_result(judged), expected, "{judged:?}")
         };

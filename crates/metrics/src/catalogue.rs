@@ -2,7 +2,7 @@
 
 use crate::row::{OverTrials, Row, STATISTICS, Statistic, Subject, Unit, Wish};
 
-/// Which number it is; the joint between a row and the code that reads it from a trial.
+/// The identity of a metric; connects a row with the code that reads its value from a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Metric {
     Goodput,

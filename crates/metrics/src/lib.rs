@@ -1,8 +1,8 @@
-//! The catalogue of metrics: each value that a user can name is one row. Pure; it knows what a metric is called and counted in,
-//! and neither where it is measured nor how it is shown.
+//! The catalogue of metrics: each value that a user can name is one row. Pure; it has names and units, and leaves measuring and
+//! output to others.
 //!
-//! A row says by which name conditions, searches, reference results and tables know the metric, what it is counted in, whether more
-//! of it is better, and how the trials of a cell make one value of it. How a trial has it is read in `waggle-analysis`, in one `match`
+//! A row has the name of the metric in conditions, searches, reference results and tables, its unit, whether higher or lower is
+//! better, and how the trials of a cell are combined to one value. `waggle-analysis` reads the value from a trial, in one `match`
 //! over [`Metric`].
 
 mod catalogue;

@@ -1,25 +1,25 @@
-//! From the path of a number, as studies write it, to its row.
+//! Resolves the path of a metric in a study to its row.
 
 use crate::{
     CATALOGUE, Metric,
     row::{OverTrials, Row, Statistic, Subject, Unit},
 };
 
-/// A number that a path names.
+/// The metric that a path names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NamedMetric<'a> {
     pub row: &'static Row,
-    /// Where its row has statistics.
+    /// `None` if the row has no statistics.
     pub statistic: Option<Statistic>,
     /// The request, step, probe, component or metric of the system; `None`: the path names none.
     pub of: Option<&'a str>,
 }
 
 impl NamedMetric<'_> {
-    /// A metric that is one number, of all that is sent or of the last place.
+    /// A metric without statistics, of the whole load or of the last probe.
     ///
     /// # Panics
-    /// Where the metric has no row, which the catalogue's test would have shown.
+    /// The metric has no row; a test of the catalogue excludes this.
     #[must_use]
     pub fn of_all(metric: Metric) -> Self {
         let mut rows = CATALOGUE.iter();
@@ -32,7 +32,7 @@ impl NamedMetric<'_> {
         }
     }
 
-    /// How trials make one number of it: of the largest values the largest, whatever becomes of the others.
+    /// How trials are combined to one value; the maximum statistic always by its maximum.
     #[must_use]
     pub fn over_trials(&self) -> OverTrials {
         match (self.row.over_trials, self.statistic) {
@@ -41,7 +41,7 @@ impl NamedMetric<'_> {
         }
     }
 
-    /// As a chart or a table calls it: `Response time p99`, `Delivery delay p50 at broker`, `CPU of store`.
+    /// Title in charts and tables: `Response time p99`, `Delivery delay p50 at broker`, `CPU of store`.
     #[must_use]
     pub fn heading(&self) -> String {
         let mut heading = self.row.heading.to_owned();
@@ -76,15 +76,15 @@ impl NamedMetric<'_> {
     }
 }
 
-/// The number of a path; `None`: there is no such metric. Whether the study has a request, step, probe, component or
-/// metric of the system of that name is not known here.
+/// The metric of a path; `None`: there is no such metric. The caller checks whether the study has a request, step, probe,
+/// component or system metric of that name.
 #[must_use]
 pub fn resolve<'a>(path: &[&'a str]) -> Option<NamedMetric<'a>> {
     match path {
         ["recovery_time"] => find_row(&[Subject::Recovery], None, path),
         ["generator", rest @ ..] => find_row(&[Subject::Generator], None, rest),
         ["sessions", rest @ ..] => find_row(&[Subject::Sessions], None, rest),
-        // Requests may have one of these two names, which have none of a request's metrics.
+        // A request may be named `machine` or `system`; these subjects have no metric of the same name as a request.
         ["machine", rest @ ..] => find_row(&[Subject::Machine], None, rest).or_else(|| load(path)),
         ["system", rest @ ..] => find_row(&[Subject::System], None, rest).or_else(|| load(path)),
         ["faults", rest @ ..] => find_row(&[Subject::Fault], None, rest),
@@ -99,7 +99,7 @@ pub fn resolve<'a>(path: &[&'a str]) -> Option<NamedMetric<'a>> {
     }
 }
 
-/// The number of a path in which what is sent has no name, as in the conditions of `waggle load`.
+/// The metric of a path without the name of the request or scenario, as in conditions of `waggle load`.
 #[must_use]
 pub fn resolve_in_load<'a>(path: &[&'a str]) -> Option<NamedMetric<'a>> {
     find_row(&[Subject::Load, Subject::WholeLoad], None, path).or_else(|| resolve(path))
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_needs_no_name_in_a_load() {
+    fn request_name_is_optional_in_a_load() {
         let check = |path: &str, expected: Option<(Metric, Option<&str>)>| {
             let path: Vec<&str> = path.split('.').collect();
             let found = resolve_in_load(&path).map(|found| (found.row.metric, found.of));
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn each_metric_and_each_column_is_there_once() {
+    fn metrics_and_columns_are_unique() {
         let metrics: HashSet<Metric> = CATALOGUE.iter().map(|row| row.metric).collect();
         assert_eq!(metrics.len(), CATALOGUE.len());
         let columns: Vec<String> = CATALOGUE
@@ -251,7 +251,7 @@ mod tests {
     fn columns_have_their_units() {
         let check = |path: &str, column: &str, value: f64| {
             let parts: Vec<&str> = path.split('.').collect();
-            let named = resolve(&parts).expect("there is such a number");
+            let named = resolve(&parts).expect("there is such a metric");
             assert_eq!(named.column(), column, "{path}");
             assert_eq!(named.row.in_column(1500.0).to_string(), value.to_string());
         };

@@ -1,4 +1,4 @@
-//! Paths of metrics of earlier versions, each with the path of today. Studies are told the new path; the results of an older run have
+//! Paths of metrics in earlier versions, with their new paths. Errors in studies name the new path; results of older runs contain
 //! the old one.
 
 /// Old path, new path. `*` is any one part, the same on both sides.
@@ -25,8 +25,8 @@ const RENAMED: &[(&str, &str)] = &[
     ("watches.*.end", "metrics.*.end"),
 ];
 
-/// The path of today of a metric that had this one in an earlier version; `None`: none had. A path may lack the name of what is sent,
-/// as in the conditions of `waggle load`.
+/// The new path of a metric that had this path in an earlier version; `None`: there was none. The name of the request or scenario
+/// is optional, as in conditions of `waggle load`.
 #[must_use]
 pub fn new_path<'a>(old: &[&'a str]) -> Option<Vec<&'a str>> {
     RENAMED.iter().find_map(|(from, to)| {
@@ -35,7 +35,7 @@ pub fn new_path<'a>(old: &[&'a str]) -> Option<Vec<&'a str>> {
     })
 }
 
-/// The path `to` with what `from` has for `*`; `None`: the path is not of the form `from`.
+/// The path `to`, with `*` replaced by the same part of `path`; `None`: the path does not match `from`.
 fn replace<'a>(path: &[&'a str], from: &str, to: &'static str) -> Option<Vec<&'a str>> {
     let parts: Vec<&str> = from.split('.').collect();
     let fits = |(part, pattern): (&&str, &&str)| *pattern == "*" || pattern == part;
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn each_old_path_has_a_metric_and_names_none() {
+    fn old_paths_have_new_metrics() {
         for (old, new) in RENAMED {
             let (old, new) = (old.replace('*', "one"), new.replace('*', "one"));
             check(&old, Some(&new));
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_may_have_no_name() {
+    fn request_name_is_optional() {
         check("error_share", Some("error_rate"));
         check("achieved_share", Some("achieved_ratio"));
         assert!(resolve_in_load(&["error_rate"]).is_some());

@@ -1,4 +1,4 @@
-//! What a row of the catalogue says.
+//! A row of the catalogue.
 
 use crate::Metric;
 
@@ -7,21 +7,22 @@ use crate::Metric;
 pub struct Row {
     pub metric: Metric,
     pub subject: Subject,
-    /// The last part of the path by which studies name it, or the last but one where it has statistics.
+    /// Name in paths: the last part, or the last but one if the metric has statistics.
     pub name: &'static str,
-    /// None: the metric is one number.
+    /// Empty: the metric is one value.
     pub statistics: &'static [Statistic],
     pub unit: Unit,
-    /// As a chart or a table calls it.
+    /// Title in charts and tables.
     pub heading: &'static str,
     pub wish: Wish,
     pub over_trials: OverTrials,
-    /// In `tables.csv`, with its unit at the end; where it has statistics, what comes before theirs.
+    /// Column in `tables.csv`, with the unit at the end; with statistics, the prefix of their columns.
     pub column: &'static str,
 }
 
 impl Row {
-    /// A value as it stands in its column: times of columns whose names end in `_s` or `_ms` are in those, others in µs.
+    /// Converts a value to the unit of its column: times are in s or ms if the name of the column ends in `_s` or `_ms`,
+    /// otherwise in µs.
     #[must_use]
     pub fn in_column(&self, value: f64) -> f64 {
         match self.unit {
@@ -31,7 +32,7 @@ impl Row {
         }
     }
 
-    /// All that it has: each of its statistics, or the one number.
+    /// All values of the metric: each of its statistics, or `None` for the only value.
     pub fn all_statistics(&self) -> impl Iterator<Item = Option<Statistic>> + use<> {
         let one = self.statistics.is_empty().then_some(None);
         one.into_iter()
@@ -39,18 +40,18 @@ impl Row {
     }
 }
 
-/// What a number is a number of, and thereby what stands before its name in a path.
+/// The subject of a metric, which decides the prefix of its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
     /// `REQUEST.name`, `SCENARIO.name`, and `STEP.name` for each step of a scenario.
     Load,
-    /// `REQUEST.name` or `SCENARIO.name`, of all that is sent; a step has no such number.
+    /// `REQUEST.name` or `SCENARIO.name`: of the whole load; steps do not have it.
     WholeLoad,
     /// `sessions.name`
     Sessions,
     /// `delivery.name`, one value for all probes.
     Delivery,
-    /// `delivery.PROBE.name`; without the probe's name, of the one where records must arrive.
+    /// `delivery.PROBE.name`; without the name of a probe, of the one at which records must arrive.
     Probe,
     /// `generator.name`
     Generator,
@@ -60,7 +61,7 @@ pub enum Subject {
     System,
     /// The name alone.
     Recovery,
-    /// `faults.name`, of what was killed on purpose.
+    /// `faults.name`, of the injected faults.
     Fault,
     /// `components.COMPONENT.name`
     Component,
@@ -68,7 +69,7 @@ pub enum Subject {
     SystemMetric,
 }
 
-/// What a number is counted in, and how its values are written in conditions.
+/// The unit of a metric, and how its values are written in conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// Microseconds; written as `50ms`.
@@ -86,7 +87,7 @@ pub enum Unit {
     ByteRate,
 }
 
-/// Whether more of a number is better.
+/// Whether higher or lower values are better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wish {
     More,
@@ -94,21 +95,21 @@ pub enum Wish {
     Neither,
 }
 
-/// How the trials of a cell make one number.
+/// How the trials of a cell are combined to one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OverTrials {
-    /// The mean with its interval, one observation a trial.
+    /// The mean with its interval, one observation per trial.
     Mean,
-    /// The same; no number where a trial has none, for the mean of the others would be of the quick ones.
+    /// The mean; no value if a trial has none, because the mean of the others would be biased to fast trials.
     MeanOfAll,
     Sum,
     Max,
-    /// The same; no number where a trial has none.
+    /// The maximum; no value if a trial has none.
     MaxOfAll,
     Min,
-    /// A share of sums.
+    /// A ratio of sums.
     ShareOfSums,
-    /// How far the trials lie from their mean. A trial alone has no such number.
+    /// The standard deviation between trials; a single trial has none.
     StandardDeviation,
 }
 
@@ -138,7 +139,7 @@ pub const STATISTICS: &[Statistic] = &[
 ];
 
 impl Statistic {
-    /// As paths and columns name it.
+    /// Name in paths and columns.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

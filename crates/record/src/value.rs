@@ -74,7 +74,7 @@ impl Precision {
     }
 }
 
-/// A mistake in a text, and where.
+/// A mistake in a text, with its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {problem}")]
 pub struct Mistake {

@@ -1,6 +1,6 @@
-//! What the engine was found to be capable of on one host, kept between runs.
+//! The capacity of the load generator on one host, kept between runs.
 //!
-//! A file of its own, outside every run folder. It may be removed at any time: it is then found out again.
+//! A file of its own, outside every run folder. It may be removed at any time: the load generator is then calibrated again.
 
 use std::{collections::BTreeMap, fs, io, path::Path};
 
@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::Host;
 
-/// A longer file was not written here.
+/// Most bytes of the file: a longer one was not written by waggle.
 const FILE_MAX_BYTES: u64 = 1024 * 1024;
-/// Shapes kept; where there are more, those found longest ago go.
+/// Shapes kept; if there are more, the oldest are removed.
 const SHAPES_MAX: usize = 1_000;
 /// Of this file, not of run folders.
 const CALIBRATION_FORMAT: u32 = 1;
@@ -55,8 +55,8 @@ impl CalibrationFile {
         }
     }
 
-    /// What the file knows for this version on this host; nothing where it is missing, damaged or of another one, for
-    /// what it holds can be found out again.
+    /// The shapes in the file for this version on this host. None if the file is missing, damaged or of another version or host:
+    /// it can be calibrated again.
     #[must_use]
     pub fn read(path: &Path, waggle_version: &str, host: &Host) -> Self {
         let empty = Self::empty(waggle_version, host);
@@ -98,11 +98,11 @@ impl CalibrationFile {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
-        let beside = path.with_extension(format!("{}.new", std::process::id()));
-        fs::write(&beside, serde_json::to_vec_pretty(self)?)?;
-        fs::rename(&beside, path).inspect_err(|_| {
-            // What cannot be put into its place is of no use.
-            fs::remove_file(&beside).ok();
+        let new_file = path.with_extension(format!("{}.new", std::process::id()));
+        fs::write(&new_file, serde_json::to_vec_pretty(self)?)?;
+        fs::rename(&new_file, path).inspect_err(|_| {
+            // If it cannot be renamed, it is of no use.
+            fs::remove_file(&new_file).ok();
         })
     }
 }
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_go_where_there_are_too_many() {
+    fn the_oldest_are_removed_if_there_are_too_many() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("calibration.json");
         let mut file = CalibrationFile::empty("1", &host("6.1"));

@@ -1,4 +1,4 @@
-//! Files written whole: JSON that can be read again, on the disk before anything is said of it.
+//! Files written as a whole: JSON that can be read again, and is on the disk before a function returns.
 
 use std::{fs::File, io::Write, path::Path};
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The word before the number of a status.
 const STATUS: &str = "status_";
 
-/// One table of kinds and words, so that none can be written and not read.
+/// One table of kinds and words, so that every kind that is written can be read.
 macro_rules! kinds {
     ($($name:ident $word:literal,)*) => {
         /// Why requests, or attempts to connect, failed. Kinds are ordered as their words are.

@@ -17,10 +17,10 @@ use crate::{
 
 const LOCK_FILE: &str = ".lock";
 const RUN_PARTIAL: &str = ".run.json.partial";
-/// What a creation that was cut short may have left behind.
+/// Files that an interrupted creation may leave.
 const OF_CREATION: [&str; 5] = [LOCK_FILE, STUDY_FILE, SYSTEM_FILE, RUN_PARTIAL, TRIALS];
 
-/// A run that this process may write to. The lock goes when it is dropped, or with the process.
+/// A run that this process may write to. The lock is released when it is dropped, or with the process.
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
@@ -32,7 +32,7 @@ impl RunFolder {
     /// Makes the folder of a new run; `run.json` comes last, so that a folder which has it is whole.
     ///
     /// # Errors
-    /// Where the folder holds something else already, another waggle writes it, or the disk refuses.
+    /// If the folder has other files, another waggle writes to it, or writing fails.
     pub fn create(
         path: &Path,
         info: &RunInfo,
@@ -58,10 +58,10 @@ impl RunFolder {
         })
     }
 
-    /// Opens the folder of a run that was begun earlier, to do what is left of it.
+    /// Opens the folder of an earlier run, to continue it.
     ///
     /// # Errors
-    /// Where it is no run, is of a newer format, or another waggle writes it.
+    /// If it is no run, has a newer format, or another waggle writes to it.
     pub fn open(path: &Path) -> Result<Self, WriteError> {
         let info = read::run_info(path)?;
         let lock = lock(path)?;
@@ -80,7 +80,7 @@ impl RunFolder {
         &self.path
     }
 
-    /// What `run.json` says.
+    /// The content of `run.json`.
     #[must_use]
     pub fn info(&self) -> &RunInfo {
         &self.info
@@ -89,15 +89,15 @@ impl RunFolder {
     /// The trials that have a result, in the order of execution; failed ones are results too.
     ///
     /// # Errors
-    /// Where a result cannot be read.
+    /// If a result cannot be read.
     pub fn finished_trials(&self) -> Result<Vec<TrialKey>, ReadError> {
         read::finished_trials(&self.path, &self.info)
     }
 
-    /// Begins a trial: in a hidden folder that gets its name at the end. What an earlier attempt left is removed.
+    /// Begins a trial: in a hidden folder that gets its name at the end. Remains of an earlier attempt are removed.
     ///
     /// # Errors
-    /// Where the trial is not planned, has a result already, or the disk refuses.
+    /// If the trial is not planned, already has a result, or writing fails.
     pub fn begin(&self, key: TrialKey) -> Result<TrialWriter, WriteError> {
         let position = self
             .info
@@ -118,7 +118,7 @@ fn refuse_occupied(path: &Path) -> Result<(), WriteError> {
     let ours = names
         .iter()
         .all(|name| OF_CREATION.iter().any(|known| name == known));
-    // The lock is the mark that the other files are from a creation that was cut short, and not the user's.
+    // The lock shows that the other files are from an interrupted creation, and not the user's.
     let marked = names.iter().any(|name| name == LOCK_FILE);
     if names.is_empty() || (ours && marked) {
         Ok(())

@@ -7,12 +7,12 @@ use std::io::{self, Write};
 
 use hdrhistogram::{Histogram, serialization::V2DeflateSerializer};
 
-use crate::{TextError, encoded};
+use crate::{TextError, encoded_histogram};
 
 /// Most intervals in one log: eleven days of seconds.
 pub const MAX_LINES: usize = 1_000_000;
 const MICROSECONDS_PER_MILLISECOND: f64 = 1000.0;
-/// 300 years: what is larger is no time of a run, and sums with it need not be finite.
+/// 300 years: a larger value is no time of a run, and sums with it may not be finite.
 const SECONDS_MAX: f64 = 1e10;
 const VERSION: &str = "#[Histogram log format version 1.3]";
 const UNIT: &str = "#[Values in microseconds, Interval_Max in milliseconds; HistogramLogProcessor: -tag as below, -outputValueUnitRatio 1000 for milliseconds]";
@@ -24,7 +24,7 @@ const LEGEND: &str =
 pub struct HistogramLog {
     /// Seconds since 1970 at which the load started; every start below counts from it. 0 in an empty log.
     pub started_unix_s: f64,
-    /// Their starts increase.
+    /// Sorted by their starts.
     lines: Vec<Line>,
     /// Length of the longest.
     longest_s: f64,
@@ -34,7 +34,7 @@ pub struct HistogramLog {
 struct Line {
     start_s: f64,
     length_s: f64,
-    histogram: encoded::Encoded,
+    histogram: encoded_histogram::Encoded,
 }
 
 /// One interval of a log, decoded.
@@ -54,7 +54,7 @@ impl HistogramLog {
         self.lines.len()
     }
 
-    /// True where there is no interval.
+    /// Whether it has no interval.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
@@ -69,7 +69,7 @@ impl HistogramLog {
         })
     }
 
-    /// All intervals whose middle lies in `from_s..to_s`, added up. The middle, because starts on disk are rounded.
+    /// The sum of all intervals whose middle is in `from_s..to_s`. The middle, because starts on disk are rounded.
     #[must_use]
     pub fn merge_range(&self, from_s: f64, to_s: f64) -> Histogram<u64> {
         let mut sum = empty_histogram();
@@ -103,17 +103,17 @@ pub(crate) fn empty_histogram() -> Histogram<u64> {
     Histogram::new(3).expect("three significant digits are within what the format allows")
 }
 
-/// Writes a log of its own, beside any run folder: several tags may stand in it, in the order of their intervals.
+/// Writes a log outside a run folder. It may have several tags, in the order of their intervals.
 pub struct HistogramLogWriter<W> {
     out: W,
     serializer: V2DeflateSerializer,
 }
 
 impl<W: Write> HistogramLogWriter<W> {
-    /// Begins a log of a load that started so many seconds after 1970.
+    /// Begins a log of a load that started this many seconds after 1970.
     ///
     /// # Errors
-    /// Where `out` refuses.
+    /// If writing to `out` fails.
     pub fn new(mut out: W, started_unix_s: f64) -> io::Result<Self> {
         write_head(&mut out, started_unix_s)?;
         Ok(Self {
@@ -125,25 +125,25 @@ impl<W: Write> HistogramLogWriter<W> {
     /// One interval of one tag, in microseconds; its start and length in seconds since the start of the load.
     ///
     /// # Errors
-    /// Where the log refuses.
+    /// If writing fails.
     pub fn interval(
         &mut self,
         tag: &str,
         (start_s, length_s): (f64, f64),
         histogram: &Histogram<u64>,
     ) -> io::Result<()> {
-        let place = Place {
+        let head = LineHead {
             tag: &tag_of(tag),
             start_s,
             length_s,
         };
-        write_line(&mut self.out, &mut self.serializer, place, histogram)
+        write_line(&mut self.out, &mut self.serializer, head, histogram)
     }
 
-    /// Hands everything on to where the log goes.
+    /// Flushes the output.
     ///
     /// # Errors
-    /// Where that refuses.
+    /// If flushing fails.
     pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
@@ -170,9 +170,9 @@ pub(crate) fn write_head(out: &mut impl Write, started_unix_s: f64) -> io::Resul
     writeln!(out, "{LEGEND}")
 }
 
-/// Where a line of a log belongs.
+/// The head of a line: tag, start and length.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct LineHead<'a> {
     pub(crate) tag: &'a str,
     pub(crate) start_s: f64,
     pub(crate) length_s: f64,
@@ -182,7 +182,7 @@ pub(crate) struct Place<'a> {
 pub(crate) fn write_line(
     out: &mut impl Write,
     serializer: &mut V2DeflateSerializer,
-    place: Place<'_>,
+    head: LineHead<'_>,
     histogram: &Histogram<u64>,
 ) -> io::Result<()> {
     #[expect(
@@ -190,15 +190,15 @@ pub(crate) fn write_line(
         reason = "microseconds below 2^40 are exact in f64"
     )]
     let max_ms = histogram.max() as f64 / MICROSECONDS_PER_MILLISECOND;
-    let text = encoded::to_base64(serializer, histogram)?;
+    let text = encoded_histogram::to_base64(serializer, histogram)?;
     writeln!(
         out,
         "Tag={},{:.6},{:.6},{max_ms:.3},{text}",
-        place.tag, place.start_s, place.length_s
+        head.tag, head.start_s, head.length_s
     )
 }
 
-/// A request's name as a tag: the format keeps commas and white space for itself.
+/// A request's name as a tag: the format reserves commas and white space.
 pub(crate) fn tag_of(request: &str) -> String {
     request
         .chars()
@@ -215,12 +215,12 @@ pub(crate) fn tag_of(request: &str) -> String {
 /// Reads a log, checking every histogram; the error names the line.
 ///
 /// # Errors
-/// Where a line is not of the format, is cut short, is out of order, or would need unreasonable memory.
+/// If a line does not have the format, is cut short, is out of order, or would need too much memory.
 pub fn read_histograms(text: &[u8]) -> Result<HistogramLog, TextError> {
-    let text = crate::text::utf8(text)?;
+    let text = crate::parse::utf8(text)?;
     let mut log = HistogramLog::default();
-    let mut decoder = encoded::Decoder::new();
-    for (number, line) in (1..).zip(crate::text::whole_lines(text)?) {
+    let mut decoder = encoded_histogram::Decoder::new();
+    for (number, line) in (1..).zip(crate::parse::whole_lines(text)?) {
         if let Some(head) = line.strip_prefix("#[StartTime: ") {
             let seconds = head.split(' ').next().unwrap_or_default();
             log.started_unix_s =
@@ -253,7 +253,7 @@ pub fn read_histograms(text: &[u8]) -> Result<HistogramLog, TextError> {
     Ok(log)
 }
 
-fn read_line(decoder: &mut encoded::Decoder, line: &str) -> Result<Line, String> {
+fn read_line(decoder: &mut encoded_histogram::Decoder, line: &str) -> Result<Line, String> {
     let mut parts = line.split(',');
     let mut next = |what: &str| parts.next().ok_or_else(|| format!("expected {what}"));
     if !next("a tag")?.starts_with("Tag=") {

@@ -9,12 +9,12 @@ use hdrhistogram::{Histogram, serialization::V2DeflateSerializer};
 
 use crate::{
     BacklogRow, FORMAT, WriteError,
-    hlog::Place,
+    hlog::LineHead,
     names::{ARRIVAL_DELAY, BACKLOG, DELIVERY_DELAY, probe_folder},
-    trial_files::Out,
+    trial_files::OutputFile,
 };
 
-/// What an intermediate probe has on disk next to its delivery accounting. Delays are in microseconds.
+/// The files of an intermediate probe, next to its delivery accounting. Delays are in microseconds.
 #[derive(Debug, Clone)]
 pub struct ProbeLogs {
     pub backlog: Vec<BacklogRow>,
@@ -29,22 +29,22 @@ pub struct ProbeLogs {
 pub(crate) struct ProbeFiles {
     folder: PathBuf,
     started_unix_s: f64,
-    pub(crate) backlog: Out,
-    /// Opened where there is one.
-    delivery_delay: Option<Out>,
-    arrival_delay: Option<Out>,
+    pub(crate) backlog: OutputFile,
+    /// Opened if there is one.
+    delivery_delay: Option<OutputFile>,
+    arrival_delay: Option<OutputFile>,
 }
 
 impl ProbeFiles {
     pub(crate) fn open(
         partial: &Path,
-        (place, name): (usize, &str),
+        (index, name): (usize, &str),
         started_unix_s: f64,
     ) -> Result<Self, WriteError> {
-        let folder = partial.join(probe_folder(place, name, FORMAT));
+        let folder = partial.join(probe_folder(index, name, FORMAT));
         fs::create_dir_all(&folder).map_err(WriteError::io("create", &folder))?;
         Ok(Self {
-            backlog: Out::create(&folder, BACKLOG)?,
+            backlog: OutputFile::create(&folder, BACKLOG)?,
             folder,
             started_unix_s,
             delivery_delay: None,
@@ -52,7 +52,7 @@ impl ProbeFiles {
         })
     }
 
-    pub(crate) fn outs(&mut self) -> impl Iterator<Item = &mut Out> {
+    pub(crate) fn outs(&mut self) -> impl Iterator<Item = &mut OutputFile> {
         [&mut self.backlog]
             .into_iter()
             .chain(&mut self.delivery_delay)
@@ -63,10 +63,10 @@ impl ProbeFiles {
     pub(crate) fn delays(
         &mut self,
         serializer: &mut V2DeflateSerializer,
-        at: Place<'_>,
+        at: LineHead<'_>,
         (visible, arrival): (&Histogram<u64>, Option<&Histogram<u64>>),
     ) -> Result<(), WriteError> {
-        let open = |name| Out::log(&self.folder, name, self.started_unix_s);
+        let open = |name| OutputFile::log(&self.folder, name, self.started_unix_s);
         let out = self.delivery_delay.insert(open(DELIVERY_DELAY)?);
         out.histogram(serializer, at, visible)?;
         if let Some(arrival) = arrival {

@@ -1,22 +1,22 @@
-//! What is on disk: the only serialised types of a run, versioned, with their reading and writing.
+//! The files of a run: the only serialised types, versioned, with their reading and writing.
 //!
-//! Results are the seam: what is left of them needs the machine under test, what is right of them can run later,
-//! elsewhere, again. Nothing here judges a number.
+//! Results separate measuring from analysis: measuring needs the machine under test, analysis can run later, elsewhere, and
+//! again. Nothing here judges a number.
 //!
 //! ```text
 //! run.json  study.yaml  system.yaml  .lock
 //! trials/0001-c03-r1/    trial.json (written last)  intervals.ndjson  resources.ndjson  backlog.ndjson
 //!                        response_time.hlog  service_time.hlog  failed_time.hlog  lag.hlog  delivery_delay.hlog  logs/
-//!                        connect_time.hlog  handshake_time.hlog (where the engine notes them)
+//!                        connect_time.hlog  handshake_time.hlog (if the engine notes them)
 //!                        arrival_delay.hlog (if the probe knows when its store had a record)  metrics.ndjson
 //!                        intermediate/01-broker/    backlog.ndjson  delivery_delay.hlog  arrival_delay.hlog
 //!                        steps/01-login/    response_time.hlog  service_time.hlog  failed_time.hlog (of a scenario)
-//! trials/.0002-c01-r1.partial/    a trial that has not come to its end; ignored by readers, redone on resume
+//! trials/.0002-c01-r1.partial/    an unfinished trial; ignored by readers, redone on resume
 //! ```
 
 mod calibration;
 mod disk;
-mod encoded;
+mod encoded_histogram;
 mod error;
 mod failure;
 mod folder;
@@ -25,9 +25,9 @@ mod intermediate_probes;
 mod kinds;
 mod names;
 mod parallel;
+mod parse;
 mod read;
 mod run;
-mod text;
 mod trial;
 mod trial_files;
 mod warm_up;
@@ -43,15 +43,15 @@ pub use hlog::{
 pub use intermediate_probes::ProbeLogs;
 pub use kinds::{Comparison, FeedOrder, LevelKind, LoadModel, Restart, TrialOrder};
 pub use parallel::parallel_map;
+pub use parse::{
+    TextError, read_backlog, read_intervals, read_metrics, read_resources, read_run_info,
+    read_trial_info,
+};
 pub use read::{Limits, Run, StepLogs, StepTimes, Trial, TrialHistograms, trial_info};
 pub use run::{
     CellInfo, ComponentInfo, FeedInfo, FlowInfo, Host, NamedText, RampUpInfo, RecoveryInfo,
     ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo, RunInfo, ScenarioInfo, ScheduleInfo,
     SearchInfo, SystemMetricInfo, ThresholdInfo, TrialKey,
-};
-pub use text::{
-    TextError, read_backlog, read_intervals, read_metrics, read_resources, read_run_info,
-    read_trial_info,
 };
 pub use trial::{
     BacklogRow, ConnectingInfo, CountsRow, DeliveryInfo, FailureCount, FaultInfo, GeneratorInfo,
@@ -62,13 +62,13 @@ pub use trial::{
 pub use warm_up::WarmUpUntil;
 pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};
 
-/// The version of the folder's layout and of every file in it. A reader refuses a newer one and reads all older ones:
-/// 2 added what belongs to scenarios (`scenario`, `steps`, `sessions`) and the times of connecting; 3 added the probes on the
-/// records' way, the time until a store had a record (`arrival_delay.hlog`), the system's metrics and reference results;
-/// 4 counts records that were rejected and are there by themselves (`rejected_delivered`), added faults and the load after the measured
-/// phase (`recovery`), lets several factors name the rows of reference results, and notes what the CPUs did (`machine`); 5 refuses
-/// words that are not in a closed set (models of load, orders, comparisons, kinds of failures) and always says how often the system
-/// was restarted, and added loads in stages and phases that end by a number of requests (`stages`, `measure_requests`,
-/// `warm_up_requests`) and trials that were ended early (`stopped`); 6 has new names for keys, files and paths of metrics: each old
-/// key is an alias of its field.
+/// The version of the folder's layout and of every file in it. A reader refuses a newer one and reads all older ones: 2 added
+/// what belongs to scenarios (`scenario`, `steps`, `sessions`) and the times of connecting; 3 added the probes on the records'
+/// way, the time until a store had a record (`arrival_delay.hlog`), the system's metrics and reference results; 4 counts records
+/// that were rejected and yet delivered (`rejected_delivered`), added faults and the load after the measured phase (`recovery`),
+/// lets several factors name the rows of reference results, and notes what the CPUs did (`machine`); 5 refuses words that are not
+/// in a closed set (models of load, orders, comparisons, kinds of failures) and always has how often the system was restarted,
+/// and added loads in stages and phases that end by a number of requests (`stages`, `measure_requests`, `warm_up_requests`) and
+/// trials that were ended early (`stopped`); 6 has new names for keys, files and paths of metrics: each old key is an alias of
+/// its field.
 pub const FORMAT: u32 = 6;

@@ -35,8 +35,8 @@ pub(crate) fn folder_name(key: TrialKey, position: u32) -> String {
 }
 
 /// `steps/01-login`.
-pub(crate) fn step_folder(place: usize, name: &str) -> String {
-    numbered_folder(STEPS, place, name)
+pub(crate) fn step_folder(index: usize, name: &str) -> String {
+    numbered_folder(STEPS, index, name)
 }
 
 /// The file of the system's metrics in a trial of this format.
@@ -45,17 +45,17 @@ pub(crate) fn metrics_file(format: u32) -> &'static str {
 }
 
 /// `intermediate/01-broker`, in a trial of this format.
-pub(crate) fn probe_folder(place: usize, name: &str, format: u32) -> String {
+pub(crate) fn probe_folder(index: usize, name: &str, format: u32) -> String {
     let folder = if format <= 5 {
         INTERMEDIATE_5
     } else {
         INTERMEDIATE
     };
-    numbered_folder(folder, place, name)
+    numbered_folder(folder, index, name)
 }
 
-/// `steps/01-login`: whatever a thing is called, its folder's name is one that every file system takes.
-fn numbered_folder(folder: &str, place: usize, name: &str) -> String {
+/// `steps/01-login`: a folder's name that every file system accepts, for any name.
+fn numbered_folder(folder: &str, index: usize, name: &str) -> String {
     let plain = |c: char| {
         if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') {
             c
@@ -64,5 +64,5 @@ fn numbered_folder(folder: &str, place: usize, name: &str) -> String {
         }
     };
     let name: String = name.chars().take(LETTERS_MAX).map(plain).collect();
-    format!("{folder}/{:02}-{name}", place + 1)
+    format!("{folder}/{:02}-{name}", index + 1)
 }

@@ -1,4 +1,4 @@
-//! The same done to many things, on all CPUs at once: a run has a thousand trials, and none needs another.
+//! Applies a function to many items on all CPUs: the trials of a run are many and independent.
 
 use std::{
     num::NonZero,
@@ -7,10 +7,10 @@ use std::{
     thread,
 };
 
-/// Into how many chunks each CPU's share is cut: one that is busy with other work is given fewer of them.
+/// Chunks for each CPU: a CPU that is busy with other work takes fewer of them.
 const CHUNKS_PER_CPU: usize = 16;
 
-/// What `each` makes of the items, in their order.
+/// The results of `each` for the items, in their order.
 pub fn parallel_map<T: Sync, R: Send>(items: &[T], each: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let cpus = thread::available_parallelism().map_or(1, NonZero::get);
     let workers = cpus.min(items.len());
@@ -24,11 +24,11 @@ pub fn parallel_map<T: Sync, R: Send>(items: &[T], each: impl Fn(&T) -> R + Sync
     let work = || {
         let mut made = Vec::new();
         loop {
-            let place = next.fetch_add(1, Ordering::Relaxed);
-            let Some(chunk) = chunks.get(place) else {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(chunk) = chunks.get(index) else {
                 return made;
             };
-            made.push((place, chunk.iter().map(&each).collect::<Vec<R>>()));
+            made.push((index, chunk.iter().map(&each).collect::<Vec<R>>()));
         }
     };
     let mut made: Vec<_> = thread::scope(|scope| {
@@ -39,7 +39,7 @@ pub fn parallel_map<T: Sync, R: Send>(items: &[T], each: impl Fn(&T) -> R + Sync
         };
         all.into_iter().flat_map(of_one).collect()
     });
-    made.sort_unstable_by_key(|(place, _)| *place);
+    made.sort_unstable_by_key(|(index, _)| *index);
     made.into_iter().flat_map(|(_, chunk)| chunk).collect()
 }
 

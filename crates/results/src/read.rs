@@ -1,4 +1,4 @@
-//! A run's folder → [`Run`]: every file checked, every mistake with file and line, nothing judged.
+//! A run's folder → [`Run`]: every file is checked, every mistake has file and line. Nothing is judged.
 
 use std::{
     fs::{self, File},
@@ -16,7 +16,7 @@ use crate::{
         INTERVALS, LAG, RESOURCES, RESPONSE_TIME, RUN_FILE, SERVICE_TIME, STUDY_FILE, SYSTEM_FILE,
         TRIAL_FILE, TRIALS, folder_name, metrics_file, probe_folder, step_folder,
     },
-    parallel_map, text,
+    parallel_map, parse,
 };
 
 /// How much is read; a larger file is refused.
@@ -61,14 +61,14 @@ pub struct Trial {
     pub service_time: HistogramLog,
     pub failed_time: HistogramLog,
     pub lag: HistogramLog,
-    /// `None` where delivery was not followed.
+    /// `None` if delivery was not followed.
     pub delivery_delay: Option<Histogram<u64>>,
     /// From sent until the store of the probe where records must arrive had them; `None` if the probe does not know that.
     pub arrival_delay: Option<Histogram<u64>>,
     /// In the order of [`TrialInfo::intermediate_probes`].
     pub intermediate_probes: Vec<ProbeLogs>,
     pub metrics: Vec<SystemMetricRow>,
-    /// Empty where they were not noted.
+    /// Empty if they were not noted.
     pub connect_time: HistogramLog,
     pub handshake_time: HistogramLog,
     /// In the order of [`TrialInfo::steps`].
@@ -83,7 +83,7 @@ pub struct StepLogs {
     pub failed_time: HistogramLog,
 }
 
-/// The histograms of one step over a stretch of time that are asked for, in microseconds.
+/// Merged histograms of one step over a stretch of time, in microseconds.
 #[derive(Debug, Clone)]
 pub struct StepTimes {
     pub response_time: Histogram<u64>,
@@ -101,7 +101,7 @@ impl StepLogs {
     }
 }
 
-/// The histograms of a stretch of time that are asked for, in microseconds.
+/// Merged histograms of a stretch of time, in microseconds.
 #[derive(Debug, Clone)]
 pub struct TrialHistograms {
     pub response_time: Histogram<u64>,
@@ -113,7 +113,7 @@ impl Run {
     /// Reads the folder of a run, within the default [`Limits`].
     ///
     /// # Errors
-    /// Where it is no run, is of a newer format, or a file is damaged.
+    /// If it is no run, has a newer format, or a file is damaged.
     pub fn read(path: &Path) -> Result<Self, ReadError> {
         Self::read_within(path, Limits::default())
     }
@@ -121,17 +121,17 @@ impl Run {
     /// Reads the folder of a run.
     ///
     /// # Errors
-    /// Where it is no run, is of a newer format, or a file is damaged or larger than the limits allow.
+    /// If it is no run, has a newer format, or a file is damaged or larger than the limits allow.
     pub fn read_within(path: &Path, limits: Limits) -> Result<Self, ReadError> {
         let info = run_info_within(path, limits)?;
         let folders = trial_folders(path, &info, limits)?;
         Self::from_folders(path, info, &folders, limits)
     }
 
-    /// Reads the folder of a run with the one trial, if it has a result; the others are not looked at.
+    /// Reads the folder of a run with the one trial, if it has a result; the others are not read.
     ///
     /// # Errors
-    /// Where it is no run, is of a newer format, or a file is damaged or larger than the default limits allow.
+    /// If it is no run, has a newer format, or a file is damaged or larger than the default limits allow.
     pub fn read_with_trial(path: &Path, key: TrialKey) -> Result<Self, ReadError> {
         let limits = Limits::default();
         let info = run_info_within(path, limits)?;
@@ -149,7 +149,7 @@ impl Run {
         let document = |name| -> Result<String, ReadError> {
             let file = path.join(name);
             let bytes = bytes(&file, limits.document_max_bytes)?;
-            text::utf8(&bytes)
+            parse::utf8(&bytes)
                 .map(ToOwned::to_owned)
                 .map_err(in_file(&file))
         };
@@ -185,7 +185,7 @@ impl Trial {
         }
     }
 
-    /// The histograms of the measured phase; empty ones where the trial did not get that far.
+    /// The histograms of the measured phase; empty ones if the trial did not get that far.
     #[must_use]
     pub fn measured_histograms(&self) -> TrialHistograms {
         let bounds = self
@@ -207,13 +207,13 @@ fn run_info_within(path: &Path, limits: Limits) -> Result<RunInfo, ReadError> {
             path: path.to_owned(),
         });
     }
-    text::read_run_info(&bytes(&file, limits.document_max_bytes)?).map_err(in_file(&file))
+    parse::read_run_info(&bytes(&file, limits.document_max_bytes)?).map_err(in_file(&file))
 }
 
-/// What is said of one trial, without its series; `None`: it has no result. The others are not looked at.
+/// `trial.json` of one trial; `None`: it has no result. The others are not read.
 ///
 /// # Errors
-/// Where the folder is no run, is of a newer format, or a file is damaged.
+/// If the folder is no run, has a newer format, or a file is damaged.
 pub fn trial_info(path: &Path, key: TrialKey) -> Result<Option<TrialInfo>, ReadError> {
     let folder = trial_folder(path, &run_info(path)?, key, Limits::default())?;
     Ok(folder.map(|(_, trial)| trial))
@@ -224,7 +224,7 @@ pub(crate) fn finished_trials(path: &Path, info: &RunInfo) -> Result<Vec<TrialKe
     Ok(folders.into_iter().map(|(_, trial)| trial.key).collect())
 }
 
-/// The folders that have a `trial.json`, in the order of execution. Hidden ones are trials that were cut short.
+/// The folders that have a `trial.json`, in the order of execution. Hidden ones are interrupted trials.
 fn trial_folders(
     path: &Path,
     info: &RunInfo,
@@ -255,7 +255,7 @@ fn trial_folders(
     Ok(found)
 }
 
-/// The folder of the one trial, if it has a result. Its name follows from the trial's place in the order.
+/// The folder of the one trial, if it has a result. Its name follows from the trial's position in the order.
 fn trial_folder(
     path: &Path,
     info: &RunInfo,
@@ -270,7 +270,7 @@ fn trial_folder(
     Ok(trial_in(info, &folder, &name, limits)?.map(|trial| (folder, trial)))
 }
 
-/// `None` where the trial has no result.
+/// `None` if the trial has no result.
 fn trial_in(
     info: &RunInfo,
     folder: &Path,
@@ -281,8 +281,8 @@ fn trial_in(
     if !file.exists() {
         return Ok(None);
     }
-    let trial =
-        text::read_trial_info(&bytes(&file, limits.document_max_bytes)?).map_err(in_file(&file))?;
+    let trial = parse::read_trial_info(&bytes(&file, limits.document_max_bytes)?)
+        .map_err(in_file(&file))?;
     check_place(info, &trial, name).map_err(|problem| ReadError::Folder {
         path: folder.to_owned(),
         problem,
@@ -310,7 +310,7 @@ fn read_trial(folder: PathBuf, info: TrialInfo, limits: Limits) -> Result<Trial,
         folder: &folder,
         max_bytes: limits.series_max_bytes,
     };
-    let intervals = series.read(INTERVALS, text::read_intervals)?;
+    let intervals = series.read(INTERVALS, parse::read_intervals)?;
     check_steps(&folder, &info, &intervals)?;
     let by_interval = |name: &str| {
         let log = series.read(name, hlog::read_histograms)?;
@@ -327,7 +327,7 @@ fn read_trial(folder: PathBuf, info: TrialInfo, limits: Limits) -> Result<Trial,
             problem,
         })
     };
-    // What the engine did not note has no file.
+    // Times that the engine did not note have no file.
     let if_noted = |name: &str| {
         if folder.join(name).exists() {
             by_interval(name)
@@ -335,8 +335,8 @@ fn read_trial(folder: PathBuf, info: TrialInfo, limits: Limits) -> Result<Trial,
             Ok(HistogramLog::default())
         }
     };
-    let of_step = |(place, step): (usize, &StepInfo)| {
-        let of = step_folder(place, &step.name);
+    let of_step = |(index, step): (usize, &StepInfo)| {
+        let of = step_folder(index, &step.name);
         Ok(StepLogs {
             response_time: by_interval(&format!("{of}/{RESPONSE_TIME}"))?,
             service_time: by_interval(&format!("{of}/{SERVICE_TIME}"))?,
@@ -346,10 +346,10 @@ fn read_trial(folder: PathBuf, info: TrialInfo, limits: Limits) -> Result<Trial,
     let steps = info.steps.iter().enumerate().map(of_step);
     let delay = |name: &str| Ok(delay(&series.read(name, hlog::read_histograms)?));
     let format = info.format;
-    let of_probe = |(place, account): (usize, &ProbeInfo)| {
-        let of = probe_folder(place, &account.delivery.probe, format);
+    let of_probe = |(index, account): (usize, &ProbeInfo)| {
+        let of = probe_folder(index, &account.delivery.probe, format);
         Ok(ProbeLogs {
-            backlog: series.read(&format!("{of}/{BACKLOG}"), text::read_backlog)?,
+            backlog: series.read(&format!("{of}/{BACKLOG}"), parse::read_backlog)?,
             delivery_delay: delay(&format!("{of}/{DELIVERY_DELAY}"))?,
             arrival_delay: delay(&format!("{of}/{ARRIVAL_DELAY}"))?,
         })
@@ -358,12 +358,12 @@ fn read_trial(folder: PathBuf, info: TrialInfo, limits: Limits) -> Result<Trial,
     Ok(Trial {
         steps: steps.collect::<Result<_, ReadError>>()?,
         intermediate_probes: probes.collect::<Result<_, ReadError>>()?,
-        metrics: series.read(metrics_file(format), text::read_metrics)?,
+        metrics: series.read(metrics_file(format), parse::read_metrics)?,
         connect_time: if_noted(CONNECT_TIME)?,
         handshake_time: if_noted(HANDSHAKE_TIME)?,
         info,
-        resources: series.read(RESOURCES, text::read_resources)?,
-        backlog: series.read(BACKLOG, text::read_backlog)?,
+        resources: series.read(RESOURCES, parse::read_resources)?,
+        backlog: series.read(BACKLOG, parse::read_backlog)?,
         response_time: by_interval(RESPONSE_TIME)?,
         service_time: by_interval(SERVICE_TIME)?,
         failed_time: by_interval(FAILED_TIME)?,
@@ -375,7 +375,7 @@ fn read_trial(folder: PathBuf, info: TrialInfo, limits: Limits) -> Result<Trial,
     })
 }
 
-/// Each interval tells of every step.
+/// Checks that each interval has every step.
 fn check_steps(
     folder: &Path,
     info: &TrialInfo,

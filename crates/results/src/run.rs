@@ -15,7 +15,7 @@ pub struct RunInfo {
     pub waggle_version: String,
     pub study: String,
     pub question: String,
-    /// Name of the study file as the user gave it; its text lies in `study.yaml` beside this file.
+    /// Name of the study file as the user gave it; its text is in `study.yaml` next to this file.
     pub study_file: String,
     pub seed: u64,
     /// RFC 3339, UTC.
@@ -37,10 +37,10 @@ pub struct RunInfo {
     /// The probe at which records must arrive; `None`: delivery is not followed. In formats up to 5 `delivery_at`.
     #[serde(alias = "delivery_at")]
     pub delivery_probe: Option<String>,
-    /// What sessions are made of; `None`: the load is one request. Since format 2.
+    /// The scenario of the load; `None`: the load is one request. Since format 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scenario: Option<ScenarioInfo>,
-    /// What is searched for in every cell; `None`: nothing, each trial has the load of its cell. Since format 2; up to 5 `find`.
+    /// The search in every cell; `None`: each trial has the load of its cell. Since format 2; up to 5 `find`.
     #[serde(alias = "find", default, skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchInfo>,
     /// Probes before `delivery_probe` on the records' way, in their order. Since format 3; up to 5 `on_the_way`.
@@ -144,7 +144,7 @@ pub struct SearchInfo {
 #[serde(deny_unknown_fields)]
 pub struct ScenarioInfo {
     pub name: String,
-    /// The file it was read from; `None`: it stands in the study.
+    /// The file it was read from; `None`: it is in the study.
     pub file: Option<NamedText>,
     /// Names of the steps, in the order in which the files of each trial have them.
     pub steps: Vec<String>,
@@ -176,7 +176,7 @@ pub struct FeedInfo {
     pub name: String,
     pub order: FeedOrder,
     pub rows: u64,
-    /// The file as the study names it; `None`: the rows stand in the study.
+    /// The file as the study names it; `None`: the rows are in the study.
     pub from: Option<String>,
 }
 
@@ -199,9 +199,9 @@ pub struct ThresholdInfo {
 #[serde(deny_unknown_fields)]
 pub struct ComponentInfo {
     pub name: String,
-    /// What the program says of its own version.
+    /// The version that the program prints.
     pub version: String,
-    /// Where it ran already, a port with its addresses each; empty: it was started. Since format 3.
+    /// Its ports with their addresses if it already ran; empty: it was started. Since format 3.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub external: Vec<String>,
 }
@@ -237,7 +237,7 @@ impl RunInfo {
         self.cells.iter().find(|info| info.cell == cell)
     }
 
-    /// Place of a trial in the order of execution, counted from 1.
+    /// Position of a trial in the order of execution, counted from 1.
     #[must_use]
     pub fn position(&self, key: TrialKey) -> Option<u32> {
         let before = self.order.iter().position(|planned| *planned == key)?;
@@ -283,7 +283,7 @@ pub struct ScheduleInfo {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RampUpInfo {
-    /// Requests per second in open load, else users. A load that is lower stays as it is.
+    /// Requests per second in open load, else users. A lower load does not change.
     pub level: f64,
     /// In formats up to 5 `time_s`.
     #[serde(alias = "time_s")]
@@ -298,7 +298,7 @@ pub struct RecoveryInfo {
     pub level: f64,
     /// The highest p99 of response time that is good, in each interval.
     pub p99_us: f64,
-    /// How long it goes on. In formats up to 5 `at_most_s`.
+    /// How long it continues. In formats up to 5 `at_most_s`.
     #[serde(alias = "at_most_s")]
     pub duration_s: f64,
 }
@@ -316,7 +316,7 @@ pub struct Host {
     /// CPUs of the load engine and of the system; empty: not pinned.
     pub load_cpus: Vec<u32>,
     pub system_cpus: Vec<u32>,
-    /// True where generator and system share the machine.
+    /// True if generator and system share the machine.
     pub shared_with_system: bool,
     /// True if loops of the idle class kept the CPUs from halting. Since format 4; up to 5 `kept_awake`.
     #[serde(alias = "kept_awake", default)]

@@ -1,4 +1,4 @@
-//! `trial.json` and the row types of the files beside it.
+//! `trial.json` and the row types of the files next to it.
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
@@ -24,14 +24,14 @@ fn count<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
 pub struct TrialInfo {
     pub format: u32,
     pub key: TrialKey,
-    /// Place in the order of execution, counted from 1.
+    /// Position in the order of execution, counted from 1.
     pub position: u32,
     /// RFC 3339, UTC.
     pub started_utc: String,
     pub end: TrialEnd,
     /// In the order they ran.
     pub phases: Vec<PhaseInfo>,
-    /// True where the warm-up ended because the system was steady; `None` where it was not asked.
+    /// True if the warm-up ended because the system was steady; `None` if that was not tested.
     pub warm_up_steady: Option<bool>,
     /// Measured phase only.
     pub measured: CountsRow,
@@ -43,18 +43,18 @@ pub struct TrialInfo {
     /// At the probe where records must arrive.
     pub ledger: Option<LedgerInfo>,
     pub delivery: Option<DeliveryInfo>,
-    /// What was seen and is worth a line in the report.
+    /// Observations that are worth a line in the report.
     pub remarks: Vec<String>,
     /// The level of the load, in a run that searches for one. Since format 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<f64>,
-    /// A scenario's steps, in the order of the `steps` of each interval; empty where the load is one request. Since format 2.
+    /// A scenario's steps, in the order of the `steps` of each interval; empty if the load is one request. Since format 2.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepInfo>,
-    /// A scenario's sessions; `None` where the load is one request. Since format 2.
+    /// A scenario's sessions; `None` if the load is one request. Since format 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions: Option<SessionsInfo>,
-    /// What it took to have connections; `None`: not noted. Since format 2.
+    /// Opening of connections; `None`: not noted. Since format 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connecting: Option<ConnectingInfo>,
     /// Probes on the records' way to where they must arrive, in their order. Since format 3; up to 5 `on_the_way`.
@@ -79,7 +79,7 @@ pub struct TrialInfo {
     pub stopped: Option<StoppedInfo>,
 }
 
-/// A number that was above its bound for so long that the trial was ended.
+/// A value that was above its bound for so long that the trial was ended.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StoppedInfo {
@@ -88,7 +88,7 @@ pub struct StoppedInfo {
     pub quantile: Option<f64>,
     /// The bound: a share of 1, or µs.
     pub above: f64,
-    /// What it was in the last interval, likewise.
+    /// Its value in the last interval, in the same unit.
     pub observed: f64,
     /// How long it had to be above the bound.
     pub for_s: f64,
@@ -105,17 +105,17 @@ pub enum StopNumber {
     ResponseTime,
 }
 
-/// A stretch of time in which the load went evenly from the level that it had, 0 at first, to another one.
+/// A stretch of time in which the level of the load changed evenly to another one; it is 0 at first.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StageInfo {
-    /// 0: it jumped.
+    /// 0: the level changed at once.
     pub duration_s: f64,
     /// Requests per second in open load, else users.
     pub target: f64,
 }
 
-/// The CPUs that waggle may use, over a stretch of time, as shares of 1. What is neither is work.
+/// The CPUs that waggle may use, over a stretch of time, as shares of 1. The rest is work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MachineInfo {
@@ -149,7 +149,7 @@ impl FaultInfo {
     }
 }
 
-/// The drop of a load to a lower level. What came of it is in the intervals of the phase `recovery`.
+/// The drop of a load to a lower level. Its effect is in the intervals of the phase `recovery`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoadDropInfo {
@@ -206,7 +206,7 @@ pub struct SessionsInfo {
 pub struct SessionCounts {
     #[serde(deserialize_with = "count")]
     pub started: u64,
-    /// Came to the end of their flow.
+    /// Completed their flow.
     #[serde(deserialize_with = "count")]
     pub completed: u64,
     /// Ended early, by a step that failed.
@@ -220,7 +220,7 @@ pub struct SessionCounts {
 pub struct ConnectingInfo {
     #[serde(deserialize_with = "count")]
     pub connects: u64,
-    /// TLS handshakes that came to their end, and how many of them went on with an earlier session.
+    /// Completed TLS handshakes, and how many of them resumed an earlier session.
     #[serde(deserialize_with = "count")]
     pub handshakes: u64,
     #[serde(deserialize_with = "count")]
@@ -292,7 +292,7 @@ pub struct CountsRow {
     pub skipped: u64,
     /// Change of in flight over the stretch (end − start), so that the equation holds for any stretch.
     pub in_flight_change: i64,
-    /// Records in succeeded requests; of a scenario, those that were accepted, also where a later check of the answer failed.
+    /// Records in succeeded requests; of a scenario, those that were accepted, even if a later check of the answer failed.
     #[serde(deserialize_with = "count")]
     pub records_succeeded: u64,
     #[serde(deserialize_with = "count")]
@@ -311,7 +311,7 @@ pub struct FailureCount {
     pub count: u64,
 }
 
-/// What the load generator says of itself, over the measured phase. Old names are those of formats up to 5.
+/// Measurements of the load generator itself, over the measured phase. Old names are those of formats up to 5.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GeneratorInfo {
@@ -325,7 +325,7 @@ pub struct GeneratorInfo {
     /// Share of its CPU that the busiest worker thread used, 0 to 1.
     #[serde(alias = "busy_share")]
     pub utilization: f64,
-    /// The same with its time in the run queue, in which others made it wait for its CPU.
+    /// The same with its time in the run queue, in which it waited for its CPU.
     #[serde(alias = "wanted_share")]
     pub utilization_wanted: f64,
     /// How long a worker thread waited in the run queue before each of its turns on a CPU.
@@ -340,7 +340,7 @@ pub struct GeneratorInfo {
     pub capacity_per_s: Option<f64>,
     /// Mean number in flight, from the sum of their times.
     pub in_flight_mean: f64,
-    /// What of it belongs to no success of the measured phase: failed requests, and those that were in flight at its end
+    /// The part of it that belongs to no success of the measured phase: failed requests, and those that were in flight at its end
     /// for longer than others at its start (so it may be negative). The rest is goodput × mean service time.
     #[serde(alias = "in_flight_beside")]
     pub in_flight_unexplained: f64,
@@ -376,13 +376,13 @@ pub struct LedgerInfo {
     /// Found once more than once; counts the extra copies.
     #[serde(deserialize_with = "count")]
     pub duplicates: u64,
-    /// Found later than the study's `late_after`.
+    /// Found later than the study's `late_threshold`.
     #[serde(deserialize_with = "count")]
     pub late: u64,
     /// Found after a record of the same worker that was sent later.
     #[serde(deserialize_with = "count")]
     pub out_of_order: u64,
-    /// The first few missing keys, for looking them up.
+    /// The first few missing keys.
     pub missing_keys: Vec<u64>,
 }
 
@@ -391,13 +391,13 @@ pub struct LedgerInfo {
 #[serde(deny_unknown_fields)]
 pub struct DeliveryInfo {
     pub probe: String,
-    /// A delay is known to within this: the longest time from a look that came to the store's end to what was seen next.
+    /// Resolution of delays: the longest time from a poll that reached the store's end to the next record that was seen.
     pub resolution_ms: f64,
-    /// The longest time over which each look showed as much as one may: the probe was behind, not the store. In formats up to
-    /// 5 `behind_s`.
+    /// The longest time over which each poll returned as much as one may: the probe was behind, not the store. In formats up to 5
+    /// `behind_s`.
     #[serde(alias = "behind_s")]
     pub probe_lag_s: f64,
-    /// The drain's time was up before the probe had read all that was there: what it did not see may be there.
+    /// The drain ended before the probe had read everything: a record that it did not see may have arrived.
     #[serde(default)]
     pub unread: bool,
     /// Visible before they were sent, by the clocks: counted, not dropped.
@@ -411,13 +411,13 @@ pub struct DeliveryInfo {
     pub polls: u64,
     #[serde(deserialize_with = "count")]
     pub bytes_read: u64,
-    /// CPU seconds of the probed component for reading what was read, measured by reading it again in quiet. In formats up
-    /// to 5 `cost_cpu_s`.
+    /// CPU seconds that the probed component needed for the reads of the probe, measured by repeating them without load. In
+    /// formats up to 5 `cost_cpu_s`.
     #[serde(alias = "cost_cpu_s")]
     pub probe_cpu_s: Option<f64>,
 }
 
-/// A line of `intervals.ndjson`. Latencies lie in the `.hlog` files, by the same start.
+/// A line of `intervals.ndjson`. Latencies are in the `.hlog` files, under the same start.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IntervalRow {
@@ -447,7 +447,7 @@ pub struct IntervalRow {
 pub struct ResourceRow {
     /// End of the period, since the start of the load; negative before it.
     pub at_s: f64,
-    /// `gateway-0`, …; `waggle` is the instrument itself.
+    /// `gateway-0`, …; `waggle` is the load generator itself.
     pub component: String,
     /// CPU used over the period, in cores.
     pub cpu_cores: f64,
@@ -456,7 +456,7 @@ pub struct ResourceRow {
     pub threads: u32,
 }
 
-/// A line of `backlog.ndjson`: how far the store was behind at one look.
+/// A line of `backlog.ndjson`: how far the store was behind at one poll.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BacklogRow {

@@ -12,17 +12,17 @@ use serde::{Serialize, de::DeserializeOwned};
 use crate::{
     WriteError,
     disk::unreadable,
-    hlog::{self, Place},
+    hlog::{self, LineHead},
 };
 
 /// A file being written, with its path for messages.
 #[derive(Debug)]
-pub(crate) struct Out {
+pub(crate) struct OutputFile {
     pub(crate) path: PathBuf,
     file: BufWriter<File>,
 }
 
-impl Out {
+impl OutputFile {
     pub(crate) fn create(folder: &Path, name: &str) -> Result<Self, WriteError> {
         let path = folder.join(name);
         let file = File::create(&path).map_err(WriteError::io("create", &path))?;
@@ -58,10 +58,10 @@ impl Out {
     pub(crate) fn histogram(
         &mut self,
         serializer: &mut V2DeflateSerializer,
-        place: Place<'_>,
+        head: LineHead<'_>,
         histogram: &Histogram<u64>,
     ) -> Result<(), WriteError> {
-        hlog::write_line(&mut self.file, serializer, place, histogram)
+        hlog::write_line(&mut self.file, serializer, head, histogram)
             .map_err(WriteError::io("write", &self.path))
     }
 

@@ -1,4 +1,4 @@
-//! What ends the warm-up, as one value; on disk it is a word and, where that is `requests`, their number beside it.
+//! What ends the warm-up, as one value. On disk it is a word, and for `requests` also their number.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ pub enum WarmUpUntil {
     Steady,
     /// Nothing; it has a fixed length.
     Duration,
-    /// The answers to so many requests. Since format 5.
+    /// The answers to this many requests. Since format 5.
     Requests(u64),
 }
 

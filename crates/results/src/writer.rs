@@ -1,4 +1,4 @@
-//! One trial on its way to disk: rows and histograms by interval, then `trial.json`, then the folder's name.
+//! Writes one trial: rows and histograms by interval, then `trial.json`, then the folder's name.
 //!
 //! A crash at any instant leaves either the hidden `.partial` folder, which readers ignore, or the whole trial.
 //! Nothing here runs per request: the busiest call is once an interval.
@@ -13,14 +13,14 @@ use hdrhistogram::{Histogram, serialization::V2DeflateSerializer};
 use crate::{
     BacklogRow, IntervalRow, ResourceRow, SystemMetricRow, TrialInfo, TrialKey, WriteError,
     disk::{json, sync_folder, write_synced},
-    hlog::{self, Place},
+    hlog::{self, LineHead},
     intermediate_probes::ProbeFiles,
     names::{
         ARRIVAL_DELAY, BACKLOG, CONNECT_TIME, DELIVERY_DELAY, FAILED_TIME, HANDSHAKE_TIME,
         INTERMEDIATE, INTERVALS, LAG, LOGS, METRICS, RESOURCES, RESPONSE_TIME, SERVICE_TIME, STEPS,
         TRIAL_FILE, folder_name, step_folder,
     },
-    trial_files::Out,
+    trial_files::OutputFile,
 };
 
 /// The histograms of one interval, in microseconds.
@@ -50,7 +50,7 @@ pub struct StepHistograms<'a> {
 pub struct LoadStart<'a> {
     /// Of the request or the scenario; tags the histograms.
     pub name: &'a str,
-    /// Names of a scenario's steps; none where the load is one request.
+    /// Names of a scenario's steps; none if the load is one request.
     pub steps: &'a [String],
     /// Names of the probes on the records' way to where they must arrive.
     pub intermediate_probes: &'a [String],
@@ -62,41 +62,41 @@ pub struct LoadStart<'a> {
 pub struct TrialWriter {
     partial: PathBuf,
     whole: PathBuf,
-    intervals: Out,
-    resources: Out,
-    backlog: Out,
+    intervals: OutputFile,
+    resources: OutputFile,
+    backlog: OutputFile,
     /// Opened by the first row.
-    metrics: Option<Out>,
+    metrics: Option<OutputFile>,
     load: Option<Load>,
 }
 
-/// What is open once the load has started.
+/// The files that are open after the load has started.
 struct Load {
     tag: String,
     started_unix_s: f64,
-    steps: Vec<StepOut>,
+    steps: Vec<StepFiles>,
     intermediate_probes: Vec<ProbeFiles>,
     /// Opened by the first interval that has them.
-    connect_time: Option<Out>,
-    handshake_time: Option<Out>,
-    response_time: Out,
-    service_time: Out,
-    failed_time: Out,
-    lag: Out,
-    delivery_delay: Out,
-    /// Opened where there is one.
-    arrival_delay: Option<Out>,
+    connect_time: Option<OutputFile>,
+    handshake_time: Option<OutputFile>,
+    response_time: OutputFile,
+    service_time: OutputFile,
+    failed_time: OutputFile,
+    lag: OutputFile,
+    delivery_delay: OutputFile,
+    /// Opened if there is one.
+    arrival_delay: Option<OutputFile>,
     serializer: V2DeflateSerializer,
     /// End of the last interval.
     end_s: f64,
 }
 
 /// The files of one step.
-struct StepOut {
+struct StepFiles {
     tag: String,
-    response_time: Out,
-    service_time: Out,
-    failed_time: Out,
+    response_time: OutputFile,
+    service_time: OutputFile,
+    failed_time: OutputFile,
 }
 
 impl std::fmt::Debug for Load {
@@ -108,16 +108,16 @@ impl std::fmt::Debug for Load {
     }
 }
 
-impl StepOut {
+impl StepFiles {
     fn open(
         partial: &Path,
-        place: usize,
+        index: usize,
         name: &str,
         started_unix_s: f64,
     ) -> Result<Self, WriteError> {
-        let folder = partial.join(step_folder(place, name));
+        let folder = partial.join(step_folder(index, name));
         fs::create_dir_all(&folder).map_err(WriteError::io("create", &folder))?;
-        let open = |file| Out::log(&folder, file, started_unix_s);
+        let open = |file| OutputFile::log(&folder, file, started_unix_s);
         Ok(Self {
             tag: hlog::tag_of(name),
             response_time: open(RESPONSE_TIME)?,
@@ -128,7 +128,7 @@ impl StepOut {
 }
 
 impl Load {
-    fn outs(&mut self) -> impl Iterator<Item = &mut Out> {
+    fn outs(&mut self) -> impl Iterator<Item = &mut OutputFile> {
         let whole = [
             &mut self.response_time,
             &mut self.service_time,
@@ -162,7 +162,7 @@ impl Load {
         (start_s, length_s): (f64, f64),
         histograms: IntervalHistograms<'_>,
     ) -> Result<(), WriteError> {
-        let place = Place {
+        let head = LineHead {
             tag: &self.tag,
             start_s,
             length_s,
@@ -174,7 +174,7 @@ impl Load {
             (&mut self.failed_time, histograms.failed_time),
             (&mut self.lag, histograms.lag),
         ] {
-            out.histogram(serializer, place, histogram)?;
+            out.histogram(serializer, head, histogram)?;
         }
         for (name, out, histogram) in [
             (
@@ -191,21 +191,21 @@ impl Load {
             let Some(histogram) = histogram else { continue };
             let out = match out {
                 Some(out) => out,
-                None => out.insert(Out::log(partial, name, self.started_unix_s)?),
+                None => out.insert(OutputFile::log(partial, name, self.started_unix_s)?),
             };
-            out.histogram(serializer, place, histogram)?;
+            out.histogram(serializer, head, histogram)?;
         }
         for (step, histograms) in self.steps.iter_mut().zip(histograms.steps) {
-            let place = Place {
+            let head = LineHead {
                 tag: &step.tag,
-                ..place
+                ..head
             };
             for (out, histogram) in [
                 (&mut step.response_time, histograms.response_time),
                 (&mut step.service_time, histograms.service_time),
                 (&mut step.failed_time, histograms.failed_time),
             ] {
-                out.histogram(serializer, place, histogram)?;
+                out.histogram(serializer, head, histogram)?;
             }
         }
         self.end_s = start_s + length_s;
@@ -229,9 +229,9 @@ impl TrialWriter {
         let logs = partial.join(LOGS);
         fs::create_dir_all(&logs).map_err(WriteError::io("create", &logs))?;
         Ok(Self {
-            intervals: Out::create(&partial, INTERVALS)?,
-            resources: Out::create(&partial, RESOURCES)?,
-            backlog: Out::create(&partial, BACKLOG)?,
+            intervals: OutputFile::create(&partial, INTERVALS)?,
+            resources: OutputFile::create(&partial, RESOURCES)?,
+            backlog: OutputFile::create(&partial, BACKLOG)?,
             partial,
             whole,
             metrics: None,
@@ -245,28 +245,28 @@ impl TrialWriter {
         self.partial.join(LOGS)
     }
 
-    /// Says that the load starts now; due before the first interval.
+    /// Opens the files of the load; must be called before the first interval.
     ///
     /// # Errors
-    /// Where the disk refuses.
+    /// If writing fails.
     pub fn load_started(&mut self, start: &LoadStart<'_>) -> Result<(), WriteError> {
         #[expect(
             clippy::cast_precision_loss,
             reason = "a time of day to the microsecond is enough"
         )]
         let started_unix_s = start.started_unix_ns as f64 / 1e9;
-        let open = |name| Out::log(&self.partial, name, started_unix_s);
+        let open = |name| OutputFile::log(&self.partial, name, started_unix_s);
         let steps = start.steps.iter().enumerate();
         self.load = Some(Load {
             tag: hlog::tag_of(start.name),
             started_unix_s,
             steps: steps
-                .map(|(place, name)| StepOut::open(&self.partial, place, name, started_unix_s))
+                .map(|(index, name)| StepFiles::open(&self.partial, index, name, started_unix_s))
                 .collect::<Result<_, _>>()?,
             intermediate_probes: (0..)
                 .zip(start.intermediate_probes)
-                .map(|(place, name)| {
-                    ProbeFiles::open(&self.partial, (place, name.as_str()), started_unix_s)
+                .map(|(index, name)| {
+                    ProbeFiles::open(&self.partial, (index, name.as_str()), started_unix_s)
                 })
                 .collect::<Result<_, _>>()?,
             connect_time: None,
@@ -286,7 +286,7 @@ impl TrialWriter {
     /// One interval of the load, in order of their starts.
     ///
     /// # Errors
-    /// Where the load was not started or with other steps, the row holds a number that is not finite, or the disk refuses.
+    /// If the load was not started, or with other steps; if the row has a number that is not finite, or writing fails.
     pub fn interval(
         &mut self,
         row: &IntervalRow,
@@ -315,7 +315,7 @@ impl TrialWriter {
     /// CPU and memory of one component over one sampling period.
     ///
     /// # Errors
-    /// Where the row holds a number that is not finite, or the disk refuses.
+    /// If the row has a number that is not finite, or writing fails.
     pub fn resource(&mut self, row: &ResourceRow) -> Result<(), WriteError> {
         self.resources.row(row)
     }
@@ -323,7 +323,7 @@ impl TrialWriter {
     /// How far the probe where records must arrive was at one poll.
     ///
     /// # Errors
-    /// Where the row holds a number that is not finite, or the disk refuses.
+    /// If the row has a number that is not finite, or writing fails.
     pub fn backlog(&mut self, row: &BacklogRow) -> Result<(), WriteError> {
         self.backlog.row(row)
     }
@@ -331,24 +331,26 @@ impl TrialWriter {
     /// How far an intermediate probe was at one poll; probes count from 0.
     ///
     /// # Errors
-    /// Where the load was not started with that probe, the row holds a number that is not finite, or the disk refuses.
+    /// If the load was not started with that probe, the row has a number that is not finite, or writing fails.
     pub fn intermediate_backlog(
         &mut self,
-        place: usize,
+        index: usize,
         row: &BacklogRow,
     ) -> Result<(), WriteError> {
-        let (out, _, _) = self.probe(place)?;
+        let (out, _, _) = self.probe(index)?;
         out.backlog.row(row)
     }
 
     /// A metric of the system at one instant.
     ///
     /// # Errors
-    /// Where the row holds a number that is not finite, or the disk refuses.
+    /// If the row has a number that is not finite, or writing fails.
     pub fn metric(&mut self, row: &SystemMetricRow) -> Result<(), WriteError> {
         let out = match &mut self.metrics {
             Some(out) => out,
-            None => self.metrics.insert(Out::create(&self.partial, METRICS)?),
+            None => self
+                .metrics
+                .insert(OutputFile::create(&self.partial, METRICS)?),
         };
         out.row(row)
     }
@@ -357,7 +359,7 @@ impl TrialWriter {
     /// knows that, in microseconds, over the whole load; once, after the last interval.
     ///
     /// # Errors
-    /// Where the load was not started, or the disk refuses.
+    /// If the load was not started, or writing fails.
     pub fn delivery_delay(
         &mut self,
         visible: &Histogram<u64>,
@@ -368,17 +370,17 @@ impl TrialWriter {
                 path: self.partial.clone(),
             });
         };
-        let place = Place {
+        let head = LineHead {
             tag: &load.tag,
             start_s: 0.0,
             length_s: load.end_s,
         };
         let serializer = &mut load.serializer;
-        load.delivery_delay.histogram(serializer, place, visible)?;
+        load.delivery_delay.histogram(serializer, head, visible)?;
         if let Some(arrival) = arrival {
-            let out = Out::log(&self.partial, ARRIVAL_DELAY, load.started_unix_s)?;
+            let out = OutputFile::log(&self.partial, ARRIVAL_DELAY, load.started_unix_s)?;
             let out = load.arrival_delay.insert(out);
-            out.histogram(serializer, place, arrival)?;
+            out.histogram(serializer, head, arrival)?;
         }
         Ok(())
     }
@@ -386,30 +388,30 @@ impl TrialWriter {
     /// The same of an intermediate probe; probes count from 0.
     ///
     /// # Errors
-    /// Where the load was not started with that probe, or the disk refuses.
+    /// If the load was not started with that probe, or writing fails.
     pub fn intermediate_delays(
         &mut self,
-        place: usize,
+        index: usize,
         visible: &Histogram<u64>,
         arrival: Option<&Histogram<u64>>,
     ) -> Result<(), WriteError> {
-        let (out, serializer, at) = self.probe(place)?;
+        let (out, serializer, at) = self.probe(index)?;
         out.delays(serializer, at, (visible, arrival))
     }
 
     fn probe(
         &mut self,
-        place: usize,
-    ) -> Result<(&mut ProbeFiles, &mut V2DeflateSerializer, Place<'_>), WriteError> {
+        index: usize,
+    ) -> Result<(&mut ProbeFiles, &mut V2DeflateSerializer, LineHead<'_>), WriteError> {
         let not_started = || WriteError::NotStarted {
             path: self.partial.clone(),
         };
         let load = self.load.as_mut().ok_or_else(not_started)?;
         let out = load
             .intermediate_probes
-            .get_mut(place)
+            .get_mut(index)
             .ok_or_else(not_started)?;
-        let at = Place {
+        let at = LineHead {
             tag: &load.tag,
             start_s: 0.0,
             length_s: load.end_s,
@@ -421,7 +423,7 @@ impl TrialWriter {
     /// The components' logs are as durable as the components made them.
     ///
     /// # Errors
-    /// Where `info` holds a number that is not finite, or the disk refuses; the trial then counts as not done.
+    /// If `info` has a number that is not finite, or writing fails; the trial then counts as not done.
     pub fn finish(mut self, info: &TrialInfo) -> Result<PathBuf, WriteError> {
         let load = self.load.iter_mut().flat_map(Load::outs);
         for out in [&mut self.intervals, &mut self.resources, &mut self.backlog]

@@ -1,8 +1,8 @@
-//! The smallest program that runs a study: `run_study STUDY.yaml SYSTEM_FOLDER RUN_FOLDER [MODE…]`, where modes are `resume`,
+//! The smallest program that runs a study: `run_study STUDY.yaml SYSTEM_FOLDER RUN_FOLDER [MODE…]`. Modes are `resume`,
 //! `abandon`, `idle-poll` (with idle polling) and `without-loops` (the same with a program that cannot do it).
 //!
-//! Prints an event a line. It is its own supervisor, as every program must be that uses the runner; the tests that
-//! need a whole process (one that is killed, for instance) use it.
+//! It prints one event per line. It is its own supervisor, as every program that uses the runner must be. Tests use it if they
+//! need a whole process, for instance one that is killed.
 
 use std::{
     path::{Path, PathBuf},
@@ -44,8 +44,8 @@ fn exit_code(ended: Result<Ended, Box<dyn std::error::Error>>) -> ExitCode {
     }
 }
 
-/// Intervals are left out: they are many and long, and a test that reads no further would hold up the run.
-fn tell(event: &Event) {
+/// Leaves out intervals: they are many and long, and a test that stops reading would block the run.
+fn report(event: &Event) {
     if !matches!(event, Event::Interval { .. }) {
         say(&format!("{event:?}"));
     }
@@ -56,7 +56,7 @@ fn say(line: &str) {
     println!("{line}");
 }
 
-/// `abandon`: stops waiting for the run as soon as it measures, and lives on until its input ends.
+/// `abandon`: drops the run as soon as it measures, and stays alive until its input ends.
 fn run_study(files: [&str; 3], modes: &[String]) -> Result<Ended, Box<dyn std::error::Error>> {
     let is = |mode: &str| modes.iter().any(|given| given == mode);
     let mut request = request(files.map(Path::new))?;
@@ -78,7 +78,7 @@ fn run_study(files: [&str; 3], modes: &[String]) -> Result<Ended, Box<dyn std::e
         });
         let print = async {
             while let Some(event) = events.recv().await {
-                tell(&event);
+                report(&event);
                 let measures = matches!(
                     event,
                     Event::Phase {
@@ -103,7 +103,7 @@ fn run_study(files: [&str; 3], modes: &[String]) -> Result<Ended, Box<dyn std::e
             return Ok(Ended::Finished);
         };
         while let Ok(event) = events.try_recv() {
-            tell(&event);
+            report(&event);
         }
         Ok(ended?)
     })

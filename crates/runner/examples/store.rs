@@ -1,7 +1,7 @@
-//! A store with a fault, for the tests of probe and ledger: takes line protocol, serves what it has as NDJSON.
+//! A store with a fault, for the tests of probe and ledger. It takes line protocol and serves its records as NDJSON.
 //!
-//! `store PORT [drop=N] [double=N] [late=N]`: the N-th record is dropped, kept twice, or shown two seconds late.
-//! It tells on its output which key that was. It listens on the loopback address only and ends with its supervisor.
+//! `store PORT [drop=N] [double=N] [late=N]`: the N-th record is dropped, kept twice, or shown two seconds late. The store prints
+//! the key of that record. It listens on the loopback address only and ends with its supervisor.
 
 use std::{
     cell::RefCell,
@@ -28,7 +28,7 @@ enum Fault {
     Late,
 }
 
-/// The records in the order they became visible.
+/// The records in the order in which they became visible.
 #[derive(Debug, Default)]
 struct Store {
     fault: Option<(Fault, u64)>,
@@ -71,7 +71,7 @@ async fn serve(port: u16, store: Shared) -> std::io::Result<()> {
 
 async fn connection(stream: TcpStream, store: Shared) {
     let service = service_fn(move |request| answer(request, Rc::clone(&store)));
-    // A client that goes away is no concern of the store's.
+    // A client that disconnects is not an error of the store.
     http1::Builder::new()
         .pipeline_flush(true)
         .serve_connection(TokioIo::new(stream), service)
@@ -149,7 +149,7 @@ impl Store {
     }
 }
 
-/// The stamps of a line, as they are shown: run, key and time.
+/// The stamps of a line, in the form in which they are served: run, key and time.
 fn record(line: &str) -> Option<String> {
     let after = |mark: &str| Some(line.split_once(mark)?.1);
     let run = after("waggle_run=")?.split([',', ' ']).next()?;

@@ -1,4 +1,5 @@
-//! Whether the answer to a request of a setup or a functional check is the expected one. Answers under load are judged in `load`.
+//! Whether the answer to a request of a setup or a functional check is the expected one. The crate `load` checks answers under
+//! load.
 
 use waggle_study::{BodyExpect, Expect};
 
@@ -18,7 +19,7 @@ impl Answer<'_> {
         self.body.chars().take(BODY_SHOWN).collect()
     }
 
-    /// Why it is not the expected one, if it is not.
+    /// Why the answer is not the expected one; `None` if it is.
     pub(crate) fn mismatch(&self, expect: &Expect) -> Option<String> {
         let Self { status, body } = *self;
         let is_success = match &expect.status[..] {
@@ -56,7 +57,7 @@ impl Answer<'_> {
     }
 }
 
-/// The load looks for every text that a study may name.
+/// The load can search for every text that a study may name.
 const _: () = assert!(waggle_study::MAX_BODY_TEXTS <= waggle_load::MAX_BODY_TEXTS);
 
 #[cfg(test)]
@@ -66,7 +67,7 @@ mod tests {
     use super::Answer;
 
     #[test]
-    fn an_answer_is_held_against_status_and_body() {
+    fn an_answer_is_checked_for_status_and_body() {
         let check = |status: &[u16], body: BodyExpect, expected: Option<&str>| {
             let expect = Expect {
                 status: status.to_vec(),

@@ -1,7 +1,7 @@
-//! Artifacts that a system uses: where they are, and fetching those that are missing.
+//! Artifacts that a system uses: their folders, and how missing ones are fetched.
 //!
-//! An artifact is fetched by a script of its system into a folder beside its place, and moved there when it is whole. The script
-//! runs below a supervisor, as components do: it ends when waggle does, in whatever way.
+//! A script of the system fetches an artifact into a temporary folder next to the final one. The folder is renamed when it is
+//! complete. The script runs below a supervisor, as components do, so it ends when waggle ends for any reason.
 
 use std::{
     collections::BTreeMap,
@@ -22,41 +22,41 @@ use crate::{
     events::Shutdown,
 };
 
-/// The longest that an artifact may take to be fetched.
+/// Timeout of one fetch.
 const FETCH_AT_MOST: Duration = Duration::from_secs(3600);
-/// Between asking a script to end and killing it.
+/// How long a script may take to stop before it is killed.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
-/// How long another process's fetch of the same artifact is awaited, and how often it is looked for.
+/// How long to wait for another process that fetches the same artifact, and how often to look.
 const OTHER_AT_MOST: Duration = FETCH_AT_MOST;
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// How a script ends whose work is done.
+/// How a script ends if it succeeded.
 const DONE: &str = "with exit code 0";
 
 /// Where an artifact is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Location {
-    /// Its programs, on PATH or beside waggle.
+    /// Its programs, on PATH or next to waggle.
     Installed(Vec<PathBuf>),
     /// Its programs, in the folder of fetched artifacts.
     Fetched(Vec<PathBuf>),
     Missing,
 }
 
-/// Where things lie that are needed to fetch an artifact.
+/// The folders and programs that a fetch needs.
 #[derive(Debug, Clone)]
 pub struct Fetching {
-    /// Of the system's file.
+    /// The folder of the system's file.
     pub system_folder: PathBuf,
-    /// Of all fetched artifacts.
+    /// The folder of all fetched artifacts.
     pub artifacts_folder: PathBuf,
-    /// Where installed programs are looked for before `PATH`.
+    /// Folders of installed programs, searched before `PATH`.
     pub program_folders: Vec<PathBuf>,
     /// A program that calls [`crate::supervise()`] with its arguments when its first one is `__supervise`.
     pub supervisor: PathBuf,
 }
 
 impl Fetching {
-    /// Where programs are looked for before `PATH`; a system may bring some in its own folder.
+    /// Folders that are searched before `PATH`; a system may bring programs in its own folder.
     fn folders(&self) -> Vec<PathBuf> {
         let own = std::iter::once(&self.system_folder);
         self.program_folders.iter().chain(own).cloned().collect()
@@ -88,7 +88,8 @@ pub enum FetchError {
     Interrupted { artifact: String },
 }
 
-/// The artifacts whose programs a system's components run, and where they are; with `parameters`, only those of that configuration.
+/// The artifacts whose programs the components of a system run, and where they are. With `parameters`, only those of that
+/// configuration.
 #[must_use]
 pub fn artifacts(
     system: &System,
@@ -128,7 +129,7 @@ fn is_used(system: &System, parameters: &BTreeMap<String, Level>, artifact: &Art
         .any(|program| artifact_of(system, &program) == Some(artifact))
 }
 
-/// Fetches an artifact; gives where its programs are. What was begun is removed where it does not come to its end.
+/// Fetches an artifact and returns the paths of its programs. An incomplete fetch is removed.
 ///
 /// # Errors
 /// A program that it needs is missing, its script fails, a folder cannot be written, or `shutdown` asks for an end.
@@ -167,17 +168,17 @@ pub async fn fetch(
         &mut shutdown,
     )
     .await?;
-    // Another process may have done it meanwhile.
+    // Another process may have fetched it meanwhile.
     if let Some(programs) = search.of_artifact(artifact) {
         return Ok(programs);
     }
     let part = folder.join(format!(".{name}.part"));
-    // What is there is of a fetch that was killed, for the lock is ours.
+    // We hold the lock, so what is here is left over from a fetch that was killed.
     remove(&part)?;
     let log = folder.join(format!("{name}.log"));
     let ended = run(artifact, fetching, (&part, &log), &mut shutdown).await;
     let placed = match ended {
-        Ok(()) => put_in_place(artifact, &part, &folder.join(&name), &log),
+        Ok(()) => install(artifact, &part, &folder.join(&name), &log),
         Err(problem) => Err(problem),
     };
     remove(&part)?;
@@ -185,7 +186,7 @@ pub async fn fetch(
     fs::remove_file(&log).map_err(|problem| io_error("remove", &log, problem))?;
     search
         .of_artifact(artifact)
-        .ok_or_else(|| fetch_error(artifact, "its programs are not where they were put", &log))
+        .ok_or_else(|| fetch_error(artifact, "its programs are missing after the move", &log))
 }
 
 async fn run(
@@ -198,7 +199,7 @@ async fn run(
     for folder in [&whole, &temporary] {
         fs::create_dir_all(folder).map_err(|problem| io_error("create", folder, problem))?;
     }
-    // A log goes on where one of that name ended; that one tells of an earlier attempt.
+    // A log is appended to an existing one, and that one belongs to an earlier attempt.
     if let Err(problem) = fs::remove_file(log)
         && problem.kind() != io::ErrorKind::NotFound
     {
@@ -211,7 +212,7 @@ async fn run(
         log: log.to_path_buf(),
         cpus: String::new(),
         command: vec![script.into(), artifact.version.clone().into(), whole.into()],
-        // So that nothing of a script that is killed is left elsewhere.
+        // A script that is killed leaves no temporary files elsewhere.
         environment: vec![("TMPDIR".to_owned(), temporary.display().to_string())],
         folder: part.to_path_buf(),
     };
@@ -236,19 +237,14 @@ async fn run(
     child.ask_to_stop().await;
     child.wait_or_kill(Instant::now(), STOP_WITHIN).await;
     if matches!(stopped, FetchError::Interrupted { .. }) {
-        // Nobody asks for the log of what was given up.
+        // The log of an interrupted fetch is not needed.
         fs::remove_file(log).ok();
     }
     Err(stopped)
 }
 
-/// Moves a whole artifact from `part` to its place, and what was there before out of the way.
-fn put_in_place(
-    artifact: &Artifact,
-    part: &Path,
-    place: &Path,
-    log: &Path,
-) -> Result<(), FetchError> {
+/// Renames the complete folder `part` to its final name, and moves away what was there before.
+fn install(artifact: &Artifact, part: &Path, target: &Path, log: &Path) -> Result<(), FetchError> {
     let whole = part.join("server");
     for program in &artifact.programs {
         let file = whole.join("bin").join(program);
@@ -257,14 +253,14 @@ fn put_in_place(
             return Err(fetch_error(artifact, &why, log));
         }
     }
-    if place.exists() {
+    if target.exists() {
         let old = part.join("old");
-        fs::rename(place, &old).map_err(|problem| io_error("move", place, problem))?;
+        fs::rename(target, &old).map_err(|problem| io_error("move", target, problem))?;
     }
-    fs::rename(&whole, place).map_err(|problem| io_error("move", &whole, problem))
+    fs::rename(&whole, target).map_err(|problem| io_error("move", &whole, problem))
 }
 
-/// Waits while another process fetches the same.
+/// Waits while another process fetches the same artifact.
 async fn lock(
     path: &Path,
     artifact: &Artifact,

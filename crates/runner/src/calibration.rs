@@ -1,7 +1,7 @@
-//! Before the first trial: what the engine can do on this machine with each shape of load in the study.
+//! Calibration before the first trial: how much the engine can send on this machine with each shape of load in the study.
 //!
-//! Found against the null server and kept per host and version, so that a second run does without. What cannot be
-//! calibrated is run all the same; its trials are then not held against anything.
+//! It is measured against the null server and cached per host and version, so that the next run need not repeat it. A load that
+//! cannot be calibrated is run all the same; its trials are then not compared with a capacity.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -18,11 +18,11 @@ use crate::{
     records::RecordFiles,
 };
 
-/// Stands in the requests where the address of the system will stand.
+/// Placeholder for the system's address in the requests.
 const NOWHERE: std::net::SocketAddr =
     std::net::SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 1);
 
-/// How long what was found is taken to be so.
+/// How long a cached result is valid.
 const KEPT_FOR: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);
 
 /// Requests per second that the engine can send, by number of the cell.
@@ -35,17 +35,17 @@ impl Calibration {
     }
 }
 
-/// What calibrating needs to know of the run.
+/// What calibration needs to know about the run.
 pub(crate) struct Basis<'a> {
     pub(crate) study: &'a Study,
     pub(crate) records: &'a RecordFiles,
     pub(crate) shares: &'a Shares,
     pub(crate) host: &'a Host,
-    /// Where what was found is kept.
+    /// The file of cached results.
     pub(crate) file: &'a Path,
 }
 
-/// Finds the capacity for every cell, from the file or by trying. Stops early where an end is asked for.
+/// Finds the capacity for every cell, in the file or by measuring it. Returns early if an end is requested.
 pub(crate) async fn calibrate(
     basis: Basis<'_>,
     events: &Events,
@@ -60,7 +60,7 @@ pub(crate) async fn calibrate(
         if shutdown.is_asked() {
             break;
         }
-        // What is wrong with the records is said where the trial prepares its own.
+        // Problems with the records are reported when the trial prepares its own.
         let Some(job) = job_of(&basis, cell) else {
             continue;
         };
@@ -68,7 +68,7 @@ pub(crate) async fn calibrate(
             continue;
         };
         if !known.shapes.contains_key(&shape) {
-            events.tell(Event::Calibrating(shape.clone())).await;
+            events.report(Event::Calibrating(shape.clone())).await;
             match calibrate_job(job, basis.shares.system.clone()).await {
                 Ok(capacity) => {
                     known
@@ -78,7 +78,7 @@ pub(crate) async fn calibrate(
                 }
                 Err(problem) => {
                     let warning = format!("the engine was not calibrated for {shape}: {problem}");
-                    events.tell(Event::Warning(warning)).await;
+                    events.report(Event::Warning(warning)).await;
                 }
             }
         }
@@ -88,15 +88,15 @@ pub(crate) async fn calibrate(
     }
     if found_any && let Err(problem) = known.write(basis.file) {
         let warning = format!(
-            "what the engine can do is not kept in {}: {problem}",
+            "the calibration results cannot be saved in {}: {problem}",
             basis.file.display()
         );
-        events.tell(Event::Warning(warning)).await;
+        events.report(Event::Warning(warning)).await;
     }
     calibration
 }
 
-/// A program that was built without optimisation is another one.
+/// A program that was built without optimization is another version.
 fn version() -> String {
     let version = env!("CARGO_PKG_VERSION");
     if cfg!(debug_assertions) {
@@ -106,14 +106,14 @@ fn version() -> String {
     }
 }
 
-/// What was found long ago, or at an instant that is not known, is found anew: the machine was another one, or was busy.
+/// A result that is old, or of an unknown time, is measured again: the machine may have been different or busy.
 fn is_fresh(shape: &CalibratedShape, now: jiff::Timestamp) -> bool {
     let found: Option<jiff::Timestamp> = shape.found_utc.parse().ok();
     found.is_some_and(|found| found <= now && now.duration_since(found) <= KEPT_FOR)
 }
 
 fn job_of(basis: &Basis<'_>, cell: &Cell) -> Option<Job> {
-    // The null server's one answer says nothing of what a scenario's sessions cost.
+    // The null server gives one answer, which says nothing about the cost of a scenario's sessions.
     let study::What::Request(request) = &cell.what else {
         return None;
     };
@@ -149,7 +149,7 @@ fn calibrated_shape(capacity: Capacity) -> CalibratedShape {
     }
 }
 
-/// What decides how much a request costs the engine, in words; `None` where the null server cannot be used.
+/// What decides the cost of a request for the engine, as text; `None` if the null server cannot be used.
 fn shape_of(job: &Job, basis: &Basis<'_>) -> Option<String> {
     let shares = basis.shares;
     let What::Requests { requests, .. } = &job.what else {
@@ -163,7 +163,7 @@ fn shape_of(job: &Job, basis: &Basis<'_>) -> Option<String> {
         None => "any".to_owned(),
     });
     let server = shares.system.iter().map(usize::to_string);
-    // A loop may take a share of the core that a worker is on, and a CPU that halts begins each turn cold.
+    // A loop may take a share of the worker's core, and a CPU that halts starts each turn with cold caches.
     let idle_poll = if basis.host.idle_poll {
         ", idle polling"
     } else {

@@ -4,15 +4,15 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::time::Instant;
 
-/// The instant a load started, on both clocks. After it only the monotonic clock moves, as in the engine.
+/// The instant a load started, on both clocks. After it only the monotonic clock is read, as in the engine.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock {
     start: Instant,
     start_unix_ns: u64,
 }
 
-/// The two clocks are read again where this much has passed between them: the thread was put aside in the middle, which
-/// would be an error of every delay.
+/// The two clocks are read again if this much time passed between the two readings. The thread was preempted between them, which
+/// would shift every delay.
 const APART_AT_MOST: Duration = Duration::from_micros(20);
 const READINGS_MAX: u32 = 20;
 
@@ -58,7 +58,7 @@ impl Clock {
         self.start.elapsed()
     }
 
-    /// The instant at which the load has run for so long.
+    /// The instant at which the load has run for this duration.
     pub(crate) fn instant(&self, after: Duration) -> Instant {
         self.start + after
     }
@@ -72,7 +72,7 @@ impl Clock {
     }
 }
 
-/// The time of day, as RFC 3339 writes it, to the second.
+/// The current time in UTC, as RFC 3339 to the second.
 pub(crate) fn now_utc() -> String {
     jiff::Timestamp::now()
         .strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -11,15 +11,15 @@ use waggle_results::{
 /// Which requests carry records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Carried {
-    /// Each one so many.
+    /// Every request carries this many.
     ByEach(u32),
-    /// One in each request of these steps of a scenario.
+    /// Each request of these steps of a scenario carries one.
     BySteps(Vec<usize>),
 }
 
 impl Carried {
-    /// Records of what has succeeded; of steps also those whose answer failed only at what comes after acceptance, so that it
-    /// is the number of those that the account has as accepted.
+    /// Records of successful requests. For steps this includes answers that failed only a check after acceptance, so that the
+    /// number equals the accepted records in the ledger.
     pub(crate) fn accepted_records<'a>(
         &self,
         counts: &Counts,
@@ -44,7 +44,7 @@ fn accepted_by_step(counts: &load::StepCounts) -> u64 {
     counts.succeeded + after_acceptance.map(|(_, count)| count).sum::<u64>()
 }
 
-/// Not one connection came about, because the server's certificate is not taken.
+/// No connection was established because the server's certificate is not trusted.
 #[must_use]
 pub fn certificate_is_refused(counts: &Counts) -> bool {
     let is_refusal = |failure: &Failure| {
@@ -62,7 +62,7 @@ pub fn certificate_is_refused(counts: &Counts) -> bool {
     counts.handshakes == 0 && counts.sent == 0 && kinds.any(is_refusal)
 }
 
-/// Counts as a row; `in_flight_before` is that at the start of the stretch.
+/// Counts as a row; `in_flight_before` is the number at the start of the period.
 #[must_use]
 pub fn row(
     counts: &Counts,
@@ -143,7 +143,7 @@ fn failures(failures: &load::Failures) -> Vec<FailureCount> {
     failures.0.iter().map(count).collect()
 }
 
-/// A failure of the engine as results have it.
+/// A failure of the engine, in the form of the results.
 pub(crate) fn failure_kind(failure: Failure) -> FailureKind {
     match failure {
         Failure::Refused => FailureKind::Refused,
@@ -201,7 +201,7 @@ impl Default for Measured {
 }
 
 impl Measured {
-    /// Nothing measured yet.
+    /// Nothing is measured yet.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -221,7 +221,7 @@ impl Measured {
         }
     }
 
-    /// One more interval; `row` is its line on disk, so that sums over the file give the same.
+    /// Adds one interval; `row` is its line on disk, so that sums over the file give the same numbers.
     pub fn add(&mut self, interval: &Interval, row: &CountsRow) {
         let sum = &mut self.row;
         sum.seconds += row.seconds;
@@ -237,7 +237,7 @@ impl Measured {
         for failure in &row.failures {
             *self.failures.entry(failure.kind).or_default() += failure.count;
         }
-        // A value beyond the bounds cannot come from a histogram of the same bounds.
+        // Both histograms have the same bounds, so no value can be outside.
         self.lag.add(&interval.lag).ok();
         let counts = &interval.counts;
         self.engine_cpu += counts.engine_cpu;
@@ -275,19 +275,19 @@ impl Measured {
         }
     }
 
-    /// One for each step of a scenario; none before the first interval.
+    /// One entry for each step of a scenario; empty before the first interval.
     #[must_use]
     pub fn steps(&self) -> Vec<StepCounts> {
         self.steps.iter().map(step_counts).collect()
     }
 
-    /// Sessions of a scenario; none were started without one.
+    /// Sessions of a scenario; zero without one.
     #[must_use]
     pub fn sessions(&self) -> SessionCounts {
         self.sessions
     }
 
-    /// What the engine says of itself over all intervals.
+    /// The engine's own figures over all intervals.
     #[must_use]
     pub fn engine(
         &self,
@@ -318,7 +318,7 @@ impl Measured {
     }
 }
 
-/// `part ÷ whole`; 0 where there is no whole, for what is written must be finite.
+/// `part ÷ whole`; 0 if `whole` is 0, because written numbers must be finite.
 pub(crate) fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }

@@ -1,4 +1,4 @@
-//! What CPUs did with their time, from `/proc/stat`: worked, idled, or were taken by the host of a virtual machine.
+//! How CPUs spent their time, from `/proc/stat`: busy, idle, or stolen by the host of a virtual machine.
 //!
 //! The time of idle polling counts as idle.
 
@@ -11,7 +11,7 @@ use crate::proc;
 /// CPUs whose time is read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct CpuClocks {
-    /// Empty: every CPU of the machine.
+    /// Empty: all CPUs of the machine.
     pub(crate) cpus: Vec<usize>,
     /// The process of idle polling.
     pub(crate) loops: Option<u32>,
@@ -21,14 +21,14 @@ pub(crate) struct CpuClocks {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Ticks {
     pub(crate) all: u64,
-    /// Without work, or with nothing but a loop.
+    /// Without work, or running only a loop of idle polling.
     pub(crate) idle: u64,
-    /// Taken by the machine's host from CPUs that had something to do.
+    /// Stolen by the machine's host while the CPU had work to do.
     pub(crate) stolen: u64,
 }
 
 impl CpuClocks {
-    /// `None` where `/proc` does not tell.
+    /// `None` if `/proc` cannot be read.
     pub(crate) fn read(&self) -> Option<Ticks> {
         let text = fs::read_to_string("/proc/stat").ok()?;
         let ticks = Ticks::parse(&text, &self.cpus)?;
@@ -36,15 +36,15 @@ impl CpuClocks {
         Some(ticks.with_loops(of_loops.map_or(Duration::ZERO, |used| used.cpu)))
     }
 
-    /// False where loops were started and have ended.
+    /// False if loops were started and have ended.
     pub(crate) fn loops_run(&self) -> bool {
         self.loops.is_none_or(proc::runs)
     }
 }
 
 impl Ticks {
-    /// Read here and not by procfs, which numbers CPUs by their lines: a line is missing where a CPU is offline.
-    /// `/proc/stat` begins with the sum over all CPUs and a line for each: `cpu0 user nice system idle iowait irq softirq steal …`.
+    /// Parsed here and not by procfs, which numbers CPUs by line: the line of an offline CPU is missing. `/proc/stat` begins with
+    /// the sum over all CPUs, then has a line for each: `cpu0 user nice system idle iowait irq softirq steal …`.
     fn parse(text: &str, cpus: &[usize]) -> Option<Self> {
         let lines = text.lines().map_while(|line| line.strip_prefix("cpu"));
         let mut sum: Option<Self> = None;
@@ -81,11 +81,11 @@ impl Ticks {
         self
     }
 
-    /// Shares of the time since an earlier reading; `None` where none has gone by.
+    /// Shares of the time since an earlier reading; `None` if no time has passed.
     pub(crate) fn shares_since(self, before: Self) -> Option<MachineInfo> {
         let all = self.all.saturating_sub(before.all);
         let stolen = self.stolen.saturating_sub(before.stolen).min(all);
-        // A loop's time is known more finely than a CPU's, and may have what was stolen in it.
+        // The time of a loop has a finer resolution than that of a CPU, and may include stolen time.
         let idle = self.idle.saturating_sub(before.idle).min(all - stolen);
         (all > 0).then(|| MachineInfo {
             cpu_steal: share(stolen, all),
@@ -145,9 +145,9 @@ mod tests {
         };
         check(1_000, 500, 100, None);
         check(1_200, 600, 150, Some((0.25, 0.5)));
-        // Loops that have ended take their time along.
+        // The time of loops that have ended is no longer read.
         check(1_200, 400, 100, Some((0.0, 0.0)));
-        // No more is idle than was not stolen.
+        // Idle time is at most the time that was not stolen.
         check(1_200, 900, 150, Some((0.25, 0.75)));
     }
 
@@ -156,19 +156,19 @@ mod tests {
         let ticks = u64::from(
             u32::try_from(rustix::param::clock_ticks_per_second()).expect("some hundred a second"),
         );
-        // Two CPUs for a second: one works for half of it, and loops have all the rest.
+        // Two CPUs for a second: one works for half of it, and the loops have the rest.
         let busy = Ticks {
             all: 2 * ticks,
             idle: 0,
             stolen: 0,
         };
-        let told = busy.with_loops(Duration::from_millis(1_500));
-        let found = told.shares_since(Ticks::default()).unwrap();
+        let with_loops = busy.with_loops(Duration::from_millis(1_500));
+        let found = with_loops.shares_since(Ticks::default()).unwrap();
         assert!((found.cpu_idle - 0.75).abs() < 0.02, "{found:?}");
     }
 
     #[test]
-    fn this_machine_tells_and_missing_loops_are_noticed() {
+    fn this_machine_has_ticks_and_missing_loops_are_noticed() {
         let mut clocks = CpuClocks {
             cpus: crate::cpus::allowed_cpus(),
             loops: Some(std::process::id()),

@@ -1,4 +1,4 @@
-//! Which CPUs the load and the system get, and putting threads onto them.
+//! Which CPUs the load and the system get, and how threads are pinned to them.
 
 use std::{fs, io};
 
@@ -7,20 +7,20 @@ use rustix::{
     thread::{CpuSet, sched_getaffinity, sched_setaffinity},
 };
 
-/// How the CPUs are shared out. Where there is only one, nothing is pinned and every list is empty.
+/// How the CPUs are shared out. If there is only one, nothing is pinned and every list is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Shares {
-    /// Engine threads, one each.
+    /// One engine thread on each.
     pub engine: Vec<usize>,
-    /// The runner's own thread and everything else of this process.
+    /// For the runner's own thread and all other threads of this process.
     pub runner: Vec<usize>,
     pub system: Vec<usize>,
 }
 
-/// Load CPUs from which on the runner gets one of its own, so that the probe's work does not meet the engine's.
+/// From this number of load CPUs on, the runner gets one of its own, so that the probe does not compete with the engine.
 const LOAD_CPUS_TO_SPARE: usize = 3;
 
-/// Half of the CPUs for the load, the rest for the system; disjoint.
+/// Half of the CPUs for the load, the rest for the system; the sets are disjoint.
 #[must_use]
 pub fn share(allowed: &[usize]) -> Shares {
     if allowed.len() < 2 {
@@ -60,7 +60,7 @@ impl Shares {
         all
     }
 
-    /// One entry per engine thread, for as many threads as asked, or one per CPU of the engine.
+    /// One entry per engine thread: as many as asked, or one per CPU of the engine.
     #[must_use]
     pub fn workers(&self, asked: Option<u32>) -> Vec<Option<usize>> {
         let count = asked.map_or(self.engine.len().max(1), |asked| asked as usize);
@@ -81,7 +81,7 @@ pub fn allowed_cpus() -> Vec<usize> {
         .collect()
 }
 
-/// Puts every thread of this process onto `cpus`; what is started later inherits it. An empty list changes nothing.
+/// Pins every thread of this process to `cpus`; later threads inherit it. An empty list changes nothing.
 pub(crate) fn pin_this_process(cpus: &[usize]) -> io::Result<()> {
     if cpus.is_empty() {
         return Ok(());
@@ -101,7 +101,7 @@ pub(crate) fn pin_this_process(cpus: &[usize]) -> io::Result<()> {
     Ok(())
 }
 
-/// Puts the calling thread onto `cpus`. An empty list changes nothing.
+/// Pins the calling thread to `cpus`. An empty list changes nothing.
 pub(crate) fn pin_this_thread(cpus: &[usize]) -> io::Result<()> {
     if cpus.is_empty() {
         return Ok(());
@@ -117,12 +117,12 @@ fn set_of(cpus: &[usize]) -> CpuSet {
     set
 }
 
-/// `1,3`, as [`written`] writes it.
+/// Parses `1,3`, as [`cpu_list`] writes it.
 pub(crate) fn parse(text: &str) -> Vec<usize> {
     text.split(',').filter_map(|cpu| cpu.parse().ok()).collect()
 }
 
-/// CPUs as a word for a command line.
+/// CPUs as an argument of a command line.
 pub(crate) fn cpu_list(cpus: &[usize]) -> String {
     cpus.iter()
         .map(ToString::to_string)

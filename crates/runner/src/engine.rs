@@ -1,4 +1,4 @@
-//! The load engine as the trial sees it: its blocking calls on a thread of their own, their results as messages.
+//! The load engine for the trial: its blocking calls run on their own thread, results arrive as messages.
 
 use std::{any::Any, thread, time::Duration};
 
@@ -7,9 +7,9 @@ use waggle_load::{Interval, Job, Outcome, Running, Stop};
 
 use crate::load::{Load, LoadError, LoadRun};
 
-/// Intervals that may wait for the trial; the engine itself keeps more.
+/// Intervals that may wait for the trial; the engine itself buffers more.
 const INTERVALS_MAX: usize = 64;
-/// How long the thread waits for an interval before it looks whether the run has ended.
+/// How long the thread waits for an interval before it checks whether the run has ended.
 const WAIT: Duration = Duration::from_millis(100);
 
 /// The real load.
@@ -23,12 +23,12 @@ impl Load for Engine {
         let running = waggle_load::start(job)?;
         let stop = running.stop_handle();
         let (sender, intervals) = mpsc::channel(INTERVALS_MAX);
-        let (tell, outcome) = oneshot::channel();
+        let (outcome_sender, outcome) = oneshot::channel();
         thread::Builder::new()
             .name("load-intervals".to_owned())
             .spawn(move || {
-                // Nobody listens any more where the trial was given up.
-                tell.send(hand_over(running, &sender)).ok();
+                // The receiver is gone if the trial was aborted.
+                outcome_sender.send(hand_over(running, &sender)).ok();
             })
             .map_err(LoadError::Thread)?;
         Ok(EngineRun {
@@ -39,7 +39,7 @@ impl Load for Engine {
     }
 }
 
-/// Hands every interval over, then waits for the end. A panic of the engine is told, not spread over two threads.
+/// Passes every interval on, then waits for the end. A panic of the engine is returned as an error.
 fn hand_over(running: Running, to: &mpsc::Sender<Interval>) -> Result<Outcome, LoadError> {
     let stop = running.stop_handle();
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {

@@ -1,4 +1,4 @@
-//! What happens while a study runs, as a closed set; reporters consume it, nothing depends on it.
+//! Events while a study runs, as a closed set. Reporters consume them; no result depends on them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,65 +7,65 @@ use waggle_load::Interval;
 use waggle_results::{MachineInfo, PhaseName, TrialKey};
 use waggle_stats::Answer;
 
-/// One thing that happened. Live figures are for the eye only; results come from disk.
+/// One event. Live figures are for display only; results come from disk.
 #[derive(Debug, Clone)]
 pub enum Event {
     RunStarted {
         trials: u32,
-        /// Trials that an earlier, interrupted run of the same folder has finished.
+        /// Trials that an earlier, interrupted run finished in the same folder.
         already_done: u32,
-        /// For all that is left, by the plan.
+        /// Expected time for the rest of the plan.
         expected: Duration,
     },
-    /// The engine is tried against the null server with this shape of load, before the first trial; about a second.
+    /// Calibration of the engine with this shape of load, before the first trial; takes about a second.
     Calibrating(String),
     TrialStarted {
         position: u32,
         key: TrialKey,
         /// `connections=10 pipelining=50`.
         levels: String,
-        /// Of the load, where one is searched for.
+        /// The load level, if the study searches for one.
         level: Option<f64>,
         /// Threads of the load engine.
         workers: usize,
     },
     Phase {
         phase: PhaseName,
-        /// How long it takes, where that is known before it is over.
+        /// Length of the phase, if it is known in advance.
         expected: Option<Duration>,
         at_most: Duration,
     },
-    /// What the engine did in one interval of this phase. A receiver that falls behind gets several of them as one, so
-    /// that no count is lost as long as it goes on receiving.
+    /// What the engine did in one interval of this phase. A slow receiver gets several of them merged into one, so that no count
+    /// is lost as long as it keeps receiving.
     Interval {
         phase: PhaseName,
         interval: Arc<Interval>,
     },
-    /// What the CPUs of this machine have done in the measured phase so far.
+    /// CPU usage of this machine in the measured phase so far.
     Machine(MachineInfo),
-    /// A replica was killed, because the study asks for it.
+    /// A replica was killed because the study asks for it.
     Killed { replica: String },
-    /// It is ready again, so long after it was killed.
+    /// A killed replica is ready again; `after` counts from the kill.
     UpAgain { replica: String, after: Duration },
-    /// While the store is behind.
+    /// The store has not shown all records yet.
     Draining { visible: u64, accepted: u64 },
     TrialEnded {
         key: TrialKey,
-        /// `None`: it came to its end; else why it did not.
+        /// `None`: the trial was completed; else the reason of its failure.
         failure: Option<String>,
         goodput_per_s: f64,
     },
-    /// What a trial showed of the level it had, where one is searched for.
+    /// What a trial showed about its level in a search.
     Searched(SearchStep),
     /// A cell's search is over.
     Found {
         cell: u32,
         answer: Answer,
-        /// Why it went no higher.
+        /// Why the level is not higher.
         why: Vec<Shortfall>,
-        /// Planned trials that it did not need.
+        /// Planned trials that the search did not need.
         not_needed: u32,
     },
-    /// Worth telling, no reason to stop.
+    /// A problem that is no reason to stop.
     Warning(String),
 }

@@ -1,4 +1,4 @@
-//! Telling the caller what happens, without ever waiting long for it.
+//! Sends events to the caller, and never waits long for it.
 
 use std::{
     collections::VecDeque,
@@ -18,7 +18,7 @@ use crate::Event;
 
 /// Intervals that may wait for the receiver: each has several histograms of a few hundred kilobytes.
 const INTERVALS_MAX: usize = 8;
-/// A receiver that is slower than this misses even what it should not.
+/// If the receiver is slower than this, events are dropped.
 const WAIT_AT_MOST: Duration = Duration::from_secs(1);
 
 /// Sends events.
@@ -26,25 +26,25 @@ const WAIT_AT_MOST: Duration = Duration::from_secs(1);
 pub(crate) struct Events(pub(crate) mpsc::Sender<Event>);
 
 impl Events {
-    /// Waits a moment for a slow receiver.
-    pub(crate) async fn tell(&self, event: Event) {
+    /// Sends an event; waits a moment for a slow receiver.
+    pub(crate) async fn report(&self, event: Event) {
         timeout(WAIT_AT_MOST, self.0.send(event)).await.ok();
     }
 
-    /// A slow receiver misses it; false: it does.
+    /// Sends an event without waiting; false if the receiver is too slow and misses it.
     pub(crate) fn show(&self, event: Event) -> bool {
         self.0.try_send(event).is_ok()
     }
 }
 
-/// Shows the intervals of one load. Where so many wait that no more may, those that come are put together until one may
-/// go again: the load never waits for who looks at it.
+/// Sends the intervals of one load. If too many wait in the channel, new ones are merged until one can be sent: the load never
+/// waits for its display.
 #[derive(Debug)]
 pub(crate) struct IntervalEvents {
     events: Events,
-    /// Those that were sent, for as long as the receiver has them.
+    /// The sent intervals, as long as the receiver holds them.
     sent: Vec<Weak<Interval>>,
-    /// One a phase, in their order.
+    /// One per phase, in order.
     waiting: VecDeque<(PhaseName, Arc<Interval>)>,
 }
 
@@ -67,21 +67,23 @@ impl IntervalEvents {
         self.send();
     }
 
-    /// Something else, which a slow receiver misses.
-    pub(crate) fn tell_beside(&self, event: Event) {
+    /// Sends another event, which a slow receiver misses.
+    pub(crate) fn show_extra(&self, event: Event) {
         if self.waiting.is_empty() {
             self.events.show(event);
         }
     }
 
-    /// Nothing more comes in this load: what waits is sent, however slow the receiver is.
+    /// The load has ended: sends what waits, however slow the receiver is.
     pub(crate) async fn end(&mut self) {
         for (phase, interval) in self.waiting.drain(..) {
-            self.events.tell(Event::Interval { phase, interval }).await;
+            self.events
+                .report(Event::Interval { phase, interval })
+                .await;
         }
     }
 
-    /// Sends what waits, as far as the receiver keeps up.
+    /// Sends what waits, if the receiver keeps up.
     fn send(&mut self) {
         self.sent.retain(|sent| sent.strong_count() > 0);
         while let Some((phase, interval)) = self.waiting.front()
@@ -98,11 +100,11 @@ impl IntervalEvents {
     }
 }
 
-/// Whether the caller wants an end.
+/// Whether the caller requests an end.
 #[derive(Debug, Clone)]
 pub(crate) struct Shutdown {
     at_once: watch::Receiver<bool>,
-    /// Of the load alone: what it has measured is kept.
+    /// An end of the load alone: the trial keeps what was measured.
     of_load: Option<watch::Receiver<bool>>,
 }
 
@@ -114,27 +116,27 @@ impl Shutdown {
         }
     }
 
-    /// The same, where the load under way can be ended as well.
+    /// The same, with a way to end the load under way.
     pub(crate) fn or_of_load(self, of_load: Option<watch::Receiver<bool>>) -> Self {
         Self { of_load, ..self }
     }
 
-    /// Whether nothing more is to be begun.
+    /// Whether no further work may begin.
     pub(crate) fn is_asked(&self) -> bool {
         *self.at_once.borrow() || self.load_is_to_end()
     }
 
-    /// Whether the load is to end and its result to be kept.
+    /// Whether the load is to end with its result kept.
     pub(crate) fn load_is_to_end(&self) -> bool {
         self.of_load.as_ref().is_some_and(|asked| *asked.borrow())
     }
 
-    /// Returns when an end at once is asked for; never, where nobody is left who could ask.
+    /// Returns when a stop is requested; never returns if the sender is gone.
     pub(crate) async fn wait_for_stop(&mut self) {
         first_wish(Some(&mut self.at_once)).await;
     }
 
-    /// Returns when the load is to end; never, where nobody is left who could ask.
+    /// Returns when an end of the load is requested; never returns if the sender is gone.
     pub(crate) async fn load_asked(&mut self) {
         first_wish(self.of_load.as_mut()).await;
     }
@@ -224,7 +226,7 @@ mod tests {
         for round in 0..4 {
             for index in 0..10 {
                 events.show(PhaseName::Measure, interval(10 * round + index));
-                events.tell_beside(Event::Machine(MachineInfo::default()));
+                events.show_extra(Event::Machine(MachineInfo::default()));
             }
             let counts = received_intervals(&mut receiver);
             succeeded += counts

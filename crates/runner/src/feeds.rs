@@ -1,27 +1,27 @@
-//! What stands for the variables of requests that are made ahead: which rows of its feeds each of them takes.
+//! Values of the variables in requests that are made ahead: which rows of its feeds each request takes.
 
 use waggle_load::{Stamp, Value};
 use waggle_study::{Feed, FeedOrder, Request, Texts};
 
-use crate::chance::words;
+use crate::random::words;
 
-/// Requests that are made where a feed's rows are drawn at random; then they are sent once more.
+/// Number of requests that are made if a feed's rows are drawn at random; then they repeat.
 const DRAWN: usize = 10_000;
 
-/// The rows of one turn, after which the first request is sent again.
+/// The rows of one cycle, after which the first request is sent again.
 #[derive(Debug)]
 pub(crate) struct Turn<'a> {
     feeds: &'a [Feed],
-    /// Of each feed: the row that each request takes, where that is drawn.
+    /// For each feed with random order: the row that each request takes.
     drawn: Vec<Vec<usize>>,
     /// The mark of the run.
     run: &'a str,
-    /// Requests of a turn.
+    /// Requests in a cycle.
     pub(crate) length: usize,
 }
 
 impl<'a> Turn<'a> {
-    /// A turn in which each row is taken equally often, and `length` is contained without a rest.
+    /// A cycle in which each row is taken equally often; its length is a multiple of `length`.
     pub(crate) fn new(request: &'a Request, run: &'a str, seed: u64, length: usize) -> Self {
         let feeds = match &request.texts {
             Texts::Plain => &[][..],
@@ -42,7 +42,7 @@ impl<'a> Turn<'a> {
             };
             let count = if is_drawn(feed) { length } else { 0 };
             let words = words(seed.wrapping_add(number));
-            // Turns that are too long are cut by whoever makes the requests.
+            // The caller limits cycles that are too long.
             words.map(row).take(count.min(TURN_MAX)).collect()
         });
         Self {
@@ -53,7 +53,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// What a variable is in the request of this number.
+    /// The value of a variable in the request with this number.
     pub(crate) fn value(&self, request: usize, name: &str) -> Option<Value> {
         match name {
             "random.uuid" => return Some(Value::Stamp(Stamp::Uuid)),
@@ -73,14 +73,14 @@ impl<'a> Turn<'a> {
         Some(Value::Text(table.rows[row][column].clone()))
     }
 
-    /// The feed of which `requests` do not take every row, where there is one.
+    /// A feed that has more rows than `requests`, if there is one.
     pub(crate) fn incomplete_feed(&self, requests: usize) -> Option<&'a Feed> {
         let mut feeds = self.feeds.iter();
         feeds.find(|feed| feed.order != FeedOrder::Random && feed.table.rows.len() > requests)
     }
 }
 
-/// Most requests of a turn, whatever its feeds.
+/// Limit on the requests of a cycle.
 const TURN_MAX: usize = 1_000_000;
 
 pub(crate) fn first_multiple_of_both(one: usize, other: usize) -> usize {

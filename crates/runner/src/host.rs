@@ -10,7 +10,7 @@ use crate::cpus::{self, Shares};
 
 const UNKNOWN: &str = "unknown";
 
-/// The machine this runs on, which is also that of the system under the process driver.
+/// The machine that this process runs on; with the process driver the system runs on it as well.
 #[must_use]
 pub fn host(shares: &Shares) -> Host {
     let as_u32 = |cpus: &[usize]| {
@@ -37,7 +37,8 @@ fn line_of(file: &str) -> String {
     fs::read_to_string(file).map_or_else(|_| UNKNOWN.to_owned(), |text| text.trim().to_owned())
 }
 
-/// The first `model name` of `/proc/cpuinfo`; other architectures call it otherwise, and below the CPUs, where procfs reads nothing.
+/// The first `model name` of `/proc/cpuinfo`. Other architectures have it under another name, after the CPUs, which procfs does
+/// not parse.
 fn cpu_model(text: &str) -> String {
     let value = |wanted: &str| {
         text.lines()

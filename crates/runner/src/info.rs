@@ -13,16 +13,20 @@ use waggle_study::{
 
 use crate::{clock::now_utc, records::RecordFiles, request::RunRequest};
 
-/// What had to be found out on the machine.
+/// Facts about the machine and the components.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct Inventory {
     pub(crate) host: Host,
     pub(crate) components: Vec<ComponentInfo>,
 }
 
-pub(crate) fn run_info(request: &RunRequest, records: &RecordFiles, found: Found) -> RunInfo {
+pub(crate) fn run_info(
+    request: &RunRequest,
+    records: &RecordFiles,
+    inventory: Inventory,
+) -> RunInfo {
     let study = &request.study;
-    // A study has at least one cell, and its schedule is written once: cells differ in it only where a factor says so.
+    // A study has at least one cell, and its schedule is written once: cells differ in it only if a factor sets it.
     let first = &study.cells[0];
     let delivery = first.delivery.as_ref();
     let places = delivery.map_or(&[][..], |delivery| &delivery.probes);
@@ -36,18 +40,18 @@ pub(crate) fn run_info(request: &RunRequest, records: &RecordFiles, found: Found
         started_utc: now_utc(),
         system: request.system.name.clone(),
         system_summary: request.system.summary.clone(),
-        components: found.components,
+        components: inventory.components,
         cells: cells(study),
         order: order(&request.plan),
         schedule: schedule(study, first),
         thresholds: thresholds(&study.thresholds),
         load_model: load_model(&first.load),
-        host: found.host,
+        host: inventory.host,
         records_file: first
             .records()
             .map(|body| format!("{} ({} records)", body.file, records.count(body))),
         delivery_probe: places.last().cloned(),
-        scenario: first.scenario().map(|told| scenario(told, study)),
+        scenario: first.scenario().map(|checked| scenario(checked, study)),
         search: search(study),
         intermediate_probes: places
             .split_last()
@@ -108,7 +112,7 @@ fn scenario(scenario: &Scenario, study: &Study) -> ScenarioInfo {
     }
 }
 
-/// The file of the scenario as it is now.
+/// The current file of the scenario.
 pub(crate) fn scenario_file(study: &Study) -> Option<NamedText> {
     study.scenario_file.as_ref().map(|file| NamedText {
         name: file.name.clone(),
@@ -174,7 +178,7 @@ pub(crate) fn schedule(study: &Study, first: &Cell) -> ScheduleInfo {
     }
 }
 
-/// What is asked of the time after the load has dropped, as results have it.
+/// The recovery check after the load has dropped, in the form of the results.
 pub(crate) fn recovery(recovery: &Recovery) -> RecoveryInfo {
     RecoveryInfo {
         level: recovery.level,
@@ -196,7 +200,7 @@ pub(crate) fn search(study: &Study) -> Option<SearchInfo> {
     })
 }
 
-/// How a condition compares, as results have it.
+/// The comparison of a condition, in the form of the results.
 #[must_use]
 pub fn comparison(op: ThresholdOp) -> Comparison {
     match op {
@@ -209,13 +213,13 @@ pub fn comparison(op: ThresholdOp) -> Comparison {
 }
 
 fn thresholds(thresholds: &[Threshold]) -> Vec<ThresholdInfo> {
-    let told = |threshold: &Threshold| ThresholdInfo {
+    let info = |threshold: &Threshold| ThresholdInfo {
         text: threshold.text.clone(),
         metric: threshold.metric.clone(),
         op: comparison(threshold.op),
         value: threshold.value,
     };
-    thresholds.iter().map(told).collect()
+    thresholds.iter().map(info).collect()
 }
 
 fn load_model(model: &LoadModel) -> results::LoadModel {
@@ -226,7 +230,7 @@ fn load_model(model: &LoadModel) -> results::LoadModel {
     }
 }
 
-/// What a study searches for, as results have it.
+/// What a study searches for, in the form of the results.
 #[must_use]
 pub fn level_kind(sought: Sought) -> LevelKind {
     match sought {

@@ -7,12 +7,12 @@ use waggle_study::{self as study, BodyExpect, Cell, LoadModel, Schedule, WarmUpU
 
 use crate::counts::Carried;
 
-/// Records of one worker that are accounted for; the load ends where they are used up.
+/// Limit on the records of one worker in the ledger; the load ends when it is reached.
 pub(crate) const RECORDS_PER_WORKER_MAX: u64 = 400_000_000;
-/// What the load may take beyond warm-up and measured phase before it ends by itself.
+/// Margin of the load beyond warm-up and measured phase before it ends by itself.
 const SPARE: Duration = Duration::from_secs(30);
 
-/// What a job is made of beside its cell.
+/// The parts of a job that do not come from its cell.
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(crate) targets: Vec<SocketAddr>,
@@ -56,7 +56,7 @@ pub(crate) fn job(cell: &Cell, parts: Parts) -> Job {
     }
 }
 
-/// How long answers under way are awaited: as long as they may take.
+/// How long to wait for outstanding answers: as long as they may take.
 pub(crate) fn finish(cell: &Cell) -> Duration {
     cell.timeout().max(Limits::default().finish)
 }
@@ -69,7 +69,7 @@ pub(crate) fn carrying_requests(cell: &Cell) -> Carried {
     }
 }
 
-/// Records of each request that is in the account.
+/// Records of each request in the ledger.
 pub(crate) fn records_per_request(cell: &Cell) -> u32 {
     match &cell.what {
         study::What::Request(request) => request.records(),
@@ -77,7 +77,7 @@ pub(crate) fn records_per_request(cell: &Cell) -> u32 {
     }
 }
 
-/// What a success is, as the engine takes it.
+/// The conditions of a success, in the engine's form.
 pub(crate) fn expect(expect: &study::Expect) -> load::Expect {
     load::Expect {
         status: expect.status.clone(),
@@ -85,7 +85,7 @@ pub(crate) fn expect(expect: &study::Expect) -> load::Expect {
     }
 }
 
-/// A pause, as the engine takes it.
+/// A pause, in the engine's form.
 pub(crate) fn think(think: study::Think) -> load::ThinkTime {
     match think {
         study::Think::Fixed(time) => load::ThinkTime::Fixed(time),
@@ -98,24 +98,24 @@ fn requests_accounted(cell: &Cell) -> u64 {
     RECORDS_PER_WORKER_MAX / u64::from(records_per_request(cell).max(1))
 }
 
-/// How many intervals a time has, rounded to the nearest: the engine's own intervals begin and end at multiples.
+/// The number of intervals in a time, rounded to the nearest: the engine's own intervals begin and end at multiples.
 pub(crate) fn intervals_in(time: Duration, interval: Duration) -> u64 {
     let interval = interval.as_nanos().max(1);
     u64::try_from((time.as_nanos() + interval / 2) / interval).unwrap_or(u64::MAX)
 }
 
-/// The intervals of a warm-up that goes on until its time is up.
+/// The intervals of a warm-up that lasts until its timeout.
 pub(crate) fn warms_up_for(cell: &Cell) -> u64 {
     intervals_in(cell.schedule.warm_up, cell.schedule.interval)
 }
 
-/// Whether the load comes to its end by itself: with its stages, or with the last of its requests.
+/// Whether the load ends by itself: with its stages, or with the last of its requests.
 pub(crate) fn ends_by_itself(cell: &Cell) -> bool {
     !cell.stages.is_empty() || cell.schedule.requests_in_all().is_some()
 }
 
-/// When the load ends at the latest, where that is known before it starts: the engine then sends nothing that falls due later.
-/// A number of requests can only end it earlier.
+/// The latest end of the load, if it is known before the start: the engine then sends nothing that falls due later. A number of
+/// requests can only end it earlier.
 fn ends_after(cell: &Cell) -> Option<Duration> {
     let Schedule {
         warm_up_until,
@@ -129,7 +129,7 @@ fn ends_after(cell: &Cell) -> Option<Duration> {
     is_known.then(|| cell.schedule.interval.saturating_mul(intervals))
 }
 
-/// The interval with which the load falls, where it does, counted from 0: the first behind the measured phase.
+/// The interval at which the load drops, counted from 0: the first after the measured phase. `None` if it does not drop.
 pub(crate) fn falls_with(cell: &Cell) -> Option<u64> {
     let measured = intervals_in(cell.schedule.measure, cell.schedule.interval).max(1);
     cell.schedule
@@ -137,7 +137,7 @@ pub(crate) fn falls_with(cell: &Cell) -> Option<u64> {
         .map(|_| warms_up_for(cell) + measured)
 }
 
-/// When that is, since the start of the load.
+/// The time from the start of the load until it drops.
 pub(crate) fn falls_after(cell: &Cell) -> Option<Duration> {
     let intervals = u32::try_from(falls_with(cell)?).unwrap_or(u32::MAX);
     Some(cell.schedule.interval.saturating_mul(intervals))
@@ -174,7 +174,7 @@ fn model(cell: &Cell) -> load::Model {
     }
 }
 
-/// The rate of a cell; in stages where it is not always the same.
+/// The rate of a cell; in stages if it is not constant.
 fn rate(cell: &Cell, per_s: f64) -> load::Rate {
     if !cell.stages.is_empty() {
         let stages = cell.stages.iter().map(|stage| load::Stage {
@@ -193,7 +193,7 @@ fn rate(cell: &Cell, per_s: f64) -> load::Rate {
     load::Rate::Stages(stages.collect())
 }
 
-/// The same of users; none where all of them are there from beginning to end.
+/// The stages of a number of users; empty if it is constant.
 fn user_stages(cell: &Cell, users: u32) -> Vec<load::UserStage> {
     if !cell.stages.is_empty() {
         let stages = cell.stages.iter();
@@ -217,7 +217,7 @@ fn user_stage(level: f64, over: Duration) -> load::UserStage {
     load::UserStage { to, over }
 }
 
-/// The levels of a load and how long each lasts; the runner ends it before the last is over. Nothing where it is `own` all the time.
+/// The levels of a load and how long each lasts; the runner ends it before the last is over. Empty if it is `own` all the time.
 fn stretches(cell: &Cell, own: f64) -> Vec<(f64, Duration)> {
     let schedule = &cell.schedule;
     let ramp_up = schedule.ramp_up.filter(|ramp_up| ramp_up.level < own);

@@ -1,21 +1,21 @@
-//! The account of records: what was sent, what became of it, what arrived. Pure.
+//! The ledger of records: what was sent, what was answered, what arrived. Pure.
 //!
-//! `sent = accepted + rejected + unknown` and `accepted = delivered + missing` hold because each record is looked at
-//! once and counted in exactly one of each.
+//! `sent = accepted + rejected + unknown` and `accepted = delivered + missing` hold because each record is visited once and
+//! counted in exactly one of each.
 
 use waggle_load::{RequestOutcome, RequestOutcomes, key_of};
 use waggle_results::LedgerInfo;
 
-use crate::probe::Seen;
+use crate::probe::SeenSet;
 
-/// Missing keys that are kept for looking them up.
+/// Missing keys that are kept as examples.
 const MISSING_KEYS_MAX: usize = 100;
 
 /// Compares what the workers sent with what was seen.
 pub(crate) fn ledger(
     accounts: &[RequestOutcomes],
     records_per_request: u32,
-    seen: &Seen,
+    seen: &SeenSet,
     late: u64,
 ) -> LedgerInfo {
     let mut info = LedgerInfo {
@@ -43,27 +43,27 @@ pub(crate) fn ledger(
 pub(crate) fn is_complete(
     accounts: &[RequestOutcomes],
     records_per_request: u32,
-    seen: &Seen,
+    seen: &SeenSet,
 ) -> bool {
     let accepted = |state| state == RequestOutcome::Accepted;
     all_seen(accounts, records_per_request, seen, accepted)
 }
 
-/// Whether one of those that were not accepted was not seen: nobody knows whether it will come.
+/// Whether a record that was not accepted has not arrived: it may still come.
 pub(crate) fn has_open(
     accounts: &[RequestOutcomes],
     records_per_request: u32,
-    seen: &Seen,
+    seen: &SeenSet,
 ) -> bool {
     let others = |state| state != RequestOutcome::Accepted;
     !all_seen(accounts, records_per_request, seen, others)
 }
 
-/// Whether every record was seen of the requests with a fate that counts.
+/// Whether every record of the requests whose outcome counts was seen.
 fn all_seen(
     accounts: &[RequestOutcomes],
     records_per_request: u32,
-    seen: &Seen,
+    seen: &SeenSet,
     counts: impl Fn(RequestOutcome) -> bool,
 ) -> bool {
     let mut all = accounts.iter().enumerate();
@@ -126,12 +126,12 @@ mod tests {
     use waggle_results::LedgerInfo;
 
     use super::{count_accepted, has_open, is_complete, ledger};
-    use crate::probe::Seen;
+    use crate::probe::SeenSet;
 
     const WORKERS: usize = 2;
     const SEQUENCE_MAX: u64 = 1000;
 
-    /// The same account, from a map of every key to its fate and its copies.
+    /// The same ledger, from a map of every key to its outcome and its copies.
     fn model(
         sent: &[Vec<RequestOutcome>],
         per_request: u32,
@@ -195,7 +195,7 @@ mod tests {
         account
     }
 
-    /// The same among requests that carry no record: those are answered, too, and stand nowhere.
+    /// The same among requests that carry no record: they are answered too, but appear in no store.
     fn account_among_others(requests: &[Option<RequestOutcome>]) -> RequestOutcomes {
         let mut account = RequestOutcomes::default();
         for request in requests {
@@ -222,7 +222,7 @@ mod tests {
             arrivals in prop::collection::vec((0usize..3, prop_oneof![9 => 0u64..40, 1 => 990u64..1010]), 0..80),
         ) {
             let accounts: Vec<RequestOutcomes> = sent.iter().map(|states| account(states)).collect();
-            let mut seen = Seen::new(WORKERS, SEQUENCE_MAX);
+            let mut seen = SeenSet::new(WORKERS, SEQUENCE_MAX);
             for (worker, sequence) in &arrivals {
                 seen.note(key_of(*worker, *sequence));
             }
@@ -247,7 +247,7 @@ mod tests {
         ) {
             let accounts: Vec<RequestOutcomes> =
                 requests.iter().map(|requests| account_among_others(requests)).collect();
-            let mut seen = Seen::new(WORKERS, SEQUENCE_MAX);
+            let mut seen = SeenSet::new(WORKERS, SEQUENCE_MAX);
             for (worker, sequence) in &arrivals {
                 seen.note(key_of(*worker, *sequence));
             }
@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn one_missing_of_many_is_found_by_its_key() {
         let accounts = [account(&[RequestOutcome::Accepted; 100_000])];
-        let mut seen = Seen::new(1, 1_000_000);
+        let mut seen = SeenSet::new(1, 1_000_000);
         (0..100_000)
             .filter(|sequence| *sequence != 54_321)
             .for_each(|sequence| {

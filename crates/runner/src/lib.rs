@@ -1,16 +1,15 @@
-//! One trial after another: up, ready, verify, warm-up, measure, finish, drain, collect, down, cool-down.
+//! Runs trials one after another: up, ready, verify, warm-up, measure, finish, drain, collect, down, cool-down.
 //!
-//! Drivers bring components up, probes watch places, the ledger accounts for every record. It judges nothing: it writes
-//! what it saw through `results`, and a search asks `waggle_analysis::evidence` what a trial on disk shows. Prints
-//! nothing: it says what happens by [`Event`]s.
+//! Drivers start the components, probes poll the stores, and the ledger accounts for every record. The crate judges nothing. It
+//! writes observations through `results`, and a search asks `waggle_analysis::evidence` what a trial on disk shows. It prints
+//! nothing and reports progress as [`Event`]s.
 //!
-//! Public modules are who follows a run needs too: counts as rows, CPUs, the host.
+//! Public modules are those that other users of a run need too: counts as rows, CPUs, the host.
 
 mod answer;
 mod artifacts;
-mod awake;
+mod bring_up;
 mod calibration;
-mod chance;
 mod clock;
 pub mod counts;
 mod cpu_time;
@@ -21,6 +20,8 @@ mod event;
 mod events;
 mod feeds;
 pub mod host;
+mod http;
+mod idle_poll;
 mod info;
 mod job;
 mod ledger;
@@ -30,6 +31,7 @@ mod named_files;
 mod placeholder;
 mod probe;
 mod proc;
+mod random;
 mod records;
 mod request;
 mod run;
@@ -41,16 +43,15 @@ mod supervise;
 mod system_metric;
 mod transport;
 mod trial;
-mod up;
-mod web;
 
 #[cfg(test)]
 mod tests;
 
 pub use artifacts::{FetchError, Fetching, Location, artifacts, fetch};
-pub use awake::{IdlePollError, idle_poll};
+pub use bring_up::{Up, UpError, UpRequest, bring_up};
 pub use driver::ProgramError;
 pub use event::Event;
+pub use idle_poll::{IdlePollError, idle_poll};
 pub use info::{comparison, level_kind};
 pub use named_files::{NAMED_FILE_MAX_BYTES, files_beside};
 pub use records::{RECORDS_FILE_MAX_BYTES, RecordFiles, RecordsError};
@@ -59,4 +60,3 @@ pub use run::run;
 pub use scenario::load_scenario;
 pub use supervise::supervise;
 pub use transport::TransportError;
-pub use up::{Up, UpError, UpRequest, bring_up};

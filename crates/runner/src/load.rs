@@ -1,10 +1,10 @@
-//! How load is made: the trait the trial knows, so that a fake can stand in for the engine.
+//! How load is made: the trait that the trial uses, so that tests can replace the engine.
 
 use std::io;
 
 use waggle_load::{Interval, Job, Outcome, StartError};
 
-/// Why a load did not start, or came to no end.
+/// Why a load did not start or did not end.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LoadError {
     #[error(transparent)]
@@ -28,10 +28,10 @@ pub(crate) trait Load {
 
 /// A load run under way. Dropping it stops it.
 pub(crate) trait LoadRun {
-    /// The next interval, in order; `None` when the run has ended and every interval was handed out.
+    /// The next interval, in order; `None` when the run has ended and every interval was returned.
     async fn next_interval(&mut self) -> Option<Interval>;
 
-    /// No new requests from here on; answers under way are awaited.
+    /// Sends no new requests from here on, and waits for outstanding answers.
     fn stop(&self);
 
     /// The end of the run.

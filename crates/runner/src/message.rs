@@ -1,9 +1,9 @@
-//! The bytes of a request: head, body, and where its stamps go. Pure.
+//! The bytes of a request: head, body, and the slots of its stamps. Pure.
 
 use waggle_load::{Escape, Filled, Prepared, Slot, Stamp, Template, Value};
 use waggle_study::{RecordsFormat, Request, Texts};
 
-/// A request whose texts are cut at their variables.
+/// A request whose texts are split at their variables.
 #[derive(Debug)]
 pub(crate) struct Message<'r> {
     request: &'r Request,
@@ -12,7 +12,7 @@ pub(crate) struct Message<'r> {
     headers: Vec<(&'r str, Template)>,
 }
 
-/// What a body is, and what the head says of it.
+/// A body and its headers.
 #[derive(Debug, Default)]
 struct Content {
     filled: Filled,
@@ -22,7 +22,7 @@ struct Content {
 
 impl<'r> Message<'r> {
     /// # Panics
-    /// Where the request was not checked by `waggle_study`, which refuses templates that are none.
+    /// If the request was not checked by `waggle_study`, which refuses invalid templates.
     pub(crate) fn new(request: &'r Request, host: &'r str) -> Self {
         let headers = request.headers.iter();
         Self {
@@ -35,7 +35,7 @@ impl<'r> Message<'r> {
         }
     }
 
-    /// One with a body that is the same each time; `value` is what stands for a variable of the rest.
+    /// A message with the same body each time; `value` gives the other variables.
     pub(crate) fn with_bytes(
         &self,
         body: &[u8],
@@ -51,7 +51,7 @@ impl<'r> Message<'r> {
         self.message(content, value)
     }
 
-    /// One with a body of text.
+    /// A message with a body of text.
     pub(crate) fn with_text(
         &self,
         body: &Template,
@@ -62,7 +62,7 @@ impl<'r> Message<'r> {
         self.message(content, value)
     }
 
-    /// One whose records get their stamps when they are sent.
+    /// A message whose records get their stamps when they are sent.
     pub(crate) fn with_records(
         &self,
         content_type: &'static str,
@@ -135,7 +135,7 @@ impl<'r> Message<'r> {
             put(text, Escape::Header, value, &mut head);
             head.text(&["\r\n"]);
         }
-        // RFC 9110, 8.6: a method that gives a body a meaning says its length, even of an empty one.
+        // RFC 9110, 8.6: a method that gives a body a meaning sends its length, even of an empty body.
         let length = content.filled.bytes.len();
         if length > 0 || matches!(&*self.request.method, "PUT" | "POST" | "PATCH") {
             head.text(&["Content-Length: ", &length.to_string(), "\r\n"]);
@@ -145,7 +145,7 @@ impl<'r> Message<'r> {
     }
 }
 
-/// A text of a request, as it is read.
+/// A text of a request as a template.
 pub(crate) fn template(request: &Request, text: &str) -> Template {
     match request.texts {
         Texts::Plain => Template::literal(text),
@@ -166,7 +166,7 @@ fn put(
         .expect("a checked request names variables that there are");
 }
 
-/// What a body of records says it is.
+/// The content type of a body of records.
 pub(crate) fn content_type(format: RecordsFormat) -> &'static str {
     match format {
         RecordsFormat::LineProtocol => "text/plain; charset=utf-8",
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn heads_say_the_length_where_a_body_can_be() {
+    fn heads_have_the_length_if_a_body_is_possible() {
         check("GET", &[], "", "GET /p?q=1 HTTP/1.1\r\nHost: h:1\r\n\r\n");
         check(
             "HEAD",

@@ -1,4 +1,4 @@
-//! The files that a study or a scenario names, read from the disk for its checker.
+//! The files that a study or a scenario names, read from disk for its checker.
 
 use std::{
     fs::File,
@@ -11,7 +11,7 @@ use waggle_study::Source;
 /// A file of a scenario or of a feed longer than this is refused.
 pub const NAMED_FILE_MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Reads files relative to the folder in which `beside` lies; for `waggle_study::read_study_and_files` and `read_scenario`.
+/// Reads files relative to the folder of the file `beside`; for `waggle_study::read_study_and_files` and `read_scenario`.
 pub fn files_beside(beside: &Path) -> impl Fn(&str) -> Result<Source, String> + use<> {
     let folder = beside.parent().map(Path::to_path_buf).unwrap_or_default();
     move |name| read(&folder.join(name))
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_read_beside_the_study_or_refused() {
+    fn files_are_read_next_to_the_study_or_refused() {
         let folder = tempfile::tempdir().unwrap();
         let check = |name: &str, expected: Result<&str, &str>| {
             let read = files_beside(&folder.path().join("study.yaml"))(name);
@@ -57,7 +57,7 @@ mod tests {
         fs::create_dir(folder.path().join("data")).unwrap();
         fs::write(folder.path().join("data/users.csv"), "n\n1\n").unwrap();
         fs::write(folder.path().join("bytes.csv"), b"n\n\xff\n").unwrap();
-        // A hole takes no room on the disk.
+        // A sparse file takes no space on the disk.
         let large = File::create(folder.path().join("large.csv")).unwrap();
         large.set_len(NAMED_FILE_MAX_BYTES + 1).unwrap();
         check("data/users.csv", Ok("n\n1\n"));

@@ -2,7 +2,7 @@
 
 use waggle_template::placeholder::{Part, parts};
 
-/// Why a text cannot be completed.
+/// Why a text cannot be filled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PlaceholderError {
     #[error("\"{text}\" has a \"${{\" that is never closed")]
@@ -11,7 +11,7 @@ pub(crate) enum PlaceholderError {
     Unknown { text: String, name: String },
 }
 
-/// `text` with every `${name}` replaced by what `value` knows of that name; `$${` is a plain `${`.
+/// `text` with every `${name}` replaced by the result of `value`; `$${` is a literal `${`.
 pub(crate) fn fill(
     text: &str,
     value: impl Fn(&str) -> Option<String>,

@@ -1,7 +1,7 @@
 //! CPU time and memory of processes, from `/proc`.
 //!
-//! Two clocks are read: the process's own (which knows of threads that have ended, but counts in ticks of 10 ms)
-//! and the sum over its living threads (to the nanosecond). Neither is ever too high, so the larger one is taken.
+//! Two clocks are read: the process's own (it includes threads that have ended, but counts in ticks of 10 ms) and the sum over
+//! its living threads (to the nanosecond). Neither is ever too high, so the larger one is taken.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use procfs::process::{Process, Task};
 
 use crate::driver::Usage;
 
-/// Processes of one component that are looked at.
+/// Limit on the processes of one component.
 const TREE_MAX: usize = 256;
 
 /// What one process, or a tree of them, has used so far.
@@ -31,9 +31,9 @@ impl Used {
     }
 }
 
-/// Everything that descends from a process, without itself; `None` where nothing does.
+/// The usage of all descendants of a process, without itself; `None` if there are none.
 ///
-/// Asked of a supervisor, that is its component with all that this started: what lost its own parent has become the
+/// For a supervisor this is its component with all that the component started: a process that lost its parent has become the
 /// supervisor's child.
 pub(crate) fn descendants_usage(pid: u32) -> Option<Used> {
     let mut sum: Option<Used> = None;
@@ -65,7 +65,7 @@ pub(crate) fn process_usage(pid: u32) -> Option<Used> {
     process(pid, Children::LeftOut)
 }
 
-/// Whether a process is there and has not ended; one that has waits for its parent to take note of it.
+/// Whether a process exists and has not ended. A zombie has ended and waits for its parent.
 pub(crate) fn runs(pid: u32) -> bool {
     open_process(pid)
         .and_then(|process| process.stat().ok())
@@ -104,7 +104,7 @@ fn threads(process: &Process) -> impl Iterator<Item = Task> {
     process.tasks().into_iter().flatten().filter_map(Result::ok)
 }
 
-/// On a CPU, as the scheduler counts it.
+/// Time on a CPU, as the scheduler counts it.
 fn of_threads(process: &Process) -> Duration {
     let times =
         threads(process).filter_map(|thread| Some(thread.schedstat().ok()?.sum_exec_runtime));

@@ -1,5 +1,5 @@
-//! What requests carry: records and bodies, read from their files once, made into the bytes of requests for each trial, with the
-//! rows of feeds in them.
+//! The content of requests: records and bodies are read from their files once, and made into the bytes of requests for each
+//! trial, with the rows of feeds in them.
 
 use std::{
     borrow::Cow,
@@ -14,14 +14,14 @@ use waggle_record::{Columns, Format, Mistake, Precision, Record, Unwritable};
 use waggle_study::{BODY_MAX_BYTES, Body, RecordsBody, RecordsFormat, Request, Study, Texts, What};
 
 use crate::{
-    chance::words,
     feeds::{Turn, first_multiple_of_both},
     message::{Message, content_type, template},
+    random::words,
 };
 
 /// A file of records longer than this is refused.
 pub const RECORDS_FILE_MAX_BYTES: u64 = 256 * 1024 * 1024;
-/// Bytes of all requests made ahead; beyond them, the list starts again before a file of records ends.
+/// Limit on the bytes of all requests made ahead; if a file needs more, the requests repeat before its end.
 const PREPARED_MAX_BYTES: usize = 64 * 1024 * 1024;
 /// Mistakes of a file that are shown.
 const MISTAKES_SHOWN: usize = 20;
@@ -71,13 +71,13 @@ fn mistakes_text(file: &Path, mistakes: &[Mistake]) -> String {
     lines.join("\n")
 }
 
-/// Every file of records or of a body that a study or a request names, read.
+/// The content of every file of records or of a body that a study or a request names.
 #[derive(Debug, Default)]
 pub struct RecordFiles {
     folder: PathBuf,
     files: BTreeMap<FileKey, Vec<Record>>,
     bodies: BTreeMap<String, Vec<u8>>,
-    /// Decides the bytes of random bodies.
+    /// Seed of random bodies.
     seed: u64,
 }
 
@@ -104,7 +104,7 @@ impl FileKey {
 }
 
 impl RecordFiles {
-    /// Reads the files and makes sure that every record can be sent, before anything is started.
+    /// Reads the files and checks that every record can be sent, before anything is started.
     pub(crate) fn read(study: &Study, study_file: &Path) -> Result<Self, RecordsError> {
         let folder = study_file
             .parent()
@@ -119,7 +119,7 @@ impl RecordFiles {
             if let What::Request(request) = &cell.what {
                 files.add(request)?;
                 if let Texts::Templates(_) = request.texts {
-                    // Whether there is room for a request of each row.
+                    // Checks that a request for each row fits.
                     files.prepare(request, "run", "host")?;
                 }
             }
@@ -127,7 +127,7 @@ impl RecordFiles {
         Ok(files)
     }
 
-    /// Reads the file of one request that belongs to no study; its path counts from the current folder.
+    /// Reads the file of one request outside a study; its path is relative to the current folder.
     ///
     /// # Errors
     /// The file cannot be read, or one of its records cannot be sent.
@@ -244,7 +244,7 @@ impl RecordFiles {
         records.map_or(&[], Vec::as_slice)
     }
 
-    /// The body of a request, by its number.
+    /// The body of the request with this number.
     fn stamped_body(
         &self,
         (body, records): (&RecordsBody, &[Record]),
@@ -264,11 +264,11 @@ impl RecordFiles {
     }
 }
 
-/// What the requests of a trial carry.
+/// The content of a trial's requests.
 enum Content<'a> {
     Bytes(Cow<'a, [u8]>),
     Text(Template),
-    /// Never without a record: an empty file is refused when it is read.
+    /// Never empty: a file without a record is refused when it is read.
     Records(&'a RecordsBody, &'a [Record]),
 }
 
@@ -296,7 +296,7 @@ fn text_of(file: &Path) -> Result<Vec<u8>, RecordsError> {
     if opened.metadata().map_err(problem)?.len() > RECORDS_FILE_MAX_BYTES {
         return Err(too_long());
     }
-    // What is no plain file has no length to go by.
+    // A file that is not regular has no length to check.
     let mut text = Vec::new();
     let mut bounded = opened.take(RECORDS_FILE_MAX_BYTES + 1);
     bounded.read_to_end(&mut text).map_err(problem)?;
@@ -323,14 +323,14 @@ fn body_in(file: &Path) -> Result<Vec<u8>, RecordsError> {
     Ok(bytes)
 }
 
-/// Bytes that nothing makes shorter; the same ones for the same seed.
+/// Bytes that cannot be compressed; the same for the same seed.
 fn random_bytes(seed: u64, count: u64) -> Vec<u8> {
     let count = usize::try_from(count).unwrap_or(usize::MAX);
     let bytes = words(seed).flat_map(u64::to_le_bytes);
     bytes.take(count).collect()
 }
 
-/// After so many requests the file's first record is a request's first record again: every record is sent equally often.
+/// After this many requests the file's first record is first in a request again: every record is sent equally often.
 fn requests_per_turn(records: usize, per_request: usize) -> usize {
     first_multiple_of_both(records, per_request) / per_request.max(1)
 }
@@ -374,7 +374,7 @@ mod tests {
 
     #[test]
     fn random_bytes_follow_from_the_seed() {
-        // The first words of SplitMix64 from seed 0, as its authors publish them.
+        // The first words of SplitMix64 from seed 0, as published by its authors.
         let expected = [0xe220_a839_7b1d_cdaf_u64, 0x6e78_9e6a_a1b9_65f4].map(u64::to_le_bytes);
         assert_eq!(random_bytes(0, 16), expected.concat());
         assert_eq!(random_bytes(0, 3), expected.concat()[..3]);
@@ -385,7 +385,7 @@ mod tests {
     fn a_file_beyond_the_limit_is_refused_before_it_is_read() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("records.lp");
-        // A hole takes no room on the disk.
+        // A sparse file takes no space on the disk.
         File::create(&file)
             .unwrap()
             .set_len(RECORDS_FILE_MAX_BYTES + 1)

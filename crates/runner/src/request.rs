@@ -1,4 +1,4 @@
-//! What a caller hands in to run a study, and how a run ends.
+//! The request to run a study, and how a run ends.
 
 use std::{io, net::SocketAddr, path::PathBuf};
 
@@ -6,39 +6,40 @@ use tokio::sync::watch;
 use waggle_results::{ReadError, WriteError};
 use waggle_study::{Plan, Study, System};
 
-use crate::{awake::IdlePollError, driver::ProgramError};
+use crate::{driver::ProgramError, idle_poll::IdlePollError};
 
-/// A study that is to be run, or whose run is to be finished.
+/// A study to run, or a run to complete.
 #[derive(Debug, Clone)]
 pub struct RunRequest {
     pub study: Study,
     pub study_text: String,
-    /// As the user named it; paths in the study are relative to its folder.
+    /// As the user wrote it; paths in the study are relative to its folder.
     pub study_file: PathBuf,
     pub system: System,
     pub system_text: String,
-    /// The folder `system.yaml` lies in.
+    /// The folder of `system.yaml`.
     pub system_folder: PathBuf,
     pub run_folder: PathBuf,
     pub plan: Plan,
-    /// The run folder exists and what is left of it is to be done.
+    /// The run folder exists and its run is to be completed.
     pub resume: bool,
-    /// Where the system's programs are looked for before `PATH`.
+    /// Folders in which the system's programs are searched before `PATH`.
     pub program_folders: Vec<PathBuf>,
     /// Where fetched artifacts are kept.
     pub artifacts_folder: Option<PathBuf>,
-    /// Where what the engine can do on this machine is kept between runs; `None`: it is not calibrated.
+    /// File of calibration results, kept between runs; `None`: the engine is not calibrated.
     pub calibration_file: Option<PathBuf>,
     /// A program that calls [`crate::supervise()`] with its arguments when its first one is `__supervise`, and
     /// [`crate::idle_poll()`] when it is `__idle-poll`.
     pub supervisor: PathBuf,
-    /// The CPUs are kept from halting, from before the first thing that is measured to the end.
+    /// The CPUs are kept from halting, from before the first measurement to the end.
     pub idle_poll: bool,
     pub cpus: CpuUse,
-    /// Where the server of `system.url` was found to take connections; `None`: that is found out, and waited for.
+    /// Address at which the server of `system.url` accepts connections; `None`: the runner waits for the server and finds the
+    /// address.
     pub server_at: Option<SocketAddr>,
-    /// True ends the load under way: its trial is kept with what was measured by then, and nothing is begun after it. An end at
-    /// once that is asked for later does not wait for the answers under way, and the trial is kept all the same. `None`: nobody can ask.
+    /// True ends the load under way: its trial is kept with what was measured by then, and no other is started. A stop that is
+    /// requested after that does not wait for outstanding answers, and the trial is still kept. `None`: the load cannot be ended.
     pub end_load: Option<watch::Receiver<bool>>,
 }
 
@@ -47,20 +48,20 @@ pub struct RunRequest {
 pub enum CpuUse {
     /// Half of them for the load and all of this process, the others for the system.
     Shared,
-    /// Every thread runs where the kernel wants, but those of the engine stay on these CPUs, in turn; none: they do not either.
+    /// Nothing is pinned but the threads of the engine, to these CPUs in turn; if empty, not even those.
     Free { engine: Vec<usize> },
 }
 
-/// How a run ended that could be done.
+/// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     /// Every trial of the plan has a result.
     Finished,
-    /// The caller asked for an end; finished trials are kept.
+    /// The caller stopped the run; finished trials are kept.
     Interrupted,
 }
 
-/// Why a run could not be done. Failures of a system or of a trial are results, not errors.
+/// Why a run failed. Failures of a system or of a trial are results, not errors.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     #[error(transparent)]

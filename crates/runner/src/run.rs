@@ -1,7 +1,6 @@
-//! The entry: everything that can be wrong before the first trial is found here; then the trials run on a thread of
-//! their own.
+//! The entry: checks before the first trial everything that can be wrong by then, and runs the trials on their own thread.
 //!
-//! The thread is put onto the load's CPUs, and so is everything else of this process: the system has its own.
+//! The thread is pinned to the load's CPUs, and so is the rest of this process: the system has its own.
 
 use std::{
     fs,
@@ -19,7 +18,6 @@ use waggle_study::{Address, System};
 
 use crate::{
     CpuUse, Ended, Event, RunError, RunRequest,
-    awake::IdlePoll,
     calibration::{self, Basis, Calibration},
     cpu_time::CpuClocks,
     cpus::{self, Shares},
@@ -27,45 +25,46 @@ use crate::{
     engine::Engine,
     events::{Events, Shutdown},
     host,
-    info::{self, Found},
+    http::Network,
+    idle_poll::IdlePoll,
+    info::{self, Inventory},
     records::RecordFiles,
     schedule::{self, Series},
     transport,
-    trial::Means,
-    web::Network,
+    trial::TrialEnvironment,
 };
 
-/// Runs every trial of the plan that has no finished result in the folder yet. To be called from a Tokio runtime.
+/// Runs every trial of the plan that has no finished result in the folder yet. Call it from a Tokio runtime.
 ///
-/// Dropping the future asks for the same end as `shutdown` does: the system is torn down, finished trials are kept.
+/// Dropping the future has the same effect as `shutdown`: the system is torn down, finished trials are kept.
 ///
 /// # Errors
-/// A mistake of the user's that was not in the study's text (no such program, wrong records, another study in the
-/// folder), or a disk that refuses. What goes wrong in a trial is a result, not an error.
+/// A mistake of the user that is not in the study's text (a missing program, wrong records, another study in the folder), or an
+/// error of the disk. A failure in a trial is a result, not an error.
 pub async fn run(
     request: RunRequest,
     events: mpsc::Sender<Event>,
     shutdown: watch::Receiver<bool>,
 ) -> Result<Ended, RunError> {
-    let (tell, told) = oneshot::channel();
+    let (sender, receiver) = oneshot::channel();
     // Closed when this future is dropped.
     let (still_wanted, wanted) = oneshot::channel::<()>();
     let thread = thread::Builder::new()
         .name("runner".to_owned())
         .spawn(move || {
             let ended = on_this_thread(&request, &Events(events), shutdown, wanted);
-            // Nobody listens where the future was dropped.
-            tell.send(ended).ok();
+            // The receiver is gone if the future was dropped.
+            sender.send(ended).ok();
         })
         .map_err(RunError::Thread)?;
-    let ended = told.await;
+    let ended = receiver.await;
     drop(still_wanted);
     match ended {
         Ok(ended) => ended,
-        // It ended without a word: it panicked, which is our bug and stays one.
+        // The thread ended without a result, so it panicked: the panic continues here.
         Err(_) => match thread.join() {
             Err(panic) => std::panic::resume_unwind(panic),
-            Ok(()) => unreachable!("the thread's last act is to tell"),
+            Ok(()) => unreachable!("the thread's last act is to send its result"),
         },
     }
 }
@@ -89,7 +88,7 @@ fn on_this_thread(
                 _ = wanted => {}
             }
             ask.send_replace(true);
-            // Kept open: a closed channel would say that nobody can ask any more.
+            // Keeps the channel open: a closed one means that the sender is gone.
             ask.closed().await;
         });
         let shutdown = Shutdown::new(asked).or_of_load(request.end_load.clone());
@@ -112,7 +111,7 @@ async fn prepare_and_run(
         None => None,
     };
     let path = std::env::var_os("PATH").unwrap_or_default();
-    // A system may bring programs of its own, in its folder.
+    // A system may bring programs in its own folder.
     let mut folders = request.program_folders.clone();
     folders.push(request.system_folder.clone());
     let search = Search {
@@ -124,7 +123,7 @@ async fn prepare_and_run(
     let programs = Programs::find(&request.system, configurations, search)?;
     let allowed = cpus::allowed_cpus();
     let shares = shares(request, &allowed)?;
-    // Lives until the last trial is over.
+    // Kept until the last trial is over.
     let idle_poll = start_idle_poll(request).await?;
     let clocks = CpuClocks {
         cpus: allowed,
@@ -133,12 +132,10 @@ async fn prepare_and_run(
     let folder = open(request, &records, &programs, &shares).await?;
     if request.cpus == CpuUse::Shared && shares.system.is_empty() {
         let warning = match clocks.cpus.len() {
-            1 => "only one CPU: load and system share it, which the results say",
-            _ => {
-                "no CPU is left beside those of the load: the system shares them, which the results say"
-            }
+            1 => "only one CPU: load and system share it, and the results say so",
+            _ => "the load uses all CPUs: the system shares them, and the results say so",
         };
-        events.tell(Event::Warning(warning.to_owned())).await;
+        events.report(Event::Warning(warning.to_owned())).await;
     }
     let is_pinned = request.cpus == CpuUse::Shared;
     let _pinned = is_pinned.then(|| Pinned::pin(&shares.load()));
@@ -169,7 +166,7 @@ async fn prepare_and_run(
     trials(request, programs, series, events, shutdown).await
 }
 
-/// Who gets which of the CPUs.
+/// The CPUs of load and system.
 fn shares(request: &RunRequest, allowed: &[usize]) -> Result<Shares, RunError> {
     let asked = &request.study.load_cpuset;
     match &request.cpus {
@@ -188,7 +185,7 @@ fn shares(request: &RunRequest, allowed: &[usize]) -> Result<Shares, RunError> {
     }
 }
 
-/// Starts idle polling, if it is requested.
+/// Starts idle polling if it is requested.
 async fn start_idle_poll(request: &RunRequest) -> Result<Option<IdlePoll>, RunError> {
     if !request.idle_poll {
         return Ok(None);
@@ -201,7 +198,7 @@ async fn start_idle_poll(request: &RunRequest) -> Result<Option<IdlePoll>, RunEr
     Ok(Some(idle_poll?))
 }
 
-/// Runs them all on the system as it is brought up, or found.
+/// Runs all trials with the driver that fits the system.
 async fn trials(
     request: &RunRequest,
     programs: Programs,
@@ -239,16 +236,16 @@ fn absolute(folder: &Path) -> Result<PathBuf, RunError> {
     })
 }
 
-fn with_driver<D: Driver>(driver: D) -> Means<D, Engine, Network> {
-    Means {
+fn with_driver<D: Driver>(driver: D) -> TrialEnvironment<D, Engine, Network> {
+    TrialEnvironment {
         driver,
         load: Engine,
-        web: Network,
-        standing: None,
+        http: Network,
+        running_system: None,
     }
 }
 
-/// Puts this process onto the load's CPUs for as long as it lives.
+/// Pins this process to the load's CPUs as long as it exists.
 struct Pinned {
     before: Vec<usize>,
 }
@@ -256,7 +253,7 @@ struct Pinned {
 impl Pinned {
     fn pin(cpus: &[usize]) -> Self {
         let before = cpus::allowed_cpus();
-        // Not being allowed to is no reason to stop; the system's processes are pinned, or fail to start, on their own.
+        // A refusal is ignored; the system's processes are pinned, or fail to start, on their own.
         cpus::pin_this_process(cpus).ok();
         Self { before }
     }
@@ -268,7 +265,7 @@ impl Drop for Pinned {
     }
 }
 
-/// What the study's checker has seen to as well; a caller may have put study and system together itself.
+/// The study's checker has verified this too; but a caller may combine study and system itself.
 fn names_exist(request: &RunRequest) -> Result<(), RunError> {
     let system = &request.system;
     if let Some(secret) = request
@@ -313,7 +310,7 @@ fn names_exist(request: &RunRequest) -> Result<(), RunError> {
     Ok(())
 }
 
-/// A new run folder, or the one that is to be gone on with.
+/// Opens the run folder: a new one, or the one of the run that is resumed.
 async fn open(
     request: &RunRequest,
     records: &RecordFiles,
@@ -326,16 +323,16 @@ async fn open(
         host.shared_with_system = false;
         host.system_cpus.clear();
     }
-    let found = Found {
+    let inventory = Inventory {
         host,
         components: programs.versions(&request.system).await,
     };
     if request.resume {
         let folder = RunFolder::open(&request.run_folder)?;
-        is_the_same(request, &folder, &found)?;
+        is_the_same(request, &folder, &inventory)?;
         return Ok(folder);
     }
-    let info = info::run_info(request, records, found);
+    let info = info::run_info(request, records, inventory);
     let (study, system) = (&request.study_text, &request.system_text);
     Ok(RunFolder::create(
         &request.run_folder,
@@ -345,7 +342,7 @@ async fn open(
     )?)
 }
 
-/// Whether any of it is, as far as names tell: one other than localhost is taken for another machine.
+/// Whether a component runs on this machine, judged by host names: any name but localhost counts as another machine.
 fn is_on_this_machine(system: &System) -> bool {
     if let Some(server) = &system.external {
         return server.address().is_on_this_machine();
@@ -363,7 +360,11 @@ fn is_on_this_machine(system: &System) -> bool {
 }
 
 /// Trials of one run are comparable only if nothing has changed in between.
-fn is_the_same(request: &RunRequest, folder: &RunFolder, found: &Found) -> Result<(), RunError> {
+fn is_the_same(
+    request: &RunRequest,
+    folder: &RunFolder,
+    inventory: &Inventory,
+) -> Result<(), RunError> {
     let different = |what| RunError::Different {
         folder: request.run_folder.clone(),
         what,
@@ -376,11 +377,14 @@ fn is_the_same(request: &RunRequest, folder: &RunFolder, found: &Found) -> Resul
         return Err(different("the system"));
     }
     let begun = folder.info();
-    let scenario_then = begun.scenario.as_ref().and_then(|told| told.file.as_ref());
+    let scenario_then = begun
+        .scenario
+        .as_ref()
+        .and_then(|scenario| scenario.file.as_ref());
     if scenario_then != info::scenario_file(&request.study).as_ref() {
         return Err(different("the scenario's file"));
     }
-    let (then, now) = (&begun.host, &found.host);
+    let (then, now) = (&begun.host, &inventory.host);
     let same_cpus = then.load_cpus == now.load_cpus && then.system_cpus == now.system_cpus;
     if (&then.name, &then.cpu_model, then.cpus) != (&now.name, &now.cpu_model, now.cpus)
         || !same_cpus
@@ -390,7 +394,7 @@ fn is_the_same(request: &RunRequest, folder: &RunFolder, found: &Found) -> Resul
     if then.idle_poll != now.idle_poll {
         return Err(different("the option --idle-poll"));
     }
-    if begun.components != found.components {
+    if begun.components != inventory.components {
         return Err(different("a component's version"));
     }
     if begun.seed != request.study.seed {

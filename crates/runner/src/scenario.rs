@@ -1,14 +1,14 @@
 //! A checked scenario → what the load engine runs. Pure.
 
 use waggle_load::{self as load, Pattern, Query, Template};
-use waggle_study::{self as study, Action, CheckPart, Condition, FeedOrder, Found, Step};
+use waggle_study::{self as study, Action, CheckPart, Condition, Extractor, FeedOrder, Step};
 
 use crate::job;
 
-/// The scenario as the load engine takes it; `host` goes into the head of requests that have none, `run` marks the records.
+/// The scenario in the load engine's form; `host` goes into the head of requests that have none, `run` marks the records.
 ///
 /// # Panics
-/// Where the scenario was not checked by `waggle_study`, which refuses templates and patterns that are none.
+/// If the scenario was not checked by `waggle_study`, which refuses invalid templates and patterns.
 #[must_use]
 pub fn load_scenario(scenario: &study::Scenario, host: &str, run: &str) -> load::Scenario {
     load::Scenario {
@@ -99,17 +99,17 @@ fn check(check: &study::StepCheck) -> load::Check {
     }
 }
 
-fn source(found: &Found) -> load::Extractor {
+fn source(found: &Extractor) -> load::Extractor {
     match found {
-        Found::Json(text) => {
+        Extractor::Json(text) => {
             load::Extractor::Json(Query::parse(text).expect("a checked scenario's JSONPath is one"))
         }
-        Found::Header(name) => load::Extractor::Header(name.clone()),
-        Found::Regex { pattern, group } => load::Extractor::Regex {
+        Extractor::Header(name) => load::Extractor::Header(name.clone()),
+        Extractor::Regex { pattern, group } => load::Extractor::Regex {
             pattern: self::pattern(pattern),
             group: *group,
         },
-        Found::Cookie(name) => load::Extractor::Cookie(name.clone()),
+        Extractor::Cookie(name) => load::Extractor::Cookie(name.clone()),
     }
 }
 

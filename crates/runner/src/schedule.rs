@@ -11,26 +11,26 @@ use waggle_study::{Cell, LoadModel, Plan, PlannedTrial, Restart, Study, System};
 use crate::{
     Ended, Event, RunError,
     calibration::Calibration,
-    chance,
     counts::{as_f64, share},
     cpu_time::CpuClocks,
     cpus::Shares,
     driver::Driver,
     events::{Events, Shutdown},
+    http::HttpConnector,
     load::Load,
+    random,
     records::RecordFiles,
     search,
     secrets::Secrets,
-    trial::{self, Means, Order, Standing},
-    web::Web,
+    trial::{self, RunningSystem, TrialContext, TrialEnvironment},
 };
 
-/// Where a trial's system keeps what it writes, below the run folder.
+/// Folder below the run folder in which a trial's system writes.
 const SYSTEM_FOLDER: &str = ".system";
-/// Where a system that outlives its trial writes its logs, below that.
+/// Folder below that, for the logs of a system that outlives its trial.
 const LOGS_FOLDER: &str = "logs";
 
-/// What the trials of a run have in common.
+/// What all trials of a run share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Series<'a> {
     pub(crate) study: &'a Study,
@@ -42,58 +42,58 @@ pub(crate) struct Series<'a> {
     pub(crate) tls: Option<&'a waggle_load::Tls>,
     pub(crate) shares: &'a Shares,
     pub(crate) calibration: &'a Calibration,
-    /// Of the CPUs that waggle may use; `None`: nobody looks at them.
+    /// CPU clocks of the CPUs that waggle may use; `None`: they are not read.
     pub(crate) clocks: Option<&'a CpuClocks>,
 }
 
-/// One trial that is to be run.
+/// A trial to run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Task<'a> {
     pub(crate) cell: &'a Cell,
     pub(crate) planned: &'a PlannedTrial,
-    /// Of the load, where one is searched for.
+    /// The load level, if the study searches for one.
     pub(crate) level: Option<f64>,
-    /// Another trial follows, so that the host must come to rest.
+    /// Another trial follows, so the host must become idle.
     pub(crate) has_next: bool,
-    /// It is of the same cell, or may be.
+    /// The next trial is of the same cell, or may be.
     pub(crate) next_is_of_cell: bool,
 }
 
-/// Runs what is left of the plan; nothing is up afterwards.
-pub(crate) async fn run_all<D: Driver, L: Load, W: Web>(
-    means: &mut Means<D, L, W>,
+/// Runs the rest of the plan; no system is up afterwards.
+pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(
+    environment: &mut TrialEnvironment<D, L, W>,
     series: Series<'_>,
     events: &Events,
     shutdown: &Shutdown,
 ) -> Result<Ended, RunError> {
-    let ended = run_each(means, series, events, shutdown).await;
-    take_down(means, series, events).await?;
+    let ended = run_each(environment, series, events, shutdown).await;
+    take_down(environment, series, events).await?;
     ended
 }
 
-/// Brings down a system that was kept up for a trial that does not come.
-pub(crate) async fn take_down<D: Driver, L: Load, W: Web>(
-    means: &mut Means<D, L, W>,
+/// Brings down a system that was kept up for another trial.
+pub(crate) async fn take_down<D: Driver, L: Load, W: HttpConnector>(
+    environment: &mut TrialEnvironment<D, L, W>,
     series: Series<'_>,
     events: &Events,
 ) -> Result<(), RunError> {
-    if means.standing.take().is_none() {
+    if environment.running_system.take().is_none() {
         return Ok(());
     }
-    for remark in means.driver.stop_all().await {
-        events.tell(Event::Warning(remark)).await;
+    for remark in environment.driver.stop_all().await {
+        events.report(Event::Warning(remark)).await;
     }
     remove(&series.folder.path().join(SYSTEM_FOLDER))
 }
 
-async fn run_each<D: Driver, L: Load, W: Web>(
-    means: &mut Means<D, L, W>,
+async fn run_each<D: Driver, L: Load, W: HttpConnector>(
+    environment: &mut TrialEnvironment<D, L, W>,
     series: Series<'_>,
     events: &Events,
     shutdown: &Shutdown,
 ) -> Result<Ended, RunError> {
     if let Some(asked) = &series.study.search {
-        return search::run_all(means, series, asked, events, shutdown).await;
+        return search::run_all(environment, series, asked, events, shutdown).await;
     }
     let finished = series.folder.finished_trials()?;
     let left: Vec<&PlannedTrial> = series
@@ -102,7 +102,7 @@ async fn run_each<D: Driver, L: Load, W: Web>(
         .iter()
         .filter(|trial| !finished.contains(&key_of(trial)))
         .collect();
-    tell_start(series.plan, finished.len(), events).await;
+    report_start(series.plan, finished.len(), events).await;
     for (index, planned) in left.iter().enumerate() {
         if shutdown.is_asked() {
             return Ok(Ended::Interrupted);
@@ -116,15 +116,15 @@ async fn run_each<D: Driver, L: Load, W: Web>(
                 .get(index + 1)
                 .is_some_and(|next| next.cell == planned.cell),
         };
-        match run_trial(means, series, task, events, shutdown).await? {
-            trial::Ended::Told(info) => events.tell(ended_event(&info)).await,
+        match run_trial(environment, series, task, events, shutdown).await? {
+            trial::Ended::Completed(info) => events.report(ended_event(&info)).await,
             trial::Ended::Interrupted => return Ok(Ended::Interrupted),
         }
     }
     Ok(Ended::Finished)
 }
 
-/// The cell of a number in the plan.
+/// The cell with this number in the plan.
 pub(crate) fn cell_of(series: Series<'_>, number: u32) -> &Cell {
     let mut cells = series.study.cells.iter();
     cells
@@ -133,8 +133,8 @@ pub(crate) fn cell_of(series: Series<'_>, number: u32) -> &Cell {
 }
 
 /// Runs one trial.
-pub(crate) async fn run_trial<D: Driver, L: Load, W: Web>(
-    means: &mut Means<D, L, W>,
+pub(crate) async fn run_trial<D: Driver, L: Load, W: HttpConnector>(
+    environment: &mut TrialEnvironment<D, L, W>,
     series: Series<'_>,
     task: Task<'_>,
     events: &Events,
@@ -149,18 +149,18 @@ pub(crate) async fn run_trial<D: Driver, L: Load, W: Web>(
         level: task.level,
         workers: series.shares.workers(cell.load_workers).len(),
     };
-    events.tell(started).await;
-    if means
-        .standing
+    events.report(started).await;
+    if environment
+        .running_system
         .as_ref()
         .is_some_and(|kept| kept.cell != cell.number)
     {
-        take_down(means, series, events).await?;
+        take_down(environment, series, events).await?;
     }
-    let kept = means.standing.take();
+    let kept = environment.running_system.take();
     let folder = system_folder(series, kept.is_some())?;
     let writer = series.folder.begin(key)?;
-    // Components run in folders of their own, so that paths must not hang on the current one.
+    // Components run in their own folders, so paths must not depend on the current one.
     let kept_logs = std::path::absolute(writer.logs_folder())
         .map_err(|problem| io_error("find", &folder, problem))?;
     let partial = writer.logs_folder().parent().map(Path::to_path_buf);
@@ -176,7 +176,7 @@ pub(crate) async fn run_trial<D: Driver, L: Load, W: Web>(
         |kept| kept.secrets,
     );
     let system = series.system.configure(&cell.parameters);
-    let order = Order {
+    let context = TrialContext {
         system: &system,
         secrets: &secrets,
         cell,
@@ -196,9 +196,9 @@ pub(crate) async fn run_trial<D: Driver, L: Load, W: Web>(
         is_up,
         may_stay_up: series.study.restart == Restart::EveryCell && task.next_is_of_cell,
     };
-    let (ended, stays_up) = trial::run(means, order, writer, events, shutdown).await?;
+    let (ended, stays_up) = trial::run(environment, context, writer, events, shutdown).await?;
     if stays_up {
-        means.standing = Some(Standing {
+        environment.running_system = Some(RunningSystem {
             cell: cell.number,
             secrets,
         });
@@ -220,8 +220,8 @@ fn system_folder(series: Series<'_>, is_up: bool) -> Result<PathBuf, RunError> {
     std::path::absolute(&folder).map_err(|problem| io_error("find", &folder, problem))
 }
 
-/// What the engine could send at the trial's shape of load. It was tried with the cell's own connections; where a
-/// search tries other numbers of them nothing is known.
+/// The capacity of the engine at the trial's shape of load. It was measured with the cell's own connections; if a search changes
+/// their number, the capacity is unknown.
 fn possible_per_s(series: Series<'_>, task: Task<'_>) -> Option<f64> {
     let same_shape = task.level.is_none() || matches!(task.cell.load, LoadModel::Open { .. });
     series
@@ -230,7 +230,7 @@ fn possible_per_s(series: Series<'_>, task: Task<'_>) -> Option<f64> {
         .filter(|_| same_shape)
 }
 
-pub(crate) async fn tell_start(plan: &Plan, finished: usize, events: &Events) {
+pub(crate) async fn report_start(plan: &Plan, finished: usize, events: &Events) {
     let all = u32::try_from(plan.trials.len()).unwrap_or(u32::MAX);
     let done = u32::try_from(finished).unwrap_or(u32::MAX).min(all);
     let share_left = share(f64::from(all - done), f64::from(all));
@@ -239,7 +239,7 @@ pub(crate) async fn tell_start(plan: &Plan, finished: usize, events: &Events) {
         already_done: done,
         expected: plan.expected.mul_f64(share_left),
     };
-    events.tell(started).await;
+    events.report(started).await;
 }
 
 pub(crate) fn ended_event(info: &TrialInfo) -> Event {
@@ -267,10 +267,10 @@ fn levels(cell: &Cell) -> String {
     cell.levels.iter().map(level).collect::<Vec<_>>().join(" ")
 }
 
-/// Each trial has chances of its own, the same whenever it runs.
+/// Each trial has its own random numbers, which do not depend on when it runs.
 fn seed(study: u64, key: TrialKey) -> u64 {
     let trial = u64::from(key.cell) << 32 | u64::from(key.repetition);
-    chance::mix_word(study ^ trial.wrapping_mul(chance::STEP))
+    random::mix_word(study ^ trial.wrapping_mul(random::STEP))
 }
 
 fn remove(folder: &Path) -> Result<(), RunError> {

@@ -1,8 +1,7 @@
-//! The searches of a study that looks for the highest level: cell after cell, each trial at the level that follows from
-//! those before it.
+//! The searches of a study for the highest level: cell after cell, each trial at the level that follows from those before it.
 //!
-//! What a search knows is on disk: each trial that has a result is told to it again, so that one which was interrupted
-//! goes on where it stopped.
+//! The state of a search is on disk: every trial with a result is passed to it again, so that an interrupted search continues
+//! where it stopped.
 
 use waggle_stats::{Levels, Search, Settings, Step};
 use waggle_study::{Cell, PlannedTrial, Sought};
@@ -11,22 +10,22 @@ use crate::{
     Ended, Event, RunError,
     driver::Driver,
     events::{Events, Shutdown},
+    http::HttpConnector,
     load::Load,
     schedule::{self, Series, Task},
-    trial::{self, Means},
-    web::Web,
+    trial::{self, TrialEnvironment},
 };
 
-/// Runs what is left of every cell's search, in the plan's order.
-pub(crate) async fn run_all<D: Driver, L: Load, W: Web>(
-    means: &mut Means<D, L, W>,
+/// Runs the rest of every cell's search, in the plan's order.
+pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(
+    environment: &mut TrialEnvironment<D, L, W>,
     series: Series<'_>,
     asked: &waggle_study::Search,
     events: &Events,
     shutdown: &Shutdown,
 ) -> Result<Ended, RunError> {
     let finished = series.folder.finished_trials()?;
-    schedule::tell_start(series.plan, finished.len(), events).await;
+    schedule::report_start(series.plan, finished.len(), events).await;
     let of_cells = series
         .plan
         .trials
@@ -56,15 +55,15 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: Web>(
             let Some(next) = planned.get(search.trials().len()) else {
                 break search.answer();
             };
-            match run_step(means, series, (cell, next, level), events, shutdown).await? {
-                trial::Ended::Told(info) => events.tell(schedule::ended_event(&info)).await,
+            match run_step(environment, series, (cell, next, level), events, shutdown).await? {
+                trial::Ended::Completed(info) => events.report(schedule::ended_event(&info)).await,
                 trial::Ended::Interrupted => return Ok(Ended::Interrupted),
             }
             let key = schedule::key_of(next);
             let step = waggle_analysis::evidence(series.folder.path(), key)?;
             search.report(step.to_evidence());
             steps.push(step.clone());
-            events.tell(Event::Searched(step)).await;
+            events.report(Event::Searched(step)).await;
         };
         let not_needed = planned.len() - search.trials().len();
         let found = Event::Found {
@@ -73,14 +72,14 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: Web>(
             answer,
             not_needed: u32::try_from(not_needed).unwrap_or(u32::MAX),
         };
-        events.tell(found).await;
-        schedule::take_down(means, series, events).await?;
+        events.report(found).await;
+        schedule::take_down(environment, series, events).await?;
     }
     Ok(Ended::Finished)
 }
 
-async fn run_step<D: Driver, L: Load, W: Web>(
-    means: &mut Means<D, L, W>,
+async fn run_step<D: Driver, L: Load, W: HttpConnector>(
+    environment: &mut TrialEnvironment<D, L, W>,
     series: Series<'_>,
     (cell, planned, level): (&Cell, &PlannedTrial, f64),
     events: &Events,
@@ -94,11 +93,11 @@ async fn run_step<D: Driver, L: Load, W: Web>(
         cell: &cell,
         planned,
         level: Some(level),
-        // Whether another trial follows is known only after this one, so the host comes to rest in any case.
+        // Whether another trial follows is known only after this one, so the host must become idle in any case.
         has_next: true,
         next_is_of_cell: true,
     };
-    schedule::run_trial(means, series, task, events, shutdown).await
+    schedule::run_trial(environment, series, task, events, shutdown).await
 }
 
 fn settings(search: &waggle_study::Search) -> Settings {

@@ -1,7 +1,7 @@
-//! Random words that the components of a system share, and what keeps them out of everything that is kept.
+//! Random words that the components of a system share, and their removal from everything that is kept.
 //!
-//! They are made when they are first asked for, unless the study gave them, and forgotten with the system. A word that is random for every system that is
-//! brought up opens nothing once that is gone; all the same it stands in no result, no report and no kept log.
+//! A secret is created when it is first used, unless the study gives it, and forgotten with the system. A random secret of a
+//! system that is gone opens nothing. Even so it is in no result, no report and no kept log.
 
 use std::{
     cell::RefCell,
@@ -17,17 +17,17 @@ use waggle_study::{GivenSecret, TakenValue};
 use crate::placeholder::{PlaceholderError, fill};
 
 const PREFIX: &str = "secret.";
-/// Random bytes of a secret; it is written in twice as many hexadecimal digits.
+/// Random bytes of a secret; they are written as twice as many hexadecimal digits.
 const BYTES: usize = 20;
-/// What headers have from outside may be no secret at all. What is shorter than this is in too much of what components write, and
-/// is left there.
+/// Values of headers from outside may be no secrets. A shorter value occurs too often in the output of components, and is not
+/// replaced.
 const TAKEN_MIN_BYTES: usize = 6;
 
 /// The secrets of one system that is up.
 #[derive(Default)]
 pub(crate) struct Secrets {
     words: RefCell<BTreeMap<String, String>>,
-    /// What the load's headers have from outside: where it is from, and its value.
+    /// Values of the load's headers from outside: source and value.
     taken: Vec<(String, String)>,
 }
 
@@ -38,7 +38,7 @@ impl fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// Those that were given are not made; those that were taken for the load are hidden as well.
+    /// Given secrets are not created; values that the load takes from outside are hidden as well.
     pub(crate) fn from_given(given: &[GivenSecret], taken: &[TakenValue]) -> Self {
         let value = |given: &GivenSecret| Some((given.name.clone(), given.value.clone()?));
         let taken = taken.iter();
@@ -51,7 +51,7 @@ impl Secrets {
         }
     }
 
-    /// The value of `${secret.NAME}`; `None` for another name, or where the system gives no random bytes.
+    /// The value of `${secret.NAME}`; `None` for another name, or if the system gives no random bytes.
     pub(crate) fn placeholder(&self, name: &str) -> Option<String> {
         let name = name.strip_prefix(PREFIX)?;
         if let Some(known) = self.words.borrow().get(name) {
@@ -69,7 +69,7 @@ impl Secrets {
         fill(text, |name| self.placeholder(name))
     }
 
-    /// Those that were asked for, with their values.
+    /// The secrets that were used, with their values.
     pub(crate) fn used_values(&self) -> Vec<(String, String)> {
         let known = self.words.borrow();
         known
@@ -97,7 +97,7 @@ impl Secrets {
         known
     }
 
-    /// Takes the secrets out of every file of a folder, which are logs: their size is bounded.
+    /// Removes the secrets from every file of a folder. The files are logs, so their size is bounded.
     pub(crate) fn redact_files(&self, folder: &Path) -> io::Result<()> {
         if self.words.borrow().is_empty() && self.taken.is_empty() {
             return Ok(());
@@ -128,7 +128,7 @@ fn mark(name: &str) -> String {
     format!("[secret {name}]")
 }
 
-/// Logs may hold any bytes.
+/// Works on bytes, because logs need not be UTF-8.
 fn replace_bytes(text: &[u8], word: &[u8], by: &[u8]) -> Vec<u8> {
     let mut found = Vec::with_capacity(text.len());
     let mut from = 0;

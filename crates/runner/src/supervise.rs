@@ -1,9 +1,9 @@
-//! The supervisor: a small process between waggle and each component, so that none outlives waggle.
+//! The supervisor: a small process between waggle and each component, so that no component outlives waggle.
 //!
-//! It is the same program as waggle, started with a hidden subcommand. It starts the component in a process group
-//! of its own, keeps its log within a limit, and takes orders from its standard input, whose other end only waggle
-//! holds: when that end closes, for whatever reason, the whole group is killed. Why this and not a signal at the
-//! parent's death stands in `docs/design/0005-process-supervision.md`.
+//! It is the same program as waggle, started with a hidden subcommand. It starts the component in its own process group, limits
+//! the size of its log, and reads orders from standard input. Only waggle holds the other end of that: when it is closed, for any
+//! reason, the supervisor kills the whole group. For the reasons against a parent-death signal see
+//! `docs/design/0005-process-supervision.md`.
 
 use std::{
     collections::VecDeque,
@@ -24,56 +24,56 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
 use crate::cpus;
 
-/// Ask the component to end.
+/// Asks the component to end.
 pub(crate) const ORDER_STOP: u8 = b'T';
-/// Kill the component and all of its group.
+/// Kills the component and all of its group.
 pub(crate) const ORDER_KILL: u8 = b'K';
-/// First word of the line that tells the component's process id.
+/// First word of the line with the component's process id.
 pub(crate) const STARTED: &str = "started";
-/// First word of the line that tells why it could not be started.
+/// First word of the line with the reason if it was not started.
 pub(crate) const NOT_STARTED: &str = "failed";
-/// First word of the line that tells how it ended.
+/// First word of the line with how it ended.
 pub(crate) const ENDED: &str = "ended";
-/// What that line says of a component that was killed.
+/// The rest of that line for a component that was killed.
 pub(crate) const BY_KILL: &str = "by signal 9";
 
 /// Bytes of a log that are kept from its beginning.
 const LOG_HEAD_MAX_BYTES: u64 = 8 * 1024 * 1024;
 /// Bytes of a longer log that are kept from its end.
 const LOG_TAIL_MAX_BYTES: usize = 256 * 1024;
-/// How long the log's last bytes are awaited once the component is gone.
+/// How long to wait for the log's last bytes after the component has ended.
 const LOG_END_AT_MOST: Duration = Duration::from_secs(1);
-/// How often processes that left the group are looked for and killed.
+/// How often to search for processes that left the group, and kill them.
 const STRAYS_ROUNDS_MAX: u32 = 20;
 const EXIT_NOT_STARTED: u8 = 127;
-/// What stands in a log where bytes were left out: before their number, and behind it.
+/// The text in a log in place of bytes that were left out: before and after their number.
 const LEFT_OUT: [&str; 2] = ["\n[waggle left out ", " bytes here]\n"];
 
-/// Runs a component until it ends or waggle is gone. `arguments`: the log file, the CPUs it may use (`1,3` or
-/// nothing), the command. Tells its process id and its end on standard output, a line each.
+/// Runs a component until it ends or waggle is gone. `arguments`: the log file, the CPUs it may use (`1,3` or nothing), the
+/// command. Prints its process id and its end on standard output, one line each.
 #[must_use]
 pub fn supervise(arguments: &[String]) -> ExitCode {
     match start(arguments) {
         Ok((child, log_ended)) => {
-            tell(&format!("{STARTED} {}", child.id()));
+            report(&format!("{STARTED} {}", child.id()));
             let text = match attend(child) {
                 Ok(status) => describe(status),
                 Err(problem) => format!("in a way that is not known: {problem}"),
             };
-            // A log that stays open belongs to a process that cannot be killed; it must not hold up the rest.
+            // A log that stays open belongs to a process that cannot be killed; it must not block the rest.
             log_ended.recv_timeout(LOG_END_AT_MOST).ok();
-            tell(&format!("{ENDED} {text}"));
+            report(&format!("{ENDED} {text}"));
             ExitCode::SUCCESS
         }
         Err(problem) => {
-            tell(&format!("{NOT_STARTED} {problem}"));
+            report(&format!("{NOT_STARTED} {problem}"));
             ExitCode::from(EXIT_NOT_STARTED)
         }
     }
 }
 
-/// Waggle may be gone; then nobody listens, which is no reason to stop.
-fn tell(line: &str) {
+/// An error is ignored: waggle may have ended.
+fn report(line: &str) {
     let mut out = io::stdout();
     writeln!(out, "{line}").and_then(|()| out.flush()).ok();
 }
@@ -84,7 +84,7 @@ fn start(arguments: &[String]) -> io::Result<(Child, Receiver<()>)> {
             "a log file, CPUs and a command are needed",
         ));
     };
-    // Processes that outlive their own parent become this one's children, so that they can be found and killed.
+    // Processes that outlive their parent become children of this one, so they can be found and killed.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     cpus::pin_this_thread(&cpus::parse(cpus))?;
     let (reader, writer) = io::pipe()?;
@@ -109,7 +109,7 @@ fn start(arguments: &[String]) -> io::Result<(Child, Receiver<()>)> {
     Ok((child, log_ended))
 }
 
-/// Waits for the component's end while orders are taken, then clears away what it left behind.
+/// Waits for the component's end and takes orders meanwhile, then kills what it left behind.
 fn attend(mut child: Child) -> io::Result<ExitStatus> {
     let group = Pid::from_child(&child);
     let gone = Arc::new(Mutex::new(false));
@@ -117,7 +117,7 @@ fn attend(mut child: Child) -> io::Result<ExitStatus> {
     thread::Builder::new()
         .name("orders".to_owned())
         .spawn(move || take_orders(group, &orders_gone))?;
-    // Not reaped yet: as long as the first process is a zombie, the group's number belongs to nobody else.
+    // Not reaped yet: as long as the first process is a zombie, the group's number is not reused.
     rustix::process::waitid(
         WaitId::Pid(group),
         WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
@@ -138,7 +138,7 @@ fn take_orders(group: Pid, gone: &Mutex<bool>) {
             Ok(1) if order[0] == ORDER_KILL => Signal::KILL,
             Ok(1) => continue,
             Err(problem) if problem.kind() == io::ErrorKind::Interrupted => continue,
-            // The other end is closed: waggle has ended, in whatever way.
+            // The other end is closed: waggle has ended.
             Ok(_) | Err(_) => {
                 send(group, gone, Signal::KILL);
                 return;
@@ -155,7 +155,7 @@ fn send(group: Pid, gone: &Mutex<bool>, signal: Signal) {
     }
 }
 
-/// Kills what left the component's group and lost its own parent, generation by generation.
+/// Kills processes that left the component's group and lost their parent, generation by generation.
 fn kill_strays() {
     for _ in 0..STRAYS_ROUNDS_MAX {
         let strays = own_children();
@@ -193,7 +193,7 @@ fn describe(status: ExitStatus) -> String {
     }
 }
 
-/// A log file whose size is bounded, over all lives of a replica: its beginning and its end are kept.
+/// A log file of bounded size, over all lives of a replica: its beginning and its end are kept.
 struct Log {
     file: File,
     head_left: u64,
@@ -202,7 +202,7 @@ struct Log {
 }
 
 impl Log {
-    /// Goes on in the log of an earlier life of the same replica, which counts into its limit.
+    /// Continues the log of an earlier life of the same replica, which counts towards its limit.
     fn open(path: &Path) -> io::Result<Self> {
         let mut options = File::options();
         let file = options.create(true).append(true).read(true).open(path)?;
@@ -217,11 +217,11 @@ impl Log {
         Ok(log)
     }
 
-    /// What earlier lives left behind the head is where this one's tail begins.
+    /// The text that earlier lives left after the head is the start of this one's tail.
     fn take_up_tail(&mut self) -> io::Result<()> {
         self.file.seek(SeekFrom::Start(LOG_HEAD_MAX_BYTES))?;
         let mut behind = Vec::new();
-        // A tail and lines of waggle's own, of which there are few.
+        // A tail and waggle's own lines, of which there are few.
         let at_most = 2 * LOG_TAIL_MAX_BYTES as u64;
         (&self.file).take(at_most).read_to_end(&mut behind)?;
         let (left_out, tail) = left_out_before(&behind);
@@ -243,7 +243,7 @@ impl Log {
         self.end().ok();
     }
 
-    /// Writes the tail, in the place of that of an earlier life.
+    /// Writes the tail over that of an earlier life.
     fn end(&mut self) -> io::Result<()> {
         if self.file.metadata()?.len() > LOG_HEAD_MAX_BYTES {
             self.file.set_len(LOG_HEAD_MAX_BYTES)?;
@@ -257,7 +257,7 @@ impl Log {
         self.file.write_all(back)
     }
 
-    /// A full disk must not stop the component: what cannot be written is lost.
+    /// A full disk must not stop the component: bytes that cannot be written are dropped.
     fn add(&mut self, bytes: &[u8]) {
         let head = usize::try_from(self.head_left)
             .unwrap_or(usize::MAX)
@@ -275,7 +275,7 @@ impl Log {
     }
 }
 
-/// How many bytes the line says that these begin with were left out; and what stands behind it.
+/// The number of bytes left out according to the line at the start of `bytes`, and the rest after that line.
 fn left_out_before(bytes: &[u8]) -> (u64, &[u8]) {
     let read = || {
         let rest = bytes.strip_prefix(LEFT_OUT[0].as_bytes())?;
@@ -293,13 +293,13 @@ mod tests {
 
     use super::{LOG_HEAD_MAX_BYTES, LOG_TAIL_MAX_BYTES, Log};
 
-    /// What a log file holds after lines of `line` up to `bytes`, then `last`.
+    /// The content of a log file after lines of `line` up to `bytes`, then `last`.
     fn rotated_log(line: &str, bytes: usize, last: &str) -> String {
         let folder = tempfile::tempdir().unwrap();
         kept_in(&folder.path().join("log"), line, bytes, last)
     }
 
-    /// The same in a file that may hold something already.
+    /// The same in a file that may have content already.
     fn kept_in(path: &Path, line: &str, bytes: usize, last: &str) -> String {
         let (reader, mut writer) = std::io::pipe().unwrap();
         let log = Log::open(path).unwrap();
@@ -329,7 +329,7 @@ mod tests {
         let log = kept_in(&path, "0123456\n", head + LOG_TAIL_MAX_BYTES, "last words");
         assert!(log.starts_with("ab\nend") && log.ends_with("last words"));
         assert!(log.len() < head + LOG_TAIL_MAX_BYTES + 200, "{}", log.len());
-        // However many lives there are; and what is left out adds up.
+        // This holds for any number of lives, and the numbers of left-out bytes are added up.
         let mut all = "ab\nendcd\nlast".len() + head + LOG_TAIL_MAX_BYTES + "last words".len();
         for life in 0..3 {
             let said = kept_in(&path, "abcdefg\n", LOG_TAIL_MAX_BYTES / 2, "x");
@@ -345,7 +345,7 @@ mod tests {
             );
             assert!(said.starts_with("ab\nend") && said.ends_with("abcdefg\nx"));
         }
-        // One that says nothing loses nothing.
+        // A life without output leaves the log unchanged.
         let before = fs::read(&path).unwrap();
         assert_eq!(kept_in(&path, "-", 0, "").into_bytes(), before);
     }

@@ -9,7 +9,7 @@ use std::{
 use waggle_load::{Roots, Tls, TlsError, TlsOptions};
 use waggle_study::External;
 
-/// Longest file of certificates or of a key.
+/// Limit on the size of a file of certificates or of a key.
 const PEM_MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Why a server cannot be reached by TLS.
@@ -23,7 +23,7 @@ pub enum TransportError {
     SetUp { url: String, problem: TlsError },
 }
 
-/// The TLS of a server; `None` where its URL says http. Files are relative to the `folder` of the study.
+/// The TLS of a server; `None` if its URL is http. Files are relative to the `folder` of the study.
 pub(crate) fn tls_of(server: &External, folder: &Path) -> Result<Option<Tls>, TransportError> {
     if !server.is_tls {
         return Ok(None);

@@ -1,8 +1,8 @@
 //! The delay until records of a sink can be queried: writes lines to Kafka at a constant rate, ten per second with a mark, and
 //! polls InfluxDB for the marked ones. For `bench/gateway/delay`; studies have probes for this.
 //!
-//! `cargo run --release -p waggle-sink --example sink_delay -- --kafka-brokers A --topic T --partitions 4 --influxdb HOST:PORT --org O --bucket B`
-//! with the token in `INFLUX_TOKEN`. The topic must exist.
+//! `cargo run --release -p waggle-sink --example sink_delay -- --kafka-brokers A --topic T --partitions 4 --influxdb HOST:PORT
+//! --org O --bucket B` with the token in `INFLUX_TOKEN`. The topic must exist.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

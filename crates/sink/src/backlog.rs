@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 
 use crate::batch::{Batch, BatchLimits, Batcher, Message, Next, Source};
 use crate::offsets::{BatchId, Offsets, Slot};
-use crate::reading::Reading;
+use crate::reading::ParsedMessage;
 
 /// Messages that are read and not written yet.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ struct Inner {
     offsets: Offsets,
     sources: Sources,
     /// Batches that wait or are being written.
-    held: BTreeMap<BatchId, Held>,
+    held: BTreeMap<BatchId, BatchSize>,
     bytes: usize,
     /// Batches that were taken and are not done.
     taken: usize,
@@ -36,7 +36,7 @@ struct Inner {
 }
 
 #[derive(Debug)]
-struct Held {
+struct BatchSize {
     begun: Instant,
     bytes: usize,
 }
@@ -121,7 +121,7 @@ impl Backlog {
         let mut is_new = false;
         let held = inner.held.entry(batch).or_insert_with(|| {
             is_new = true;
-            Held {
+            BatchSize {
                 begun: now,
                 bytes: 0,
             }
@@ -300,7 +300,7 @@ pub(crate) struct Arrived<'a> {
     pub(crate) partition: i32,
     pub(crate) offset: i64,
     pub(crate) value: &'a [u8],
-    pub(crate) reading: &'a Reading,
+    pub(crate) reading: &'a ParsedMessage,
 }
 
 impl Sources {
@@ -362,7 +362,7 @@ mod tests {
 
     fn add(backlog: &Backlog, partition: i32, offset: i64) -> bool {
         let value = b"m v=1 1";
-        let mut reading = Reading::default();
+        let mut reading = ParsedMessage::default();
         reading.read(value);
         let arrived = Arrived {
             topic: "plant",

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::offsets::{BatchId, Slot};
-use crate::reading::Reading;
+use crate::reading::ParsedMessage;
 
 /// An assigned partition.
 #[derive(Debug, PartialEq, Eq)]
@@ -165,7 +165,7 @@ pub(crate) struct Message<'a> {
     pub(crate) source: &'a Arc<Source>,
     pub(crate) offset: i64,
     pub(crate) value: &'a [u8],
-    pub(crate) reading: &'a Reading,
+    pub(crate) reading: &'a ParsedMessage,
 }
 
 /// Limits of a batch.
@@ -314,7 +314,7 @@ pub(crate) mod tests {
     }
 
     fn add(batcher: &mut Batcher, now: Instant, values: &[&str]) -> Vec<u64> {
-        let (mut reading, source) = (Reading::default(), source(0));
+        let (mut reading, source) = (ParsedMessage::default(), source(0));
         (10..)
             .zip(values)
             .map(|(offset, value)| {

@@ -13,7 +13,7 @@ use waggle_service::log;
 use crate::backlog::Arrived;
 use crate::error::{SinkError, kafka_error};
 use crate::health::Check;
-use crate::reading::Reading;
+use crate::reading::ParsedMessage;
 use crate::settings::{SinkSettings, StartOffset};
 use crate::shared::Shared;
 
@@ -104,7 +104,7 @@ pub(crate) fn run(shared: &Shared, group: &Group, stop: &AtomicBool) -> Option<S
     let mut reader = Reader {
         shared,
         group,
-        reading: Reading::default(),
+        reading: ParsedMessage::default(),
         is_paused: false,
         lost: None,
         committed: Instant::now(),
@@ -121,7 +121,7 @@ pub(crate) fn run(shared: &Shared, group: &Group, stop: &AtomicBool) -> Option<S
 struct Reader<'a> {
     shared: &'a Shared,
     group: &'a Group,
-    reading: Reading,
+    reading: ParsedMessage,
     is_paused: bool,
     /// Why the group expelled the sink.
     lost: Option<String>,

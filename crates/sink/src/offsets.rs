@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_confirmed_is_not_committed_again() {
+    fn confirmed_offsets_are_not_committed_again() {
         let mut offsets = Offsets::default();
         offsets.assign(A);
         offsets.read(A, 0, BatchId(1));

@@ -10,14 +10,14 @@ pub(crate) const WRONG_MAX: usize = 100;
 
 /// The lines of a message. It is reused, so that parsing a message allocates nothing.
 #[derive(Debug, Default)]
-pub(crate) struct Reading {
-    pub(crate) lines: Vec<Found>,
-    pub(crate) wrong: Vec<Wrong>,
+pub(crate) struct ParsedMessage {
+    pub(crate) lines: Vec<ParsedLine>,
+    pub(crate) wrong: Vec<RejectedLine>,
 }
 
 /// A good line.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct ParsedLine {
     /// Its bytes in the value, without a line break at the end.
     pub(crate) text: Range<usize>,
     /// Number of its line in the value, from 1.
@@ -26,13 +26,13 @@ pub(crate) struct Found {
 
 /// A part of the message that cannot be written.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Wrong {
+pub(crate) struct RejectedLine {
     pub(crate) text: Range<usize>,
     pub(crate) number: usize,
     pub(crate) reason: String,
 }
 
-impl Reading {
+impl ParsedMessage {
     /// Parses a message's value; replaces the previous lines.
     pub(crate) fn read(&mut self, value: &[u8]) {
         self.lines.clear();
@@ -53,7 +53,7 @@ impl Reading {
                     match missing_time(&line) {
                         None => {
                             let number = line.number;
-                            self.lines.push(Found { text, number });
+                            self.lines.push(ParsedLine { text, number });
                             continue;
                         }
                         Some(reason) => (text, line.number, reason),
@@ -69,7 +69,7 @@ impl Reading {
                 self.rest(text.start..value.len(), number, &reason);
                 return;
             }
-            self.wrong.push(Wrong {
+            self.wrong.push(RejectedLine {
                 text,
                 number,
                 reason,
@@ -78,7 +78,7 @@ impl Reading {
     }
 
     fn rest(&mut self, text: Range<usize>, number: usize, reason: &str) {
-        self.wrong.push(Wrong {
+        self.wrong.push(RejectedLine {
             text,
             number,
             reason: format!(
@@ -152,7 +152,7 @@ mod tests {
 
     /// The good lines and the wrong ones, each with its number.
     fn check(value: &str, good: &[(usize, &str)], wrong: &[(usize, &str, &str)]) {
-        let mut reading = Reading::default();
+        let mut reading = ParsedMessage::default();
         // Lines of an earlier message are dropped.
         reading.read(b"a b=1 1\nx");
         reading.read(value.as_bytes());
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_began_lines_before_is_put_aside_whole() {
+    fn rejected_line_over_several_rows_is_complete() {
         check(
             "a b=1 1\nm x=\"1\n2\",y=z 5\na b=2 2",
             &[(1, "a b=1 1"), (4, "a b=2 2")],
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn a_message_of_nonsense_does_not_become_a_flood() {
         let value = "x\n".repeat(5000) + "a b=1 1";
-        let mut reading = Reading::default();
+        let mut reading = ParsedMessage::default();
         reading.read(value.as_bytes());
         assert_eq!(reading.lines, []);
         assert_eq!(reading.wrong.len(), WRONG_MAX + 1);
@@ -239,7 +239,7 @@ mod tests {
         /// Every byte but white space and comments is in exactly one of the two lists.
         #[test]
         fn nothing_is_skipped(value in "([a-c]{1,2}[ =,\"\n#]{1,2}|a b=1 1\n){0,12}") {
-            let mut reading = Reading::default();
+            let mut reading = ParsedMessage::default();
             reading.read(value.as_bytes());
             let mut ranges: Vec<Range<usize>> = (reading.lines.iter().map(|line| line.text.clone()))
                 .chain(reading.wrong.iter().map(|wrong| wrong.text.clone()))

@@ -27,98 +27,99 @@ pub const RENAMED_FLAGS: [RenamedFlag; 14] = [
 /// Flags of `waggle-gateway sink`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct SinkSettings {
-    /// Kafka's brokers
+    /// Bootstrap brokers of the cluster: HOST:PORT, several separated by commas
     #[arg(long, value_name = "HOST:PORT,…")]
     pub kafka_brokers: String,
-    /// A topic to read; may be given several times
+    /// A topic to read; may be repeated
     #[arg(long, value_name = "TOPIC", required_unless_present = "topic_prefix")]
     pub topic: Vec<String>,
-    /// Read every topic whose name begins with this, including topics that are created later; dead-letter topics are excluded
+    /// Read every topic whose name starts with this prefix, including topics that are created later; dead-letter topics are
+    /// excluded
     #[arg(long, value_name = "TEXT", conflicts_with = "topic")]
     pub topic_prefix: Option<String>,
     /// Consumer group; the sinks of a group share the partitions
     #[arg(long, default_value = "waggle-sink")]
     pub group: String,
-    /// Static membership: an id of this sink that is unique in the group. Restarted with the same id it resumes its partitions at
-    /// once
+    /// Static membership: an id of this sink that is unique in the group. If the sink is restarted with the same id, it resumes
+    /// its partitions immediately
     #[arg(long, value_name = "ID")]
     pub group_instance_id: Option<String>,
-    /// Where to start in partitions without a committed offset of the group
+    /// Start position in partitions without a committed offset of the group
     #[arg(long, value_enum, default_value_t = StartOffset::Earliest)]
     pub offset_reset: StartOffset,
-    /// The database, e.g. <http://influxdb:8086>
+    /// The InfluxDB 2 to write to, e.g. <http://influxdb:8086>
     #[arg(long, value_name = "URL")]
     pub influxdb_url: String,
-    /// Organisation in the database
+    /// Organization in InfluxDB
     #[arg(long, value_name = "ORG")]
     pub influxdb_org: String,
-    /// Bucket in the database
+    /// Bucket in InfluxDB
     #[arg(long, value_name = "BUCKET")]
     pub influxdb_bucket: String,
-    /// File with the token; it is read again when the database refuses the token [default: the environment variable INFLUX_TOKEN]
+    /// File with the token; it is read again if InfluxDB refuses the token [default: the environment variable INFLUX_TOKEN]
     #[arg(long, value_name = "FILE")]
     pub influxdb_token_file: Option<PathBuf>,
-    /// Most lines in one write; a message with more is written alone
+    /// Maximum number of lines in a write; a message with more lines is written by itself
     #[arg(long, default_value_t = 5_000, value_parser = size(1..=1_000_000))]
     pub batch_max_records: usize,
-    /// Largest write before compression, in bytes; a larger message is written alone
+    /// Maximum size of a write before compression, in bytes; a larger message is written by itself
     #[arg(long, default_value_t = 2 * 1024 * 1024, value_parser = size(1..=64 << 20))]
     pub batch_max_bytes: usize,
     /// Time that a batch waits for more records after its first one, if no other batch is being written
     #[arg(long, default_value = "5ms", value_parser = duration)]
     pub linger: Duration,
-    /// The same while others are being written, so that batches grow if the database is slow; never less than --linger
+    /// As --linger, but while other batches are being written, so batches grow if the database is slow; at least --linger
     #[arg(long, default_value = "50ms", value_parser = duration)]
     pub linger_busy: Duration,
-    /// Most writes at once, each on its own connection
+    /// Maximum number of concurrent writes, each on its own connection
     #[arg(long, default_value_t = 4, value_parser = size(1..=64))]
     pub writes_in_flight: usize,
-    /// Largest sum of what is read and not written yet, in bytes; above it the sink pauses reading
+    /// Maximum total size of records that are read and not written yet, in bytes; above it the sink pauses reading
     #[arg(long, default_value_t = 16 * 1024 * 1024, value_parser = size(64 * 1024..=1 << 32))]
     pub buffer_max_bytes: usize,
-    /// Largest sum of the messages that are prefetched from Kafka, in bytes
+    /// Maximum total size of messages that are prefetched from Kafka, in bytes
     #[arg(long, default_value_t = 8 * 1024 * 1024, value_parser = size(1024 * 1024..=1 << 30))]
     pub prefetch_max_bytes: usize,
-    /// gzip level of writes: 0 is none, 1 the fastest, 9 the smallest
+    /// gzip level of writes: 0 disables compression, 1 is the fastest, 9 the smallest
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=9))]
     pub gzip_level: u32,
     /// Topic for lines that cannot be written; `{topic}` is replaced by the topic of the line
     #[arg(long, default_value = "{topic}.dead", value_name = "TOPIC")]
     pub dead_letter_topic: String,
-    /// Time between two commits of offsets
+    /// Interval of offset commits
     #[arg(long, default_value = "500ms", value_parser = positive_duration)]
     pub commit_interval: Duration,
-    /// Time without a heartbeat after which Kafka gives the partitions of a sink to others
+    /// Time without a heartbeat after which Kafka assigns the partitions of a sink to other members
     #[arg(long, default_value = "10s", value_parser = duration)]
     pub session_timeout: Duration,
-    /// Time for a connection to the database
+    /// Timeout of a connection to InfluxDB
     #[arg(long, default_value = "5s", value_parser = positive_duration)]
     pub influxdb_connect_timeout: Duration,
-    /// Time for the answer to a write
+    /// Timeout of a write
     #[arg(long, default_value = "30s", value_parser = positive_duration)]
     pub write_timeout: Duration,
-    /// Wait after the first failure; it doubles with each further one
+    /// Pause after the first failure; it doubles with each further one
     #[arg(long, default_value = "100ms", value_parser = positive_duration)]
     pub backoff_min: Duration,
-    /// Longest wait after a failure. If the database asks for more, the sink waits so long, at most a minute
+    /// Maximum pause after a failure. If InfluxDB requests a longer one (Retry-After), the sink waits that long, at most a minute
     #[arg(long, default_value = "2s", value_parser = duration)]
     pub backoff_max: Duration,
-    /// Time after SIGTERM, or when partitions are revoked, for writing what was read
+    /// Time after SIGTERM, or after partitions are revoked, for writing the records that were read
     #[arg(long, default_value = "10s", value_parser = duration)]
     pub drain_timeout: Duration,
-    /// Address and port for /healthz, /readyz and /metrics; port 0 takes a free one
+    /// Address and port for /healthz, /readyz and /metrics; port 0 selects a free one
     #[arg(long, default_value = "127.0.0.1:8081")]
     pub admin_listen: SocketAddr,
 }
 
-/// Where reading starts.
+/// Start position in a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum StartOffset {
     Earliest,
     Latest,
 }
 
-/// A flag that contradicts the others.
+/// A flag that conflicts with others.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{flag}: {problem}")]
 pub struct SettingError {
@@ -172,12 +173,12 @@ impl SinkSettings {
         Ok(())
     }
 
-    /// The topic for lines of a topic that cannot be written.
+    /// The dead-letter topic of a topic.
     pub(crate) fn dead_letter_topic(&self, topic: &str) -> String {
         self.dead_letter_topic.replace(TOPIC_PLACE, topic)
     }
 
-    /// The subscription in librdkafka's form.
+    /// The subscription in the format of librdkafka.
     pub(crate) fn subscription(&self) -> Vec<String> {
         match &self.topic_prefix {
             Some(prefix) => vec![format!("^{}.*", literal(prefix))],
@@ -185,7 +186,7 @@ impl SinkSettings {
         }
     }
 
-    /// Regular expression of the topics that are excluded although their names have the prefix.
+    /// Regular expression of excluded topics whose names have the prefix.
     pub(crate) fn left_out(&self) -> Option<String> {
         self.topic_prefix.as_ref()?;
         let parts: Vec<String> = self
@@ -202,7 +203,7 @@ fn literal(name: &str) -> String {
     name.replace('.', "\\.")
 }
 
-/// Whether Kafka accepts it as (a part of) a topic's name.
+/// Whether Kafka accepts the text as a topic name or a part of one.
 fn is_name(text: &str) -> bool {
     let is_fine = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     !text.is_empty() && text.len() <= 249 && text.bytes().all(is_fine)

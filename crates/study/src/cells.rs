@@ -2,12 +2,12 @@
 
 use crate::{
     Level,
-    mistake::{Finding, Place},
+    mistake::{Finding, Position},
     nearest::list,
     reserved::FACTORS,
     schema::STUDY,
     tree::{Entry, Node, Value},
-    walk::{is_name, walk},
+    validate::{is_name, validate},
 };
 
 /// Most cells of a study.
@@ -17,17 +17,17 @@ const MAX_FACTORS: usize = 16;
 /// Longest level, in bytes as written.
 const MAX_LEVEL_BYTES: usize = 256;
 
-/// One level for each factor, with the place where it is written.
-pub(crate) type Levels = Vec<(String, Level, Place)>;
+/// One level for each factor, with its position.
+pub(crate) type Levels = Vec<(String, Level, Position)>;
 
-/// What the cells are made of.
+/// Factors and cells as they were read.
 #[derive(Debug, Default)]
 pub(crate) struct Cells {
-    /// Every factor's name with its place, also one whose levels are wrong.
-    pub names: Vec<(String, Place)>,
-    /// At least one cell, which is empty where the factors are wrong or none are given.
+    /// Every factor's name with its position; also of a factor whose levels are wrong.
+    pub names: Vec<(String, Position)>,
+    /// At least one cell. It is empty if the factors are wrong or none are given.
     pub cells: Vec<Levels>,
-    /// Whether `names` are all there are; false where the part is too broken to tell.
+    /// Whether `names` are complete; false if the part is too broken to read all of them.
     pub complete: bool,
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn cells(root: &Node, findings: &mut Vec<Finding>) -> Cells {
     let (factors, rows) = (root.entry("factors"), root.entry("cells"));
     if let (Some(_), Some(rows)) = (factors, rows) {
         let what = "a study has factors or cells, not both";
-        findings.push(Finding::new(rows.place, what).with_expected("one of the two"));
+        findings.push(Finding::new(rows.position, what).with_expected("one of the two"));
     }
     let (names, cells) = match (factors, rows) {
         (Some(factors), _) => product(factors, findings),
@@ -45,9 +45,10 @@ pub(crate) fn cells(root: &Node, findings: &mut Vec<Finding>) -> Cells {
         (None, None) => (Vec::new(), None),
     };
     refuse_reserved(&names, findings);
-    if let Some((_, place)) = names.get(MAX_FACTORS) {
+    if let Some((_, position)) = names.get(MAX_FACTORS) {
         let what = format!("the study has {} factors", names.len());
-        findings.push(Finding::new(*place, what).with_expected(format!("at most {MAX_FACTORS}")));
+        findings
+            .push(Finding::new(*position, what).with_expected(format!("at most {MAX_FACTORS}")));
         return Cells {
             names: names[..MAX_FACTORS].to_vec(),
             cells: vec![Levels::new()],
@@ -63,20 +64,20 @@ pub(crate) fn cells(root: &Node, findings: &mut Vec<Finding>) -> Cells {
     }
 }
 
-/// Reports names that a row of `cells` has a meaning for.
-fn refuse_reserved(names: &[(String, Place)], findings: &mut Vec<Finding>) {
-    for (name, place) in names {
+/// Reports names that are reserved in a row of `cells`.
+fn refuse_reserved(names: &[(String, Position)], findings: &mut Vec<Finding>) {
+    for (name, position) in names {
         if FACTORS.contains(&name.as_str()) {
             let what = format!("no factor is called {name:?}: the name is reserved for cells");
-            findings.push(Finding::new(*place, what).with_expected("another name"));
+            findings.push(Finding::new(*position, what).with_expected("another name"));
         }
     }
 }
 
-/// The part with all that is wrong in it made wild.
-fn walk_part(entry: &Entry, findings: &mut Vec<Finding>) -> Node {
+/// Validates the part; returns it with every invalid node marked.
+fn validate_part(entry: &Entry, findings: &mut Vec<Finding>) -> Node {
     let mut node = entry.node.clone();
-    findings.extend(walk(
+    findings.extend(validate(
         &STUDY["properties"][&entry.key],
         &mut node,
         &entry.key,
@@ -87,14 +88,14 @@ fn walk_part(entry: &Entry, findings: &mut Vec<Finding>) -> Node {
 fn product(
     entry: &Entry,
     findings: &mut Vec<Finding>,
-) -> (Vec<(String, Place)>, Option<Vec<Levels>>) {
+) -> (Vec<(String, Position)>, Option<Vec<Levels>>) {
     let before = findings.len();
-    let node = walk_part(entry, findings);
+    let node = validate_part(entry, findings);
     let names = node
         .entries()
         .iter()
         .filter(|factor| is_name(&factor.key))
-        .map(|factor| (factor.key.clone(), factor.place))
+        .map(|factor| (factor.key.clone(), factor.position))
         .collect();
     let factors: Vec<_> = node
         .entries()
@@ -111,7 +112,7 @@ fn product(
         let total = total.map_or_else(|| "countless".to_owned(), |total| total.to_string());
         let what = format!("the factors make {total} cells");
         findings
-            .push(Finding::new(entry.place, what).with_expected(format!("at most {MAX_CELLS}")));
+            .push(Finding::new(entry.position, what).with_expected(format!("at most {MAX_CELLS}")));
         return (names, None);
     }
     let mut cells = vec![Levels::new()];
@@ -119,9 +120,9 @@ fn product(
         cells = cells
             .iter()
             .flat_map(|cell| {
-                levels.iter().map(|(level, place)| {
+                levels.iter().map(|(level, position)| {
                     let mut longer = cell.clone();
-                    longer.push((factor.key.clone(), level.clone(), *place));
+                    longer.push((factor.key.clone(), level.clone(), *position));
                     longer
                 })
             })
@@ -131,18 +132,18 @@ fn product(
 }
 
 /// A factor's levels; none twice.
-fn levels(factor: &Entry, findings: &mut Vec<Finding>) -> Vec<(Level, Place)> {
+fn levels(factor: &Entry, findings: &mut Vec<Finding>) -> Vec<(Level, Position)> {
     let Value::List(items) = &factor.node.value else {
         return Vec::new();
     };
     if items.is_empty() {
         let what = format!("factor {} has no levels", factor.key);
-        findings.push(Finding::new(factor.node.place, what).with_expected("at least one"));
+        findings.push(Finding::new(factor.node.position, what).with_expected("at least one"));
     }
     if items.len() > MAX_CELLS {
         let what = format!("factor {} has {} levels", factor.key, items.len());
         findings.push(
-            Finding::new(factor.node.place, what).with_expected(format!("at most {MAX_CELLS}")),
+            Finding::new(factor.node.position, what).with_expected(format!("at most {MAX_CELLS}")),
         );
         return Vec::new();
     }
@@ -154,9 +155,9 @@ fn levels(factor: &Entry, findings: &mut Vec<Finding>) -> Vec<(Level, Place)> {
         };
         if !seen.insert(level.to_string()) {
             let what = format!("factor {} has the level {level} twice", factor.key);
-            findings.push(Finding::new(item.place, what).with_expected("each level once"));
+            findings.push(Finding::new(item.position, what).with_expected("each level once"));
         }
-        levels.push((level, item.place));
+        levels.push((level, item.position));
     }
     levels
 }
@@ -167,15 +168,15 @@ fn level(node: &Node, findings: &mut Vec<Finding>) -> Option<Level> {
     };
     let shown = level.to_string();
     if shown.contains("${") {
-        let what = "a level is a value; ${…} cannot stand in it";
+        let what = "a level is a value; ${…} is not allowed in it";
         findings
-            .push(Finding::new(node.place, what).with_expected("a number, true, false or text"));
+            .push(Finding::new(node.position, what).with_expected("a number, true, false or text"));
         return None;
     }
     if shown.len() > MAX_LEVEL_BYTES {
         let what = format!("a level has {} bytes", shown.len());
         findings.push(
-            Finding::new(node.place, what).with_expected(format!("at most {MAX_LEVEL_BYTES}")),
+            Finding::new(node.position, what).with_expected(format!("at most {MAX_LEVEL_BYTES}")),
         );
         return None;
     }
@@ -185,9 +186,9 @@ fn level(node: &Node, findings: &mut Vec<Finding>) -> Option<Level> {
 fn listed_cells(
     entry: &Entry,
     findings: &mut Vec<Finding>,
-) -> (Vec<(String, Place)>, Option<Vec<Levels>>) {
+) -> (Vec<(String, Position)>, Option<Vec<Levels>>) {
     let before = findings.len();
-    let node = walk_part(entry, findings);
+    let node = validate_part(entry, findings);
     let Value::List(rows) = &node.value else {
         return (Vec::new(), None);
     };
@@ -195,12 +196,12 @@ fn listed_cells(
         .first()
         .into_iter()
         .flat_map(Node::entries)
-        .map(|column| (column.key.clone(), column.place))
+        .map(|column| (column.key.clone(), column.position))
         .collect();
     if rows.len() > MAX_CELLS {
         let what = format!("the study has {} cells", rows.len());
         findings
-            .push(Finding::new(entry.place, what).with_expected(format!("at most {MAX_CELLS}")));
+            .push(Finding::new(entry.position, what).with_expected(format!("at most {MAX_CELLS}")));
         return (names, None);
     }
     let mut seen = std::collections::HashMap::new();
@@ -212,7 +213,7 @@ fn listed_cells(
         let shown: Vec<_> = cell.iter().map(|(_, level, _)| level.to_string()).collect();
         if let Some(earlier) = seen.insert(shown, index + 1) {
             let what = format!("row {} is the same as row {earlier}", index + 1);
-            findings.push(Finding::new(row.place, what).with_expected("each cell once"));
+            findings.push(Finding::new(row.position, what).with_expected("each cell once"));
         }
         cells.push(cell);
     }
@@ -220,11 +221,11 @@ fn listed_cells(
 }
 
 /// A row's levels in the order of the first row's keys.
-fn row(row: &Node, names: &[(String, Place)], findings: &mut Vec<Finding>) -> Option<Levels> {
+fn row(row: &Node, names: &[(String, Position)], findings: &mut Vec<Finding>) -> Option<Levels> {
     let is_same = row.entries().len() == names.len()
         && names.iter().all(|(name, _)| row.entry(name).is_some());
     if names.is_empty() || !is_same {
-        if row.value != Value::Wild {
+        if row.value != Value::Invalid {
             let what = format!(
                 "this row has the keys {}",
                 list(row.entries().iter().map(|entry| entry.key.as_str()))
@@ -236,7 +237,7 @@ fn row(row: &Node, names: &[(String, Place)], findings: &mut Vec<Finding>) -> Op
                     list(names.iter().map(|(name, _)| name.as_str()))
                 ),
             };
-            findings.push(Finding::new(row.place, what).with_expected(expected));
+            findings.push(Finding::new(row.position, what).with_expected(expected));
         }
         return None;
     }
@@ -244,29 +245,32 @@ fn row(row: &Node, names: &[(String, Place)], findings: &mut Vec<Finding>) -> Op
         .iter()
         .map(|(name, _)| {
             let node = row.child(name)?;
-            Some((name.clone(), level(node, findings)?, node.place))
+            Some((name.clone(), level(node, findings)?, node.position))
         })
         .collect()
 }
 
 /// Bytes that a study takes over all its cells, at most.
 pub(crate) fn expanded_bytes(body: &Node, cells: &[Levels]) -> usize {
-    weight(body, longest_level(cells)).saturating_mul(cells.len())
+    max_bytes(body, longest_level(cells)).saturating_mul(cells.len())
 }
 
 /// Bytes a tree takes in a cell, at most.
-fn weight(node: &Node, longest_level: usize) -> usize {
+fn max_bytes(node: &Node, longest_level: usize) -> usize {
     const NODE: usize = 16;
     NODE + match &node.value {
-        Value::Wild | Value::Null => 0,
+        Value::Invalid | Value::Null => 0,
         Value::Scalar(level) => {
             let text = level.to_string();
             text.len() + text.matches("${").count() * longest_level
         }
-        Value::List(items) => items.iter().map(|item| weight(item, longest_level)).sum(),
+        Value::List(items) => items
+            .iter()
+            .map(|item| max_bytes(item, longest_level))
+            .sum(),
         Value::Map(entries) => entries
             .iter()
-            .map(|entry| entry.key.len() + weight(&entry.node, longest_level))
+            .map(|entry| entry.key.len() + max_bytes(&entry.node, longest_level))
             .sum(),
     }
 }

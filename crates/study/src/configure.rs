@@ -1,12 +1,12 @@
-//! Which part of a system exists in a configuration, and what of it is left to bring up where components run already.
+//! Which part of a system exists in a configuration, and which part is left to start if some components already run.
 
 use std::{collections::BTreeMap, time::Duration};
 
 use crate::{Component, ExternalComponent, ExternalPort, Level, ProcessDriver, System};
 
 impl System {
-    /// What of the system exists where its parameters have these levels. What belongs to an absent component is absent too, and
-    /// so is a dependency on one. Texts of probes, metrics and checks have the levels in place of the parameters' names.
+    /// The part of the system that exists if its parameters have these levels. What belongs to an absent component is absent too,
+    /// as are dependencies on it. In texts of probes, metrics and checks, levels replace the parameters' names.
     #[must_use]
     pub fn configure(&self, parameters: &BTreeMap<String, Level>) -> Self {
         let mut system = self.clone();
@@ -51,12 +51,12 @@ impl System {
 }
 
 impl System {
-    /// The system where these components run already: nothing of them is started, set up or stopped.
+    /// The system if these components already run: they are not started, set up or stopped.
     #[must_use]
     pub fn with_external(mut self, external: &[ExternalComponent]) -> Self {
         for component in &mut self.components {
             if let Some(given) = external.iter().find(|given| given.name == component.name) {
-                component.run_already(given.ports.clone());
+                component.make_external(given.ports.clone());
             }
         }
         self
@@ -64,7 +64,7 @@ impl System {
 }
 
 impl Component {
-    fn run_already(&mut self, ports: Vec<ExternalPort>) {
+    fn make_external(&mut self, ports: Vec<ExternalPort>) {
         let replicas = ports.first().map_or(0, |port| port.at.len());
         self.replicas = replicas.to_string();
         self.depends_on.clear();

@@ -1,4 +1,4 @@
-//! Tree → raw types: serde reads a [`Node`] as it would any other format. Nodes that are wild are left out.
+//! Tree → raw types: serde reads a [`Node`] as it would any other format. Invalid nodes are left out.
 
 use serde::{
     de::{
@@ -25,7 +25,7 @@ impl<'de> IntoDeserializer<'de, Error> for NodeReader<'_> {
 }
 
 fn is_known(node: &Node) -> bool {
-    !matches!(node.value, Value::Wild | Value::Null)
+    !matches!(node.value, Value::Invalid | Value::Null)
 }
 
 impl<'de> Deserializer<'de> for NodeReader<'_> {
@@ -33,7 +33,7 @@ impl<'de> Deserializer<'de> for NodeReader<'_> {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match &self.0.value {
-            Value::Wild | Value::Null => visitor.visit_unit(),
+            Value::Invalid | Value::Null => visitor.visit_unit(),
             Value::Scalar(Level::Boolean(truth)) => visitor.visit_bool(*truth),
             Value::Scalar(Level::Integer(number)) => visitor.visit_i64(*number),
             Value::Scalar(Level::Float(number)) => visitor.visit_f64(*number),

@@ -1,4 +1,4 @@
-//! Values from outside are put into a checked study, and go nowhere but into requests and to the components that need them.
+//! Puts values from outside into a checked study. They go only into requests and to the components that need them.
 
 use std::{fmt, sync::Arc};
 
@@ -14,7 +14,7 @@ const VALUE_MAX_BYTES: usize = 16 * 1024;
 /// Longest value of a secret.
 const SECRET_MAX_BYTES: usize = 4 * 1024;
 
-/// What gives such values: environment variables by name, and the files beside the study.
+/// The sources of such values: environment variables by name, and files next to the study.
 #[derive(Clone, Copy)]
 pub struct Values<'a> {
     pub variable: &'a dyn Fn(&str) -> Option<String>,
@@ -65,7 +65,7 @@ pub enum EnvironmentError {
     },
     #[error(
         "system.secrets.{secret} is the value of {origin}; expected 1 to {SECRET_MAX_BYTES} letters, \
-         digits and signs of ASCII without quotes, \\ and $, so that it can stand in every file and request"
+         digits and signs of ASCII without quotes, \\ and $, so that it can be used in every file and request"
     )]
     UnusableSecret {
         secret: String,
@@ -75,7 +75,7 @@ pub enum EnvironmentError {
 }
 
 impl EnvironmentError {
-    /// Line and column in the study, where they are known.
+    /// Line and column in the study, if they are known.
     #[must_use]
     pub fn position(&self) -> Option<(u32, u32)> {
         match self {
@@ -86,13 +86,13 @@ impl EnvironmentError {
 }
 
 impl Study {
-    /// Takes the values of secrets from where they are, and puts others into the headers of every cell's requests.
+    /// Reads the values of secrets, and puts the other values into the headers of every cell's requests.
     ///
     /// # Errors
-    /// A value that is not there, or cannot be a secret or in a header.
+    /// A value is missing, or cannot be a secret or in a header.
     pub fn take_from_environment(&mut self, values: Values<'_>) -> Result<(), EnvironmentError> {
         for secret in &mut self.secrets {
-            secret.take(values)?;
+            secret.resolve(values)?;
         }
         let mut filling = Filling::new(values);
         for cell in &mut self.cells {
@@ -113,7 +113,7 @@ impl Study {
 }
 
 impl GivenSecret {
-    fn take(&mut self, values: Values<'_>) -> Result<(), EnvironmentError> {
+    fn resolve(&mut self, values: Values<'_>) -> Result<(), EnvironmentError> {
         let (secret, origin, at) = (self.name.clone(), self.origin.clone(), self.at);
         let value = match values.value(&origin) {
             Ok(value) => value,
@@ -126,7 +126,7 @@ impl GivenSecret {
                 });
             }
         };
-        // Texts into which it is put know nothing of quoting.
+        // The texts into which it is put have no quoting.
         let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\"'`\\$".contains(&byte);
         let is_usable =
             (1..=SECRET_MAX_BYTES).contains(&value.len()) && value.bytes().all(is_plain);
@@ -139,16 +139,16 @@ impl GivenSecret {
 }
 
 impl Scenario {
-    /// The same for a scenario that stands alone.
+    /// The same for a scenario without a study.
     ///
     /// # Errors
-    /// A value that is not there, or cannot be in a header.
+    /// A value is missing, or cannot be in a header.
     pub fn take_from_environment(&mut self, values: Values<'_>) -> Result<(), EnvironmentError> {
         Filling::new(values).fill_flows(self)
     }
 }
 
-/// What a value is put into.
+/// The kind of text that a value is put into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Receiver {
     Text,
@@ -156,7 +156,7 @@ enum Receiver {
     Template,
 }
 
-/// Puts values into headers, and notes them.
+/// Puts values into headers, and keeps them.
 struct Filling<'a> {
     values: Values<'a>,
     /// Each once.
@@ -201,8 +201,8 @@ impl<'a> Filling<'a> {
         Ok(())
     }
 
-    /// The template with values in what it has between its variables. Each such stretch is escaped as a whole: two braces may
-    /// come from two values, or from a value and what stands beside it.
+    /// Fills in the values in the texts between the variables of a template. Each text is escaped as a whole: two braces may come
+    /// from two values, or from a value and the text next to it.
     fn filled_template(
         &mut self,
         header: &str,
@@ -244,7 +244,7 @@ impl<'a> Filling<'a> {
                 break;
             };
             filled.push_str(before);
-            filled.push_str(&self.take(header, origin)?);
+            filled.push_str(&self.usable_value(header, origin)?);
             rest = &behind[end + 1..];
         }
         filled.push_str(rest);
@@ -252,7 +252,7 @@ impl<'a> Filling<'a> {
     }
 
     /// The value, if it can be in a header.
-    fn take(&mut self, header: &str, origin: Origin) -> Result<String, EnvironmentError> {
+    fn usable_value(&mut self, header: &str, origin: Origin) -> Result<String, EnvironmentError> {
         let found = self.values.value(&origin);
         let value = found.map_err(|why| EnvironmentError::NotThere {
             header: header.to_owned(),
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn braces_of_values_and_of_what_stands_beside_them_are_no_variable() {
+    fn braces_of_values_and_of_texts_next_to_them_are_no_variable() {
         check_template("{${env.V}", &[("V", "{a")], "{{a");
         check_template("${env.A}${env.B}", &[("A", "x{"), ("B", "{y}}")], "x{{y}}");
         check_template("${env.V}{b}}", &[("V", "{")], "{{b}}");

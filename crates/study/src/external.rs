@@ -1,4 +1,4 @@
-//! Components that somebody else runs, and where they are.
+//! Components that waggle does not start, and their addresses.
 
 use std::{fmt, net::IpAddr};
 
@@ -39,7 +39,7 @@ impl fmt::Display for Address {
 }
 
 impl Address {
-    /// Whether it surely is one of this machine's: a name other than localhost is taken for another machine.
+    /// Whether the address is on this machine; a name other than localhost counts as another machine.
     #[must_use]
     pub fn is_on_this_machine(&self) -> bool {
         let address: Option<IpAddr> = self.host.parse().ok();
@@ -65,7 +65,7 @@ impl fmt::Display for ExternalComponent {
     }
 }
 
-/// `HOST:PORT` taken apart; without a port, it is the standard one, if there is one.
+/// Parses `HOST:PORT`; without a port it has the standard one, if there is one.
 pub(crate) fn address(text: &str, standard_port: Option<u16>) -> Result<Address, &'static str> {
     if text.contains("//") {
         return Err("it is a URL");
@@ -90,7 +90,7 @@ pub(crate) fn address(text: &str, standard_port: Option<u16>) -> Result<Address,
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:".contains(&byte);
     let host = host
         .filter(|host| !host.is_empty() && host.bytes().all(is_letter))
-        .ok_or("its host is no name and no address")?;
+        .ok_or("its host is neither a name nor an address")?;
     let port = match port {
         "" => standard_port.ok_or("it has no port")?,
         port => port
@@ -113,10 +113,10 @@ mod tests {
     fn addresses_are_taken_apart() {
         let check = |text: &str, expected: Result<(&str, u16), &str>| {
             let found = address(text, None);
-            let told = found
+            let read = found
                 .as_ref()
                 .map(|address| (address.host.as_str(), address.port));
-            assert_eq!(told.map_err(|why| *why), expected, "{text}");
+            assert_eq!(read.map_err(|why| *why), expected, "{text}");
             if let Ok(found) = &found {
                 assert_eq!(found.to_string(), text);
             }
@@ -128,11 +128,11 @@ mod tests {
         check("[::1]", Err("it has no port"));
         check("[::1]:", Err("it has no port after the colon"));
         check("localhost:", Err("it has no port after the colon"));
-        check(":80", Err("its host is no name and no address"));
+        check(":80", Err("its host is neither a name nor an address"));
         check("http://h:80", Err("it is a URL"));
         check("h:0", Err("its port is no number from 1 to 65535"));
         check("h:65536", Err("its port is no number from 1 to 65535"));
-        check("[x]:1", Err("its host is no name and no address"));
-        check("a b:1", Err("its host is no name and no address"));
+        check("[x]:1", Err("its host is neither a name nor an address"));
+        check("a b:1", Err("its host is neither a name nor an address"));
     }
 }

@@ -1,11 +1,11 @@
-//! The rows of a feed from the text of a file: CSV as in RFC 4180 with a header, or one JSON object a line. Values are
-//! texts; nothing is made of them.
+//! The rows of a feed from the text of a file: CSV as in RFC 4180 with a header, or one JSON object a line. Values are texts and
+//! are not interpreted.
 
 use waggle_template::variable::is_name;
 
 use crate::{
     FeedTable,
-    mistake::{Finding, MAX_MISTAKES, Place},
+    mistake::{Finding, MAX_MISTAKES, Position},
     nearest::list,
     tree::quote,
 };
@@ -13,13 +13,13 @@ use crate::{
 /// Most rows of a feed.
 pub(crate) const MAX_ROWS: usize = 1_000_000;
 
-/// Reads the rows; the format is told by the file's ending.
+/// Reads the rows; the file's ending decides the format.
 pub(crate) fn read(name: &str, text: &str) -> Result<FeedTable, Vec<Finding>> {
     let ending = name
         .rsplit_once('.')
         .map_or("", |(_, ending)| ending)
         .to_lowercase();
-    // Spreadsheets put a mark of UTF-8 in front.
+    // Spreadsheets write a byte order mark first.
     let text = text.trim_start_matches('\u{feff}');
     let (table, found) = match ending.as_str() {
         "csv" => csv(text),
@@ -28,7 +28,7 @@ pub(crate) fn read(name: &str, text: &str) -> Result<FeedTable, Vec<Finding>> {
             let what = format!("the ending of {name:?} does not say its format");
             let expected = ".csv, .ndjson or .jsonl";
             return Err(vec![
-                Finding::new(Place::START, what).with_expected(expected),
+                Finding::new(Position::START, what).with_expected(expected),
             ]);
         }
     };
@@ -46,16 +46,18 @@ pub(crate) fn read(name: &str, text: &str) -> Result<FeedTable, Vec<Finding>> {
 fn check(table: &FeedTable) -> Option<Finding> {
     if table.rows.is_empty() {
         return Some(
-            Finding::new(Place::START, "the table has no rows").with_expected("at least one"),
+            Finding::new(Position::START, "the table has no rows").with_expected("at least one"),
         );
     }
     if table.rows.len() > MAX_ROWS {
         let what = format!("the table has {} rows", table.rows.len());
-        return Some(Finding::new(Place::START, what).with_expected(format!("at most {MAX_ROWS}")));
+        return Some(
+            Finding::new(Position::START, what).with_expected(format!("at most {MAX_ROWS}")),
+        );
     }
     let wrong = table.columns.iter().find(|column| !is_column(column))?;
     let what = format!("{} is no name of a column", quote(wrong));
-    Some(Finding::new(Place::START, what).with_expected("letters, digits, - and _"))
+    Some(Finding::new(Position::START, what).with_expected("letters, digits, - and _"))
 }
 
 /// Whether `{{feed.column}}` can name a column.
@@ -63,10 +65,10 @@ pub(crate) fn is_column(column: &str) -> bool {
     !column.contains('.') && is_name(column)
 }
 
-/// A value with the place where it begins.
+/// A value with the position at which it begins.
 struct Field {
     text: String,
-    place: Place,
+    position: Position,
 }
 
 fn csv(text: &str) -> (FeedTable, Vec<Finding>) {
@@ -77,13 +79,13 @@ fn csv(text: &str) -> (FeedTable, Vec<Finding>) {
         columns: header.iter().map(|field| field.text.clone()).collect(),
         rows: Vec::new(),
     };
-    for (place, field) in header.iter().enumerate() {
-        if header[..place]
+    for (index, field) in header.iter().enumerate() {
+        if header[..index]
             .iter()
             .any(|before| before.text == field.text)
         {
             let what = format!("the column {} is there twice", quote(&field.text));
-            found.push(Finding::new(field.place, what).with_expected("each column once"));
+            found.push(Finding::new(field.position, what).with_expected("each column once"));
         }
     }
     while let Some(row) = rows.next_row(&mut found) {
@@ -97,7 +99,7 @@ fn csv(text: &str) -> (FeedTable, Vec<Finding>) {
         if row.len() != header.len() {
             let what = format!("this row has {} fields", row.len());
             let expected = format!("{} as in the header", header.len());
-            found.push(Finding::new(row[0].place, what).with_expected(expected));
+            found.push(Finding::new(row[0].position, what).with_expected(expected));
             continue;
         }
         table
@@ -109,24 +111,24 @@ fn csv(text: &str) -> (FeedTable, Vec<Finding>) {
 
 struct CsvRows<'a> {
     rest: std::iter::Peekable<std::str::Chars<'a>>,
-    place: Place,
+    position: Position,
 }
 
 impl<'a> CsvRows<'a> {
     fn new(text: &'a str) -> Self {
         Self {
             rest: text.chars().peekable(),
-            place: Place::START,
+            position: Position::START,
         }
     }
 
     fn next_char(&mut self) -> Option<char> {
         let next = self.rest.next()?;
         if next == '\n' {
-            self.place.line += 1;
-            self.place.column = 1;
+            self.position.line += 1;
+            self.position.column = 1;
         } else {
-            self.place.column += 1;
+            self.position.column += 1;
         }
         Some(next)
     }
@@ -136,13 +138,13 @@ impl<'a> CsvRows<'a> {
         self.rest.peek()?;
         let mut row = Vec::new();
         loop {
-            let place = self.place;
+            let position = self.position;
             let text = if self.rest.peek() == Some(&'"') {
-                self.read_quoted(place, found)
+                self.read_quoted(position, found)
             } else {
-                self.bare()
+                self.read_unquoted()
             };
-            row.push(Field { text, place });
+            row.push(Field { text, position });
             match self.next_char() {
                 Some(',') => {}
                 Some('\r') if self.rest.peek() == Some(&'\n') => {
@@ -153,7 +155,8 @@ impl<'a> CsvRows<'a> {
                 Some(_) => {
                     let what = "text behind the closing quote of a field";
                     found.push(
-                        Finding::new(place, what).with_expected("a comma or the end of the line"),
+                        Finding::new(position, what)
+                            .with_expected("a comma or the end of the line"),
                     );
                     while self.rest.peek().is_some_and(|next| *next != '\n') {
                         self.next_char();
@@ -165,7 +168,7 @@ impl<'a> CsvRows<'a> {
         }
     }
 
-    fn bare(&mut self) -> String {
+    fn read_unquoted(&mut self) -> String {
         let mut text = String::new();
         while let Some(next) = self.rest.peek().copied() {
             if matches!(next, ',' | '\n' | '\r') {
@@ -177,8 +180,8 @@ impl<'a> CsvRows<'a> {
         text
     }
 
-    /// A field in quotes; two quotes stand for one.
-    fn read_quoted(&mut self, place: Place, found: &mut Vec<Finding>) -> String {
+    /// A field in quotes; two quotes are one.
+    fn read_quoted(&mut self, position: Position, found: &mut Vec<Finding>) -> String {
         let mut text = String::new();
         self.next_char();
         while let Some(next) = self.next_char() {
@@ -191,7 +194,7 @@ impl<'a> CsvRows<'a> {
                 return text;
             }
         }
-        found.push(Finding::new(place, "a quote is not closed").with_expected("a closing \""));
+        found.push(Finding::new(position, "a quote is not closed").with_expected("a closing \""));
         text
     }
 }
@@ -209,10 +212,10 @@ fn ndjson(text: &str) -> (FeedTable, Vec<Finding>) {
         if line.trim().is_empty() {
             continue;
         }
-        let at = |column: usize| Place {
+        let at = |column: usize| Position {
             line: number,
             column: u32::try_from(column.max(1)).unwrap_or(u32::MAX),
-            ..Place::START
+            ..Position::START
         };
         let object: serde_json::Map<String, serde_json::Value> = match serde_json::from_str(line) {
             Ok(object) => object,
@@ -235,7 +238,7 @@ fn ndjson(text: &str) -> (FeedTable, Vec<Finding>) {
     (table, found)
 }
 
-/// The values of a line in the order of the columns, or what is wrong with what was expected.
+/// The values of a line in the order of the columns, or the mistake and what was expected.
 fn json_row(
     columns: &[String],
     object: &serde_json::Map<String, serde_json::Value>,
@@ -264,7 +267,7 @@ mod tests {
         let shown = |finding: &Finding| {
             format!(
                 "{}:{}: {}",
-                finding.place.line, finding.place.column, finding.what
+                finding.position.line, finding.position.column, finding.what
             )
         };
         let read = read(name, text)

@@ -1,19 +1,19 @@
-//! `${name}` in a tree: finding the names, putting levels in their place.
+//! `${name}` in a tree: finds the names and replaces them by levels.
 
 use waggle_template::placeholder::{Part, parts};
 
 use crate::{
     Level,
-    mistake::Place,
+    mistake::Position,
     origin::{escape, is_from_outside},
     tree::{Entry, Node, Value},
 };
 
-/// A `${name}` in a tree; `name` is `None` where the `}` is missing.
+/// A `${name}` in a tree; `name` is `None` if the `}` is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Use {
     pub name: Option<String>,
-    pub place: Place,
+    pub position: Position,
     /// Keys from the root.
     pub path: Vec<String>,
 }
@@ -21,32 +21,34 @@ pub(crate) struct Use {
 /// Every `${name}` under a node.
 pub(crate) fn uses(node: &Node) -> Vec<Use> {
     let mut found = Vec::new();
-    collect(node, &mut Vec::new(), &mut found);
+    collect_uses(node, &mut Vec::new(), &mut found);
     found
 }
 
-fn collect(node: &Node, path: &mut Vec<String>, found: &mut Vec<Use>) {
+fn collect_uses(node: &Node, path: &mut Vec<String>, found: &mut Vec<Use>) {
     match &node.value {
         Value::Scalar(Level::Text(text)) if text.contains("${") => match parts(text) {
             None => found.push(Use {
                 name: None,
-                place: node.place,
+                position: node.position,
                 path: path.clone(),
             }),
             Some(parts) => found.extend(parts.into_iter().filter_map(|part| match part {
                 Part::Name(name) => Some(Use {
                     name: Some(name.to_owned()),
-                    place: node.place,
+                    position: node.position,
                     path: path.clone(),
                 }),
                 Part::Literal(_) => None,
             })),
         },
-        Value::List(items) => items.iter().for_each(|item| collect(item, path, found)),
+        Value::List(items) => items
+            .iter()
+            .for_each(|item| collect_uses(item, path, found)),
         Value::Map(entries) => {
             for entry in entries {
                 path.push(entry.key.clone());
-                collect(&entry.node, path, found);
+                collect_uses(&entry.node, path, found);
                 path.pop();
             }
         }
@@ -54,14 +56,17 @@ fn collect(node: &Node, path: &mut Vec<String>, found: &mut Vec<Use>) {
     }
 }
 
-/// The tree with every `${name}` replaced. `level` gives a name's level with the place where it is written, `None` for
-/// a name that was reported already. A scalar that is nothing but one `${name}` takes the level's type and place.
-pub(crate) fn fill<'a>(node: &Node, level: &impl Fn(&str) -> Option<(&'a Level, Place)>) -> Node {
-    fill_below(node, level, Below::Other)
+/// The tree with every `${name}` replaced. `level` returns a name's level with its position, or `None` for a name that was
+/// reported. A scalar that is exactly one `${name}` takes the level's type and position.
+pub(crate) fn fill<'a>(
+    node: &Node,
+    level: &impl Fn(&str) -> Option<(&'a Level, Position)>,
+) -> Node {
+    fill_node(node, level, Below::Other)
 }
 
-/// What a node stands below. In values of headers names of values from outside stay; what only looks like one stays
-/// escaped.
+/// The part of the study that a node belongs to. In values of headers the names of values from outside stay, and text that only
+/// looks like one stays escaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Below {
     Headers,
@@ -85,29 +90,35 @@ impl Below {
     }
 }
 
-fn fill_below<'a>(
+fn fill_node<'a>(
     node: &Node,
-    level: &impl Fn(&str) -> Option<(&'a Level, Place)>,
+    level: &impl Fn(&str) -> Option<(&'a Level, Position)>,
     below: Below,
 ) -> Node {
     let value = match &node.value {
         Value::Scalar(Level::Text(text)) if text.contains("${") => {
-            return fill_text(text, node.place, level, below);
+            return fill_text(text, node.position, level, below);
         }
         Value::List(items) => Value::List(
             items
                 .iter()
-                .map(|item| fill_below(item, level, below))
+                .map(|item| fill_node(item, level, below))
                 .collect(),
         ),
         Value::Map(entries) => Value::Map(
             entries
                 .iter()
-                .map(|Entry { key, place, node }| Entry {
-                    key: key.clone(),
-                    place: *place,
-                    node: fill_below(node, level, below.key(key)),
-                })
+                .map(
+                    |Entry {
+                         key,
+                         position,
+                         node,
+                     }| Entry {
+                        key: key.clone(),
+                        position: *position,
+                        node: fill_node(node, level, below.key(key)),
+                    },
+                )
                 .collect(),
         ),
         other => other.clone(),
@@ -117,20 +128,20 @@ fn fill_below<'a>(
 
 fn fill_text<'a>(
     text: &str,
-    place: Place,
-    level: &impl Fn(&str) -> Option<(&'a Level, Place)>,
+    position: Position,
+    level: &impl Fn(&str) -> Option<(&'a Level, Position)>,
     below: Below,
 ) -> Node {
-    let wild = Node::new(Value::Wild, place);
+    let invalid = Node::new(Value::Invalid, position);
     let Some(parts) = parts(text) else {
-        return wild;
+        return invalid;
     };
     if let [Part::Name(name)] = parts[..]
         && !is_from_outside(name)
     {
-        return level(name).map_or(wild, |(level, place)| Node {
+        return level(name).map_or(invalid, |(level, position)| Node {
             value: Value::Scalar(level.clone()),
-            place,
+            position,
             filled: true,
         });
     }
@@ -145,14 +156,14 @@ fn fill_text<'a>(
             }
             Part::Name(name) => match level(name) {
                 Some((level, _)) => plain.push_str(&level.to_string()),
-                None => return wild,
+                None => return invalid,
             },
         }
     }
     filled.push_str(&below.escape(&plain));
     Node {
         value: Value::Scalar(Level::Text(filled)),
-        place,
+        position,
         filled: true,
     }
 }

@@ -1,63 +1,66 @@
-//! A scenario that stands in a file of its own, put into the study that names the file.
+//! Includes a scenario from a file of its own in the study that names the file.
 
 use crate::{
     Level, Source,
     mistake::Finding,
     schema::OF_STUDY,
-    shelf::Shelf,
+    sources::Sources,
     tree::{Entry, Node, Value},
 };
 
-/// Puts a scenario that stands in a file of its own in the place where the study names that file; gives the file.
+/// Replaces `load.scenario.file` by the scenario in that file; returns the file.
 pub(crate) fn include_scenario(
     root: &mut Node,
-    shelf: Option<&Shelf<'_>>,
+    sources: Option<&Sources<'_>>,
     found: &mut Vec<Finding>,
 ) -> Option<Source> {
     let scenario = root.child_mut("load")?.child_mut("scenario")?;
     let named = scenario.entry("file")?.clone();
     let Value::Scalar(Level::Text(name)) = &named.node.value else {
-        // The walk says what is wrong with it.
+        // The validation reports what is wrong with it.
         return None;
     };
-    let beside: Vec<Entry> = scenario.entries().to_vec();
+    let included: Vec<Entry> = scenario.entries().to_vec();
     let is_endpoint = |entry: &&Entry| entry.key == "endpoint";
-    for entry in beside
+    for entry in included
         .iter()
         .filter(|entry| !is_endpoint(entry) && entry.key != "file")
     {
         let what = format!("load.scenario has both file and {}", entry.key);
-        found.push(Finding::new(entry.place, what).with_expected("one of the two"));
+        found.push(Finding::new(entry.position, what).with_expected("one of the two"));
     }
-    scenario.value = Value::Wild;
+    scenario.value = Value::Invalid;
     if name.contains("${") {
-        let what = "load.scenario.file is the same in every cell; ${…} cannot stand in it";
-        found.push(Finding::new(named.node.place, what).with_expected("the name of a file"));
+        let what = "load.scenario.file is the same in every cell; ${…} is not allowed in it";
+        found.push(Finding::new(named.node.position, what).with_expected("the name of a file"));
         return None;
     }
-    let (tree, source) = shelf?.tree(name, named.node.place, found)?;
+    let (tree, source) = sources?.tree(name, named.node.position, found)?;
     let Value::Map(mut entries) = tree.value else {
         let what = format!("the scenario is {}", tree.kind());
         found.push(
-            Finding::new(tree.place, what).with_expected("a mapping with name, feeds, flows"),
+            Finding::new(tree.position, what).with_expected("a mapping with name, feeds, flows"),
         );
         return None;
     };
-    refuse_keys_of_study(&Node::new(Value::Map(entries.clone()), tree.place), found);
+    refuse_keys_of_study(
+        &Node::new(Value::Map(entries.clone()), tree.position),
+        found,
+    );
     entries.retain(|entry| !OF_STUDY.contains(&entry.key.as_str()));
-    entries.extend(beside.iter().find(is_endpoint).cloned());
+    entries.extend(included.iter().find(is_endpoint).cloned());
     scenario.value = Value::Map(entries);
-    scenario.place = tree.place;
+    scenario.position = tree.position;
     Some(source)
 }
 
-/// What a scenario of its own cannot say.
+/// Reports the keys that only a scenario in a study may have.
 pub(crate) fn refuse_keys_of_study(scenario: &Node, found: &mut Vec<Finding>) {
     for entry in scenario.entries() {
         if OF_STUDY.contains(&entry.key.as_str()) {
             let what = format!("the key {:?} has a meaning in a study only", entry.key);
             found.push(
-                Finding::new(entry.place, what).with_expected("name, on_failure, feeds, flows"),
+                Finding::new(entry.position, what).with_expected("name, on_failure, feeds, flows"),
             );
         }
     }

@@ -2,6 +2,7 @@
 
 mod cells;
 mod check;
+mod components;
 mod configure;
 mod de;
 mod environment;
@@ -10,56 +11,55 @@ mod feed_text;
 mod fill;
 mod include;
 mod mistake;
+mod model;
 mod nearest;
 mod origin;
 mod parameters;
 mod phases;
 mod plan;
 mod probe;
-mod provision;
 mod raw;
 mod read;
 mod renamed;
 mod reserved;
 mod scenario;
 mod schema;
-mod settings;
-mod shelf;
 mod shuffle;
+mod sources;
+mod substitute;
 mod system;
 mod system_metric;
-mod texts;
 mod tree;
 mod uses;
-mod walk;
+mod validate;
 
 pub use check::{
     BODY_MAX_BYTES, MAX_BODY_TEXTS, MAX_CONNECTIONS, MAX_INTERVALS, MAX_PHASE, MAX_RATE_PER_S,
     MIN_STEADY_INTERVALS, read_threshold,
 };
+pub use components::{Arguments, Artifact, SetupStep, When};
 pub use environment::{EnvironmentError, Values};
 pub use external::{Address, ExternalComponent, ExternalPort};
 pub use mistake::{Mistake, Mistakes, Source};
+pub use model::{
+    Arrivals, Body, BodyExpect, Cell, Delivery, Expect, Fault, LoadModel, LoadStage, Order,
+    Protocol, RecordsBody, RecordsFormat, Reference, ReferenceColumn, ReferenceRow, Request,
+    Restart, Search, Sought, Study, Texts, Think, Threshold, ThresholdOp, What,
+};
 pub use origin::{GivenSecret, Origin, TakenValue};
 pub use parameters::parameter_levels;
 pub use phases::{RampUp, Recovery, Schedule, StopBound, StopWhen, WarmUpUntil};
 pub use plan::{Level, Plan, PlannedTrial, plan};
 pub use probe::{Extract, Probe, ProbeKind, ProbeQuery};
-pub use provision::{Arguments, Artifact, SetupStep, When};
 pub use read::{
     Named, read_scenario, read_study, read_study_and_files, read_system, system_of, unknown_system,
 };
 pub use scenario::{
-    Action, Capture, CheckPart, Condition, Feed, FeedOrder, FeedTable, Flow, Found, OnFailure,
+    Action, Capture, CheckPart, Condition, Extractor, Feed, FeedOrder, FeedTable, Flow, OnFailure,
     Scenario, Step, StepCheck,
 };
 pub use schema::{scenario_schema, study_schema, system_schema};
-pub use settings::{
-    Arrivals, Body, BodyExpect, Cell, Delivery, Expect, Fault, LoadModel, LoadStage, Order,
-    Protocol, RecordsBody, RecordsFormat, Reference, ReferenceColumn, ReferenceRow, Request,
-    Restart, Search, Sought, Study, Texts, Think, Threshold, ThresholdOp, What,
-};
-pub use shelf::{Files, no_files};
+pub use sources::{Files, no_files};
 pub use system::{
     Check, Component, Endpoint, External, ExternalTls, Parameter, ParameterKind, ProcessDriver,
     ReadyCheck, System,

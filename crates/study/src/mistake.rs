@@ -1,15 +1,15 @@
-//! What the user got wrong, with its place; how it is shown. Knows nothing of studies or systems.
+//! Mistakes of the user with their positions, and how they are shown. Knows nothing of studies or systems.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
 };
 
-/// Most mistakes that are shown at once; a last line says how many more there are.
+/// Most mistakes that are shown at once; a last line has the number of the others.
 pub(crate) const MAX_MISTAKES: usize = 100;
 /// Most characters of a line that are shown.
 const MAX_SHOWN: usize = 160;
-/// Characters shown before the caret where a long line is cut.
+/// Characters shown before the caret if a long line is cut.
 const SHOWN_BEFORE: usize = 60;
 /// Most cells a mistake names by number.
 const MAX_CELLS_NAMED: usize = 8;
@@ -22,7 +22,7 @@ pub struct Source {
     pub text: String,
 }
 
-/// Every mistake found in a file, sorted by place; never empty.
+/// Every mistake found in a file, sorted by position; never empty.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Mistakes(pub Vec<Mistake>);
 
@@ -50,7 +50,7 @@ pub struct Mistake {
     pub expected: Option<String>,
     /// The nearest right word.
     pub did_you_mean: Option<String>,
-    /// The line of the text, cut where it is long, and the caret under the place.
+    /// The line of the text, cut if it is long, and carets under the mistake.
     pub excerpt: String,
 }
 
@@ -72,9 +72,9 @@ impl fmt::Display for Mistake {
     }
 }
 
-/// Where something stands in a text. The order is that of the text.
+/// A position in a text; positions are ordered as in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct Position {
     /// Which of the texts that were read, counted from 0.
     pub file: u16,
     pub line: u32,
@@ -83,7 +83,7 @@ pub(crate) struct Place {
     pub width: u32,
 }
 
-impl Place {
+impl Position {
     pub(crate) const START: Self = Self {
         file: 0,
         line: 1,
@@ -92,19 +92,19 @@ impl Place {
     };
 }
 
-/// A mistake before it is tied to its file.
+/// A mistake that is not yet attached to its file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
-    pub place: Place,
+    pub position: Position,
     pub what: String,
     pub expected: Option<String>,
     pub meant: Option<String>,
 }
 
 impl Finding {
-    pub(crate) fn new(place: Place, what: impl Into<String>) -> Self {
+    pub(crate) fn new(position: Position, what: impl Into<String>) -> Self {
         Self {
-            place,
+            position,
             what: what.into(),
             expected: None,
             meant: None,
@@ -122,7 +122,7 @@ impl Finding {
     }
 }
 
-/// What was found so far: each mistake once, with the cells it shows up in.
+/// The findings so far: each mistake once, with the cells that have it.
 #[derive(Debug, Default)]
 pub(crate) struct Findings(BTreeMap<Finding, BTreeSet<u32>>);
 
@@ -136,7 +136,7 @@ impl Findings {
         findings.into_iter().for_each(|finding| self.add(finding));
     }
 
-    /// Mistakes that show up in this cell.
+    /// Mistakes in this cell.
     pub(crate) fn add_in_cell(&mut self, cell: u32, findings: impl IntoIterator<Item = Finding>) {
         for finding in findings {
             self.0.entry(finding).or_default().insert(cell);
@@ -152,7 +152,8 @@ impl Findings {
         self.0.len() > MAX_MISTAKES
     }
 
-    /// Ties the findings to their files, which stand in the order of [`Place::file`]; `cells` is how many there are in all.
+    /// Attaches the findings to their files. `sources` are in the order of [`Position::file`]; `cells` is the number of all
+    /// cells.
     pub(crate) fn into_mistakes(self, sources: &[Source], cells: u32) -> Mistakes {
         let mut lines: Vec<Option<Vec<&str>>> = vec![None; sources.len()];
         let found = self.0.len();
@@ -162,7 +163,7 @@ impl Findings {
             .take(MAX_MISTAKES)
             .map(|(finding, seen_in)| {
                 let what = format!("{}{}", finding.what, cells_note(&seen_in, cells));
-                let file = usize::from(finding.place.file);
+                let file = usize::from(finding.position.file);
                 let lines = lines[file].get_or_insert_with(|| lines_of(&sources[file].text));
                 Mistake {
                     what,
@@ -185,34 +186,34 @@ impl Findings {
 }
 
 fn mistake(source: &Source, lines: &[&str], finding: Finding) -> Mistake {
-    let place = clamp_position(lines, finding.place);
+    let position = clamp_position(lines, finding.position);
     let line = lines
-        .get(place.line as usize - 1)
+        .get(position.line as usize - 1)
         .copied()
         .unwrap_or_default();
     Mistake {
         file: source.name.clone(),
-        line: place.line,
-        column: place.column,
+        line: position.line,
+        column: position.column,
         what: finding.what,
         expected: finding.expected,
         did_you_mean: finding.meant,
-        excerpt: excerpt(line, place),
+        excerpt: excerpt(line, position),
     }
 }
 
-/// The parser puts what is missing at the end on a line of its own; it is shown right after the text.
-fn clamp_position(lines: &[&str], place: Place) -> Place {
+/// If something is missing at the end, the parser reports a position on a line of its own; it is shown right after the text.
+fn clamp_position(lines: &[&str], position: Position) -> Position {
     let count = u32::try_from(lines.len()).unwrap_or(u32::MAX);
-    if place.line <= count {
-        return place;
+    if position.line <= count {
+        return position;
     }
     let last = lines.last().map_or(0, |line| line.chars().count());
-    Place {
+    Position {
         line: count,
         column: u32::try_from(last).unwrap_or(u32::MAX - 1) + 1,
         width: 1,
-        ..place
+        ..position
     }
 }
 
@@ -241,8 +242,8 @@ fn cells_note(seen_in: &BTreeSet<u32>, cells: u32) -> String {
     format!(" (in {word} {}{more} of {cells})", named.join(", "))
 }
 
-fn excerpt(line: &str, place: Place) -> String {
-    let column = place.column as usize - 1;
+fn excerpt(line: &str, position: Position) -> String {
+    let column = position.column as usize - 1;
     let from = if line.chars().count() > MAX_SHOWN {
         column.saturating_sub(SHOWN_BEFORE)
     } else {
@@ -255,10 +256,10 @@ fn excerpt(line: &str, place: Place) -> String {
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect();
     let room = shown.chars().count().saturating_sub(column - from).max(1);
-    let number = place.line.to_string();
+    let number = position.line.to_string();
     let margin = " ".repeat(number.len());
     let lead = " ".repeat(column - from);
-    let carets = "^".repeat((place.width.max(1) as usize).min(room));
+    let carets = "^".repeat((position.width.max(1) as usize).min(room));
     format!(
         "  {number} | {}\n  {margin} | {lead}{carets}\n",
         shown.trim_end()

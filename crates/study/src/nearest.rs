@@ -1,6 +1,6 @@
 //! The nearest right word to a wrong one.
 
-/// The candidate that `word` is most likely a slip of, if any is near enough: up to a third of its letters wrong.
+/// The candidate of which `word` is most likely a misspelling, if one is near enough: up to a third of its letters wrong.
 pub(crate) fn nearest_word<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,

@@ -1,5 +1,5 @@
-//! `${env.NAME}` and `${file:PATH}` in the values of headers and in secrets: what may not be in a study comes from the environment
-//! or from a file. The text keeps the name; the value is known once the study was checked.
+//! `${env.NAME}` and `${file:PATH}` in the values of headers and in secrets: what may not be in a study comes from the
+//! environment or from a file. The text keeps the name; the value is read after the study was checked.
 
 use std::fmt;
 
@@ -28,7 +28,7 @@ impl fmt::Display for Origin {
 }
 
 impl Origin {
-    /// What stands for it in `${…}`.
+    /// How it is written in `${…}`.
     #[must_use]
     pub fn name(&self) -> String {
         match self {
@@ -37,7 +37,7 @@ impl Origin {
         }
     }
 
-    /// Of what is in `${…}`; `None`: it is no value from outside.
+    /// Parses the inside of a `${…}`; `None`: it is no value from outside.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         if let Some(variable) = name.strip_prefix(PREFIXES[0]) {
             let of_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
@@ -48,7 +48,7 @@ impl Origin {
         (!file.trim().is_empty()).then(|| Self::File(file.to_owned()))
     }
 
-    /// Of a text that is one such `${…}` and nothing else.
+    /// Parses a text that is exactly one such `${…}`.
     pub(crate) fn parse_single(text: &str) -> Option<Self> {
         Self::parse(single_name(text)?)
     }
@@ -61,7 +61,7 @@ pub struct GivenSecret {
     pub origin: Origin,
     /// Line and column at which the study names it, counted from 1.
     pub at: (u32, u32),
-    /// Known once it was taken.
+    /// Filled by [`crate::Study::take_from_environment`].
     pub value: Option<String>,
 }
 
@@ -75,7 +75,7 @@ impl fmt::Debug for GivenSecret {
     }
 }
 
-/// A value from outside that stands in headers of the load's requests.
+/// A value from outside in headers of the load's requests.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TakenValue {
     pub origin: Origin,
@@ -90,26 +90,26 @@ impl fmt::Debug for TakenValue {
     }
 }
 
-/// Where the first value from outside begins, and with what.
+/// The position at which the first value from outside begins, and its opening.
 pub(crate) fn next_opening(text: &str) -> Option<(usize, &'static str)> {
     let found = OPENINGS.iter();
     let found = found.filter_map(|opening| Some((text.find(opening)?, *opening)));
     found.min()
 }
 
-/// The text so that nothing in it is taken for a value from outside.
+/// Escapes the text, so that nothing in it is read as a value from outside.
 pub(crate) fn escape(text: &str) -> String {
     OPENINGS.iter().fold(text.to_owned(), |text, opening| {
         text.replace(opening, &format!("${opening}"))
     })
 }
 
-/// Whether what is in `${…}` is meant to be a value from outside, rightly written or not.
+/// Whether the inside of a `${…}` is meant as a value from outside, even if it has a mistake.
 pub(crate) fn is_meant_from_outside(name: &str) -> bool {
     PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// Whether what is in `${…}` is a value from outside.
+/// Whether the inside of a `${…}` is a value from outside.
 pub(crate) fn is_from_outside(name: &str) -> bool {
     Origin::parse(name).is_some()
 }

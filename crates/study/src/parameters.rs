@@ -11,7 +11,7 @@ use crate::{
 /// A level for every parameter of a system: those given as `(name, text)`, the default of each other.
 ///
 /// # Errors
-/// What is wrong with one of those given: a name that is no parameter's, a level that it does not take.
+/// A name is no parameter of the system, or a parameter does not accept its level.
 pub fn parameter_levels(
     system: &System,
     given: &[(String, String)],

@@ -10,7 +10,7 @@ pub struct Schedule {
     pub warm_up: Duration,
     /// The level with which the warm-up begins.
     pub ramp_up: Option<RampUp>,
-    /// How long is measured; with `requests` the longest that it may take.
+    /// Length of the measured phase; with `requests` the longest that it may take.
     pub measure: Duration,
     /// The number of requests that ends the measured phase.
     pub requests: Option<u64>,
@@ -23,9 +23,9 @@ pub struct Schedule {
     /// What ends a trial early.
     pub stop_when: Vec<StopWhen>,
     pub drain_timeout: Duration,
-    /// If records that were not accepted may still arrive, the drain ends once nothing new has arrived for so long.
+    /// If records that were not accepted may still arrive, the drain ends after nothing new has arrived for this time.
     pub drain_quiet_period: Duration,
-    /// Every replica of every component must be ready by then.
+    /// How long the system may take until every replica of every component is ready.
     pub ready_timeout: Duration,
     /// Pause between two trials.
     pub cool_down: Duration,
@@ -49,7 +49,7 @@ impl Schedule {
 /// A level before the load's own one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RampUp {
-    /// Requests per second if the load is open, else users; more than 0. A load that is lower stays as it is.
+    /// Requests per second if the load is open, else users; more than 0. A lower load does not change.
     pub level: f64,
     /// Whole intervals, less than the warm-up.
     pub duration: Duration,
@@ -58,7 +58,7 @@ pub struct RampUp {
 /// A load that drops at once when the measured phase is over, and when the system counts as recovered.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Recovery {
-    /// The level to which it drops: requests per second if the load is open, else users; more than 0, at most what it was.
+    /// The level to which it drops: requests per second if the load is open, else users; more than 0, at most its level before.
     pub level: f64,
     /// The highest p99 of response time that is good, in each interval.
     pub p99: Duration,
@@ -91,6 +91,6 @@ pub enum WarmUpUntil {
     Steady,
     /// When its time is up.
     Duration,
-    /// With the interval in which so many requests have been answered, at the latest when its time is up.
+    /// With the interval in which this number of requests has been answered, at the latest when its time is up.
     Requests(u64),
 }

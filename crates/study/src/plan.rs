@@ -4,7 +4,7 @@ use std::{fmt, time::Duration};
 
 use crate::{Cell, Order, Restart, Study, shuffle::Shuffle};
 
-/// What bringing a system up, checking it and tearing it down is taken to last where nothing is known yet.
+/// Estimated time to start, check and stop a system if nothing is known yet.
 const UP_AND_DOWN: Duration = Duration::from_millis(800);
 
 /// One value of a factor or of a system's parameter.
@@ -42,7 +42,7 @@ pub struct Plan {
 /// One run of one cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlannedTrial {
-    /// Place in the order of execution, counted from 1.
+    /// Position in the order of execution, counted from 1.
     pub position: u32,
     /// [`crate::Cell::number`].
     pub cell: u32,
@@ -53,8 +53,8 @@ pub struct PlannedTrial {
 /// The trials in the order of execution: repetition by repetition, in each of them every cell once. Shuffled, the
 /// order follows from the study's seed alone, and is the same in every version (see `shuffle`).
 ///
-/// Of a study that searches: cell by cell, all trials that its search may make, for each step hangs on those before it. Cell by
-/// cell as well where the system is kept up over a cell's trials.
+/// With a search: cell by cell, all trials that the search may need, because each step depends on those before it. The order is
+/// also cell by cell if the system is kept up over a cell's trials.
 #[must_use]
 pub fn plan(study: &Study) -> Plan {
     let mut shuffle = Shuffle::new(study.seed);
@@ -106,8 +106,8 @@ fn expected_duration(cell: &Cell) -> Duration {
     UP_AND_DOWN + loaded + last_poll + schedule.cool_down
 }
 
-/// Sum of the deadlines of a trial's phases, the system's own aside. Answers still under way when the load stops are
-/// awaited until their timeout, and what was killed until it is ready again.
+/// Sum of the deadlines of a trial's phases, without the system's own. Answers in flight when the load stops are awaited until
+/// their timeout, killed components until they are ready again.
 fn deadlines(cell: &Cell) -> Duration {
     let schedule = &cell.schedule;
     let restart = cell.last_restart();

@@ -16,7 +16,7 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// The components that may lose what it has shown: the one that is asked, and those that hold the data.
+    /// The components that may lose records which it has shown: its own, and those that hold the data.
     pub fn sources(&self) -> impl Iterator<Item = &str> {
         let others = self.backed_by.iter().map(String::as_str);
         std::iter::once(self.component.as_str()).chain(others)
@@ -30,7 +30,7 @@ pub enum ProbeKind {
     Tail {
         /// Path and query; `${offset}` and `${limit}` are replaced at each poll.
         get: String,
-        /// Text right before a line's offset.
+        /// Text immediately before a line's offset.
         offset_after: String,
         /// Records read at once.
         limit: u32,
@@ -38,7 +38,7 @@ pub enum ProbeKind {
     /// Text over HTTP that is read by the records' times.
     Query {
         query: ProbeQuery,
-        /// Records of one answer that are aimed at.
+        /// Intended number of records in one answer.
         limit: u32,
     },
     /// Every message of a topic of Kafka, whose value is lines.
@@ -55,10 +55,10 @@ pub struct ProbeQuery {
     pub body: String,
 }
 
-/// Where a line of the answer has what it says of its record.
+/// How the parts of a record are extracted from a line of the answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Extract {
-    /// Text right before the record's key, run and time.
+    /// Text immediately before the record's key, run and time.
     After {
         key: String,
         /// `None`: every record in the answer is the trial's.

@@ -1,5 +1,5 @@
-//! Keys and words of earlier versions, each with what it is called now. A row is a message to users of old files and nothing
-//! more: no old key is read.
+//! Keys and words of earlier versions, each with what it is called now. A row only makes a message for users of old files: no old
+//! key is read.
 
 /// A key of an earlier version.
 struct Key {
@@ -163,7 +163,7 @@ pub(crate) fn first_key(new: &str) -> &str {
     &new[..end.unwrap_or(new.len())]
 }
 
-/// Whether a path ends as a pattern says.
+/// Whether the end of a path matches a pattern.
 pub(crate) fn ends_with(path: &[String], pattern: &str) -> bool {
     let steps: Vec<&str> = pattern.split('.').collect();
     let Some(start) = path.len().checked_sub(steps.len()) else {

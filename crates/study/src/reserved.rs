@@ -5,7 +5,7 @@ use crate::renamed::ends_with;
 /// Keys, each with the end of the path of the mapping that it belongs to.
 const KEYS: [(&str, &str); 1] = [("schedule.repeat", "max")];
 
-/// What no factor is called: keys of a row in `cells`.
+/// Names that no factor may have: keys of a row in `cells`.
 pub(crate) const FACTORS: [&str; 2] = ["name", "expect_verdict"];
 
 /// Whether a key of a mapping is not yet read. `path` is that of the mapping, whose first step is the name of the tree.

@@ -28,7 +28,7 @@ pub struct Scenario {
 pub struct Feed {
     pub name: String,
     pub order: FeedOrder,
-    /// The file as it was named; `None`: the rows stood in the scenario.
+    /// The file as it was named; `None`: the rows were in the scenario.
     pub from: Option<String>,
     /// Shared by all cells of a study.
     pub table: Arc<FeedTable>,
@@ -72,11 +72,11 @@ pub enum Action {
     Repeat { times: u32, actions: Vec<Action> },
 }
 
-/// A request of a session. Path, values of headers, body and conditions may hold variables, written `{{name}}`; `{{{{`
-/// stands for two braces.
+/// A request of a session. Path, values of headers, body and conditions may hold variables, written `{{name}}`; `{{{{` is two
+/// braces.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// Its place in [`Scenario::steps`].
+    /// Its index in [`Scenario::steps`].
     pub step: usize,
     /// As it is sent, such as `GET`.
     pub method: String,
@@ -103,12 +103,12 @@ pub enum OnFailure {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capture {
     pub variable: String,
-    pub from: Found,
+    pub from: Extractor,
 }
 
-/// Where a value is found in an answer.
+/// How a value is extracted from an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum Extractor {
     /// A JSONPath.
     Json(String),
     Header(String),
@@ -120,7 +120,7 @@ pub enum Found {
     Cookie(String),
 }
 
-/// What must hold of an answer beside what it is expected to be.
+/// A condition on an answer, in addition to [`Step::expect`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepCheck {
     pub part: CheckPart,
@@ -132,10 +132,10 @@ pub struct StepCheck {
 pub enum CheckPart {
     Status,
     Body,
-    Value(Found),
+    Value(Extractor),
 }
 
-/// What must be so of it.
+/// The condition on that part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Condition {
     Exists,
@@ -153,7 +153,7 @@ impl Scenario {
         self.flows.iter().map(of_flow).max().unwrap_or_default()
     }
 
-    /// The numbers of the steps whose requests carry a record, which path, headers or body name by its key.
+    /// The indices of the steps whose requests carry a record: path, headers or body have the record's key.
     #[must_use]
     pub fn steps_with_record(&self) -> Vec<usize> {
         let mut found = Vec::new();

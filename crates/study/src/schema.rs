@@ -1,5 +1,5 @@
-//! JSON Schema from the raw types: the strict one that checks a file's shape, and the published one, which also
-//! admits `${factor}` wherever a scalar stands.
+//! JSON Schema from the raw types: the strict one that checks a file's shape, and the published one, which also admits
+//! `${factor}` in place of a scalar.
 
 use std::sync::LazyLock;
 
@@ -70,9 +70,8 @@ pub(crate) static SCENARIO: LazyLock<Value> = LazyLock::new(schema_of::<raw::Sce
 pub(crate) static SYSTEM: LazyLock<Value> = LazyLock::new(schema_of::<raw::System>);
 
 fn schema_of<T: JsonSchema>() -> Value {
-    let settings =
-        SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    settings
+    let model = SchemaSettings::draft2020_12().with(|model| model.inline_subschemas = true);
+    model
         .with_transform(WithoutNull)
         .into_generator()
         .into_root_schema_for::<T>()
@@ -119,7 +118,7 @@ fn drop_null_branch(schema: &mut Map<String, Value>) {
     }
 }
 
-/// The same for what stands in the definitions, because it holds itself.
+/// The same for the definitions, which may refer to themselves.
 fn admit_in_definitions(schema: &mut Value) {
     let definitions = schema.get_mut("$defs").and_then(Value::as_object_mut);
     for (_, definition) in definitions.into_iter().flatten() {
@@ -130,7 +129,7 @@ fn admit_in_definitions(schema: &mut Value) {
 /// Lets every scalar below `schema` also be a text with `${…}` in it, but for the keys in `keep`.
 fn admit_factors(schema: &mut Value, keep: &[&str]) {
     if schema.get("$ref").is_some() {
-        // A definition is seen to on its own.
+        // Definitions are changed separately.
     } else if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         for (_, property) in properties
             .iter_mut()

@@ -1,10 +1,10 @@
 //! The checked system: its parameters, components, endpoints, probes and functional check.
 //!
-//! Strings of a component may hold `${…}`: a parameter's name, `dir` (the replica's own folder), `replica`
-//! (its number from 0), `system_dir` (the folder of the system's file), `port.NAME` (one of its ports), `program.NAME` (where that
-//! program was found), `COMPONENT.port.NAME` (a port of another component's first replica), `COMPONENT.address.NAME` (the same
-//! with its host), `COMPONENT.addresses.NAME` (that of all of its replicas, `127.0.0.1:1,127.0.0.1:2`), or `secret.NAME` (a random word, the same for all components of a
-//! system that is up). They are replaced when the system is brought up; `$${` stands for a plain `${`.
+//! Strings of a component may hold `${…}`: a parameter's name, `dir` (the replica's own folder), `replica` (its number from 0),
+//! `system_dir` (the folder of the system's file), `port.NAME` (one of its ports), `program.NAME` (the path of that program),
+//! `COMPONENT.port.NAME` (a port of another component's first replica), `COMPONENT.address.NAME` (the same with its host),
+//! `COMPONENT.addresses.NAME` (that of all of its replicas, `127.0.0.1:1,127.0.0.1:2`), or `secret.NAME` (a random word, the same
+//! for all components of a system that is up). They are replaced when the system is brought up; `$${` is a plain `${`.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ pub struct System {
 pub struct External {
     /// Scheme, host and port as they were written.
     pub url: String,
-    /// Host and port as they stand in the URL, for the Host header.
+    /// Host and port as in the URL, for the Host header.
     pub authority: String,
     /// A name or an address, without brackets.
     pub host: String,
@@ -133,14 +133,14 @@ pub struct Component {
     pub setup: Vec<SetupStep>,
     /// How long it has between SIGTERM and SIGKILL.
     pub stop_timeout: Duration,
-    /// Its ports where it runs already: then it is neither started nor stopped, and has nothing that only a start needs.
+    /// Its ports if it already runs. It is then neither started nor stopped, and has nothing that only a start needs.
     pub external: Option<Vec<ExternalPort>>,
 }
 
 /// How the process driver starts it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProcessDriver {
-    /// Programs looked for beside the `waggle` program, then on PATH; the first is run where `command` names none.
+    /// Programs that are searched next to the `waggle` program, then on PATH; the first is run if `command` names none.
     pub command: Vec<String>,
     /// What comes after it in some configurations; `configured` has put it there.
     pub arguments: Vec<Arguments>,
@@ -159,7 +159,7 @@ pub enum ReadyCheck {
 }
 
 impl ReadyCheck {
-    /// The port that tells.
+    /// The port that is checked.
     #[must_use]
     pub fn port(&self) -> &str {
         match self {
@@ -168,7 +168,7 @@ impl ReadyCheck {
     }
 }
 
-/// Where load goes: a port of every replica of a component.
+/// The target of load: a port of every replica of a component.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Endpoint {
     pub name: String,
@@ -177,8 +177,8 @@ pub struct Endpoint {
     pub port: String,
 }
 
-/// One step of the functional check. Its path, headers, body and texts of `expect` may hold `{{name}}`: what an earlier
-/// step captured, which is done wherever this one is.
+/// One step of the functional check. Its path, headers, body and texts of `expect` may have `{{name}}`: a value that an earlier
+/// step captured. That step is done in every configuration in which this one is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {
     pub name: String,
@@ -189,7 +189,7 @@ pub struct Check {
     pub headers: Vec<(String, String)>,
     pub body: String,
     pub expect: Expect,
-    /// Names, each with the JSONPath of what it stands for in later steps.
+    /// Variables of later steps, each with the JSONPath of its value.
     pub captures: Vec<(String, String)>,
     /// The step is repeated until it holds or this time is up.
     pub timeout: Duration,

@@ -12,11 +12,11 @@ pub struct SystemMetric {
     pub component: String,
     pub port: String,
     pub source: MetricSource,
-    /// Its value is by how much the number grows in a second.
+    /// Its value is the growth of the number in a second.
     pub per_second: bool,
 }
 
-/// Where the number comes from.
+/// The source of the number.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MetricSource {
     /// In Prometheus text: the sum over all samples of a metric that have the labels.
@@ -57,7 +57,7 @@ impl Selector {
         })
     }
 
-    /// Labels up to their closing brace, and what stands behind it.
+    /// Labels up to their closing brace, and the rest behind it.
     #[must_use]
     pub fn labels(text: &str) -> Option<(Vec<(String, String)>, &str)> {
         let mut labels = Vec::new();
@@ -85,7 +85,7 @@ fn is_word(text: &str) -> bool {
     !text.is_empty() && !text.starts_with(|c: char| c.is_ascii_digit()) && text.chars().all(fits)
 }
 
-/// What stands before the next quote, unescaped, and what stands behind it.
+/// The text before the next quote, unescaped, and the rest behind it.
 fn split_quoted(text: &str) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut chars = text.char_indices();

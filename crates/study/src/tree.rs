@@ -1,4 +1,4 @@
-//! YAML text → a tree in which every key and value knows its place. Knows nothing of what the keys mean.
+//! YAML text → a tree in which every key and value has its position. Knows nothing of what the keys mean.
 //!
 //! Read is YAML 1.2's core schema in one document; refused are keys given twice, anchors and aliases (so a small
 //! text cannot grow), tags, and keys that are not text.
@@ -7,7 +7,7 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span};
 
 use crate::{
     Level,
-    mistake::{Finding, Place},
+    mistake::{Finding, Position},
 };
 
 /// Longest text that is read.
@@ -18,20 +18,20 @@ pub(crate) const MAX_DEPTH: usize = 32;
 /// Most keys of one map.
 pub(crate) const MAX_KEYS: usize = 1000;
 
-/// A value with its place.
+/// A value with its position.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Node {
     pub value: Value,
-    pub place: Place,
-    /// A level stands here where the file has `${factor}`: it may be read as text, whatever its type.
+    pub position: Position,
+    /// The file has `${factor}` here: the level may be read as text, even if it has another type.
     pub filled: bool,
 }
 
 /// What a node holds.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
-    /// Reported already, or not known: nothing more is said about it.
-    Wild,
+    /// Invalid, which was reported, or not known. No further message is about it.
+    Invalid,
     Null,
     Scalar(Level),
     List(Vec<Node>),
@@ -42,15 +42,15 @@ pub(crate) enum Value {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Entry {
     pub key: String,
-    pub place: Place,
+    pub position: Position,
     pub node: Node,
 }
 
 impl Node {
-    pub(crate) fn new(value: Value, place: Place) -> Self {
+    pub(crate) fn new(value: Value, position: Position) -> Self {
         Self {
             value,
-            place,
+            position,
             filled: false,
         }
     }
@@ -88,7 +88,7 @@ impl Node {
     /// What it is, for a message.
     pub(crate) fn kind(&self) -> String {
         match &self.value {
-            Value::Wild => "something unknown".to_owned(),
+            Value::Invalid => "something unknown".to_owned(),
             Value::Null => "nothing".to_owned(),
             Value::Scalar(Level::Integer(number)) => format!("the number {number}"),
             Value::Scalar(Level::Float(number)) => format!("the number {number}"),
@@ -100,7 +100,7 @@ impl Node {
     }
 }
 
-/// Text in quotes for a message, cut where it is long.
+/// Text in quotes for a message, cut if it is long.
 pub(crate) fn quote(text: &str) -> String {
     const MAX_QUOTED: usize = 60;
     let mut shown: String = text.chars().take(MAX_QUOTED).collect();
@@ -110,12 +110,12 @@ pub(crate) fn quote(text: &str) -> String {
     format!("{shown:?}")
 }
 
-/// Reads the text; what is wrong with single keys goes into `findings`, what ends the reading is the error.
+/// Reads the text. Mistakes in single keys go into `findings`; a mistake that ends the reading is the error.
 pub(crate) fn parse(text: &str, findings: &mut Vec<Finding>) -> Result<Node, Finding> {
     if text.len() > MAX_TEXT_BYTES {
         let what = format!("the file has {} bytes", text.len());
         return Err(
-            Finding::new(Place::START, what).with_expected(format!("at most {MAX_TEXT_BYTES}"))
+            Finding::new(Position::START, what).with_expected(format!("at most {MAX_TEXT_BYTES}"))
         );
     }
     let mut reader = Reader {
@@ -126,7 +126,7 @@ pub(crate) fn parse(text: &str, findings: &mut Vec<Finding>) -> Result<Node, Fin
     let mut parser = Parser::new_from_str(text.trim_start_matches('\u{feff}'));
     let mut documents = 0;
     while let Some(event) = parser.next_event() {
-        let (event, span) = event.map_err(|error| not_yaml(text, &error))?;
+        let (event, span) = event.map_err(|error| syntax_error(text, &error))?;
         if matches!(event, Event::DocumentStart(_)) {
             documents += 1;
         }
@@ -136,35 +136,35 @@ pub(crate) fn parse(text: &str, findings: &mut Vec<Finding>) -> Result<Node, Fin
                     .with_expected("one document in a file"),
             );
         }
-        reader.take(event, span)?;
+        reader.handle_event(event, span)?;
     }
     reader
         .root
-        .ok_or_else(|| Finding::new(Place::START, "the file is empty"))
+        .ok_or_else(|| Finding::new(Position::START, "the file is empty"))
 }
 
-fn not_yaml(text: &str, error: &ScanError) -> Finding {
-    let place = place_of(*error.marker(), *error.marker());
+fn syntax_error(text: &str, error: &ScanError) -> Finding {
+    let position = position_between(*error.marker(), *error.marker());
     let lead = text.chars().nth(error.marker().index().saturating_sub(1));
     let brace = text.chars().nth(error.marker().index());
     if (lead, brace) == (Some('$'), Some('{')) {
-        // The parser stops at the brace; the slip begins before it.
-        let place = Place {
-            column: place.column.saturating_sub(1).max(1),
+        // The parser stops at the brace; the mistake begins before it.
+        let position = Position {
+            column: position.column.saturating_sub(1).max(1),
             width: 2,
-            ..place
+            ..position
         };
-        return Finding::new(place, "a bare ${…} inside { } or [ ] is not YAML")
+        return Finding::new(position, "a bare ${…} inside { } or [ ] is not YAML")
             .with_expected("\"${…}\" in quotes");
     }
-    Finding::new(place, format!("not YAML: {}", error.info()))
+    Finding::new(position, format!("not YAML: {}", error.info()))
 }
 
 /// A map or list that is being read.
 struct Open {
     node: Node,
     /// In a map: the key whose value comes next.
-    key: Option<(String, Place)>,
+    key: Option<(String, Position)>,
 }
 
 struct Reader<'a> {
@@ -174,18 +174,18 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn take(&mut self, event: Event<'_>, span: Span) -> Result<(), Finding> {
+    fn handle_event(&mut self, event: Event<'_>, span: Span) -> Result<(), Finding> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
-                self.refuse_extras(anchor, tag.is_some(), span);
+                self.refuse_anchor_and_tag(anchor, tag.is_some(), span);
                 self.scalar(&text, style, span)
             }
             Event::SequenceStart(anchor, tag) => {
-                self.refuse_extras(anchor, tag.is_some(), span);
+                self.refuse_anchor_and_tag(anchor, tag.is_some(), span);
                 self.begin(Value::List(Vec::new()), span)
             }
             Event::MappingStart(anchor, tag) => {
-                self.refuse_extras(anchor, tag.is_some(), span);
+                self.refuse_anchor_and_tag(anchor, tag.is_some(), span);
                 self.begin(Value::Map(Vec::new()), span)
             }
             Event::SequenceEnd | Event::MappingEnd => {
@@ -193,7 +193,7 @@ impl Reader<'_> {
                     .open
                     .pop()
                     .expect("the parser closes only what it opened");
-                self.place(done.node);
+                self.insert_node(done.node);
                 Ok(())
             }
             Event::Alias(_) => {
@@ -204,7 +204,7 @@ impl Reader<'_> {
                 if self.expects_key() {
                     self.set_key(String::new(), start_of(span));
                 } else {
-                    self.place(Node::new(Value::Wild, start_of(span)));
+                    self.insert_node(Node::new(Value::Invalid, start_of(span)));
                 }
                 Ok(())
             }
@@ -217,43 +217,43 @@ impl Reader<'_> {
     }
 
     fn scalar(&mut self, text: &str, style: ScalarStyle, span: Span) -> Result<(), Finding> {
-        let place = place_of(span.start, span.end);
+        let position = position_between(span.start, span.end);
         if self.expects_key() {
-            let in_map = &self.open.last().expect("a key stands in a map").node;
+            let in_map = &self.open.last().expect("a key is in a map").node;
             if in_map.entries().len() == MAX_KEYS {
-                return Err(Finding::new(place, "too many keys in one mapping")
+                return Err(Finding::new(position, "too many keys in one mapping")
                     .with_expected(format!("at most {MAX_KEYS}")));
             }
             if in_map.entry(text).is_some() {
                 self.findings.push(
-                    Finding::new(place, format!("key {} is given twice", quote(text)))
+                    Finding::new(position, format!("key {} is given twice", quote(text)))
                         .with_expected("each key once"),
                 );
             }
-            self.set_key(text.to_owned(), place);
+            self.set_key(text.to_owned(), position);
             return Ok(());
         }
         let value = if style == ScalarStyle::Plain {
-            plain(text)
+            plain_scalar(text)
         } else {
             Value::Scalar(Level::Text(text.to_owned()))
         };
-        self.place(Node::new(value, place));
+        self.insert_node(Node::new(value, position));
         Ok(())
     }
 
     fn begin(&mut self, value: Value, span: Span) -> Result<(), Finding> {
-        let place = start_of(span);
+        let position = start_of(span);
         if self.expects_key() {
-            return Err(Finding::new(place, "a key that is a mapping or a list")
+            return Err(Finding::new(position, "a key that is a mapping or a list")
                 .with_expected("keys that are text"));
         }
         if self.open.len() == MAX_DEPTH {
-            return Err(Finding::new(place, "nested too deep")
+            return Err(Finding::new(position, "nested too deep")
                 .with_expected(format!("at most {MAX_DEPTH} levels")));
         }
         self.open.push(Open {
-            node: Node::new(value, place),
+            node: Node::new(value, position),
             key: None,
         });
         Ok(())
@@ -265,23 +265,27 @@ impl Reader<'_> {
             .is_some_and(|open| matches!(open.node.value, Value::Map(_)) && open.key.is_none())
     }
 
-    fn set_key(&mut self, key: String, place: Place) {
+    fn set_key(&mut self, key: String, position: Position) {
         if let Some(open) = self.open.last_mut() {
-            open.key = Some((key, place));
+            open.key = Some((key, position));
         }
     }
 
-    /// Puts a finished value where it belongs. Of a key given twice the first value counts.
-    fn place(&mut self, node: Node) {
+    /// Inserts a finished value into the map or list around it. Of a key given twice the first value counts.
+    fn insert_node(&mut self, node: Node) {
         let Some(open) = self.open.last_mut() else {
             self.root = Some(node);
             return;
         };
         let key = open.key.take();
         match (&mut open.node.value, key) {
-            (Value::Map(entries), Some((key, place))) => {
+            (Value::Map(entries), Some((key, position))) => {
                 if !entries.iter().any(|entry| entry.key == key) {
-                    entries.push(Entry { key, place, node });
+                    entries.push(Entry {
+                        key,
+                        position,
+                        node,
+                    });
                 }
             }
             (Value::List(items), _) => items.push(node),
@@ -291,7 +295,7 @@ impl Reader<'_> {
         }
     }
 
-    fn refuse_extras(&mut self, anchor: usize, tagged: bool, span: Span) {
+    fn refuse_anchor_and_tag(&mut self, anchor: usize, tagged: bool, span: Span) {
         if anchor != 0 {
             self.findings.push(
                 Finding::new(start_of(span), "anchors are not read")
@@ -307,7 +311,7 @@ impl Reader<'_> {
 }
 
 /// A plain scalar by YAML's core schema.
-fn plain(text: &str) -> Value {
+fn plain_scalar(text: &str) -> Value {
     let level = match text {
         "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
         "true" | "True" | "TRUE" => Level::Boolean(true),
@@ -335,18 +339,18 @@ fn number(text: &str) -> Option<Level> {
     float.is_finite().then_some(Level::Float(float))
 }
 
-fn start_of(span: Span) -> Place {
-    place_of(span.start, span.start)
+fn start_of(span: Span) -> Position {
+    position_between(span.start, span.start)
 }
 
-fn place_of(start: Marker, end: Marker) -> Place {
+fn position_between(start: Marker, end: Marker) -> Position {
     let width = if start.line() == end.line() {
         end.col().saturating_sub(start.col())
     } else {
         1
     };
     let fit = |number: usize| u32::try_from(number).unwrap_or(u32::MAX - 1);
-    Place {
+    Position {
         file: 0,
         line: fit(start.line().max(1)),
         column: fit(start.col()) + 1,

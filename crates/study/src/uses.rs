@@ -1,9 +1,9 @@
-//! Every `${name}` of a study must name a factor and stand where a cell may differ; every factor must be used.
+//! Every `${name}` of a study must name a factor, in a part that may differ between cells; every factor must be used.
 
 use crate::{
     System,
     fill::{Use, uses},
-    mistake::{Finding, MAX_MISTAKES, Place},
+    mistake::{Finding, MAX_MISTAKES, Position},
     nearest::{list, nearest_word},
     origin::{is_from_outside, is_meant_from_outside},
     reserved::FACTORS,
@@ -11,11 +11,11 @@ use crate::{
     tree::{Node, Value, quote},
 };
 
-/// Reports uses of unknown names or in wrong places, and factors that nothing uses; reserved names were reported. `names` are the
-/// factors with their places, and whether they are all; `body` is the study without them.
+/// Reports unknown names, names in wrong parts of the study, and factors that nothing uses; reserved names were reported. `names`
+/// are the factors with their positions, and whether they are complete; `body` is the study without them.
 pub(crate) fn check_uses(
     body: &Node,
-    (names, complete): (&[(String, Place)], bool),
+    (names, complete): (&[(String, Position)], bool),
     system: Option<&System>,
     found: &mut Vec<Finding>,
 ) {
@@ -45,7 +45,7 @@ pub(crate) fn check_uses(
             || free().any(|parameter| parameter == name)
             || uses.iter().any(|used| used.name.as_deref() == Some(name))
     };
-    for (name, place) in names.iter().filter(|(name, _)| !is_used(name)) {
+    for (name, position) in names.iter().filter(|(name, _)| !is_used(name)) {
         let unknown = uses.iter().filter_map(|used| used.name.as_deref());
         let unknown = unknown.filter(|used| !names.iter().any(|(known, _)| known == used));
         let near = nearest_word(name, unknown.chain(free()));
@@ -55,7 +55,7 @@ pub(crate) fn check_uses(
         );
         let what = format!("factor {name} is used nowhere");
         found.push(
-            Finding::new(*place, what)
+            Finding::new(*position, what)
                 .with_expected(expected)
                 .with_suggestion(near),
         );
@@ -71,11 +71,11 @@ fn has_text(node: &Node, text: &str) -> bool {
     }
 }
 
-/// What is wrong with a `${name}`, if anything is.
-fn misuse(used: &Use, names: &[(String, Place)], complete: bool) -> Option<Finding> {
+/// The mistake in a `${name}`, if it has one.
+fn misuse(used: &Use, names: &[(String, Position)], complete: bool) -> Option<Finding> {
     let path: Vec<_> = used.path.iter().map(String::as_str).collect();
     let Some(name) = &used.name else {
-        return Some(Finding::new(used.place, "a ${ without its }").with_expected("${factor}"));
+        return Some(Finding::new(used.position, "a ${ without its }").with_expected("${factor}"));
     };
     if is_meant_from_outside(name) {
         return misuse_of_environment(used, name, &path);
@@ -86,10 +86,10 @@ fn misuse(used: &Use, names: &[(String, Place)], complete: bool) -> Option<Findi
     let may_differ = varies || path.starts_with(&["system", "set"]);
     if !may_differ || STUDY_WIDE.iter().any(|wide| path.starts_with(wide)) {
         let what = format!(
-            "{} holds for the whole study; ${{…}} cannot stand in it",
+            "{} holds for the whole study; ${{…}} is not allowed in it",
             path.join(".")
         );
-        return Some(Finding::new(used.place, what).with_expected("a value"));
+        return Some(Finding::new(used.position, what).with_expected("a value"));
     }
     let words = || names.iter().map(|(name, _)| name.as_str());
     if !complete || words().any(|known| known == name) {
@@ -101,25 +101,30 @@ fn misuse(used: &Use, names: &[(String, Place)], complete: bool) -> Option<Findi
     };
     let what = format!("there is no factor {}", quote(name));
     Some(
-        Finding::new(used.place, what)
+        Finding::new(used.position, what)
             .with_expected(expected)
             .with_suggestion(nearest_word(name, words())),
     )
 }
 
-/// What is wrong with a `${env.NAME}` or a `${file:PATH}`, if anything is. In headers alone, from which it goes into requests and
-/// nowhere else, and in secrets, which are kept out of all that is written.
+/// The mistake in a `${env.NAME}` or a `${file:PATH}`, if it has one. They are allowed only in headers, from which they go only
+/// into requests, and in secrets, which are never written.
 pub(crate) fn misuse_of_environment(used: &Use, name: &str, path: &[&str]) -> Option<Finding> {
     if !is_from_outside(name) {
-        let what = format!("{} is no environment variable and no file", quote(name));
-        return Some(Finding::new(used.place, what).with_expected("${env.NAME} or ${file:PATH}"));
+        let what = format!(
+            "{} is neither an environment variable nor a file",
+            quote(name)
+        );
+        return Some(
+            Finding::new(used.position, what).with_expected("${env.NAME} or ${file:PATH}"),
+        );
     }
     let is_header = path.len() >= 2 && path[path.len() - 2] == "headers";
     let is_secret = path.len() == 3 && path.starts_with(&["system", "secrets"]);
     (!is_header && !is_secret).then(|| {
-        let what = format!("${{{name}}} stands in {}", path.join("."));
+        let what = format!("${{{name}}} is in {}", path.join("."));
         let expected =
             "values from the environment and from files in headers and system.secrets only";
-        Finding::new(used.place, what).with_expected(expected)
+        Finding::new(used.position, what).with_expected(expected)
     })
 }

@@ -1,4 +1,4 @@
-//! What every source is turned into: calls of one server, ready to be written as a study.
+//! The result of every importer: calls of one server, ready to be written as a study.
 
 /// One call of the server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -11,31 +11,31 @@ pub(crate) struct Call {
     /// Path and query.
     pub(crate) path: String,
     pub(crate) headers: Vec<(String, String)>,
-    /// Names of headers that are secret, whatever they are called.
+    /// Names of headers whose values are secret, regardless of the name.
     pub(crate) secret_fields: Vec<String>,
     pub(crate) body: Option<String>,
-    /// The status that was seen, where one was.
+    /// The recorded or documented status.
     pub(crate) status: Option<u16>,
-    /// The pause before it, in milliseconds, where one was seen.
+    /// The pause before the call in milliseconds, if one was recorded.
     pub(crate) pause_ms: Option<u64>,
 }
 
-/// What was found in a source.
+/// The calls of a source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct ImportedCalls {
     pub(crate) calls: Vec<Call>,
-    /// Calls that belong together in their order (one session), or each for itself.
+    /// Whether the calls are one session in this order; otherwise they are independent.
     pub(crate) is_session: bool,
-    /// What was left out, and why; a line each.
+    /// One line for each thing that was left out, with the reason.
     pub(crate) left_out: Vec<String>,
-    /// How long one session takes, its pauses with it, in milliseconds, where that was seen.
+    /// Length of a session in milliseconds, pauses included, if it was recorded.
     pub(crate) session_ms: Option<u64>,
-    /// Options of the source that mean something for the whole study: a certificate that is not checked.
+    /// Whether the source disables verification of the server's certificate.
     pub(crate) is_insecure: bool,
 }
 
-impl Found {
-    /// Says so, once.
+impl ImportedCalls {
+    /// Adds a line about something that was left out, unless it is there already.
     pub(crate) fn leave_out(&mut self, line: String) {
         if !self.left_out.contains(&line) {
             self.left_out.push(line);
@@ -48,7 +48,7 @@ pub(crate) fn host_of(origin: &str) -> &str {
     origin.split_once("://").map_or(origin, |(_, host)| host)
 }
 
-/// The origin that most calls go to, the first of them where several have as many; `None` without calls.
+/// The origin of most calls, the first one if several have equally many; `None` without calls.
 pub(crate) fn most_called<'a>(calls: impl Iterator<Item = &'a Call>) -> Option<String> {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     for call in calls {
@@ -70,13 +70,13 @@ pub(crate) fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<
     Some(value)
 }
 
-/// Whether this can be a method or the name of a header (RFC 9110: a token).
+/// Whether this is a token (RFC 9110): a valid method or header name.
 pub(crate) fn is_token(text: &str) -> bool {
     let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !text.is_empty() && text.bytes().all(is_token)
 }
 
-/// A name for a call: its method and the words of its path, as thresholds and tables can use it.
+/// The name of a call in thresholds and tables: its method and the words of its path.
 pub(crate) fn name_of(method: &str, path: &str) -> String {
     let path = path.split('?').next().unwrap_or_default();
     let words: Vec<&str> = path
@@ -85,11 +85,11 @@ pub(crate) fn name_of(method: &str, path: &str) -> String {
         .filter(|word| !word.chars().all(|character| character.is_ascii_digit()))
         .collect();
     let tail = &words[words.len().saturating_sub(3)..];
-    in_letters_of_names(&[&[method], tail].concat().join("-")).to_ascii_lowercase()
+    to_name(&[&[method], tail].concat().join("-")).to_ascii_lowercase()
 }
 
-/// A text in the letters that names have here.
-pub(crate) fn in_letters_of_names(text: &str) -> String {
+/// Replaces characters that names must not contain.
+pub(crate) fn to_name(text: &str) -> String {
     let in_letters = text.replace(
         |letter: char| !letter.is_ascii_alphanumeric() && letter != '_',
         "-",
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_are_named_by_what_they_do() {
+    fn calls_are_named_by_method_and_path() {
         let check = |method: &str, path: &str, expected: &str| {
             assert_eq!(name_of(method, path), expected);
         };

@@ -1,4 +1,4 @@
-//! A command line of curl, as documentation and browsers give it → calls.
+//! curl command lines, as in documentation and from browsers → calls.
 
 mod options;
 
@@ -6,19 +6,19 @@ use anyhow::{Context, Result, bail};
 
 use self::options::{FLAGS, IN_HEADERS, REFUSED, WITHOUT_MEANING, options};
 use super::{
-    call::{Call, Found, is_token, name_of},
+    call::{Call, ImportedCalls, is_token, name_of},
     names::percent_encoded,
     shell::{self, EXPANSION},
 };
 use crate::load::target::{Target, basic};
 
-/// One command while it is read.
+/// A command that is being parsed.
 #[derive(Default)]
 struct Command {
     urls: Vec<String>,
     method: Option<String>,
     headers: Vec<(String, String)>,
-    /// Names of headers that are not sent even where they would be by themselves.
+    /// Names of default headers that are not sent.
     removed: Vec<String>,
     data: Vec<String>,
     is_json: bool,
@@ -29,35 +29,35 @@ struct Command {
     left_out: Vec<String>,
 }
 
-/// Reads every curl command in the text; `read` gives the text of a file that one names.
-pub(crate) fn read(text: &str, read: &dyn Fn(&str) -> Result<String>) -> Result<Found> {
-    let mut found = Found::default();
+/// Parses every curl command in the text; `read` returns the text of a file that a command names.
+pub(crate) fn read(text: &str, read: &dyn Fn(&str) -> Result<String>) -> Result<ImportedCalls> {
+    let mut imported = ImportedCalls::default();
     for words in shell::commands(text)? {
         let Some((first, rest)) = words.split_first() else {
             continue;
         };
-        // A prompt that was copied along.
+        // Skips a copied shell prompt.
         let (first, rest) = match (first.as_str(), rest) {
             ("$" | "%" | ">", [next, rest @ ..]) => (next, rest),
             _ => (first, rest),
         };
         if first.rsplit('/').next() != Some("curl") {
-            // Such as TOKEN=…, whose value is nobody's business.
+            // Hides the value of an assignment such as TOKEN=…, which may be secret.
             let shown = first.split('=').next().unwrap_or_default();
             bail!("{shown:?} is not curl; expected: curl [options] URL");
         }
         for part in rest.split(|word| word == "--next" || word == "-:") {
             let command = command(part, read)?;
-            found.is_insecure |= command.is_insecure;
-            found.left_out.extend(command.left_out.iter().cloned());
-            found.calls.extend(calls(command)?);
+            imported.is_insecure |= command.is_insecure;
+            imported.left_out.extend(command.left_out.iter().cloned());
+            imported.calls.extend(calls(command)?);
         }
     }
-    if found.calls.is_empty() {
+    if imported.calls.is_empty() {
         bail!("there is no curl command; expected: curl [options] URL");
     }
-    found.is_session = found.calls.len() > 1;
-    Ok(found)
+    imported.is_session = imported.calls.len() > 1;
+    Ok(imported)
 }
 
 fn command(words: &[String], read: &dyn Fn(&str) -> Result<String>) -> Result<Command> {
@@ -90,19 +90,21 @@ fn command(words: &[String], read: &dyn Fn(&str) -> Result<String>) -> Result<Co
     Ok(command)
 }
 
-/// A shell would put something else in its place, and it is not known here.
-fn refuse_expansion(place: &str, text: &str) -> Result<()> {
+/// Refuses a value that a shell would expand: the result of the expansion is not known here.
+///
+/// `what` names the option or the URL.
+fn refuse_expansion(what: &str, text: &str) -> Result<()> {
     let Some(at) = text.find(EXPANSION) else {
         return Ok(());
     };
     let behind = text[at + 1..].trim_start_matches('{');
     let end = behind.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
-    let what = match &behind[..end.unwrap_or(behind.len())] {
+    let expanded = match &behind[..end.unwrap_or(behind.len())] {
         "" => "a command".to_owned(),
         name => format!("${name}"),
     };
     bail!(
-        "curl's {place} has {what}, which a shell would fill in; expected its value, or '…' around a $ that is meant"
+        "curl's {what} contains {expanded}, which a shell would expand; expected its value, or single quotes around a literal $"
     )
 }
 
@@ -140,7 +142,7 @@ impl Command {
                 if value.contains(['=', EXPANSION]) {
                     self.headers.push(("Cookie".to_owned(), value));
                 } else {
-                    let what = "curl's -b: a file of cookies is not read".to_owned();
+                    let what = "curl's -b: a cookie file is not read".to_owned();
                     self.left_out.push(what);
                 }
             }
@@ -150,25 +152,27 @@ impl Command {
             "-k" | "--insecure" => self.is_insecure = true,
             "-L" | "--location" | "--location-trusted" => self
                 .left_out
-                .push("curl's -L: redirects are answers here, and are not followed".to_owned()),
-            "--http2" | "--http2-prior-knowledge" | "--http3" | "-0" | "--http1.0" => self
-                .left_out
-                .push(format!("curl's {option}: the study says load.protocol")),
+                .push("curl's -L: redirects are not followed".to_owned()),
+            "--http2" | "--http2-prior-knowledge" | "--http3" | "-0" | "--http1.0" => {
+                self.left_out.push(format!(
+                    "curl's {option}: load.protocol of the study sets the protocol"
+                ))
+            }
             option if FLAGS.contains(&option) => {}
             option if WITHOUT_MEANING.contains(&option) => {
                 value()?;
             }
             option if REFUSED.contains(&option) => {
-                bail!("curl's {option} cannot be carried over into a study")
+                bail!("curl's {option} has no equivalent in a study")
             }
             option => bail!(
-                "curl's {option} is not known here; remove it, or write it as a header or body"
+                "curl's {option} is not supported; remove it, or write it as a header or body"
             ),
         }
         Ok(())
     }
 
-    /// `Name: value`; `Name;` sends an empty field, `Name:` none where curl would send one by itself.
+    /// `Name: value`; `Name;` sends an empty value, `Name:` removes a default header.
     fn header(&mut self, text: &str) {
         let (name, value) = match (text.split_once(':'), text.strip_suffix(';')) {
             (Some((name, value)), _) => (
@@ -183,10 +187,10 @@ impl Command {
                 return self.headers.push((name.to_owned(), value.to_owned()));
             }
             None if ["host", "content-length"].contains(&&*name.to_ascii_lowercase()) => {
-                format!("curl's -H {name}: every request has it here")
+                format!("curl's -H {name}: this header is always sent")
             }
             None if is_token(name) => return self.removed.push(name.to_owned()),
-            // Of one that is written wrongly only the name may be shown.
+            // Only the name of an invalid header is shown: the rest may be secret.
             _ => match text.split_once([':', ';', ' ']) {
                 Some((name, _)) if is_token(name) => format!("a header {name}: it has no value"),
                 _ => "a header without a colon".to_owned(),
@@ -196,7 +200,7 @@ impl Command {
     }
 }
 
-/// curl takes line ends out of what `-d` reads from a file.
+/// Removes line ends from a file, as curl's `-d` does.
 fn ascii(value: &str, read: &dyn Fn(&str) -> Result<String>) -> Result<String> {
     match value.strip_prefix('@') {
         Some(file) => Ok(read(file)?.replace(['\r', '\n'], "")),
@@ -249,10 +253,10 @@ fn calls(command: Command) -> Result<Vec<Call>> {
         false => (data, None),
     };
     let mut headers = given.clone();
-    // What is sent where nobody says otherwise.
+    // Adds a default header, unless it is given or removed.
     let add = |headers: &mut Vec<(String, String)>, name: &str, value: &str| {
-        let mut said = given.iter().map(|(name, _)| name).chain(&removed);
-        if !said.any(|said| said.eq_ignore_ascii_case(name)) {
+        let mut set = given.iter().map(|(name, _)| name).chain(&removed);
+        if !set.any(|set| set.eq_ignore_ascii_case(name)) {
             headers.push((name.to_owned(), value.to_owned()));
         }
     };
@@ -300,7 +304,7 @@ fn calls(command: Command) -> Result<Vec<Call>> {
         .collect()
 }
 
-/// As `-G` sends data.
+/// Appends data to the query, as curl's `-G` does.
 fn with_query(url: &str, query: &str) -> String {
     let url = url.split('#').next().unwrap_or_default();
     let sign = if url.contains('?') { '&' } else { '?' };
@@ -318,23 +322,23 @@ mod tests {
             "body.json" => Ok("{\n \"a\": 1\n}\n".to_owned()),
             name => bail!("no file {name}"),
         };
-        let mut found = read(text, &file).unwrap_or_else(|why| panic!("{text}: {why:#}"));
-        assert_eq!(found.calls.len(), 1, "{text}");
-        found.calls.remove(0)
+        let mut imported = read(text, &file).unwrap_or_else(|why| panic!("{text}: {why:#}"));
+        assert_eq!(imported.calls.len(), 1, "{text}");
+        imported.calls.remove(0)
     }
 
     const FORM: (&str, &str) = ("Content-Type", "application/x-www-form-urlencoded");
 
     fn check(text: &str, line: (&str, &str), headers: &[(&str, &str)], body: Option<&str>) {
         let call = parse_one(text);
-        let found: Vec<(&str, &str)> = call
+        let sent: Vec<(&str, &str)> = call
             .headers
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str()))
             .collect();
         assert_eq!((&*call.method, &*call.path), line, "{text}");
         assert_eq!(
-            (found.as_slice(), call.body.as_deref()),
+            (sent.as_slice(), call.body.as_deref()),
             (headers, body),
             "{text}"
         );
@@ -432,37 +436,44 @@ mod tests {
     #[test]
     fn several_commands_are_one_session() {
         let nothing = |_: &str| bail!("no files here");
-        let found = read(
+        let imported = read(
             "curl -k https://h/a --next https://h/b\ncurl https://h/c",
             &nothing,
         )
         .unwrap();
-        let paths: Vec<&str> = found.calls.iter().map(|call| call.path.as_str()).collect();
+        let paths: Vec<&str> = imported
+            .calls
+            .iter()
+            .map(|call| call.path.as_str())
+            .collect();
         assert_eq!(paths, ["/a", "/b", "/c"]);
-        assert!(found.is_session && found.is_insecure);
+        assert!(imported.is_session && imported.is_insecure);
     }
 
     #[test]
-    fn what_cannot_be_carried_over_is_said() {
+    fn unsupported_commands_are_explained() {
         let nothing = |name: &str| bail!("no file {name}");
         for (text, why) in [
             ("", "no curl command"),
             ("wget http://h", "is not curl"),
             ("curl", "no URL"),
-            ("curl -F a=@b http://h", "-F cannot"),
-            ("curl --frobnicate http://h", "--frobnicate is not known"),
+            ("curl -F a=@b http://h", "-F has no equivalent"),
+            (
+                "curl --frobnicate http://h",
+                "--frobnicate is not supported",
+            ),
             ("curl http://h -X", "-X needs a value"),
             ("curl -d @none http://h", "no file none"),
             ("curl ftp://h", "the scheme"),
             ("curl 'http://h", "not closed"),
-            ("curl \"http://h/$ID\"", "URL has $ID"),
-            ("curl h -d \"${A:-b}\"", "-d has $A"),
-            ("curl h -H \"a: $(cat b)\"", "-H has a command"),
+            ("curl \"http://h/$ID\"", "URL contains $ID"),
+            ("curl h -d \"${A:-b}\"", "-d contains $A"),
+            ("curl h -H \"a: $(cat b)\"", "-H contains a command"),
             ("curl -d @- h << EOF\na\nEOF", "here-document"),
             ("A=b curl h", "\"A\" is not curl"),
         ] {
-            let found = format!("{:#}", read(text, &nothing).unwrap_err());
-            assert!(found.contains(why), "{text}: {found}");
+            let error = format!("{:#}", read(text, &nothing).unwrap_err());
+            assert!(error.contains(why), "{text}: {error}");
         }
     }
 }

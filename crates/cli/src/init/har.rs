@@ -1,69 +1,70 @@
-//! A HAR file, as browsers save it (HTTP Archive 1.2) → the calls of one session, in their order.
+//! A HAR file (HTTP Archive 1.2, as browsers save it) → the calls of one session, in order of time.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::{
-    call::{Call, Found, most_called, name_of},
+    call::{Call, ImportedCalls, most_called, name_of},
     names::percent_encoded,
 };
 use crate::load::target::{Target, display_url};
 
-/// Pauses shorter than this are the browser's own and no person's.
+/// Minimum pause that counts as think time; shorter ones are the browser's.
 const PAUSE_MIN_MS: f64 = 200.0;
-/// Longest pause that is carried over: a person went for coffee.
+/// Maximum length of a pause; longer ones are shortened.
 const PAUSE_MAX_MS: f64 = 30_000.0;
-/// Longest pauses of a session in all; longer ones are shortened alike, so that a trial can show whole sessions.
+/// Maximum sum of the pauses of a session; above it, all are shortened in proportion, so whole sessions fit in a trial.
 const PAUSES_MAX_MS: u64 = 60_000;
-/// Longest answer that counts for how long a session takes.
+/// Maximum time of an answer that counts towards the length of a session.
 const ANSWER_MAX_MS: f64 = 10_000.0;
-/// Endings of what a browser fetches to show a page; a study of an API has no use for them.
+/// File extensions of page resources, which a study of an API leaves out.
 const ASSETS: [&str; 16] = [
     ".css", ".js", ".mjs", ".map", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".ico",
     ".woff", ".woff2", ".ttf", ".mp4", ".wasm",
 ];
 
-/// Reads a HAR; the origin with most calls is the one that is studied.
-pub(crate) fn read(text: &str) -> Result<Found> {
-    let har: Value = serde_json::from_str(text).context("this is no HAR: it is not JSON")?;
+/// Parses a HAR file; keeps the calls of the origin that has most of them.
+pub(crate) fn read(text: &str) -> Result<ImportedCalls> {
+    let har: Value =
+        serde_json::from_str(text).context("this is not a HAR file: it is not JSON")?;
     let entries = har["log"]["entries"]
         .as_array()
-        .context("this is no HAR: log.entries is missing")?;
-    let mut found = Found {
+        .context("this is not a HAR file: log.entries is missing")?;
+    let mut imported = ImportedCalls {
         is_session: true,
-        ..Found::default()
+        ..ImportedCalls::default()
     };
-    let mut seen: Vec<Seen> = Vec::new();
+    let mut recorded: Vec<RecordedCall> = Vec::new();
     let mut assets = 0_usize;
     for (index, entry) in entries.iter().enumerate() {
-        match call(entry, &mut found.left_out)
+        match call(entry, &mut imported.left_out)
             .with_context(|| format!("log.entries[{index}] of the HAR"))?
         {
             Some(one) if is_asset(&one.call) => assets += 1,
-            Some(one) => seen.push(one),
+            Some(one) => recorded.push(one),
             None => {}
         }
     }
     if assets > 0 {
-        found.left_out.push(format!(
-            "{assets} calls for what a page is made of (styles, scripts, pictures, fonts)"
+        imported.left_out.push(format!(
+            "{assets} calls for page resources (styles, scripts, images, fonts)"
         ));
     }
-    let origin = most_called(seen.iter().map(|one| &one.call))
-        .context("the HAR has no call that a study could make")?;
-    let before = seen.len();
-    seen.retain(|one| one.call.origin == origin);
-    if seen.len() < before {
-        found.left_out.push(format!(
-            "{} calls of other servers than {origin}",
-            before - seen.len()
+    let origin = most_called(recorded.iter().map(|one| &one.call))
+        .context("the HAR file has no call that a study can make")?;
+    let before = recorded.len();
+    recorded.retain(|one| one.call.origin == origin);
+    if recorded.len() < before {
+        imported.left_out.push(format!(
+            "{} calls to other servers than {origin}",
+            before - recorded.len()
         ));
     }
-    // RFC 3339 in one zone sorts by time; where a browser wrote several zones, the file's order is kept.
-    seen.sort_by(|one, other| one.started.total_cmp(&other.started));
+    // The sort is stable, so calls of the same time keep the order of the file.
+    recorded.sort_by(|one, other| one.started.total_cmp(&other.started));
     let mut ended: Option<f64> = None;
     let mut took = 0;
-    for one in &mut seen {
+    for one in &mut recorded {
         took += round_millis(one.took.min(ANSWER_MAX_MS));
         let pause = ended.map(|end| one.started - end);
         one.call.pause_ms = pause
@@ -72,39 +73,40 @@ pub(crate) fn read(text: &str) -> Result<Found> {
         let end = one.started + one.took;
         ended = Some(ended.map_or(end, |last| last.max(end)));
     }
-    found.calls = seen.into_iter().map(|one| one.call).collect();
-    let pauses = shorten_pauses(&mut found);
-    found.session_ms = Some(pauses + took);
-    Ok(found)
+    imported.calls = recorded.into_iter().map(|one| one.call).collect();
+    let pauses = shorten_pauses(&mut imported);
+    imported.session_ms = Some(pauses + took);
+    Ok(imported)
 }
 
-/// Shortens pauses that are too long together; gives how long they are then.
-fn shorten_pauses(found: &mut Found) -> u64 {
+/// Shortens pauses if their sum is too long; returns the sum.
+fn shorten_pauses(imported: &mut ImportedCalls) -> u64 {
     let all = |calls: &[Call]| -> u64 { calls.iter().filter_map(|call| call.pause_ms).sum() };
-    let seen = all(&found.calls);
-    if seen > PAUSES_MAX_MS {
-        for call in &mut found.calls {
+    let total_ms = all(&imported.calls);
+    if total_ms > PAUSES_MAX_MS {
+        for call in &mut imported.calls {
             call.pause_ms = call
                 .pause_ms
-                .map(|pause| (pause * PAUSES_MAX_MS / seen).max(1));
+                .map(|pause| (pause * PAUSES_MAX_MS / total_ms).max(1));
         }
-        found.left_out.push(format!(
-            "pauses of {} s in all: shortened to {} s, each alike",
-            seen / 1_000,
+        imported.left_out.push(format!(
+            "pauses of {} s in total: shortened to {} s in proportion",
+            total_ms / 1_000,
             PAUSES_MAX_MS / 1_000
         ));
     }
-    all(&found.calls)
+    all(&imported.calls)
 }
 
-struct Seen {
+struct RecordedCall {
     call: Call,
-    /// Milliseconds since 1970, and how long it took.
+    /// Milliseconds since 1970.
     started: f64,
+    /// Milliseconds.
     took: f64,
 }
 
-fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<Seen>> {
+fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<RecordedCall>> {
     let request = &entry["request"];
     let url = request["url"].as_str().context("request.url is missing")?;
     if url.starts_with("data:") || url.starts_with("blob:") || url.starts_with("chrome-extension:")
@@ -113,7 +115,7 @@ fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<Seen>> {
     }
     if url.starts_with("ws:") || url.starts_with("wss:") {
         let url = display_url(url);
-        left_out.push(format!("{url}: a WebSocket is no request with an answer"));
+        left_out.push(format!("{url}: a WebSocket, not a request"));
         return Ok(None);
     }
     let target = match Target::parse(url) {
@@ -126,7 +128,9 @@ fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<Seen>> {
     let method = request["method"].as_str().unwrap_or("GET");
     if ["CONNECT", "TRACE"].contains(&method) {
         let url = target.origin();
-        left_out.push(format!("{method} {url}: of the connection, not of the API"));
+        left_out.push(format!(
+            "{method} {url}: a method of the connection, not of the API"
+        ));
         return Ok(None);
     }
     let name = name_of(method, &target.path);
@@ -143,7 +147,7 @@ fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<Seen>> {
         left_out.push(format!("the user in the URL of {name}"));
     }
     let body = body(&request["postData"], &name, left_out);
-    // 0 is what browsers write for a call that was cut.
+    // Browsers write status 0 for an aborted call.
     let status = entry["response"]["status"]
         .as_u64()
         .and_then(|status| u16::try_from(status).ok())
@@ -152,7 +156,7 @@ fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<Seen>> {
         .as_str()
         .and_then(|text| text.parse::<jiff::Timestamp>().ok())
         .map_or(0, jiff::Timestamp::as_millisecond);
-    Ok(Some(Seen {
+    Ok(Some(RecordedCall {
         call: Call {
             name,
             method: method.to_owned(),
@@ -160,7 +164,7 @@ fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<Seen>> {
             path: target.path,
             headers,
             body,
-            // A copy that the browser had, asked for by a header that is not sent here.
+            // 304 is the answer to a conditional request of the browser's cache; the condition is not sent here.
             status: status.map(|status| if status == 304 { 200 } else { status }),
             ..Call::default()
         },
@@ -191,7 +195,7 @@ fn body(post: &Value, name: &str, left_out: &mut Vec<String>) -> Option<String> 
         .as_str()
         .is_some_and(|kind| kind.starts_with("multipart/"))
     {
-        left_out.push(format!("the body of {name}: a form with files"));
+        left_out.push(format!("the body of {name}: a multipart form"));
         return None;
     }
     let pairs = fields.iter().filter_map(|field| {
@@ -239,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_taken_in_the_order_of_time() {
+    fn calls_of_a_session_are_in_order_of_time() {
         let mut post = entry("05.000", "POST", "http://h/login", 200);
         post["request"]["postData"] =
             json!({ "mimeType": "application/json", "text": "{\"a\":1}" });
@@ -250,8 +254,8 @@ mod tests {
             entry("05.150", "GET", "http://h/me", 0),
             entry("06.000", "GET", "http://elsewhere/x", 200),
         ] } });
-        let found = read(&har.to_string()).unwrap();
-        let calls: Vec<_> = found
+        let imported = read(&har.to_string()).unwrap();
+        let calls: Vec<_> = imported
             .calls
             .iter()
             .map(|call| (&*call.path, call.status, call.pause_ms))
@@ -264,16 +268,16 @@ mod tests {
                 ("/orders", Some(200), Some(3_750)),
             ]
         );
-        assert_eq!(found.calls[0].body.as_deref(), Some("{\"a\":1}"));
+        assert_eq!(imported.calls[0].body.as_deref(), Some("{\"a\":1}"));
         assert!(
-            found.is_session && found.left_out.len() == 2,
+            imported.is_session && imported.left_out.len() == 2,
             "{:?}",
-            found.left_out
+            imported.left_out
         );
     }
 
     #[test]
-    fn what_is_no_har_is_refused() {
+    fn other_files_are_refused() {
         for text in [
             "",
             "{}",

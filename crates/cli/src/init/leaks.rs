@@ -1,9 +1,10 @@
-//! A marker under every name of a secret, in every place of every source, is nowhere in what `waggle init` writes or says.
+//! Tests that secrets do not leak: a marker as the value of every secret name, in every position of every source, is not in the
+//! output of `waggle init`.
 
 use serde_json::{Value, json};
 
 use super::{
-    Made, curl, har, make_study,
+    NewStudy, curl, har, make_study,
     names::{SECRETS, percent_encoded},
     openapi, summary_text,
 };
@@ -11,7 +12,7 @@ use crate::arguments::{Init, InitFrom};
 
 const MARKER: &str = "mArKeR77";
 
-/// What of a call carries the marker.
+/// The parts of a call that contain the marker.
 #[derive(Default)]
 struct Carrier {
     url: String,
@@ -19,7 +20,7 @@ struct Carrier {
     body: Option<(&'static str, String)>,
 }
 
-/// Every place that a source can have it in.
+/// Every position of a secret in a source.
 fn carriers(name: &str) -> Vec<Carrier> {
     let url = |rest: &str| Carrier {
         url: format!("http://h/a{rest}"),
@@ -89,21 +90,21 @@ fn arguments(from: InitFrom) -> Init {
     }
 }
 
-/// Of the study's text, what is said of it, or why there is none.
-fn check(found: anyhow::Result<super::Found>, from: InitFrom, what: &str) {
+/// Checks the text of the study and the summary, or the error.
+fn check(imported: anyhow::Result<super::ImportedCalls>, from: InitFrom, what: &str) {
     let arguments = arguments(from);
-    let shown = match found.and_then(|found| make_study(found, &arguments)) {
-        Ok(Made {
-            found,
+    let shown = match imported.and_then(|imported| make_study(imported, &arguments)) {
+        Ok(NewStudy {
+            imported,
             wanted,
             written,
         }) => {
-            // It takes a while, and one of the names tells enough.
+            // The check is slow, so it runs for one name only.
             if what.contains("apikey") {
                 super::check(&written.text).unwrap_or_else(|why| panic!("{what}:\n{why:#}"));
             }
-            let told = summary_text(std::path::Path::new("made.yaml"), &found, &wanted);
-            format!("{}\n{told}", written.text)
+            let summary = summary_text(std::path::Path::new("made.yaml"), &imported, &wanted);
+            format!("{}\n{summary}", written.text)
         }
         Err(why) => format!("{why:#}"),
     };
@@ -111,7 +112,7 @@ fn check(found: anyhow::Result<super::Found>, from: InitFrom, what: &str) {
 }
 
 #[test]
-fn no_secret_of_a_curl_command_is_told() {
+fn secrets_of_a_curl_command_do_not_leak() {
     let quoted = |text: &str| format!("'{text}'");
     for name in SECRETS {
         for carrier in carriers(name) {
@@ -152,7 +153,7 @@ fn no_secret_of_a_curl_command_is_told() {
 }
 
 #[test]
-fn no_secret_of_an_archive_is_told() {
+fn secrets_of_a_har_file_do_not_leak() {
     let entry = |request: Value| json!({ "log": { "entries": [{ "request": request }] } });
     for name in SECRETS {
         for carrier in carriers(name) {
@@ -185,14 +186,13 @@ fn no_secret_of_an_archive_is_told() {
 }
 
 #[test]
-fn no_secret_of_a_document_is_told() {
-    let wishes = openapi::Wishes {
+fn secrets_of_an_openapi_document_do_not_leak() {
+    let wishes = openapi::Options {
         with_writes: true,
         server: None,
     };
     for name in SECRETS {
-        let parameter =
-            |place: &str| json!({ "name": name, "in": place, "required": true, "example": MARKER });
+        let parameter = |location: &str| json!({ "name": name, "in": location, "required": true, "example": MARKER });
         let media = json!({ "example": { "a": { name: MARKER } } });
         let operation = json!({
             "parameters": [parameter("query"), parameter("header")],

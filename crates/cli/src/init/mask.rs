@@ -1,24 +1,24 @@
-//! Puts a mark in place of secrets within texts: in JSON by key, in forms by field, in any text by `name=value`.
+//! Replaces secrets in texts by a mark: in JSON by key, in forms by field, in other texts by `name=value`.
 
 use std::ops::Range;
 
 use serde_json::Value;
 
-use super::names::{is_secret, percent_decoded, percent_encoded, speaks_of_secrets};
+use super::names::{is_secret, mentions_secrets, percent_decoded, percent_encoded};
 
-/// Stands where a secret was.
+/// Replaces a secret.
 pub(super) const MARK: &str = "REPLACE-ME";
-/// Texts within texts (JSON in a string of JSON) that are looked into.
+/// Maximum depth of texts within texts (JSON in a string of JSON).
 const DEPTH_MAX: usize = 4;
 
-/// A text without its secrets, and the names that they stood under.
+/// A text without its secrets, and the names of the secrets.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Masked {
     pub(super) text: String,
     pub(super) names: Vec<String>,
 }
 
-/// A body; `None` where it says something secret in a form that is not known here.
+/// Masks a body; `None` if it names secrets in an unknown format.
 pub(super) fn body(text: &str) -> Option<Masked> {
     let mut names = Vec::new();
     let whole = json(text, &mut names, 0)
@@ -26,22 +26,22 @@ pub(super) fn body(text: &str) -> Option<Masked> {
         .or_else(|| is_form(text).then(|| form(text, &mut names, 0)));
     match whole {
         Some(text) => Some(Masked { text, names }),
-        None if speaks_of_secrets(text) => None,
+        None if mentions_secrets(text) => None,
         None => {
-            let text = words(text, &mut names);
+            let text = mask_pairs(text, &mut names);
             Some(Masked { text, names })
         }
     }
 }
 
-/// The value of a header, or the path before a query.
+/// Masks the value of a header, or a path without its query.
 pub(super) fn text(text: &str) -> Masked {
     let mut names = Vec::new();
     let text = mask_text(text, &mut names, 0);
     Masked { text, names }
 }
 
-/// The value of a parameter as it stands in a query or form.
+/// Masks the percent-encoded value of a parameter of a query or form.
 pub(super) fn parameter(value: &str) -> Masked {
     let mut names = Vec::new();
     let text = mask_encoded(value, &mut names, 0);
@@ -58,22 +58,22 @@ fn mask_encoded(value: &str, names: &mut Vec<String>, depth: usize) -> String {
     }
 }
 
-/// A text of which nothing is known.
+/// Masks a text of unknown format.
 fn mask_text(text: &str, names: &mut Vec<String>, depth: usize) -> String {
     if depth > DEPTH_MAX {
         return text.to_owned();
     }
-    json(text, names, depth).unwrap_or_else(|| words(text, names))
+    json(text, names, depth).unwrap_or_else(|| mask_pairs(text, names))
 }
 
-/// JSON without its secrets, as it was where there are none; `None`: no JSON.
+/// Masks JSON; without secrets it is returned unchanged. `None`: the text is not JSON.
 fn json(text: &str, names: &mut Vec<String>, depth: usize) -> Option<String> {
     if !text.trim_start().starts_with(['{', '[']) {
         return None;
     }
     let mut value: Value = serde_json::from_str(text).ok()?;
     let before = names.len();
-    in_json(&mut value, false, names, depth);
+    mask_json_value(&mut value, false, names, depth);
     Some(if names.len() == before {
         text.to_owned()
     } else {
@@ -95,8 +95,8 @@ fn json_lines(text: &str, names: &mut Vec<String>) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// All that stands under the name of a secret is secret, however deep.
-fn in_json(value: &mut Value, is_below: bool, names: &mut Vec<String>, depth: usize) {
+/// Masks all values below the name of a secret, at any depth.
+fn mask_json_value(value: &mut Value, is_below: bool, names: &mut Vec<String>, depth: usize) {
     match value {
         Value::Object(members) => {
             for (name, member) in members {
@@ -104,12 +104,12 @@ fn in_json(value: &mut Value, is_below: bool, names: &mut Vec<String>, depth: us
                 if is_here && !matches!(member, Value::Null) {
                     names.push(name.clone());
                 }
-                in_json(member, is_below || is_here, names, depth);
+                mask_json_value(member, is_below || is_here, names, depth);
             }
         }
         Value::Array(items) => {
             for item in items {
-                in_json(item, is_below, names, depth);
+                mask_json_value(item, is_below, names, depth);
             }
         }
         Value::String(_) | Value::Number(_) | Value::Bool(_) if is_below => {
@@ -120,7 +120,7 @@ fn in_json(value: &mut Value, is_below: bool, names: &mut Vec<String>, depth: us
     }
 }
 
-/// `a=b&c=d`, encoded as forms are.
+/// Whether a text is a URL-encoded form, `a=b&c=d`.
 fn is_form(text: &str) -> bool {
     let is_pair = |pair: &str| {
         pair.split_once('=')
@@ -145,8 +145,8 @@ fn form(text: &str, names: &mut Vec<String>, depth: usize) -> String {
     pairs.collect::<Vec<_>>().join("&")
 }
 
-/// `name=value` and `name: value` anywhere in a text, and the name and password of a URL.
-fn words(text: &str, names: &mut Vec<String>) -> String {
+/// Masks `name=value` and `name: value` anywhere in a text, and the user and password of a URL.
+fn mask_pairs(text: &str, names: &mut Vec<String>) -> String {
     let mut masked = String::new();
     let mut done = 0;
     for (at, separator) in text.match_indices(['=', ':']) {
@@ -172,7 +172,7 @@ fn words(text: &str, names: &mut Vec<String>) -> String {
     masked
 }
 
-/// `user:password` before the `@` of a URL whose authority begins here.
+/// The range of `user:password` of a URL whose authority starts at `start`.
 fn user(text: &str, start: usize) -> Range<usize> {
     let is_end = |letter: char| "/?#\"'<>".contains(letter) || letter.is_whitespace();
     let authority = text[start..].split(is_end).next().unwrap_or_default();

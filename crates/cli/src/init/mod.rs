@@ -1,12 +1,10 @@
-//! `waggle init`: a study that runs, from a URL, a curl command, a HAR file or an OpenAPI document.
+//! `waggle init`: writes a runnable study from a URL, a curl command, a HAR file or an OpenAPI document.
 //!
-//! Each source becomes calls (`curl`, `har`, `openapi`), what no study can say is left out (`fit`), secrets are taken out
-//! (`secrets`, by `names` and `mask`), and one writer makes the text, which is read as a study again before it is written
-//! anywhere.
+//! Each source becomes calls (`curl`, `har`, `openapi`). `simplify` leaves out what a study cannot express, and `secrets` (with
+//! `names` and `mask`) removes secrets. `write` renders the text, which is checked as a study before it is written to a file.
 
 mod call;
 mod curl;
-mod fit;
 mod har;
 #[cfg(test)]
 mod leaks;
@@ -15,6 +13,7 @@ mod names;
 mod openapi;
 mod secrets;
 mod shell;
+mod simplify;
 mod write;
 mod yaml;
 
@@ -31,19 +30,19 @@ use crate::{
     exit::Exit,
     input,
     load::target::Target,
-    say,
+    output,
 };
 pub(crate) use call::Call;
-use call::{Found, most_called, name_of};
-pub(crate) use fit::BODY_MAX_BYTES;
+use call::{ImportedCalls, most_called, name_of};
+pub(crate) use simplify::BODY_MAX_BYTES;
 pub(crate) use write::{beginning, call_text, json_string, literal, question};
 
-/// Calls of one study; what comes after them is left out.
+/// Maximum number of calls of a study; further ones are left out.
 const CALLS_MAX: usize = 100;
 
 pub(crate) fn run(arguments: &Init) -> Result<Exit> {
-    let Made {
-        found,
+    let NewStudy {
+        imported,
         wanted,
         written,
     } = make_study(read_source(arguments)?, arguments)?;
@@ -53,103 +52,107 @@ pub(crate) fn run(arguments: &Init) -> Result<Exit> {
         .clone()
         .unwrap_or_else(|| PathBuf::from(format!("{}.yaml", written.name)));
     if arguments.output.as_deref() == Some(Path::new("-")) {
-        say::result(&format!("{}\n", written.text.trim_end()))?;
+        output::print_result(&format!("{}\n", written.text.trim_end()))?;
         return Ok(Exit::Fine);
     }
     put(&file, &written.text, arguments.force)?;
-    say::result(&format!("{}\n", summary_text(&file, &found, &wanted)))?;
+    output::print_result(&format!("{}\n", summary_text(&file, &imported, &wanted)))?;
     Ok(Exit::Fine)
 }
 
-/// A call as a study can have it, without secrets; with the environment variables that it needs then, and a line for each thing
-/// that was left out.
+/// Simplifies a call and removes its secrets. Returns the call, the environment variables that it needs, and one line for each
+/// thing that was left out.
 pub(crate) fn without_secrets(call: Call) -> (Call, Vec<String>, Vec<String>) {
-    let mut found = Found {
+    let mut imported = ImportedCalls {
         calls: vec![call],
-        ..Found::default()
+        ..ImportedCalls::default()
     };
-    fit::headers(&mut found, fit::Fields::Wanted);
-    let wanted = secrets::take_out(&mut found);
-    let call = found.calls.pop().unwrap_or_default();
-    (call, wanted, found.left_out)
+    simplify::drop_headers(&mut imported, simplify::Fields::Given);
+    let wanted = secrets::remove_secrets(&mut imported);
+    let call = imported.calls.pop().unwrap_or_default();
+    (call, wanted, imported.left_out)
 }
 
-/// A text with a mark in place of each secret that has a name, and these names.
+/// Replaces named secrets in a text by a mark; returns the text and the names.
 pub(crate) fn text_without_secrets(text: &str) -> (String, Vec<String>) {
     let masked = mask::text(text);
     (masked.text, masked.names)
 }
 
-/// A study and what must be said of it.
-struct Made {
-    found: Found,
+/// A study, and the content of its summary.
+struct NewStudy {
+    imported: ImportedCalls,
     wanted: Vec<String>,
     written: write::Written,
 }
 
-fn make_study(mut found: Found, arguments: &Init) -> Result<Made> {
-    fit::calls(&mut found);
-    one_server(&mut found)?;
-    if found.calls.len() > CALLS_MAX {
-        let beyond = found.calls.len() - CALLS_MAX;
-        found
+fn make_study(mut imported: ImportedCalls, arguments: &Init) -> Result<NewStudy> {
+    simplify::drop_calls(&mut imported);
+    one_server(&mut imported)?;
+    if imported.calls.len() > CALLS_MAX {
+        let beyond = imported.calls.len() - CALLS_MAX;
+        imported
             .left_out
             .push(format!("{beyond} calls after the first {CALLS_MAX}"));
-        found.calls.truncate(CALLS_MAX);
+        imported.calls.truncate(CALLS_MAX);
     }
-    fit::headers(&mut found, fit::Fields::Seen);
-    let wanted = secrets::take_out(&mut found);
+    simplify::drop_headers(&mut imported, simplify::Fields::Recorded);
+    let wanted = secrets::remove_secrets(&mut imported);
     if let (Some(server), Some(InitFrom::Curl | InitFrom::Har)) =
         (&arguments.server, arguments.from)
     {
-        to_server(&mut found, server)?;
+        to_server(&mut imported, server)?;
     }
-    let written = write::study(&found, &wanted);
-    Ok(Made {
-        found,
+    let written = write::study(&imported, &wanted);
+    Ok(NewStudy {
+        imported,
         wanted,
         written,
     })
 }
 
-/// In place of the server that the calls were made to.
-fn to_server(found: &mut Found, server: &str) -> Result<()> {
+/// Sends the calls to this server instead of the recorded one.
+fn to_server(imported: &mut ImportedCalls, server: &str) -> Result<()> {
     let server = Target::parse(server)?;
     if server.path != "/" || server.user.is_some() {
-        bail!("--server has more than a server; expected http://HOST:PORT");
+        bail!("--server has a path or a user; expected http://HOST:PORT");
     }
     let origin = server.origin();
-    for call in &mut found.calls {
+    for call in &mut imported.calls {
         call.origin.clone_from(&origin);
     }
     Ok(())
 }
 
-/// Flags that would not be used.
+/// Refuses flags that have no effect.
 fn refuse_unused(arguments: &Init) -> Result<()> {
     if arguments.include_writes && arguments.from != Some(InitFrom::Openapi) {
-        bail!("--include-writes is for --from openapi");
+        bail!("--include-writes requires --from openapi");
     }
     if arguments.from.is_none() && arguments.server.is_some() {
-        bail!("--server is for --from curl, har or openapi; without --from the URL says it");
+        bail!(
+            "--server requires --from curl, har or openapi; without --from the URL is the server"
+        );
     }
     let source = &arguments.source;
     if arguments.from.is_none() && (source == "-" || Path::new(source).is_file()) {
-        bail!("{source} is a file; say what is in it: --from curl, --from har or --from openapi");
+        bail!(
+            "{source} is a file; its format is required: --from curl, --from har or --from openapi"
+        );
     }
     Ok(())
 }
 
-fn read_source(arguments: &Init) -> Result<Found> {
+fn read_source(arguments: &Init) -> Result<ImportedCalls> {
     refuse_unused(arguments)?;
     let Some(from) = arguments.from else {
         let server = Target::parse(&arguments.source)?;
         if server.user.is_some() {
             bail!(
-                "the URL has a name or password; expected it in a header: write it as a curl command with -u"
+                "the URL has a user or password, which a study has in a header: use a curl command with -u instead"
             );
         }
-        return Ok(Found {
+        return Ok(ImportedCalls {
             calls: vec![Call {
                 name: name_of("GET", &server.path),
                 method: "GET".to_owned(),
@@ -157,26 +160,26 @@ fn read_source(arguments: &Init) -> Result<Found> {
                 path: server.path,
                 ..Call::default()
             }],
-            ..Found::default()
+            ..ImportedCalls::default()
         });
     };
     let text = text_of(&arguments.source)?;
-    let beside = Path::new(&arguments.source)
+    let folder = Path::new(&arguments.source)
         .parent()
         .map(Path::to_path_buf)
         .unwrap_or_default();
     match from {
-        InitFrom::Curl => curl::read(&text, &|file| text_of_file(&beside.join(file))),
+        InitFrom::Curl => curl::read(&text, &|file| text_of_file(&folder.join(file))),
         InitFrom::Har => har::read(&text),
         InitFrom::Openapi => openapi::read(
             &text,
-            openapi::Wishes {
+            openapi::Options {
                 with_writes: arguments.include_writes,
                 server: arguments.server.as_deref(),
             },
         ),
     }
-    .with_context(|| format!("cannot make a study of {}", arguments.source))
+    .with_context(|| format!("cannot create a study from {}", arguments.source))
 }
 
 fn text_of(source: &str) -> Result<String> {
@@ -195,27 +198,27 @@ fn text_of_file(path: &Path) -> Result<String> {
 }
 
 fn text(bytes: Vec<u8>, what: &str) -> Result<String> {
-    String::from_utf8(bytes).with_context(|| format!("{what} is no text in UTF-8"))
+    String::from_utf8(bytes).with_context(|| format!("{what} is not UTF-8 text"))
 }
 
-/// A study has one system: the server that most calls go to.
-fn one_server(found: &mut Found) -> Result<()> {
-    let Some(origin) = most_called(found.calls.iter()) else {
-        let why = found.left_out.join("\n  ");
-        bail!("there is no call in it that a study can make:\n  {why}");
+/// Keeps the calls to the server that has most of them: a study has one system.
+fn one_server(imported: &mut ImportedCalls) -> Result<()> {
+    let Some(origin) = most_called(imported.calls.iter()) else {
+        let why = imported.left_out.join("\n  ");
+        bail!("the source has no call that a study can make:\n  {why}");
     };
-    let before = found.calls.len();
-    found.calls.retain(|call| call.origin == origin);
-    let others = before - found.calls.len();
+    let before = imported.calls.len();
+    imported.calls.retain(|call| call.origin == origin);
+    let others = before - imported.calls.len();
     if others > 0 {
-        found.left_out.push(format!(
-            "{others} calls of other servers than {origin}; a study has one"
+        imported.left_out.push(format!(
+            "{others} calls to other servers than {origin}; a study has one"
         ));
     }
     Ok(())
 }
 
-/// What is written must be a study; if it is not, that is our bug or a source that no study can say.
+/// Checks that the text is a valid study. If not, it is a bug, or a source that a study cannot express.
 fn check(text: &str) -> Result<()> {
     let source = Source {
         name: "the study".to_owned(),
@@ -225,7 +228,7 @@ fn check(text: &str) -> Result<()> {
         Named::Server(server) => waggle_study::read_study(&source, &server).map(drop),
         Named::System(_) => Ok(()),
     });
-    checked.context("what was found cannot be said in a study")
+    checked.context("a study cannot express these calls")
 }
 
 fn put(file: &Path, text: &str, replace: bool) -> Result<()> {
@@ -246,23 +249,23 @@ fn put(file: &Path, text: &str, replace: bool) -> Result<()> {
         .with_context(|| format!("cannot write {shown}"))
 }
 
-fn summary_text(file: &Path, found: &Found, wanted: &[String]) -> String {
+fn summary_text(file: &Path, imported: &ImportedCalls, wanted: &[String]) -> String {
     let shown = file.display();
-    let calls = found.calls.len();
+    let calls = imported.calls.len();
     let mut lines = vec![format!(
         "{shown}: {calls} request{} to {}",
         if calls == 1 { "" } else { "s" },
-        found.calls[0].origin
+        imported.calls[0].origin
     )];
-    if !found.left_out.is_empty() {
+    if !imported.left_out.is_empty() {
         lines.push("left out:".to_owned());
-        lines.extend(found.left_out.iter().map(|line| format!("  {line}")));
+        lines.extend(imported.left_out.iter().map(|line| format!("  {line}")));
     }
     if !wanted.is_empty() {
-        lines.push("to be set in the environment, since secrets are not written:".to_owned());
+        lines.push("set in the environment, because secrets are not written:".to_owned());
         lines.extend(wanted.iter().map(|name| format!("  {name}")));
     }
-    lines.push(format!("see what it does: waggle plan {shown}"));
-    lines.push(format!("run it:           waggle run {shown}"));
+    lines.push(format!("show the plan: waggle plan {shown}"));
+    lines.push(format!("run it:        waggle run {shown}"));
     lines.join("\n")
 }

@@ -1,14 +1,14 @@
-//! Which names say that the value beside them is a secret: of headers, parameters, fields of forms, keys of JSON.
+//! Names of secrets: of headers, parameters, form fields and JSON keys.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-/// All but the unreserved characters of a URL (RFC 3986, 2.3).
+/// All characters except the unreserved ones of a URL (RFC 3986, 2.3).
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
-/// Anywhere in a part of a name, its `-` and `_` taken out.
+/// A part of a name that contains one of these is secret; `-` and `_` are ignored.
 const WITHIN: [&str; 17] = [
     "token",
     "secret",
@@ -28,10 +28,10 @@ const WITHIN: [&str; 17] = [
     "cookie",
     "saml",
 ];
-/// A whole part of a name, with or without an `x-` before it.
+/// A part of a name that equals one of these is secret, with or without a prefix `x-`.
 const WHOLE: [&str; 7] = ["key", "sig", "sid", "pass", "otp", "jwt", "pin"];
 
-/// Whether the value under this name is a secret. The name may be percent-encoded, and one such as `user[password]`.
+/// Whether a value of this name is a secret. The name may be percent-encoded, and nested as in `user[password]`.
 pub(super) fn is_secret(name: &str) -> bool {
     let name = percent_decoded(name).to_lowercase();
     name.split(['[', ']', '.', ':', '/']).any(|part| {
@@ -40,7 +40,7 @@ pub(super) fn is_secret(name: &str) -> bool {
             .filter(|letter| letter.is_alphanumeric())
             .collect();
         let bare = letters.strip_prefix('x').unwrap_or(&letters);
-        // Who wrote a thing is no secret; authorization is.
+        // An author is not a secret; authorization is.
         let without_author = letters
             .replace("authoris", "auth")
             .replace("authoriz", "auth")
@@ -51,13 +51,13 @@ pub(super) fn is_secret(name: &str) -> bool {
     })
 }
 
-/// Whether any word of a text is such a name.
-pub(super) fn speaks_of_secrets(text: &str) -> bool {
+/// Whether a text contains the name of a secret.
+pub(super) fn mentions_secrets(text: &str) -> bool {
     text.split(|letter: char| !letter.is_alphanumeric() && letter != '-' && letter != '_')
         .any(is_secret)
 }
 
-/// `%41` and `+` as what they stand for.
+/// Decodes `%41` and `+`.
 pub(super) fn percent_decoded(text: &str) -> String {
     let text = text.replace('+', " ");
     percent_decode_str(&text).decode_utf8_lossy().into_owned()
@@ -67,7 +67,7 @@ pub(super) fn percent_encoded(text: &str) -> String {
     utf8_percent_encode(text, RESERVED).to_string()
 }
 
-/// Names of secrets: this test and those of every source know them.
+/// Names of secrets for tests.
 #[cfg(test)]
 pub(super) const SECRETS: [&str; 33] = [
     "Authorization",
@@ -110,7 +110,7 @@ mod tests {
     use super::{SECRETS, is_secret, percent_decoded, percent_encoded};
 
     #[test]
-    fn names_are_known_by_their_parts() {
+    fn names_of_secrets_are_found_by_their_parts() {
         for name in SECRETS {
             assert!(is_secret(name), "{name}");
         }
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn percents_are_read_and_written() {
+    fn percent_encoding_is_decoded_and_encoded() {
         assert_eq!(percent_decoded("a%5Bb%5d+%C3%A4%"), "a[b] ä%");
         assert_eq!(percent_decoded("%4"), "%4");
         assert_eq!(percent_encoded("a b&ä"), "a%20b%26%C3%A4");

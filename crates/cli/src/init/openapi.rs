@@ -1,4 +1,4 @@
-//! An OpenAPI 3 document → one call for each operation that can be called with what the document says.
+//! An OpenAPI 3 document → one call for each operation for which the document has all required values.
 
 mod security;
 
@@ -6,43 +6,45 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
 
 use super::{
-    call::{Call, Found, header, in_letters_of_names, name_of},
+    call::{Call, ImportedCalls, header, name_of, to_name},
     names::percent_encoded as encoded,
 };
 use crate::load::target::{Target, display_url};
 
-/// Methods that change nothing, in the order they are written.
+/// Methods that change nothing, in the order of the study.
 const READS: [&str; 3] = ["get", "head", "options"];
 const WRITES: [&str; 4] = ["post", "put", "patch", "delete"];
-/// Deepest `$ref` and schema that are followed.
+/// Maximum depth of `$ref` and of schemas.
 const DEPTH_MAX: usize = 16;
 
-/// What the user decides.
+/// Options of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Wishes<'a> {
-    /// Operations that change something are taken too.
+pub(crate) struct Options<'a> {
+    /// Include operations that change something.
     pub(crate) with_writes: bool,
-    /// In place of the document's own server.
+    /// Replaces the server of the document.
     pub(crate) server: Option<&'a str>,
 }
 
 /// Reads a document in JSON or YAML.
-pub(crate) fn read(text: &str, wishes: Wishes<'_>) -> Result<Found> {
+pub(crate) fn read(text: &str, options: Options<'_>) -> Result<ImportedCalls> {
     let document = Document(parse(text)?);
     let version = document.0["openapi"].as_str().unwrap_or_default();
     if !version.starts_with("3.") {
         match document.0["swagger"].as_str() {
             Some(old) => bail!("this is Swagger {old}; expected OpenAPI 3"),
             None => {
-                bail!("this is no OpenAPI document: openapi is {version:?}; expected 3.0 or 3.1")
+                bail!(
+                    "this is not an OpenAPI document: openapi is {version:?}; expected 3.0 or 3.1"
+                )
             }
         }
     }
-    let server = document.server(wishes.server)?;
+    let server = document.server(options.server)?;
     let paths = document.0["paths"]
         .as_object()
         .context("the document has no paths")?;
-    let mut found = Found::default();
+    let mut imported = ImportedCalls::default();
     let mut writes = 0_usize;
     for (path, item) in paths {
         let item = document.resolve(item);
@@ -50,47 +52,47 @@ pub(crate) fn read(text: &str, wishes: Wishes<'_>) -> Result<Found> {
             let Some(operation) = item.get(*method) else {
                 continue;
             };
-            if WRITES.contains(method) && !wishes.with_writes {
+            if WRITES.contains(method) && !options.with_writes {
                 writes += 1;
                 continue;
             }
             match document.call(&server, path, method, item, operation) {
-                Ok(call) => found.calls.push(call),
-                Err(why) => found
+                Ok(call) => imported.calls.push(call),
+                Err(why) => imported
                     .left_out
                     .push(format!("{} {path}: {why}", method.to_ascii_uppercase())),
             }
         }
     }
     if writes > 0 {
-        found.left_out.push(format!(
-            "{writes} operations that change something; --include-writes takes them"
+        imported.left_out.push(format!(
+            "{writes} operations that change something; --include-writes includes them"
         ));
     }
-    if found.calls.is_empty() {
-        let why = found.left_out.join("\n  ");
-        bail!("no operation can be called with what the document says:\n  {why}");
+    if imported.calls.is_empty() {
+        let why = imported.left_out.join("\n  ");
+        bail!("the document lacks required values for every operation:\n  {why}");
     }
-    Ok(found)
+    Ok(imported)
 }
 
 fn parse(text: &str) -> Result<Value> {
     if text.trim_start().starts_with('{') {
-        return serde_json::from_str(text).context("the document is no JSON");
+        return serde_json::from_str(text).context("the document is not JSON");
     }
-    super::yaml::read(text).context("the document is no YAML")
+    super::yaml::read(text).context("the document is not YAML")
 }
 
 struct Document(Value);
 
-/// Origin and the path before every path.
+/// Origin, and the base of all paths.
 struct Server {
     origin: String,
     base: String,
 }
 
 impl Document {
-    fn server(&self, wish: Option<&str>) -> Result<Server> {
+    fn server(&self, override_url: Option<&str>) -> Result<Server> {
         let first = &self.0["servers"][0];
         let mut url = first["url"].as_str().unwrap_or("/").to_owned();
         for (name, variable) in first["variables"].as_object().into_iter().flatten() {
@@ -99,23 +101,23 @@ impl Document {
             }
         }
         let is_relative = !url.contains("://");
-        let (origin, base) = match (wish, is_relative) {
-            (Some(wish), true) => {
-                let wish = Target::parse(wish)?;
-                let base = format!("{}{url}", wish.path.trim_end_matches('/'));
-                (wish.origin(), base)
+        let (origin, base) = match (override_url, is_relative) {
+            (Some(server), true) => {
+                let server = Target::parse(server)?;
+                let base = format!("{}{url}", server.path.trim_end_matches('/'));
+                (server.origin(), base)
             }
-            (Some(wish), false) => {
-                let wish = Target::parse(wish)?;
-                let origin = wish.origin();
-                let base = match &*wish.path {
+            (Some(server), false) => {
+                let server = Target::parse(server)?;
+                let origin = server.origin();
+                let base = match &*server.path {
                     "/" => parse_server(&url)?.path,
-                    _ => wish.path,
+                    _ => server.path,
                 };
                 (origin, base)
             }
             (None, true) => {
-                bail!("the document names no server; give one: --server http://HOST:PORT")
+                bail!("the document names no server; expected --server http://HOST:PORT")
             }
             (None, false) => {
                 let server = parse_server(&url)?;
@@ -159,10 +161,10 @@ impl Document {
         let secret_fields = headers.iter().map(|(name, _)| name.clone()).collect();
         for parameter in self.parameters(item, operation) {
             let name = parameter["name"].as_str().unwrap_or_default();
-            let place = parameter["in"].as_str().unwrap_or_default();
-            let is_needed = parameter["required"].as_bool().unwrap_or(false) || place == "path";
+            let location = parameter["in"].as_str().unwrap_or_default();
+            let is_needed = parameter["required"].as_bool().unwrap_or(false) || location == "path";
             let value = self.value_of(parameter);
-            match (place, value) {
+            match (location, value) {
                 ("path", Some(value)) => {
                     path = path.replace(&format!("{{{name}}}"), &encoded(&plain(&value)));
                 }
@@ -173,7 +175,7 @@ impl Document {
                     headers.push((name.to_owned(), plain(&value)))
                 }
                 (_, None) if is_needed => {
-                    bail!("nothing is known for its {place} parameter {name:?}")
+                    bail!("the document has no value for its {location} parameter {name:?}")
                 }
                 _ => {}
             }
@@ -190,7 +192,7 @@ impl Document {
         let named = operation["operationId"]
             .as_str()
             .filter(|id| id.contains(|letter: char| letter.is_ascii_alphanumeric()))
-            .map(in_letters_of_names);
+            .map(to_name);
         Ok(Call {
             name: named.unwrap_or_else(|| name_of(method, &path)),
             method: method.to_ascii_uppercase(),
@@ -204,7 +206,7 @@ impl Document {
         })
     }
 
-    /// Those of the operation, and those of its path that it does not give itself.
+    /// The parameters of the operation, and those of its path that the operation does not override.
     fn parameters<'a>(&'a self, item: &'a Value, operation: &'a Value) -> Vec<&'a Value> {
         let list = |of: &'a Value| {
             of["parameters"]
@@ -225,7 +227,7 @@ impl Document {
         all
     }
 
-    /// An example of a parameter or of a media type: its own, else one made from its schema.
+    /// An example of a parameter or media type: the given one, or one generated from the schema.
     fn value_of(&self, described: &Value) -> Option<Value> {
         if let Some(example) = described.get("example") {
             return Some(example.clone());
@@ -240,7 +242,7 @@ impl Document {
         self.example_value(&described["schema"], 0)
     }
 
-    /// A value that fits a schema, with its required members only; `None` where the schema says too little.
+    /// A value that fits a schema, with required members only; `None` if the schema is not specific enough.
     fn example_value(&self, schema: &Value, depth: usize) -> Option<Value> {
         if depth > DEPTH_MAX {
             return None;
@@ -270,11 +272,11 @@ impl Document {
                 return self.example_value(first, depth + 1);
             }
         }
-        self.made_of_type(schema, depth)
+        self.example_of_type(schema, depth)
     }
 
-    fn made_of_type(&self, schema: &Value, depth: usize) -> Option<Value> {
-        // 3.1 has lists of types; null is never the one that is meant.
+    fn example_of_type(&self, schema: &Value, depth: usize) -> Option<Value> {
+        // OpenAPI 3.1 allows lists of types; null is not used.
         let kind = match &schema["type"] {
             Value::String(kind) => kind.as_str(),
             Value::Array(kinds) => kinds
@@ -327,26 +329,26 @@ impl Document {
             .context("its body has no media type")?;
         let Some(value) = self.value_of(media) else {
             if described["required"].as_bool() == Some(true) {
-                bail!("nothing is known for its body of {kind}");
+                bail!("the document has no value for its body of {kind}");
             }
             return Ok(None);
         };
         let body = match value {
             Value::String(text) if !is_json(kind) => text,
             value if is_json(kind) => value.to_string(),
-            _ => bail!("its body is {kind}, which cannot be written here"),
+            _ => bail!("its body is {kind}, which is not supported"),
         };
         headers.push(("Content-Type".to_owned(), kind.clone()));
         Ok(Some(body))
     }
 }
 
-/// The document's own server.
+/// The server of the document.
 fn parse_server(url: &str) -> Result<Target> {
     if url.contains('{') {
         let url = display_url(url);
         bail!(
-            "the server {url} has a variable without a default; give one: --server http://HOST:PORT"
+            "the server {url} has a variable without a default; expected --server http://HOST:PORT"
         );
     }
     Target::parse(url)
@@ -357,7 +359,7 @@ fn is_json(kind: &str) -> bool {
     kind == "application/json" || kind.ends_with("+json")
 }
 
-/// The first success that the document promises.
+/// The lowest documented 2xx status.
 fn success_status(responses: &Value) -> Option<u16> {
     let statuses = responses.as_object()?.keys();
     statuses
@@ -396,7 +398,7 @@ fn plain(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Wishes, read};
+    use super::{Options, read};
 
     const DOCUMENT: &str = "
 openapi: 3.0.3
@@ -431,8 +433,8 @@ components:
     Item: { type: object, required: [count], properties: { count: { type: integer, default: 3 } } }
 ";
 
-    fn wishes(with_writes: bool, server: Option<&str>) -> Wishes<'_> {
-        Wishes {
+    fn options(with_writes: bool, server: Option<&str>) -> Options<'_> {
+        Options {
             with_writes,
             server,
         }
@@ -440,8 +442,8 @@ components:
 
     #[test]
     fn operations_are_called_with_what_the_document_says() {
-        let found = read(DOCUMENT, wishes(false, None)).unwrap();
-        let calls: Vec<_> = found
+        let imported = read(DOCUMENT, options(false, None)).unwrap();
+        let calls: Vec<_> = imported
             .calls
             .iter()
             .map(|call| (&*call.name, &*call.path, call.status))
@@ -453,15 +455,15 @@ components:
                 ("get-orders-a-20b", "/v1/orders/a%20b", None),
             ]
         );
-        let header = &found.calls[0].headers;
+        let header = &imported.calls[0].headers;
         assert_eq!(header, &[("X-Tenant".to_owned(), "blue".to_owned())]);
-        assert_eq!(found.left_out.len(), 2, "{:?}", found.left_out);
+        assert_eq!(imported.left_out.len(), 2, "{:?}", imported.left_out);
     }
 
     #[test]
     fn writes_are_taken_on_request_and_the_server_can_be_another() {
-        let found = read(DOCUMENT, wishes(true, Some("http://other:9"))).unwrap();
-        let post = found
+        let imported = read(DOCUMENT, options(true, Some("http://other:9"))).unwrap();
+        let post = imported
             .calls
             .iter()
             .find(|call| call.method == "POST")
@@ -477,7 +479,7 @@ components:
     }
 
     #[test]
-    fn what_is_no_openapi_3_is_refused() {
+    fn other_documents_are_refused() {
         for text in [
             "",
             "{}",
@@ -486,7 +488,7 @@ components:
             "openapi: 3.0.0\npaths: {}\n",
         ] {
             assert!(
-                read(text, wishes(true, Some("http://h"))).is_err(),
+                read(text, options(true, Some("http://h"))).is_err(),
                 "{text}"
             );
         }

@@ -1,48 +1,48 @@
-//! Takes secrets out of calls: header values become names of environment variables, parameters go, fields of bodies are
-//! marked. What is left holds nothing that must not lie in a file.
+//! Removes secrets from calls, so the study can be shared: header values become environment variables, query parameters are
+//! removed, and fields of bodies are replaced by a mark.
 
 use super::{
-    call::{Call, Found, header},
+    call::{Call, ImportedCalls, header},
     mask::{self, MARK, Masked},
     names::{is_secret, percent_decoded},
     shell,
 };
 
-/// Words before the secret in a header's value; any other is taken as a part of the secret.
+/// Words before the secret in the value of a header; any other word counts as part of the secret.
 const SCHEMES: [&str; 8] = [
     "basic", "bearer", "token", "apikey", "jwt", "oauth", "key", "digest",
 ];
 
-/// Takes them out; gives the environment variables that the study then needs.
-pub(super) fn take_out(found: &mut Found) -> Vec<String> {
-    let mut taking = Taking::default();
-    for call in &mut found.calls {
-        taking.headers(call);
-        taking.path(call);
-        taking.body(call);
+/// Removes secrets; returns the environment variables that the study needs.
+pub(super) fn remove_secrets(imported: &mut ImportedCalls) -> Vec<String> {
+    let mut removal = Removal::default();
+    for call in &mut imported.calls {
+        removal.headers(call);
+        removal.path(call);
+        removal.body(call);
     }
-    for line in taking.left_out {
-        found.leave_out(line);
+    for line in removal.left_out {
+        imported.leave_out(line);
     }
-    taking.wanted
+    removal.wanted
 }
 
-/// A secret that was seen in a header, and the variable that stands for it.
+/// A secret in a header, and the variable that replaces it.
 struct Variable {
-    /// In small letters.
+    /// In lower case.
     field: String,
     value: String,
     name: String,
 }
 
 #[derive(Default)]
-struct Taking {
+struct Removal {
     variables: Vec<Variable>,
     wanted: Vec<String>,
     left_out: Vec<String>,
 }
 
-impl Taking {
+impl Removal {
     fn headers(&mut self, call: &mut Call) {
         for (name, value) in std::mem::take(&mut call.headers) {
             let is_named = is_secret(&name) || call.secret_fields.contains(&name);
@@ -57,7 +57,7 @@ impl Taking {
         }
     }
 
-    /// What stands in a header in place of a secret.
+    /// Replaces a secret in a header.
     fn secret(&mut self, field: &str, value: &str) -> String {
         let (scheme, secret) = value
             .split_once(' ')
@@ -78,7 +78,7 @@ impl Taking {
         format!("{scheme}${{env.{name}}}")
     }
 
-    /// One variable for each header and value: AUTHORIZATION, AUTHORIZATION_2.
+    /// The variable of a header and value: AUTHORIZATION, AUTHORIZATION_2.
     fn variable(&mut self, field: &str, value: &str) -> String {
         let field = field.to_ascii_lowercase();
         let mut of_field = self.variables.iter();
@@ -109,7 +109,7 @@ impl Taking {
         name
     }
 
-    /// A value in the study's own words: what a shell would fill in comes from the environment.
+    /// Shell variables of a value become environment variables of the study.
     fn expand(&mut self, value: &str) -> String {
         let (text, names) = shell::expand(value);
         names.into_iter().for_each(|name| self.want(name));
@@ -122,10 +122,10 @@ impl Taking {
         }
     }
 
-    fn mark(&mut self, names: &[String], place: &str, call: &Call) {
+    fn mark(&mut self, names: &[String], part: &str, call: &Call) {
         if !names.is_empty() {
             self.left_out.push(format!(
-                "{} in {place} of {}: stands there as {MARK}; a feed may give it",
+                "{} in {part} of {}: replaced by {MARK}; a feed can set it",
                 names.join(", "),
                 call.name
             ));
@@ -142,7 +142,7 @@ impl Taking {
         for pair in query.iter().flat_map(|query| query.split('&')) {
             match pair.split_once('=') {
                 Some((name, _)) if is_secret(name) => self.left_out.push(format!(
-                    "the parameter {} of {}: a secret, and secrets go into headers only",
+                    "the parameter {} of {}: a secret, and studies have secrets in headers only",
                     percent_decoded(name),
                     call.name
                 )),
@@ -171,13 +171,13 @@ impl Taking {
             || (text.starts_with("--")
                 && text.to_ascii_lowercase().contains("content-disposition"));
         let why = if is_multipart {
-            "a form of several parts"
+            "a multipart form"
         } else if let Some(masked) = mask::body(&text) {
             self.mark(&masked.names, "the body", call);
             call.body = Some(masked.text);
             return;
         } else {
-            "it speaks of secrets, and is neither JSON nor a form"
+            "it names secrets, and is neither JSON nor a form"
         };
         self.left_out
             .push(format!("the body of {}: {why}", call.name));
@@ -188,10 +188,10 @@ impl Taking {
 
 #[cfg(test)]
 mod tests {
-    use super::{Call, Found, take_out};
+    use super::{Call, ImportedCalls, remove_secrets};
 
     #[test]
-    fn each_secret_has_a_variable_of_its_own() {
+    fn each_secret_has_its_own_variable() {
         let value_of = |value: &str| {
             let headers = vec![("Authorization".to_owned(), value.to_owned())];
             Call {
@@ -207,12 +207,16 @@ mod tests {
             "Bearer \0TOKEN",
             "\0{A}\0B",
         ];
-        let mut found = Found {
+        let mut imported = ImportedCalls {
             calls: values.map(value_of).into(),
-            ..Found::default()
+            ..ImportedCalls::default()
         };
-        let wanted = take_out(&mut found);
-        let taken: Vec<&str> = found.calls.iter().map(|call| &*call.headers[0].1).collect();
+        let wanted = remove_secrets(&mut imported);
+        let taken: Vec<&str> = imported
+            .calls
+            .iter()
+            .map(|call| &*call.headers[0].1)
+            .collect();
         assert_eq!(
             taken,
             [

@@ -1,13 +1,12 @@
-//! A command line as a shell would split it into words: quotes, backslashes, comments. What a shell would fill in is
-//! marked, where words go to and come from is left away.
+//! Splits a command line into words like a shell: quotes, backslashes, comments. Expansions are marked, redirections are ignored.
 
 use anyhow::{Result, bail};
 
-/// Stands in a word for a `$` that a shell would fill in; no word can hold it otherwise.
+/// Marks the `$` of a shell expansion in a word; words cannot contain it otherwise.
 pub(super) const EXPANSION: char = '\0';
 
-/// The commands in a text, each as its words. Commands end at line ends, `;`, `&&`, `||` and `&`; those that read what
-/// another one writes (`| jq`) are left away, and so are redirections.
+/// The commands of a text, each as a list of words. Commands end at line ends, `;`, `&&`, `||` and `&`. Commands behind a pipe
+/// (`| jq`) and redirections are ignored.
 pub(crate) fn commands(text: &str) -> Result<Vec<Vec<String>>> {
     let mut split = Split::default();
     let text = text.replace(EXPANSION, " ");
@@ -27,7 +26,7 @@ pub(crate) fn commands(text: &str) -> Result<Vec<Vec<String>>> {
             '$' => split.word().push(dollar(&characters)),
             '`' => split.word().push(EXPANSION),
             '\\' => match characters.next() {
-                // A line that goes on; files from Windows have a carriage return before it.
+                // Line continuation; files from Windows have a carriage return before the line end.
                 Some('\n') | None => {}
                 Some('\r') if characters.peek() == Some(&'\n') => {
                     characters.next();
@@ -37,10 +36,10 @@ pub(crate) fn commands(text: &str) -> Result<Vec<Vec<String>>> {
             '|' if characters.peek() != Some(&'|') => {
                 split.end_command();
                 characters.next_if_eq(&'&');
-                split.reads_another = true;
+                split.is_piped = true;
             }
             '&' if characters.peek() == Some(&'>') => split.end_word(),
-            // A prompt that was copied along.
+            // A copied shell prompt.
             '>' if split.is_at_start() => split.word().push('>'),
             '>' | '<' => split.redirect(character, &mut characters)?,
             '\n' if split.is_at_start() => {}
@@ -63,9 +62,9 @@ struct Split {
     commands: Vec<Vec<String>>,
     words: Vec<String>,
     current: Option<String>,
-    /// The command that is read takes what another one writes.
-    reads_another: bool,
-    /// The next word is a file that a redirection names.
+    /// The current command is behind a pipe.
+    is_piped: bool,
+    /// The next word is the file of a redirection.
     is_redirected: bool,
 }
 
@@ -87,10 +86,10 @@ impl Split {
         }
     }
 
-    /// `> file`, `2>&1`, `< file`: the number before it and the word after it are no words of the command.
+    /// `> file`, `2>&1`, `< file`: drops the number before and the word after the sign.
     fn redirect(&mut self, sign: char, characters: &mut Characters<'_>) -> Result<()> {
         if sign == '<' && characters.peek() == Some(&'<') {
-            bail!("a here-document (<<) is not read; expected the text in quotes");
+            bail!("a here-document (<<) is not supported; expected the text in quotes");
         }
         let is_number =
             |word: &String| !word.is_empty() && word.chars().all(|digit| digit.is_ascii_digit());
@@ -105,36 +104,36 @@ impl Split {
         self.end_word();
         self.is_redirected = false;
         let words = std::mem::take(&mut self.words);
-        if !words.is_empty() && !std::mem::take(&mut self.reads_another) {
+        if !words.is_empty() && !std::mem::take(&mut self.is_piped) {
             self.commands.push(words);
         }
     }
 }
 
-/// Whether a shell would fill in what begins at this `$`.
+/// Whether an expansion starts at this `$`.
 fn dollar(behind: &Characters<'_>) -> char {
-    let fills = behind
+    let expands = behind
         .clone()
         .next()
         .is_some_and(|next| next.is_ascii_alphanumeric() || "_{(@*#?!-".contains(next));
-    if fills { EXPANSION } else { '$' }
+    if expands { EXPANSION } else { '$' }
 }
 
-/// Whether a text is nothing but what a shell would fill in.
+/// Whether a text consists of expansions only.
 pub(super) fn is_expansions(text: &str) -> bool {
     !text.is_empty() && parts(text).all(|(literal, name)| literal.is_empty() && name.is_some())
 }
 
-/// Whether each of them names a variable, and no command.
+/// Whether all expansions are variables, not commands.
 pub(super) fn are_variables(text: &str) -> bool {
     parts(text).all(|(literal, _)| !literal.contains(EXPANSION))
 }
 
-/// The text as a study says it, `$NAME` and `${NAME}` as `${env.NAME}`; and the names.
+/// Replaces `$NAME` and `${NAME}` by `${env.NAME}`; returns the text and the names.
 pub(super) fn expand(text: &str) -> (String, Vec<String>) {
     let (mut whole, mut names) = (String::new(), Vec::new());
     for (literal, name) in parts(text) {
-        // A ${ of the source's own is text.
+        // A ${ in a literal is not an expansion.
         whole.push_str(&literal.replace("${", "$${"));
         if let Some(name) = name {
             whole.push_str(&format!("${{env.{name}}}"));
@@ -144,7 +143,7 @@ pub(super) fn expand(text: &str) -> (String, Vec<String>) {
     (whole, names)
 }
 
-/// Literal text, each with the variable behind it.
+/// Pairs of literal text and the variable behind it.
 fn parts(text: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {
@@ -161,7 +160,7 @@ fn parts(text: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
     })
 }
 
-/// `NAME` or `{NAME}`, and what comes after it.
+/// `NAME` or `{NAME}`, and the rest of the text.
 fn variable(text: &str) -> Option<(&str, &str)> {
     let (inner, is_braced) = match text.strip_prefix('{') {
         Some(inner) => (inner, true),
@@ -191,7 +190,7 @@ fn read_quoted(characters: &mut Characters<'_>, quote: &str) -> Result<String> {
         }
         inner.push(character);
     }
-    bail!("a {quote} is opened and not closed")
+    bail!("a {quote} is not closed")
 }
 
 fn double_quoted(characters: &mut Characters<'_>) -> Result<String> {
@@ -210,10 +209,10 @@ fn double_quoted(characters: &mut Characters<'_>) -> Result<String> {
             character => inner.push(character),
         }
     }
-    bail!("a \" is opened and not closed")
+    bail!("a \" is not closed")
 }
 
-/// `$'…'`, as browsers write bodies with quotes or line ends in them.
+/// `$'…'`: browsers write bodies with quotes or line ends in this form.
 fn c_quoted(characters: &mut Characters<'_>) -> Result<String> {
     let mut inner = String::new();
     while let Some(character) = characters.next() {
@@ -233,7 +232,7 @@ fn c_quoted(characters: &mut Characters<'_>) -> Result<String> {
             character => inner.push(character),
         }
     }
-    bail!("a $' is opened and not closed")
+    bail!("a $' is not closed")
 }
 
 fn unicode(characters: &mut Characters<'_>, most: usize) -> Result<char> {
@@ -246,7 +245,7 @@ fn unicode(characters: &mut Characters<'_>, most: usize) -> Result<char> {
     let code = u32::from_str_radix(&digits, 16).ok();
     match code.and_then(char::from_u32) {
         Some(character) => Ok(character),
-        None => bail!("\\u{digits} is no character"),
+        None => bail!("\\u{digits} is not a character"),
     }
 }
 
@@ -255,7 +254,7 @@ mod tests {
     use super::commands;
 
     #[test]
-    fn words_are_those_of_a_shell() {
+    fn words_are_split_as_in_a_shell() {
         let check = |text: &str, expected: &[&[&str]]| {
             assert_eq!(commands(text).unwrap(), expected, "{text}");
         };

@@ -1,20 +1,20 @@
-//! Calls → the text of a study: small, closed or with users, safe to run as it is, and meant to be edited.
+//! Calls → the text of a study with a small load, closed or with users: safe to run unchanged, and meant to be edited.
 
 use std::{collections::BTreeSet, fmt::Write};
 
 use waggle_template::variable::escape;
 
 use super::{
-    call::{Call, Found, host_of, in_letters_of_names},
+    call::{Call, ImportedCalls, host_of, to_name},
     yaml,
 };
 
-/// Methods that are the key of their path.
+/// Methods that are keys in a study.
 const METHODS: [&str; 7] = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"];
-/// Longest name.
+/// Maximum length of a name.
 const NAME_MAX: usize = 64;
-/// Names that mean something else in a study: that of all steps together, and those with which paths of metrics begin.
-const TAKEN: [&str; 7] = [
+/// Reserved names: that of the scenario, and the first parts of metric paths.
+const RESERVED_NAMES: [&str; 7] = [
     "all",
     "delivery",
     "generator",
@@ -23,7 +23,7 @@ const TAKEN: [&str; 7] = [
     "metrics",
     "faults",
 ];
-/// Shortest time that is measured.
+/// Minimum length of the measured phase.
 const MEASURE_S: u64 = 10;
 
 /// A study's text and its name.
@@ -32,49 +32,47 @@ pub(crate) struct Written {
     pub(crate) text: String,
 }
 
-pub(crate) fn study(found: &Found, wanted: &[String]) -> Written {
-    let names = unique(&found.calls);
-    let name = match &found.calls[..] {
+pub(crate) fn study(imported: &ImportedCalls, wanted: &[String]) -> Written {
+    let names = unique(&imported.calls);
+    let name = match &imported.calls[..] {
         [_] => names[0].clone(),
-        calls => cut(&in_letters_of_names(host_of(&calls[0].origin)), NAME_MAX),
+        calls => cut(&to_name(host_of(&calls[0].origin)), NAME_MAX),
     };
-    let origin = &found.calls[0].origin;
+    let origin = &imported.calls[0].origin;
     let mut text = beginning(
-        "waggle init; look at it before you run it.",
+        "waggle init; check it before you run it.",
         wanted,
-        &found.left_out,
+        &imported.left_out,
     );
     question(&mut text, &name, origin);
     let _ = writeln!(text, "system:\n  url: {}", json_string(origin));
-    if found.is_insecure && origin.starts_with("https:") {
+    if imported.is_insecure && origin.starts_with("https:") {
         let _ = writeln!(text, "  tls: {{ insecure_skip_verify: true }}");
     }
     text.push_str("load:\n");
-    let first = match &found.calls[..] {
+    let first = match &imported.calls[..] {
         [only] => {
             text.push_str("  model: closed # also: open (with rate: 100/s), users (with think_time: 1s)\n  connections: 2\n");
             text.push_str("  request:\n");
-            call(&mut text, only, &names[0], Place::Request);
+            call(&mut text, only, &names[0], Nesting::Request);
             &names[0]
         }
         calls => {
-            if found.is_session {
-                text.push_str(
-                    "  model: users # each goes through the session again and again\n  users: 2\n",
-                );
+            if imported.is_session {
+                text.push_str("  model: users # each repeats the session\n  users: 2\n");
             } else {
                 text.push_str("  model: closed\n  connections: 2\n");
             }
             text.push_str("  scenario:\n    name: all\n    flows:\n");
-            flows(&mut text, calls, &names, found.is_session);
+            flows(&mut text, calls, &names, imported.is_session);
             &names[0]
         }
     };
-    let measure = match found
+    let measure = match imported
         .session_ms
         .map(|session| (2 * session).div_ceil(1_000))
     {
-        Some(two) if two > MEASURE_S => format!("{two}s # two sessions, as they were seen"),
+        Some(two) if two > MEASURE_S => format!("{two}s # two recorded sessions"),
         _ => format!("{MEASURE_S}s"),
     };
     let _ = writeln!(
@@ -103,28 +101,28 @@ fn flows(text: &mut String, calls: &[Call], names: &[String], is_session: bool) 
         if let Some(pause) = one.pause_ms {
             let _ = writeln!(text, "          - think_time: {pause}ms");
         }
-        call(text, one, name, Place::Step);
+        call(text, one, name, Nesting::Step);
     }
 }
 
-/// Where a call stands, which decides how it is indented.
+/// The key to which a call belongs; decides its indentation.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Nesting {
     Request,
     Step,
 }
 
-/// The one request of a load: name, method, headers and body.
+/// Writes the request of a load: name, method, headers and body.
 pub(crate) fn call_text(text: &mut String, call: &Call, name: &str) {
-    self::call(text, call, name, Place::Request);
+    self::call(text, call, name, Nesting::Request);
 }
 
-fn call(text: &mut String, call: &Call, name: &str, place: Place) {
-    let (first, indent) = match place {
-        Place::Request => ("    ", "    "),
-        Place::Step => ("          - ", "            "),
+fn call(text: &mut String, call: &Call, name: &str, nesting: Nesting) {
+    let (first, indent) = match nesting {
+        Nesting::Request => ("    ", "    "),
+        Nesting::Step => ("          - ", "            "),
     };
-    // Two braces begin a variable.
+    // `{{` starts a variable.
     let value = |value: &str| literal(&escape(value));
     let _ = writeln!(text, "{first}name: {}", yaml_name(name));
     let path = value(&call.path);
@@ -141,7 +139,7 @@ fn call(text: &mut String, call: &Call, name: &str, place: Place) {
     if !call.headers.is_empty() {
         let _ = writeln!(text, "{indent}headers:");
         for (field, content) in &call.headers {
-            // Already in the study's own words: names of environment variables stand in it.
+            // May contain `${env.NAME}`, which must not be escaped.
             let content = escape(content);
             let _ = writeln!(
                 text,
@@ -159,9 +157,9 @@ fn call(text: &mut String, call: &Call, name: &str, place: Place) {
     }
 }
 
-/// Names that tell the calls apart: a number is put behind those that come again, or mean something else.
+/// Unique names of the calls: repeated and reserved ones get a number.
 fn unique(calls: &[Call]) -> Vec<String> {
-    let mut taken: BTreeSet<String> = TAKEN.map(str::to_owned).into();
+    let mut taken: BTreeSet<String> = RESERVED_NAMES.map(str::to_owned).into();
     let mut names = Vec::new();
     for call in calls {
         let mut name = cut(&call.name, NAME_MAX);
@@ -176,12 +174,12 @@ fn unique(calls: &[Call]) -> Vec<String> {
     names
 }
 
-/// Names are ASCII.
+/// Truncates a name, which is ASCII.
 fn cut(name: &str, most: usize) -> String {
     name.chars().take(most).collect()
 }
 
-/// A name; in quotes where YAML would take it for a number or a truth.
+/// A name, in quotes if YAML would parse it as something else than a string.
 fn yaml_name(name: &str) -> String {
     if yaml::plain(name).is_string() {
         name.to_owned()
@@ -190,19 +188,19 @@ fn yaml_name(name: &str) -> String {
     }
 }
 
-/// The lines that a study begins with.
+/// The comments at the start of a study.
 pub(crate) fn beginning(by: &str, wanted: &[String], left_out: &[String]) -> String {
     let mut text = format!("# Written by {by}\n");
     let needs = wanted.iter().map(|line| ("Needs in the environment", line));
     let left_out = left_out.iter().map(|line| ("Left out", line));
     for (what, line) in needs.chain(left_out) {
-        // A comment ends with its line.
+        // A comment must be one line.
         let _ = writeln!(text, "# {what}: {}", line.replace(char::is_control, " "));
     }
     text
 }
 
-/// The study's name and what it asks.
+/// Writes the name and the question of a study.
 pub(crate) fn question(text: &mut String, name: &str, origin: &str) {
     let question = format!(
         "How many requests per second does {origin} take, and how long do its answers take?"
@@ -215,12 +213,12 @@ pub(crate) fn question(text: &mut String, name: &str, origin: &str) {
     );
 }
 
-/// A string as JSON writes it, which is YAML too.
+/// A string as JSON, which is also YAML.
 pub(crate) fn json_string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// The same, with nothing in it that is taken for a factor.
+/// A string as JSON, with `${` escaped.
 pub(crate) fn literal(text: &str) -> String {
     json_string(&text.replace("${", "$${"))
 }

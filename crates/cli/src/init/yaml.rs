@@ -1,6 +1,6 @@
-//! A YAML document of others' making as plain values: anchors and aliases are followed, tags are ignored.
+//! Parses a YAML document, such as an OpenAPI document, to plain values: aliases are resolved, tags are ignored.
 //!
-//! Study files are read by crate `study`, which knows places and refuses more; here a document only has to be understood.
+//! Crate `study` parses study files: it keeps positions and is stricter.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use anyhow::{Result, bail};
 use saphyr_parser::{Event, Parser, ScalarStyle};
 use serde_json::{Map, Value};
 
-/// Deepest nesting.
+/// Maximum nesting.
 const DEPTH_MAX: usize = 100;
-/// Values in all, those that aliases repeat included, so that a small text cannot grow without bound.
+/// Maximum number of values, including those that aliases repeat, so a small text cannot grow without bound.
 const VALUES_MAX: usize = 5_000_000;
 
-/// Reads the first document of a text.
+/// Parses the first document of a text.
 pub(super) fn read(text: &str) -> Result<Value> {
     let mut reader = Reader::default();
     for event in Parser::new_from_str(text.trim_start_matches('\u{feff}')) {
@@ -39,7 +39,7 @@ struct Reader {
     values: usize,
 }
 
-/// A map or list that is being read.
+/// A map or list that is being parsed.
 struct Open {
     value: Value,
     key: Option<String>,
@@ -55,25 +55,25 @@ impl Reader {
                 } else {
                     Value::String(text.into_owned())
                 };
-                self.place(value, anchor)
+                self.insert(value, anchor)
             }
             Event::SequenceStart(anchor, _) => self.begin(Value::Array(Vec::new()), anchor),
             Event::MappingStart(anchor, _) => self.begin(Value::Object(Map::new()), anchor),
             Event::SequenceEnd | Event::MappingEnd => match self.open.pop() {
-                Some(done) => self.place(done.value, done.anchor),
-                None => bail!("something is closed that was not opened"),
+                Some(done) => self.insert(done.value, done.anchor),
+                None => bail!("an unexpected end of a map or list"),
             },
             Event::Alias(anchor) => {
                 let Some(value) = self.anchors.get(&anchor) else {
-                    bail!("an alias of nothing");
+                    bail!("an alias without its anchor");
                 };
-                // Counted before it is copied.
+                // Checked before it is copied.
                 self.values += size(value);
                 if self.values > VALUES_MAX {
                     bail!("more than {VALUES_MAX} values");
                 }
                 let value = value.clone();
-                self.place(value, 0)
+                self.insert(value, 0)
             }
             _ => Ok(()),
         }
@@ -91,7 +91,7 @@ impl Reader {
         Ok(())
     }
 
-    fn place(&mut self, value: Value, anchor: usize) -> Result<()> {
+    fn insert(&mut self, value: Value, anchor: usize) -> Result<()> {
         self.values += 1;
         if self.values > VALUES_MAX {
             bail!("more than {VALUES_MAX} values");
@@ -109,13 +109,13 @@ impl Reader {
                 members.insert(key, value);
             }
             (Value::Object(_), None) => open.key = Some(key_of(value)?),
-            _ => bail!("a value stands where none can"),
+            _ => bail!("an unexpected value"),
         }
         Ok(())
     }
 }
 
-/// Statuses are often written as numbers.
+/// A key as text; OpenAPI documents often have statuses as numbers.
 fn key_of(value: Value) -> Result<String> {
     match value {
         Value::String(text) => Ok(text),
@@ -133,7 +133,7 @@ fn size(value: &Value) -> usize {
     }
 }
 
-/// A plain scalar by YAML's core schema.
+/// Parses a plain scalar by the core schema of YAML.
 pub(super) fn plain(text: &str) -> Value {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Value::Null,

@@ -9,14 +9,14 @@ use waggle_analysis::CellSoFar;
 use waggle_results::{LevelKind, PhaseName};
 use waggle_stats::{Evidence, Verdict};
 
-use super::shown::Shown;
+use super::view_model::ViewModel;
 
 /// All data of the live view.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Board {
     /// `None`: a single load.
     pub(crate) study: Option<StudyBoard>,
-    pub(crate) trial: Shown,
+    pub(crate) trial: ViewModel,
 }
 
 /// The board, shared by the follower and the drawing thread.
@@ -93,7 +93,7 @@ pub(crate) struct TrialNow {
     pub(crate) which: String,
     pub(crate) phase: Option<PhaseNow>,
     /// Text of a phase without load: `10 of 30 records arrived`.
-    pub(crate) said: String,
+    pub(crate) phase_text: String,
 }
 
 /// The current phase.

@@ -5,18 +5,18 @@ use std::collections::VecDeque;
 use waggle_load::Interval;
 
 use super::spectrum::Spectrum;
-use crate::trial::{gather::as_f64, phase::Phase};
+use crate::trial::{aggregate::as_f64, phase::Phase};
 
 /// Maximum number of slices; above it, neighbours are merged in pairs.
 const SLICES_MAX: usize = 480;
 /// Maximum number of latest intervals: one minute of them.
 const LATEST_MAX: usize = 240;
-/// Length of [`Span::Latest`] in seconds.
+/// Length of [`TimeRange::Latest`] in seconds.
 pub(super) const LATEST_S: f64 = 60.0;
 
 /// The part of the load that is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Span {
+pub(super) enum TimeRange {
     #[default]
     Whole,
     Latest,
@@ -149,11 +149,14 @@ impl History {
         self.intervals_per_slice *= 2;
     }
 
-    /// The slices of a span, the oldest first.
-    pub(super) fn slices(&self, span: Span) -> Box<dyn DoubleEndedIterator<Item = &Slice> + '_> {
-        match span {
-            Span::Whole => Box::new(self.whole.iter()),
-            Span::Latest => Box::new(self.latest.iter()),
+    /// The slices of a time range, the oldest first.
+    pub(super) fn slices(
+        &self,
+        range: TimeRange,
+    ) -> Box<dyn DoubleEndedIterator<Item = &Slice> + '_> {
+        match range {
+            TimeRange::Whole => Box::new(self.whole.iter()),
+            TimeRange::Latest => Box::new(self.latest.iter()),
         }
     }
 
@@ -191,7 +194,7 @@ mod tests {
                 };
                 history.add(slice(index, phase));
             }
-            let slices: Vec<&Slice> = history.slices(Span::Whole).collect();
+            let slices: Vec<&Slice> = history.slices(TimeRange::Whole).collect();
             assert!(slices.len() <= SLICES_MAX, "{}", slices.len());
             for pair in slices.windows(2) {
                 assert!((pair[0].end_s() - pair[1].start_s).abs() < 1e-6);
@@ -206,7 +209,7 @@ mod tests {
                 .map(|slice| slice.seconds)
                 .sum();
             assert!((warm - f64::from(warm_up) * 0.25).abs() < 1e-6);
-            assert!(history.slices(Span::Latest).count() <= LATEST_MAX);
+            assert!(history.slices(TimeRange::Latest).count() <= LATEST_MAX);
         };
         check(1, 0);
         check(480, 3);

@@ -1,17 +1,18 @@
 //! The live view: a separate thread draws the state of a load or a run several times per second, and reads keys.
 //!
-//! The follower of a load or a run updates the `board`: intervals go to the `shown` values (with `history` and `spectrum`), and
-//! `judging` limits how often they are checked. `draw` renders the board to a buffer. `screen` owns the terminal, and always restores it.
+//! The follower of a load or a run updates the `board`: intervals go to the `view_model` (with `history` and `spectrum`), and
+//! `judge_pace` limits how often they are checked. `draw` renders the board to a buffer. `screen` owns the terminal, and always
+//! restores it.
 
 mod board;
 mod draw;
 mod history;
-mod judging;
+mod judge_pace;
 mod screen;
-mod shown;
 mod spectrum;
 #[cfg(test)]
 mod tests;
+mod view_model;
 
 use std::{
     sync::{
@@ -27,16 +28,16 @@ use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, Ke
 use waggle_runner::cpus;
 
 use self::{
-    draw::{Ink, Look, Page},
-    history::Span,
+    draw::{Frame, Page, Palette},
+    history::TimeRange,
     screen::Screen,
 };
 use crate::interrupts::Interrupts;
 
 pub(crate) use board::{Board, CellBoard, Mark, PhaseNow, Shared, StudyBoard, TrialNow};
-pub(crate) use judging::JudgePace;
+pub(crate) use judge_pace::JudgePace;
 pub(crate) use screen::{fits, give_back};
-pub(crate) use shown::{Shown, Title};
+pub(crate) use view_model::{Title, ViewModel};
 
 /// Minimum time between two frames.
 const DRAW_INTERVAL: Duration = Duration::from_millis(100);
@@ -54,8 +55,8 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Takes the terminal and starts to draw; requests to end go to `interrupts`. The view does not run on `engine_cpus` if there are
-    /// other CPUs.
+    /// Takes the terminal and starts to draw; requests to end go to `interrupts`. The view does not run on `engine_cpus` if there
+    /// are other CPUs.
     ///
     /// # Errors
     /// The terminal lacks a capability.
@@ -74,11 +75,11 @@ impl Live {
             began: Instant::now(),
             paused: None,
             page: Page::default(),
-            span: Span::default(),
-            ink: if std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty()) {
-                Ink::Coloured
+            range: TimeRange::default(),
+            palette: if std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty()) {
+                Palette::Coloured
             } else {
-                Ink::Plain
+                Palette::Plain
             },
             with_help: false,
             has_study,
@@ -136,8 +137,8 @@ struct Drawing {
     /// The frozen board and its time while the display is paused.
     paused: Option<(Board, Duration)>,
     page: Page,
-    span: Span,
-    ink: Ink,
+    range: TimeRange,
+    palette: Palette,
     with_help: bool,
     has_study: bool,
 }
@@ -173,18 +174,18 @@ impl Drawing {
                 (&*guard, self.began.elapsed())
             }
         };
-        let look = Look {
+        let frame = Frame {
             study: board.study.as_ref(),
-            shown: &board.trial,
+            model: &board.trial,
             elapsed,
             page: self.page,
-            span: self.span,
-            ink: self.ink,
+            range: self.range,
+            palette: self.palette,
             is_paused: self.paused.is_some(),
             asked_to_end: self.interrupts.count(),
             with_help: self.with_help,
         };
-        screen.draw(|area, buffer| draw::draw(&look, area, buffer))
+        screen.draw(|area, buffer| draw::draw(&frame, area, buffer))
     }
 
     /// Handles keys until the next frame is due.
@@ -221,9 +222,9 @@ impl Drawing {
             KeyCode::Char('4') if self.has_study => self.page = Page::Cells,
             KeyCode::Tab => self.page = self.next_page(),
             KeyCode::Char('w' | 'W') => {
-                self.span = match self.span {
-                    Span::Whole => Span::Latest,
-                    Span::Latest => Span::Whole,
+                self.range = match self.range {
+                    TimeRange::Whole => TimeRange::Latest,
+                    TimeRange::Latest => TimeRange::Whole,
                 };
             }
             KeyCode::Char('?' | 'h') => self.with_help = !self.with_help,

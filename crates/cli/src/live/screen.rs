@@ -27,8 +27,8 @@ use rustix::{
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 static PANIC_HOOK: Once = Once::new();
 
-/// Whether the error stream is a terminal that can show the view: not a dumb one, and not that of a background job, which the system
-/// would stop for writing.
+/// Whether the error stream is a terminal that can show the view: not a dumb one, and not that of a background job, which the
+/// system would stop for writing.
 pub(crate) fn fits() -> bool {
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     let in_background = rustix::termios::tcgetpgrp(stderr())

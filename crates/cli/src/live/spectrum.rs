@@ -2,7 +2,7 @@
 
 use hdrhistogram::Histogram;
 
-use crate::trial::gather::as_f64;
+use crate::trial::aggregate::as_f64;
 
 /// Classes per doubling: a class is 4.4 % wide, finer than the screen.
 const CLASSES_PER_DOUBLING: f64 = 16.0;
@@ -114,7 +114,7 @@ pub(super) fn floor_index(value: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::gather::histogram;
+    use crate::trial::aggregate::histogram;
 
     fn spectrum_from(values: &[u64]) -> Spectrum {
         let mut filled = histogram();

@@ -10,19 +10,19 @@ use waggle_stats::{Evidence, Verdict};
 
 use super::{
     board::{CellBoard, Mark, PhaseNow, StudyBoard, TrialNow},
-    draw::{Ink, Look, Page, draw},
-    history::Span,
-    shown::Shown,
+    draw::{Frame, Page, Palette, draw},
+    history::TimeRange,
+    view_model::ViewModel,
 };
 use crate::{
-    load::tests::{CALM, Made, Planned, golden, interval, plan_of_flags, replay, title},
-    trial::{gather::histogram, phase::Phase, so_far::SoFar},
+    load::tests::{CALM, IntervalSpec, Planned, golden, interval, plan_of_flags, replay, title},
+    trial::{aggregate::histogram, phase::Phase, so_far::SoFar},
 };
 
 /// The view of a load with these intervals.
-fn show_planned(planned: &Planned, intervals: &[Interval]) -> Shown {
+fn show_planned(planned: &Planned, intervals: &[Interval]) -> ViewModel {
     let title = title("http://127.0.0.1:8080/hello", planned);
-    let mut shown = Shown::new(title, &planned.shape);
+    let mut model = ViewModel::new(title, &planned.shape);
     let mut so_far = SoFar::new(planned.shape.clone());
     for interval in intervals {
         let phase = if interval.start < planned.warm_up {
@@ -31,15 +31,15 @@ fn show_planned(planned: &Planned, intervals: &[Interval]) -> Shown {
             Phase::Measured
         };
         so_far.add(interval, phase);
-        shown.add(interval, phase, &so_far);
+        model.add(interval, phase, &so_far);
     }
     if !intervals.is_empty() {
-        shown.judge(&so_far);
+        model.judge(&so_far);
     }
-    shown
+    model
 }
 
-fn show_flags(flags: &[&str], intervals: &[Made]) -> Shown {
+fn show_flags(flags: &[&str], intervals: &[IntervalSpec]) -> ViewModel {
     let (_, planned) = plan_of_flags(flags);
     let mut waiting = 0;
     let intervals: Vec<Interval> = (0..)
@@ -49,24 +49,24 @@ fn show_flags(flags: &[&str], intervals: &[Made]) -> Shown {
     show_planned(&planned, &intervals)
 }
 
-fn look(shown: &Shown, page: Page) -> Look<'_> {
-    Look {
+fn frame(model: &ViewModel, page: Page) -> Frame<'_> {
+    Frame {
         study: None,
-        shown,
-        elapsed: shown.seen_until,
+        model,
+        elapsed: model.seen_until,
         page,
-        span: Span::Whole,
-        ink: Ink::Coloured,
+        range: TimeRange::Whole,
+        palette: Palette::Coloured,
         is_paused: false,
         asked_to_end: 0,
         with_help: false,
     }
 }
 
-fn screen(look: &Look<'_>, width: u16, height: u16) -> TestBackend {
+fn screen(frame: &Frame<'_>, width: u16, height: u16) -> TestBackend {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal
-        .draw(|frame| draw(look, frame.area(), frame.buffer_mut()))
+        .draw(|target| draw(frame, target.area(), target.buffer_mut()))
         .unwrap();
     terminal.backend().clone()
 }
@@ -85,24 +85,24 @@ fn letters(screen: &TestBackend) -> String {
     text
 }
 
-/// Slower in the middle, with failures in the end. Made once: each of its intervals is replayed with all before it.
-fn eventful() -> Shown {
-    static SHOWN: LazyLock<Shown> = LazyLock::new(make_eventful);
+/// A load that is slower in the middle and has failures at the end. Computed once, because replaying is quadratic.
+fn eventful() -> ViewModel {
+    static SHOWN: LazyLock<ViewModel> = LazyLock::new(make_eventful);
     SHOWN.clone()
 }
 
-fn make_eventful() -> Shown {
-    let slow = Made {
+fn make_eventful() -> ViewModel {
+    let slow = IntervalSpec {
         answers: 900,
         us: 3_000,
         ..CALM
     };
-    let failing = Made {
+    let failing = IntervalSpec {
         answers: 1_400,
         failures: 90,
         ..CALM
     };
-    let intervals: Vec<Made> = [CALM; 12]
+    let intervals: Vec<IntervalSpec> = [CALM; 12]
         .into_iter()
         .chain([slow; 4])
         .chain([CALM; 6])
@@ -113,9 +113,9 @@ fn make_eventful() -> Shown {
 
 #[test]
 fn screens_match_golden_files() {
-    let shown = eventful();
+    let model = eventful();
     let check = |name: &str, page: Page, (width, height): (u16, u16)| {
-        golden(name, &letters(&screen(&look(&shown, page), width, height)));
+        golden(name, &letters(&screen(&frame(&model, page), width, height)));
     };
     check("live-overview-80x24.txt", Page::Overview, (80, 24));
     check("live-overview-140x45.txt", Page::Overview, (140, 45));
@@ -126,17 +126,17 @@ fn screens_match_golden_files() {
 
 #[test]
 fn overload_is_shown() {
-    let behind = Made { late: 250, ..CALM };
+    let behind = IntervalSpec { late: 250, ..CALM };
     let flags = ["-R", "9000", "--arrivals", "uniform", "-c", "4", "-d", "9s"];
-    let shown = show_flags(&flags, &[behind; 20]);
-    let text = letters(&screen(&look(&shown, Page::Overview), 100, 30));
+    let model = show_flags(&flags, &[behind; 20]);
+    let text = letters(&screen(&frame(&model, Page::Overview), 100, 30));
     golden("live-overloaded-100x30.txt", &text);
     assert!(text.contains("verdict so far overloaded"), "{text}");
 }
 
 #[test]
 fn steps_have_their_own_figures() {
-    let mut shown = eventful();
+    let mut model = eventful();
     let (_, planned) = plan_of_flags(&["-c", "4", "-d", "9s"]);
     let mut waiting = 0;
     let mut scenario = interval(0, CALM, &mut waiting);
@@ -153,10 +153,10 @@ fn steps_have_their_own_figures() {
         failed_time: histogram(),
         response_time,
     }];
-    shown.steps = vec![super::shown::Step::new("log in")];
+    model.steps = vec![super::view_model::Step::new("log in")];
     let so_far = replay(&planned, std::slice::from_ref(&scenario));
-    shown.add(&scenario, Phase::Measured, &so_far);
-    let text = letters(&screen(&look(&shown, Page::Details), 120, 30));
+    model.add(&scenario, Phase::Measured, &so_far);
+    let text = letters(&screen(&frame(&model, Page::Details), 120, 30));
     let line = text.lines().find(|line| line.contains("log in"));
     let words: Vec<&str> = line.unwrap().split_whitespace().rev().take(6).collect();
     assert_eq!(words, ["10", "µs", "700", "µs", "700", "2.00k/s"], "{text}");
@@ -165,16 +165,16 @@ fn steps_have_their_own_figures() {
 #[test]
 fn every_size_and_state_is_drawn() {
     let nothing = show_flags(&["-n", "100"], &[]);
-    let refused = Made {
+    let refused = IntervalSpec {
         answers: 0,
         failures: 40,
         ..CALM
     };
     let refused = show_flags(&["-c", "4", "-n", "160"], &[refused; 4]);
     let eventful = eventful();
-    for shown in [&nothing, &refused, &eventful] {
+    for model in [&nothing, &refused, &eventful] {
         for page in [Page::Overview, Page::Times, Page::Details] {
-            for span in [Span::Whole, Span::Latest] {
+            for range in [TimeRange::Whole, TimeRange::Latest] {
                 for size in [
                     (1, 1),
                     (10, 3),
@@ -184,14 +184,14 @@ fn every_size_and_state_is_drawn() {
                     (200, 20),
                     (64, 90),
                 ] {
-                    let look = Look {
-                        span,
+                    let frame = Frame {
+                        range,
                         with_help: true,
                         is_paused: true,
                         asked_to_end: 2,
-                        ..look(shown, page)
+                        ..frame(model, page)
                     };
-                    screen(&look, size.0, size.1);
+                    screen(&frame, size.0, size.1);
                 }
             }
         }
@@ -200,13 +200,13 @@ fn every_size_and_state_is_drawn() {
 
 #[test]
 fn without_colours_there_are_none() {
-    let shown = eventful();
+    let model = eventful();
     for page in [Page::Overview, Page::Times, Page::Details] {
-        let colours = |ink: Ink| {
+        let colours = |palette: Palette| {
             let screen = screen(
-                &Look {
-                    ink,
-                    ..look(&shown, page)
+                &Frame {
+                    palette,
+                    ..frame(&model, page)
                 },
                 100,
                 40,
@@ -216,16 +216,16 @@ fn without_colours_there_are_none() {
                 .filter(|cell| cell.fg != Color::Reset || cell.bg != Color::Reset)
                 .count()
         };
-        assert_eq!(colours(Ink::Plain), 0, "{page:?}");
-        assert!(colours(Ink::Coloured) > 20, "{page:?}");
+        assert_eq!(colours(Palette::Plain), 0, "{page:?}");
+        assert!(colours(Palette::Coloured) > 20, "{page:?}");
     }
 }
 
 #[test]
 fn progress_is_shown_by_time_or_count() {
     let check = |flags: &[&str], expected: &str| {
-        let shown = show_flags(flags, &[CALM; 4]);
-        let text = letters(&screen(&look(&shown, Page::Overview), 80, 24));
+        let model = show_flags(flags, &[CALM; 4]);
+        let text = letters(&screen(&frame(&model, Page::Overview), 80, 24));
         assert!(text.contains(expected), "{text}");
     };
     check(&["-c", "4", "-d", "9s"], "1.0 s of 9.0 s · 8.0 s left");
@@ -239,7 +239,7 @@ fn progress_is_shown_by_time_or_count() {
     );
 }
 
-/// A study in its second round of trials; the one that runs is [`eventful`].
+/// A study in its second round of trials; the running trial is [`eventful`].
 fn study(cells: u32) -> StudyBoard {
     let cell = |number: u32| {
         let trials: Vec<TrialSoFar> = (0..if number < 3 { 2 } else { 1 })
@@ -281,7 +281,7 @@ fn study(cells: u32) -> StudyBoard {
                 began: Duration::from_secs(2),
                 expected: Some(Duration::from_secs(9)),
             }),
-            said: String::new(),
+            phase_text: String::new(),
         }),
         notes: vec![
             "warning: only one CPU".to_owned(),
@@ -292,14 +292,14 @@ fn study(cells: u32) -> StudyBoard {
 
 #[test]
 fn study_is_shown_above_its_trial() {
-    let shown = eventful();
+    let model = eventful();
     let check = |name: &str, cells: u32, page: Page, (width, height): (u16, u16)| {
         let study = study(cells);
-        let look = Look {
+        let frame = Frame {
             study: Some(&study),
-            ..look(&shown, page)
+            ..frame(&model, page)
         };
-        golden(name, &letters(&screen(&look, width, height)));
+        golden(name, &letters(&screen(&frame, width, height)));
     };
     check("live-study-80x24.txt", 4, Page::Overview, (80, 24));
     check("live-study-160x50.txt", 40, Page::Overview, (160, 50));
@@ -323,16 +323,16 @@ fn a_study_is_drawn_at_every_size_and_in_every_state() {
         }],
         ..study(1)
     };
-    let shown = eventful();
+    let model = eventful();
     for study in [&nothing, &unstarted, &searched, &study(300)] {
         for page in [Page::Overview, Page::Times, Page::Details, Page::Cells] {
             for size in [(1, 1), (10, 3), (64, 12), (80, 24), (200, 20), (300, 90)] {
-                let look = Look {
+                let frame = Frame {
                     study: Some(study),
                     with_help: true,
-                    ..look(&shown, page)
+                    ..frame(&model, page)
                 };
-                screen(&look, size.0, size.1);
+                screen(&frame, size.0, size.1);
             }
         }
     }

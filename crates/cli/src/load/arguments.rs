@@ -8,17 +8,13 @@ use clap::{ArgAction, Args};
 use super::{
     parse,
     parse::{
-        ArrivalsName, CpuChoice, Expectation, FormatName, HeaderText, SoughtName, StageText,
+        ArrivalsName, CpuChoice, Expectation, FormatName, HeaderText, SearchVariable, StageText,
         ThinkText,
     },
     target::ConnectTo,
 };
 
-/// Sends a load to one URL.
-///
-/// Exit codes: 0 success; 2 invalid arguments, or the URL cannot be reached; 3 a --threshold does not hold; 4 the
-/// result is not reliable (its verdict is not valid), which takes precedence over 3; 130 interrupted, the result so far is
-/// printed.
+/// The flags of `waggle load`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Load {
     /// The URL that requests are sent to: http://… or https://… [default scheme: http]
@@ -30,17 +26,17 @@ pub(crate) struct Load {
     #[command(flatten)]
     pub(crate) model: Model,
     #[command(flatten)]
-    pub(crate) until: Until,
+    pub(crate) until: Length,
     #[command(flatten)]
     pub(crate) request: Request,
     #[command(flatten)]
     pub(crate) records: Records,
     #[command(flatten)]
-    pub(crate) way: Way,
+    pub(crate) way: ConnectionFlags,
     #[command(flatten)]
-    pub(crate) secure: Secure,
+    pub(crate) secure: TlsFlags,
     #[command(flatten)]
-    pub(crate) judged: Judged,
+    pub(crate) judged: SuccessFlags,
     #[command(flatten)]
     pub(crate) search: Search,
     #[command(flatten)]
@@ -51,7 +47,7 @@ pub(crate) struct Load {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Load model (closed unless --rate or --users is given)")]
 pub(crate) struct Model {
-    /// Connections that are kept busy (closed load), or that share the requests (open load) [default: 50]
+    /// Number of connections. In closed load each is kept busy, in open load they share the requests [default: 50]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) connections: Option<u32>,
     /// Requests in flight on each connection [default: 1]
@@ -60,7 +56,7 @@ pub(crate) struct Model {
     /// Open load: requests that fall due per second, independent of the answers (wrk2's -R, oha's and hey's -q)
     #[arg(short = 'R', short_alias = 'q', long, value_name = "PER_SECOND", value_parser = parse::rate)]
     pub(crate) rate: Option<f64>,
-    /// Open load: how requests are spaced [default: poisson]
+    /// Open load: distribution of arrivals [default: poisson]
     #[arg(long, value_name = "HOW")]
     pub(crate) arrivals: Option<ArrivalsName>,
     /// Number of users (with --stages: the maximum), each with its own connection: send, wait for the answer, think
@@ -71,8 +67,8 @@ pub(crate) struct Model {
     /// [default: exp:1s]
     #[arg(long, value_name = "TIME", value_parser = parse::think_time)]
     pub(crate) think_time: Option<ThinkText>,
-    /// Stages of the load, as in k6: 10s:1000,0s:5000,5s:5000 ramps up to 1000/s in 10 s, jumps to 5000/s and stays there for
-    /// 5 s. The load starts at 0. Targets are requests per second, or users with --users
+    /// Stages of the load, as in k6: 10s:1000,0s:5000,5s:5000 ramps up to 1000/s in 10 s, jumps to 5000/s and holds it for 5 s.
+    /// The load starts at 0. Targets are requests per second, or users with --users
     #[arg(long, alias = "stage", value_name = "DURATION:TARGET,…", value_delimiter = ',', value_parser = StageText::parse,
           conflicts_with_all = ["rate", "duration", "warm_up"])]
     pub(crate) stages: Vec<StageText>,
@@ -83,15 +79,16 @@ pub(crate) struct Model {
 
 /// How long the load lasts.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "How long")]
-pub(crate) struct Until {
-    /// How long requests are sent, as in wrk (oha's and hey's -z): 30s, 2m; a bare number is seconds [default: 10s]
+#[command(next_help_heading = "Duration")]
+pub(crate) struct Length {
+    /// Length of the measured phase, as in wrk (oha's and hey's -z): 30s, 2m; a bare number is seconds [default: 10s,
+    /// with --search 5s]
     #[arg(short, short_alias = 'z', long, value_name = "TIME", value_parser = parse::duration_of_load)]
     pub(crate) duration: Option<Duration>,
-    /// Ends the load after this number of requests
+    /// End the load after this number of requests
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) requests: Option<u64>,
-    /// Load before the measured phase; only the totals include it
+    /// Length of the warm-up before the measured phase; only the totals include it [default: 0s, with --search 1s]
     #[arg(long, value_name = "TIME", value_parser = parse::duration)]
     pub(crate) warm_up: Option<Duration>,
 }
@@ -137,11 +134,10 @@ pub(crate) struct Request {
     /// Name and password for HTTP Basic authentication (oha's and hey's -a)
     #[arg(short = 'u', short_alias = 'a', long, value_name = "NAME:PASSWORD", value_parser = parse::user)]
     pub(crate) user: Option<String>,
-    /// Limit on the time from sending a request to its complete answer (curl's --max-time); a bare number is seconds
-    /// [default: 10s]
+    /// Timeout of a request, from sending to the complete answer (curl's --max-time); a bare number is seconds [default: 10s]
     #[arg(long, alias = "max-time", value_name = "TIME", value_parser = parse::timeout)]
     pub(crate) timeout: Option<Duration>,
-    /// Asks the server to close the connection after each answer
+    /// Ask the server to close the connection after each answer
     #[arg(long)]
     pub(crate) disable_keepalive: bool,
 }
@@ -181,19 +177,19 @@ pub(crate) struct Records {
 /// Connections and worker threads.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Connections and threads")]
-pub(crate) struct Way {
-    /// Sends requests for HOST1:PORT1 to HOST2:PORT2, as in curl: an empty HOST1 or PORT1 matches any, an empty HOST2 or PORT2
+pub(crate) struct ConnectionFlags {
+    /// Send requests for HOST1:PORT1 to HOST2:PORT2, as in curl: an empty HOST1 or PORT1 matches any, an empty HOST2 or PORT2
     /// keeps the original; may be repeated
     #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2", value_parser = ConnectTo::parse)]
     pub(crate) connect_to: Vec<ConnectTo>,
     /// Worker threads (wrk's -t) [default: half of the CPUs]
     #[arg(short = 't', long, alias = "threads", value_name = "N", value_parser = parse::workers)]
     pub(crate) workers: Option<u32>,
-    /// Pins each worker thread to one CPU: of these, or of the first half of all CPUs
+    /// Pin each worker thread to one CPU: of these, or of the first half of all CPUs
     #[arg(long, value_name = "CPU,…", num_args = 0..=1, require_equals = true, default_missing_value = "",
           value_parser = CpuChoice::parse)]
     pub(crate) pin: Option<CpuChoice>,
-    /// Keeps the CPUs from halting, with a loop of the idle scheduling class on each: for virtual machines whose host takes
+    /// Keep the CPUs from halting, with a loop of the idle scheduling class on each: for virtual machines whose host takes
     /// halted CPUs away. Costs power, and capacity of cores with two hardware threads
     #[arg(long)]
     pub(crate) idle_poll: bool,
@@ -202,11 +198,11 @@ pub(crate) struct Way {
 /// HTTP/2 and TLS.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "HTTP/2 and TLS")]
-pub(crate) struct Secure {
+pub(crate) struct TlsFlags {
     /// HTTP/2: --pipelining is the number of streams per connection; without TLS the server must support prior knowledge
     #[arg(long, conflicts_with = "disable_keepalive")]
     pub(crate) http2: bool,
-    /// Accepts any certificate of the server
+    /// Disable verification of the server's certificate
     #[arg(short = 'k', long, conflicts_with = "cacert")]
     pub(crate) insecure: bool,
     /// Certificate authorities to trust (PEM) instead of the system's
@@ -218,7 +214,7 @@ pub(crate) struct Secure {
     /// Private key of the client certificate (PEM), if it is not in the same file
     #[arg(long, value_name = "FILE", requires = "cert")]
     pub(crate) key: Option<PathBuf>,
-    /// Disables TLS session resumption (as in curl)
+    /// Disable TLS session resumption (as in curl)
     #[arg(long)]
     pub(crate) no_sessionid: bool,
 }
@@ -226,7 +222,7 @@ pub(crate) struct Secure {
 /// Which answers succeed, and which conditions the result must meet.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Success and thresholds")]
-pub(crate) struct Judged {
+pub(crate) struct SuccessFlags {
     /// Which answers succeed: STATUS[,STATUS…], body_equals=TEXT or body_contains=TEXT; may be repeated [default: any 2xx]
     #[arg(long, value_name = "WHAT", value_parser = Expectation::parse)]
     pub(crate) expect: Vec<Expectation>,
@@ -242,9 +238,9 @@ pub(crate) struct Judged {
     next_help_heading = "Capacity search (a short load per level; exit code 3 if no level holds)"
 )]
 pub(crate) struct Search {
-    /// Searches for the highest rate, number of users or number of connections at which every --condition holds
+    /// Search for the highest rate, number of users or number of connections at which every --condition holds
     #[arg(long = "search", value_name = "WHAT", conflicts_with_all = ["stages", "requests", "csv", "hdr", "thresholds", "series"])]
-    pub(crate) maximize: Option<SoughtName>,
+    pub(crate) maximize: Option<SearchVariable>,
     /// A condition, such as 'response_time.p99 < 50ms'; may be repeated, all must hold. An overloaded level never holds
     /// [default: no failures, and 99 % of the due requests answered]
     #[arg(long = "condition", value_name = "CONDITION", requires = "maximize")]
@@ -273,32 +269,32 @@ pub(crate) struct Search {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Output {
-    /// Prints the result as one JSON object (schema: waggle schema load) instead of text (oha's -j)
+    /// Print the result as one JSON object (schema: waggle schema load) instead of text (oha's -j)
     #[arg(short_alias = 'j', long)]
     pub(crate) json: bool,
-    /// Includes the time series in the JSON
+    /// Include the time series in the JSON
     #[arg(long, requires = "json")]
     pub(crate) series: bool,
-    /// Writes the time series to this file
+    /// Write the time series to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
-    /// Writes an HdrHistogram interval log to this file (tags response_time and service_time, µs)
+    /// Write an HdrHistogram interval log to this file (tags response_time and service_time, µs)
     #[arg(long, value_name = "FILE")]
     pub(crate) hdr: Option<PathBuf>,
-    /// Saves the run: its study, which `waggle run` repeats, and its results, which `waggle report` reads [default folder: a new
+    /// Save the run: its study, which `waggle run` repeats, and its results, which `waggle report` reads [default folder: a new
     /// one in runs/]
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true)]
     pub(crate) save: Option<Option<PathBuf>>,
     /// Length of a row of the time series, of the log and of a line of progress [default: 1s]
     #[arg(long, value_name = "TIME", value_parser = parse::interval)]
     pub(crate) interval: Option<Duration>,
-    /// No progress, only the result
+    /// Print only the result, no progress
     #[arg(short = 's', alias = "silent", long, action = ArgAction::SetTrue)]
     pub(crate) quiet: bool,
-    /// Prints lines of progress at a terminal too, instead of the live view (oha's --no-tui)
+    /// Print lines of progress at a terminal too, instead of the live view (oha's --no-tui)
     #[arg(long, alias = "no-tui", conflicts_with = "quiet")]
     pub(crate) no_live: bool,
-    /// wrk's; percentiles are always printed
+    /// wrk's flag, without effect; percentiles are always printed
     #[arg(long, hide = true)]
     pub(crate) latency: bool,
 }

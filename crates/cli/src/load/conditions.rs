@@ -7,7 +7,7 @@ use waggle_stats::Verdict;
 use waggle_study::Threshold;
 
 use super::summary::{LoadResult, ModelName, StepResult, ThresholdResult, Times};
-use crate::trial::gather::as_f64;
+use crate::trial::aggregate::as_f64;
 
 /// Parses the conditions of a flag, for a load with these steps.
 ///

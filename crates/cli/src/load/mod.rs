@@ -1,34 +1,34 @@
 //! `waggle load`: a load on one URL, as the trial of a study with one cell.
 //!
-//! Flags (`arguments`, `parse`) and the URL (`target`) become a study (`planned`, with `model`, `request`, `scenario` and `transport`),
-//! whose text (`study`) can be saved (`place`). The runner runs it, with `--search` as a `search`. `watch` follows its events:
-//! `crate::trial` adds up and checks intervals, `series` writes them, `view` shows them (at a terminal with `crate::live`). `result` makes
-//! one plain value (`summary`), with its `conditions`, which `text` and serde render.
+//! Flags (`arguments`, `parse`) and the URL (`target`) become a study (`planned`, with `model`, `request`, `scenario` and
+//! `transport`), whose text (`study`) can be saved (`run_folders`). The runner runs it, with `--search` as a `search`. `drive`
+//! follows its events: `crate::trial` adds up and checks intervals, `series` writes them, `view` shows them (at a terminal with
+//! `crate::live`). `result` makes one plain value (`summary`), with its `conditions`, which `render` and serde render.
 
 pub(crate) mod arguments;
 mod conditions;
-pub(crate) mod found;
+mod drive;
 mod model;
 pub(crate) mod parse;
-mod place;
 mod planned;
+mod render;
 mod request;
 mod result;
+mod run_folders;
 mod scenario;
 mod search;
+pub(crate) mod search_result;
 mod series;
 mod steps;
 mod study;
+#[cfg(test)]
+mod study_tests;
 pub(crate) mod summary;
 pub(crate) mod target;
 #[cfg(test)]
 pub(crate) mod tests;
-mod text;
-#[cfg(test)]
-mod texts;
 mod transport;
 mod view;
-mod watch;
 
 use std::io::IsTerminal;
 
@@ -37,22 +37,22 @@ use waggle_study::Threshold;
 
 use self::{
     arguments::Load,
-    parse::SoughtName,
-    place::Place,
-    planned::{Around, Planned},
-    result::Beside,
+    drive::Environment,
+    parse::SearchVariable,
+    planned::{PlanInputs, Planned},
+    render::Colours,
+    result::ResultInputs,
+    run_folders::RunFolders,
     series::Series,
     summary::LoadResult,
-    target::{Reached, Target},
-    text::Colours,
-    view::{Looked, View},
-    watch::Way,
+    target::{ReachedServer, Target},
+    view::{LiveView, View},
 };
 use crate::{
     exit::{Exit, INTERRUPTED},
     files,
     interrupts::Interrupts,
-    live, say,
+    live, output,
 };
 
 /// Timeout of the first connection.
@@ -65,32 +65,32 @@ pub(crate) fn run(flags: &Load) -> Result<Exit> {
     let target = Target::parse(&flags.url)?;
     let steps = scenario::step_names(flags, &target)?;
     let thresholds = conditions::conditions("--threshold", &flags.judged.thresholds, &steps)?;
-    let sought = search::conditions(&flags.search, &steps)?;
-    let place = Place::new(kept_in(flags)?);
+    let search = search::conditions(&flags.search, &steps)?;
+    let folders = RunFolders::new(save_folder(flags)?);
     let reached = target.reach(&flags.way.connect_to, REACH)?;
-    let to = To {
+    let to = Destination {
         target: &target,
         reached: &reached,
-        place: &place,
+        folders: &folders,
     };
     match flags.search.maximize {
-        Some(what) => find(flags, (what, sought), to),
+        Some(what) => find(flags, (what, search), to),
         None => run_load(flags, &thresholds, to),
     }
 }
 
 /// Prints the folder of a saved run.
-fn tell_kept(flags: &Load, planned: &Planned, place: &Place) {
-    if let Some(folder) = place.saved_folder()
+fn report_saved(flags: &Load, planned: &Planned, folders: &RunFolders) {
+    if let Some(folder) = folders.saved_folder()
         && !flags.output.quiet
     {
         let folder = folder.display();
         if planned.keeps_bytes {
-            say::print_progress(
+            output::print_progress(
                 "the body is not text: it is saved unchanged, including any secrets",
             );
         }
-        say::print_progress(&format!(
+        output::print_progress(&format!(
             "saved in {folder}: `waggle report {folder}` writes its report, `waggle run {folder}/study.yaml` repeats it"
         ));
     }
@@ -98,14 +98,14 @@ fn tell_kept(flags: &Load, planned: &Planned, place: &Place) {
 
 /// The target of a load, and the folders of its run.
 #[derive(Debug, Clone, Copy)]
-struct To<'a> {
+struct Destination<'a> {
     target: &'a Target,
-    reached: &'a Reached,
-    place: &'a Place,
+    reached: &'a ReachedServer,
+    folders: &'a RunFolders,
 }
 
 /// The folder of a saved run.
-fn kept_in(flags: &Load) -> Result<Option<std::path::PathBuf>> {
+fn save_folder(flags: &Load) -> Result<Option<std::path::PathBuf>> {
     match &flags.output.save {
         None => Ok(None),
         Some(Some(folder)) => Ok(Some(folder.clone())),
@@ -113,43 +113,47 @@ fn kept_in(flags: &Load) -> Result<Option<std::path::PathBuf>> {
     }
 }
 
-fn run_load(flags: &Load, thresholds: &[Threshold], to: To<'_>) -> Result<Exit> {
+fn run_load(flags: &Load, thresholds: &[Threshold], to: Destination<'_>) -> Result<Exit> {
     let planned = planned::make_plan(
         flags,
-        Around {
+        PlanInputs {
             target: to.target,
             reached: to.reached,
             thresholds,
-            sought: None,
-            place: to.place,
+            search: None,
+            folders: to.folders,
         },
     )?;
     let output = &flags.output;
     let mut series = Series::create(output.csv.as_deref(), output.hdr.as_deref())?;
     let mut view = view(output, to.target);
-    let interrupts = interrupts(to.place)?;
-    let watched = watch::watch(
+    let interrupts = interrupts(to.folders)?;
+    let observed = drive::drive(
         &planned,
         (&mut series, &mut view),
-        way(flags, to, &interrupts),
+        environment(flags, to, &interrupts),
     );
-    let watched = watched.inspect_err(|_| to.place.give_up())?;
-    let beside = Beside {
+    let observed = observed.inspect_err(|_| to.folders.give_up())?;
+    let inputs = ResultInputs {
         url: &to.target.url,
         settings: planned.settings.clone(),
         thresholds,
         remarks: to.reached.remark.iter().cloned().collect(),
         with_series: output.series,
     };
-    tell_kept(flags, &planned, to.place);
-    let result = result::result(&planned, watched, beside);
+    report_saved(flags, &planned, to.folders);
+    let result = result::result(&planned, observed, inputs);
     show(&result, output.json)?;
     Ok(exit(&result))
 }
 
-fn way<'a>(flags: &Load, to: To<'a>, interrupts: &'a Interrupts) -> Way<'a> {
-    Way {
-        place: to.place,
+fn environment<'a>(
+    flags: &Load,
+    to: Destination<'a>,
+    interrupts: &'a Interrupts,
+) -> Environment<'a> {
+    Environment {
+        folders: to.folders,
         reached: to.reached,
         interrupts,
         idle_poll: flags.way.idle_poll,
@@ -157,8 +161,8 @@ fn way<'a>(flags: &Load, to: To<'a>, interrupts: &'a Interrupts) -> Way<'a> {
 }
 
 /// Requests to end the load. The third one ends the program.
-fn interrupts(place: &Place) -> Result<Interrupts> {
-    let temporary = place.temporary().to_path_buf();
+fn interrupts(folders: &RunFolders) -> Result<Interrupts> {
+    let temporary = folders.temporary().to_path_buf();
     let interrupts = Interrupts::new(move || {
         live::give_back();
         std::fs::remove_dir_all(&temporary).ok();
@@ -174,7 +178,7 @@ fn view(output: &arguments::Output, target: &Target) -> View {
     if output.quiet {
         View::Quiet
     } else if !output.no_live && is_looked_at && live::fits() {
-        View::Live(Box::new(Looked::new(&target.url)))
+        View::Live(Box::new(LiveView::new(&target.url)))
     } else {
         View::Lines
     }
@@ -183,37 +187,38 @@ fn view(output: &arguments::Output, target: &Target) -> View {
 /// `--search`: prints each step, then the answer.
 fn find(
     flags: &Load,
-    (what, conditions): (SoughtName, Vec<Threshold>),
-    to: To<'_>,
+    (what, conditions): (SearchVariable, Vec<Threshold>),
+    to: Destination<'_>,
 ) -> Result<Exit> {
     let quiet = flags.output.quiet;
     let mut flags = flags.clone();
-    let sought = search::search_settings(&mut flags, what, conditions)?;
-    let around = Around {
+    let search = search::search_settings(&mut flags, what, conditions)?;
+    let inputs = PlanInputs {
         target: to.target,
         reached: to.reached,
         thresholds: &[],
-        sought: Some(&sought),
-        place: to.place,
+        search: Some(&search),
+        folders: to.folders,
     };
-    let planned = planned::make_plan(&flags, around)?;
-    let interrupts = interrupts(to.place)?;
-    let way = way(&flags, to, &interrupts);
-    let found = search::run(&planned, (&sought, &to.target.url), way, |step| {
+    let planned = planned::make_plan(&flags, inputs)?;
+    let interrupts = interrupts(to.folders)?;
+    let environment = environment(&flags, to, &interrupts);
+    let found = search::run(&planned, (&search, &to.target.url), environment, |step| {
         if !quiet {
-            say::print_progress(&found::line(what.level_kind(), step));
+            output::print_progress(&search_result::line(what.level_kind(), step));
         }
     });
-    let found = found.inspect_err(|_| to.place.give_up())?;
-    tell_kept(&flags, &planned, to.place);
+    let found = found.inspect_err(|_| to.folders.give_up())?;
+    report_saved(&flags, &planned, to.folders);
     let text = if flags.output.json {
         serde_json::to_string_pretty(&found).context("cannot write the result as JSON")? + "\n"
     } else {
         // Steps that were printed to the same terminal are not repeated.
-        let told = !quiet && std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
-        found::text(&found, if told { &[] } else { &found.steps })
+        let is_printed =
+            !quiet && std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
+        search_result::text(&found, if is_printed { &[] } else { &found.steps })
     };
-    say::result(&text)?;
+    output::print_result(&text)?;
     Ok(search::exit(&found))
 }
 
@@ -223,9 +228,9 @@ fn show(result: &LoadResult, as_json: bool) -> Result<()> {
     } else {
         let wanted = std::io::stdout().is_terminal()
             && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
-        text::text(result, if wanted { Colours::On } else { Colours::Off })
+        render::text(result, if wanted { Colours::On } else { Colours::Off })
     };
-    say::result(&text)
+    output::print_result(&text)
 }
 
 /// An interrupt takes precedence over the verdict, and the verdict over thresholds, which need a valid result.

@@ -7,28 +7,28 @@ use waggle_results::LevelKind;
 use waggle_study::{RecordsFormat, Think};
 use waggle_units::{parse_duration, parse_rate, parse_share};
 
-/// Longest load: beyond it, a unit has slipped.
+/// Maximum length of a load; a longer one is probably a wrong unit.
 pub(crate) const DURATION_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
-/// Shortest load: an interval of the engine.
+/// Minimum length of a load: an interval of the load generator.
 pub(crate) const DURATION_MIN: Duration = INTERVAL_MIN;
-/// The engine's own bound on an interval.
+/// Maximum interval of the load generator.
 pub(crate) const INTERVAL_MIN: Duration = Duration::from_millis(10);
-/// Response times are kept up to an hour.
+/// Maximum timeout: response times are recorded up to an hour.
 const TIMEOUT_MAX: Duration = Duration::from_secs(3600);
 const WORKERS_MAX: u32 = 900;
 
 /// What `--search` maximizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SoughtName {
-    /// Requests per second, in open load
+pub(crate) enum SearchVariable {
+    /// Requests per second (open load)
     Rate,
-    /// Users, each with a connection of its own
+    /// Users, each with its own connection
     Users,
-    /// Connections, in closed load
+    /// Connections (closed load)
     Connections,
 }
 
-impl SoughtName {
+impl SearchVariable {
     pub(crate) fn level_kind(self) -> LevelKind {
         match self {
             Self::Rate => LevelKind::Rate,
@@ -40,9 +40,9 @@ impl SoughtName {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ArrivalsName {
-    /// Exponentially distributed distances, as independent clients
+    /// Exponentially distributed intervals, as from independent clients
     Poisson,
-    /// Equal distances
+    /// Equal intervals
     Uniform,
 }
 

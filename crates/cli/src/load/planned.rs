@@ -1,7 +1,7 @@
 //! Flags and a reached target → a checked study of one cell, with its settings. Starts nothing.
 //!
-//! The text of the study (`study`) can be saved and run again. The parts that must not be in the text, or that a study cannot express,
-//! are set in the checked study here: the request with its secrets, the worker threads.
+//! The text of the study (`study`) can be saved and run again. The parts that must not be in the text, or that a study cannot
+//! express, are set in the checked study here: the request with its secrets, the worker threads.
 
 use std::{
     path::{Component, Path},
@@ -20,12 +20,12 @@ use super::{
     arguments::Load,
     model::settings,
     parse::{DURATION_MIN, Expectation, INTERVAL_MIN},
-    place::{self, Needed, Place, SCENARIO},
     request::request,
+    run_folders::{self, NeededFile, RunFolders, SCENARIO},
     scenario,
-    study::{self, Asked, MadeBody, SentAs, Sought, Times, Written},
+    study::{self, GeneratedBody, LoadSpec, Payload, SearchSettings, Times, Written},
     summary::Settings,
-    target::{Reached, Target},
+    target::{ReachedServer, Target},
     transport,
 };
 use crate::trial::shape::Shape;
@@ -65,65 +65,65 @@ pub(crate) struct Planned {
     /// The CPUs of the worker threads; empty: not pinned.
     pub(crate) pinned: Vec<usize>,
     /// Files to copy to the run folder if the run is saved.
-    pub(crate) needed: Vec<Needed>,
+    pub(crate) needed: Vec<NeededFile>,
     /// Whether the saved body may contain secrets, because it is not text.
     pub(crate) keeps_bytes: bool,
 }
 
 /// The context of the flags: the target, the conditions and the folders.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Around<'a> {
+pub(crate) struct PlanInputs<'a> {
     pub(crate) target: &'a Target,
-    pub(crate) reached: &'a Reached,
+    pub(crate) reached: &'a ReachedServer,
     pub(crate) thresholds: &'a [Threshold],
-    pub(crate) sought: Option<&'a Sought>,
+    pub(crate) search: Option<&'a SearchSettings>,
     /// The folders of the run.
-    pub(crate) place: &'a Place,
+    pub(crate) folders: &'a RunFolders,
 }
 
 /// Creates the study.
 ///
 /// # Errors
 /// Conflicting flags, a file that cannot be read, records that cannot be sent.
-pub(crate) fn make_plan(flags: &Load, around: Around<'_>) -> Result<Planned> {
-    let target = around.target;
+pub(crate) fn make_plan(flags: &Load, inputs: PlanInputs<'_>) -> Result<Planned> {
+    let target = inputs.target;
     let mut defaults = Vec::new();
     let model_settings = settings(&flags.model, &mut defaults)?;
-    let sent = request_content(flags, target, around.place)?;
+    let sent = request_content(flags, target, inputs.folders)?;
     let measure = measure(flags, &mut defaults)?;
     let times = times(flags, measure);
     let workers = workers(flags)?;
     transport::fits(&flags.secure, target)?;
     let seed = flags.model.seed.unwrap_or_else(drawn_seed);
     let settings = Settings {
-        address: around.reached.address.to_string(),
+        address: inputs.reached.address.to_string(),
         workers: workers.count,
         pinned_cpus: workers.pinned_each(),
         defaults,
         ..timed_settings(flags, target, times, sent.settings(model_settings))
     };
-    let made_body = sent.made_body(around.place)?;
-    let asked = Asked {
+    let generated_body = sent.generated_body(inputs.folders)?;
+    let spec = LoadSpec {
         flags,
         target,
         settings: &settings,
-        sent: sent.as_told(),
+        sent: sent.payload(),
         times,
         seed,
-        thresholds: around.thresholds,
-        sought: around.sought,
-        place: around.place,
-        made_body: made_body.as_deref(),
+        thresholds: inputs.thresholds,
+        search: inputs.search,
+        folders: inputs.folders,
+        generated_body: generated_body.as_deref(),
     };
-    let keeps_bytes = asked.keeps_bytes();
+    let keeps_bytes = spec.keeps_bytes();
     let Written {
         text,
-        made_body: kept_body,
-    } = study::write_study(&asked);
+        generated_body: kept_body,
+    } = study::write_study(&spec);
     let needed = match kept_body {
-        MadeBody::AsSent => sent.needed_files(flags, around.place)?,
-        MadeBody::Text(text) => vec![around.place.make_kept_body(&text)?],
-        MadeBody::LeftOut => Vec::new(),
+        GeneratedBody::AsSent => sent.needed_files(flags, inputs.folders)?,
+        GeneratedBody::Text(text) => vec![inputs.folders.make_kept_body(&text)?],
+        GeneratedBody::LeftOut => Vec::new(),
     };
     let (mut study, mut system) = read_made_study(&text, flags.request.scenario.as_deref())?;
     study.seed = seed;
@@ -136,7 +136,7 @@ pub(crate) fn make_plan(flags: &Load, around: Around<'_>) -> Result<Planned> {
     put_tls_files(&mut system, flags);
     Ok(Planned {
         shape: Shape {
-            certificate_hint: "; so the load was ended early (--cacert FILE names the authority of the server's certificate, -k takes any)",
+            certificate_hint: "; so the load was ended early (--cacert FILE names the authority of the server's certificate, -k disables verification)",
             ..Shape::from_cell(&study.cells[0], workers.count as usize)
         },
         study,
@@ -186,11 +186,11 @@ fn read_made_study(text: &str, scenario: Option<&Path>) -> Result<(Study, System
         unreachable!("the text names the URL of a server");
     };
     let scenario = scenario.unwrap_or(Path::new(""));
-    let beside = files_beside(scenario);
+    let path_of = files_beside(scenario);
     // In the text the scenario has a fixed file name.
     let files = |name: &str| match (name, scenario.file_name().and_then(|file| file.to_str())) {
-        (SCENARIO, Some(file)) => beside(file),
-        _ => beside(name),
+        (SCENARIO, Some(file)) => path_of(file),
+        _ => path_of(name),
     };
     let study = waggle_study::read_study_and_files(&source, &system, &files)?;
     Ok((study, *system))
@@ -220,13 +220,13 @@ enum Sent {
     Scenario(Box<Scenario>),
 }
 
-fn request_content(flags: &Load, target: &Target, place: &Place) -> Result<Sent> {
+fn request_content(flags: &Load, target: &Target, folders: &RunFolders) -> Result<Sent> {
     if let Some(file) = &flags.request.scenario {
         return Ok(Sent::Scenario(Box::new(scenario::scenario(
             flags, target, file,
         )?)));
     }
-    let request = request(flags, target, place)?;
+    let request = request(flags, target, folders)?;
     let request = Request {
         expect: expect(flags, &request)?,
         ..request
@@ -263,18 +263,20 @@ impl Sent {
         }
     }
 
-    fn as_told(&self) -> SentAs<'_> {
+    fn payload(&self) -> Payload<'_> {
         match self {
-            Self::Scenario(scenario) => SentAs::Scenario(&scenario.name),
-            Self::Request { request, .. } => SentAs::Request(request),
+            Self::Scenario(scenario) => Payload::Scenario(&scenario.name),
+            Self::Request { request, .. } => Payload::Request(request),
         }
     }
 
     /// The bytes of a body that was written for this load, if the run is saved.
-    fn made_body(&self, place: &Place) -> Result<Option<Vec<u8>>> {
+    fn generated_body(&self, folders: &RunFolders) -> Result<Option<Vec<u8>>> {
         match self {
             Self::Request { request, .. } => match &request.body {
-                Body::File(file) if place.keeps() && place.name_of(Path::new(file)).is_some() => {
+                Body::File(file)
+                    if folders.keeps() && folders.name_of(Path::new(file)).is_some() =>
+                {
                     let read = std::fs::read(file);
                     read.map(Some)
                         .with_context(|| format!("cannot read {file}"))
@@ -286,7 +288,7 @@ impl Sent {
     }
 
     /// Files to copy to the run folder if the run is saved.
-    fn needed_files(&self, flags: &Load, place: &Place) -> Result<Vec<Needed>> {
+    fn needed_files(&self, flags: &Load, folders: &RunFolders) -> Result<Vec<NeededFile>> {
         let scenario = match (self, &flags.request.scenario) {
             (Self::Scenario(scenario), Some(file)) => (scenario, file),
             (Self::Request { request, .. }, _) => {
@@ -296,9 +298,9 @@ impl Sent {
                     Body::None | Body::Text(_) | Body::Random(_) => None,
                 };
                 let needed = |file: &String| {
-                    Some(Needed {
+                    Some(NeededFile {
                         file: file.into(),
-                        name: place.name_of(Path::new(file))?.into(),
+                        name: folders.name_of(Path::new(file))?.into(),
                     })
                 };
                 return Ok(file.and_then(needed).into_iter().collect());
@@ -307,7 +309,7 @@ impl Sent {
         };
         let (scenario, file) = scenario;
         let folder = file.parent().unwrap_or(Path::new(""));
-        let mut needed = vec![Needed {
+        let mut needed = vec![NeededFile {
             file: file.clone(),
             name: SCENARIO.into(),
         }];
@@ -316,18 +318,18 @@ impl Sent {
             let is_below = name
                 .components()
                 .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-            if place.keeps() && !is_below && !name.is_absolute() {
+            if folders.keeps() && !is_below && !name.is_absolute() {
                 bail!(
                     "--save: {from} is not in the folder of the scenario, so it cannot be copied to the run folder"
                 );
             }
-            if place.keeps() && is_below && !place::is_free(name) {
+            if folders.keeps() && is_below && !run_folders::is_free(name) {
                 bail!(
                     "--save: {from} has the name of a file of the run; rename the file of the feed"
                 );
             }
             if is_below {
-                needed.push(Needed {
+                needed.push(NeededFile {
                     file: folder.join(name),
                     name: name.into(),
                 });
@@ -339,9 +341,9 @@ impl Sent {
     /// Sets it in a cell, secrets included.
     fn put(&self, cell: &mut Cell) -> Result<()> {
         match (self, &mut cell.what) {
-            (Self::Request { request, .. }, What::Request(told)) => told.clone_from(request),
-            (Self::Scenario(scenario), What::Scenario(told)) => {
-                *told = std::sync::Arc::new(Scenario::clone(scenario));
+            (Self::Request { request, .. }, What::Request(planned)) => planned.clone_from(request),
+            (Self::Scenario(scenario), What::Scenario(planned)) => {
+                *planned = std::sync::Arc::new(Scenario::clone(scenario));
             }
             _ => bail!("a load is of one request or of one scenario"),
         }

@@ -9,7 +9,7 @@ use waggle_study::{Body, BodyExpect, Expect, RecordsBody, RecordsFormat, Request
 
 use super::{
     arguments::{self, Load},
-    place::Place,
+    run_folders::RunFolders,
     study::REQUEST_NAME,
     target::{Target, basic},
 };
@@ -18,9 +18,9 @@ use crate::{init, input};
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The request of the study.
-pub(crate) fn request(flags: &Load, target: &Target, place: &Place) -> Result<Request> {
+pub(crate) fn request(flags: &Load, target: &Target, folders: &RunFolders) -> Result<Request> {
     let given = &flags.request;
-    let records = records(&flags.records, place)?;
+    let records = records(&flags.records, folders)?;
     let method = given.method.clone().unwrap_or_else(|| {
         let verb = match (&records, has_body(given)) {
             (Some(_), _) => "PUT",
@@ -70,7 +70,7 @@ pub(crate) fn request(flags: &Load, target: &Target, place: &Place) -> Result<Re
         without_headers: left_out_headers(given),
         body: match records {
             Some(records) => Body::Records(records),
-            None => body(given, place)?,
+            None => body(given, folders)?,
         },
         texts: Texts::Plain,
         expect: Expect {
@@ -97,7 +97,7 @@ fn has_body(given: &arguments::Request) -> bool {
     given.body.is_some() || given.body_file.is_some() || is_form(given)
 }
 
-fn records(given: &arguments::Records, place: &Place) -> Result<Option<RecordsBody>> {
+fn records(given: &arguments::Records, folders: &RunFolders) -> Result<Option<RecordsBody>> {
     let Some(from) = given.records.clone() else {
         return Ok(None);
     };
@@ -128,7 +128,7 @@ fn records(given: &arguments::Records, place: &Place) -> Result<Option<RecordsBo
     }
     Ok(Some(RecordsBody {
         file: match is_stream(&from) {
-            true => place.make_records(&from)?.display().to_string(),
+            true => folders.make_records(&from)?.display().to_string(),
             false => from,
         },
         format,
@@ -147,9 +147,10 @@ pub(crate) fn sizes(request: &Request, target: &Target) -> Result<(u64, u32)> {
         Body::Text(text) => (text.len() as u64, 0),
         Body::Random(bytes) => (*bytes, 0),
         Body::File(file) => {
-            let told = std::fs::metadata(file);
+            let metadata = std::fs::metadata(file);
             (
-                told.with_context(|| format!("cannot read {}", the_body(file)))?
+                metadata
+                    .with_context(|| format!("cannot read {}", the_body(file)))?
                     .len(),
                 0,
             )
@@ -175,7 +176,7 @@ fn body_bytes(request: &Prepared) -> u64 {
 }
 
 /// The body. One that is not short text is written to a file, unless a file has exactly these bytes.
-fn body(given: &arguments::Request, place: &Place) -> Result<Body> {
+fn body(given: &arguments::Request, folders: &RunFolders) -> Result<Body> {
     let (bytes, file) = match read_body(given)? {
         None => return Ok(Body::None),
         Some((bytes, file)) => (bytes, file.filter(|file| !is_stream(file))),
@@ -187,13 +188,13 @@ fn body(given: &arguments::Request, place: &Place) -> Result<Body> {
     };
     Ok(Body::File(match file {
         Some(file) => file,
-        None => place.make_body(&bytes)?.display().to_string(),
+        None => folders.make_body(&bytes)?.display().to_string(),
     }))
 }
 
 /// Whether a file can be read only once, like a pipe.
 fn is_stream(file: &str) -> bool {
-    std::fs::metadata(file).is_ok_and(|told| !told.is_file() && !told.is_dir())
+    std::fs::metadata(file).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
 /// The bytes, and the file that has exactly these.

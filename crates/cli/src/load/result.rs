@@ -10,13 +10,13 @@ use waggle_study::Threshold;
 
 use super::{
     conditions,
+    drive::Observations,
     planned::Planned,
     steps,
     summary::{Bar, FORMAT, GeneratorFacts, HostFacts, LoadResult, Settings, Times, Totals},
-    watch::Watched,
 };
 use crate::trial::{
-    gather::{as_f64, quantile},
+    aggregate::{as_f64, quantile},
     judge,
     so_far::{SoFar, ratio as share},
     statuses::statuses,
@@ -27,7 +27,7 @@ const BARS: u32 = 12;
 
 /// Further inputs of the result.
 #[derive(Debug)]
-pub(crate) struct Beside<'a> {
+pub(crate) struct ResultInputs<'a> {
     pub(crate) url: &'a str,
     pub(crate) settings: Settings,
     pub(crate) thresholds: &'a [Threshold],
@@ -37,26 +37,30 @@ pub(crate) struct Beside<'a> {
 }
 
 /// Computes the result.
-pub(crate) fn result(planned: &Planned, watched: Watched, beside: Beside<'_>) -> LoadResult {
-    let so_far = &watched.so_far;
-    let settings = beside.settings;
-    let findings = match &watched.findings {
+pub(crate) fn result(
+    planned: &Planned,
+    observed: Observations,
+    inputs: ResultInputs<'_>,
+) -> LoadResult {
+    let so_far = &observed.so_far;
+    let settings = inputs.settings;
+    let findings = match &observed.findings {
         Some(findings) if judge::nothing_succeeded(so_far).is_none() => findings.clone(),
         _ => judge::findings(so_far),
     };
     let verdict = waggle_stats::verdict_of(&findings.reasons);
     let (all, measured) = (so_far.all.counts(), so_far.measured.counts());
     let answered = |row: &CountsRow| row.succeeded + row.failed;
-    let mut remarks = beside.remarks;
+    let mut remarks = inputs.remarks;
     remarks.extend(findings.remarks.iter().map(findings::sentence));
-    let of_trial = watched.info.iter().flat_map(|info| &info.remarks);
+    let of_trial = observed.info.iter().flat_map(|info| &info.remarks);
     remarks.extend(of_trial.cloned());
     let mut result = LoadResult {
         format: FORMAT,
         waggle_version: env!("CARGO_PKG_VERSION").to_owned(),
-        url: beside.url.to_owned(),
+        url: inputs.url.to_owned(),
         model: settings.model,
-        started_utc: utc(watched.started),
+        started_utc: utc(observed.started),
         settings,
         seed: planned.seed,
         interrupted: so_far.interrupted,
@@ -99,9 +103,9 @@ pub(crate) fn result(planned: &Planned, watched: Watched, beside: Beside<'_>) ->
         remarks,
         thresholds: Vec::new(),
         host: host_facts(so_far),
-        intervals: beside.with_series.then_some(watched.rows),
+        intervals: inputs.with_series.then_some(observed.rows),
     };
-    result.thresholds = beside
+    result.thresholds = inputs
         .thresholds
         .iter()
         .map(|threshold| conditions::threshold(threshold, &result, verdict))
@@ -234,8 +238,8 @@ fn spectrum(histogram: &Histogram<u64>) -> Vec<Bar> {
     for step in histogram.iter_recorded() {
         // The steps are in order, and none is above the largest time.
         let value = step.value_iterated_to().min(most);
-        let place = bars.partition_point(|bar| bar.up_to_us < value);
-        bars[place].count += step.count_since_last_iteration();
+        let index = bars.partition_point(|bar| bar.up_to_us < value);
+        bars[index].count += step.count_since_last_iteration();
     }
     bars
 }
@@ -243,7 +247,7 @@ fn spectrum(histogram: &Histogram<u64>) -> Vec<Bar> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::gather::histogram;
+    use crate::trial::aggregate::histogram;
 
     fn histogram_from(values: &[u64]) -> Histogram<u64> {
         let mut filled = histogram();

@@ -10,13 +10,13 @@ use waggle_study::{MAX_CONNECTIONS, MAX_RATE_PER_S, Threshold};
 use super::{
     arguments::{self, Load},
     conditions,
-    found::{FORMAT, FindResult, FindStep},
-    parse::SoughtName,
+    drive::{self, Environment, Step},
+    parse::SearchVariable,
     planned::Planned,
-    result::{self, Beside},
-    study::Sought,
+    result::{self, ResultInputs},
+    search_result::{FORMAT, SearchResult, SearchResultStep},
+    study::SearchSettings,
     summary::{LoadResult, Settings},
-    watch::{self, Step, Way},
 };
 use crate::exit::Exit;
 
@@ -39,9 +39,9 @@ const MAX_TRIALS: u32 = 30;
 /// Flags that cannot be used with a search, or levels that are out of order.
 pub(super) fn search_settings(
     flags: &mut Load,
-    what: SoughtName,
+    what: SearchVariable,
     conditions: Vec<Threshold>,
-) -> Result<Sought> {
+) -> Result<SearchSettings> {
     prepare(flags, what)?;
     let levels = levels(&flags.search, what)?;
     if Search::new(levels).is_none() {
@@ -54,49 +54,49 @@ pub(super) fn search_settings(
         );
     }
     put_level(&mut flags.model, what, levels.start);
-    Ok(Sought {
+    Ok(SearchSettings {
         what,
         levels,
         conditions,
     })
 }
 
-/// Searches to the end or to an interrupt; calls `told` for each step.
+/// Searches to the end or to an interrupt; calls `on_step` for each step.
 pub(super) fn run(
     planned: &Planned,
-    (sought, url): (&Sought, &str),
-    way: Way<'_>,
-    told: impl Fn(&FindStep),
-) -> Result<FindResult> {
+    (search, url): (&SearchSettings, &str),
+    environment: Environment<'_>,
+    on_step: impl Fn(&SearchResultStep),
+) -> Result<SearchResult> {
     let mut steps = Vec::new();
-    watch::watch_search(planned, way, |step| {
-        let Step { showed, watched } = step;
-        let beside = Beside {
+    drive::drive_search(planned, environment, |step| {
+        let Step { showed, observed } = step;
+        let inputs = ResultInputs {
             url,
-            settings: at_level(planned.settings.clone(), sought.what, showed.level),
-            thresholds: &sought.conditions,
-            remarks: way.reached.remark.iter().cloned().collect(),
+            settings: at_level(planned.settings.clone(), search.what, showed.level),
+            thresholds: &search.conditions,
+            remarks: environment.reached.remark.iter().cloned().collect(),
             with_series: false,
         };
-        let result = result::result(planned, watched, beside);
+        let result = result::result(planned, observed, inputs);
         let step = self::step(planned, &showed, result);
-        told(&step);
+        on_step(&step);
         steps.push(step);
         Ok(())
     })?;
-    let mut search = Search::new(sought.levels).context("the levels are in order")?;
+    let mut replayed = Search::new(search.levels).context("the levels are in order")?;
     for step in &steps {
-        search.report(step.tried);
+        replayed.report(step.tried);
     }
-    Ok(search_result((sought, url), (search.answer(), steps)))
+    Ok(search_result((search, url), (replayed.answer(), steps)))
 }
 
 /// Refuses flags that cannot be used with a search, and sets defaults.
-fn prepare(flags: &mut Load, what: SoughtName) -> Result<()> {
+fn prepare(flags: &mut Load, what: SearchVariable) -> Result<()> {
     let given = match what {
-        SoughtName::Rate => flags.model.rate.map(|_| "--rate"),
-        SoughtName::Users => flags.model.users.map(|_| "--users"),
-        SoughtName::Connections => flags.model.connections.map(|_| "--connections"),
+        SearchVariable::Rate => flags.model.rate.map(|_| "--rate"),
+        SearchVariable::Users => flags.model.users.map(|_| "--users"),
+        SearchVariable::Connections => flags.model.connections.map(|_| "--connections"),
     };
     if let Some(flag) = given {
         bail!(
@@ -105,9 +105,9 @@ fn prepare(flags: &mut Load, what: SoughtName) -> Result<()> {
         );
     }
     let other = match what {
-        SoughtName::Rate => flags.model.users.map(|_| "--users"),
-        SoughtName::Users => flags.model.rate.map(|_| "--rate"),
-        SoughtName::Connections => flags
+        SearchVariable::Rate => flags.model.users.map(|_| "--users"),
+        SearchVariable::Users => flags.model.rate.map(|_| "--rate"),
+        SearchVariable::Connections => flags
             .model
             .rate
             .map(|_| "--rate")
@@ -118,9 +118,9 @@ fn prepare(flags: &mut Load, what: SoughtName) -> Result<()> {
     }
     let ignored = match what {
         // Each user has one connection and one request in flight.
-        SoughtName::Users => (flags.model.connections.map(|_| "--connections"))
+        SearchVariable::Users => (flags.model.connections.map(|_| "--connections"))
             .or(flags.model.pipelining.map(|_| "--pipelining")),
-        SoughtName::Rate | SoughtName::Connections => None,
+        SearchVariable::Rate | SearchVariable::Connections => None,
     };
     if let Some(flag) = ignored {
         bail!("{flag} has no effect on users: each has one connection");
@@ -145,10 +145,10 @@ pub(super) fn conditions(flags: &arguments::Search, steps: &[String]) -> Result<
     }
 }
 
-fn levels(flags: &arguments::Search, what: SoughtName) -> Result<Levels> {
+fn levels(flags: &arguments::Search, what: SearchVariable) -> Result<Levels> {
     let (from, least, most, kind) = match what {
-        SoughtName::Rate => (START_PER_S, MIN, MAX_RATE_PER_S, LevelsAre::Fine),
-        SoughtName::Users | SoughtName::Connections => (
+        SearchVariable::Rate => (START_PER_S, MIN, MAX_RATE_PER_S, LevelsAre::Fine),
+        SearchVariable::Users | SearchVariable::Connections => (
             START_COUNT,
             0.0,
             f64::from(MAX_CONNECTIONS),
@@ -189,56 +189,56 @@ fn level_as_count(level: f64) -> u32 {
     count
 }
 
-fn put_level(model: &mut arguments::Model, what: SoughtName, level: f64) {
+fn put_level(model: &mut arguments::Model, what: SearchVariable, level: f64) {
     match what {
-        SoughtName::Rate => model.rate = Some(level),
-        SoughtName::Users => model.users = Some(level_as_count(level)),
-        SoughtName::Connections => model.connections = Some(level_as_count(level)),
+        SearchVariable::Rate => model.rate = Some(level),
+        SearchVariable::Users => model.users = Some(level_as_count(level)),
+        SearchVariable::Connections => model.connections = Some(level_as_count(level)),
     }
 }
 
-fn at_level(settings: Settings, what: SoughtName, level: f64) -> Settings {
+fn at_level(settings: Settings, what: SearchVariable, level: f64) -> Settings {
     match what {
-        SoughtName::Rate => Settings {
+        SearchVariable::Rate => Settings {
             rate_per_s: Some(level),
             ..settings
         },
-        SoughtName::Users => Settings {
+        SearchVariable::Users => Settings {
             users: Some(level_as_count(level)),
             ..settings
         },
-        SoughtName::Connections => Settings {
+        SearchVariable::Connections => Settings {
             connections: Some(level_as_count(level)),
             ..settings
         },
     }
 }
 
-fn step(planned: &Planned, showed: &SearchStep, result: LoadResult) -> FindStep {
+fn step(planned: &Planned, showed: &SearchStep, result: LoadResult) -> SearchResultStep {
     // Conditions are printed as given, without the name of the request.
     let name = format!("{}.", planned.study.cells[0].name());
-    let told = |why: &Shortfall| {
+    let sentence = |why: &Shortfall| {
         let why = shortfall(why);
         why.strip_prefix(&name).unwrap_or(&why).to_owned()
     };
-    FindStep {
+    SearchResultStep {
         level: showed.level,
         evidence: waggle_report::wording::labels::evidence(showed.evidence).to_owned(),
-        why: showed.why.iter().map(told).collect(),
+        why: showed.why.iter().map(sentence).collect(),
         tried: showed.to_evidence(),
         result,
     }
 }
 
 fn search_result(
-    (sought, url): (&Sought, &str),
-    (answer, steps): (Answer, Vec<FindStep>),
-) -> FindResult {
-    let (what, levels) = (sought.what.level_kind(), &sought.levels);
-    let why = answer.stopped_by.and_then(|place| steps.get(place));
+    (search, url): (&SearchSettings, &str),
+    (answer, steps): (Answer, Vec<SearchResultStep>),
+) -> SearchResult {
+    let (what, levels) = (search.what.level_kind(), &search.levels);
+    let why = answer.stopped_by.and_then(|index| steps.get(index));
     let why = why.map(|step| step.why.clone()).unwrap_or_default();
-    let conditions = sought.conditions.iter();
-    FindResult {
+    let conditions = search.conditions.iter();
+    SearchResult {
         format: FORMAT,
         waggle_version: env!("CARGO_PKG_VERSION").to_owned(),
         url: url.to_owned(),
@@ -264,7 +264,7 @@ fn search_result(
 }
 
 /// The exit code of a search.
-pub(super) fn exit(found: &FindResult) -> Exit {
+pub(super) fn exit(found: &SearchResult) -> Exit {
     match (found.end, found.holds_at) {
         (End::Unfinished, _) => Exit::Interrupted,
         (_, Some(_)) => Exit::Fine,

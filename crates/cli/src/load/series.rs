@@ -13,7 +13,7 @@ use waggle_results::HistogramLogWriter;
 
 use super::summary::Row;
 use crate::trial::{
-    gather::{Gathered, as_f64, quantile},
+    aggregate::{Aggregate, as_f64, quantile},
     phase::Phase,
 };
 
@@ -83,16 +83,16 @@ impl Series {
     }
 
     /// Writes a row.
-    pub(crate) fn row(&mut self, row: &Row, gathered: &Gathered) -> Result<()> {
+    pub(crate) fn row(&mut self, row: &Row, gathered: &Aggregate) -> Result<()> {
         if let Some((path, out)) = &mut self.csv {
             writeln!(out, "{}", csv_line(row)).with_context(|| csv_error_text(path))?;
         }
         if let Some(hdr) = &mut self.hdr
             && let Some(log) = &mut hdr.log
         {
-            let place = (row.start_s, row.seconds);
-            log.interval("response_time", place, &gathered.response_time)
-                .and_then(|()| log.interval("service_time", place, &gathered.service_time))
+            let times = (row.start_s, row.seconds);
+            log.interval("response_time", times, &gathered.response_time)
+                .and_then(|()| log.interval("service_time", times, &gathered.service_time))
                 .with_context(|| csv_error_text(&hdr.path))?;
         }
         Ok(())
@@ -143,7 +143,7 @@ fn csv_error_text(path: &Path) -> String {
 }
 
 /// A row of the time series.
-pub(crate) fn row(gathered: &Gathered, phase: Phase) -> Row {
+pub(crate) fn row(gathered: &Aggregate, phase: Phase) -> Row {
     let seconds = gathered.length.as_secs_f64();
     let per_s = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
     let counts = &gathered.counts;

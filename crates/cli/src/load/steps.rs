@@ -7,7 +7,7 @@ use super::{
     summary::{SessionsResult, StepResult},
 };
 use crate::trial::{
-    gather::as_f64,
+    aggregate::as_f64,
     so_far::{SoFar, ratio as share},
     steps::StepTimes,
 };

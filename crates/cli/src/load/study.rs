@@ -1,8 +1,8 @@
-//! A load as the text of a study of one cell, on a server that runs already. Pure; `planned` has it checked.
+//! Writes a load as the text of a study with one cell, on an external server. Pure; `planned` checks the text.
 //!
-//! The text can be kept and run again, so secrets are not in it, by the rule of `waggle init`; files of the user's that it names are told
-//! by whole paths, but for a scenario and its feeds, which are put beside it. A header twice and headers of the connection, which a study has no
-//! words for, are left out with a line that says so.
+//! The text can be saved and run again, so it contains no secrets, by the rules of `waggle init`. It names files of the user by
+//! absolute path; a scenario and its feeds are copied to the folder of the study. Repeated headers and headers of the connection,
+//! which a study cannot express, are left out, and a comment in the study says so.
 
 use std::{
     fmt::{Display, Write},
@@ -18,125 +18,128 @@ use waggle_study::{
 use waggle_units::format_duration;
 
 use super::{
-    arguments::{Load, Secure},
+    arguments::{Load, TlsFlags},
     model,
-    parse::{ArrivalsName, SoughtName},
-    place::{Place, SCENARIO},
+    parse::{ArrivalsName, SearchVariable},
+    run_folders::{RunFolders, SCENARIO},
     summary::{ModelName, Settings},
     target::Target,
 };
 use crate::init::{self, Call, json_string, literal};
 
-/// The name of the one request.
+/// Name of the request.
 pub(super) const REQUEST_NAME: &str = "request";
 
-/// What a load is to be, all of it decided.
+/// The load to write: flags with their defaults resolved.
 #[derive(Debug)]
-pub(super) struct Asked<'a> {
+pub(super) struct LoadSpec<'a> {
     pub(super) flags: &'a Load,
     pub(super) target: &'a Target,
     pub(super) settings: &'a Settings,
-    pub(super) sent: SentAs<'a>,
+    pub(super) sent: Payload<'a>,
     pub(super) times: Times,
     pub(super) seed: u64,
     /// Conditions on the result.
     pub(super) thresholds: &'a [Threshold],
-    pub(super) sought: Option<&'a Sought>,
-    /// Where bodies and records lie that no file of the user's has.
-    pub(super) place: &'a Place,
-    /// The bytes of such a body, if they are kept.
-    pub(super) made_body: Option<&'a [u8]>,
+    pub(super) search: Option<&'a SearchSettings>,
+    /// The folders that contain generated files: bodies and records that are in no file of the user.
+    pub(super) folders: &'a RunFolders,
+    /// The bytes of a generated body, if the run is saved.
+    pub(super) generated_body: Option<&'a [u8]>,
 }
 
-/// The text, and what lies beside it.
+/// The text of the study, and the body that is saved with it.
 #[derive(Debug)]
 pub(super) struct Written {
     pub(super) text: String,
-    pub(super) made_body: MadeBody,
+    pub(super) generated_body: GeneratedBody,
 }
 
-/// What becomes of a body that was made for this load.
+/// How a generated body is saved.
 #[derive(Debug)]
-pub(super) enum MadeBody {
+pub(super) enum GeneratedBody {
     AsSent,
-    /// It has no secret in it any more.
+    /// With its secrets masked.
     Text(String),
     LeftOut,
 }
 
 /// What is sent.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum SentAs<'a> {
+pub(super) enum Payload<'a> {
     Request(&'a Request),
     /// A scenario of this name.
     Scenario(&'a str),
 }
 
-/// How long everything takes.
+/// Lengths of intervals and phases.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Times {
     pub(super) interval: Duration,
     pub(super) warm_up: Duration,
-    /// `None`: until the count is reached.
+    /// `None`: until the request count is reached.
     pub(super) measure: Option<Duration>,
 }
 
-/// What is searched for, between which levels, and under which conditions.
+/// A capacity search: what is maximized, between which levels, and under which conditions.
 #[derive(Debug, Clone)]
-pub(super) struct Sought {
-    pub(super) what: SoughtName,
+pub(super) struct SearchSettings {
+    pub(super) what: SearchVariable,
     pub(super) levels: Levels,
     pub(super) conditions: Vec<Threshold>,
 }
 
-pub(super) fn write_study(asked: &Asked<'_>) -> Written {
-    let call = match asked.sent {
-        SentAs::Request(request) => Some(Told::from_request(request, asked)),
-        SentAs::Scenario(_) => None,
+pub(super) fn write_study(spec: &LoadSpec<'_>) -> Written {
+    let call = match spec.sent {
+        Payload::Request(request) => Some(StudyRequest::from_request(request, spec)),
+        Payload::Scenario(_) => None,
     };
     let (wanted, left_out) = match &call {
-        Some(told) => (&told.wanted[..], &told.left_out[..]),
+        Some(request) => (&request.wanted[..], &request.left_out[..]),
         None => Default::default(),
     };
-    let by = "waggle load --save; waggle run runs it again.";
+    let by = "waggle load --save; waggle run repeats it.";
     let mut text = init::beginning(by, wanted, left_out);
-    if asked.keeps_bytes() {
-        text.push_str("# Kept as it was sent, secrets included: the body, which is no text\n");
+    if spec.keeps_bytes() {
+        text.push_str("# Saved unchanged, including any secrets: the body, which is not text\n");
     }
-    let mut made_body = MadeBody::AsSent;
-    let origin = asked.target.origin();
+    let mut generated_body = GeneratedBody::AsSent;
+    let origin = spec.target.origin();
     init::question(&mut text, "load", &origin);
-    if let Ok(seed) = i64::try_from(asked.seed) {
+    if let Ok(seed) = i64::try_from(spec.seed) {
         let _ = writeln!(text, "seed: {seed}");
     }
-    system(&mut text, asked, &origin);
-    load(&mut text, asked);
-    match asked.sent {
-        SentAs::Request(request) => {
+    system(&mut text, spec, &origin);
+    load(&mut text, spec);
+    match spec.sent {
+        Payload::Request(request) => {
             text.push_str("  request:\n");
-            if let Some(told) = call {
-                init::call_text(&mut text, &told.call, REQUEST_NAME);
-                made_body = told.made_body;
-                if !matches!(made_body, MadeBody::LeftOut) {
-                    body(&mut text, request, asked.place);
+            if let Some(written) = call {
+                init::call_text(&mut text, &written.call, REQUEST_NAME);
+                generated_body = written.generated_body;
+                if !matches!(generated_body, GeneratedBody::LeftOut) {
+                    body(&mut text, request, spec.folders);
                 }
-                expect(&mut text, &told.expect);
+                expect(&mut text, &written.expect);
             }
             let _ = writeln!(text, "    timeout: {}", format_duration(request.timeout));
         }
-        // It lies beside the study, and its feeds with it.
-        SentAs::Scenario(_) => {
+        // The scenario and its feeds are copied to the folder of the study.
+        Payload::Scenario(_) => {
             let _ = writeln!(text, "  scenario: {{ file: {SCENARIO} }}");
         }
     }
-    schedule(&mut text, asked);
-    conditions(&mut text, asked);
-    Written { text, made_body }
+    schedule(&mut text, spec);
+    conditions(&mut text, spec);
+    Written {
+        text,
+        generated_body,
+    }
 }
 
-fn system(text: &mut String, asked: &Asked<'_>, origin: &str) {
+fn system(text: &mut String, spec: &LoadSpec<'_>, origin: &str) {
     let _ = writeln!(text, "system:\n  url: {}", json_string(origin));
-    if let Some((host, port)) = asked.target.connect_override(&asked.flags.way.connect_to) {
+    if let Some((host, port)) = spec.target.connect_override(&spec.flags.way.connect_to) {
         let host = if host.contains(':') {
             format!("[{host}]")
         } else {
@@ -148,13 +151,13 @@ fn system(text: &mut String, asked: &Asked<'_>, origin: &str) {
             json_string(&format!("{host}:{port}"))
         );
     }
-    if asked.target.is_secure {
-        tls(text, &asked.flags.secure);
+    if spec.target.is_secure {
+        tls(text, &spec.flags.secure);
     }
     text.push_str("  smoke_test: false\n");
 }
 
-fn tls(text: &mut String, flags: &Secure) {
+fn tls(text: &mut String, flags: &TlsFlags) {
     let files = [
         ("ca", &flags.cacert),
         ("cert", &flags.cert),
@@ -175,9 +178,9 @@ fn tls(text: &mut String, flags: &Secure) {
     }
 }
 
-fn load(text: &mut String, asked: &Asked<'_>) {
-    let (settings, flags) = (asked.settings, &asked.flags.model);
-    let sought = asked.sought.map(|sought| sought.what);
+fn load(text: &mut String, spec: &LoadSpec<'_>) {
+    let (settings, flags) = (spec.settings, &spec.flags.model);
+    let search = spec.search.map(|search| search.what);
     let model = match settings.model {
         ModelName::Closed => "closed",
         ModelName::Open => "open",
@@ -189,7 +192,7 @@ fn load(text: &mut String, asked: &Asked<'_>) {
     };
     key("model", &model);
     if let Some(connections) = settings.connections
-        && sought != Some(SoughtName::Connections)
+        && search != Some(SearchVariable::Connections)
     {
         key("connections", &connections);
     }
@@ -197,7 +200,7 @@ fn load(text: &mut String, asked: &Asked<'_>) {
         key("pipelining", &requests);
     }
     if let Some(rate) = settings.rate_per_s
-        && sought != Some(SoughtName::Rate)
+        && search != Some(SearchVariable::Rate)
     {
         key("rate", &format_args!("{rate}/s"));
     }
@@ -205,7 +208,7 @@ fn load(text: &mut String, asked: &Asked<'_>) {
         key("arrivals", &"uniform");
     }
     if let Some(users) = settings.users {
-        if sought != Some(SoughtName::Users) {
+        if search != Some(SearchVariable::Users) {
             key("users", &users);
         }
         key("think_time", &model::think_text(flags));
@@ -219,30 +222,30 @@ fn load(text: &mut String, asked: &Asked<'_>) {
         let stages: Vec<String> = flags.stages.iter().map(stage).collect();
         key("stages", &format_args!("[{}]", stages.join(", ")));
     }
-    if let Some(workers) = asked.flags.way.workers {
-        // A worker without a connection has nothing to do, and no study asks for one.
+    if let Some(workers) = spec.flags.way.workers {
+        // A study may not have more workers than connections.
         let most = settings.connections.or(settings.users).unwrap_or(1);
         key("workers", &workers.min(most));
     }
-    if asked.flags.secure.http2 {
+    if spec.flags.secure.http2 {
         key("protocol", &"http2");
     }
-    if let SentAs::Request(request) = asked.sent
-        && asked.keeps_none_alive(request)
+    if let Payload::Request(request) = spec.sent
+        && spec.disables_keep_alive(request)
     {
         key("keep_alive", &false);
     }
 }
 
-impl Asked<'_> {
-    /// Whether a body is kept in which no secret can be told from the rest.
+impl LoadSpec<'_> {
+    /// Whether a body is saved that is not text, so its secrets cannot be masked.
     pub(super) fn keeps_bytes(&self) -> bool {
-        self.made_body
+        self.generated_body
             .is_some_and(|bytes| str::from_utf8(bytes).is_err())
     }
 
-    /// Whether a study says by a key of its own that connections are not kept.
-    fn keeps_none_alive(&self, request: &Request) -> bool {
+    /// Whether the study has `keep_alive: false` instead of a header.
+    fn disables_keep_alive(&self, request: &Request) -> bool {
         request.headers.iter().any(closes) && self.settings.pipelining.unwrap_or(1) == 1
     }
 }
@@ -251,22 +254,24 @@ fn closes((name, value): &(String, String)) -> bool {
     name.eq_ignore_ascii_case("connection") && value.eq_ignore_ascii_case("close")
 }
 
-/// A request as the text has it.
-struct Told {
+/// A request without its secrets.
+struct StudyRequest {
     call: Call,
     wanted: Vec<String>,
     left_out: Vec<String>,
     expect: Expect,
-    made_body: MadeBody,
+    generated_body: GeneratedBody,
 }
 
-impl Told {
-    fn from_request(request: &Request, asked: &Asked<'_>) -> Self {
+impl StudyRequest {
+    fn from_request(request: &Request, spec: &LoadSpec<'_>) -> Self {
         let mut headers = request.headers.clone();
-        if asked.keeps_none_alive(request) {
+        if spec.disables_keep_alive(request) {
             headers.retain(|header| !closes(header));
         }
-        let made_text = asked.made_body.and_then(|bytes| str::from_utf8(bytes).ok());
+        let made_text = spec
+            .generated_body
+            .and_then(|bytes| str::from_utf8(bytes).ok());
         let body = match &request.body {
             Body::Text(text) => Some(text.clone()),
             Body::File(_) => made_text.map(str::to_owned),
@@ -275,16 +280,16 @@ impl Told {
         let call = Call {
             name: REQUEST_NAME.to_owned(),
             method: request.method.clone(),
-            origin: asked.target.origin(),
+            origin: spec.target.origin(),
             path: request.path.clone(),
             headers,
             body,
             ..Call::default()
         };
         let (mut call, wanted, mut left_out) = init::without_secrets(call);
-        let made_body = match made_text {
-            None => MadeBody::AsSent,
-            Some(_) => (call.body.take()).map_or(MadeBody::LeftOut, MadeBody::Text),
+        let generated_body = match made_text {
+            None => GeneratedBody::AsSent,
+            Some(_) => (call.body.take()).map_or(GeneratedBody::LeftOut, GeneratedBody::Text),
         };
         Self {
             call,
@@ -294,19 +299,19 @@ impl Told {
                 body: expected_body(&request.expect.body, &mut left_out),
             },
             left_out,
-            made_body,
+            generated_body,
         }
     }
 }
 
-/// What an answer is held against, without secrets.
+/// The expectation on the body of an answer, without secrets.
 fn expected_body(expect: &BodyExpect, left_out: &mut Vec<String>) -> BodyExpect {
     let mut masked = |text: &str| {
         let (text, names) = init::text_without_secrets(text);
         if !names.is_empty() {
             let names = names.join(", ");
             left_out.push(format!(
-                "{names} in the answer that is expected: stands there as REPLACE-ME"
+                "{names} in the expected answer: replaced by REPLACE-ME"
             ));
         }
         text
@@ -320,24 +325,24 @@ fn expected_body(expect: &BodyExpect, left_out: &mut Vec<String>) -> BodyExpect 
     }
 }
 
-fn body(text: &mut String, request: &Request, place: &Place) {
+fn body(text: &mut String, request: &Request, folders: &RunFolders) {
     match &request.body {
         Body::File(file) => {
-            let _ = writeln!(text, "    body_file: {}", file_name_in_study(file, place));
+            let _ = writeln!(text, "    body_file: {}", file_name_in_study(file, folders));
         }
         Body::Records(records) => {
-            self::records(text, records, place);
+            self::records(text, records, folders);
             let is_content_type = |name: &String| name.eq_ignore_ascii_case("content-type");
             if request.without_headers.iter().any(is_content_type) {
                 text.push_str("    without_headers: [Content-Type]\n");
             }
         }
-        // The call has it.
+        // Already written with the call.
         Body::None | Body::Text(_) | Body::Random(_) => {}
     }
 }
 
-fn records(text: &mut String, records: &RecordsBody, place: &Place) {
+fn records(text: &mut String, records: &RecordsBody, folders: &RunFolders) {
     let name = |format: RecordsFormat| match format {
         RecordsFormat::LineProtocol => "line-protocol",
         RecordsFormat::Ndjson => "ndjson",
@@ -347,7 +352,7 @@ fn records(text: &mut String, records: &RecordsBody, place: &Place) {
     let _ = writeln!(
         text,
         "    records:\n      file: {}\n      format: {}\n      send_as: {}\n      per_request: {}",
-        file_name_in_study(&records.file, place),
+        file_name_in_study(&records.file, folders),
         name(records.format),
         name(records.send_as),
         records.per_request
@@ -389,39 +394,39 @@ fn expect(text: &mut String, expect: &Expect) {
     }
 }
 
-fn schedule(text: &mut String, asked: &Asked<'_>) {
+fn schedule(text: &mut String, spec: &LoadSpec<'_>) {
     let Times {
         interval,
         warm_up,
         measure,
-    } = asked.times;
-    let within = |time: Duration| format_duration(within_a_phase(time, interval));
+    } = spec.times;
+    let phase = |time: Duration| format_duration(limit_to_phase(time, interval));
     let most = measure.unwrap_or(MAX_PHASE);
-    let measured = match asked.flags.until.requests {
-        Some(requests) => format!("{{ requests: {requests}, timeout: {} }}", within(most)),
-        None => within(most),
+    let measured = match spec.flags.until.requests {
+        Some(requests) => format!("{{ requests: {requests}, timeout: {} }}", phase(most)),
+        None => phase(most),
     };
     let _ = writeln!(
         text,
         "schedule:\n  warm_up: {}\n  measure: {measured}\n  interval: {}\n  stop_when: []",
-        within(warm_up),
+        phase(warm_up),
         format_duration(interval)
     );
-    if asked.sought.is_none() {
+    if spec.search.is_none() {
         text.push_str("  repeat: 1\n");
     }
 }
 
-/// As much of a time as a phase of a study can take, in whole intervals.
-fn within_a_phase(time: Duration, interval: Duration) -> Duration {
+/// Limits a time to the longest phase of a study, in whole intervals.
+fn limit_to_phase(time: Duration, interval: Duration) -> Duration {
     let intervals = time.min(MAX_PHASE).as_nanos() / interval.as_nanos().max(1);
     interval * u32::try_from(intervals).map_or(MAX_INTERVALS, |count| count.min(MAX_INTERVALS))
 }
 
-fn conditions(text: &mut String, asked: &Asked<'_>) {
-    let name = match asked.sent {
-        SentAs::Request(_) => REQUEST_NAME,
-        SentAs::Scenario(name) => name,
+fn conditions(text: &mut String, spec: &LoadSpec<'_>) {
+    let name = match spec.sent {
+        Payload::Request(_) => REQUEST_NAME,
+        Payload::Scenario(name) => name,
     };
     let written = |conditions: &[Threshold], indent: &str| -> String {
         let one = |condition: &Threshold| {
@@ -432,17 +437,17 @@ fn conditions(text: &mut String, asked: &Asked<'_>) {
         };
         conditions.iter().map(one).collect()
     };
-    if let Some(sought) = asked.sought {
-        let per_s = match sought.what {
-            SoughtName::Rate => "/s",
-            SoughtName::Users | SoughtName::Connections => "",
+    if let Some(search) = spec.search {
+        let per_s = match search.what {
+            SearchVariable::Rate => "/s",
+            SearchVariable::Users | SearchVariable::Connections => "",
         };
-        let levels = &sought.levels;
+        let levels = &search.levels;
         let _ = writeln!(
             text,
             "search:\n  maximize: {}\n  start: {start}{per_s}\n  min: {min}{per_s}\n  max: {max}{per_s}\n  \
              precision: {precision}\n  confirmations: {confirmations}\n  max_trials: {max_trials}\n  conditions:",
-            sought.what.level_kind(),
+            search.what.level_kind(),
             start = levels.start,
             min = levels.min,
             max = levels.max,
@@ -450,15 +455,16 @@ fn conditions(text: &mut String, asked: &Asked<'_>) {
             confirmations = levels.confirmations,
             max_trials = levels.max_trials,
         );
-        text.push_str(&written(&sought.conditions, "    "));
+        text.push_str(&written(&search.conditions, "    "));
     }
-    if !asked.thresholds.is_empty() {
+    if !spec.thresholds.is_empty() {
         text.push_str("thresholds:\n");
-        text.push_str(&written(asked.thresholds, "  "));
+        text.push_str(&written(spec.thresholds, "  "));
     }
 }
 
-/// In a study numbers of the load stand behind the name of what is sent; those of a step, of sessions and of the generator have their own.
+/// A condition as a study writes it. Metrics of the whole load get the name of the request or scenario as prefix; those of a
+/// step, of sessions and of the load generator have a prefix already.
 fn with_request(condition: &Threshold, name: &str) -> String {
     let text = condition.text.trim_start();
     if is_of_load(condition) {
@@ -468,17 +474,17 @@ fn with_request(condition: &Threshold, name: &str) -> String {
     }
 }
 
-/// Whether its number is one of all that is sent.
+/// Whether its metric is one of the whole load.
 fn is_of_load(condition: &Threshold) -> bool {
     let path: Vec<&str> = condition.metric.iter().map(String::as_str).collect();
-    // A metric of the load stands first only where nothing comes before it.
+    // Without known steps, only metrics of the load can be parsed.
     waggle_study::read_threshold(&condition.text, &[]).is_ok() && path.first() != Some(&"generator")
 }
 
-/// A file as the study names it: beside it, if it was made for this load.
-fn file_name_in_study(file: &str, place: &Place) -> String {
+/// The path of a file in the study: relative to the study if it was generated for this load, else absolute.
+fn file_name_in_study(file: &str, folders: &RunFolders) -> String {
     let file = Path::new(file);
-    match place.name_of(file) {
+    match folders.name_of(file) {
         Some(name) => literal(&name.display().to_string()),
         None => whole_path(file),
     }

@@ -37,7 +37,7 @@ pub(crate) struct ConnectTo {
 
 /// The address of the target, and a remark about how it was chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Reached {
+pub(crate) struct ReachedServer {
     pub(crate) address: SocketAddr,
     pub(crate) remark: Option<String>,
 }
@@ -103,7 +103,11 @@ impl Target {
     ///
     /// # Errors
     /// The name cannot be resolved, or no address accepts a connection.
-    pub(crate) fn reach(&self, connect_to: &[ConnectTo], timeout: Duration) -> Result<Reached> {
+    pub(crate) fn reach(
+        &self,
+        connect_to: &[ConnectTo],
+        timeout: Duration,
+    ) -> Result<ReachedServer> {
         let (host, port) = self
             .connect_override(connect_to)
             .unwrap_or((&self.host, self.port));
@@ -125,7 +129,7 @@ impl Target {
                             addresses.len()
                         )
                     });
-                    return Ok(Reached {
+                    return Ok(ReachedServer {
                         address: *address,
                         remark,
                     });

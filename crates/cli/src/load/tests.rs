@@ -12,18 +12,18 @@ use waggle_results::FailureKind;
 
 use super::{
     arguments::Load,
+    drive::Observations,
     exit,
-    place::Place,
-    planned::{self, Around},
-    result::{self, Beside},
+    planned::{self, PlanInputs},
+    render::{Colours, text},
+    result::{self, ResultInputs},
+    run_folders::RunFolders,
     summary::{HostFacts, LoadResult},
-    target::{Reached, Target},
-    text::{Colours, text},
-    watch::Watched,
+    target::{ReachedServer, Target},
 };
 use crate::{
     exit::Exit,
-    trial::{gather::histogram, judge, so_far::SoFar},
+    trial::{aggregate::histogram, judge, so_far::SoFar},
 };
 
 const LENGTH: Duration = Duration::from_millis(250);
@@ -36,7 +36,7 @@ struct Flags {
 
 /// Requests of one interval.
 #[derive(Clone, Copy)]
-pub(crate) struct Made {
+pub(crate) struct IntervalSpec {
     pub(crate) answers: u64,
     pub(crate) failures: u64,
     /// Fell due and were not sent in time.
@@ -45,7 +45,7 @@ pub(crate) struct Made {
     pub(crate) us: u64,
 }
 
-pub(crate) const CALM: Made = Made {
+pub(crate) const CALM: IntervalSpec = IntervalSpec {
     answers: 2_000,
     failures: 0,
     late: 0,
@@ -69,28 +69,28 @@ pub(crate) fn plan_of_flags(flags: &[&str]) -> (Load, Planned) {
     .concat();
     let flags = Flags::parse_from(flags).load;
     let target = Target::parse(&flags.url).unwrap();
-    let reached = Reached {
+    let reached = ReachedServer {
         address: "127.0.0.1:8080".parse().unwrap(),
         remark: None,
     };
-    let around = Around {
+    let inputs = PlanInputs {
         target: &target,
         reached: &reached,
         thresholds: &[],
-        sought: None,
-        place: &Place::new(None),
+        search: None,
+        folders: &RunFolders::new(None),
     };
-    let planned = planned::make_plan(&flags, around).unwrap();
+    let planned = planned::make_plan(&flags, inputs).unwrap();
     (flags, planned)
 }
 
 /// A consistent interval.
-pub(crate) fn interval(index: u64, made: Made, waiting: &mut u64) -> Interval {
+pub(crate) fn interval(index: u64, made: IntervalSpec, waiting: &mut u64) -> Interval {
     let (mut times, mut lag, mut failed_time) = (histogram(), histogram(), histogram());
     let mut service = histogram();
     let mut sum_us = 0;
     for answer in 0..made.answers {
-        // Half of the mean to one and a half of it, and now and then ten times of it.
+        // Between 0.5 and 1.5 times the mean, and occasionally ten times the mean.
         let spread = made.us / 2 + (answer * 7_919 + index * 31) % made.us.max(1);
         let us = if answer % 500 == 499 {
             10 * made.us
@@ -104,7 +104,7 @@ pub(crate) fn interval(index: u64, made: Made, waiting: &mut u64) -> Interval {
     }
     failed_time.record_n(made.us, made.failures).unwrap();
     *waiting += made.late;
-    let beside = Duration::from_micros(made.failures * made.us);
+    let inputs = Duration::from_micros(made.failures * made.us);
     let mut failures = Failures::default();
     if made.failures > 0 {
         failures.add(Failure::Status(503), made.failures);
@@ -133,8 +133,8 @@ pub(crate) fn interval(index: u64, made: Made, waiting: &mut u64) -> Interval {
             engine_cpu_busiest: cpu,
             engine_cpu_wanted_busiest: cpu,
             engine_time_slices: ended,
-            in_flight_time: Duration::from_micros(sum_us) + beside,
-            in_flight_unexplained_ns: i64::try_from(beside.as_nanos()).unwrap(),
+            in_flight_time: Duration::from_micros(sum_us) + inputs,
+            in_flight_unexplained_ns: i64::try_from(inputs.as_nanos()).unwrap(),
             ..Counts::default()
         },
         response_time: times,
@@ -149,31 +149,31 @@ pub(crate) fn interval(index: u64, made: Made, waiting: &mut u64) -> Interval {
 
 /// The sums of a load with these intervals.
 pub(crate) fn replay(planned: &Planned, intervals: &[Interval]) -> SoFar {
-    super::watch::replay(planned, intervals).so_far
+    super::drive::replay(planned, intervals).so_far
 }
 
-fn load_result(flags: &[&str], intervals: &[Made]) -> LoadResult {
+fn load_result(flags: &[&str], intervals: &[IntervalSpec]) -> LoadResult {
     let (flags, planned) = plan_of_flags(flags);
     let mut waiting = 0;
     let intervals: Vec<Interval> = (0..)
         .zip(intervals)
         .map(|(index, made)| interval(index, *made, &mut waiting))
         .collect();
-    let mut watched = Watched {
+    let mut observed = Observations {
         started: UNIX_EPOCH + Duration::from_secs(1_767_323_045),
-        ..super::watch::replay(&planned, &intervals)
+        ..super::drive::replay(&planned, &intervals)
     };
     // Requests that wait at the end are skipped.
-    watched.so_far.totals.skipped = waiting;
+    observed.so_far.totals.skipped = waiting;
     let thresholds = super::conditions::conditions("--threshold", &flags.judged.thresholds, &[]);
-    let beside = Beside {
+    let inputs = ResultInputs {
         url: "http://127.0.0.1:8080/hello",
         settings: planned.settings.clone(),
         thresholds: &thresholds.unwrap(),
         remarks: Vec::new(),
         with_series: false,
     };
-    let mut result = result::result(&planned, watched, beside);
+    let mut result = result::result(&planned, observed, inputs);
     result.generator.memory_peak_bytes = Some(24 << 20);
     result.host = HostFacts {
         name: "desk".to_owned(),
@@ -234,7 +234,7 @@ fn a_threshold_that_does_not_hold_is_code_3() {
         "--threshold",
         "goodput > 5000/s",
     ];
-    let failing = Made {
+    let failing = IntervalSpec {
         failures: 100,
         ..CALM
     };
@@ -264,7 +264,7 @@ fn a_server_that_falls_behind_is_overloaded_and_code_4() {
         "--threshold",
         "failed == 0",
     ];
-    let behind = Made {
+    let behind = IntervalSpec {
         answers: 2_000,
         late: 250,
         ..CALM
@@ -277,7 +277,7 @@ fn a_server_that_falls_behind_is_overloaded_and_code_4() {
 
 #[test]
 fn result_without_a_success_has_no_nan() {
-    let refused = Made {
+    let refused = IntervalSpec {
         answers: 0,
         failures: 40,
         ..CALM
@@ -301,8 +301,8 @@ fn interrupt_takes_precedence() {
 
 #[test]
 fn warm_up_is_left_out() {
-    let slow = Made { us: 50_000, ..CALM };
-    let intervals: Vec<Made> = [slow; 4].into_iter().chain([CALM; 8]).collect();
+    let slow = IntervalSpec { us: 50_000, ..CALM };
+    let intervals: Vec<IntervalSpec> = [slow; 4].into_iter().chain([CALM; 8]).collect();
     let result = load_result(&["-c", "4", "-d", "2s", "--warm-up", "1s"], &intervals);
     assert_eq!((result.sent, result.totals.sent), (16_000, 24_000));
     assert_eq!(result.response_time_us.max, Some(5_003));
@@ -326,8 +326,8 @@ fn the_measured_time_is_the_one_asked_for() {
                 .max(Duration::from_nanos(1)),
             ..interval(index, CALM, &mut 0)
         });
-        let watched = replay(&planned, &intervals.collect::<Vec<_>>());
-        let measured = watched.measured.counts().seconds;
+        let observed = replay(&planned, &intervals.collect::<Vec<_>>());
+        let measured = observed.measured.counts().seconds;
         assert!((measured - seconds).abs() < 1e-6, "{asked}: {measured}");
     };
     check("700ms", 0.7);
@@ -377,10 +377,10 @@ fn count_that_is_not_reached_is_a_failure() {
     let intervals: Vec<Interval> = (0..8)
         .map(|index| interval(index, CALM, &mut waiting))
         .collect();
-    let mut watched = replay(&planned, &intervals);
+    let mut observed = replay(&planned, &intervals);
     let why = "no connection stood for 20 s, so the load ended after 16000 of 100000 requests";
-    watched.failure = Some(why.to_owned());
-    let findings = judge::findings(&watched);
+    observed.failure = Some(why.to_owned());
+    let findings = judge::findings(&observed);
     assert_eq!(findings::reason(&findings.reasons[0]), why);
     let verdict = waggle_stats::verdict_of(&findings.reasons);
     assert_eq!(verdict, waggle_stats::Verdict::Failed);
@@ -388,16 +388,16 @@ fn count_that_is_not_reached_is_a_failure() {
 
 #[test]
 fn reasons_of_failed_loads() {
-    let nothing = Made { answers: 0, ..CALM };
-    let check = |flags: &[&str], intervals: &[Made], interrupted: bool, expected: &str| {
+    let nothing = IntervalSpec { answers: 0, ..CALM };
+    let check = |flags: &[&str], intervals: &[IntervalSpec], interrupted: bool, expected: &str| {
         let (_, planned) = plan_of_flags(flags);
         let intervals: Vec<Interval> = (0..)
             .zip(intervals)
             .map(|(index, made)| interval(index, *made, &mut 0))
             .collect();
-        let mut watched = replay(&planned, &intervals);
-        watched.interrupted = interrupted;
-        let findings = judge::findings(&watched);
+        let mut observed = replay(&planned, &intervals);
+        observed.interrupted = interrupted;
+        let findings = judge::findings(&observed);
         assert_eq!(findings::reason(&findings.reasons[0]), expected);
     };
     let warm = ["-c", "4", "-d", "2s", "--warm-up", "1s"];
@@ -426,7 +426,7 @@ fn reasons_of_failed_loads() {
         false,
         "no request could be sent",
     );
-    let refused = Made {
+    let refused = IntervalSpec {
         failures: 3,
         ..nothing
     };
@@ -451,7 +451,7 @@ fn bytes_per_second_are_those_of_the_measured_time() {
 
 #[test]
 fn conditions_on_bytes_and_client_wait_time() {
-    let late = Made { late: 20, ..CALM };
+    let late = IntervalSpec { late: 20, ..CALM };
     let conditions = [
         ("bytes_received_per_answer < 80B", false),
         ("bytes_received_per_answer < 80.5B", true),
@@ -477,7 +477,7 @@ fn conditions_on_bytes_and_client_wait_time() {
 #[test]
 fn the_table_of_times_fits_a_terminal() {
     let flags = ["-R", "9000", "-c", "4", "-d", "3s"];
-    let slow = Made {
+    let slow = IntervalSpec {
         answers: 15,
         failures: 1,
         us: 12_345_678,

@@ -6,7 +6,7 @@ use super::{arguments, target::Target};
 
 /// # Errors
 /// A TLS flag with an http URL.
-pub(super) fn fits(flags: &arguments::Secure, target: &Target) -> Result<()> {
+pub(super) fn fits(flags: &arguments::TlsFlags, target: &Target) -> Result<()> {
     let given = [
         ("--insecure", flags.insecure),
         ("--cacert", flags.cacert.is_some()),

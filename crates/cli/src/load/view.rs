@@ -3,11 +3,11 @@
 use waggle_load::Interval;
 use waggle_report::wording::format::plain;
 
-use super::{planned::Planned, summary::Row, text};
+use super::{planned::Planned, render, summary::Row};
 use crate::{
     interrupts::Interrupts,
-    live::{Board, JudgePace, Live, Shared, Shown, Title},
-    say,
+    live::{Board, JudgePace, Live, Shared, Title, ViewModel},
+    output,
     table::microseconds,
     trial::{phase::Phase, so_far::SoFar},
 };
@@ -18,7 +18,7 @@ pub(crate) enum View {
     /// A line per row on the error stream.
     Lines,
     /// The live view.
-    Live(Box<Looked>),
+    Live(Box<LiveView>),
     Quiet,
 }
 
@@ -33,7 +33,7 @@ impl View {
         interrupts: &Interrupts,
     ) -> anyhow::Result<()> {
         match self {
-            Self::Live(looked) => looked.begin(planned, interrupts),
+            Self::Live(live_view) => live_view.begin(planned, interrupts),
             Self::Lines | Self::Quiet => Ok(()),
         }
     }
@@ -41,7 +41,7 @@ impl View {
     /// Shows an interval that `so_far` includes already.
     pub(crate) fn interval(&mut self, interval: &Interval, phase: Phase, so_far: &SoFar) {
         match self {
-            Self::Live(looked) => looked.interval(interval, phase, so_far),
+            Self::Live(live_view) => live_view.interval(interval, phase, so_far),
             Self::Lines | Self::Quiet => {}
         }
     }
@@ -49,7 +49,7 @@ impl View {
     /// Shows a row.
     pub(crate) fn row(&mut self, row: &Row) {
         match self {
-            Self::Lines => say::print_progress(&line(row)),
+            Self::Lines => output::print_progress(&line(row)),
             Self::Live(_) | Self::Quiet => {}
         }
     }
@@ -57,7 +57,7 @@ impl View {
     /// Ends the view, before the result is printed.
     pub(crate) fn end(&mut self) {
         match self {
-            Self::Live(looked) => looked.live = None,
+            Self::Live(live_view) => live_view.live = None,
             Self::Lines | Self::Quiet => {}
         }
     }
@@ -65,13 +65,13 @@ impl View {
 
 /// The live view of a load.
 #[derive(Debug)]
-pub(crate) struct Looked {
+pub(crate) struct LiveView {
     url: String,
     live: Option<(Live, Shared)>,
     pace: JudgePace,
 }
 
-impl Looked {
+impl LiveView {
     pub(crate) fn new(url: &str) -> Self {
         Self {
             url: url.to_owned(),
@@ -84,7 +84,7 @@ impl Looked {
         let engine_cpus = planned.pinned.clone();
         let board = Shared::new(Board {
             study: None,
-            trial: Shown::new(title(&self.url, planned), &planned.shape),
+            trial: ViewModel::new(title(&self.url, planned), &planned.shape),
         });
         let live = Live::start(&board, interrupts.clone(), engine_cpus)?;
         self.live = Some((live, board));
@@ -109,10 +109,10 @@ pub(crate) fn title(url: &str, planned: &Planned) -> Title {
     Title {
         request: format!(
             "{} {url}{}",
-            text::sent_text(settings),
-            text::protocol_text(settings)
+            render::sent_text(settings),
+            render::protocol_text(settings)
         ),
-        settings: text::load(settings.model, settings),
+        settings: render::load(settings.model, settings),
         length: planned.measure.map(|measure| planned.warm_up + measure),
     }
 }

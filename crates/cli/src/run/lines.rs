@@ -7,7 +7,7 @@ use waggle_runner::Event;
 
 use super::state::State;
 use crate::{
-    say,
+    output,
     table::{duration, rate},
 };
 
@@ -32,7 +32,7 @@ impl Lines {
             && matches!(event, Event::Interval { .. })
             && now.has_new_figures
         {
-            say::print_progress(&format!(
+            output::print_progress(&format!(
                 "trial {} of {} · {} · {} left",
                 now.position,
                 self.state.trials,
@@ -41,7 +41,7 @@ impl Lines {
             ));
         }
         if let Some(lasting) = lasting_line(event, &self.state) {
-            say::print_progress(&lasting);
+            output::print_progress(&lasting);
         }
     }
 }

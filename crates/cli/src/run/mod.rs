@@ -1,10 +1,10 @@
-//! `waggle run`: runs a study and writes its report. The live view (`look`, with `following` and `load`) or plain `lines` show its
-//! events; both use `state`.
+//! `waggle run`: runs a study and writes its report. The live view (`live_view`, with `board_updater` and `load`) or plain
+//! `lines` show its events; both use `state`.
 
-mod following;
+mod board_updater;
 mod lines;
+mod live_view;
 mod load;
-mod look;
 mod state;
 
 use std::path::{Path, PathBuf};
@@ -15,9 +15,9 @@ use waggle_runner::{CpuUse, Ended, Event, RunRequest};
 use waggle_study::{Study, Values};
 
 use self::{
-    following::Studied,
+    board_updater::StudyFacts,
     lines::Lines,
-    look::Look,
+    live_view::RunView,
     state::{Outline, State},
 };
 
@@ -27,7 +27,7 @@ use crate::{
     files::{self, Loaded},
     folders,
     interrupts::Interrupts,
-    live, report, say,
+    live, output, report,
 };
 
 /// Events that may wait for the screen.
@@ -52,14 +52,14 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
     let view = view(arguments, &loaded.study, &folder, &interrupts)?;
     let ended = drive(request(arguments, loaded, &folder)?, view, &interrupts)?;
     if matches!(ended, Ended::Interrupted) && nothing_finished(&folder) {
-        say::result(&format!(
+        output::print_result(&format!(
             "interrupted before the first trial ended; {} holds the plan\n",
             folder.display()
         ))?;
         return Ok(Exit::Interrupted);
     }
     let (text, exit) = report::write_report(&folder)?;
-    say::result(&format!("{text}\n"))?;
+    output::print_result(&format!("{text}\n"))?;
     Ok(match ended {
         Ended::Finished => exit,
         Ended::Interrupted => {
@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
             } else {
                 ""
             };
-            say::result(&format!(
+            output::print_result(&format!(
                 "interrupted; resume with: waggle run {study}{idle_poll} --resume={}\n",
                 folder.display()
             ))?;
@@ -116,7 +116,7 @@ fn calibration_file(runs: &Path) -> PathBuf {
 enum View {
     Quiet,
     Lines(Box<Lines>),
-    Live(Box<Look>),
+    Live(Box<RunView>),
 }
 
 impl View {
@@ -124,14 +124,14 @@ impl View {
         match self {
             Self::Quiet => {}
             Self::Lines(lines) => lines.show(event),
-            Self::Live(look) => look.show(event),
+            Self::Live(view) => view.show(event),
         }
     }
 
     fn end(self) {
         match self {
             Self::Quiet | Self::Lines(_) => {}
-            Self::Live(look) => look.end(),
+            Self::Live(view) => view.end(),
         }
     }
 }
@@ -146,8 +146,12 @@ fn view(
     Ok(if arguments.quiet {
         View::Quiet
     } else if !arguments.no_live && live::fits() {
-        let studied = Studied::new(study, run_folder, arguments.idle_poll);
-        View::Live(Box::new(Look::start(studied, outline, interrupts.clone())?))
+        let facts = StudyFacts::new(study, run_folder, arguments.idle_poll);
+        View::Live(Box::new(RunView::start(
+            facts,
+            outline,
+            interrupts.clone(),
+        )?))
     } else {
         View::Lines(Box::new(Lines::new(State::new(outline))))
     })

@@ -9,7 +9,7 @@ use waggle_study::Study;
 
 use crate::{
     table::{duration, microseconds, rate},
-    trial::gather::{Gather, Gathered, as_f64},
+    trial::aggregate::{Aggregate, Aggregator, as_f64},
 };
 
 /// The properties of a run before it starts.
@@ -56,7 +56,7 @@ pub(super) struct Now {
     pub(super) level: Option<String>,
     phase: Option<(PhaseName, Option<Duration>)>,
     pub(super) figures: String,
-    second: Gather,
+    second: Aggregator,
     /// The last event has changed the figures of the load.
     pub(super) has_new_figures: bool,
     pub(super) has_figures_of_load: bool,
@@ -104,7 +104,7 @@ impl State {
                     }),
                     phase: None,
                     figures: String::new(),
-                    second: Gather::new(Duration::from_secs(1)),
+                    second: Aggregator::new(Duration::from_secs(1)),
                     has_new_figures: false,
                     has_figures_of_load: false,
                 });
@@ -168,12 +168,12 @@ impl State {
     }
 
     /// Position of a cell among those that run, counted from 1.
-    pub(super) fn place(&self, cell: u32) -> usize {
+    pub(super) fn cell_position(&self, cell: u32) -> usize {
         self.outline
             .cells
             .iter()
             .position(|number| *number == cell)
-            .map_or(0, |place| place + 1)
+            .map_or(0, |index| index + 1)
     }
 
     /// `cell 7 of 12, repetition 2 of 3 · connections=10 · measure · 45,200/s p50 …`
@@ -181,15 +181,15 @@ impl State {
         let Some(now) = &self.now else {
             return String::new();
         };
-        let (place, cells) = (self.place(now.cell), self.outline.cells.len());
+        let (position, cells) = (self.cell_position(now.cell), self.outline.cells.len());
         let (repetition, repeat) = (now.repetition, self.outline.repeat);
         let mut parts = match &now.level {
             Some(level) => vec![
-                format!("cell {place} of {cells}, trial {repetition} of at most {repeat}"),
+                format!("cell {position} of {cells}, trial {repetition} of at most {repeat}"),
                 level.clone(),
             ],
             None => vec![format!(
-                "cell {place} of {cells}, repetition {repetition} of {repeat}"
+                "cell {position} of {cells}, repetition {repetition} of {repeat}"
             )],
         };
         if !now.levels.is_empty() {
@@ -208,7 +208,7 @@ impl State {
 }
 
 /// `45.2k/s, 3.00/s failing  p50 820 µs p99 12.4 ms`.
-fn figures(second: &Gathered) -> String {
+fn figures(second: &Aggregate) -> String {
     let seconds = second.length.as_secs_f64();
     let per_s = |count: u64| as_f64(count) / seconds;
     let failed = match second.counts.failed {
@@ -240,7 +240,7 @@ mod tests {
     use super::*;
     use crate::{
         load::tests::{CALM, interval as made_interval},
-        trial::gather::histogram,
+        trial::aggregate::histogram,
     };
 
     fn state_after(events: &[Event]) -> State {

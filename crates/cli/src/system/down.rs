@@ -9,8 +9,8 @@ use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::{
-    shared::say,
-    state::{Held, State},
+    shared::print_line,
+    state::{State, SystemStatus},
 };
 use crate::exit::Exit;
 
@@ -20,31 +20,31 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 pub(crate) fn status(system: &str) -> Result<Exit> {
     let state = State::open(system)?;
-    let told = match (state.lock_holder()?, state.read()?) {
-        (Held::Up, Some(known)) => known.to_text(&state.known_file()),
-        (Held::Up, None) => format!("{system} is starting"),
-        (Held::Left, _) => format!(
+    let text = match (state.lock_holder()?, state.read()?) {
+        (SystemStatus::Up, Some(known)) => known.to_text(&state.known_file()),
+        (SystemStatus::Up, None) => format!("{system} is starting"),
+        (SystemStatus::Left, _) => format!(
             "{system} is not up; a process that was killed left files, which `waggle system down {system}` removes"
         ),
-        (Held::No, _) => format!("{system} is not up"),
+        (SystemStatus::No, _) => format!("{system} is not up"),
     };
-    say(&told);
+    print_line(&text);
     Ok(Exit::Fine)
 }
 
 pub(crate) fn run_down(system: &str) -> Result<Exit> {
     let state = State::open(system)?;
     match state.lock_holder()? {
-        Held::No => say(&format!("{system} is not up")),
-        Held::Left => {
+        SystemStatus::No => print_line(&format!("{system} is not up")),
+        SystemStatus::Left => {
             state.clear()?;
-            say(&format!("{system} was not up; its left files are removed"));
+            print_line(&format!("{system} was not up; its left files are removed"));
         }
-        Held::Up => {
+        SystemStatus::Up => {
             let known = state.read()?;
             let known = known.with_context(|| format!("{system} is starting; try again"))?;
             end(&state, known.pid)?;
-            say(&format!("{system} is down"));
+            print_line(&format!("{system} is down"));
         }
     }
     Ok(Exit::Fine)
@@ -55,9 +55,9 @@ fn end(state: &State, pid: u32) -> Result<()> {
     let process = i32::try_from(pid).ok().and_then(Pid::from_raw);
     let process = process.with_context(|| format!("{pid} is not a process ID"))?;
     kill_process(process, Signal::TERM).with_context(|| format!("cannot end process {pid}"))?;
-    let asked = Instant::now();
-    while !matches!(state.lock_holder()?, Held::No) {
-        if asked.elapsed() > DOWN_TIMEOUT {
+    let asked_at = Instant::now();
+    while !matches!(state.lock_holder()?, SystemStatus::No) {
+        if asked_at.elapsed() > DOWN_TIMEOUT {
             bail!(
                 "process {pid} did not stop the system within {} s",
                 DOWN_TIMEOUT.as_secs()

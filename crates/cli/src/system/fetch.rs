@@ -4,7 +4,7 @@ use anyhow::Result;
 use waggle_runner::{FetchError, Fetching, Location};
 use waggle_study::Artifact;
 
-use super::shared::{asked_to_end, fetch_locations, levels, runtime, say};
+use super::shared::{asked_to_end, fetch_locations, levels, print_line, runtime};
 use crate::{arguments::Configured, exit::Exit, files};
 
 pub(crate) fn run(arguments: &Configured) -> Result<Exit> {
@@ -16,13 +16,15 @@ pub(crate) fn run(arguments: &Configured) -> Result<Exit> {
     let fetching = fetch_locations(&folder)?;
     let artifacts = waggle_runner::artifacts(&system, levels.as_ref(), &fetching);
     if artifacts.is_empty() {
-        say(&format!("{} requires no artifacts", system.name));
+        print_line(&format!("{} requires no artifacts", system.name));
     }
     for (artifact, location) in &artifacts {
         match location {
-            Location::Installed(programs) => say(&artifact_line(artifact, "installed", programs)),
+            Location::Installed(programs) => {
+                print_line(&artifact_line(artifact, "installed", programs))
+            }
             Location::Fetched(programs) => {
-                say(&artifact_line(artifact, "fetched before", programs))
+                print_line(&artifact_line(artifact, "fetched before", programs))
             }
             Location::Missing => {
                 if let Some(exit) = fetch(artifact, &fetching)? {
@@ -38,7 +40,7 @@ pub(crate) fn run(arguments: &Configured) -> Result<Exit> {
 fn fetch(artifact: &Artifact, fetching: &Fetching) -> Result<Option<Exit>> {
     let note = artifact.note.as_ref();
     let note = note.map(|note| format!(" ({note})")).unwrap_or_default();
-    say(&format!(
+    print_line(&format!(
         "{} {}: fetching{note} …",
         artifact.name, artifact.version
     ));
@@ -46,11 +48,11 @@ fn fetch(artifact: &Artifact, fetching: &Fetching) -> Result<Option<Exit>> {
     let fetched = runtime()?.block_on(fetched);
     match fetched {
         Ok(programs) => {
-            say(&artifact_line(artifact, "fetched", &programs));
+            print_line(&artifact_line(artifact, "fetched", &programs));
             Ok(None)
         }
         Err(problem @ FetchError::Interrupted { .. }) => {
-            say(&problem.to_string());
+            print_line(&problem.to_string());
             Ok(Some(Exit::Interrupted))
         }
         Err(problem) => Err(problem.into()),

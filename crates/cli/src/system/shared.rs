@@ -16,7 +16,7 @@ use crate::{folders, interrupts::Interrupts};
     clippy::print_stdout,
     reason = "the text is the output of these commands"
 )]
-pub(super) fn say(text: &str) {
+pub(super) fn print_line(text: &str) {
     println!("{text}");
 }
 

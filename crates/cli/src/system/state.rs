@@ -19,7 +19,7 @@ use crate::folders;
 /// `up.json`.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Known {
+pub(super) struct RunningSystem {
     pub(super) system: String,
     /// ID of the process that runs it.
     pub(super) pid: u32,
@@ -40,7 +40,7 @@ pub(super) struct State {
 
 /// Whether the system is running.
 #[derive(Debug)]
-pub(super) enum Held {
+pub(super) enum SystemStatus {
     /// A process runs it.
     Up,
     /// A process that ended has left files.
@@ -51,12 +51,12 @@ pub(super) enum Held {
 
 /// The lock of the process that runs a system; the folder is removed when it is dropped.
 #[derive(Debug)]
-pub(super) struct Hold {
+pub(super) struct SystemLock {
     folder: PathBuf,
     _lock: File,
 }
 
-impl Drop for Hold {
+impl Drop for SystemLock {
     fn drop(&mut self) {
         // On failure the files are left, and `down` reports the error.
         fs::remove_dir_all(&self.folder).ok();
@@ -88,7 +88,7 @@ impl State {
     }
 
     /// Locks the folder, and removes files that a killed process left.
-    pub(super) fn hold(&self, system: &str) -> Result<Hold> {
+    pub(super) fn lock(&self, system: &str) -> Result<SystemLock> {
         fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -117,21 +117,23 @@ impl State {
             };
             removed.with_context(|| format!("cannot remove {}", left.display()))?;
         }
-        Ok(Hold {
+        Ok(SystemLock {
             folder: self.folder.clone(),
             _lock: file,
         })
     }
 
-    pub(super) fn lock_holder(&self) -> Result<Held> {
+    pub(super) fn lock_holder(&self) -> Result<SystemStatus> {
         let lock = self.lock_file();
         let file = match File::open(&lock) {
-            Err(problem) if problem.kind() == io::ErrorKind::NotFound => return Ok(Held::No),
+            Err(problem) if problem.kind() == io::ErrorKind::NotFound => {
+                return Ok(SystemStatus::No);
+            }
             opened => opened.with_context(|| format!("cannot open {}", lock.display()))?,
         };
         match file.try_lock_shared() {
-            Ok(()) => Ok(Held::Left),
-            Err(TryLockError::WouldBlock) => Ok(Held::Up),
+            Ok(()) => Ok(SystemStatus::Left),
+            Err(TryLockError::WouldBlock) => Ok(SystemStatus::Up),
             Err(TryLockError::Error(problem)) => {
                 Err(problem).with_context(|| format!("cannot lock {}", lock.display()))
             }
@@ -144,7 +146,7 @@ impl State {
             .with_context(|| format!("cannot remove {}", self.folder.display()))
     }
 
-    pub(super) fn write(&self, known: &Known) -> Result<()> {
+    pub(super) fn write(&self, known: &RunningSystem) -> Result<()> {
         let text = serde_json::to_string_pretty(known).context("cannot write up.json")?;
         let (file, part) = (self.known_file(), self.folder.join("up.json.part"));
         fs::OpenOptions::new()
@@ -159,7 +161,7 @@ impl State {
     }
 
     /// `None`: it is not up yet.
-    pub(super) fn read(&self) -> Result<Option<Known>> {
+    pub(super) fn read(&self) -> Result<Option<RunningSystem>> {
         let file = self.known_file();
         if !file.exists() {
             return Ok(None);
@@ -172,7 +174,7 @@ impl State {
     }
 }
 
-impl Known {
+impl RunningSystem {
     /// The text of `up` and `status`; secrets are named, not shown. `file` is the file of the state.
     pub(super) fn to_text(&self, file: &Path) -> String {
         let mut lines = vec![format!("{} is up, process {}", self.system, self.pid)];

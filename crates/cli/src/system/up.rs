@@ -6,8 +6,8 @@ use anyhow::Result;
 use waggle_runner::{Up, UpRequest};
 
 use super::{
-    shared::{asked_to_end, fetch_locations, levels, runtime, say},
-    state::{Known, State},
+    shared::{asked_to_end, fetch_locations, levels, print_line, runtime},
+    state::{RunningSystem, State},
 };
 use crate::{arguments::SystemUp, exit::Exit, files};
 
@@ -18,7 +18,7 @@ pub(crate) fn run(arguments: &SystemUp) -> Result<Exit> {
     let name = system.name.clone();
     let state = State::open(&name)?;
     // Dropping it removes the folder on every path.
-    let _hold = state.hold(&name)?;
+    let _lock = state.lock(&name)?;
     let fetching = fetch_locations(&system_folder)?;
     let parameters = levels
         .iter()
@@ -35,24 +35,24 @@ pub(crate) fn run(arguments: &SystemUp) -> Result<Exit> {
         supervisor: fetching.supervisor,
     };
     let mut noted = Ok(());
-    let tell = |up: &Up| {
+    let report = |up: &Up| {
         let known = to_known(&name, parameters, up);
         noted = state.write(&known);
-        say(&known.to_text(&state.known_file()));
-        say(&format!("Ctrl-C or `waggle system down {name}` stops it"));
+        print_line(&known.to_text(&state.known_file()));
+        print_line(&format!("Ctrl-C or `waggle system down {name}` stops it"));
     };
-    say(&format!("{name}: starting …"));
-    let up = waggle_runner::bring_up(&request, asked_to_end()?, tell);
+    print_line(&format!("{name}: starting …"));
+    let up = waggle_runner::bring_up(&request, asked_to_end()?, report);
     let ended = runtime()?.block_on(up);
     for remark in ended? {
-        say(&remark);
+        print_line(&remark);
     }
     noted?;
-    say(&format!("{name} is down"));
+    print_line(&format!("{name} is down"));
     Ok(Exit::Fine)
 }
 
-fn to_known(system: &str, parameters: BTreeMap<String, String>, up: &Up) -> Known {
+fn to_known(system: &str, parameters: BTreeMap<String, String>, up: &Up) -> RunningSystem {
     let addresses = |pairs: &[(String, Vec<SocketAddr>)]| {
         pairs
             .iter()
@@ -62,7 +62,7 @@ fn to_known(system: &str, parameters: BTreeMap<String, String>, up: &Up) -> Know
             })
             .collect()
     };
-    Known {
+    RunningSystem {
         system: system.to_owned(),
         pid: std::process::id(),
         parameters,

@@ -1,7 +1,7 @@
 //! One trial so far, from the intervals of the load generator: their sums, longer intervals, and a verdict as if the trial ended
 //! now. Pure: it shows and writes nothing.
 
-pub(crate) mod gather;
+pub(crate) mod aggregate;
 pub(crate) mod judge;
 pub(crate) mod phase;
 pub(crate) mod shape;

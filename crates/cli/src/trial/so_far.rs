@@ -8,7 +8,7 @@ use waggle_load::{Counts, Interval};
 use waggle_results::{CountsRow, GeneratorInfo, IntervalRow, MachineInfo, TrialEnd, TrialInfo};
 use waggle_runner::counts::{Carried, Measured, certificate_is_refused, interval_row, row};
 
-use super::{gather::histogram, phase::Phase, shape::Shape, steps::Steps};
+use super::{aggregate::histogram, phase::Phase, shape::Shape, steps::Steps};
 
 /// The sums of a trial so far.
 #[derive(Debug)]
@@ -96,14 +96,15 @@ impl SoFar {
         if let TrialEnd::Failed { reason, .. } = &info.end {
             self.failure = Some(reason.clone());
         }
-        let (totals, told) = (&mut self.totals, &info.totals);
-        (totals.due, totals.sent, totals.skipped) = (told.due, told.sent, told.skipped);
-        (totals.succeeded, totals.failed) = (told.succeeded, told.failed);
-        self.ran_for = Duration::from_secs_f64(told.seconds.max(0.0));
-        if let Some(told) = info.connecting {
-            totals.connects = told.connects;
-            totals.handshakes = told.handshakes;
-            totals.handshakes_resumed = told.handshakes_resumed;
+        let (totals, final_totals) = (&mut self.totals, &info.totals);
+        (totals.due, totals.sent, totals.skipped) =
+            (final_totals.due, final_totals.sent, final_totals.skipped);
+        (totals.succeeded, totals.failed) = (final_totals.succeeded, final_totals.failed);
+        self.ran_for = Duration::from_secs_f64(final_totals.seconds.max(0.0));
+        if let Some(connecting) = info.connecting {
+            totals.connects = connecting.connects;
+            totals.handshakes = connecting.handshakes;
+            totals.handshakes_resumed = connecting.handshakes_resumed;
         }
         self.cpus = info.machine.or(self.cpus);
     }

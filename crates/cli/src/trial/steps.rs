@@ -3,7 +3,7 @@
 use hdrhistogram::Histogram;
 use waggle_load::StepInterval;
 
-use super::gather::histogram;
+use super::aggregate::histogram;
 
 /// Times of all steps, in their order; empty without a scenario.
 #[derive(Debug, Default)]

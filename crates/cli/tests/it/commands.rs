@@ -1,10 +1,10 @@
-//! Commands that start nothing: plan, schema, mistakes.
+//! Commands that start nothing: `plan`, `schema`, and invalid arguments.
 
 use std::{fs, path::Path};
 
-use crate::desk::{Desk, Parts, output_text};
+use crate::workspace::{Parts, Workspace, output_text};
 
-/// The project's own folder, for the studies that ship.
+/// The folder of the project, which has the shipped studies.
 fn project() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()
@@ -12,7 +12,7 @@ fn project() -> &'static Path {
         .unwrap()
 }
 
-/// Compares with a golden file, or writes it where UPDATE_GOLDEN is set.
+/// Compares with a golden file, or writes it if UPDATE_GOLDEN is set.
 fn golden(name: &str, text: &str) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/it/golden")
@@ -29,9 +29,9 @@ fn golden(name: &str, text: &str) {
 }
 
 #[test]
-fn the_plan_of_the_main_job_is_listed() {
-    let desk = Desk::new();
-    let mut command = desk.waggle(&["plan", "studies/ingest.yaml"]);
+fn plan_of_a_shipped_study_is_listed() {
+    let workspace = Workspace::new();
+    let mut command = workspace.waggle(&["plan", "studies/ingest.yaml"]);
     let output = command.current_dir(project()).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     golden(
@@ -41,10 +41,11 @@ fn the_plan_of_the_main_job_is_listed() {
 }
 
 #[test]
-fn the_plan_of_a_search_tells_how_far_it_may_go() {
-    let desk = Desk::new();
+fn plan_of_a_search_shows_its_limits() {
+    let workspace = Workspace::new();
     let check = |flags: &[&str], name: &str| {
-        let mut command = desk.waggle(&[&["plan", "studies/ingest-capacity.yaml"], flags].concat());
+        let mut command =
+            workspace.waggle(&[&["plan", "studies/ingest-capacity.yaml"], flags].concat());
         let output = command.current_dir(project()).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
         golden(name, &String::from_utf8(output.stdout).unwrap());
@@ -57,8 +58,8 @@ fn the_plan_of_a_search_tells_how_far_it_may_go() {
 }
 
 #[test]
-fn every_study_that_ships_can_be_planned() {
-    let desk = Desk::new();
+fn every_shipped_study_can_be_planned() {
+    let workspace = Workspace::new();
     let files = fs::read_dir(project().join("studies")).unwrap();
     let files = files.map(|file| file.unwrap().path());
     let studies: Vec<_> = files
@@ -66,28 +67,28 @@ fn every_study_that_ships_can_be_planned() {
         .collect();
     assert!(studies.len() >= 7, "{studies:?}");
     for study in studies {
-        let mut command = desk.waggle(&["plan", study.to_str().unwrap()]);
+        let mut command = workspace.waggle(&["plan", study.to_str().unwrap()]);
         let output = command.current_dir(project()).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     }
 }
 
 #[test]
-fn mistakes_are_shown_together_and_nothing_starts() {
-    let desk = Desk::new();
-    desk.study(&Parts {
+fn all_mistakes_are_shown_and_nothing_starts() {
+    let workspace = Workspace::new();
+    workspace.study(&Parts {
         fault: "dise",
         load: "model: closed, conections: 3",
         ..Parts::default()
     });
-    let output = desk.output(&["run", "study.yaml"]);
+    let output = workspace.output(&["run", "study.yaml"]);
     assert_eq!(output.status.code(), Some(2), "{}", output_text(&output));
-    assert!(!desk.path().join("runs").exists());
+    assert!(!workspace.path().join("runs").exists());
     golden("mistakes.txt", &String::from_utf8(output.stderr).unwrap());
 }
 
 #[test]
-fn the_readme_shows_mistakes_as_they_are_printed() {
+fn readme_shows_mistakes_as_printed() {
     let read = |file: &str| fs::read_to_string(project().join(file)).unwrap();
     let printed = read("crates/cli/tests/it/golden/mistakes.txt");
     let shown = format!("\n```\n{}\n```\n", printed.trim_end());
@@ -96,10 +97,10 @@ fn the_readme_shows_mistakes_as_they_are_printed() {
 
 #[test]
 fn filter_and_resume_explain_mistakes() {
-    let desk = Desk::new();
-    desk.study(&Parts::default());
+    let workspace = Workspace::new();
+    workspace.study(&Parts::default());
     let check = |arguments: &[&str], expected: &str| {
-        let output = desk.output(arguments);
+        let output = workspace.output(arguments);
         assert_eq!(output.status.code(), Some(2), "{}", output_text(&output));
         assert!(
             output_text(&output).contains(expected),
@@ -126,10 +127,10 @@ fn filter_and_resume_explain_mistakes() {
 }
 
 #[test]
-fn schemas_are_those_that_are_published() {
-    let desk = Desk::new();
+fn schemas_equal_the_published_ones() {
+    let workspace = Workspace::new();
     for of in ["study", "system", "load", "search"] {
-        let output = desk.output(&["schema", of]);
+        let output = workspace.output(&["schema", of]);
         let published =
             fs::read_to_string(project().join(format!("docs/schema/{of}.schema.json"))).unwrap();
         assert_eq!(

@@ -1,4 +1,4 @@
-//! `waggle init`: what it writes is a study that runs against the server it came from, and holds no secret.
+//! `waggle init`: the written study runs against its server and contains no secret.
 
 use std::{
     collections::BTreeSet,
@@ -9,25 +9,25 @@ use std::{
 use waggle_load::NullServer;
 use waggle_testkit::http::{Reply, Server, ok};
 
-use crate::desk::{Desk, output_text};
+use crate::workspace::{Workspace, output_text};
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nSet-Cookie: s=1\r\n\r\nok";
 
-/// Writes the source, makes a study of it and runs that once; gives the study's text.
+/// Writes the source, creates a study from it and runs it once; returns the text of the study.
 fn made_and_run(source: &str, arguments: &[&str]) -> String {
     let server = NullServer::start("127.0.0.1:0".parse().unwrap(), ANSWER).unwrap();
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let source = source.replace("SERVER", &server.address().to_string());
-    fs::write(desk.path().join("source"), source).unwrap();
-    let made = desk.output(&[&["init", "-o", "made.yaml"], arguments].concat());
+    fs::write(workspace.path().join("source"), source).unwrap();
+    let made = workspace.output(&[&["init", "-o", "made.yaml"], arguments].concat());
     assert_eq!(made.status.code(), Some(0), "{}", output_text(&made));
-    let mut command = desk.waggle(&["run", "made.yaml", "--quick", "--quiet"]);
+    let mut command = workspace.waggle(&["run", "made.yaml", "--quick", "--quiet"]);
     let ran = command
         .env("AUTHORIZATION", "sesame")
         .env("X_API_KEY", "sesame")
         .output()
         .unwrap();
-    let model = desk.report_of(&ran);
+    let model = workspace.report_of(&ran);
     assert!(
         model.trials.iter().all(|trial| trial.failure.is_none()),
         "{}",
@@ -44,12 +44,12 @@ fn made_and_run(source: &str, arguments: &[&str]) -> String {
         succeeded > 0 && answered > succeeded,
         "{answered} {succeeded}"
     );
-    for file in walk(&desk.run_folder()) {
+    for file in walk(&workspace.run_folder()) {
         let text = fs::read(&file).unwrap();
         let leaked = text.windows(6).any(|window| window == b"sesame");
-        assert!(!leaked, "a secret stands in {}", file.display());
+        assert!(!leaked, "{} contains a secret", file.display());
     }
-    fs::read_to_string(desk.path().join("made.yaml")).unwrap()
+    fs::read_to_string(workspace.path().join("made.yaml")).unwrap()
 }
 
 fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
@@ -106,10 +106,10 @@ fn an_openapi_document_becomes_flows_that_run() {
 }
 
 #[test]
-fn a_file_is_not_replaced_and_mistakes_are_the_users() {
-    let desk = Desk::new();
+fn files_are_not_replaced_and_mistakes_have_code_2() {
+    let workspace = Workspace::new();
     let check = |arguments: &[&str], code: i32, says: &str| {
-        let output = desk.output(arguments);
+        let output = workspace.output(arguments);
         assert_eq!(output.status.code(), Some(code), "{}", output_text(&output));
         assert!(
             output_text(&output).contains(says),
@@ -128,22 +128,22 @@ fn a_file_is_not_replaced_and_mistakes_are_the_users() {
     check(&["plan", "made.yaml"], 0, "http://127.0.0.1:1");
     check(&["init", "ftp://h"], 2, "expected http or https");
     check(&["init", "--from", "har", "none.har"], 2, "none.har");
-    fs::write(desk.path().join("bad"), "curl 'http://h").unwrap();
+    fs::write(workspace.path().join("bad"), "curl 'http://h").unwrap();
     check(&["init", "--from", "curl", "bad"], 2, "not closed");
     check(&["init", url, "-o", "-"], 0, "model: closed");
     check(
         &["init", "bad"],
         2,
-        "bad is a file; say what is in it: --from curl",
+        "bad is a file; its format is required: --from curl",
     );
     check(
         &["init", url, "--include-writes"],
         2,
-        "is for --from openapi",
+        "requires --from openapi",
     );
     check(&["init", url, "--server", url], 2, "without --from");
     fs::write(
-        desk.path().join("curl"),
+        workspace.path().join("curl"),
         "curl http://h/a -H 'Host: b' -H 'X-A: 1' -H 'X-A: 2'",
     )
     .unwrap();
@@ -159,25 +159,29 @@ fn a_file_is_not_replaced_and_mistakes_are_the_users() {
     check(
         &[&other[..], &["http://h:9/x"]].concat(),
         2,
-        "more than a server",
+        "has a path or a user",
     );
-    let said = "left out:\n  another X-A of get-a: a request has each header once here\n\
-                see what it does";
-    check(&[&other[..], &["http://other:9"]].concat(), 0, said);
+    let summary = "left out:\n  another X-A of get-a: a study sends each header once\n\
+                   show the plan";
+    check(&[&other[..], &["http://other:9"]].concat(), 0, summary);
     check(&["plan", "other.yaml"], 0, "http://other:9");
     let curl = "curl http://h/a -H 'Host: b' -H Host: --next http://h/c -X 'a b'";
-    fs::write(desk.path().join("two"), format!("{curl}\ncurl http://h/d")).unwrap();
+    fs::write(
+        workspace.path().join("two"),
+        format!("{curl}\ncurl http://h/d"),
+    )
+    .unwrap();
     check(
         &["init", "two", "--from", "curl", "-o", "two.yaml"],
         0,
-        "left out:\n  curl's -H Host: every request has it here\n  a-b-c: its method is no word\n  \
-         headers of a connection or of a browser: host\n",
+        "left out:\n  curl's -H Host: this header is always sent\n  a-b-c: its method is invalid\n  \
+         headers that are specific to a connection or browser: host\n",
     );
 }
 
-/// What a server sees of a study is what curl would have sent, but for what curl tells of itself.
+/// The server receives the same requests as from curl, except for curl's default headers such as User-Agent.
 #[test]
-fn a_study_sends_what_the_command_says() {
+fn study_sends_the_request_of_the_command() {
     let heads = Arc::new(Mutex::new(BTreeSet::new()));
     let noted = Arc::clone(&heads);
     let server = Server::start(move |request| {
@@ -187,16 +191,16 @@ fn a_study_sends_what_the_command_says() {
             .insert(format!("{}{}", request.head, request.text()));
         Reply::Answer(ok(""))
     });
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let host = format!("Host: {}\r\n", server.address);
     let check = |arguments: &str, expected: &[&str]| {
         let command = format!("curl http://{}{arguments}", server.address);
         fs::write(
-            desk.path().join("command"),
+            workspace.path().join("command"),
             command.replace("NEXT", &format!("--next http://{}", server.address)),
         )
         .unwrap();
-        let made = desk.output(&[
+        let made = workspace.output(&[
             "init",
             "command",
             "--from",
@@ -205,7 +209,7 @@ fn a_study_sends_what_the_command_says() {
             "made.yaml",
             "--force",
         ]);
-        let ran = desk.output(&["run", "made.yaml", "--quick", "--quiet"]);
+        let ran = workspace.output(&["run", "made.yaml", "--quick", "--quiet"]);
         let seen = std::mem::take(&mut *heads.lock().unwrap());
         let expected = expected.iter().map(|head| head.replace("HOST", &host));
         assert_eq!(
@@ -230,10 +234,10 @@ fn a_study_sends_what_the_command_says() {
     );
 }
 
-/// Pauses of 90 s would never let a trial of 10 s come to the second step.
+/// With pauses of 90 s, a trial of 10 s would not reach the second step.
 #[test]
 fn a_long_session_is_measured_twice() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let entry = |at: &str| {
         format!(
             r#"{{"startedDateTime":"2026-01-02T03:{at}Z","time":10,"request":{{"method":"GET","url":"http://h/a","headers":[]}}}}"#
@@ -242,8 +246,8 @@ fn a_long_session_is_measured_twice() {
     let check = |starts: &[&str], pause: &str, measure: &str, says: &str| {
         let entries: Vec<String> = starts.iter().map(|at| entry(at)).collect();
         let har = format!(r#"{{"log":{{"entries":[{}]}}}}"#, entries.join(","));
-        fs::write(desk.path().join("session.har"), har).unwrap();
-        let made = desk.output(&["init", "session.har", "--from", "har", "-o", "-"]);
+        fs::write(workspace.path().join("session.har"), har).unwrap();
+        let made = workspace.output(&["init", "session.har", "--from", "har", "-o", "-"]);
         let text = String::from_utf8(made.stdout).unwrap();
         for line in [pause, measure, says] {
             assert!(text.contains(line), "{line}: {text}");
@@ -252,7 +256,7 @@ fn a_long_session_is_measured_twice() {
     check(
         &["04:00", "04:20"],
         "think_time: 19990ms",
-        "measure: 41s # two sessions",
+        "measure: 41s # two recorded sessions",
         "",
     );
     check(
@@ -265,14 +269,14 @@ fn a_long_session_is_measured_twice() {
         &["04:00", "04:30", "05:00", "05:30"],
         "think_time: 20000ms",
         "measure: 121s",
-        "# Left out: pauses of 89 s in all: shortened to 60 s, each alike",
+        "# Left out: pauses of 89 s in total: shortened to 60 s in proportion",
     );
 }
 
-/// Names that mean something else here, or that YAML takes for a number, do not cost a document its study.
+/// Reserved names, and names that YAML would parse as a number, are handled.
 #[test]
-fn odd_names_and_security_of_a_document_are_carried_over() {
-    let desk = Desk::new();
+fn unusual_names_and_security_of_a_document_are_kept() {
+    let workspace = Workspace::new();
     let long = "x".repeat(80);
     let operations: Vec<String> = ["sessions", "all", "true", "123", &long, &long]
         .iter()
@@ -288,10 +292,10 @@ fn odd_names_and_security_of_a_document_are_carried_over() {
         "h".repeat(60),
         operations.concat(),
     );
-    fs::write(desk.path().join("api.yaml"), document).unwrap();
-    let made = desk.output(&["init", "api.yaml", "--from", "openapi", "-o", "made.yaml"]);
+    fs::write(workspace.path().join("api.yaml"), document).unwrap();
+    let made = workspace.output(&["init", "api.yaml", "--from", "openapi", "-o", "made.yaml"]);
     assert_eq!(made.status.code(), Some(0), "{}", output_text(&made));
-    let text = fs::read_to_string(desk.path().join("made.yaml")).unwrap();
+    let text = fs::read_to_string(workspace.path().join("made.yaml")).unwrap();
     for line in [
         "name: sessions-2\n",
         "name: all-2\n",
@@ -300,7 +304,7 @@ fn odd_names_and_security_of_a_document_are_carried_over() {
         &format!("name: {}\n", &long[..64]),
         &format!("name: {}-2\n", &long[..62]),
         "\"X-Mine\": \"${env.X_MINE}\"",
-        "# Left out: GET /query: its security query is not one that a header gives",
+        "# Left out: GET /query: its security scheme query is not sent in a header",
     ] {
         assert!(text.contains(line), "{line}: {text}");
     }
@@ -308,18 +312,18 @@ fn odd_names_and_security_of_a_document_are_carried_over() {
     assert_eq!(bearer.count(), 6, "{text}");
 }
 
-/// Nobody listens, or a variable is missing: said before or as a failed trial, never a hang.
+/// An unreachable server is a failed trial, not a hang.
 #[test]
-fn a_server_that_is_away_fails_the_trial() {
-    let desk = Desk::new();
-    let made = desk.output(&["init", "http://127.0.0.1:1/", "-o", "made.yaml"]);
+fn unreachable_server_fails_the_trial() {
+    let workspace = Workspace::new();
+    let made = workspace.output(&["init", "http://127.0.0.1:1/", "-o", "made.yaml"]);
     assert_eq!(made.status.code(), Some(0), "{}", output_text(&made));
-    let text = fs::read_to_string(desk.path().join("made.yaml")).unwrap();
+    let text = fs::read_to_string(workspace.path().join("made.yaml")).unwrap();
     let short = text.replace("schedule:\n", "schedule:\n  ready_timeout: 1s\n");
-    fs::write(desk.path().join("made.yaml"), short).unwrap();
-    let ran = desk.output(&["run", "made.yaml", "--quick", "--quiet"]);
+    fs::write(workspace.path().join("made.yaml"), short).unwrap();
+    let ran = workspace.output(&["run", "made.yaml", "--quick", "--quiet"]);
     assert_eq!(ran.status.code(), Some(4), "{}", output_text(&ran));
-    let failure = desk.model().trials.swap_remove(0).failure.unwrap();
+    let failure = workspace.model().trials.swap_remove(0).failure.unwrap();
     assert!(
         failure
             .reason

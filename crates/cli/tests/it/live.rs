@@ -1,4 +1,4 @@
-//! The live view in a terminal of the test's own: keys end the load or the run, and the terminal is as it was before.
+//! The live view in a pseudo-terminal: keys end the load or the run, and the terminal is restored.
 
 use std::{
     fs::File,
@@ -15,54 +15,54 @@ use rustix::{
 use waggle_load::NullServer;
 use waggle_testkit::wait_for;
 
-use crate::desk::Desk;
+use crate::workspace::Workspace;
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 const INTO_VIEW: &str = "\x1b[?1049h";
 const OUT_OF_VIEW: &str = "\x1b[?1049l";
 const CURSOR_SHOWN: &str = "\x1b[?25h";
 
-/// After so much silence nothing more is expected: the view draws its clock ten times a second.
+/// Timeout for more output; the view draws its clock ten times a second.
 const SILENCE: Timespec = Timespec {
     tv_sec: 60,
     tv_nsec: 0,
 };
 
-/// A terminal of 100 × 30, and the program in it.
-struct Seat {
+/// The program in a terminal of 100 × 30.
+struct Terminal {
     ours: File,
     theirs: OwnedFd,
     child: Child,
-    /// What was written to the terminal.
+    /// The output so far.
     seen: String,
     _server: NullServer,
 }
 
-impl Seat {
-    /// A load on a server of the test's own.
-    fn new(desk: &Desk, flags: &[&str]) -> Self {
-        Self::with_server(desk, |url| {
+impl Terminal {
+    /// A load on a server of this test.
+    fn new(workspace: &Workspace, flags: &[&str]) -> Self {
+        Self::with_server(workspace, |url| {
             let command = ["load", url, "-c", "2"];
             let words = command.iter().chain(flags);
             words.map(|word| (*word).to_owned()).collect()
         })
     }
 
-    /// A study of such a server, with two cells of one trial each.
-    fn with_study(desk: &Desk) -> Self {
-        Self::with_server(desk, |url| {
+    /// A study of such a server: two cells with one trial each.
+    fn with_study(workspace: &Workspace) -> Self {
+        Self::with_server(workspace, |url| {
             let study = format!(
                 "study: small\nquestion: Is it shown?\nsystem: {{ url: '{url}' }}\n\
                  factors: {{ connections: [1, 2] }}\n\
                  load:\n  model: closed\n  connections: ${{connections}}\n  request: {{ name: get, get: / }}\n\
                  schedule:\n  warm_up: 1s\n  measure: 10m\n  repeat: 1\n"
             );
-            std::fs::write(desk.path().join("small.yaml"), study).unwrap();
+            std::fs::write(workspace.path().join("small.yaml"), study).unwrap();
             ["run", "small.yaml"].map(str::to_owned).to_vec()
         })
     }
 
-    fn with_server(desk: &Desk, command: impl FnOnce(&str) -> Vec<String>) -> Self {
+    fn with_server(workspace: &Workspace, command: impl FnOnce(&str) -> Vec<String>) -> Self {
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&ours).unwrap();
         unlockpt(&ours).unwrap();
@@ -82,13 +82,13 @@ impl Seat {
         let server = NullServer::start("127.0.0.1:0".parse().unwrap(), ANSWER).unwrap();
         let command = command(&format!("http://{}", server.address()));
         let command: Vec<&str> = command.iter().map(String::as_str).collect();
-        let seat = || Stdio::from(theirs.try_clone().unwrap());
-        let child = desk
+        let terminal = || Stdio::from(theirs.try_clone().unwrap());
+        let child = workspace
             .waggle(&command)
             .env("TERM", "xterm")
-            .stdin(seat())
-            .stdout(seat())
-            .stderr(seat())
+            .stdin(terminal())
+            .stdout(terminal())
+            .stderr(terminal())
             .spawn()
             .unwrap();
         Self {
@@ -100,7 +100,7 @@ impl Seat {
         }
     }
 
-    /// Reads what is drawn until this stands in it.
+    /// Reads output until it contains this text.
     fn read_until(&mut self, text: &str) {
         let mut part = [0; 4096];
         while !self.seen.contains(text) {
@@ -121,7 +121,7 @@ impl Seat {
         !modes.contains(LocalModes::ICANON) && !modes.contains(LocalModes::ECHO)
     }
 
-    /// The load was interrupted, its result was told in the terminal as it was before the view.
+    /// Checks that the load was interrupted and that its result is below the restored terminal content.
     fn ends_well(mut self) {
         self.read_until("interrupted");
         let code = self.child.wait().unwrap().code();
@@ -134,47 +134,47 @@ impl Seat {
 }
 
 #[test]
-fn keys_end_the_load_and_the_terminal_is_given_back() {
+fn keys_end_the_load_and_the_terminal_is_restored() {
     let check = |keys: &str| {
-        let desk = Desk::new();
-        let mut seat = Seat::new(&desk, &["-d", "10m"]);
-        seat.read_until(INTO_VIEW);
-        // Figures are drawn, and the view is in raw mode by then.
-        seat.read_until("succeeded");
-        assert!(seat.is_raw());
-        seat.press(keys);
-        seat.ends_well();
+        let workspace = Workspace::new();
+        let mut terminal = Terminal::new(&workspace, &["-d", "10m"]);
+        terminal.read_until(INTO_VIEW);
+        // When figures are drawn, the terminal is in raw mode.
+        terminal.read_until("succeeded");
+        assert!(terminal.is_raw());
+        terminal.press(keys);
+        terminal.ends_well();
     };
     check("q");
     check("\x03");
-    // Another page, help and a paused display are no obstacle.
+    // The keys also work on another page, with help, and while paused.
     check("2? q");
 }
 
 #[test]
 fn a_run_is_shown_and_a_key_ends_it() {
-    let desk = Desk::new();
-    let mut seat = Seat::with_study(&desk);
-    seat.read_until(INTO_VIEW);
+    let workspace = Workspace::new();
+    let mut terminal = Terminal::with_study(&workspace);
+    terminal.read_until(INTO_VIEW);
     // The grid of cells, and the trial below it.
-    seat.read_until("verdict so far");
-    seat.read_until("connections=");
-    seat.read_until("succeeded");
-    assert!(seat.is_raw());
-    seat.press("4q");
-    seat.read_until(OUT_OF_VIEW);
-    seat.read_until("interrupted before the first trial ended");
-    let code = seat.child.wait().unwrap().code();
-    assert_eq!(code, Some(130), "{}", seat.seen);
-    assert!(!seat.is_raw(), "{}", seat.seen);
+    terminal.read_until("verdict so far");
+    terminal.read_until("connections=");
+    terminal.read_until("succeeded");
+    assert!(terminal.is_raw());
+    terminal.press("4q");
+    terminal.read_until(OUT_OF_VIEW);
+    terminal.read_until("interrupted before the first trial ended");
+    let code = terminal.child.wait().unwrap().code();
+    assert_eq!(code, Some(130), "{}", terminal.seen);
+    assert!(!terminal.is_raw(), "{}", terminal.seen);
 }
 
 #[test]
-fn a_signal_gives_the_terminal_back_too() {
-    let desk = Desk::new();
-    let mut seat = Seat::new(&desk, &["-d", "10m"]);
-    seat.read_until("succeeded");
-    let pid = seat.child.id().to_string();
+fn signal_restores_the_terminal() {
+    let workspace = Workspace::new();
+    let mut terminal = Terminal::new(&workspace, &["-d", "10m"]);
+    terminal.read_until("succeeded");
+    let pid = terminal.child.id().to_string();
     assert!(
         Command::new("kill")
             .args(["-TERM", &pid])
@@ -182,17 +182,17 @@ fn a_signal_gives_the_terminal_back_too() {
             .unwrap()
             .success()
     );
-    seat.ends_well();
+    terminal.ends_well();
 }
 
 #[test]
 fn a_terminal_that_is_closed_ends_the_load() {
-    let desk = Desk::new();
-    let mut seat = Seat::new(&desk, &["-d", "10m"]);
-    seat.read_until("succeeded");
-    let Seat {
+    let workspace = Workspace::new();
+    let mut terminal = Terminal::new(&workspace, &["-d", "10m"]);
+    terminal.read_until("succeeded");
+    let Terminal {
         ours, mut child, ..
-    } = seat;
+    } = terminal;
     drop(ours);
     let pid = child.id().to_string();
     assert!(
@@ -207,10 +207,10 @@ fn a_terminal_that_is_closed_ends_the_load() {
 }
 
 #[test]
-fn without_the_view_there_are_lines() {
-    let desk = Desk::new();
-    let mut seat = Seat::new(&desk, &["-n", "200", "--no-live"]);
-    seat.read_until("verdict");
-    assert!(!seat.seen.contains(INTO_VIEW), "{}", seat.seen);
-    seat.child.wait().unwrap();
+fn no_live_prints_lines() {
+    let workspace = Workspace::new();
+    let mut terminal = Terminal::new(&workspace, &["-n", "200", "--no-live"]);
+    terminal.read_until("verdict");
+    assert!(!terminal.seen.contains(INTO_VIEW), "{}", terminal.seen);
+    terminal.child.wait().unwrap();
 }

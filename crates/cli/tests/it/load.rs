@@ -1,4 +1,4 @@
-//! `waggle load` against servers on this machine: what it counts is what they counted, and how it ends is what it says.
+//! `waggle load` against servers on this machine: counts match those of the server, and exit codes match the result.
 
 use std::{
     io::{BufRead, BufReader},
@@ -14,8 +14,8 @@ use waggle_testkit::{
 };
 
 use crate::{
-    codes::load_result,
-    desk::{Desk, output_text},
+    exit_codes::load_result,
+    workspace::{Workspace, output_text},
 };
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
@@ -25,12 +25,12 @@ fn server(answer: &[u8]) -> NullServer {
     NullServer::start("127.0.0.1:0".parse().unwrap(), answer).unwrap()
 }
 
-/// A load on a server of its own; the result, and how many requests the server has counted.
+/// A load on a new server; returns the result, and the number of requests that the server counted.
 fn load(flags: &[&str]) -> (Value, u64) {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let server = server(ANSWER);
     let url = format!("http://{}/hello?x=1", server.address());
-    let output = desk.output(&[&["load", &url, "--json", "--quiet"], flags].concat());
+    let output = workspace.output(&[&["load", &url, "--json", "--quiet"], flags].concat());
     assert!(output.stderr.is_empty(), "{}", output_text(&output));
     (load_result(&output), server.stop())
 }
@@ -49,7 +49,7 @@ fn count(result: &Value, pointer: &str) -> u64 {
         .unwrap_or_else(|| panic!("{pointer} of {result}"))
 }
 
-/// Every request has its fate, and the server has counted as many.
+/// Checks that every request has an outcome, and that the server counted as many.
 fn adds_up(result: &Value, served: u64) {
     let sent = count(result, "/sent") + count(result, "/in_flight_at_start");
     let ended = count(result, "/succeeded") + count(result, "/failed");
@@ -101,9 +101,9 @@ fn each_model_counts_what_the_server_counts() {
 
 #[test]
 fn defaults_are_printed() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let server = server(ANSWER);
-    let output = desk.output(&[
+    let output = workspace.output(&[
         "load",
         &server.address().to_string(),
         "-n",
@@ -125,10 +125,10 @@ fn defaults_are_printed() {
 
 #[test]
 fn series_are_written_to_the_given_files() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let server = server(ANSWER);
     let url = server.address().to_string();
-    let output = desk.output(&[
+    let output = workspace.output(&[
         "load",
         &url,
         "-c",
@@ -146,7 +146,7 @@ fn series_are_written_to_the_given_files() {
     ]);
     let result = load_result(&output);
     let rows = result["intervals"].as_array().unwrap();
-    let csv = std::fs::read_to_string(desk.path().join("rows.csv")).unwrap();
+    let csv = std::fs::read_to_string(workspace.path().join("rows.csv")).unwrap();
     assert_eq!(csv.lines().count(), rows.len() + 1, "{csv}");
     let columns: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
     let fields: Vec<&String> = rows[0].as_object().unwrap().keys().collect();
@@ -157,7 +157,7 @@ fn series_are_written_to_the_given_files() {
     );
     let succeeded: u64 = rows.iter().map(|row| count(row, "/succeeded")).sum();
     assert_eq!(succeeded, count(&result, "/succeeded"));
-    let log = std::fs::read_to_string(desk.path().join("times.hlog")).unwrap();
+    let log = std::fs::read_to_string(workspace.path().join("times.hlog")).unwrap();
     let only = |tag: &str| {
         log.lines()
             .filter(|line| line.starts_with(['#', '"']) || line.starts_with(tag))
@@ -168,14 +168,14 @@ fn series_are_written_to_the_given_files() {
         assert_eq!(read.len(), rows.len());
         assert_eq!(read.merge_range(0.0, 1e9).len(), succeeded);
     }
-    // A line of progress for each row.
+    // One line of progress per row.
     let lines = String::from_utf8_lossy(&output.stderr).lines().count();
     assert_eq!(lines, rows.len(), "{}", output_text(&output));
 }
 
 #[test]
-fn where_nothing_succeeds_it_is_said_and_code_4() {
-    let desk = Desk::new();
+fn load_without_a_success_has_code_4() {
+    let workspace = Workspace::new();
     let server = server(SORRY);
     let url = server.address().to_string();
     let flags = [
@@ -187,7 +187,7 @@ fn where_nothing_succeeds_it_is_said_and_code_4() {
         "--threshold",
         "response_time.p99 < 50ms",
     ];
-    let output = desk.output(&flags);
+    let output = workspace.output(&flags);
     assert_eq!(output.status.code(), Some(4), "{}", output_text(&output));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
@@ -199,7 +199,7 @@ fn where_nothing_succeeds_it_is_said_and_code_4() {
         "{text}"
     );
     assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
-    let output = desk.output(&[&flags[..], &["--json"]].concat());
+    let output = workspace.output(&[&flags[..], &["--json"]].concat());
     let result = load_result(&output);
     assert_eq!(result["verdict"], "failed");
     assert_eq!(count(&result, "/failures/status_503"), 50);
@@ -208,8 +208,8 @@ fn where_nothing_succeeds_it_is_said_and_code_4() {
     assert_eq!(count(&result, "/failed_time_us/count"), 50);
 }
 
-fn refuses(desk: &Desk, flags: &[&str], expected: &str) {
-    let output = desk.output(&[&["load"], flags].concat());
+fn refuses(workspace: &Workspace, flags: &[&str], expected: &str) {
+    let output = workspace.output(&[&["load"], flags].concat());
     assert_eq!(output.status.code(), Some(2), "{}", output_text(&output));
     assert!(
         output_text(&output).contains(expected),
@@ -220,11 +220,11 @@ fn refuses(desk: &Desk, flags: &[&str], expected: &str) {
 
 #[test]
 fn mistakes_are_explained_with_code_2() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let refused = format!("127.0.0.1:{}", free_port());
     let server = server(ANSWER);
     let up = server.address().to_string();
-    let check = |flags: &[&str], expected: &str| refuses(&desk, flags, expected);
+    let check = |flags: &[&str], expected: &str| refuses(&workspace, flags, expected);
     check(&[&refused], "cannot connect to 127.0.0.1");
     check(
         &["http://no-such-host.invalid/"],
@@ -278,10 +278,10 @@ fn mistakes_are_explained_with_code_2() {
 
 #[test]
 fn conflicting_flags_are_refused() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let server = server(ANSWER);
     let up = server.address().to_string();
-    let check = |flags: &[&str], expected: &str| refuses(&desk, flags, expected);
+    let check = |flags: &[&str], expected: &str| refuses(&workspace, flags, expected);
     check(
         &[&up, "-n", "9", "--warm-up", "1s"],
         "-n also counts the requests of --warm-up",
@@ -300,7 +300,7 @@ fn conflicting_flags_are_refused() {
     check(&["-s", "x.lua", &up], "write --scenario FILE");
     check(&[&up, &up], "expected one URL");
     check(&[&up, "--csv", "-"], "expected a file");
-    std::fs::write(desk.path().join("keep.csv"), "kept").unwrap();
+    std::fs::write(workspace.path().join("keep.csv"), "kept").unwrap();
     let both = ["--csv", "keep.csv", "--hdr"];
     check(
         &[&[&*up][..], &both, &["./keep.csv"]].concat(),
@@ -310,17 +310,17 @@ fn conflicting_flags_are_refused() {
         &[&[&*up][..], &both, &["no/such"]].concat(),
         "cannot write no/such",
     );
-    let kept = std::fs::read_to_string(desk.path().join("keep.csv")).unwrap();
+    let kept = std::fs::read_to_string(workspace.path().join("keep.csv")).unwrap();
     assert_eq!(kept, "kept");
     assert_eq!(server.stop(), 0, "nothing was to be started");
 }
 
 #[test]
 fn ctrl_c_ends_with_the_result_so_far() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let server = server(ANSWER);
     let url = server.address().to_string();
-    let mut child = desk
+    let mut child = workspace
         .waggle(&[
             "load",
             &url,
@@ -336,7 +336,7 @@ fn ctrl_c_ends_with_the_result_so_far() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // Several rows have been seen: the load is in its middle.
+    // After several rows the load is still running.
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     for _ in 0..5 {
         lines.next().unwrap().unwrap();
@@ -349,7 +349,7 @@ fn ctrl_c_ends_with_the_result_so_far() {
             .unwrap()
             .success()
     );
-    // Whoever writes progress must find a reader until the end.
+    // Keeps a reader of the progress until the end.
     lines.by_ref().for_each(drop);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", output_text(&output));
@@ -359,10 +359,10 @@ fn ctrl_c_ends_with_the_result_so_far() {
     adds_up(&result, server.stop());
 }
 
-/// The heads and bodies that a server got, answered with 200.
+/// The heads and bodies that a server received and answered with 200.
 fn heads(flags: &[&str]) -> Vec<String> {
-    let desk = Desk::new();
-    std::fs::write(desk.path().join("body.txt"), "a=1\r\nb=2").unwrap();
+    let workspace = Workspace::new();
+    std::fs::write(workspace.path().join("body.txt"), "a=1\r\nb=2").unwrap();
     let seen = Arc::new(Mutex::new(Vec::new()));
     let notes = Arc::clone(&seen);
     let server = Server::start(move |request| {
@@ -379,12 +379,12 @@ fn heads(flags: &[&str]) -> Vec<String> {
         .collect();
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let base = ["load", "-c", "1", "-n", "1", "--quiet", "--json"];
-    load_result(&desk.output(&[&base, &flags[..]].concat()));
+    load_result(&workspace.output(&[&base, &flags[..]].concat()));
     seen.lock().unwrap().clone()
 }
 
 #[test]
-fn requests_are_what_the_flags_say() {
+fn requests_match_the_flags() {
     let check = |flags: &[&str], expected: &str| {
         let whole: String = heads(flags).concat();
         assert_eq!(whole, expected.replace('\n', "\r\n"));
@@ -422,7 +422,7 @@ fn requests_are_what_the_flags_say() {
 }
 
 #[test]
-fn bodies_are_those_of_curl() {
+fn bodies_equal_those_of_curl() {
     let check = |flags: &[&str], expected: &str| {
         let whole: String = heads(flags).concat();
         assert_eq!(whole, expected.replace('\n', "\r\n"));
@@ -466,15 +466,15 @@ fn bodies_are_those_of_curl() {
 }
 
 #[test]
-fn a_load_and_the_report_of_it_find_the_same() {
-    // Without a warm-up connections open in the measured time; a count ends within an interval.
+fn load_and_its_report_have_the_same_verdict() {
+    // Without a warm-up, connections open in the measured phase; a request count ends within an interval.
     for flags in [&["-c", "8", "-d", "2s"][..], &["-c", "8", "-n", "3000"]] {
-        let (desk, server) = (Desk::new(), server(ANSWER));
+        let (workspace, server) = (Workspace::new(), server(ANSWER));
         let url = format!("http://{}/", server.address());
         let load = ["load", &url, "--json", "--save=kept"];
-        let output = desk.output(&[&load[..], flags].concat());
+        let output = workspace.output(&[&load[..], flags].concat());
         let result = load_result(&output);
-        let run = waggle_results::Run::read(&desk.path().join("kept")).unwrap();
+        let run = waggle_results::Run::read(&workspace.path().join("kept")).unwrap();
         let model = waggle_analysis::model(&run);
         let trial = &model.trials[0];
         assert_eq!(

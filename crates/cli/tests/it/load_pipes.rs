@@ -1,4 +1,4 @@
-//! What `waggle load` sends where a file that is named is a pipe, which gives its bytes once.
+//! `waggle load` with pipes instead of files; a pipe can be read only once.
 
 use std::{
     io::Write,
@@ -9,12 +9,12 @@ use std::{
 use waggle_testkit::http::{Reply, Server, ok};
 
 use crate::{
-    codes::load_result,
-    desk::{Desk, output_text},
+    exit_codes::load_result,
+    workspace::{Workspace, output_text},
 };
 
-/// Loads with what comes on the standard input; the bodies that the server saw.
-fn bodies(desk: &Desk, flags: &[&str], input: &[u8]) -> (Output, Vec<Vec<u8>>) {
+/// Runs a load with this standard input; returns the bodies that the server received.
+fn bodies(workspace: &Workspace, flags: &[&str], input: &[u8]) -> (Output, Vec<Vec<u8>>) {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&seen);
     let server = Server::start(move |request| {
@@ -23,7 +23,7 @@ fn bodies(desk: &Desk, flags: &[&str], input: &[u8]) -> (Output, Vec<Vec<u8>>) {
     });
     let url = format!("http://{}/", server.address);
     let base = ["load", &url, "-n", "4", "-c", "1", "--json"];
-    let mut load = desk.waggle(&[&base[..], flags].concat());
+    let mut load = workspace.waggle(&[&base[..], flags].concat());
     let load = load.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut load = load.stderr(Stdio::piped()).spawn().unwrap();
     load.stdin.take().unwrap().write_all(input).unwrap();
@@ -35,7 +35,7 @@ fn bodies(desk: &Desk, flags: &[&str], input: &[u8]) -> (Output, Vec<Vec<u8>>) {
 #[test]
 fn a_body_from_a_pipe_is_sent_whole() {
     let check = |flags: &[&str], body: &[u8]| {
-        let (output, bodies) = bodies(&Desk::new(), flags, body);
+        let (output, bodies) = bodies(&Workspace::new(), flags, body);
         let result = load_result(&output);
         assert_eq!(result["settings"]["body_bytes"], body.len(), "{flags:?}");
         assert_eq!(bodies.len(), 4, "{flags:?}");
@@ -51,11 +51,11 @@ fn a_body_from_a_pipe_is_sent_whole() {
 
 #[test]
 fn records_from_a_pipe_are_sent_and_kept() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let flags = ["--records", "/dev/stdin", "--records-format", "csv"];
     let columns = ["--records-measurement", "m", "--records-time", "when"];
     let (output, bodies) = bodies(
-        &desk,
+        &workspace,
         &[&flags[..], &columns, &["--save=kept"]].concat(),
         b"when,x\n1,2\n",
     );
@@ -63,8 +63,8 @@ fn records_from_a_pipe_are_sent_and_kept() {
     assert_eq!(bodies.len(), 4);
     let text = String::from_utf8_lossy(&bodies[0]).into_owned();
     assert!(text.starts_with("m") && text.contains("x=2"), "{text}");
-    let output = desk.output(&["plan", "kept/study.yaml"]);
+    let output = workspace.output(&["plan", "kept/study.yaml"]);
     assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
-    let records = std::fs::read(desk.path().join("kept/records")).unwrap();
+    let records = std::fs::read(workspace.path().join("kept/records")).unwrap();
     assert_eq!(records, b"when,x\n1,2\n");
 }

@@ -1,4 +1,4 @@
-//! `waggle load --save`: what is kept can be reported and run again, and holds no secret; what is not kept is gone.
+//! `waggle load --save`: a saved run can be reported and repeated, and contains no secret; other loads leave no files.
 
 use std::{
     collections::BTreeSet,
@@ -16,8 +16,8 @@ use waggle_results::{Run, TrialEnd};
 use waggle_testkit::http::{Reply, Server, ok};
 
 use crate::{
-    codes::{find_code, load_code, load_result, run_code},
-    desk::{Desk, output_text},
+    exit_codes::{find_code, load_code, load_result, run_code},
+    workspace::{Workspace, output_text},
 };
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
@@ -40,10 +40,10 @@ fn files(folder: &Path) -> Vec<std::path::PathBuf> {
     found
 }
 
-/// Loads with these flags, keeps the run in `kept`, and gives the result.
-fn load_and_keep(desk: &Desk, url: &str, flags: &[&str]) -> Value {
+/// Runs a load with these flags, saves the run in `kept`, and returns the result.
+fn load_and_keep(workspace: &Workspace, url: &str, flags: &[&str]) -> Value {
     let base = ["load", url, "-c", "2", "--json", "--save=kept"];
-    let output = desk.output(&[&base[..], flags].concat());
+    let output = workspace.output(&[&base[..], flags].concat());
     assert!(
         String::from_utf8_lossy(&output.stderr).contains("`waggle report kept` writes its report"),
         "{}",
@@ -53,8 +53,8 @@ fn load_and_keep(desk: &Desk, url: &str, flags: &[&str]) -> Value {
 }
 
 #[test]
-fn a_load_that_is_kept_is_a_run() {
-    let (desk, server) = (Desk::new(), server());
+fn saved_load_is_a_run() {
+    let (workspace, server) = (Workspace::new(), server());
     let url = format!("http://me:pass-word@{}/hello?x=1", server.address());
     let flags = [
         "-n",
@@ -64,9 +64,9 @@ fn a_load_that_is_kept_is_a_run() {
         "--threshold",
         "failed == 0",
     ];
-    let result = load_and_keep(&desk, &url, &flags);
+    let result = load_and_keep(&workspace, &url, &flags);
     assert_eq!(result["succeeded"], 200, "{result}");
-    let folder = desk.path().join("kept");
+    let folder = workspace.path().join("kept");
     let run = Run::read(&folder).unwrap();
     let [trial] = &run.trials[..] else {
         panic!("a load is one trial");
@@ -79,7 +79,7 @@ fn a_load_that_is_kept_is_a_run() {
             assert!(!text.contains(secret), "{}", file.display());
         }
     }
-    let output = desk.output(&["report", "kept"]);
+    let output = workspace.output(&["report", "kept"]);
     assert_eq!(
         output.status.code(),
         Some(run_code(&waggle_analysis::model(&run))),
@@ -91,20 +91,22 @@ fn a_load_that_is_kept_is_a_run() {
         "{}",
         output_text(&output)
     );
-    // The flags have given what the environment gives to a study.
-    let output = desk.output(&["run", "kept/study.yaml", "--quiet"]);
+    // In the study, secrets come from the environment instead of flags.
+    let output = workspace.output(&["run", "kept/study.yaml", "--quiet"]);
     assert_eq!(output.status.code(), Some(2), "{}", output_text(&output));
     assert!(
         output_text(&output).contains("X_API_KEY, which is not set"),
         "{}",
         output_text(&output)
     );
-    let mut again = desk.waggle(&["run", "kept/study.yaml", "--quiet", "--runs", "again"]);
+    let mut again = workspace.waggle(&["run", "kept/study.yaml", "--quiet", "--runs", "again"]);
     again
         .env("X_API_KEY", "open-sesame")
         .env("AUTHORIZATION", "bWU6cGFzcy13b3Jk");
     let output = again.output().unwrap();
-    let folders: Vec<_> = fs::read_dir(desk.path().join("again")).unwrap().collect();
+    let folders: Vec<_> = fs::read_dir(workspace.path().join("again"))
+        .unwrap()
+        .collect();
     assert_eq!(folders.len(), 1, "{}", output_text(&output));
     let run = Run::read(&folders[0].as_ref().unwrap().path()).unwrap();
     assert_eq!(
@@ -116,28 +118,32 @@ fn a_load_that_is_kept_is_a_run() {
 }
 
 #[test]
-fn a_scenario_and_a_body_are_kept_beside_the_study() {
-    let (desk, server) = (Desk::new(), server());
+fn scenario_and_body_are_saved_next_to_the_study() {
+    let (workspace, server) = (Workspace::new(), server());
     let url = format!("http://{}", server.address());
-    fs::create_dir(desk.path().join("shop")).unwrap();
-    fs::write(desk.path().join("shop/people.csv"), "name\nann\nbob\n").unwrap();
+    fs::create_dir(workspace.path().join("shop")).unwrap();
+    fs::write(workspace.path().join("shop/people.csv"), "name\nann\nbob\n").unwrap();
     let scenario = "name: shop\nfeeds:\n  - { name: people, file: people.csv }\nflows:\n  - name: buy\n    \
                     steps: [{ name: order, post: '/{{people.name}}' }]\n";
-    fs::write(desk.path().join("shop/shop.yaml"), scenario).unwrap();
-    let result = load_and_keep(&desk, &url, &["--scenario", "shop/shop.yaml", "-n", "20"]);
+    fs::write(workspace.path().join("shop/shop.yaml"), scenario).unwrap();
+    let result = load_and_keep(
+        &workspace,
+        &url,
+        &["--scenario", "shop/shop.yaml", "-n", "20"],
+    );
     assert_eq!(result["steps"][0]["succeeded"], 20, "{result}");
-    let output = desk.output(&["plan", "kept/study.yaml"]);
+    let output = workspace.output(&["plan", "kept/study.yaml"]);
     assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
-    fs::remove_dir_all(desk.path().join("kept")).unwrap();
-    // As a form has it: without the end of the line. No text can have these bytes.
-    fs::write(desk.path().join("odd.bin"), b"\xff\xfe\n").unwrap();
-    let result = load_and_keep(&desk, &url, &["--data", "@odd.bin", "-n", "20"]);
+    fs::remove_dir_all(workspace.path().join("kept")).unwrap();
+    // As a form: without the line end. These bytes are not valid text.
+    fs::write(workspace.path().join("odd.bin"), b"\xff\xfe\n").unwrap();
+    let result = load_and_keep(&workspace, &url, &["--data", "@odd.bin", "-n", "20"]);
     assert_eq!(result["settings"]["body_bytes"], 2, "{result}");
     assert_eq!(
-        fs::read(desk.path().join("kept/body")).unwrap(),
+        fs::read(workspace.path().join("kept/body")).unwrap(),
         b"\xff\xfe"
     );
-    let output = desk.output(&["load", &url, "-n", "1", "--save=kept"]);
+    let output = workspace.output(&["load", &url, "-n", "1", "--save=kept"]);
     assert_eq!(output.status.code(), Some(2), "{}", output_text(&output));
     assert!(
         output_text(&output).contains("kept"),
@@ -146,19 +152,19 @@ fn a_scenario_and_a_body_are_kept_beside_the_study() {
     );
 }
 
-/// Requests as a server saw them, head and body, each once.
-struct Seen {
-    desk: Desk,
+/// A server that records its distinct requests, head and body.
+struct RecordingServer {
+    workspace: Workspace,
     server: Server,
     requests: Arc<Mutex<BTreeSet<String>>>,
 }
 
-impl Seen {
+impl RecordingServer {
     fn new() -> Self {
         let requests = Arc::new(Mutex::new(BTreeSet::new()));
         let noted = Arc::clone(&requests);
         let server = Server::start(move |request| {
-            // Each record has a key and a time of its own.
+            // Keys and times differ between records.
             let body = match request.header("x-records") {
                 None => request.text(),
                 Some(_) => "records",
@@ -167,10 +173,10 @@ impl Seen {
             noted.lock().unwrap().insert(whole);
             Reply::Answer(ok(""))
         });
-        let desk = Desk::new();
-        fs::write(desk.path().join("one.lp"), "boiler temperature=1 1\n").unwrap();
+        let workspace = Workspace::new();
+        fs::write(workspace.path().join("one.lp"), "boiler temperature=1 1\n").unwrap();
         Self {
-            desk,
+            workspace,
             server,
             requests,
         }
@@ -180,24 +186,24 @@ impl Seen {
         std::mem::take(&mut *self.requests.lock().unwrap())
     }
 
-    /// Loads with these flags, then runs the study that was kept. The load's one request has `part` in it; the study's is the same
+    /// Runs a load with these flags, then the saved study. The request of the load contains `part`; that of the study is the same
     /// if nothing is left out.
     #[track_caller]
     fn check(&self, path: &str, flags: &[&str], part: &str, left_out: &[&str]) {
         let url = format!("http://{}{path}", self.server.address);
-        let result = load_and_keep(&self.desk, &url, &[&["-n", "20"], flags].concat());
+        let result = load_and_keep(&self.workspace, &url, &[&["-n", "20"], flags].concat());
         assert_eq!(result["succeeded"], 20, "{flags:?}: {result}");
         let of_load = self.take();
         assert_eq!(of_load.len(), 1, "{flags:?}: {of_load:?}");
         let has_part = of_load.iter().all(|request| request.contains(part));
         assert!(has_part, "{flags:?}: {of_load:?}");
-        let folder = self.desk.path().join("kept");
+        let folder = self.workspace.path().join("kept");
         let study = fs::read_to_string(folder.join("study.yaml")).unwrap();
         let lines = study.lines();
         let lines = lines.filter_map(|line| line.strip_prefix("# Left out: "));
         assert_eq!(Vec::from_iter(lines), left_out, "{flags:?}");
         let run = ["run", "kept/study.yaml", "--quiet", "--runs", "again"];
-        let output = self.desk.output(&run);
+        let output = self.workspace.output(&run);
         let of_study = self.take();
         assert_eq!(of_study.len(), 1, "{study}\n{}", output_text(&output));
         assert_eq!(of_study == of_load, left_out.is_empty(), "{of_study:?}");
@@ -206,8 +212,8 @@ impl Seen {
 }
 
 #[test]
-fn a_kept_study_sends_the_very_same_request() {
-    let seen = Seen::new();
+fn saved_study_sends_the_same_request() {
+    let seen = RecordingServer::new();
     let check = |path: &str, flags: &[&str], part: &str| seen.check(path, flags, part, &[]);
     check("/a?b", &["-X", "PURGE"], "PURGE /a?b HTTP/1.1\r\n");
     check("/", &["-X", "get", "--body", "x"], "get / HTTP/1.1\r\n");
@@ -237,14 +243,14 @@ fn a_kept_study_sends_the_very_same_request() {
 }
 
 #[test]
-fn what_a_study_has_no_words_for_is_said() {
-    Seen::new().check(
+fn saved_study_names_what_is_left_out() {
+    RecordingServer::new().check(
         "/",
         &["-H", "A: 1", "-H", "a: 2", "-H", "Connection: keep-alive"],
         "A: 1\r\na: 2\r\nConnection: keep-alive\r\n",
         &[
-            "another a of request: a request has each header once here",
-            "headers of a connection or of a browser: connection",
+            "another a of request: a study sends each header once",
+            "headers that are specific to a connection or browser: connection",
         ],
     );
 }
@@ -253,14 +259,14 @@ fn what_a_study_has_no_words_for_is_said() {
 struct Temporary(PathBuf);
 
 impl Temporary {
-    fn new(desk: &Desk) -> Self {
-        let folder = desk.path().join("temporary");
+    fn new(workspace: &Workspace) -> Self {
+        let folder = workspace.path().join("temporary");
         fs::create_dir(&folder).unwrap();
         Self(folder)
     }
 
-    fn load(&self, desk: &Desk, url: &str, flags: &[&str]) -> Command {
-        let mut load = desk.waggle(&[&["load", url, "--json"], flags].concat());
+    fn load(&self, workspace: &Workspace, url: &str, flags: &[&str]) -> Command {
+        let mut load = workspace.waggle(&[&["load", url, "--json"], flags].concat());
         load.env("TMPDIR", &self.0);
         load
     }
@@ -271,13 +277,13 @@ impl Temporary {
 }
 
 #[test]
-fn nothing_is_left_of_a_load_that_is_not_kept() {
-    let (desk, server) = (Desk::new(), server());
+fn load_that_is_not_saved_leaves_no_files() {
+    let (workspace, server) = (Workspace::new(), server());
     let url = server.address().to_string();
-    let temporary = Temporary::new(&desk);
-    fs::write(desk.path().join("odd.bin"), b"\xff\xfe\n").unwrap();
+    let temporary = Temporary::new(&workspace);
+    fs::write(workspace.path().join("odd.bin"), b"\xff\xfe\n").unwrap();
     let check = |flags: &[&str], code: &dyn Fn(&Output) -> i32| {
-        let output = temporary.load(&desk, &url, flags).output().unwrap();
+        let output = temporary.load(&workspace, &url, flags).output().unwrap();
         let expected = Some(code(&output));
         assert_eq!(output.status.code(), expected, "{}", output_text(&output));
         assert_eq!(temporary.count(), 0, "{flags:?}");
@@ -298,11 +304,11 @@ fn nothing_is_left_of_a_load_that_is_not_kept() {
 }
 
 #[test]
-fn without_a_folder_for_temporary_files_it_is_said_what_helps() {
-    let (desk, server) = (Desk::new(), server());
+fn missing_temporary_folder_is_explained() {
+    let (workspace, server) = (Workspace::new(), server());
     let url = server.address().to_string();
     let load = |flags: &[&str]| {
-        let mut load = desk.waggle(&[&["load", &url, "-n", "20", "--json"], flags].concat());
+        let mut load = workspace.waggle(&[&["load", &url, "-n", "20", "--json"], flags].concat());
         load.env("TMPDIR", "nowhere").output().unwrap()
     };
     let output = load(&[]);
@@ -318,21 +324,21 @@ fn without_a_folder_for_temporary_files_it_is_said_what_helps() {
 }
 
 #[test]
-fn nothing_is_left_of_a_load_that_is_interrupted() {
-    let (desk, server) = (Desk::new(), server());
-    let temporary = Temporary::new(&desk);
+fn interrupted_load_leaves_no_files() {
+    let (workspace, server) = (Workspace::new(), server());
+    let temporary = Temporary::new(&workspace);
     let url = server.address().to_string();
-    let mut load = temporary.load(&desk, &url, &["-d", "1m"]);
+    let mut load = temporary.load(&workspace, &url, &["-d", "1m"]);
     let load = load.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut load = load.spawn().unwrap();
-    // A line a row tells that it runs.
-    let mut told = BufReader::new(load.stderr.take().unwrap()).lines();
-    told.next().unwrap().unwrap();
+    // A line of progress shows that the load runs.
+    let mut progress = BufReader::new(load.stderr.take().unwrap()).lines();
+    progress.next().unwrap().unwrap();
     assert_eq!(temporary.count(), 1);
     let pid = load.id().to_string();
     let asked = Command::new("kill").args(["-INT", &pid]).status().unwrap();
     assert!(asked.success());
-    for line in told {
+    for line in progress {
         line.unwrap();
     }
     let output = load.wait_with_output().unwrap();
@@ -342,9 +348,9 @@ fn nothing_is_left_of_a_load_that_is_interrupted() {
 }
 
 #[test]
-fn what_a_killed_load_has_left_is_removed_by_a_later_one() {
-    let (desk, server) = (Desk::new(), server());
-    let temporary = desk.path().join("temporary");
+fn files_of_a_killed_load_are_removed_by_a_later_one() {
+    let (workspace, server) = (Workspace::new(), server());
+    let temporary = workspace.path().join("temporary");
     let long_ago = SystemTime::now() - Duration::from_secs(3600);
     let folder = |name: &str, modified: SystemTime| {
         let folder = temporary.join(name);
@@ -361,7 +367,7 @@ fn what_a_killed_load_has_left_is_removed_by_a_later_one() {
     lock.lock().unwrap();
     let url = format!("http://{}/", server.address());
     let load = ["load", &url, "--quiet", "-c", "1", "-n", "10"];
-    let ended = desk
+    let ended = workspace
         .waggle(&load)
         .env("TMPDIR", &temporary)
         .output()
@@ -377,12 +383,12 @@ fn what_a_killed_load_has_left_is_removed_by_a_later_one() {
 }
 
 #[test]
-fn a_kept_body_has_no_secret_that_can_be_told() {
-    let (desk, server) = (Desk::new(), server());
+fn saved_text_body_has_no_secret() {
+    let (workspace, server) = (Workspace::new(), server());
     let url = format!("http://{}/", server.address());
-    let folder = desk.path().join("kept");
+    let folder = workspace.path().join("kept");
     let check = |flags: &[&str], expected: Option<&str>, lines: &[&str]| {
-        load_and_keep(&desk, &url, &[&["-n", "10"], flags].concat());
+        load_and_keep(&workspace, &url, &[&["-n", "10"], flags].concat());
         let body = fs::read(folder.join("body")).ok();
         let body = body.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let body = body.map(|text| text.trim_end_matches('x').to_owned());
@@ -393,7 +399,7 @@ fn a_kept_body_has_no_secret_that_can_be_told() {
             assert!(head.iter().any(|of_head| of_head.contains(line)), "{study}");
         }
         assert!(!study.contains("hush"), "{study}");
-        let output = desk.output(&["plan", "kept/study.yaml"]);
+        let output = workspace.output(&["plan", "kept/study.yaml"]);
         assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
         fs::remove_dir_all(&folder).unwrap();
     };
@@ -406,11 +412,11 @@ fn a_kept_body_has_no_secret_that_can_be_told() {
     );
     let markup = format!("<password>hush</password>{long}");
     check(&["--body", &markup], None, &["# Left out: the body of"]);
-    fs::write(desk.path().join("odd.bin"), b"\xff\n").unwrap();
+    fs::write(workspace.path().join("odd.bin"), b"\xff\n").unwrap();
     check(
         &["--data", "@odd.bin"],
         Some("\u{fffd}"),
-        &["# Kept as it was sent, secrets included: the body, which is no text"],
+        &["# Saved unchanged, including any secrets: the body, which is not text"],
     );
     check(
         &["--expect", "body_contains=hello", "--body", "token=hush"],
@@ -420,11 +426,11 @@ fn a_kept_body_has_no_secret_that_can_be_told() {
 }
 
 #[test]
-fn a_kept_scenario_is_in_the_way_of_no_file_of_the_run() {
-    let (desk, server) = (Desk::new(), server());
+fn saved_scenario_replaces_no_file_of_the_run() {
+    let (workspace, server) = (Workspace::new(), server());
     let url = format!("http://{}", server.address());
     let scenario = |file: &str, feed: &str| {
-        let folder = desk.path().join("shop");
+        let folder = workspace.path().join("shop");
         fs::create_dir_all(folder.join("trials")).unwrap();
         fs::write(folder.join(feed), "name\nann\n").unwrap();
         let text = format!(
@@ -435,31 +441,34 @@ fn a_kept_scenario_is_in_the_way_of_no_file_of_the_run() {
         format!("shop/{file}")
     };
     let study = scenario("study.yaml", "run.csv");
-    load_and_keep(&desk, &url, &["--scenario", &study, "-n", "20"]);
+    load_and_keep(&workspace, &url, &["--scenario", &study, "-n", "20"]);
     let run = ["run", "kept/study.yaml", "--quiet", "--runs", "again"];
-    let output = desk.output(&run);
-    let again = fs::read_dir(desk.path().join("again"));
+    let output = workspace.output(&run);
+    let again = fs::read_dir(workspace.path().join("again"));
     assert_eq!(again.unwrap().count(), 1, "{}", output_text(&output));
-    fs::remove_dir_all(desk.path().join("kept")).unwrap();
+    fs::remove_dir_all(workspace.path().join("kept")).unwrap();
     let study = scenario("shop.yaml", "trials/people.csv");
     let flags = ["load", &url, "--scenario", &study, "-n", "20"];
-    let output = desk.output(&[&flags[..], &["--save=kept"]].concat());
+    let output = workspace.output(&[&flags[..], &["--save=kept"]].concat());
     assert_eq!(output.status.code(), Some(2), "{}", output_text(&output));
     assert!(output_text(&output).contains("trials/people.csv has the name of a file of the run"));
-    assert!(!desk.path().join("kept").exists());
-    // One that is not kept is in nobody's way.
-    load_result(&desk.output(&[&flags[..], &["--json"]].concat()));
+    assert!(!workspace.path().join("kept").exists());
+    // Without --save there is no conflict.
+    load_result(&workspace.output(&[&flags[..], &["--json"]].concat()));
 }
 
 #[test]
-fn a_load_that_does_not_start_leaves_no_folder_of_its_own() {
-    let (desk, server) = (Desk::new(), server());
+fn load_that_does_not_start_leaves_no_new_folder() {
+    let (workspace, server) = (Workspace::new(), server());
     let check = |url: &str, before: &str, code: i32| {
         let url = format!("{url} -c 1000 -n 10 --save=kept");
         let program = env!("CARGO_BIN_EXE_waggle");
         let mut load = Command::new("sh");
         let line = format!("{before} && ulimit -n 256 && exec {program} load {url}");
-        let output = load.args(["-c", &line]).current_dir(desk.path()).output();
+        let output = load
+            .args(["-c", &line])
+            .current_dir(workspace.path())
+            .output();
         let output = output.unwrap();
         assert_eq!(output.status.code(), Some(code), "{}", output_text(&output));
         assert!(
@@ -470,8 +479,8 @@ fn a_load_that_does_not_start_leaves_no_folder_of_its_own() {
     };
     let url = format!("http://{}/", server.address());
     check(&url, "true", 2);
-    assert!(!desk.path().join("kept").exists());
-    // What was there before is nobody's to remove.
+    assert!(!workspace.path().join("kept").exists());
+    // An existing folder is not removed.
     check(&url, "mkdir kept", 2);
-    assert!(desk.path().join("kept").exists());
+    assert!(workspace.path().join("kept").exists());
 }

@@ -1,5 +1,5 @@
-//! `waggle load --scenario` against a shop that gives each session a token of its own: what it counts is what was counted
-//! there, step by step; and a server that falls silent for good.
+//! `waggle load --scenario` against a shop with a token per session: counts of each step match those of the shop. Also a server
+//! that stops answering.
 
 use std::{
     collections::HashSet,
@@ -15,8 +15,8 @@ use serde_json::Value;
 use waggle_testkit::http::{self, Reply, Server};
 
 use crate::{
-    codes::load_result,
-    desk::{Desk, output_text},
+    exit_codes::load_result,
+    workspace::{Workspace, output_text},
 };
 
 const SCENARIO: &str = r#"
@@ -40,28 +40,28 @@ flows:
 "#;
 const PEOPLE: &str = "name\nann\nbob\n";
 
-/// What the shop has seen.
+/// Counts of the shop.
 #[derive(Debug, Default)]
-struct Seen {
+struct ShopLog {
     logins: AtomicU64,
     orders: AtomicU64,
-    /// Orders by a token that was given to nobody.
+    /// Orders with an unknown token.
     strangers: AtomicU64,
     tokens: Mutex<HashSet<u64>>,
-    /// Bodies of what was to be kept.
+    /// Bodies of orders.
     kept: Mutex<Vec<String>>,
 }
 
 /// A shop.
-fn shop() -> (Server, Arc<Seen>) {
-    let seen = Arc::new(Seen::default());
+fn shop() -> (Server, Arc<ShopLog>) {
+    let seen = Arc::new(ShopLog::default());
     let shared = Arc::clone(&seen);
     let server =
         Server::start(move |request| Reply::Answer(answer(&request.path, request.text(), &shared)));
     (server, seen)
 }
 
-fn answer(path: &str, body: &str, seen: &Seen) -> Vec<u8> {
+fn answer(path: &str, body: &str, seen: &ShopLog) -> Vec<u8> {
     if path == "/login" {
         let token = seen.logins.fetch_add(1, Ordering::Relaxed);
         seen.tokens.lock().unwrap().insert(token);
@@ -86,12 +86,12 @@ fn answer(path: &str, body: &str, seen: &Seen) -> Vec<u8> {
     }
 }
 
-fn desk(scenario: &str) -> Desk {
-    let desk = Desk::new();
-    std::fs::create_dir(desk.path().join("shop")).unwrap();
-    std::fs::write(desk.path().join("shop/shopping.yaml"), scenario).unwrap();
-    std::fs::write(desk.path().join("shop/people.csv"), PEOPLE).unwrap();
-    desk
+fn workspace(scenario: &str) -> Workspace {
+    let workspace = Workspace::new();
+    std::fs::create_dir(workspace.path().join("shop")).unwrap();
+    std::fs::write(workspace.path().join("shop/shopping.yaml"), scenario).unwrap();
+    std::fs::write(workspace.path().join("shop/people.csv"), PEOPLE).unwrap();
+    workspace
 }
 
 fn count(result: &Value, pointer: &str) -> u64 {
@@ -104,7 +104,7 @@ fn count(result: &Value, pointer: &str) -> u64 {
 #[test]
 fn each_step_counts_what_the_server_counts() {
     let check = |flags: &[&str], model: &str| {
-        let (desk, (server, seen)) = (desk(SCENARIO), shop());
+        let (workspace, (server, seen)) = (workspace(SCENARIO), shop());
         let url = format!("http://{}", server.address);
         let flags = [
             &[
@@ -126,7 +126,7 @@ fn each_step_counts_what_the_server_counts() {
             flags,
         ]
         .concat();
-        let output = desk.output(&flags);
+        let output = workspace.output(&flags);
         let result = load_result(&output);
         let (logins, orders) = (
             seen.logins.load(Ordering::Relaxed),
@@ -141,7 +141,7 @@ fn each_step_counts_what_the_server_counts() {
         assert_eq!(count(&result, "/sessions/started"), logins);
         assert!(count(&result, "/sessions/completed") > 0, "{result}");
         assert_eq!(count(&result, "/sessions/failed"), 0, "{result}");
-        // Of a login any 2xx is expected, of an order 201.
+        // A login expects any 2xx, an order 201.
         let statuses = serde_json::json!({ "2xx": logins, "201": orders });
         assert_eq!(result["statuses"], statuses, "{result}");
         assert_eq!(seen.strangers.load(Ordering::Relaxed), 0);
@@ -171,12 +171,12 @@ fn each_step_counts_what_the_server_counts() {
 }
 
 #[test]
-fn a_step_that_fails_ends_its_session_and_is_told() {
+fn failed_step_ends_its_session_and_is_shown() {
     let wrong = SCENARIO.replace("/orders/{{token}}", "/orders/x{{token}}");
-    let (desk, (server, seen)) = (desk(&wrong), shop());
+    let (workspace, (server, seen)) = (workspace(&wrong), shop());
     let url = format!("http://{}", server.address);
     let flags = ["load", &url, "--scenario", "shop/shopping.yaml"];
-    let output = desk.output(&[&flags[..], &["-c", "1", "-n", "10", "-s"]].concat());
+    let output = workspace.output(&[&flags[..], &["-c", "1", "-n", "10", "-s"]].concat());
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(seen.strangers.load(Ordering::Relaxed), 5, "{text}");
     for part in [
@@ -190,18 +190,18 @@ fn a_step_that_fails_ends_its_session_and_is_told() {
 
 #[test]
 fn an_answer_that_fails_a_check_has_its_status() {
-    let wrong = SCENARIO.replace("equals: \"{{people.name}}\"", "equals: nobody");
-    let (desk, (server, _)) = (desk(&wrong), shop());
+    let wrong = SCENARIO.replace("equals: \"{{people.name}}\"", "equals: unknown");
+    let (workspace, (server, _)) = (workspace(&wrong), shop());
     let url = format!("http://{}", server.address);
     let flags = ["load", &url, "--scenario", "shop/shopping.yaml", "--json"];
-    let output = desk.output(&[&flags[..], &["-c", "1", "-n", "10", "-s"]].concat());
+    let output = workspace.output(&[&flags[..], &["-c", "1", "-n", "10", "-s"]].concat());
     let result = load_result(&output);
     assert_eq!(count(&result, "/failures/check_failed"), 10, "{result}");
     assert_eq!(result["statuses"], serde_json::json!({ "2xx": 10 }));
 }
 
 #[test]
-fn records_have_keys_and_times_of_their_own_and_the_mark_of_the_load() {
+fn records_have_unique_keys_and_times_and_the_run_id() {
     let keeping = r#"
 name: keeping
 flows:
@@ -211,11 +211,11 @@ flows:
         put: /keep
         body: '{{record.run}} {{record.key}} {{record.time}}'
 "#;
-    let (desk, (server, seen)) = (desk(keeping), shop());
+    let (workspace, (server, seen)) = (workspace(keeping), shop());
     let url = format!("http://{}", server.address);
     let flags = ["load", &url, "--scenario", "shop/shopping.yaml", "--json"];
     for _ in 0..2 {
-        load_result(&desk.output(&[&flags[..], &["-s", "-c", "4", "-n", "20"]].concat()));
+        load_result(&workspace.output(&[&flags[..], &["-s", "-c", "4", "-n", "20"]].concat()));
     }
     let kept = seen.kept.lock().unwrap();
     let parts = kept.iter().map(|body| body.split(' ').collect::<Vec<_>>());
@@ -230,12 +230,12 @@ flows:
 }
 
 #[test]
-fn what_makes_no_sense_beside_a_scenario_is_refused() {
-    let (desk, (server, seen)) = (desk(SCENARIO), shop());
+fn flags_that_conflict_with_a_scenario_are_refused() {
+    let (workspace, (server, seen)) = (workspace(SCENARIO), shop());
     let check = |path: &str, flags: &[&str], expected: &str| {
         let url = format!("http://{}{path}", server.address);
         let all = [&["load", &url, "--scenario", "shop/shopping.yaml"], flags].concat();
-        let output = desk.output(&all);
+        let output = workspace.output(&all);
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{}", output_text(&output));
         assert!(text.contains(expected), "{expected}: {text}");
@@ -261,13 +261,13 @@ fn what_makes_no_sense_beside_a_scenario_is_refused() {
     check("/shop", &[], "each step has its own path");
     check("", &["--scenario", "shop/none.yaml"], "cannot be used");
     let broken = SCENARIO.replace("{{token}}", "{{tokn}}");
-    std::fs::write(desk.path().join("shop/shopping.yaml"), broken).unwrap();
+    std::fs::write(workspace.path().join("shop/shopping.yaml"), broken).unwrap();
     check("", &[], "tokn");
     assert_eq!(seen.logins.load(Ordering::Relaxed), 0);
 }
 
-/// Twenty answers, then none any more, on any connection.
-fn falls_silent() -> Server {
+/// A server that stops answering after twenty answers.
+fn stops_answering() -> Server {
     Server::start(|request| match request.number {
         ..20 => Reply::Answer(http::ok("")),
         _ => Reply::Silence,
@@ -275,11 +275,11 @@ fn falls_silent() -> Server {
 }
 
 #[test]
-fn a_server_that_falls_silent_is_not_valid() {
-    let desk = Desk::new();
-    let server = falls_silent();
+fn load_on_a_server_that_stops_answering_is_not_valid() {
+    let workspace = Workspace::new();
+    let server = stops_answering();
     let url = format!("http://{}", server.address);
-    let mut child = desk
+    let mut child = workspace
         .waggle(&[
             "load",
             &url,
@@ -302,7 +302,7 @@ fn a_server_that_falls_silent_is_not_valid() {
     let id = child.id().to_string();
     let sent = Command::new("kill").args(["-INT", &id]).status();
     assert!(sent.unwrap().success());
-    // Whoever writes progress must find a reader until the end.
+    // Keeps a reader of the progress until the end.
     lines.by_ref().for_each(drop);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", output_text(&output));

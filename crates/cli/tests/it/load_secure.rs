@@ -1,4 +1,4 @@
-//! `waggle load` over TLS: whom it trusts, what it shows of itself, and what it says where TLS does not come about.
+//! `waggle load` over TLS: trusted certificates, client certificates, and messages if the handshake fails.
 
 use std::fs;
 
@@ -10,49 +10,49 @@ use waggle_testkit::{
 };
 
 use crate::{
-    codes::load_result,
-    desk::{Desk, output_text},
+    exit_codes::load_result,
+    workspace::{Workspace, output_text},
 };
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
-/// The year at whose end certificates end.
+/// Certificates are valid until the end of this year.
 const VALID_UNTIL: i32 = 2090;
 
-/// An authority whose certificate lies in a desk's folder as `ca.pem`, beside `both.pem`: a certificate for localhost that it has
-/// signed, with its key.
-fn authority(desk: &Desk) -> Authority {
+/// A certificate authority. The workspace has its certificate as `ca.pem`, and a certificate for localhost with its key as
+/// `both.pem`.
+fn authority(workspace: &Workspace) -> Authority {
     let authority = Authority::new("Tests");
     let signed = authority.sign("localhost", VALID_UNTIL);
-    fs::write(desk.path().join("ca.pem"), &authority.pem).unwrap();
+    fs::write(workspace.path().join("ca.pem"), &authority.pem).unwrap();
     fs::write(
-        desk.path().join("both.pem"),
+        workspace.path().join("both.pem"),
         signed.certificate + &signed.key,
     )
     .unwrap();
     authority
 }
 
-/// A server that answers everything, with a certificate of the authority's.
+/// A server that answers every request, with a certificate of the authority.
 fn serve(authority: &Authority, client_auth: ClientAuth) -> Server {
     let signed = authority.sign("localhost", VALID_UNTIL);
     let config = authority.server_with(&signed, client_auth);
     Server::start_secure(config, |_| Reply::Answer(ANSWER.to_vec()))
 }
 
-fn json(desk: &Desk, url: &str, flags: &[&str]) -> Value {
+fn json(workspace: &Workspace, url: &str, flags: &[&str]) -> Value {
     let base = ["load", url, "-c", "2", "-n", "40", "--quiet", "--json"];
-    let output = desk.output(&[&base[..], flags].concat());
+    let output = workspace.output(&[&base[..], flags].concat());
     load_result(&output)
 }
 
 #[test]
-fn a_certificate_that_is_not_taken_ends_the_load_early() {
-    let desk = Desk::new();
-    let server = serve(&authority(&desk), ClientAuth::None);
+fn refused_certificate_ends_the_load_early() {
+    let workspace = Workspace::new();
+    let server = serve(&authority(&workspace), ClientAuth::None);
     let url = format!("https://localhost:{}/", server.address.port());
     for warm_up in ["0s", "1h"] {
         let flags = ["load", &url, "-c", "2", "-d", "1h", "--warm-up", warm_up];
-        let output = desk.output(&[&flags[..], &["--quiet"]].concat());
+        let output = workspace.output(&[&flags[..], &["--quiet"]].concat());
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         assert_eq!(output.status.code(), Some(4), "{}", output_text(&output));
         assert!(text.contains("no request could be sent: "), "{text}");
@@ -62,12 +62,12 @@ fn a_certificate_that_is_not_taken_ends_the_load_early() {
 }
 
 #[test]
-fn servers_are_trusted_as_asked() {
-    let desk = Desk::new();
-    let server = serve(&authority(&desk), ClientAuth::None);
+fn flags_set_which_servers_are_trusted() {
+    let workspace = Workspace::new();
+    let server = serve(&authority(&workspace), ClientAuth::None);
     let url = format!("https://localhost:{}/", server.address.port());
     let check = |flags: &[&str], succeeded: u64| {
-        let result = json(&desk, &url, flags);
+        let result = json(&workspace, &url, flags);
         assert_eq!(result["succeeded"], succeeded, "{flags:?}: {result}");
         assert_eq!(result["settings"]["tls"], true);
         result
@@ -77,7 +77,7 @@ fn servers_are_trusted_as_asked() {
     assert_eq!(result["handshake_time_us"]["count"], 2);
     let result = check(&["-k", "--no-sessionid"], 40);
     assert_eq!(result["handshakes_resumed"], 0);
-    // The refusal ends it at once.
+    // The refusal ends the load immediately.
     let result = check(&["-d", "60s"], 0);
     assert_eq!(result["verdict"], "failed");
     assert!(
@@ -92,24 +92,28 @@ fn servers_are_trusted_as_asked() {
 }
 
 #[test]
-fn a_client_shows_its_certificate() {
-    let desk = Desk::new();
-    let server = serve(&authority(&desk), ClientAuth::Required);
+fn client_certificate_is_sent() {
+    let workspace = Workspace::new();
+    let server = serve(&authority(&workspace), ClientAuth::Required);
     let url = format!("https://localhost:{}/", server.address.port());
-    let result = json(&desk, &url, &["--cacert", "ca.pem", "--cert", "both.pem"]);
+    let result = json(
+        &workspace,
+        &url,
+        &["--cacert", "ca.pem", "--cert", "both.pem"],
+    );
     assert_eq!(result["succeeded"], 40, "{result}");
-    let result = json(&desk, &url, &["--cacert", "ca.pem", "-d", "300ms"]);
+    let result = json(&workspace, &url, &["--cacert", "ca.pem", "-d", "300ms"]);
     assert_eq!(result["succeeded"], 0, "{result}");
 }
 
 #[test]
-fn flags_for_tls_are_for_https() {
-    let desk = Desk::new();
+fn tls_flags_require_https() {
+    let workspace = Workspace::new();
     let server = NullServer::start("127.0.0.1:0".parse().unwrap(), ANSWER).unwrap();
     let url = server.address().to_string();
-    fs::write(desk.path().join("empty.pem"), "nothing").unwrap();
+    fs::write(workspace.path().join("empty.pem"), "nothing").unwrap();
     let check = |flags: &[&str], expected: &str| {
-        let output = desk.output(&[&["load"], flags].concat());
+        let output = workspace.output(&[&["load"], flags].concat());
         assert_eq!(output.status.code(), Some(2), "{}", output_text(&output));
         assert!(
             output_text(&output).contains(expected),

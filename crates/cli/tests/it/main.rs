@@ -1,15 +1,16 @@
-//! The program as its user meets it: commands, exit codes, files, and what is left on the machine.
+//! End-to-end tests of the program: commands, exit codes, files, and processes that must not be left.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-mod awake;
 mod calibration;
-mod codes;
+mod closed_pipes;
 mod commands;
-mod deaths;
-mod desk;
-mod disturbed;
-mod external;
+mod component_crash;
+mod exit_codes;
+mod external_components;
+mod external_server;
+mod faults;
+mod idle_poll;
 mod init;
 mod interrupts;
 mod live;
@@ -18,13 +19,12 @@ mod load_pipes;
 mod load_saved;
 mod load_scenario;
 mod load_secure;
-mod outside;
-mod readers;
 mod recovery;
 mod scenario_records;
 mod scenarios;
 mod search;
-mod shipped;
+mod shipped_studies;
 mod systems;
 mod tutorial;
 mod webapp;
+mod workspace;

@@ -1,5 +1,4 @@
-//! A load that falls behind the measured phase, from the study to the report. When a system is well again is tested where the
-//! system and the clock are fakes.
+//! Recovery from the study to the report. The runner's tests with a fake system and clock check when a system has recovered.
 
 use std::fs;
 
@@ -7,11 +6,11 @@ use waggle_results::PhaseName;
 use waggle_stats::Recovery;
 
 use crate::{
-    desk::{Desk, Parts},
-    shipped::fields,
+    shipped_studies::fields,
+    workspace::{Parts, Workspace},
 };
 
-/// The columns of recovery in the only row.
+/// The columns of the recovery in the only row.
 fn columns(table: &str) -> [String; 3] {
     let mut lines = table.lines().map(fields);
     let (heads, row) = (lines.next().unwrap(), lines.next().unwrap());
@@ -22,21 +21,21 @@ fn columns(table: &str) -> [String; 3] {
 }
 
 #[test]
-fn a_load_that_falls_is_told_of_in_every_page() {
-    let desk = Desk::new();
-    desk.study(&Parts {
+fn recovery_is_in_every_report() {
+    let workspace = Workspace::new();
+    workspace.study(&Parts {
         load: "model: open, rate: 200/s, arrivals: uniform, connections: 8",
         measure: "1s",
         ..Parts::default()
     });
-    let study = desk.path().join("study.yaml");
+    let study = workspace.path().join("study.yaml");
     let text = fs::read_to_string(&study).unwrap();
     let measure = "  measure: 1s\n";
     assert!(text.contains(measure));
     let recovery = "  recovery: { rate: 50/s, p99: 3s, duration: 1s }\n";
     let text = text.replace(measure, &format!("{measure}{recovery}"));
     fs::write(&study, text + "thresholds: [recovery_time < 1h]\n").unwrap();
-    let model = desk.run();
+    let model = workspace.run();
     let trial = &model.trials[0];
     let phase = |name| trial.phases.iter().find(|phase| phase.phase == name);
     let (measure, recovery) = (phase(PhaseName::Measure), phase(PhaseName::Recovery));
@@ -45,7 +44,7 @@ fn a_load_that_falls_is_told_of_in_every_page() {
     let ledger = trial.ledger.as_ref().unwrap();
     assert_eq!((ledger.missing, ledger.delivered), (0, ledger.accepted));
     assert!(ledger.accepted > trial.numbers.as_ref().unwrap().succeeded);
-    let read = |name: &str| fs::read_to_string(desk.run_folder().join(name)).unwrap();
+    let read = |name: &str| fs::read_to_string(workspace.run_folder().join(name)).unwrap();
     let expected = match trial.recovery.unwrap().outcome {
         Recovery::After(after_s) => ["true".to_owned(), after_s.to_string(), "1".to_owned()],
         Recovery::NotWithin(_) => ["false".to_owned(), String::new(), "1".to_owned()],

@@ -1,4 +1,4 @@
-//! The account of records that the steps of a scenario carry, against a desk that forgets, denies or does not answer.
+//! Delivery accounting for records in scenario steps, with a server that loses, denies or does not answer orders.
 
 use std::fs;
 
@@ -6,11 +6,11 @@ use waggle_analysis::{Model, TrialRemark};
 use waggle_results::{LedgerInfo, Run, Trial};
 use waggle_stats::{AccountingFinding, Verdict};
 
-use crate::desk::{Desk, output_text};
-use crate::shipped::fields;
+use crate::shipped_studies::fields;
+use crate::workspace::{Workspace, output_text};
 
 const STUDY: &str = r#"study: orders
-question: Does every order that was taken stand in the books?
+question: Does every order that was accepted exist in the store?
 system: { use: orders, set: { fault: three } }
 load:
   model: users
@@ -50,15 +50,15 @@ thresholds:
 "#;
 
 /// Runs the study once.
-fn run_once(study: &str) -> Desk {
-    let desk = Desk::new();
-    desk.system("orders");
-    fs::write(desk.path().join("study.yaml"), study).unwrap();
-    desk.run();
-    desk
+fn run_once(study: &str) -> Workspace {
+    let workspace = Workspace::new();
+    workspace.system("orders");
+    fs::write(workspace.path().join("study.yaml"), study).unwrap();
+    workspace.run();
+    workspace
 }
 
-/// The accounts at all places, which all see the same.
+/// The accounts at all probes, which agree.
 fn ledgers(trial: &Trial) -> Vec<LedgerInfo> {
     let before = trial
         .info
@@ -68,7 +68,7 @@ fn ledgers(trial: &Trial) -> Vec<LedgerInfo> {
     before.chain(&trial.info.ledger).cloned().collect()
 }
 
-/// The key of the order that the desk has forgotten, by its own log.
+/// The key of the lost order, from the log of the server.
 fn forgotten_key(trial: &Trial) -> u64 {
     let logs = fs::read_dir(trial.path.join("logs")).unwrap();
     let texts = logs.map(|log| fs::read_to_string(log.unwrap().path()).unwrap());
@@ -78,14 +78,14 @@ fn forgotten_key(trial: &Trial) -> u64 {
 }
 
 #[test]
-fn what_was_forgotten_denied_or_not_answered_is_found_by_key() {
-    let desk = run_once(STUDY);
-    let run = Run::read(&desk.run_folder()).unwrap();
+fn lost_denied_and_unanswered_records_are_found_by_key() {
+    let workspace = run_once(STUDY);
+    let run = Run::read(&workspace.run_folder()).unwrap();
     let trial = &run.trials[0];
     let ledgers = ledgers(trial);
     assert_eq!(ledgers.len(), 3);
     for ledger in &ledgers {
-        // Only what carries a record is in the account.
+        // Only requests with a record are in the account.
         let [look, order, _] = &trial.info.steps[..] else {
             panic!("{:?}", trial.info.steps)
         };
@@ -104,10 +104,10 @@ fn what_was_forgotten_denied_or_not_answered_is_found_by_key() {
         assert_eq!(ledger.unexpected, 1, "{ledger:?}");
     }
     assert_eq!(trial.info.totals.records_succeeded, ledgers[0].accepted);
-    check_report(&desk, &waggle_analysis::model(&run));
+    check_report(&workspace, &waggle_analysis::model(&run));
 }
 
-fn check_report(desk: &Desk, model: &Model) {
+fn check_report(workspace: &Workspace, model: &Model) {
     let trial = &model.trials[0];
     let has = |verdict| trial.reasons.iter().any(|reason| reason.verdict == verdict);
     assert!(has(Verdict::Incomplete), "{:?}", trial.reasons);
@@ -121,7 +121,7 @@ fn check_report(desk: &Desk, model: &Model) {
     for threshold in &model.thresholds {
         assert!(threshold.cells[0].observed.is_some(), "{threshold:?}");
     }
-    let table = fs::read_to_string(desk.run_folder().join("tables.csv")).unwrap();
+    let table = fs::read_to_string(workspace.run_folder().join("tables.csv")).unwrap();
     let mut rows = table.lines().map(fields);
     let (heads, row) = (rows.next().unwrap(), rows.next().unwrap());
     for (head, expected) in [
@@ -133,15 +133,15 @@ fn check_report(desk: &Desk, model: &Model) {
         let place = heads.iter().position(|known| *known == head).unwrap();
         assert_eq!(row[place], expected, "{head}");
     }
-    let page = fs::read_to_string(desk.run_folder().join("report.md")).unwrap();
+    let page = fs::read_to_string(workspace.run_folder().join("report.md")).unwrap();
     let sentence = "; 1 records without a clear answer, of which 1 were delivered; 1 rejected records were delivered";
     assert!(page.contains(sentence), "{page}");
 }
 
 #[test]
-fn a_desk_that_keeps_what_it_takes_is_complete() {
-    let desk = run_once(&STUDY.replace("set: { fault: three }", "set: { fault: none }"));
-    let run = Run::read(&desk.run_folder()).unwrap();
+fn store_without_faults_is_complete() {
+    let workspace = run_once(&STUDY.replace("set: { fault: three }", "set: { fault: none }"));
+    let run = Run::read(&workspace.run_folder()).unwrap();
     for ledger in ledgers(&run.trials[0]) {
         assert!(ledger.sent > 0);
         assert_eq!(
@@ -154,16 +154,16 @@ fn a_desk_that_keeps_what_it_takes_is_complete() {
 
 #[test]
 fn delivery_needs_a_step_that_carries_a_record() {
-    let desk = Desk::new();
-    desk.system("orders");
+    let workspace = Workspace::new();
+    workspace.system("orders");
     let study = STUDY
         .replace("\"key\":{{record.key}},", "\"key\":1,")
         .replace(
             "            check:\n              - { json: $.key, equals: \"{{record.key}}\" }\n",
             "",
         );
-    fs::write(desk.path().join("study.yaml"), study).unwrap();
-    let output = desk.output(&["plan", "study.yaml"]);
+    fs::write(workspace.path().join("study.yaml"), study).unwrap();
+    let output = workspace.output(&["plan", "study.yaml"]);
     assert_eq!(output.status.code(), Some(2));
     let text = output_text(&output);
     assert!(

@@ -1,4 +1,4 @@
-//! A scenario from its file to the report, against a shop that keeps books of its own.
+//! A scenario from its file to the report, against a shop that counts its answers.
 
 use std::{collections::BTreeMap, fs};
 
@@ -6,7 +6,7 @@ use waggle_analysis::StepModel;
 use waggle_results::{Run, Trial};
 use waggle_stats::Verdict;
 
-use crate::desk::{Desk, output_text};
+use crate::workspace::{Workspace, output_text};
 
 const STUDY: &str = r#"study: shopping
 question: Does every step do what it says?
@@ -68,7 +68,7 @@ flows:
         headers: { X-Request: "{{random.uuid}}" }
 "#;
 
-/// How often the shop gave each answer, by its own books: `(step, status)` → times.
+/// Counts of answers by the shop, by step and status.
 fn books(trial: &Trial) -> BTreeMap<(String, u16), u64> {
     let mut books = BTreeMap::new();
     for entry in fs::read_dir(trial.path.join("logs")).unwrap() {
@@ -84,23 +84,23 @@ fn books(trial: &Trial) -> BTreeMap<(String, u16), u64> {
 }
 
 #[test]
-fn each_step_is_counted_as_the_shop_counts_it() {
-    let desk = Desk::new();
-    desk.system("shop");
-    let write = |name: &str, text: &str| fs::write(desk.path().join(name), text).unwrap();
+fn counts_of_each_step_match_the_shop() {
+    let workspace = Workspace::new();
+    workspace.system("shop");
+    let write = |name: &str, text: &str| fs::write(workspace.path().join(name), text).unwrap();
     write("study.yaml", STUDY);
     write("scenario.yaml", SCENARIO);
     let customers: String = (0..6).map(|n| format!("c{n},pw-c{n}\n")).collect();
     write("customers.csv", &format!("name,password\n{customers}"));
-    let output = desk.output(&["run", "study.yaml", "--quiet"]);
-    desk.report_of(&output);
+    let output = workspace.output(&["run", "study.yaml", "--quiet"]);
+    workspace.report_of(&output);
     assert!(
         output_text(&output).contains("stock"),
         "{}",
         output_text(&output)
     );
 
-    let run = Run::read(&desk.run_folder()).unwrap();
+    let run = Run::read(&workspace.run_folder()).unwrap();
     let trial = &run.trials[0];
     let books = books(trial);
     let booked = |name: &str, status: u16| {
@@ -133,7 +133,7 @@ fn each_step_is_counted_as_the_shop_counts_it() {
     let sessions = trial.info.sessions.as_ref().unwrap().totals;
     assert_eq!(sessions.failed, booked("stock", 503));
     let completed = booked("stock", 200) + booked("order", 200) / 2;
-    // A session that the end of the load cut off is neither.
+    // A session that the end of the load cut off is neither completed nor failed.
     let difference = completed.abs_diff(sessions.completed);
     assert!(difference <= 4, "{sessions:?}\n{books:?}");
 
@@ -149,19 +149,19 @@ fn each_step_is_counted_as_the_shop_counts_it() {
         let judged = seen.reason.is_some() || seen.holds;
         assert!(judged, "{threshold:?}");
     }
-    let page = fs::read_to_string(desk.run_folder().join("report.html")).unwrap();
+    let page = fs::read_to_string(workspace.run_folder().join("report.html")).unwrap();
     assert!(page.contains("id=\"steps\""));
 }
 
 #[test]
-fn a_mistake_in_the_file_of_a_scenario_names_that_file() {
-    let desk = Desk::new();
-    desk.system("shop");
-    let write = |name: &str, text: &str| fs::write(desk.path().join(name), text).unwrap();
+fn mistake_in_a_scenario_file_names_the_file() {
+    let workspace = Workspace::new();
+    workspace.system("shop");
+    let write = |name: &str, text: &str| fs::write(workspace.path().join(name), text).unwrap();
     write("study.yaml", STUDY);
     write("scenario.yaml", &SCENARIO.replace("{{page}}", "{{pag}}"));
     write("customers.csv", "name,pasword\na,b\nc,d\ne,f\ng,h\n");
-    let output = desk.output(&["plan", "study.yaml"]);
+    let output = workspace.output(&["plan", "study.yaml"]);
     assert_eq!(output.status.code(), Some(2));
     let text = output_text(&output);
     assert!(

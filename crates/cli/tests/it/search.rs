@@ -1,19 +1,20 @@
-//! Searches from the file or the flags to the answer. What an answer means is tested where the system and the clock are fakes.
+//! Searches from the study or the flags to the answer. The runner's tests with a fake system and clock check the answers
+//! themselves.
 
 use serde_json::Value;
 use waggle_load::NullServer;
 
 use crate::{
-    codes::find_code,
-    desk::{Desk, Parts, output_text},
+    exit_codes::find_code,
+    workspace::{Parts, Workspace, output_text},
 };
 
 const ANSWER: &[u8] = b"HTTP/1.1 204 No Content\r\n\r\n";
 
 #[test]
-fn a_study_searches_level_by_level_and_reports_the_answer() {
-    let desk = Desk::new();
-    desk.study(&Parts {
+fn search_of_a_study_reports_its_answer() {
+    let workspace = Workspace::new();
+    workspace.study(&Parts {
         load: "model: open, arrivals: uniform, connections: 4",
         measure: "500ms",
         search: Some(
@@ -22,8 +23,8 @@ fn a_study_searches_level_by_level_and_reports_the_answer() {
         ),
         ..Parts::default()
     });
-    let output = desk.output(&["run", "study.yaml"]);
-    let model = desk.report_of(&output);
+    let output = workspace.output(&["run", "study.yaml"]);
+    let model = workspace.report_of(&output);
     let search = &model.search.as_ref().unwrap().cells[0];
     assert_eq!(model.trials[0].level, Some(20.0));
     assert_eq!(search.steps.len(), model.trials.len());
@@ -35,14 +36,14 @@ fn a_study_searches_level_by_level_and_reports_the_answer() {
             output_text(&output)
         );
     }
-    let again = desk.output(&["report", desk.run_folder().to_str().unwrap()]);
+    let again = workspace.output(&["report", workspace.run_folder().to_str().unwrap()]);
     assert_eq!(again.status.code(), output.status.code());
 }
 
 #[test]
-fn a_quick_search_tries_levels_with_the_flags_of_a_load() {
+fn load_search_tries_levels() {
     let server = NullServer::start("127.0.0.1:0".parse().unwrap(), ANSWER).unwrap();
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let url = format!("http://{}/", server.address());
     let flags = [
         "--search",
@@ -63,7 +64,7 @@ fn a_quick_search_tries_levels_with_the_flags_of_a_load() {
         "--quiet",
     ];
     let search = |conditions: &[&str]| {
-        let output = desk.output(&[&["load", &url], &flags[..], conditions].concat());
+        let output = workspace.output(&[&["load", &url], &flags[..], conditions].concat());
         let found: Value = serde_json::from_slice(&output.stdout)
             .unwrap_or_else(|_| panic!("{}", output_text(&output)));
         assert_eq!(output.status.code(), Some(find_code(&found)), "{found}");
@@ -78,7 +79,7 @@ fn a_quick_search_tries_levels_with_the_flags_of_a_load() {
         assert_eq!(rate.as_f64(), step["level"].as_f64());
         assert_ne!(step["evidence"], "fails", "{step}");
     }
-    // No answer comes so soon over a socket.
+    // No answer over a socket is as fast as this threshold.
     let found = search(&["--min", "10", "--condition", "response_time.p50 < 1us"]);
     assert_eq!(found["holds_at"], Value::Null);
     assert_ne!(found["ended"], "found");
@@ -88,10 +89,11 @@ fn a_quick_search_tries_levels_with_the_flags_of_a_load() {
 }
 
 #[test]
-fn what_a_search_cannot_have_is_refused() {
-    let desk = Desk::new();
+fn flags_that_conflict_with_a_search_are_refused() {
+    let workspace = Workspace::new();
     let check = |flags: &[&str], expected: &str| {
-        let output = desk.output(&[&["load", "http://127.0.0.1:9/", "--search"], flags].concat());
+        let output =
+            workspace.output(&[&["load", "http://127.0.0.1:9/", "--search"], flags].concat());
         assert_eq!(output.status.code(), Some(2), "{}", output_text(&output));
         assert!(
             output_text(&output).contains(expected),

@@ -1,4 +1,4 @@
-//! `waggle system`: servers that are fetched, and a system that is up without a study.
+//! `waggle system`: fetching artifacts, and running a system without a study.
 
 use std::{
     fs,
@@ -10,35 +10,35 @@ use std::{
 use waggle_testkit::{Lines, http, wait_until};
 
 use crate::{
-    desk::{Desk, Parts, output_text},
-    shipped::{assert_none_missing, trials_of},
+    shipped_studies::{assert_none_missing, trials_of},
+    workspace::{Parts, Workspace, output_text},
 };
 
-fn desk() -> Desk {
-    let desk = Desk::new();
-    desk.system("fetched");
+fn workspace() -> Workspace {
+    let workspace = Workspace::new();
+    workspace.system("fetched");
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/fetched/fetch/tiny");
-    let to = desk.path().join("systems/fetched/fetch");
+    let to = workspace.path().join("systems/fetched/fetch");
     fs::create_dir_all(&to).unwrap();
     fs::copy(from, to.join("tiny")).unwrap();
-    desk
+    workspace
 }
 
-fn waggle(desk: &Desk, arguments: &[&str]) -> Command {
-    let mut command = desk.waggle(arguments);
+fn waggle(workspace: &Workspace, arguments: &[&str]) -> Command {
+    let mut command = workspace.waggle(arguments);
     command
-        .env("XDG_CACHE_HOME", desk.path().join("cache"))
-        .env("XDG_STATE_HOME", desk.path().join("state"));
+        .env("XDG_CACHE_HOME", workspace.path().join("cache"))
+        .env("XDG_STATE_HOME", workspace.path().join("state"));
     command
 }
 
-fn output(desk: &Desk, arguments: &[&str]) -> Output {
-    waggle(desk, arguments).output().unwrap()
+fn output(workspace: &Workspace, arguments: &[&str]) -> Output {
+    waggle(workspace, arguments).output().unwrap()
 }
 
-/// What lies in the folder of fetched servers, and in those below it.
-fn servers(desk: &Desk) -> Vec<String> {
-    let folder = desk.path().join("cache/waggle/servers");
+/// All files and folders of fetched artifacts.
+fn servers(workspace: &Workspace) -> Vec<String> {
+    let folder = workspace.path().join("cache/waggle/servers");
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();
     };
@@ -72,38 +72,38 @@ fn interrupt(child: &Child) {
 }
 
 #[test]
-fn what_is_missing_is_named_fetched_once_and_then_used() {
-    let desk = desk();
-    desk.study(&Parts::default());
-    let study = desk.path().join("study.yaml");
+fn missing_artifact_is_named_fetched_once_and_used() {
+    let workspace = workspace();
+    workspace.study(&Parts::default());
+    let study = workspace.path().join("study.yaml");
     let text = fs::read_to_string(&study).unwrap();
     let text = text.replace("use: faulty, set: { fault: none }", "use: fetched");
     fs::write(&study, text).unwrap();
     let run = ["run", "study.yaml", "--quick"];
     check_refused(
-        &output(&desk, &run),
+        &output(&workspace, &run),
         "the program \"tiny-store\" of tiny 1.0 is not installed and was not fetched yet; `waggle system fetch fetched` does that",
     );
-    assert!(!desk.path().join("runs").exists());
-    let told = fine(&output(&desk, &["system", "fetch", "fetched"]));
-    assert!(told.contains("tiny 1.0: fetching (a moment) …"), "{told}");
-    assert!(told.contains("servers/tiny-1.0/bin/tiny-store"), "{told}");
-    assert_eq!(servers(&desk), ["tiny-1.0"]);
-    let told = fine(&output(
-        &desk,
+    assert!(!workspace.path().join("runs").exists());
+    let text = fine(&output(&workspace, &["system", "fetch", "fetched"]));
+    assert!(text.contains("tiny 1.0: fetching (a moment) …"), "{text}");
+    assert!(text.contains("servers/tiny-1.0/bin/tiny-store"), "{text}");
+    assert_eq!(servers(&workspace), ["tiny-1.0"]);
+    let text = fine(&output(
+        &workspace,
         &["system", "fetch", "fetched", "replicas=2"],
     ));
-    assert!(told.contains("tiny 1.0: fetched before"), "{told}");
-    desk.report_of(&output(&desk, &run));
-    let run = fs::read_to_string(desk.run_folder().join("run.json")).unwrap();
+    assert!(text.contains("tiny 1.0: fetched before"), "{text}");
+    workspace.report_of(&output(&workspace, &run));
+    let run = fs::read_to_string(workspace.run_folder().join("run.json")).unwrap();
     assert!(run.contains("\"version\": \"tiny 1.0\""), "{run}");
 }
 
 #[test]
-fn a_fetch_that_fails_or_is_interrupted_leaves_nothing_half() {
-    let desk = desk();
+fn failed_or_interrupted_fetch_leaves_no_partial_files() {
+    let workspace = workspace();
     let fetch = ["system", "fetch", "fetched"];
-    let failed = waggle(&desk, &fetch)
+    let failed = waggle(&workspace, &fetch)
         .env("WAGGLE_TEST_FETCH", "wrong")
         .output();
     let failed = failed.unwrap();
@@ -112,36 +112,36 @@ fn a_fetch_that_fails_or_is_interrupted_leaves_nothing_half() {
         "tiny could not be fetched: the script fetch/tiny ended with exit code 3",
     );
     check_refused(&failed, "no such version");
-    assert_eq!(servers(&desk), ["tiny-1.0.log"]);
-    let mut child = waggle(&desk, &fetch)
+    assert_eq!(servers(&workspace), ["tiny-1.0.log"]);
+    let mut child = waggle(&workspace, &fetch)
         .env("WAGGLE_TEST_FETCH", "ever")
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let begun = desk
+    let begun = workspace
         .path()
         .join("cache/waggle/servers/.tiny-1.0.part/server/bin/begun");
     wait_until("the fetch has begun", || begun.exists());
     interrupt(&child);
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert!(servers(&desk).is_empty(), "{:?}", servers(&desk));
-    desk.assert_none_left();
-    fine(&output(&desk, &fetch));
-    assert_eq!(servers(&desk), ["tiny-1.0"]);
+    assert!(servers(&workspace).is_empty(), "{:?}", servers(&workspace));
+    workspace.assert_none_left();
+    fine(&output(&workspace, &fetch));
+    assert_eq!(servers(&workspace), ["tiny-1.0"]);
     check_refused(
-        &output(&desk, &["system", "fetch", "fetchd"]),
+        &output(&workspace, &["system", "fetch", "fetchd"]),
         "there is no system \"fetchd\"; expected",
     );
     check_refused(
-        &output(&desk, &["system", "fetch", "fetched", "replicas=9"]),
+        &output(&workspace, &["system", "fetch", "fetched", "replicas=9"]),
         "parameter replicas is \"9\"",
     );
 }
 
-/// A system that is up, with what it wrote.
-fn start_system(desk: &Desk) -> (Child, Lines) {
-    fine(&output(desk, &["system", "fetch", "fetched"]));
-    let mut child = waggle(desk, &["system", "up", "fetched", "replicas=2"])
+/// A running system, with its output.
+fn start_system(workspace: &Workspace) -> (Child, Lines) {
+    fine(&output(workspace, &["system", "fetch", "fetched"]));
+    let mut child = waggle(workspace, &["system", "up", "fetched", "replicas=2"])
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -150,74 +150,76 @@ fn start_system(desk: &Desk) -> (Child, Lines) {
     (child, lines)
 }
 
-fn state(desk: &Desk) -> std::path::PathBuf {
-    desk.path().join("state/waggle/systems/fetched")
+fn state(workspace: &Workspace) -> std::path::PathBuf {
+    workspace.path().join("state/waggle/systems/fetched")
 }
 
 #[track_caller]
-fn nothing_left(desk: &Desk) {
-    desk.assert_none_left();
-    assert!(!state(desk).exists());
-    let status = fine(&output(desk, &["system", "status", "fetched"]));
+fn nothing_left(workspace: &Workspace) {
+    workspace.assert_none_left();
+    assert!(!state(workspace).exists());
+    let status = fine(&output(workspace, &["system", "status", "fetched"]));
     assert!(status.contains("fetched is not up"), "{status}");
 }
 
 #[test]
-fn a_system_is_up_until_somebody_brings_it_down() {
-    let desk = desk();
-    let (mut child, lines) = start_system(&desk);
-    let told = lines.text();
-    let endpoint = told
+fn system_runs_until_it_is_stopped() {
+    let workspace = workspace();
+    let (mut child, lines) = start_system(&workspace);
+    let text = lines.text();
+    let endpoint = text
         .lines()
         .find(|line| line.starts_with("  records "))
         .unwrap();
     let addresses: Vec<&str> = endpoint.split_whitespace().skip(1).collect();
-    assert_eq!(addresses.len(), 2, "{told}");
+    assert_eq!(addresses.len(), 2, "{text}");
     for address in addresses {
         let answer = http::get(address.parse().unwrap(), "/records?offset=0&limit=1").unwrap();
         assert_eq!(answer.status, 200);
     }
-    let file = state(&desk).join("up.json");
+    let file = state(&workspace).join("up.json");
     assert_eq!(
         fs::metadata(&file).unwrap().permissions().mode() & 0o777,
         0o600
     );
     let known: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     let secret = known["secrets"]["door"].as_str().unwrap();
-    assert!(secret.len() == 40 && !told.contains(secret));
-    let status = fine(&output(&desk, &["system", "status", "fetched"]));
+    assert!(secret.len() == 40 && !text.contains(secret));
+    let status = fine(&output(&workspace, &["system", "status", "fetched"]));
     assert!(status.contains(endpoint), "{status}");
     check_refused(
-        &output(&desk, &["system", "up", "fetched"]),
+        &output(&workspace, &["system", "up", "fetched"]),
         "fetched is up already",
     );
-    let down = fine(&output(&desk, &["system", "down", "fetched"]));
+    let down = fine(&output(&workspace, &["system", "down", "fetched"]));
     assert!(down.contains("fetched is down"), "{down}");
     assert_eq!(child.wait().unwrap().code(), Some(0));
-    nothing_left(&desk);
+    nothing_left(&workspace);
 }
 
 #[test]
-fn ctrl_c_brings_it_down_and_what_a_kill_leaves_is_cleared_away() {
-    let desk = desk();
-    let (mut child, _lines) = start_system(&desk);
+fn ctrl_c_stops_the_system_and_left_files_of_a_kill_are_removed() {
+    let workspace = workspace();
+    let (mut child, _lines) = start_system(&workspace);
     interrupt(&child);
     assert_eq!(child.wait().unwrap().code(), Some(0));
-    nothing_left(&desk);
-    let (mut child, _lines) = start_system(&desk);
+    nothing_left(&workspace);
+    let (mut child, _lines) = start_system(&workspace);
     child.kill().unwrap();
     child.wait().unwrap();
-    wait_until("what was up is gone", || desk.processes_left().is_empty());
-    let status = fine(&output(&desk, &["system", "status", "fetched"]));
+    wait_until("what was up is gone", || {
+        workspace.processes_left().is_empty()
+    });
+    let status = fine(&output(&workspace, &["system", "status", "fetched"]));
     assert!(
         status.contains("a process that was killed left files"),
         "{status}"
     );
-    fine(&output(&desk, &["system", "down", "fetched"]));
-    nothing_left(&desk);
+    fine(&output(&workspace, &["system", "down", "fetched"]));
+    nothing_left(&workspace);
 }
 
-/// The gateway's program, which the whole workspace's tests build.
+/// The program of the gateway; tests of the whole workspace build it.
 pub(crate) fn gateway() {
     let program = Path::new(env!("CARGO_BIN_EXE_waggle"))
         .parent()
@@ -230,13 +232,13 @@ pub(crate) fn gateway() {
     );
 }
 
-/// waggle in the project's folder, with the servers that were fetched into the user's own cache folder.
-pub(crate) fn in_project(desk: &Desk, arguments: &[&str]) -> Command {
+/// The program in the folder of the project, with the artifacts in the user's cache folder.
+pub(crate) fn in_project(workspace: &Workspace, arguments: &[&str]) -> Command {
     let project = Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()
         .nth(2)
         .unwrap();
-    let mut command = waggle(desk, arguments);
+    let mut command = waggle(workspace, arguments);
     match std::env::var_os("XDG_CACHE_HOME") {
         Some(folder) => command.env("XDG_CACHE_HOME", folder),
         None => command.env_remove("XDG_CACHE_HOME"),
@@ -245,42 +247,42 @@ pub(crate) fn in_project(desk: &Desk, arguments: &[&str]) -> Command {
     command
 }
 
-/// A shipped system on real servers comes up, is checked and goes; what it told stands in `while_up`'s argument.
+/// Starts a shipped system on real servers, checks and stops it; `while_up` gets its output.
 pub(crate) fn comes_and_goes(system: &str, levels: &[&str], while_up: impl Fn(&str)) {
-    let desk = Desk::new();
-    let waggle = |arguments: &[&str]| in_project(&desk, arguments);
-    let (told, tell) = std::io::pipe().unwrap();
+    let workspace = Workspace::new();
+    let waggle = |arguments: &[&str]| in_project(&workspace, arguments);
+    let (text, writer) = std::io::pipe().unwrap();
     let mut up = waggle(&["system", "up", system, "--ready-timeout=600"]);
-    // What it has to complain of stands in the message of a test that fails.
+    // The output is in the message of a failing test.
     up.args(levels)
-        .stdout(tell.try_clone().unwrap())
-        .stderr(tell);
+        .stdout(writer.try_clone().unwrap())
+        .stderr(writer);
     let mut child = up.spawn().unwrap();
     drop(up);
-    let mut lines = Lines::new(told);
+    let mut lines = Lines::new(text);
     lines.wait_for("stops it");
-    let state = desk.path().join("state/waggle/systems").join(system);
+    let state = workspace.path().join("state/waggle/systems").join(system);
     assert!(state.exists());
     while_up(lines.text());
     let down = waggle(&["system", "down", system]).output().unwrap();
     assert_eq!(down.status.code(), Some(0), "{}", output_text(&down));
     assert_eq!(child.wait().unwrap().code(), Some(0));
-    desk.assert_none_left();
+    workspace.assert_none_left();
     assert!(!state.exists());
 }
 
-/// A reading comes through Kafka and a writer to InfluxDB: that is part of the check.
+/// The check of the system includes that a reading is delivered to InfluxDB through Kafka and a writer.
 fn ingest_comes_and_goes(writer: &str) {
     gateway();
-    comes_and_goes("ingest", &["backend=kafka", writer], |told| {
+    comes_and_goes("ingest", &["backend=kafka", writer], |text| {
         for part in ["kafka.broker", "influxdb.http", "records "] {
-            assert!(told.contains(part), "{told}");
+            assert!(text.contains(part), "{text}");
         }
     });
 }
 
 #[test]
-fn ingest_with_kafka_telegraf_and_influxdb_comes_up_works_and_leaves_nothing() {
+fn ingest_with_kafka_telegraf_and_influxdb_starts_works_and_stops() {
     ingest_comes_and_goes("writer=telegraf");
 }
 

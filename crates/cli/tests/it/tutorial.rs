@@ -1,10 +1,10 @@
-//! What the documentation tells a newcomer to do, done.
+//! Follows the tutorial of the documentation.
 
 use std::{fs, path::Path};
 
-use crate::desk::{Desk, output_text};
+use crate::workspace::{Workspace, output_text};
 
-/// The files of `docs/systems.md`: a line with nothing but a name in backticks, and the block of text behind it.
+/// The files of `docs/systems.md`: a line with only a name in backticks, followed by a code block.
 fn files(text: &str) -> Vec<(String, String)> {
     let mut files = Vec::new();
     let mut lines = text.lines();
@@ -27,8 +27,8 @@ fn files(text: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_system_of_ones_own_is_studied_as_the_documentation_says() {
-    let desk = Desk::new();
+fn tutorial_of_an_own_system_works() {
+    let workspace = Workspace::new();
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/systems.md");
     let files = files(&fs::read_to_string(page).unwrap());
     let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
@@ -41,14 +41,14 @@ fn a_system_of_ones_own_is_studied_as_the_documentation_says() {
         ]
     );
     for (name, text) in &files {
-        let file = desk.path().join(name);
+        let file = workspace.path().join(name);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(file, text).unwrap();
     }
-    let plan = desk.output(&["plan", "notes.yaml"]);
+    let plan = workspace.output(&["plan", "notes.yaml"]);
     assert_eq!(plan.status.code(), Some(0), "{}", output_text(&plan));
-    let run = desk.output(&["run", "notes.yaml", "--quick"]);
-    let model = desk.report_of(&run);
+    let run = workspace.output(&["run", "notes.yaml", "--quick"]);
+    let model = workspace.report_of(&run);
     assert_eq!(model.trials.len(), 4);
     for trial in &model.trials {
         let ledger = trial

@@ -1,4 +1,4 @@
-//! The shop, on real servers: the same answers over both transports, and what a killed service leaves of its orders.
+//! System `webapp` on real servers: the same answers over both transports, and no lost orders after faults.
 
 use std::{
     fs,
@@ -7,30 +7,30 @@ use std::{
 };
 
 use crate::{
-    desk::{Desk, output_text},
-    shipped::{Columns, assert_none_missing, number, trials_of},
+    shipped_studies::{Columns, assert_none_missing, number, trials_of},
     systems::{comes_and_goes, in_project},
+    workspace::{Workspace, output_text},
 };
 
-/// Node.js with the shop's libraries, where it was fetched.
+/// The folder of the fetched Node.js with the libraries of the shop.
 fn shop_node() -> PathBuf {
-    let desk = Desk::new();
-    let fetch = in_project(&desk, &["system", "fetch", "webapp"]);
+    let workspace = Workspace::new();
+    let fetch = in_project(&workspace, &["system", "fetch", "webapp"]);
     let output = { fetch }.output().unwrap();
-    let told = output_text(&output);
-    assert_eq!(output.status.code(), Some(0), "{told}");
-    let path = told.lines().find(|line| line.ends_with("/shop-node"));
-    path.unwrap_or_else(|| panic!("{told}")).trim().into()
+    let text = output_text(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    let path = text.lines().find(|line| line.ends_with("/shop-node"));
+    path.unwrap_or_else(|| panic!("{text}")).trim().into()
 }
 
-/// Every call of the document is asked for, and every answer held against it.
+/// Requests every operation of the OpenAPI document and checks each answer against it.
 fn keeps_its_contract(transport: &str) {
     let node = shop_node();
     comes_and_goes(
         "webapp",
         &[transport, "overload_protection=true", "timeout=60s"],
-        |told| {
-            let shop = told.lines().find_map(|line| line.strip_prefix("  shop "));
+        |text| {
+            let shop = text.lines().find_map(|line| line.strip_prefix("  shop "));
             let contract =
                 Path::new(env!("CARGO_MANIFEST_DIR")).join("../../systems/webapp/shop/contract.js");
             let output = Command::new(&node)
@@ -52,16 +52,16 @@ fn keeps_its_contract(transport: &str) {
 }
 
 #[test]
-fn the_shop_answers_as_its_document_says_over_rest() {
+fn answers_over_rest_match_the_openapi_document() {
     keeps_its_contract("transport=rest");
 }
 
 #[test]
-fn the_shop_answers_as_its_document_says_over_rabbitmq() {
+fn answers_over_rabbitmq_match_the_openapi_document() {
     keeps_its_contract("transport=rabbitmq");
 }
 
-/// The one trial of a run, in which nothing but this was killed; no order is missing.
+/// The only trial of a run in which only this component was killed; checks that no order is missing.
 fn only_trial(mut trials: Vec<Columns>, victim: &str) -> Columns {
     assert_eq!(trials.len(), 1, "{trials:?}");
     let trial = trials.remove(0);
@@ -70,7 +70,7 @@ fn only_trial(mut trials: Vec<Columns>, victim: &str) -> Columns {
     trial
 }
 
-/// A shipped study with what is changed in it.
+/// A shipped study with changes.
 fn run_changed_study(study: &str, changes: &[(&str, &str)], levels: &[&str]) -> Vec<Columns> {
     let folder = tempfile::tempdir().unwrap();
     let studies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
@@ -97,15 +97,15 @@ fn killed_once(victim: &str, transport: &str) -> Columns {
     only_trial(trials, &format!("{victim}-0"))
 }
 
-/// In `rest-vs-rabbitmq-kill.yaml`; each has no more than one order under way.
+/// In `rest-vs-rabbitmq-kill.yaml`; each connection has at most one order in flight.
 const CUSTOMERS: u64 = 20;
 
-/// The service dies with orders in hand and comes again. However the two transports take it, every order that was answered
-/// with success stands in PostgreSQL, and what was taken from the stock is counted.
+/// The service is killed with orders in flight and restarted. With both transports, every order that was answered with success is
+/// in PostgreSQL, and the stock matches the orders.
 fn loses_no_order(transport: &str) -> Columns {
     let trial = killed_once("orders", transport);
-    // A product is taken before its order is written: one that was refused, or of which nothing was heard, may have taken it for
-    // nothing, and so may each that the service had in hand when it died and was given again.
+    // The stock is reduced before the order is written. An order that was refused or not answered, or that was in flight at the
+    // kill and redelivered, may have reduced it without being written.
     let may = number(&trial, "records_rejected") + number(&trial, "records_unknown") + CUSTOMERS;
     let astray = number(&trial, "metric_stock-astray_end");
     assert!(astray <= may, "{astray} of at most {may}");
@@ -113,28 +113,28 @@ fn loses_no_order(transport: &str) -> Columns {
 }
 
 #[test]
-fn over_rest_no_order_is_lost_when_its_service_is_killed() {
+fn no_order_is_lost_over_rest_if_the_service_is_killed() {
     loses_no_order("transport=rest");
 }
 
 #[test]
-fn over_rabbitmq_no_order_is_lost_when_its_service_is_killed() {
+fn no_order_is_lost_over_rabbitmq_if_the_service_is_killed() {
     let trial = loses_no_order("transport=rabbitmq");
-    // What waits for the service is worked on when it is back: late perhaps, but nobody is told that it cannot be reached.
+    // Orders wait in the queue until the service is restarted, so no request fails with 503.
     let failures = &trial["failures"];
     assert!(!failures.contains("503"), "{failures}");
 }
 
-/// What the auditor has shown stands in PostgreSQL: when that has died, all is asked for anew, and the auditor finds it anew.
+/// The auditor reads orders from PostgreSQL. After a kill of PostgreSQL it reads all orders again and finds them.
 #[test]
-fn orders_are_found_anew_when_the_database_was_killed() {
+fn orders_are_found_again_after_the_database_was_killed() {
     killed_once("postgresql", "transport=rest");
 }
 
-/// Callers ask again, and the broker gives to the service's next life what its last one had in hand: no order stands twice
-/// where references are unique.
+/// Clients retry, and the broker redelivers unacknowledged messages to the restarted service: no order is written twice if
+/// references are unique.
 #[test]
-fn asked_again_no_order_stands_twice_where_references_are_unique() {
+fn retried_orders_are_written_once_if_references_are_unique() {
     let levels = ["transport=rabbitmq", "retries=7", "deduplicate=true"];
     let trials = trials_of("studies/rest-vs-rabbitmq-again.yaml", &levels);
     let trial = only_trial(trials, "orders-0");

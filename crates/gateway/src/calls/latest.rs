@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderValue, Uri, header};
 use waggle_record::line_protocol;
 
 use super::parameters::Parameters;
-use super::reading::{Held, too_many_answers};
+use super::store_read::{AnswerMemory, too_many_answers};
 use crate::form::{Form, Scratch};
 use crate::http1;
 use crate::ingest::check_topic;
@@ -167,7 +167,7 @@ pub(super) async fn read_latest(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     check_topic(&topic)?;
-    let asked = Asked::parse(&uri)?;
+    let query = LatestQuery::parse(&uri)?;
     let accepts = headers.get_all(header::ACCEPT);
     let form = Form::from_accept(accepts.iter().map(HeaderValue::as_bytes));
     let latest = shared.backend.latest_readings();
@@ -184,18 +184,19 @@ pub(super) async fn read_latest(
         ));
     }
     let number = shared.backend.topic_number(&topic);
-    match asked {
-        Asked::One(series) => answer_series(&shared, number, &series, form),
-        Asked::All { limit, after } => answer_page(&shared, number, limit, after, form).await,
+    match query {
+        LatestQuery::One(series) => answer_series(&shared, number, &series, form),
+        LatestQuery::All { limit, after } => answer_page(&shared, number, limit, after, form).await,
     }
 }
 
-enum Asked {
+/// The requested readings: of one series, or a page of all.
+enum LatestQuery {
     One(String),
     All { limit: usize, after: Cursor },
 }
 
-impl Asked {
+impl LatestQuery {
     fn parse(uri: &Uri) -> Result<Self, Problem> {
         let mut parameters = Parameters::parse(uri)?;
         if let Some(series) = parameters.text("series")? {
@@ -264,7 +265,7 @@ async fn answer_page(
     form: Form,
 ) -> Result<Response, Problem> {
     let bytes_max = shared.settings.answer_max_bytes;
-    let mut held = Held::room(shared, bytes_max).ok_or_else(too_many_answers)?;
+    let mut memory = AnswerMemory::reserve(shared, bytes_max).ok_or_else(too_many_answers)?;
     let (mut body, mut count, mut cursor) = (Vec::new(), 0, topic.map(|_| after));
     for _ in 0..RUNS_MAX {
         let (Some(topic), Some(from)) = (topic, cursor) else {
@@ -288,12 +289,12 @@ async fn answer_page(
         // Let other connections of this worker run.
         tokio::task::yield_now().await;
     }
-    held.settle(body.len());
+    memory.settle(body.len());
     let mut response = ([(header::CONTENT_TYPE, form.media_type())], body).into_response();
     if let Some(Cursor(next)) = cursor {
         response.headers_mut().insert(NEXT, HeaderValue::from(next));
     }
-    response.extensions_mut().insert(Arc::new(held));
+    response.extensions_mut().insert(Arc::new(memory));
     Ok(response)
 }
 

@@ -5,8 +5,8 @@ mod documentation;
 pub(crate) mod latest;
 mod parameters;
 mod query;
-mod reading;
 mod records;
+mod store_read;
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::ingest;
 use crate::problem::{PlacedProblem, Problem, ProblemBody};
 use crate::shared::Shared;
 
-pub(crate) use reading::Held;
+pub(crate) use store_read::AnswerMemory;
 
 #[derive(OpenApi)]
 #[openapi(

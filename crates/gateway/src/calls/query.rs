@@ -12,7 +12,7 @@ use http::{HeaderMap, HeaderValue, Uri, header};
 use waggle_record::line_protocol::{Line, measurement_text, name_text};
 
 use super::parameters::Parameters;
-use super::reading::{Held, Read, read, too_many_answers};
+use super::store_read::{AnswerMemory, Read, read, too_many_answers};
 use crate::aggregate::{Aggregate, Windows};
 use crate::database::{Author, Database, Gathered, Language, Limits, Question};
 use crate::ingest::check_topic;
@@ -68,17 +68,17 @@ pub(super) async fn query(
     State(shared): State<Arc<Shared>>,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    let asked = Asked::parse(&uri, &shared)?;
-    let (answer, held) = match &shared.database {
-        Some(database) => asked.ask(&shared, database).await?,
-        None => read(&shared, move |connection| asked.answer(connection)).await?,
+    let range_query = RangeQuery::parse(&uri, &shared)?;
+    let (answer, memory) = match &shared.database {
+        Some(database) => range_query.ask(&shared, database).await?,
+        None => read(&shared, move |connection| range_query.answer(connection)).await?,
     };
     shared
         .gauges
         .records_looked_at
         .fetch_add(answer.found.looked_at as u64, Ordering::Relaxed);
     let mut response = answer.body.into_response();
-    response.extensions_mut().insert(held);
+    response.extensions_mut().insert(memory);
     response.headers_mut().insert(
         header::CONTENT_TYPE,
         HeaderValue::from_static("application/json"),
@@ -134,14 +134,14 @@ pub(super) async fn pass_query(
         .acquire()
         .await
         .map_err(|failure| failure.problem(Author::Client))?;
-    let mut held = Held::room(&shared, bytes_max).ok_or_else(too_many_answers)?;
+    let mut memory = AnswerMemory::reserve(&shared, bytes_max).ok_or_else(too_many_answers)?;
     let passed = database
         .pass(permit, language, text, bytes_max)
         .await
         .map_err(|failure| failure.problem(Author::Client))?;
-    held.settle(passed.body.len());
+    memory.settle(passed.body.len());
     let mut response = passed.body.into_response();
-    response.extensions_mut().insert(Arc::new(held));
+    response.extensions_mut().insert(Arc::new(memory));
     if let Some(media_type) = passed.media_type {
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, media_type);
@@ -164,7 +164,8 @@ fn language(content_type: &[u8]) -> Result<Language, Problem> {
     }
 }
 
-struct Asked {
+/// A query of one measurement in a range of time.
+struct RangeQuery {
     span: Span,
     measurement: String,
     tags: Vec<(String, String)>,
@@ -175,7 +176,8 @@ struct Asked {
     look_at_max: usize,
 }
 
-struct Found {
+/// Number of scanned records.
+struct ScanCount {
     looked_at: usize,
 }
 
@@ -198,7 +200,7 @@ impl Rows {
     }
 }
 
-impl Asked {
+impl RangeQuery {
     fn parse(uri: &Uri, shared: &Shared) -> Result<Self, Problem> {
         let settings = &shared.settings;
         let mut parameters = Parameters::parse(uri)?;
@@ -242,12 +244,13 @@ impl Asked {
         self,
         shared: &Arc<Shared>,
         database: &Database,
-    ) -> Result<(Read<Found>, Arc<Held>), Problem> {
+    ) -> Result<(Read<ScanCount>, Arc<AnswerMemory>), Problem> {
         let permit = database
             .acquire()
             .await
             .map_err(|failure| failure.problem(Author::Gateway))?;
-        let mut held = Held::room(shared, self.max_bytes).ok_or_else(too_many_answers)?;
+        let mut memory =
+            AnswerMemory::reserve(shared, self.max_bytes).ok_or_else(too_many_answers)?;
         let question = Question {
             bucket: database.bucket(&self.span.topic),
             measurement: self.measurement.clone(),
@@ -272,12 +275,12 @@ impl Asked {
             values,
         } = gathered;
         let body = self.body(&rows, truncated);
-        held.settle(body.len());
-        let found = Found { looked_at: values };
-        Ok((Read { body, found }, Arc::new(held)))
+        memory.settle(body.len());
+        let found = ScanCount { looked_at: values };
+        Ok((Read { body, found }, Arc::new(memory)))
     }
 
-    fn answer(&self, connection: &rusqlite::Connection) -> Result<Read<Found>, ReadError> {
+    fn answer(&self, connection: &rusqlite::Connection) -> Result<Read<ScanCount>, ReadError> {
         let mut rows = match self.aggregate {
             None => Rows::AsTheyAre {
                 rows: Vec::new(),
@@ -308,7 +311,7 @@ impl Asked {
         }
         Ok(Read {
             body: self.body(&rows.into_json(), truncated),
-            found: Found { looked_at },
+            found: ScanCount { looked_at },
         })
     }
 

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, Uri, header};
 
 use super::parameters::Parameters;
-use super::reading::{Read, read};
+use super::store_read::{Read, read};
 use crate::ingest::check_topic;
 use crate::problem::Problem;
 use crate::render::{self, Selection};
@@ -100,15 +100,15 @@ pub(super) async fn read_records(
     uri: Uri,
 ) -> Result<Response, Problem> {
     check_topic(&topic)?;
-    let asked = Asked::parse(topic, &uri, &shared)?;
-    let limit = asked.limit;
-    let (page, held) = read(&shared, move |connection| asked.page(connection)).await?;
+    let request = PageRequest::parse(topic, &uri, &shared)?;
+    let limit = request.limit;
+    let (page, memory) = read(&shared, move |connection| request.page(connection)).await?;
     shared
         .gauges
         .records_read
         .fetch_add(page.found.records as u64, Ordering::Relaxed);
     let mut response = page.body.into_response();
-    response.extensions_mut().insert(held);
+    response.extensions_mut().insert(memory);
     let headers = response.headers_mut();
     headers.insert(
         header::CONTENT_TYPE,
@@ -119,7 +119,8 @@ pub(super) async fn read_records(
     Ok(response)
 }
 
-struct Asked {
+/// A requested page of records.
+struct PageRequest {
     span: Span,
     limit: usize,
     max_bytes: usize,
@@ -127,12 +128,13 @@ struct Asked {
     selection: Selection,
 }
 
-struct Found {
+/// Number of records of a page, and the offset of the next one.
+struct PageEnd {
     records: usize,
     next_offset: i64,
 }
 
-impl Asked {
+impl PageRequest {
     fn parse(topic: String, uri: &Uri, shared: &Shared) -> Result<Self, Problem> {
         let mut parameters = Parameters::parse(uri)?;
         let offset = parameters.integer("offset")?.unwrap_or(0);
@@ -158,7 +160,7 @@ impl Asked {
         })
     }
 
-    fn page(&self, connection: &rusqlite::Connection) -> Result<Read<Found>, ReadError> {
+    fn page(&self, connection: &rusqlite::Connection) -> Result<Read<PageEnd>, ReadError> {
         let mut body = Vec::new();
         let (mut records, mut looked_at, mut corrupt) = (0, 0, None);
         let span = &self.span;
@@ -188,7 +190,7 @@ impl Asked {
         match corrupt {
             None => Ok(Read {
                 body,
-                found: Found {
+                found: PageEnd {
                     records,
                     next_offset,
                 },

@@ -20,7 +20,7 @@ use tokio::time::Sleep;
 
 use crate::answer::{self, AnswerHead};
 use crate::call;
-use crate::calls::Held;
+use crate::calls::AnswerMemory;
 use crate::cycle::{Cycle, Share};
 use crate::http1::{self, Reader, SLOTS, Slots, Step};
 use crate::metrics::{Call, add};
@@ -81,7 +81,7 @@ pub(crate) struct Connection {
     out: Vec<u8>,
     sent: usize,
     /// Counts the bytes of a large answer in `out`.
-    held: Option<Arc<Held>>,
+    held: Option<Arc<AnswerMemory>>,
     /// When the client last read some bytes, if answers are pending.
     stuck_since: Option<Instant>,
     /// Bytes of a body being received, already counted as in flight.

@@ -33,7 +33,7 @@ pub(crate) struct Question {
 
 impl Question {
     /// Whether nothing can match: no database has such times and tags, and in Flux they would be an error or mean something else.
-    pub(super) fn is_of_nothing(&self) -> bool {
+    pub(super) fn matches_nothing(&self) -> bool {
         let own = [
             "_measurement",
             "_field",
@@ -183,12 +183,12 @@ mod tests {
 
     #[test]
     fn a_question_is_a_filter_and_a_limit() {
-        let mut asked = question();
-        asked.tags = vec![("t".into(), "v\"".into())];
-        asked.fields = vec!["f".into(), "g".into()];
-        (asked.from, asked.until) = (5, 9);
+        let mut question = question();
+        question.tags = vec![("t".into(), "v\"".into())];
+        question.fields = vec!["f".into(), "g".into()];
+        (question.from, question.until) = (5, 9);
         assert_eq!(
-            asked.text(),
+            question.text(),
             "from(bucket: \"b\") |> range(start: time(v: 5), stop: time(v: 10)) \
              |> filter(fn: (r) => r[\"_measurement\"] == \"m\" and r[\"t\"] == \"v\\x22\") \
              |> filter(fn: (r) => r[\"_field\"] == \"f\" or r[\"_field\"] == \"g\") |> limit(n: 4)\n"
@@ -196,15 +196,15 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_not_asked() {
-        assert!(!question().is_of_nothing());
+    fn impossible_queries_are_not_sent() {
+        assert!(!question().matches_nothing());
         for (name, value) in [("t", ""), ("_field", "f"), ("_measurement", "m")] {
-            let mut asked = question();
-            asked.tags.push((name.into(), value.into()));
-            assert!(asked.is_of_nothing(), "{name}");
+            let mut question = question();
+            question.tags.push((name.into(), value.into()));
+            assert!(question.matches_nothing(), "{name}");
         }
-        let mut asked = question();
-        (asked.from, asked.until) = (5, 4);
-        assert!(asked.is_of_nothing());
+        let mut question = question();
+        (question.from, question.until) = (5, 4);
+        assert!(question.matches_nothing());
     }
 }

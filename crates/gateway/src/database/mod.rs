@@ -168,7 +168,7 @@ impl Database {
         question: Question,
         limits: Limits,
     ) -> Result<Gathered, Failure> {
-        if question.is_of_nothing() {
+        if question.matches_nothing() {
             return Ok(Gathering::new(&question, limits).into_gathered());
         }
         let asking = Arc::clone(&self.asking);

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_database_says_is_found_in_any_form() {
+    fn error_of_the_database_is_found_in_any_format() {
         let message = |body: &str| Failure::from_answer(500, body.as_bytes()).to_string();
         assert_eq!(message(r#"{"error":"x"}"#), "InfluxDB answered 500: x");
         assert_eq!(message("plain"), "InfluxDB answered 500: plain");

@@ -73,7 +73,7 @@ impl Lines {
     }
 
     /// The index of a message of the partition with enough room; a record above the limit gets its own message.
-    pub(super) fn room(
+    pub(super) fn find_message(
         &mut self,
         partition: u32,
         records: u32,
@@ -115,7 +115,7 @@ impl Lines {
 
     fn append(&mut self, other: &Self, limits: Limits) {
         for message in other.messages() {
-            let index = self.room(
+            let index = self.find_message(
                 message.partition,
                 message.records,
                 message.bytes.len(),

@@ -5,52 +5,52 @@ use std::time::Duration;
 use rdkafka::ClientConfig;
 use waggle_flags::{BoundsError, duration_within, size};
 
-/// How records go to Kafka.
+/// Settings of the Kafka producer.
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Kafka")]
 pub struct KafkaSettings {
     /// Bootstrap brokers of the cluster: HOST:PORT, several separated by commas
     #[arg(long, value_name = "HOST:PORT,…", value_parser = brokers)]
     pub kafka_brokers: Option<String>,
-    /// Prefix of the topics' names in Kafka
+    /// Prefix of topic names in Kafka
     #[arg(long, default_value = "", value_parser = prefix, requires = "kafka_brokers")]
     pub kafka_topic_prefix: String,
-    /// Partitions of topics that the gateway creates; existing topics keep theirs [default: the broker's]
+    /// Number of partitions of topics that the gateway creates; existing topics keep theirs [default: the broker's]
     #[arg(long, value_parser = clap::value_parser!(i32).range(1..=10_000), requires = "kafka_brokers")]
     pub kafka_partitions: Option<i32>,
-    /// Replicas of topics that the gateway creates [default: the broker's]
+    /// Replication factor of topics that the gateway creates [default: the broker's]
     #[arg(long, value_parser = clap::value_parser!(i32).range(1..=100), requires = "kafka_brokers")]
     pub kafka_replicas: Option<i32>,
-    /// Whose acknowledgement a 204 means: that of all in-sync replicas, or of the leader alone. With the latter, a crash of the
+    /// Acknowledgement that a 204 means: of all in-sync replicas, or of the leader only. With `leader`, a crash of the
     /// leader's machine can lose acknowledged records
     #[arg(long, value_enum, default_value_t = Acks::All, requires = "kafka_brokers")]
     pub kafka_acks: Acks,
     /// Compression of messages
     #[arg(long, value_enum, default_value_t = Compression::None, requires = "kafka_brokers")]
     pub kafka_compression: Compression,
-    /// Time from when the records of a request are read until the broker has acknowledged them all; after it 503
+    /// Timeout from parsing the records of a request until the broker has acknowledged all of them; after it 503
     #[arg(long, default_value = "800ms", value_parser = timeout, requires = "kafka_brokers")]
     pub kafka_delivery_timeout: Duration,
-    /// Most records in a message
+    /// Maximum number of records in a message
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=100_000), requires = "kafka_brokers")]
     pub kafka_message_max_records: u32,
-    /// Largest message with more than one record, in bytes
+    /// Maximum size of a message with more than one record, in bytes
     #[arg(long, default_value_t = 256 * 1024, value_parser = size(1..=1 << 29), requires = "kafka_brokers")]
     pub kafka_message_max_bytes: usize,
-    /// Largest record, in bytes; above it 413. A topic with a lower max.message.bytes lowers it
+    /// Maximum size of a record, in bytes; above it 413. A topic with a lower max.message.bytes lowers the limit
     #[arg(long, default_value_t = 256 * 1024, value_parser = size(1..=1 << 29), requires = "kafka_brokers")]
     pub kafka_record_max_bytes: usize,
-    /// Largest produce request to a partition, in bytes. The topic must accept as much (max.message.bytes)
+    /// Maximum size of a produce request to a partition, in bytes. The topic must accept this size (max.message.bytes)
     #[arg(long, default_value_t = 768 * 1024, value_parser = size(1024..=1 << 29), requires = "kafka_brokers")]
     pub kafka_request_max_bytes: usize,
-    /// Most batches of a topic that are sent and not acknowledged yet; until one is acknowledged the next batch gathers
+    /// Maximum number of unacknowledged batches of a topic; until one is acknowledged, the next batch collects records
     #[arg(long, default_value_t = 3, value_parser = size(1..=1000), requires = "kafka_brokers")]
     pub kafka_batches_in_flight: usize,
-    /// Fewest records of a batch that is sent while others are in flight. A smaller batch waits for their acknowledgement, at
-    /// most 5 ms
+    /// Minimum number of records of a batch that is sent while others are in flight. A smaller batch waits for their
+    /// acknowledgement, at most 5 ms
     #[arg(long, default_value_t = 64, value_parser = size(1..=1_000_000), requires = "kafka_brokers")]
     pub kafka_batch_min_records: usize,
-    /// Time between two requests for metadata, which show new partitions and deleted topics
+    /// Interval of metadata requests, which show new partitions and deleted topics
     #[arg(long, default_value = "30s", value_parser = refresh, requires = "kafka_brokers")]
     pub kafka_metadata_refresh_interval: Duration,
 }
@@ -72,17 +72,17 @@ pub enum Compression {
     Snappy,
 }
 
-/// Longest name of a topic in Kafka.
+/// Maximum length of a topic name in Kafka.
 const NAME_MAX_BYTES: usize = 249;
 const PREFIX_MAX_BYTES: usize = NAME_MAX_BYTES - crate::ingest::TOPIC_MAX_BYTES;
 /// An upper bound of the overhead of a batch with one record.
 pub(super) const BATCH_OVERHEAD_BYTES: usize = 512;
-/// The longest pause before a reconnect.
+/// Maximum pause before a reconnect.
 const RECONNECT_MAX: Duration = Duration::from_millis(500);
 /// Timeout of a connection attempt, and of an answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Why a flag's value is wrong.
+/// Why the value of a flag is invalid.
 #[derive(Debug, thiserror::Error)]
 enum ValueError {
     #[error("expected HOST:PORT, found {0:?}")]

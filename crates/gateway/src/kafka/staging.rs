@@ -137,7 +137,7 @@ impl<'a> Intake<'a> for Adding<'_> {
             return Err(too_large(line, room, &lines.topic));
         }
         let partition = partition_of(series, lines.partitions);
-        let index = lines.room(partition, 1, room, *limits);
+        let index = lines.find_message(partition, 1, room, *limits);
         let message = lines.message(index);
         if message.request != *request {
             message.request = *request;

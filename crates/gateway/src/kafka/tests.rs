@@ -8,7 +8,7 @@ use waggle_record::line_protocol;
 use super::batch::{Batch, Limits, Lines};
 use super::flight::{Flight, Flights};
 use super::staging::Staging;
-use super::topic::{Found, Task, Topic, Topics};
+use super::topic::{Task, Topic, TopicMetadata, Topics};
 use crate::ingest::Intake;
 use crate::problem::Problem;
 use crate::ticket::Fate;
@@ -19,7 +19,7 @@ const LIMITS: Limits = Limits {
 };
 
 fn topic(number: u32, partitions: u32) -> Arc<Topic> {
-    let found = Found {
+    let found = TopicMetadata {
         partitions,
         record_max_bytes: 80,
     };
@@ -209,7 +209,7 @@ fn topics_are_looked_up_once_and_have_a_limit() {
     assert_eq!([asked(), asked(), asked()], ["a", "b", "Nothing"]);
     let waker = std::task::Waker::noop();
     assert!(topics.is_looking_up("a", waker) && topics.is_looking_up("b", waker));
-    let found = Found {
+    let found = TopicMetadata {
         partitions: 2,
         record_max_bytes: 9,
     };

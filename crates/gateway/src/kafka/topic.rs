@@ -24,7 +24,7 @@ pub(crate) struct Topic {
 }
 
 impl Topic {
-    pub(super) fn new(number: u32, name: String, found: Found) -> Self {
+    pub(super) fn new(number: u32, name: String, found: TopicMetadata) -> Self {
         Self {
             number,
             name,
@@ -54,7 +54,7 @@ impl Topic {
 
 /// A topic's metadata in the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct TopicMetadata {
     pub(super) partitions: u32,
     pub(super) record_max_bytes: usize,
 }
@@ -168,7 +168,12 @@ impl Topics {
     }
 
     /// Notes the result of a lookup, and wakes the waiting tasks.
-    pub(super) fn note(&self, name: &str, kafka_name: String, found: Result<Found, Problem>) {
+    pub(super) fn note(
+        &self,
+        name: &str,
+        kafka_name: String,
+        found: Result<TopicMetadata, Problem>,
+    ) {
         let mut known = self.lock();
         let entry = match found {
             Ok(found) => {

@@ -14,7 +14,7 @@ use rdkafka::types::RDKafkaErrorCode;
 
 use super::Inner;
 use super::settings::BATCH_OVERHEAD_BYTES;
-use super::topic::{Found, Task};
+use super::topic::{Task, TopicMetadata};
 use crate::problem::Problem;
 
 /// Interval of checks for tasks.
@@ -80,7 +80,7 @@ impl TopicAdmin {
     }
 
     /// Finds a topic or creates it, and reads its limits.
-    fn find(&self, name: &str) -> Result<Found, Problem> {
+    fn find(&self, name: &str) -> Result<TopicMetadata, Problem> {
         if name.starts_with(INTERNAL_PREFIX) {
             return Err(Problem::new(
                 400,
@@ -109,7 +109,7 @@ impl TopicAdmin {
             }
             look = self.inspect(name)?;
         };
-        Ok(Found {
+        Ok(TopicMetadata {
             partitions,
             record_max_bytes: self.record_max_bytes(name)?,
         })

@@ -52,7 +52,7 @@ pub(super) struct Committer {
     merged: Instant,
     /// Time of the last warning of a failed write.
     warned: Option<Instant>,
-    /// Held until the file is closed.
+    /// AnswerMemory until the file is closed.
     _lock: File,
 }
 

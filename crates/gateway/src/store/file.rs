@@ -74,7 +74,7 @@ pub(super) struct KnownTopic {
 pub(super) struct Opened {
     pub(super) connection: Connection,
     pub(super) topics: Vec<KnownTopic>,
-    /// Held as long as the file is open.
+    /// AnswerMemory as long as the file is open.
     pub(super) lock: File,
 }
 

@@ -7,20 +7,20 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 pub struct StoreSettings {
     pub file: PathBuf,
-    /// Most records that wait for a commit.
+    /// Maximum number of records that wait for a commit.
     pub queue_max_records: usize,
-    /// How long a commit waits for more records after the first.
+    /// Time that a commit waits for more records after the first.
     pub commit_delay: Duration,
-    /// Largest size of the file; 0 is no limit.
+    /// Maximum size of the file; 0 disables the limit.
     pub file_max_bytes: u64,
-    /// Size of the write-ahead log at which it is checkpointed at the latest.
+    /// Size of the write-ahead log at which a checkpoint is forced.
     pub wal_max_bytes: u64,
     pub topics_max: usize,
-    /// Reads at once.
+    /// Maximum number of concurrent reads.
     pub readers: usize,
-    /// Most series in the table of latest readings, and its memory.
+    /// Maximum number of series in the table of latest readings, and its maximum memory.
     pub latest_max_series: usize,
     pub latest_max_bytes: usize,
-    /// Most records that are read to restore the table.
+    /// Maximum number of records that are read to restore the table.
     pub latest_restore_records: usize,
 }

@@ -20,7 +20,7 @@ const NESTED_REPEATS_MAX: usize = 16;
 const OWN_FIRST: [&str; 2] = ["random", "record"];
 const BUILT_IN: [&str; 3] = ["session", "user", "round"];
 
-/// Why a scenario cannot be run, and where.
+/// Why a scenario cannot be run, with the position of the mistake.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{location}: {what}")]
 pub struct ScenarioError {

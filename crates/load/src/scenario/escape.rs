@@ -1,6 +1,6 @@
 //! Escaping of values that are written into requests.
 
-/// Where a value is written, which decides how it is escaped.
+/// The context in which a value is written; decides how it is escaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Escape {
     /// In a request line: bytes that would end it are percent-encoded.

@@ -22,7 +22,7 @@ pub(crate) enum Part {
     Variable(String),
 }
 
-/// An error in the text of a template, and where.
+/// An error in the text of a template, with its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} at byte {at}")]
 pub struct TemplateError {

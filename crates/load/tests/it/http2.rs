@@ -192,7 +192,7 @@ fn check_tenth(reply: Reply, expected: Result<(), Failure>) -> (StreamServer, En
 }
 
 #[test]
-fn what_happens_to_one_stream_stays_on_it() {
+fn failure_of_a_stream_does_not_affect_others() {
     let half = Bytes::from_static(b"half");
     let cases = [
         (Reply::Reset(Reason::INTERNAL_ERROR), Err(Failure::Reset)),

@@ -274,7 +274,7 @@ fn counts_are_the_servers_counts_despite_cuts() {
 }
 
 #[test]
-fn what_was_not_cut_is_counted_exactly() {
+fn complete_requests_are_counted_exactly() {
     for (model, workers) in models()
         .into_iter()
         .flat_map(|model| [(model.clone(), 1), (model, 2)])

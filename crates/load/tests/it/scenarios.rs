@@ -52,7 +52,7 @@ fn sessions(started: u64, completed: u64, failed: u64) -> SessionCounts {
 }
 
 #[test]
-fn what_is_captured_goes_into_later_requests() {
+fn captured_values_are_used_in_later_requests() {
     let shop = shop();
     let ended = run_one(&shop, shopping_scenario(), 6);
     let asked = shop.received_requests();

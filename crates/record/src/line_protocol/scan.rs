@@ -1,4 +1,4 @@
-//! Scans one line in one pass: the offsets of its parts, or a mistake and where. Copies nothing, makes no records.
+//! Scans one line in one pass: the offsets of its parts, or a mistake with its position. Copies nothing and creates no records.
 
 use super::{
     limits::{FIELDS_MAX, LINE_MAX_BYTES, TAGS_MAX},

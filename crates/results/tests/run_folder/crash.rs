@@ -76,7 +76,7 @@ fn a_crash_between_two_calls() {
 
 #[test]
 fn a_crash_while_a_trial_is_finished() {
-    // Before the folder has its name, whatever is in it does not count, even a whole trial.json.
+    // Before the folder has its name, nothing in it counts, not even a complete trial.json.
     check("before the name", |run| {
         let whole = sample::write_trial(run, sample::key(1, 1));
         fs::rename(&whole, partial_of(&whole)).unwrap();

@@ -1,4 +1,4 @@
-//! Damaged files are refused with file and line, whatever the damage; nothing panics.
+//! Damaged files are refused with file and line, for any damage; nothing panics.
 
 use std::{fs, path::Path};
 
@@ -8,7 +8,7 @@ use crate::sample;
 
 const TRIAL: &str = "trials/0001-c02-r1";
 
-/// Writes a run, rewrites one file by `damage`, and reads: the error must name the file and say `expected`.
+/// Writes a run, rewrites one file by `damage`, and reads: the error must name the file and contain `expected`.
 fn check(name: &str, damage: impl Fn(String) -> String, expected: &str) {
     check_of(sample::write_run, name, damage, expected);
 }
@@ -28,7 +28,7 @@ fn check_of(write: impl Fn(&Path), name: &str, damage: impl Fn(String) -> String
         panic!("{name}: read without `{expected}`")
     };
     let error = error.to_string();
-    // What does not fit together is said of the folder that both parts are in.
+    // If two files do not fit together, the error names their folder.
     let folder = file.parent().unwrap().display().to_string();
     assert!(error.contains(&folder), "{name}: {error}");
     assert!(
@@ -89,7 +89,7 @@ fn run_json() {
     check(
         "run.json",
         replace("\"cell\": 1", "\"cell\": 2"),
-        "cell 2 stands twice in `cells`",
+        "cell 2 is twice in `cells`",
     );
     check(
         "run.json",
@@ -99,7 +99,7 @@ fn run_json() {
     check(
         "run.json",
         replace("\"repetition\": 2", "\"repetition\": 1"),
-        "stands twice in `order`",
+        "is twice in `order`",
     );
     check(
         "run.json",
@@ -327,7 +327,7 @@ fn steps() {
     );
 }
 
-/// Zlib's checksum sees a flipped letter wherever it stands, except where the bytes say the same in another way.
+/// Zlib's checksum detects a flipped letter anywhere, unless the bytes have the same meaning.
 #[test]
 fn a_flipped_letter_in_a_histogram() {
     let text = include_str!("../golden/trials/0001-c02-r1/response_time.hlog");

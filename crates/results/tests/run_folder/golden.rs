@@ -8,7 +8,7 @@ use crate::sample;
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden");
 const GOLDEN_SCENARIO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden-scenario");
-/// As older formats wrote them; never written again.
+/// Folders that older formats wrote; never rewritten.
 const FORMAT_1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden-format-1");
 const FORMAT_2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden-format-2");
 const FORMAT_3: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden-format-3");
@@ -25,7 +25,7 @@ fn the_folder_is_the_golden_one() {
 }
 
 #[test]
-fn older_formats_say_what_they_said() {
+fn older_formats_are_read_without_change() {
     older(1, FORMAT_1, GOLDEN);
     older(2, FORMAT_2, GOLDEN_SCENARIO);
     older(3, FORMAT_3, GOLDEN);
@@ -72,7 +72,7 @@ fn check(write: impl Fn(&Path), golden: &Path) {
         expected.keys().collect::<Vec<_>>()
     );
     for (name, bytes) in &found {
-        // How well zlib compresses is not part of the format: logs are compared by what they say.
+        // How well zlib compresses is not part of the format: logs are compared by their content.
         if !name.ends_with(".hlog") {
             let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
             assert_eq!(text(bytes), text(&expected[name]), "{name}");
@@ -84,7 +84,7 @@ fn check(write: impl Fn(&Path), golden: &Path) {
     }
 }
 
-/// Hidden files (the lock) are not part of what a run says.
+/// Hidden files (the lock) are not part of a run.
 fn files_under(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut left = vec![folder.to_owned()];

@@ -2,7 +2,7 @@
 
 #![expect(
     clippy::unwrap_used,
-    reason = "a test ends where something it needs fails"
+    reason = "a test ends if something it needs fails"
 )]
 
 mod crash;

@@ -1,4 +1,4 @@
-//! Keys, words, files and folders as formats up to 5 have them: each is read as the one of today.
+//! Keys, words, files and folders as formats up to 5 have them: each is read under its new name.
 
 use std::{fs, path::Path};
 
@@ -107,7 +107,7 @@ fn format_5_is_read_as_the_format_of_today() {
     assert_eq!(found, probe(&now.intermediate_probes));
 }
 
-/// A run that has everything whose name changed.
+/// A run with everything whose name changed.
 fn write_all(path: &Path) {
     let info = run_info();
     let run = RunFolder::create(path, &info, sample::STUDY, sample::SYSTEM).unwrap();

@@ -1,4 +1,4 @@
-//! What was written is what is read.
+//! What was written is read again without change.
 
 use hdrhistogram::Histogram;
 use proptest::prelude::*;
@@ -149,7 +149,7 @@ fn what_cpus_did_comes_back_and_may_be_missing() {
     let read = Run::read(folder.path()).unwrap();
     assert!(read.info.host.idle_poll);
     assert_eq!(read.trials[0].info, info);
-    // A run of before it was noted.
+    // A run from before it was noted.
     let file = folder.path().join("run.json");
     let text = std::fs::read_to_string(&file).unwrap();
     let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -233,7 +233,7 @@ fn reference_results_of_one_factor_are_read_as_older_formats_have_them() {
 }
 
 proptest! {
-    /// Whatever order the middles have, and whatever stretch is asked for.
+    /// For any order of the middles, and any stretch of time.
     #[test]
     fn a_stretch_of_a_log_has_the_intervals_whose_middle_lies_in_it(
         intervals in prop::collection::vec((0.1..3.0_f64, 0.0..9.0_f64), 0..12),

@@ -1,4 +1,4 @@
-//! One replica's process, with its supervisor between.
+//! The process of one replica, with a supervisor in between.
 
 use std::{
     ffi::OsString,
@@ -27,19 +27,19 @@ use crate::{
 
 /// The hidden subcommand of the supervisor's program.
 const SUPERVISE: &str = "__supervise";
-/// The supervisor must tell the process id by then.
+/// Timeout for the supervisor's report of the process id.
 const START_AT_MOST: Duration = Duration::from_secs(10);
-/// A killed process must be gone by then.
+/// Timeout for the end of a killed process.
 pub(super) const KILL_AT_MOST: Duration = Duration::from_secs(30);
 
-/// What is to be started.
+/// A process to start.
 #[derive(Debug, Clone)]
 pub(crate) struct Launch {
     pub(crate) replica: String,
     pub(crate) supervisor: PathBuf,
-    /// It is gone on with where there is one.
+    /// Appended to if it exists.
     pub(crate) log: PathBuf,
-    /// As the supervisor wants them.
+    /// In the supervisor's format.
     pub(crate) cpus: String,
     pub(crate) command: Vec<OsString>,
     pub(crate) environment: Vec<(String, String)>,
@@ -50,59 +50,60 @@ pub(crate) struct Launch {
 #[derive(Debug)]
 pub(crate) struct Child {
     pub(crate) replica: String,
-    /// The supervisor's process id; all that descends from it is the component. `None` where it has ended already.
+    /// The supervisor's process id; all its descendants belong to the component. `None` if it has ended.
     pub(crate) supervisor: Option<u32>,
     pub(crate) log: PathBuf,
-    /// The supervisor's orders; dropping it kills the component. `None`: that was done.
+    /// The supervisor's input for orders; dropping it kills the component. `None`: it was dropped.
     orders: Option<ChildStdin>,
-    /// Its death by SIGKILL is wanted.
+    /// Its death by SIGKILL is intended.
     to_be_killed: Arc<AtomicBool>,
-    /// Whether it was started, as soon as that is known.
+    /// Whether it was started; `None` as long as that is not known.
     started: watch::Receiver<Option<Result<(), String>>>,
     gone: watch::Receiver<bool>,
     reaper: JoinHandle<()>,
 }
 
-/// Tells when a replica is gone.
+/// Waits for the end of a replica.
 #[derive(Debug)]
 pub(super) struct Gone(watch::Receiver<bool>);
 
 impl Gone {
-    /// False where it is still there after this time.
+    /// False if it still runs after this time.
     pub(super) async fn wait_at_most(&mut self, at_most: Duration) -> bool {
         timeout(at_most, self.0.wait_for(|gone| *gone))
             .await
-            .is_ok_and(|told| told.is_ok())
+            .is_ok_and(|gone| gone.is_ok())
     }
 }
 
-/// Tells whether a replica was started.
+/// Waits for the start of a replica.
 #[derive(Debug)]
 pub(super) struct Start(watch::Receiver<Option<Result<(), String>>>);
 
 impl Start {
-    /// `Err`: why it was not.
+    /// `Err`: why it was not started.
     pub(super) async fn wait_started(&mut self) -> Result<(), String> {
-        let told = self.0.wait_for(Option::is_some).await;
-        let told = told.map(|told| told.clone());
-        told.ok()
+        let started = self.0.wait_for(Option::is_some).await;
+        let started = started.map(|started| started.clone());
+        started
+            .ok()
             .flatten()
-            .unwrap_or_else(|| Err("nobody tells whether it was started".to_owned()))
+            .unwrap_or_else(|| Err("it is unknown whether it was started".to_owned()))
     }
 }
 
 impl Child {
-    /// Starts a replica; its end, whenever it comes, is added to `deaths`.
+    /// Starts a replica; its end is added to `deaths`.
     pub(crate) async fn start(
         launch: Launch,
         deaths: watch::Sender<Vec<Death>>,
     ) -> Result<Self, String> {
         let child = Self::begin(launch, deaths)?;
-        child.start_told().wait_started().await?;
+        child.start_signal().wait_started().await?;
         Ok(child)
     }
 
-    /// The same, where the caller keeps it from its first moment on: whether it was started is told later.
+    /// The same without waiting: the caller owns the replica from the first moment on, and its start is reported later.
     pub(super) fn begin(launch: Launch, deaths: watch::Sender<Vec<Death>>) -> Result<Self, String> {
         let mut command = Command::new(&launch.supervisor);
         command
@@ -112,7 +113,7 @@ impl Child {
             .arg(&launch.cpus)
             .args(&launch.command);
         command.envs(launch.environment.iter().map(|(name, value)| (name, value)));
-        // A group of its own: an interrupt from the terminal is for waggle alone, which then stops the rest in order.
+        // In its own process group: an interrupt from the terminal reaches waggle alone, which then stops the rest in order.
         command.current_dir(&launch.folder).process_group(0);
         command
             .stdin(Stdio::piped())
@@ -126,23 +127,23 @@ impl Child {
             .stdin
             .take()
             .expect("standard input was asked to be a pipe");
-        let told = child
+        let output = child
             .stdout
             .take()
             .expect("standard output was asked to be a pipe");
         let supervisor = child.id();
-        let (tell_start, started) = watch::channel(None);
+        let (start_sender, started) = watch::channel(None);
         let (mark, gone) = watch::channel(false);
         let to_be_killed = Arc::new(AtomicBool::new(false));
         let life = Life {
             replica: launch.replica.clone(),
             supervisor: shown,
             to_be_killed: Arc::clone(&to_be_killed),
-            tell_start,
+            start_sender,
             deaths,
         };
         let reaper = tokio::spawn(async move {
-            life.follow(BufReader::new(told).lines(), child).await;
+            life.follow(BufReader::new(output).lines(), child).await;
             mark.send_replace(true);
         });
         Ok(Self {
@@ -157,7 +158,7 @@ impl Child {
         })
     }
 
-    pub(super) fn start_told(&self) -> Start {
+    pub(super) fn start_signal(&self) -> Start {
         Start(self.started.clone())
     }
 
@@ -166,7 +167,7 @@ impl Child {
         self.order(ORDER_STOP).await;
     }
 
-    /// Not asked, but made to; that is no death of its own either.
+    /// Kills it at once; this does not count as a death.
     pub(super) async fn stop_at_once(&mut self) {
         self.to_be_killed.store(true, Ordering::SeqCst);
         self.order(ORDER_KILL).await;
@@ -174,19 +175,19 @@ impl Child {
 
     async fn order(&mut self, order: u8) {
         if let Some(orders) = &mut self.orders {
-            // It may be gone already, which is what is wanted.
+            // It may have ended already, which is what we want.
             orders.write_all(&[order]).await.ok();
         }
     }
 
-    /// Kills it, with all that it has started: that it is gone then is no death of its own.
+    /// Kills it and all its descendants; this does not count as a death.
     pub(super) fn kill(&mut self) -> Gone {
         self.to_be_killed.store(true, Ordering::SeqCst);
         self.orders = None;
         Gone(self.gone.clone())
     }
 
-    /// Waits until it is gone, at most `within` from when it was `asked`, then kills it; tells what was not in order.
+    /// Waits until it has ended, at most `within` after it was `asked`, then kills it. Returns a remark if that was necessary.
     pub(crate) async fn wait_or_kill(mut self, asked: Instant, within: Duration) -> Option<String> {
         let mut remark = None;
         let mut gone = Gone(self.gone.clone());
@@ -214,33 +215,33 @@ impl Child {
     }
 }
 
-/// What the task needs that follows a replica from its start to its end.
+/// What the task that follows a replica from start to end needs.
 struct Life {
     replica: String,
-    /// The supervisor's program, for what is told of it.
+    /// The supervisor's program, for messages.
     supervisor: String,
     to_be_killed: Arc<AtomicBool>,
-    tell_start: watch::Sender<Option<Result<(), String>>>,
+    start_sender: watch::Sender<Option<Result<(), String>>>,
     deaths: watch::Sender<Vec<Death>>,
 }
 
 impl Life {
     async fn follow(
         self,
-        mut told: Lines<BufReader<ChildStdout>>,
+        mut output: Lines<BufReader<ChildStdout>>,
         mut child: tokio::process::Child,
     ) {
-        let pid = match self.read_pid(&mut told).await {
+        let pid = match self.read_pid(&mut output).await {
             Ok(pid) => pid,
             Err(why) => {
-                self.tell_start.send_replace(Some(Err(why)));
-                // One that does not start ends by itself; one that hangs ends with its orders.
+                self.start_sender.send_replace(Some(Err(why)));
+                // A supervisor that does not start a component ends by itself; one that hangs ends when its input is closed.
                 child.wait().await.ok();
                 return;
             }
         };
-        self.tell_start.send_replace(Some(Ok(())));
-        let how = end(&mut told, pid).await;
+        self.start_sender.send_replace(Some(Ok(())));
+        let how = end(&mut output, pid).await;
         child.wait().await.ok();
         let is_wanted = self.to_be_killed.load(Ordering::SeqCst) && how == BY_KILL;
         if !is_wanted {
@@ -251,12 +252,12 @@ impl Life {
     }
 
     /// The component's process id.
-    async fn read_pid(&self, told: &mut Lines<BufReader<ChildStdout>>) -> Result<u32, String> {
+    async fn read_pid(&self, output: &mut Lines<BufReader<ChildStdout>>) -> Result<u32, String> {
         let shown = &self.supervisor;
-        match timeout(START_AT_MOST, told.next_line()).await {
+        match timeout(START_AT_MOST, output.next_line()).await {
             Ok(Ok(Some(line))) => parse_pid(&line),
             Ok(_) => Err(format!(
-                "{shown} ended before it told of the component's start"
+                "{shown} ended before it reported the component's start"
             )),
             Err(_) => Err(format!(
                 "{shown} did not start the component within {} s",
@@ -271,16 +272,16 @@ fn parse_pid(line: &str) -> Result<u32, String> {
     match line.split_once(' ') {
         Some((STARTED, pid)) => pid
             .parse()
-            .map_err(|_| format!("the supervisor told of process \"{pid}\"")),
+            .map_err(|_| format!("the supervisor reported the process id \"{pid}\"")),
         Some((NOT_STARTED, why)) => Err(why.to_owned()),
         _ => Err(format!("the supervisor said \"{line}\"")),
     }
 }
 
-/// How it ended, from the supervisor's last line. A supervisor that vanishes without a word was killed itself;
-/// then its component is killed from here.
-async fn end(told: &mut Lines<BufReader<ChildStdout>>, pid: u32) -> String {
-    while let Ok(Some(line)) = told.next_line().await {
+/// How it ended, from the supervisor's last line. If a supervisor ends without that line, it was killed itself; then its
+/// component is killed here.
+async fn end(output: &mut Lines<BufReader<ChildStdout>>, pid: u32) -> String {
+    while let Ok(Some(line)) = output.next_line().await {
         if let Some((ENDED, how)) = line.split_once(' ') {
             return how.to_owned();
         }

@@ -1,5 +1,5 @@
-//! The external driver: the server runs already, here or elsewhere. It is looked for and awaited, never started or stopped. So are
-//! single components of other systems.
+//! The external driver: the server runs already, here or elsewhere. The driver waits until it can be reached, and never starts or
+//! stops it. The same holds for single external components of other systems.
 
 use std::{io, net::SocketAddr, time::Duration};
 
@@ -13,44 +13,44 @@ use waggle_study::{Component, External};
 use crate::{
     driver::{
         Death, Deaths, Driver, Failure, Setup, Usage,
+        idle_check::IdleCheck,
         ports::Ports,
         ready::{self, ASK_EVERY},
-        rest::Rest,
     },
     proc,
 };
 
-/// One of a name's addresses must answer within this time, or the next one is tried.
+/// Timeout for one address of a host name; then the next address is tried.
 const ONE_ADDRESS_AT_MOST: Duration = Duration::from_secs(5);
 
-/// Finds a server that somebody else runs.
+/// Finds a server that waggle does not run.
 #[derive(Debug)]
 pub(crate) struct ExternalDriver {
     server: External,
-    /// Where it was found before.
+    /// Address at which it was found before.
     known: Option<SocketAddr>,
     address: Option<SocketAddr>,
-    /// Nobody here learns of the server's death but by its answers.
+    /// Always empty: the death of a server that waggle does not run shows only in its answers.
     deaths: watch::Sender<Vec<Death>>,
-    rest: Rest,
+    idle_check: IdleCheck,
 }
 
 impl ExternalDriver {
-    /// `known`: where the server was found to take connections.
+    /// `known`: the address at which the server was found to accept connections.
     pub(crate) fn new(server: External, known: Option<SocketAddr>) -> Self {
         Self {
             server,
             known,
             address: None,
             deaths: watch::channel(Vec::new()).0,
-            rest: Rest::default(),
+            idle_check: IdleCheck::default(),
         }
     }
 
-    /// The same on a machine with a process of idle polling.
+    /// The same with the process of idle polling, if there is one.
     pub(crate) fn with_idle_loops(self, loops: Option<u32>) -> Self {
-        let rest = Rest::new(loops);
-        Self { rest, ..self }
+        let idle_check = IdleCheck::new(loops);
+        Self { idle_check, ..self }
     }
 }
 
@@ -63,18 +63,18 @@ impl ExternalDriver {
     }
 }
 
-/// Waits until one of the host's addresses takes a connection.
+/// Waits until one of the host's addresses accepts a connection.
 async fn find(host: &str, port: u16, deadline: Instant) -> io::Result<SocketAddr> {
     loop {
-        match look(host, port, deadline).await {
+        match find_first(host, port, deadline).await {
             Err(_) if Instant::now() < deadline => sleep(ASK_EVERY).await,
             found => return found,
         }
     }
 }
 
-/// The first of the host's addresses that takes a connection.
-async fn look(host: &str, port: u16, deadline: Instant) -> io::Result<SocketAddr> {
+/// The first of the host's addresses that accepts a connection.
+async fn find_first(host: &str, port: u16, deadline: Instant) -> io::Result<SocketAddr> {
     let late = || io::Error::new(io::ErrorKind::TimedOut, "no answer in time");
     let found = timeout_at(deadline, lookup_host((host, port)))
         .await
@@ -85,14 +85,14 @@ async fn look(host: &str, port: u16, deadline: Instant) -> io::Result<SocketAddr
         match timeout_at(until, TcpStream::connect(address)).await {
             Ok(Ok(_)) => return Ok(address),
             Ok(Err(problem)) => why = problem,
-            // The next one may answer: a machine can have addresses that nothing comes back from.
+            // The next one may answer: a machine can have addresses that never reply.
             Err(_) => why = late(),
         }
     }
     Err(why)
 }
 
-/// Waits until every replica of a component that runs already is ready, and notes where each of its ports is.
+/// Waits until every replica of an external component is ready, and notes the addresses of its ports.
 pub(super) async fn find_component(
     component: &Component,
     ports: &mut Ports,
@@ -167,11 +167,11 @@ impl Driver for ExternalDriver {
     }
 
     async fn stop_all(&mut self) -> Vec<String> {
-        self.rest.forget();
+        self.idle_check.forget();
         Vec::new()
     }
 
-    fn at_rest(&mut self) -> bool {
-        self.rest.look()
+    fn is_host_idle(&mut self) -> bool {
+        self.idle_check.poll()
     }
 }

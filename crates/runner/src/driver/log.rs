@@ -1,4 +1,4 @@
-//! A component's log: its last lines, for a failure's reason, and lines of waggle's own between those of two lives.
+//! A component's log: its last lines, for the reason of a failure, and waggle's own lines between two lives.
 
 use std::{
     fs::File,
@@ -6,11 +6,11 @@ use std::{
     path::Path,
 };
 
-/// Bytes from the end of a log that are looked at.
+/// Bytes that are read from the end of a log.
 const TAIL_MAX_BYTES: u64 = 8 * 1024;
 const TAIL_MAX_LINES: usize = 20;
 
-/// Writes a line of waggle's own. A disk that is full must not stop anybody.
+/// Writes a line of waggle's own. Errors, such as a full disk, are ignored.
 pub(super) fn remark(log: &Path, text: &str) {
     let file = File::options().create(true).append(true).open(log);
     file.and_then(|mut file| file.write_all(format!("\n[waggle {text}]\n").as_bytes()))

@@ -1,15 +1,15 @@
-//! How a system is brought up and down: the trait the trial knows, and what it tells.
+//! How a system is brought up and down: the trait that the trial uses, and the values that it returns.
 
 mod child;
+mod env;
 mod external;
+mod idle_check;
 mod log;
 mod ports;
 mod process;
 mod program;
 mod ready;
-mod rest;
 mod setup;
-mod wiring;
 
 use std::{collections::BTreeMap, net::SocketAddr, path::Path, time::Duration};
 
@@ -25,20 +25,20 @@ pub(crate) use self::{
 };
 use crate::secrets::Secrets;
 
-/// What a driver needs to know of the system that is to be brought up.
+/// What a driver needs to know about the system that it brings up.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Setup<'a> {
     /// Every parameter of the system with its level.
     pub(crate) parameters: &'a BTreeMap<String, Level>,
     pub(crate) secrets: &'a Secrets,
-    /// Replicas keep what they write below this folder; it is removed after the trial.
+    /// Replicas write below this folder; it is removed after the trial.
     pub(crate) folder: &'a Path,
     pub(crate) logs: &'a Path,
     /// Everything must be ready by then.
     pub(crate) deadline: Instant,
 }
 
-/// Why a phase did not come to its end.
+/// Why a phase failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) reason: String,
@@ -55,7 +55,7 @@ impl Failure {
     }
 }
 
-/// A component that ended although nobody asked it to.
+/// A component that ended without being asked to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Death {
     /// `gateway-0`.
@@ -64,19 +64,19 @@ pub(crate) struct Death {
     pub(crate) how: String,
 }
 
-/// Tells of deaths as they happen.
+/// Reports deaths as they happen.
 #[derive(Debug, Clone)]
 pub(crate) struct Deaths(pub(crate) watch::Receiver<Vec<Death>>);
 
 impl Deaths {
-    /// The first death; never returns while all live.
+    /// The first death; never returns while all components run.
     pub(crate) async fn next_death(&mut self) -> Death {
         if let Ok(deaths) = self.0.wait_for(|deaths| !deaths.is_empty()).await
             && let Some(death) = deaths.first()
         {
             return death.clone();
         }
-        // Nobody is left who could tell of a death.
+        // No sender is left, so no death can be reported.
         std::future::pending().await
     }
 }
@@ -84,43 +84,43 @@ impl Deaths {
 /// What a component has used so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Usage {
-    /// `gateway-0`, or `waggle` for the instrument itself.
+    /// `gateway-0`, or `waggle` for the load generator itself.
     pub(crate) replica: String,
     pub(crate) cpu: Duration,
     pub(crate) rss_bytes: u64,
     pub(crate) threads: u32,
 }
 
-/// The last lines of a log; none where it cannot be read.
+/// The last lines of a log; empty if it cannot be read.
 pub(crate) fn log_tail(log: &Path) -> Vec<String> {
     log::tail(log).unwrap_or_default()
 }
 
 /// Brings a system up for one trial after another.
 pub(crate) trait Driver {
-    /// Starts every component, those that need others after these are ready.
+    /// Starts every component. Those that need others are started once these are ready.
     async fn start_all(&mut self, setup: Setup<'_>) -> Result<(), Failure>;
 
     /// Returns when every replica is ready.
     async fn ready(&mut self, setup: Setup<'_>) -> Result<(), Failure>;
 
-    /// Tells of components that end from themselves. To be asked for once all are ready.
+    /// Deaths of components. Call it once all are ready.
     fn deaths(&self) -> Deaths;
 
     /// The last lines of a replica's log.
     fn log_tail(&self, replica: &str) -> Vec<String>;
 
-    /// A port of every replica of a component, in the order of replicas; empty where it does not exist.
+    /// A port of every replica of a component, in the order of replicas; empty if it does not exist.
     fn addresses(&self, component: &str, port: &str) -> Vec<SocketAddr>;
 
     /// CPU and memory of every replica and of waggle.
     fn usage(&self) -> Vec<Usage>;
 
-    /// Kills a replica at once, with all that it has started, and returns when it is gone: that is no death of which
-    /// [`Driver::deaths`] tells. What was begun here is ended by `down`, wherever this is dropped.
+    /// Kills a replica and all its descendants, and returns when they are gone. [`Driver::deaths`] does not report this. If the
+    /// future is dropped, `stop_all` completes the kill.
     async fn kill(&self, component: &str, replica: u32) -> Result<(), Failure>;
 
-    /// Starts a replica that was killed once more, as it was started before and without its setup, and returns when it is ready.
+    /// Starts a killed replica again with the same command and without its setup, and returns when it is ready.
     async fn start_again(
         &self,
         component: &str,
@@ -128,9 +128,9 @@ pub(crate) trait Driver {
         deadline: Instant,
     ) -> Result<(), Failure>;
 
-    /// Stops everything, however far it came up; tells what did not go as it should.
+    /// Stops everything that was started; returns remarks about what went wrong.
     async fn stop_all(&mut self) -> Vec<String>;
 
-    /// Whether the host is quiet enough for the next trial.
-    fn at_rest(&mut self) -> bool;
+    /// Whether the host is idle enough for the next trial.
+    fn is_host_idle(&mut self) -> bool;
 }

@@ -1,5 +1,5 @@
-//! The ports of a system's components: free ones on the loopback address, held until the component that gets them starts, and
-//! those of components that run already.
+//! The ports of a system's components: free ones on the loopback address, reserved until their component starts, and those of
+//! external components.
 
 use std::{
     io,
@@ -15,9 +15,9 @@ pub(crate) struct HeldPort {
     pub(crate) replica: u32,
     pub(crate) name: String,
     pub(crate) address: SocketAddr,
-    /// As others are told of it: with the host's name, if it was given by one.
+    /// The address that other components see: with the host's name if it was given by name.
     pub(crate) written: String,
-    /// Keeps others away until the component starts.
+    /// Keeps other processes from taking the port until the component starts.
     holder: Option<TcpListener>,
 }
 
@@ -42,7 +42,7 @@ impl Ports {
         Ok(())
     }
 
-    /// Notes where a component that runs already was found.
+    /// Notes the address of an external component.
     pub(crate) fn note(
         &mut self,
         (component, replica, name): (&str, u32, &str),
@@ -59,7 +59,7 @@ impl Ports {
         });
     }
 
-    /// Lets go of a replica's ports, for it is about to take them itself.
+    /// Releases a replica's ports: the replica will bind them itself.
     pub(crate) fn release(&mut self, component: &str, replica: u32) {
         for port in self
             .held
@@ -87,7 +87,7 @@ impl Ports {
         ports.map(|port| port.address).collect()
     }
 
-    /// The same as others are told of it.
+    /// The addresses that other components see.
     pub(crate) fn addresses(&self, component: &str, name: &str) -> Vec<String> {
         let ports = self.all_of(component, name);
         ports.map(|port| port.written.clone()).collect()
@@ -99,9 +99,9 @@ impl Ports {
             .filter(move |port| port.component == component && port.name == name)
     }
 
-    /// Keeps others away from the ports of a replica that was killed, until what is given is dropped: nothing listens on them, so
-    /// that connections are refused, and no connection of the load gets one of them as its own. A port that cannot be kept, for
-    /// connections of the dead that linger, is left alone.
+    /// Reserves the ports of a replica that was killed, until the result is dropped. Nothing listens on them, so connections are
+    /// refused, and no connection of the load gets one of them as its own port. A port that cannot be bound, because old
+    /// connections linger on it, is skipped.
     pub(crate) fn keep(&self, component: &str, replica: u32) -> Vec<TcpSocket> {
         let ports = self
             .held
@@ -112,7 +112,7 @@ impl Ports {
             .collect()
     }
 
-    /// Whether a port of a replica that has ended belongs to somebody else.
+    /// Whether another process uses a port of a replica that has ended.
     pub(crate) fn is_taken(&self, component: &str, replica: u32) -> bool {
         let mut ports = self
             .held
@@ -124,7 +124,7 @@ impl Ports {
     }
 }
 
-/// Takes a port without listening on it.
+/// Binds a port without listening on it.
 fn reserve(address: SocketAddr) -> io::Result<TcpSocket> {
     let socket = TcpSocket::new_v4()?;
     socket.set_reuseaddr(true)?;

@@ -1,5 +1,5 @@
-//! The process driver: components are processes of this machine, on free ports of the loopback address; those that run already
-//! are looked for before the others are started, and left alone.
+//! The process driver: components are processes of this machine, on free ports of the loopback address. External components are
+//! located before the others are started, and never touched.
 
 mod again;
 
@@ -18,27 +18,26 @@ use crate::{
     driver::{
         Death, Deaths, Driver, Failure, Setup, Usage,
         child::{Child, KILL_AT_MOST, Launch},
+        env::{ReplicaEnv, replicas},
         external,
+        idle_check::IdleCheck,
         log::{remark, tail},
         ports::Ports,
         program::Programs,
-        ready,
-        rest::Rest,
-        setup,
-        wiring::{Wiring, replicas},
+        ready, setup,
     },
     proc,
 };
 
-/// How often a system is started anew because somebody else took one of its ports.
+/// How often a system is started again because another process took one of its ports.
 const STARTS_MAX: u32 = 3;
 
 /// Brings components up as processes.
 #[derive(Debug)]
 pub(crate) struct ProcessDriver {
-    /// In every configuration.
+    /// With the components of all configurations.
     whole: Arc<System>,
-    /// What of it exists in the one that is up.
+    /// The components of the configuration that is up.
     system: Arc<System>,
     system_folder: PathBuf,
     programs: Programs,
@@ -46,14 +45,14 @@ pub(crate) struct ProcessDriver {
     /// CPUs of the system; empty: not pinned.
     cpus: Vec<usize>,
     ports: Ports,
-    /// Every component that is to be started was started, since the last end.
+    /// All components that are to be started were started, since the last stop.
     is_started: bool,
-    /// In the order they were started. Never borrowed while something is awaited.
+    /// In the order in which they were started. Never borrowed across an `.await`.
     running: RefCell<Vec<Running>>,
     /// Indices of the components whose setup was carried out.
     set_up: BTreeSet<usize>,
     deaths: watch::Sender<Vec<Death>>,
-    rest: Rest,
+    idle_check: IdleCheck,
 }
 
 /// A replica that was started.
@@ -66,17 +65,17 @@ struct Running {
     launch: Launch,
     child: Child,
     is_ready: bool,
-    /// CPU that it used in earlier lives; `None`: it was never killed.
+    /// CPU time of its earlier lives; `None`: it was never killed.
     earlier: Option<Duration>,
-    /// It was killed, and not started again yet.
+    /// It was killed and is not started again yet.
     is_down: bool,
-    /// Its ports, while it is down.
+    /// Its reserved ports while it is down.
     kept: Vec<TcpSocket>,
 }
 
 /// Why a start did not succeed.
 enum NotUp {
-    /// A port was taken between letting go of it and the component's taking it.
+    /// Another process took a port after its release and before the component could bind it.
     PortTaken {
         failure: Failure,
     },
@@ -89,11 +88,11 @@ impl From<Failure> for NotUp {
     }
 }
 
-/// What processes are started from.
+/// What the driver is made from.
 #[derive(Debug)]
 pub(crate) struct ProcessParts {
     pub(crate) system: Arc<System>,
-    /// Where the system's file is.
+    /// The folder of the system's file.
     pub(crate) system_folder: PathBuf,
     pub(crate) programs: Programs,
     pub(crate) supervisor: PathBuf,
@@ -122,14 +121,14 @@ impl ProcessDriver {
             running: RefCell::default(),
             set_up: BTreeSet::new(),
             deaths: watch::channel(Vec::new()).0,
-            rest: Rest::default(),
+            idle_check: IdleCheck::default(),
         }
     }
 
-    /// The same on a machine with a process of idle polling.
+    /// The same with the process of idle polling, if there is one.
     pub(crate) fn with_idle_loops(self, loops: Option<u32>) -> Self {
-        let rest = Rest::new(loops);
-        Self { rest, ..self }
+        let idle_check = IdleCheck::new(loops);
+        Self { idle_check, ..self }
     }
 
     /// Starts every component, and waits only for those that others need, or for all.
@@ -161,7 +160,7 @@ impl ProcessDriver {
         Ok(())
     }
 
-    /// Starts again, with other ports, as long as a port was lost to somebody else.
+    /// Starts again with other ports if another process took one.
     async fn start_or_retry(
         &mut self,
         setup: Setup<'_>,
@@ -199,19 +198,19 @@ impl ProcessDriver {
 
     async fn launch(&mut self, index: usize, number: u32, setup: Setup<'_>) -> Result<(), Failure> {
         let component = &self.system.components[index];
-        let wiring = self.wiring(setup);
-        let launch = wiring.launch(component, number, &self.supervisor, &self.cpus)?;
+        let env = self.env(setup);
+        let launch = env.launch(component, number, &self.supervisor, &self.cpus)?;
         let replica = launch.replica.clone();
         if launch.log.exists() {
             remark(
                 &launch.log,
-                "started it anew here, for a port was lost to somebody else",
+                "started it again here, because another process took a port",
             );
         }
         self.ports.release(&component.name, number);
         let failed = |why| Failure::new(format!("{replica} could not be started: {why}"));
         let child = Child::begin(launch.clone(), self.deaths.clone()).map_err(failed)?;
-        let mut start = child.start_told();
+        let mut start = child.start_signal();
         self.running.get_mut().push(Running {
             component: index,
             number,
@@ -225,8 +224,8 @@ impl ProcessDriver {
         start.wait_started().await.map_err(failed)
     }
 
-    fn wiring<'a>(&'a self, setup: Setup<'a>) -> Wiring<'a> {
-        Wiring {
+    fn env<'a>(&'a self, setup: Setup<'a>) -> ReplicaEnv<'a> {
+        ReplicaEnv {
             ports: &self.ports,
             programs: &self.programs,
             setup,
@@ -234,7 +233,7 @@ impl ProcessDriver {
         }
     }
 
-    /// Waits until every replica of the chosen components is ready, and sees to their setup.
+    /// Waits until every replica of the chosen components is ready, and carries out their setup.
     async fn wait_for(
         &mut self,
         setup: Setup<'_>,
@@ -260,13 +259,13 @@ impl ProcessDriver {
     }
 
     async fn set_up_one(&self, component: &Component, setup: Setup<'_>) -> Result<(), Failure> {
-        let wiring = self.wiring(setup);
+        let env = self.env(setup);
         for step in &component.setup {
             let Some(address) = self.ports.of_replica(&component.name, 0, &step.port) else {
                 let (name, port) = (&component.name, &step.port);
                 return Err(Failure::new(format!("{name} has no port \"{port}\"")));
             };
-            let filled = |text: &str| wiring.fill(component, 0, text);
+            let filled = |text: &str| env.fill(component, 0, text);
             setup::carry_out(step, address, setup.deadline, filled)
                 .await
                 .map_err(|why| {
@@ -290,7 +289,7 @@ impl ProcessDriver {
         };
         loop {
             let asked = ready::ask(&component.ready, address).await;
-            // Only if it lives itself was it the one who answered.
+            // Another process may have answered on this port if the replica has ended.
             if let Some(death) = self.death_of(name) {
                 let failure = self.blame(
                     name,
@@ -302,7 +301,7 @@ impl ProcessDriver {
                     NotUp::Failed(failure)
                 });
             }
-            // What it needs may be gone; its own log would not tell.
+            // A component that it needs may have ended; its own log would not show that.
             if let Some(failure) = self.loss() {
                 return Err(failure.into());
             }
@@ -397,7 +396,7 @@ impl Driver for ProcessDriver {
     async fn stop_all(&mut self) -> Vec<String> {
         let mut remarks = Vec::new();
         let mut running = std::mem::take(self.running.get_mut());
-        // Those that need others stop before these do: components in the reverse order of their start.
+        // Components stop in the reverse order of their start, so those that need others stop first.
         while let Some(last) = running.last() {
             let component = last.component;
             let first = running
@@ -423,11 +422,11 @@ impl Driver for ProcessDriver {
         self.ports = Ports::default();
         self.is_started = false;
         self.set_up.clear();
-        self.rest.forget();
+        self.idle_check.forget();
         remarks
     }
 
-    fn at_rest(&mut self) -> bool {
-        self.rest.look()
+    fn is_host_idle(&mut self) -> bool {
+        self.idle_check.poll()
     }
 }

@@ -14,7 +14,7 @@ use waggle_study::{Artifact, Component, Level, System};
 
 use crate::placeholder::{PlaceholderError, fill};
 
-/// A program must tell its version within this time.
+/// Timeout for a program's version.
 const VERSION_AT_MOST: Duration = Duration::from_secs(5);
 /// Characters of a version that are kept.
 const VERSION_MAX: usize = 200;
@@ -42,25 +42,25 @@ pub enum ProgramError {
     Empty { component: String },
 }
 
-/// Where programs are looked for.
+/// Where programs are searched.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Search<'a> {
-    /// First here.
+    /// Searched first.
     pub(crate) folders: &'a [PathBuf],
-    /// Then here, as in `PATH`.
+    /// Searched second, as in `PATH`.
     pub(crate) path: &'a OsStr,
-    /// Those of artifacts then here, each version in a folder of its own.
+    /// Searched last: fetched artifacts, each version in its own folder.
     pub(crate) artifacts: Option<&'a Path>,
 }
 
 impl Search<'_> {
-    /// The program's absolute path: components run in folders of their own.
+    /// The program's absolute path, because components run in other folders.
     pub(crate) fn find_installed(&self, name: &str) -> Option<PathBuf> {
         let on_path = std::env::split_paths(self.path);
         look_for(name, self.folders.iter().cloned().chain(on_path))
     }
 
-    /// Where each program of an artifact lies: all installed, or all fetched.
+    /// The path of each program of an artifact: all installed, or all fetched.
     pub(crate) fn of_artifact(&self, artifact: &Artifact) -> Option<Vec<PathBuf>> {
         let installed = || {
             let programs = artifact.programs.iter();
@@ -79,12 +79,12 @@ impl Search<'_> {
     }
 }
 
-/// The folder that a fetched artifact has below that of all artifacts.
+/// Name of the folder of a fetched artifact below that of all artifacts.
 pub(crate) fn folder_name(artifact: &Artifact) -> String {
     format!("{}-{}", artifact.name, artifact.version)
 }
 
-/// Where each program of a system lies.
+/// The path of each program of a system.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Programs {
     found: BTreeMap<String, PathBuf>,
@@ -100,7 +100,7 @@ impl Programs {
         search: Search<'_>,
     ) -> Result<Self, ProgramError> {
         let mut programs = Self::default();
-        // What runs already is not looked for.
+        // A server that runs already needs no program.
         if system.external.is_some() {
             return Ok(programs);
         }
@@ -139,13 +139,13 @@ impl Programs {
                 .extend(artifact.programs.iter().cloned().zip(places));
             return Ok(());
         }
-        let place = search
+        let path = search
             .find_installed(&name)
             .ok_or_else(|| ProgramError::NotFound {
                 name: name.clone(),
                 folders: search.folders.to_vec(),
             })?;
-        self.found.insert(name, place);
+        self.found.insert(name, path);
         Ok(())
     }
 
@@ -155,7 +155,7 @@ impl Programs {
         Some(program.display().to_string())
     }
 
-    /// A command's first word, as a path where it was looked for.
+    /// A command's first word, as a path if it was searched.
     pub(crate) fn path_of(&self, word: &str) -> PathBuf {
         self.found
             .get(word)
@@ -163,7 +163,7 @@ impl Programs {
             .unwrap_or_else(|| PathBuf::from(word))
     }
 
-    /// What each component's program says of its version, and where those are that run already.
+    /// The version of each component's program, and the addresses of external components.
     pub(crate) async fn versions(&self, system: &System) -> Vec<ComponentInfo> {
         let mut versions = Vec::new();
         if system.external.is_some() {
@@ -193,15 +193,15 @@ impl Programs {
         versions
     }
 
-    /// What was fetched for a component that does not tell its version.
+    /// The version of a fetched artifact, for a component that does not print its version.
     fn fetched_version(&self, system: &System, component: &Component) -> Option<String> {
         let programs = names(component).ok()?;
         let artifact = programs
             .iter()
             .find_map(|program| artifact_of(system, program))?;
         let folder = folder_name(artifact);
-        let place = self.found.get(artifact.programs.first()?)?;
-        let is_fetched = place.parent()?.parent()?.file_name()? == folder.as_str();
+        let path = self.found.get(artifact.programs.first()?)?;
+        let is_fetched = path.parent()?.parent()?.file_name()? == folder.as_str();
         is_fetched.then(|| format!("{} {}", artifact.name, artifact.version))
     }
 
@@ -245,7 +245,7 @@ impl Programs {
     }
 }
 
-/// What of the system exists in each configuration, every configuration once.
+/// The components of the system in each configuration, every configuration once.
 pub(crate) fn distinct<'a>(
     system: &System,
     configurations: impl Iterator<Item = &'a BTreeMap<String, Level>>,
@@ -263,7 +263,7 @@ pub(crate) fn artifact_of<'a>(system: &'a System, program: &str) -> Option<&'a A
     system.artifacts.iter().find(is_of)
 }
 
-/// The programs a configured component names: those in `${program.…}`, and its command's first word where it is a bare name.
+/// The programs that a configured component names: those in `${program.…}`, and the command's first word if it is a bare name.
 pub(crate) fn names(component: &Component) -> Result<Vec<String>, ProgramError> {
     let first = component.process.command.first();
     let first = first.ok_or_else(|| ProgramError::Empty {

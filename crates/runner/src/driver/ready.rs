@@ -1,24 +1,24 @@
-//! Asking a replica whether it is ready.
+//! The readiness check of a replica.
 
 use std::{net::SocketAddr, time::Duration};
 
 use tokio::{net::TcpStream, time::timeout};
 use waggle_study::ReadyCheck;
 
-use crate::web::{Ask, Line, Network, Web};
+use crate::http::{Connection, HttpConnector, Network, Request};
 
-/// Between two questions.
+/// Pause between two checks.
 pub(crate) const ASK_EVERY: Duration = Duration::from_millis(10);
-/// One question must be answered within this time, or it is asked again.
+/// Timeout of one check; then it is repeated.
 const ANSWER_AT_MOST: Duration = Duration::from_secs(2);
 
-/// `Err`: not yet, and why.
+/// `Err`: why it is not ready yet.
 pub(crate) async fn ask(check: &ReadyCheck, address: SocketAddr) -> Result<(), String> {
     match check {
         ReadyCheck::Http { path, .. } => {
-            let mut line = Network.line(address);
-            let ask = Ask::get(path);
-            match timeout(ANSWER_AT_MOST, line.ask(&ask, &mut |_| {})).await {
+            let mut connection = Network.connection(address);
+            let request = Request::get(path);
+            match timeout(ANSWER_AT_MOST, connection.send(&request, &mut |_| {})).await {
                 Ok(Ok(200..=299)) => Ok(()),
                 Ok(Ok(status)) => Err(format!("GET {path} was answered with status {status}")),
                 Ok(Err(problem)) => Err(problem.to_string()),

@@ -1,4 +1,4 @@
-//! The requests that are made once when a component is ready.
+//! Setup requests: they are sent once when a component is ready.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -7,14 +7,14 @@ use waggle_study::SetupStep;
 
 use crate::{
     answer::Answer,
+    http::{Connection, HttpConnector, Network, Request},
     placeholder::PlaceholderError,
-    web::{Ask, Line, Network, Web},
 };
 
-/// Bytes of an answer that are looked at.
+/// Bytes of an answer that are read.
 const BODY_MAX_BYTES: usize = 64 * 1024;
 
-/// Makes one request; `fill` replaces every `${…}` in its texts. It is not repeated: what it does may be done once only.
+/// Sends one request; `fill` replaces every `${…}` in its texts. It is never repeated, because it may not be idempotent.
 pub(super) async fn carry_out(
     step: &SetupStep,
     address: SocketAddr,
@@ -28,7 +28,7 @@ pub(super) async fn carry_out(
         headers.push((name.clone(), filled(text)?));
     }
     let body = filled(&step.body)?;
-    let ask = Ask {
+    let request = Request {
         method: &step.method,
         path: &step.path,
         headers: &headers,
@@ -42,8 +42,8 @@ pub(super) async fn carry_out(
     let time_left = step
         .timeout
         .min(deadline.saturating_duration_since(Instant::now()));
-    let mut line = Network.line(address);
-    let status = match timeout(time_left, line.ask(&ask, &mut keep)).await {
+    let mut connection = Network.connection(address);
+    let status = match timeout(time_left, connection.send(&request, &mut keep)).await {
         Ok(Ok(status)) => status,
         Ok(Err(problem)) => return Err(failed(problem.to_string())),
         Err(_) => return Err(failed(no_answer(time_left))),

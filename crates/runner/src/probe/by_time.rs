@@ -1,7 +1,7 @@
-//! Text over HTTP that is asked for by the records' times, for stores that cannot be read on from an offset.
+//! The probe for stores that are queried over HTTP by the time of records, because they cannot be read on from an offset.
 //!
-//! A look asks for what was sent between an instant and now. Where it begins is decided by what is still missing (`frontier`);
-//! a long way is cut into stretches, so that no answer is much longer than the system's file wants it.
+//! A poll asks for the records that were sent between an instant and now. The missing records decide where it begins
+//! (`time_cursor`). A long range is split into stretches, so that no answer is much longer than the limit in the system's file.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -9,49 +9,49 @@ use tokio::time::Instant;
 use waggle_study::{Extract, ProbeQuery};
 
 use super::{
+    config::{ProbeConfig, ProbeError},
     csv::{Csv, CsvLine},
-    following::{Following, ProbeError},
-    frontier::{Depth, Frontier, Stretches},
     lines::{Lines, Markers, RowStamp},
-    notes::{Notes, Noticed, Sight},
+    log::{Observation, ProbeLog, RecordTimes},
     offset::markers,
     pace::Pace,
+    time_cursor::{Depth, Stretches, TimeCursor},
 };
 use crate::{
+    http::{Connection, HttpError, Request},
     placeholder::fill,
-    web::{Ask, Line, WebError},
 };
 
-/// Earlier looks that are remembered, for knowing since when a record may have been there.
-const LOOKS_MAX: usize = 64;
-/// Looks that go far back wait while more than this share of the time was spent on such ones.
+/// Number of earlier polls that are remembered, to know since when a record may have been there.
+const POLLS_MAX: usize = 64;
+/// Polls that go far back are postponed if they have taken more than a share of 1 in this number of the time.
 const SHARE_OF_TIME: u32 = 4;
 
-/// Asks a store again and again and notes what it sees.
+/// Polls a store and logs the records that it shows.
 #[derive(Debug)]
 pub(crate) struct ByTime {
     query: ProbeQuery,
     run: String,
     reader: Reader,
     lines: Lines,
-    pub(crate) notes: Notes,
-    frontier: Frontier,
+    pub(crate) log: ProbeLog,
+    time_cursor: TimeCursor,
     stretches: Stretches,
     /// What was asked for when, the latest last.
-    looks: VecDeque<Look>,
+    polls: VecDeque<Poll>,
     pub(crate) pace: Pace,
-    /// Since when, and how much, is spent on rounds that go far back; and whether the one under way does.
+    /// Start and total time of rounds that go far back; and whether the current one does.
     began: Instant,
     spent_far_back: Duration,
     is_far_back: bool,
     last_took: Duration,
-    /// The stretch that brought the most rows, to be asked for once more.
+    /// The stretch with the most rows, for measuring the cost of a poll.
     fullest: (u64, (u64, u64)),
-    /// What an answer said in place of rows.
+    /// What an answer contained in place of rows.
     refusal: Option<String>,
 }
 
-/// How a row says what it says.
+/// The parser for a row.
 #[derive(Debug)]
 enum Reader {
     Marked(Box<Markers>),
@@ -59,13 +59,13 @@ enum Reader {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Look {
+struct Poll {
     begun_ns: u64,
     from_ns: u64,
     to_ns: u64,
 }
 
-/// A question with all its texts filled.
+/// A request with all its texts filled.
 #[derive(Debug)]
 pub(crate) struct Filled {
     method: String,
@@ -75,8 +75,8 @@ pub(crate) struct Filled {
 }
 
 impl Filled {
-    pub(crate) fn borrow(&self) -> Ask<'_> {
-        Ask {
+    pub(crate) fn borrow(&self) -> Request<'_> {
+        Request {
             method: &self.method,
             path: &self.path,
             headers: &self.headers,
@@ -86,22 +86,22 @@ impl Filled {
 }
 
 impl ByTime {
-    pub(crate) fn new(following: &Following<'_>, query: ProbeQuery, limit: u32) -> Self {
-        let start_ns = following.since_ns;
+    pub(crate) fn new(config: &ProbeConfig<'_>, query: ProbeQuery, limit: u32) -> Self {
+        let start_ns = config.since_ns;
         Self {
             query,
-            run: following.run.clone(),
-            reader: match &following.probe.extract {
+            run: config.run.clone(),
+            reader: match &config.probe.extract {
                 Extract::Columns { key, time, run } => {
                     Reader::Csv(Box::new(Csv::new(key, time, run.as_deref())))
                 }
                 extract @ Extract::After { .. } => Reader::Marked(Box::new(markers(extract, None))),
             },
             lines: Lines::default(),
-            notes: Notes::new(following),
-            frontier: Frontier::new(following.workers, start_ns),
+            log: ProbeLog::new(config),
+            time_cursor: TimeCursor::new(config.workers, start_ns),
             stretches: Stretches::new(limit),
-            looks: VecDeque::new(),
+            polls: VecDeque::new(),
             pace: Pace::new(),
             began: Instant::now(),
             spent_far_back: Duration::ZERO,
@@ -112,16 +112,16 @@ impl ByTime {
         }
     }
 
-    /// Asks for the next stretch; true where the way to now is not at its end.
-    pub(crate) async fn look(
+    /// Asks for the next stretch; true if it does not reach up to now.
+    pub(crate) async fn poll(
         &mut self,
-        line: &mut impl Line,
+        connection: &mut impl Connection,
         depth: Depth,
     ) -> Result<bool, ProbeError> {
-        let (start, now_ns) = (Instant::now(), self.notes.clock.unix_ns());
+        let (start, now_ns) = (Instant::now(), self.log.clock.unix_ns());
         self.pace.polls += 1;
         let begin = if self.stretches.is_new_round() {
-            let (begin, is_far_back) = self.frontier.begin(self.affordable(depth));
+            let (begin, is_far_back) = self.time_cursor.begin(self.affordable(depth));
             self.is_far_back = is_far_back;
             begin
         } else {
@@ -134,19 +134,19 @@ impl ByTime {
         }
         let filled = self.fill_times(stretch);
         let rows_before = self.pace.rows_read;
-        let answer = line
-            .ask(&filled.borrow(), &mut |chunk| self.take(chunk))
+        let answer = connection
+            .send(&filled.borrow(), &mut |chunk| self.take(chunk))
             .await;
         let refused = match answer {
             Ok(200) => {
                 let mut lines = std::mem::take(&mut self.lines);
-                lines.end(|line| self.row(line, self.notes.clock.unix_ns()));
+                lines.end(|line| self.row(line, self.log.clock.unix_ns()));
                 self.refusal.take().map(|problem| ProbeError::Answer {
                     path: filled.path.clone(),
                     problem,
                 })
             }
-            Ok(status) => Some(ProbeError::Web(WebError::Status {
+            Ok(status) => Some(ProbeError::Http(HttpError::Status {
                 path: filled.path.clone(),
                 status,
             })),
@@ -156,7 +156,7 @@ impl ByTime {
         if self.is_far_back {
             self.spent_far_back += self.last_took;
         }
-        self.notes.seen.look_ends();
+        self.log.seen.end_poll();
         if let Some(problem) = refused {
             self.refusal = None;
             self.pace.note_failure();
@@ -166,7 +166,7 @@ impl ByTime {
         let rows = self.pace.rows_read - rows_before;
         self.remember(stretch, now_ns, rows);
         let has_more = self.stretches.handle_rows(stretch, now_ns, rows);
-        // How long a record may have been there is known for each; here it is only whether the end was reached.
+        // The delay of each record has its own bound, so the pace needs only to know whether the end was reached.
         if has_more {
             self.pace.is_behind(start);
         } else {
@@ -175,27 +175,27 @@ impl ByTime {
         Ok(has_more)
     }
 
-    /// A look was given up in its middle.
-    pub(crate) fn given_up(&mut self) {
-        self.stretches.begin_anew();
+    /// A poll was aborted in the middle.
+    pub(crate) fn abandon(&mut self) {
+        self.stretches.restart();
     }
 
-    /// Asks for everything again. What was spent on looks far back before says nothing of what they cost now.
+    /// Asks for everything again. The earlier cost of polls that go far back says nothing about their cost now.
     pub(crate) fn forget(&mut self) {
         self.began = Instant::now();
         self.spent_far_back = Duration::ZERO;
-        self.frontier.begin_anew();
-        self.stretches.begin_anew();
-        self.notes.begin_anew();
-        self.pace.begin_anew();
+        self.time_cursor.restart();
+        self.stretches.restart();
+        self.log.restart();
+        self.pace.restart();
     }
 
-    /// As long as the last look took: a store must not spend more than half of its time on being looked at.
-    pub(crate) fn rest(&self) -> Duration {
+    /// As long as the last poll took: a store spends at most half of its time on polls.
+    pub(crate) fn min_pause(&self) -> Duration {
         self.last_took
     }
 
-    /// The question that brought the most rows.
+    /// The request with the most rows.
     pub(crate) fn largest_query(&self) -> Filled {
         self.fill_times(self.fullest.1)
     }
@@ -213,10 +213,10 @@ impl ByTime {
         if rows > self.fullest.0 {
             self.fullest = (rows, (from_ns, to_ns));
         }
-        if self.looks.len() == LOOKS_MAX {
-            self.looks.pop_front();
+        if self.polls.len() == POLLS_MAX {
+            self.polls.pop_front();
         }
-        self.looks.push_back(Look {
+        self.polls.push_back(Poll {
             begun_ns,
             from_ns,
             to_ns,
@@ -230,7 +230,7 @@ impl ByTime {
             "run" => Some(self.run.clone()),
             _ => None,
         };
-        // A system's file is checked: there is nothing else in it.
+        // The system's file was checked, so there is no other placeholder.
         let text = |text: &str| fill(text, value).unwrap_or_else(|_| text.to_owned());
         Filled {
             method: self.query.method.clone(),
@@ -246,8 +246,8 @@ impl ByTime {
     }
 
     fn take(&mut self, chunk: &[u8]) {
-        let received_ns = self.notes.clock.unix_ns();
-        self.notes.look_at_window();
+        let received_ns = self.log.clock.unix_ns();
+        self.log.update_window();
         self.pace.bytes_read += chunk.len() as u64;
         let mut lines = std::mem::take(&mut self.lines);
         lines.add(chunk, |line| self.row(line, received_ns));
@@ -275,28 +275,28 @@ impl ByTime {
         self.pace.rows_read += 1;
         match stamp {
             Some(stamp) => self.record(stamp, received_ns),
-            // It is shown again at each look that comes by.
-            None => self.notes.other_again(),
+            // Every further poll shows it again.
+            None => self.log.note_foreign_repeat(),
         }
     }
 
     fn record(&mut self, stamp: RowStamp, received_ns: u64) {
-        let noticed = Noticed {
+        let times = RecordTimes {
             received_ns,
             arrived_ns: None,
         };
-        let sight = self.notes.record_again(stamp, noticed);
-        if sight != Sight::Known {
-            self.frontier.note(stamp.key, stamp.time_ns);
+        let sight = self.log.record_again(stamp, times);
+        if sight != Observation::Known {
+            self.time_cursor.note(stamp.key, stamp.time_ns);
         }
-        if sight != Sight::First {
+        if sight != Observation::First {
             return;
         }
-        // It may have been there ever since the last look that did not show it was begun, or since it was sent.
+        // It may have been there since the start of the last poll that did not show it, or since it was sent.
         let sent_ns = stamp.time_ns;
-        let covers = |look: &&Look| (look.from_ns..look.to_ns).contains(&sent_ns);
-        let before = self.looks.iter().rev().find(covers);
-        let since_ns = before.map_or(sent_ns, |look| look.begun_ns.max(sent_ns));
+        let covers = |poll: &&Poll| (poll.from_ns..poll.to_ns).contains(&sent_ns);
+        let before = self.polls.iter().rev().find(covers);
+        let since_ns = before.map_or(sent_ns, |poll| poll.begun_ns.max(sent_ns));
         let gap = Duration::from_nanos(received_ns.saturating_sub(since_ns));
         self.pace.gap(gap);
     }
@@ -311,20 +311,20 @@ mod tests {
 
     use super::{ByTime, Depth};
     use crate::{
+        http::{Connection, HttpError, Request},
         probe::tests::Bench,
-        web::{Ask, Line, WebError},
     };
 
-    /// Shows what was sent between two instants, which stand in the path: `/FROM/TO`.
+    /// Shows what was sent between two instants, which are in the path: `/FROM/TO`.
     struct Store(Vec<(u64, u64)>);
 
-    impl Line for Store {
-        async fn ask(
+    impl Connection for Store {
+        async fn send(
             &mut self,
-            ask: &Ask<'_>,
+            request: &Request<'_>,
             chunk: &mut dyn FnMut(&[u8]),
-        ) -> Result<u16, WebError> {
-            let mut numbers = ask.path.split('/').filter_map(|part| part.parse().ok());
+        ) -> Result<u16, HttpError> {
+            let mut numbers = request.path.split('/').filter_map(|part| part.parse().ok());
             let (from, to) = (numbers.next().unwrap(), numbers.next().unwrap());
             for (key, time) in self.0.iter().filter(|(_, time)| (from..to).contains(time)) {
                 chunk(format!("key={key} time={time}\n").as_bytes());
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_looks_far_back_cost_before_a_kill_puts_off_none_after_it() {
+    async fn cost_of_deep_polls_before_a_kill_postpones_none_after_it() {
         let query = ProbeQuery {
             method: "GET".to_owned(),
             path: "/${from}/${to}".to_owned(),
@@ -352,23 +352,23 @@ mod tests {
             time: Some("time=".to_owned()),
         };
         let bench = Bench::new(kind, extract);
-        let following = bench.start_probe();
-        let since_ns = following.since_ns;
-        let mut by_time = ByTime::new(&following, query, limit);
-        // The first one never comes, so that what lies behind it is gone back to.
+        let config = bench.start_probe();
+        let since_ns = config.since_ns;
+        let mut by_time = ByTime::new(&config, query, limit);
+        // The first record never comes, so polls go back to it.
         let record = |sequence: u64| (key_of(0, sequence), since_ns + sequence);
         let mut store = Store((1..1_000).map(record).collect());
         by_time.spent_far_back = Duration::from_secs(3600);
         by_time.forget();
         let mut read = Vec::new();
-        for look in 0..5 {
+        for poll in 0..5 {
             let before = by_time.pace.rows_read;
-            by_time.look(&mut store, Depth::Turn).await.unwrap();
+            by_time.poll(&mut store, Depth::Turn).await.unwrap();
             read.push(by_time.pace.rows_read - before);
-            store.0.push(record(1_000 + look));
+            store.0.push(record(1_000 + poll));
         }
-        assert_eq!(by_time.notes.seen.distinct, 1_003);
-        // The first one reads all; of those that follow every second one goes back, and the others read on.
+        assert_eq!(by_time.log.seen.distinct, 1_003);
+        // The first poll reads everything. Every second one after it goes back, the others read on.
         assert_eq!(read[0], 999);
         assert!(read[2] <= 3 && read[4] <= 3, "{read:?}");
     }

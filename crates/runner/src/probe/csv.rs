@@ -1,9 +1,9 @@
-//! CSV with a header, as InfluxDB writes it: several tables, an empty line before each further one, lines with `#` between.
+//! CSV with a header, as InfluxDB writes it: several tables, separated by empty lines, and comment lines that start with `#`.
 //! Pure.
 
 use super::lines::{RowStamp, number};
 
-/// Which columns say what, by their names, and where they stand in the table under way.
+/// The names of the columns, and their positions in the current table.
 #[derive(Debug)]
 pub(crate) struct Csv {
     key: String,
@@ -22,19 +22,19 @@ struct Columns {
     run: Option<usize>,
 }
 
-/// What one line turned out to be.
+/// The content of one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CsvLine {
-    /// A header, an empty line, a remark.
+    /// A header, an empty line, a comment.
     Other,
     Record(RowStamp),
     /// A row that is not of this run, or without key or time.
     Foreign,
-    /// A header without the columns: what the answer says instead.
+    /// A header without the columns: the answer contains something else.
     Refusal(String),
 }
 
-/// Letters of a header that are shown.
+/// Characters of a header that are shown.
 const SHOWN: usize = 200;
 
 impl Csv {
@@ -48,7 +48,7 @@ impl Csv {
         }
     }
 
-    /// A new answer begins.
+    /// Starts a new answer.
     pub(crate) fn begin(&mut self) {
         self.columns = None;
     }
@@ -83,10 +83,11 @@ impl Csv {
 
     fn header(&mut self, line: &[u8]) -> CsvLine {
         self.fields.cut(line);
-        let place = |name: &str| self.fields.position(name);
-        // A run without a column of its own is none; one whose column is missing makes the header another table's.
-        let run = self.run.as_ref().map(|run| place(run));
-        let columns = place(&self.key).zip(place(&self.time));
+        let index = |name: &str| self.fields.position(name);
+        // If no column is configured for the run, none is needed. If one is configured and missing, this is the header of another
+        // table.
+        let run = self.run.as_ref().map(|run| index(run));
+        let columns = index(&self.key).zip(index(&self.time));
         self.columns = match (columns, run) {
             (Some((key, time)), None) => Some(Columns {
                 key,
@@ -111,12 +112,12 @@ impl Csv {
     }
 }
 
-/// Cuts lines into their fields; its buffers are used again.
+/// Splits lines into their fields; reuses its buffers.
 #[derive(Debug)]
 struct Fields {
     reader: csv_core::Reader,
     text: Vec<u8>,
-    /// Where each field ends in `text`.
+    /// The end of each field in `text`.
     ends: Vec<usize>,
     count: usize,
 }
@@ -131,7 +132,7 @@ impl Fields {
         }
     }
 
-    /// Cuts a line without its end. A line has no more fields than bytes, and one.
+    /// Splits a line without its line ending. A line has at most one field more than bytes.
     fn cut(&mut self, line: &[u8]) {
         self.reader.reset();
         self.text.resize(self.text.len().max(line.len()), 0);
@@ -139,26 +140,26 @@ impl Fields {
         let (_, _, written, ended) = self
             .reader
             .read_record(line, &mut self.text, &mut self.ends);
-        // An empty input is the end of the text, and of its last field.
+        // An empty input marks the end of the text, and of its last field.
         let (_, _, _, last) =
             self.reader
                 .read_record(&[], &mut self.text[written..], &mut self.ends[ended..]);
         self.count = ended + last;
     }
 
-    fn get(&self, place: usize) -> Option<&[u8]> {
+    fn get(&self, index: usize) -> Option<&[u8]> {
         let ends = &self.ends[..self.count];
-        let end = *ends.get(place)?;
-        let start = place.checked_sub(1).map_or(0, |before| ends[before]);
+        let end = *ends.get(index)?;
+        let start = index.checked_sub(1).map_or(0, |before| ends[before]);
         self.text.get(start..end)
     }
 
     fn position(&self, name: &str) -> Option<usize> {
-        (0..self.count).find(|place| self.get(*place) == Some(name.as_bytes()))
+        (0..self.count).find(|index| self.get(*index) == Some(name.as_bytes()))
     }
 }
 
-/// Nanoseconds since 1970 in digits, or an instant as in RFC 3339.
+/// Nanoseconds since 1970 in digits, or an RFC 3339 timestamp.
 fn instant_ns(text: &[u8]) -> Option<u64> {
     if text.iter().all(u8::is_ascii_digit) {
         return number(text);
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_other_runs_are_told_and_quotes_left_out() {
+    fn rows_of_other_runs_are_foreign_and_quotes_removed() {
         use CsvLine::{Foreign, Other};
         check(
             Some("run"),
@@ -225,9 +226,9 @@ mod tests {
     }
 
     #[test]
-    fn an_error_in_place_of_a_table_is_told() {
+    fn an_error_in_place_of_a_table_is_reported() {
         let mut csv = Csv::new("_value", "_time", None);
-        let told = csv.read(b"error,reference\r", b"r1");
-        assert!(matches!(told, CsvLine::Refusal(why) if why.contains("error,reference")));
+        let read = csv.read(b"error,reference\r", b"r1");
+        assert!(matches!(read, CsvLine::Refusal(why) if why.contains("error,reference")));
     }
 }

@@ -1,11 +1,11 @@
 //! Delays until visible, of the records sent in the measured phase.
 //!
-//! When that phase begins is decided a moment after its first records were sent, and some of them have been seen by
-//! then. So the delays of the newest intervals are kept apart until it is known whether they count.
+//! The start of that phase is decided shortly after its first records were sent, and some of them have been seen by then. So the
+//! delays of the newest intervals are kept separately until it is known whether they count.
 
 use hdrhistogram::Histogram;
 
-/// Intervals that are kept apart; the decision comes within one.
+/// Intervals that are kept separately; the decision comes within one.
 const UNDECIDED: u64 = 4;
 const DELAY_MAX_US: u64 = 3_600_000_000;
 const DIGITS: u8 = 3;
@@ -17,7 +17,7 @@ pub(crate) struct Window {
     pub(crate) to: u64,
 }
 
-/// Notes delays by the interval their record was sent in.
+/// Collects delays by the interval in which their record was sent.
 #[derive(Debug)]
 pub(crate) struct Delays {
     window: Option<Window>,
@@ -51,7 +51,7 @@ impl Delays {
         }
     }
 
-    /// The measured phase is known now.
+    /// Sets the measured phase, now that it is known.
     pub(crate) fn decide(&mut self, window: Window) {
         if self.window.replace(window).is_some() {
             return;

@@ -1,8 +1,8 @@
-//! Every message of a topic of Kafka, read by a consumer on a thread of its own: its value is one or several lines.
+//! The probe of a Kafka topic: a consumer on its own thread reads every message. A message's value is one line or several.
 //!
-//! Where the topic notes when the broker appended a message (`message.timestamp.type=LogAppendTime`), a record has two delays:
-//! until the broker had it, to the end of the broker's millisecond, and until a consumer had it. The same two instants say
-//! whether the probe keeps up: a message that is old by the time it is read waited for the probe, not for the broker.
+//! If the topic records when the broker appended a message (`message.timestamp.type=LogAppendTime`), a record has two delays:
+//! until the broker had it, to the end of the broker's millisecond, and until a consumer had it. The two times also show whether
+//! the probe keeps up: a message that is old when it is read waited for the probe, not for the broker.
 
 use std::{
     net::SocketAddr,
@@ -24,27 +24,27 @@ use rdkafka::{
 use tokio::time::{Instant, sleep};
 
 use super::{
-    following::{Following, ProbeError},
+    config::{ProbeConfig, ProbeError},
     lines::Markers,
-    notes::{Notes, Noticed, Sight},
+    log::{Observation, ProbeLog, RecordTimes},
     offset::markers,
     pace::Pace,
 };
 use crate::driver::Failure;
 
-/// How long the broker has for one answer.
+/// Timeout for one answer of the broker.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
-/// Between two attempts to find the topic.
+/// Pause between two attempts to find the topic.
 const AGAIN_EVERY: Duration = Duration::from_millis(100);
-/// How long the next message is waited for before the thread looks whether it is to end.
+/// How long the thread waits for the next message before it checks whether it should end.
 const WAIT: Duration = Duration::from_millis(20);
-/// Messages are noted together for so long.
+/// Messages are logged in batches of at most this duration.
 const BATCH_AT_MOST: Duration = Duration::from_millis(2);
-/// A message that is older when it is read waited for the probe.
+/// A message older than this when it is read waited for the probe.
 const OLD_NS: u64 = 250_000_000;
 const MS_NS: u64 = 1_000_000;
 
-/// A topic that is followed; its thread ends with it.
+/// A topic with its reader thread; the thread ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Kafka {
     shared: Arc<Shared>,
@@ -55,15 +55,15 @@ pub(crate) struct Kafka {
 #[derive(Debug)]
 struct Shared {
     ends: AtomicBool,
-    /// The topic is to be read from the beginning on.
+    /// The topic is to be read from the beginning.
     begins_anew: AtomicBool,
     state: Mutex<State>,
 }
 
-/// What the thread tells.
+/// The state that the thread shares.
 #[derive(Debug)]
 struct State {
-    notes: Notes,
+    log: ProbeLog,
     pace: Pace,
     run: Vec<u8>,
     markers: Markers,
@@ -72,57 +72,57 @@ struct State {
     /// Why nothing can be read at present.
     problem: Option<String>,
     problems: u64,
-    /// Messages without the broker's own time.
+    /// Messages without a timestamp of the broker.
     without_append_time: u64,
 }
 
 impl Kafka {
-    /// Begins to read at what was appended since the load started.
+    /// Starts to read at the first message that was appended since the load started.
     pub(crate) fn start(
-        following: &Following<'_>,
+        config: &ProbeConfig<'_>,
         brokers: &[SocketAddr],
         topic: &str,
     ) -> Result<Self, Failure> {
         let brokers: Vec<String> = brokers.iter().map(ToString::to_string).collect();
-        let consumer = consumer(&brokers.join(","), &following.run)
-            .map_err(|why| Failure::new(format!("probe \"{}\": {why}", following.probe.name)))?;
+        let consumer = consumer(&brokers.join(","), &config.run)
+            .map_err(|why| Failure::new(format!("probe \"{}\": {why}", config.probe.name)))?;
         let shared = Arc::new(Shared {
             ends: AtomicBool::new(false),
             begins_anew: AtomicBool::new(false),
             state: Mutex::new(State {
-                notes: Notes::new(following),
+                log: ProbeLog::new(config),
                 pace: Pace::new(),
-                run: following.run.as_bytes().to_vec(),
-                markers: markers(&following.probe.extract, None),
+                run: config.run.as_bytes().to_vec(),
+                markers: markers(&config.probe.extract, None),
                 at_end: Vec::new(),
-                problem: Some(format!("topic \"{topic}\" was not looked at yet")),
+                problem: Some(format!("topic \"{topic}\" was not read yet")),
                 problems: 0,
                 without_append_time: 0,
             }),
         });
         let (of_thread, topic) = (Arc::clone(&shared), topic.to_owned());
-        let start_ms = following.since_ns / MS_NS;
+        let start_ms = config.since_ns / MS_NS;
         let thread = thread::Builder::new()
-            .name(format!("probe-{}", following.probe.name))
+            .name(format!("probe-{}", config.probe.name))
             .spawn(move || of_thread.read(&consumer, &topic, start_ms))
-            .map_err(|why| Failure::new(format!("no thread for a probe: {why}")))?;
+            .map_err(|why| Failure::new(format!("cannot start a thread for a probe: {why}")))?;
         Ok(Self {
             shared,
-            poll: following.delivery.poll_interval,
+            poll: config.delivery.poll_interval,
             thread: Some(thread),
         })
     }
 
-    /// Reads from the beginning on, as soon as the thread comes to it.
+    /// Makes the thread read from the beginning.
     pub(crate) fn forget(&mut self) {
         let mut state = self.shared.state();
-        state.notes.begin_anew();
+        state.log.restart();
         state.at_end = vec![false];
         self.shared.begins_anew.store(true, Ordering::Release);
     }
 
-    /// Tells how the thread fares; where it has not come to the end, after the time between two looks.
-    pub(crate) async fn look(&mut self) -> Result<bool, ProbeError> {
+    /// Returns the state of the thread. If it has not reached the end, waits one poll interval first.
+    pub(crate) async fn poll(&mut self) -> Result<bool, ProbeError> {
         let (problem, at_end) = {
             let state = self.shared.state();
             (state.problem.clone(), self.shared.is_at_end(&state))
@@ -137,8 +137,8 @@ impl Kafka {
         Ok(!self.shared.is_at_end(&state))
     }
 
-    pub(crate) fn notes<T>(&self, of: impl FnOnce(&Notes) -> T) -> T {
-        of(&self.shared.state().notes)
+    pub(crate) fn log<T>(&self, of: impl FnOnce(&ProbeLog) -> T) -> T {
+        of(&self.shared.state().log)
     }
 
     pub(crate) fn pace(&self) -> Pace {
@@ -156,7 +156,7 @@ impl Kafka {
         }
         if state.problems > 0 {
             remarks.push(format!(
-                "the consumer met {} problems and went on",
+                "the consumer had {} errors and continued",
                 state.problems
             ));
         }
@@ -168,7 +168,7 @@ impl Drop for Kafka {
     fn drop(&mut self) {
         self.shared.ends.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // A panic in it was told where it happened.
+            // A panic of the thread was printed where it happened.
             thread.join().ok();
         }
     }
@@ -188,7 +188,7 @@ impl Shared {
         !self.begins_anew.load(Ordering::Acquire) && state.is_at_end()
     }
 
-    /// The whole life of the thread.
+    /// The main loop of the thread.
     fn read(&self, consumer: &BaseConsumer, topic: &str, start_ms: u64) {
         self.begin(consumer, topic, start_ms);
         while !self.ends() {
@@ -202,7 +202,7 @@ impl Shared {
         }
     }
 
-    /// Reads from the first message on that was appended since `start_ms`, as soon as the broker tells where that is.
+    /// Starts to read at the first message that was appended since `start_ms`, once the broker gives its offset.
     fn begin(&self, consumer: &BaseConsumer, topic: &str, start_ms: u64) {
         while !self.ends() {
             match assign(consumer, topic, start_ms) {
@@ -218,15 +218,15 @@ impl Shared {
         }
     }
 
-    /// Notes a message and those that are there already.
+    /// Logs a message and all others that are already buffered.
     fn batch(&self, consumer: &BaseConsumer, first: Result<BorrowedMessage<'_>, KafkaError>) {
         let start = Instant::now();
         let mut state = self.state();
         if self.begins_anew.load(Ordering::Acquire) {
-            // A message of the first reading would be a copy in the second.
+            // A message of the first read would count as a copy in the second.
             return;
         }
-        state.notes.look_at_window();
+        state.log.update_window();
         state.pace.polls += 1;
         let mut oldest_ns = state.take(first);
         let mut more_waits = true;
@@ -236,7 +236,7 @@ impl Shared {
                 None => more_waits = false,
             }
         }
-        // Where nothing waits in the client, whatever is late was late at the broker.
+        // If the client has nothing buffered, a late message was late at the broker.
         let is_held_up = start.elapsed() > Duration::from_nanos(OLD_NS);
         if more_waits && (oldest_ns > OLD_NS || is_held_up) {
             state.pace.is_behind(start);
@@ -252,7 +252,7 @@ impl State {
         self.at_end.iter().all(|at_end| *at_end)
     }
 
-    /// Notes what came, and tells for how many nanoseconds it lay at the broker.
+    /// Logs a message, and returns for how many nanoseconds it waited at the broker.
     fn take(&mut self, message: Result<BorrowedMessage<'_>, KafkaError>) -> u64 {
         match message {
             Ok(message) => {
@@ -275,15 +275,15 @@ impl State {
     }
 
     fn note_position(&mut self, partition: i32, end: bool) {
-        let place = usize::try_from(partition).ok();
-        if let Some(at_end) = place.and_then(|place| self.at_end.get_mut(place)) {
+        let index = usize::try_from(partition).ok();
+        if let Some(at_end) = index.and_then(|index| self.at_end.get_mut(index)) {
             *at_end = end;
         }
     }
 
     fn message(&mut self, message: &BorrowedMessage<'_>) -> u64 {
-        let received_ns = self.notes.clock.unix_ns();
-        // The end of the broker's millisecond, so that nothing arrives before it was sent.
+        let received_ns = self.log.clock.unix_ns();
+        // The end of the broker's millisecond, so that no record arrives before it was sent.
         let arrived_ns = match message.timestamp() {
             Timestamp::LogAppendTime(ms) => u64::try_from(ms).ok().map(|ms| (ms + 1) * MS_NS - 1),
             _ => None,
@@ -291,7 +291,7 @@ impl State {
         self.without_append_time += u64::from(arrived_ns.is_none());
         let mut rest = message.payload().unwrap_or_default();
         self.pace.bytes_read += rest.len() as u64;
-        let noticed = Noticed {
+        let times = RecordTimes {
             received_ns,
             arrived_ns,
         };
@@ -305,14 +305,14 @@ impl State {
             }
             self.pace.rows_read += 1;
             match self.markers.stamp(line, &self.run) {
-                Some(stamp) => is_known &= self.notes.record(stamp, noticed) == Sight::StillThere,
+                Some(stamp) => is_known &= self.log.record(stamp, times) == Observation::StillThere,
                 None => {
                     is_known = false;
-                    self.notes.note_foreign_record();
+                    self.log.note_foreign_record();
                 }
             }
         }
-        // What is read anew lay there for having been read before.
+        // A record that is read again is old because it was read before.
         if is_known {
             return 0;
         }
@@ -324,7 +324,7 @@ fn consumer(brokers: &str, run: &str) -> Result<BaseConsumer, String> {
     let settings = [
         ("bootstrap.servers", brokers),
         ("client.id", "waggle-probe"),
-        // Asked for by the client, joined by nobody: partitions are assigned, nothing is committed.
+        // The client requires a group. Partitions are assigned and nothing is committed, so no group is joined.
         ("group.id", run),
         ("enable.auto.commit", "false"),
         ("enable.auto.offset.store", "false"),
@@ -334,7 +334,7 @@ fn consumer(brokers: &str, run: &str) -> Result<BaseConsumer, String> {
         ("fetch.wait.max.ms", "100"),
         ("fetch.queue.backoff.ms", "10"),
         ("reconnect.backoff.max.ms", "500"),
-        // What waits for the thread, in memory.
+        // Messages buffered in memory for the thread.
         ("queued.max.messages.kbytes", "32768"),
     ];
     let mut config = ClientConfig::new();
@@ -343,15 +343,15 @@ fn consumer(brokers: &str, run: &str) -> Result<BaseConsumer, String> {
     }
     config
         .create()
-        .map_err(|why| format!("no consumer can be made: {why}"))
+        .map_err(|why| format!("cannot create a consumer: {why}"))
 }
 
-/// Assigns every partition of the topic from the first message that was appended since `start_ms`; tells how many there are.
+/// Assigns every partition of the topic from the first message that was appended since `start_ms`; returns their number.
 fn assign(consumer: &BaseConsumer, topic: &str, start_ms: u64) -> Result<usize, String> {
-    let told = |why: KafkaError| format!("topic \"{topic}\": {why}");
+    let topic_error = |why: KafkaError| format!("topic \"{topic}\": {why}");
     let metadata = consumer
         .fetch_metadata(Some(topic), ANSWER_WITHIN)
-        .map_err(told)?;
+        .map_err(topic_error)?;
     let found = metadata.topics().iter().find(|found| found.name() == topic);
     let partitions = found.map_or(0, |found| found.partitions().len());
     if partitions == 0 {
@@ -362,18 +362,18 @@ fn assign(consumer: &BaseConsumer, topic: &str, start_ms: u64) -> Result<usize, 
     let mut by_time = TopicPartitionList::new();
     let start = Offset::Offset(i64::try_from(start_ms).unwrap_or(i64::MAX));
     for partition in numbers.clone() {
-        // Asked for before the offsets by time: where nothing was appended by then, this is where the next message will be.
+        // Read before the offsets by time: if nothing was appended by then, the next message will be at this offset.
         let (_, end) = consumer
             .fetch_watermarks(topic, partition, ANSWER_WITHIN)
-            .map_err(told)?;
+            .map_err(topic_error)?;
         ends.push(end);
         by_time
             .add_partition_offset(topic, partition, start)
-            .map_err(told)?;
+            .map_err(topic_error)?;
     }
     let found = consumer
         .offsets_for_times(by_time, ANSWER_WITHIN)
-        .map_err(told)?;
+        .map_err(topic_error)?;
     let mut assigned = TopicPartitionList::new();
     for (partition, end) in numbers.zip(ends) {
         let by_time = found.find_partition(topic, partition);
@@ -383,8 +383,8 @@ fn assign(consumer: &BaseConsumer, topic: &str, start_ms: u64) -> Result<usize, 
         };
         assigned
             .add_partition_offset(topic, partition, Offset::Offset(from))
-            .map_err(told)?;
+            .map_err(topic_error)?;
     }
-    consumer.assign(&assigned).map_err(told)?;
+    consumer.assign(&assigned).map_err(topic_error)?;
     Ok(partitions)
 }

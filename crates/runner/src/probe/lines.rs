@@ -1,21 +1,21 @@
-//! A store's answer as bytes → lines → what a line says of its record. Pure.
+//! From the bytes of a store's answer to lines, and from a line to the stamps of its record. Pure.
 
 use memchr::{memchr, memmem::Finder, memrchr};
 
-/// A line longer than this is none of ours and is left out.
+/// A longer line is not one of ours and is skipped.
 const LINE_MAX_BYTES: usize = 1024 * 1024;
 
-/// Puts lines together from chunks that end anywhere.
+/// Joins chunks into lines.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
-    /// The beginning of a line whose end has not come yet.
+    /// The beginning of an incomplete line.
     rest: Vec<u8>,
-    /// The line under way is too long; its end is awaited.
+    /// The current line is too long and is skipped up to its end.
     skipping: bool,
 }
 
 impl Lines {
-    /// Hands every line that `chunk` completes to `line`, without its line feed.
+    /// Passes every line that `chunk` completes to `line`, without its line feed.
     pub(crate) fn add(&mut self, mut chunk: &[u8], mut line: impl FnMut(&[u8])) {
         while let Some(end) = memchr(b'\n', chunk) {
             let (head, tail) = chunk.split_at(end);
@@ -38,7 +38,7 @@ impl Lines {
         }
     }
 
-    /// The answer is whole: its last line may have no line feed.
+    /// The answer is complete: its last line may have no line feed.
     pub(crate) fn end(&mut self, mut line: impl FnMut(&[u8])) {
         if !self.rest.is_empty() && !self.skipping {
             line(&self.rest);
@@ -46,14 +46,14 @@ impl Lines {
         self.forget();
     }
 
-    /// The answer broke off: what has begun will be read again.
+    /// The answer was aborted: the incomplete line will be read again.
     pub(crate) fn forget(&mut self) {
         self.rest.clear();
         self.skipping = false;
     }
 }
 
-/// What stands right before the numbers of a line.
+/// The text directly before each number of a line.
 #[derive(Debug)]
 pub(crate) struct Markers {
     offset: Option<Finder<'static>>,
@@ -64,7 +64,7 @@ pub(crate) struct Markers {
     time: Option<Finder<'static>>,
 }
 
-/// The same as text, as a system's file has it.
+/// The same as text, from a system's file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Marks<'a> {
     pub(crate) offset: Option<&'a str>,
@@ -73,7 +73,7 @@ pub(crate) struct Marks<'a> {
     pub(crate) time: Option<&'a str>,
 }
 
-/// What one line says.
+/// The content of one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Row {
     pub(crate) offset: Option<u64>,
@@ -110,11 +110,11 @@ impl Markers {
         }
     }
 
-    /// What the line says of its record, if that is of this run.
+    /// The stamps of a line's record, if it is of this run.
     pub(crate) fn stamp(&self, line: &[u8], run: &[u8]) -> Option<RowStamp> {
         if let Some(finder) = &self.run {
             let rest = text_after_marker(line, finder)?.strip_prefix(run)?;
-            // A longer mark that begins like ours is another run's.
+            // A longer mark with this prefix belongs to another run.
             if rest.first().is_some_and(u8::is_ascii_alphanumeric) {
                 return None;
             }
@@ -138,7 +138,7 @@ fn text_after_marker<'a>(line: &'a [u8], marker: &Finder<'_>) -> Option<&'a [u8]
     Some(&line[at + marker.needle().len()..])
 }
 
-/// The digits at the start of `text`, one space or quote before them allowed, as stores write them.
+/// The digits at the start of `text`; stores may write one space or quote before them.
 pub(super) fn number(text: &[u8]) -> Option<u64> {
     let text = text.strip_prefix(b" ").unwrap_or(text);
     let text = text.strip_prefix(b"\"").unwrap_or(text);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_this_run_are_told_from_others() {
+    fn rows_of_this_run_are_recognized() {
         check(
             r#"{"offset":7,"time":9,"tags":{"waggle_run":"r1"},"waggle_key":5}"#,
             Some(7),

@@ -1,21 +1,21 @@
-//! Following a place: what it has of a trial's records, again and again, while load runs and after.
+//! Probes: they poll a store for the records of a trial, while load runs and after.
 //!
-//! A place is read in one of three ways: text over HTTP that is read on from an offset (`offset`), text over HTTP that is asked
-//! for by the records' times (`by_time`), and the messages of a topic of Kafka (`kafka`). What is found goes into the same notes.
+//! There are three kinds: text over HTTP that is read on from an offset (`offset`), text over HTTP that is queried by the time of
+//! records (`by_time`), and the messages of a Kafka topic (`kafka`). All of them write to the same log of records.
 
 mod by_time;
+mod config;
 mod csv;
 mod delays;
-mod following;
-mod frontier;
 mod kafka;
 mod lines;
-mod notes;
+mod log;
 mod offset;
 mod pace;
-mod seen;
+mod seen_set;
 #[cfg(test)]
 mod tests;
+mod time_cursor;
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -23,83 +23,83 @@ use waggle_study::{ProbeKind, ProbeQuery};
 
 use self::{by_time::ByTime, kafka::Kafka, offset::Offset, pace::Pace};
 pub(crate) use self::{
+    config::{ProbeConfig, ProbeError},
     delays::{Window, histogram},
-    following::{Following, ProbeError},
-    frontier::Depth,
-    notes::Notes,
-    seen::Seen,
+    log::ProbeLog,
+    seen_set::SeenSet,
+    time_cursor::Depth,
 };
 use crate::{
     driver::Failure,
+    http::{Connection, HttpError, Request},
     placeholder::{PlaceholderError, fill},
     secrets::Secrets,
-    web::{Ask, Line, WebError},
 };
 
-/// A place that is followed.
+/// The reader of one probe.
 #[derive(Debug)]
-pub(crate) enum Follower<N> {
+pub(crate) enum ProbeReader<N> {
     Offset(Box<Offset>, N),
     ByTime(Box<ByTime>, N),
     Kafka(Kafka),
 }
 
-impl<N: Line> Follower<N> {
-    /// `line` opens a line to an address; there is at least one of those.
+impl<N: Connection> ProbeReader<N> {
+    /// `connection` opens a connection to an address; `addresses` has at least one.
     pub(crate) fn new(
-        following: &Following<'_>,
+        config: &ProbeConfig<'_>,
         addresses: &[SocketAddr],
-        line: impl FnOnce(SocketAddr) -> N,
+        connection: impl FnOnce(SocketAddr) -> N,
     ) -> Result<Self, Failure> {
         let first = *addresses.first().ok_or_else(|| {
             Failure::new(format!(
                 "probe \"{}\": component \"{}\" has no port \"{}\"",
-                following.probe.name, following.probe.component, following.probe.port
+                config.probe.name, config.probe.component, config.probe.port
             ))
         })?;
-        if addresses.len() > 1 && !matches!(following.probe.kind, ProbeKind::Kafka { .. }) {
+        if addresses.len() > 1 && !matches!(config.probe.kind, ProbeKind::Kafka { .. }) {
             return Err(Failure::new(format!(
-                "probe \"{}\" asks one store, and component \"{}\" has {} replicas, each with its own: what is in the others would count as missing",
-                following.probe.name,
-                following.probe.component,
+                "probe \"{}\" reads one store, and component \"{}\" has {} replicas, each with its own store: records in the others would count as missing",
+                config.probe.name,
+                config.probe.component,
                 addresses.len()
             )));
         }
-        Ok(match &following.probe.kind {
+        Ok(match &config.probe.kind {
             ProbeKind::Tail {
                 get,
                 offset_after,
                 limit,
             } => {
-                let offset = Offset::new(following, get, (offset_after, *limit));
-                Self::Offset(Box::new(offset), line(first))
+                let offset = Offset::new(config, get, (offset_after, *limit));
+                Self::Offset(Box::new(offset), connection(first))
             }
             ProbeKind::Query { query, limit } => {
-                let query = with_secrets(query, following.secrets).map_err(|why| {
-                    Failure::new(format!("probe \"{}\": {why}", following.probe.name))
+                let query = with_secrets(query, config.secrets).map_err(|why| {
+                    Failure::new(format!("probe \"{}\": {why}", config.probe.name))
                 })?;
-                let by_time = ByTime::new(following, query, *limit);
-                Self::ByTime(Box::new(by_time), line(first))
+                let by_time = ByTime::new(config, query, *limit);
+                Self::ByTime(Box::new(by_time), connection(first))
             }
-            ProbeKind::Kafka { topic } => Self::Kafka(Kafka::start(following, addresses, topic)?),
+            ProbeKind::Kafka { topic } => Self::Kafka(Kafka::start(config, addresses, topic)?),
         })
     }
 
-    /// Looks once; true where the place has more than it showed at once.
-    pub(crate) async fn look(&mut self, depth: Depth) -> Result<bool, ProbeError> {
+    /// Polls once; true if the store has more than the answer shows.
+    pub(crate) async fn poll(&mut self, depth: Depth) -> Result<bool, ProbeError> {
         match self {
-            Self::Offset(offset, line) => Ok(offset.look(line).await?),
-            Self::ByTime(by_time, line) => by_time.look(line, depth).await,
-            Self::Kafka(kafka) => kafka.look().await,
+            Self::Offset(offset, connection) => Ok(offset.poll(connection).await?),
+            Self::ByTime(by_time, connection) => by_time.poll(connection, depth).await,
+            Self::Kafka(kafka) => kafka.poll().await,
         }
     }
 
-    /// What has been found so far.
-    pub(crate) fn notes<T>(&self, of: impl FnOnce(&Notes) -> T) -> T {
+    /// The records seen so far.
+    pub(crate) fn log<T>(&self, of: impl FnOnce(&ProbeLog) -> T) -> T {
         match self {
-            Self::Offset(offset, _) => of(&offset.notes),
-            Self::ByTime(by_time, _) => of(&by_time.notes),
-            Self::Kafka(kafka) => kafka.notes(of),
+            Self::Offset(offset, _) => of(&offset.log),
+            Self::ByTime(by_time, _) => of(&by_time.log),
+            Self::Kafka(kafka) => kafka.log(of),
         }
     }
 
@@ -111,15 +111,15 @@ impl<N: Line> Follower<N> {
         }
     }
 
-    /// A look was given up that had begun at `start`; true where it had brought something.
-    pub(crate) fn given_up(&mut self, start: tokio::time::Instant, rows_before: u64) -> bool {
+    /// Aborts the poll that began at `start`; true if it had read rows.
+    pub(crate) fn abandon(&mut self, start: tokio::time::Instant, rows_before: u64) -> bool {
         let pace = match self {
             Self::Offset(offset, _) => &mut offset.pace,
             Self::ByTime(by_time, _) => {
-                by_time.given_up();
+                by_time.abandon();
                 &mut by_time.pace
             }
-            // Its looks wait for nobody.
+            // Its polls do not wait for the store.
             Self::Kafka(_) => return false,
         };
         let brought = pace.rows_read > rows_before;
@@ -129,31 +129,31 @@ impl<N: Line> Follower<N> {
         brought
     }
 
-    /// The longest pause before the next look that keeps what looking costs in bounds.
-    pub(crate) fn rest(&self) -> Duration {
+    /// The pause before the next poll that limits the cost of polling.
+    pub(crate) fn min_pause(&self) -> Duration {
         match self {
-            Self::ByTime(by_time, _) => by_time.rest(),
+            Self::ByTime(by_time, _) => by_time.min_pause(),
             _ => Duration::ZERO,
         }
     }
 
-    /// What a delay is known to within at best, of looks with `poll` between them.
-    pub(crate) fn between_looks(&self, poll: Duration) -> Duration {
+    /// The best resolution of a delay, if `poll` is the interval between two polls.
+    pub(crate) fn poll_interval(&self, poll: Duration) -> Duration {
         match self {
             Self::Kafka(_) => Duration::from_millis(1),
             _ => poll,
         }
     }
 
-    /// The next look goes back as far as it is asked to, wherever the one before had come to.
-    pub(crate) fn begin_anew(&mut self) {
+    /// The next poll goes back as far as its depth says, however far the previous one got.
+    pub(crate) fn restart(&mut self) {
         if let Self::ByTime(by_time, _) = self {
-            by_time.given_up();
+            by_time.abandon();
         }
     }
 
-    /// The place was killed and may have lost what it had shown: it is read anew from its beginning, and what it showed counts
-    /// only where it is shown again.
+    /// The store was killed and may have lost records that it had shown. It is read again from the beginning, and a record counts
+    /// only if it is shown again.
     pub(crate) fn forget(&mut self) {
         match self {
             Self::Offset(offset, _) => offset.forget(),
@@ -162,28 +162,28 @@ impl<N: Line> Follower<N> {
         }
     }
 
-    /// Whether all that is missing is gone back to, look after look, where a look is asked to.
+    /// Whether a full search for missing records takes several polls.
     pub(crate) fn shows_all_in_parts(&self) -> bool {
         matches!(self, Self::ByTime(..))
     }
 
-    /// Asks once more for what was asked for before, to measure what that costs; `None` where nothing can be measured.
-    pub(crate) async fn ask_again(&mut self, bytes: &mut u64) -> Option<Result<u16, WebError>> {
+    /// Repeats an earlier request, to measure its cost; `None` if it cannot be measured.
+    pub(crate) async fn ask_again(&mut self, bytes: &mut u64) -> Option<Result<u16, HttpError>> {
         let mut count = |chunk: &[u8]| *bytes += chunk.len() as u64;
         match self {
-            Self::Offset(offset, line) => {
+            Self::Offset(offset, connection) => {
                 let path = offset.first_page();
-                Some(line.ask(&Ask::get(&path), &mut count).await)
+                Some(connection.send(&Request::get(&path), &mut count).await)
             }
-            Self::ByTime(by_time, line) => {
-                let ask = by_time.largest_query();
-                Some(line.ask(&ask.borrow(), &mut count).await)
+            Self::ByTime(by_time, connection) => {
+                let request = by_time.largest_query();
+                Some(connection.send(&request.borrow(), &mut count).await)
             }
             Self::Kafka(_) => None,
         }
     }
 
-    /// What is worth a line in the report.
+    /// A remark for the report.
     pub(crate) fn remark(&self) -> Option<String> {
         match self {
             Self::Offset(offset, _) if offset.without_offset > 0 => Some(format!(
@@ -196,7 +196,7 @@ impl<N: Line> Follower<N> {
     }
 }
 
-/// A query whose secrets are filled; what changes from poll to poll stays as it is.
+/// A query with its secrets filled; the placeholders that change with every poll stay.
 fn with_secrets(query: &ProbeQuery, secrets: &Secrets) -> Result<ProbeQuery, PlaceholderError> {
     let value = |name: &str| match name {
         "from" | "to" | "run" => Some(format!("${{{name}}}")),

@@ -1,20 +1,20 @@
-//! Text over HTTP that is read on from an offset.
+//! The probe for stores that are read on over HTTP from an offset.
 
 use tokio::time::Instant;
 use waggle_study::Extract;
 
 use super::{
-    following::Following,
+    config::ProbeConfig,
     lines::{Lines, Markers, Marks},
-    notes::{Notes, Noticed},
+    log::{ProbeLog, RecordTimes},
     pace::Pace,
 };
 use crate::{
+    http::{Connection, HttpError, Request},
     placeholder::fill,
-    web::{Ask, Line, WebError},
 };
 
-/// Reads on in a store and notes what it sees.
+/// Reads a store from offset to offset and logs the records that it shows.
 #[derive(Debug)]
 pub(crate) struct Offset {
     get: String,
@@ -22,53 +22,56 @@ pub(crate) struct Offset {
     run: Vec<u8>,
     markers: Markers,
     lines: Lines,
-    pub(crate) notes: Notes,
-    /// The next record to be read.
+    pub(crate) log: ProbeLog,
+    /// Offset of the next record to read.
     offset: u64,
     pub(crate) pace: Pace,
-    /// Lines without an offset, which cannot be read on from.
+    /// Lines without an offset; reading cannot continue after them.
     pub(crate) without_offset: u64,
 }
 
 impl Offset {
     pub(crate) fn new(
-        following: &Following<'_>,
+        config: &ProbeConfig<'_>,
         get: &str,
         (offset_after, limit): (&str, u32),
     ) -> Self {
         Self {
             get: get.to_owned(),
             limit,
-            run: following.run.as_bytes().to_vec(),
-            markers: markers(&following.probe.extract, Some(offset_after)),
+            run: config.run.as_bytes().to_vec(),
+            markers: markers(&config.probe.extract, Some(offset_after)),
             lines: Lines::default(),
-            notes: Notes::new(following),
+            log: ProbeLog::new(config),
             offset: 0,
             pace: Pace::new(),
             without_offset: 0,
         }
     }
 
-    /// Looks once; true where the store has more than it showed at once.
-    pub(crate) async fn look(&mut self, line: &mut impl Line) -> Result<bool, WebError> {
+    /// Polls once; true if the store has more than the answer shows.
+    pub(crate) async fn poll(
+        &mut self,
+        connection: &mut impl Connection,
+    ) -> Result<bool, HttpError> {
         let start = Instant::now();
         self.pace.polls += 1;
-        // A look that was given up left half a line, which is read again now.
+        // A poll that was aborted left an incomplete line, which is read again now.
         self.lines.forget();
         let path = page(&self.get, self.offset, self.limit);
         let rows_before = self.pace.rows_read;
-        let answer = line
-            .ask(&Ask::get(&path), &mut |chunk| self.take(chunk))
+        let answer = connection
+            .send(&Request::get(&path), &mut |chunk| self.take(chunk))
             .await;
         match answer {
             Ok(200) => {
                 let mut lines = std::mem::take(&mut self.lines);
-                lines.end(|line| self.row(line, self.notes.clock.unix_ns()));
+                lines.end(|line| self.row(line, self.log.clock.unix_ns()));
                 Ok(self.note_rows(start, self.pace.rows_read - rows_before))
             }
             Ok(status) => {
                 self.pace.note_failure();
-                Err(WebError::Status { path, status })
+                Err(HttpError::Status { path, status })
             }
             Err(problem) => {
                 self.pace.note_failure();
@@ -77,19 +80,19 @@ impl Offset {
         }
     }
 
-    /// Reads from the beginning on.
+    /// Reads from the beginning again.
     pub(crate) fn forget(&mut self) {
         self.offset = 0;
-        self.notes.begin_anew();
-        self.pace.begin_anew();
+        self.log.restart();
+        self.pace.restart();
     }
 
-    /// Path and query of the first look.
+    /// Path and query of the first poll.
     pub(crate) fn first_page(&self) -> String {
         page(&self.get, 0, self.limit)
     }
 
-    /// A look that was begun at `start` brought so many rows; true where there may be more.
+    /// A poll that began at `start` returned this many rows; true if there may be more.
     fn note_rows(&mut self, start: Instant, rows: u64) -> bool {
         let has_more = rows >= u64::from(self.limit);
         if has_more {
@@ -101,8 +104,8 @@ impl Offset {
     }
 
     fn take(&mut self, chunk: &[u8]) {
-        let received_ns = self.notes.clock.unix_ns();
-        self.notes.look_at_window();
+        let received_ns = self.log.clock.unix_ns();
+        self.log.update_window();
         self.pace.bytes_read += chunk.len() as u64;
         let mut lines = std::mem::take(&mut self.lines);
         lines.add(chunk, |line| self.row(line, received_ns));
@@ -121,18 +124,18 @@ impl Offset {
         }
         match row.stamp {
             Some(stamp) => {
-                let noticed = Noticed {
+                let times = RecordTimes {
                     received_ns,
                     arrived_ns: None,
                 };
-                self.notes.record(stamp, noticed);
+                self.log.record(stamp, times);
             }
-            None => self.notes.note_foreign_record(),
+            None => self.log.note_foreign_record(),
         }
     }
 }
 
-/// What stands right before the numbers of a line.
+/// The text directly before the numbers of a line.
 pub(super) fn markers(extract: &Extract, offset: Option<&str>) -> Markers {
     match extract {
         Extract::After { key, run, time } => Markers::new(Marks {
@@ -151,13 +154,13 @@ pub(super) fn markers(extract: &Extract, offset: Option<&str>) -> Markers {
     }
 }
 
-/// Path and query of one look.
+/// Path and query of one poll.
 fn page(get: &str, offset: u64, limit: u32) -> String {
     let value = |name: &str| match name {
         "offset" => Some(offset.to_string()),
         "limit" => Some(limit.to_string()),
         _ => None,
     };
-    // A system's file is checked: there is nothing else in it.
+    // The system's file was checked, so there is no other placeholder.
     fill(get, value).unwrap_or_else(|_| get.to_owned())
 }

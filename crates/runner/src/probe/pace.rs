@@ -1,24 +1,24 @@
-//! Whether a probe keeps up with its place, and how well it knows when something came.
+//! Whether a probe keeps up with its store, and how exactly it knows the arrival of a record.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How looking went so far.
+/// Statistics of the polls so far.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
     pub(crate) polls: u64,
     pub(crate) bytes_read: u64,
     pub(crate) rows_read: u64,
-    /// Start of the last look that came to the place's end: what is shown after it may have been there ever since.
+    /// Start of the last poll that reached the end of the store: a record that is shown later may have been there since.
     caught_up: Instant,
-    /// The longest time within which a record may have come before it was seen.
+    /// The longest time that a record may have been there before it was seen.
     pub(crate) longest_gap: Duration,
-    /// Start of the first of several looks in a row that did not come to the place's end.
+    /// Start of the first of several consecutive polls that did not reach the end of the store.
     behind_since: Option<Instant>,
-    /// The longest such row of looks.
+    /// The longest series of such polls.
     pub(crate) longest_behind: Duration,
-    /// The place is read anew from its beginning, which is no lateness.
+    /// The store is read again from the beginning, which does not count as being behind.
     begins_anew: bool,
 }
 
@@ -36,7 +36,7 @@ impl Pace {
         }
     }
 
-    /// A look that was begun at `start` came to the place's end, and brought something or not.
+    /// A poll that began at `start` reached the end of the store; `brought`: with new rows.
     pub(crate) fn at_end(&mut self, start: Instant, brought: bool) {
         if brought {
             self.longest_gap = self.longest_gap.max(self.caught_up.elapsed());
@@ -46,13 +46,13 @@ impl Pace {
         self.begins_anew = false;
     }
 
-    /// The place is read anew from its beginning.
-    pub(crate) fn begin_anew(&mut self) {
+    /// The store is read again from the beginning.
+    pub(crate) fn restart(&mut self) {
         self.behind_since = None;
         self.begins_anew = true;
     }
 
-    /// A look that was begun at `start` brought something and did not come to the place's end.
+    /// A poll that began at `start` read rows and did not reach the end of the store.
     pub(crate) fn is_behind(&mut self, start: Instant) {
         self.longest_gap = self.longest_gap.max(self.caught_up.elapsed());
         if self.begins_anew {
@@ -62,12 +62,12 @@ impl Pace {
         self.longest_behind = self.longest_behind.max(since.elapsed());
     }
 
-    /// A look failed. Nobody knows how long the place would have taken: that is no lateness of the probe.
+    /// A poll failed. The time it would have taken is unknown, and the probe does not count as behind.
     pub(crate) fn note_failure(&mut self) {
         self.behind_since = None;
     }
 
-    /// A record may have been there for so long before it was seen.
+    /// A record may have been there for this long before it was seen.
     pub(crate) fn gap(&mut self, gap: Duration) {
         self.longest_gap = self.longest_gap.max(gap);
     }

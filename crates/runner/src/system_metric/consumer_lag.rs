@@ -1,4 +1,4 @@
-//! How many messages of a topic a consumer group has not committed yet.
+//! Consumer lag: how many messages of a topic a consumer group has not committed yet.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -8,10 +8,10 @@ use rdkafka::{
     error::KafkaError,
 };
 
-/// How long the broker has for one answer.
+/// Timeout for one answer of the broker.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 
-/// A client that asks for the group's offsets and is no member of it.
+/// A client that reads the group's offsets and is not a member of it.
 pub(crate) struct ConsumerLag {
     consumer: BaseConsumer,
     topic: String,
@@ -40,21 +40,21 @@ impl ConsumerLag {
         }
         let consumer = config
             .create()
-            .map_err(|why| format!("no consumer can be made: {why}"))?;
+            .map_err(|why| format!("cannot create a consumer: {why}"))?;
         Ok(Self {
             consumer,
             topic: topic.to_owned(),
         })
     }
 
-    /// Over all partitions: the end of the log less what is committed; where nothing is committed, less its beginning.
+    /// Over all partitions: the end of the log minus the committed offset, or minus the beginning if nothing is committed.
     pub(super) fn read(&self) -> Result<f64, String> {
         let topic = self.topic.as_str();
-        let told = |why: KafkaError| format!("topic \"{topic}\": {why}");
+        let topic_error = |why: KafkaError| format!("topic \"{topic}\": {why}");
         let metadata = self
             .consumer
             .fetch_metadata(Some(topic), ANSWER_WITHIN)
-            .map_err(told)?;
+            .map_err(topic_error)?;
         let found = metadata.topics().iter().find(|found| found.name() == topic);
         let partitions = found.map_or(0, |found| found.partitions().len());
         let mut asked = TopicPartitionList::new();
@@ -67,13 +67,13 @@ impl ConsumerLag {
         let committed = self
             .consumer
             .committed_offsets(asked, ANSWER_WITHIN)
-            .map_err(told)?;
+            .map_err(topic_error)?;
         let mut lag = 0;
         for element in committed.elements() {
             let (start, end) = self
                 .consumer
                 .fetch_watermarks(topic, element.partition(), ANSWER_WITHIN)
-                .map_err(told)?;
+                .map_err(topic_error)?;
             let done = match element.offset() {
                 Offset::Offset(offset) => offset.max(start),
                 _ => start,
@@ -117,7 +117,7 @@ mod tests {
         config
     }
 
-    /// So many messages into each partition.
+    /// Sends this many messages into each partition.
     async fn fill(kafka: &Kafka, partitions: &[usize]) {
         let admin: AdminClient<DefaultClientContext> = config(kafka).create().unwrap();
         let count = i32::try_from(partitions.len()).unwrap();
@@ -145,7 +145,7 @@ mod tests {
         consumer.commit(&offsets, CommitMode::Sync).unwrap();
     }
 
-    /// The first number that is read; a broker that has just come up, or a group that is new, is asked again.
+    /// Reads the first number; retries while the broker has just started or the group is new.
     fn read(lag: &ConsumerLag) -> f64 {
         let begun = Instant::now();
         loop {

@@ -1,4 +1,4 @@
-//! Reading one metric of a system: from text in the format of Prometheus, from JSON, or as the lag of a consumer group.
+//! Reads one metric of a system: from the Prometheus text format, from JSON, or as the lag of a consumer group.
 
 mod consumer_lag;
 mod prometheus;
@@ -10,35 +10,35 @@ use tokio::time::timeout;
 use waggle_study::{MetricSource, Selector, SystemMetric};
 
 use self::consumer_lag::ConsumerLag;
-use crate::web::{Ask, Line};
+use crate::http::{Connection, Request};
 
-/// How long one answer may take.
+/// Timeout for one answer.
 const ANSWER_AT_MOST: Duration = Duration::from_secs(2);
-/// Bytes of an answer that are looked at.
+/// Bytes of an answer that are read.
 const BODY_MAX_BYTES: usize = 8 * 1024 * 1024;
 
-/// Where a number comes from.
+/// The source of a number.
 #[derive(Debug)]
 pub(crate) enum Source<N> {
-    /// A line to each replica.
+    /// A connection to each replica.
     Prometheus {
-        lines: Vec<N>,
+        connections: Vec<N>,
         get: String,
         selector: Selector,
     },
     Json {
-        lines: Vec<N>,
+        connections: Vec<N>,
         get: String,
         path: JsonPath,
     },
     ConsumerLag(Arc<ConsumerLag>),
 }
 
-impl<N: Line> Source<N> {
+impl<N: Connection> Source<N> {
     pub(crate) fn new(
         metric: &SystemMetric,
         addresses: &[SocketAddr],
-        line: impl Fn(SocketAddr) -> N,
+        connection: impl Fn(SocketAddr) -> N,
     ) -> Result<Self, String> {
         if addresses.is_empty() {
             return Err(format!(
@@ -46,15 +46,20 @@ impl<N: Line> Source<N> {
                 metric.component, metric.port
             ));
         }
-        let lines = || addresses.iter().map(|address| line(*address)).collect();
+        let connections = || {
+            addresses
+                .iter()
+                .map(|address| connection(*address))
+                .collect()
+        };
         Ok(match &metric.source {
             MetricSource::Prometheus { get, selector } => Self::Prometheus {
-                lines: lines(),
+                connections: connections(),
                 get: get.clone(),
                 selector: selector.clone(),
             },
             MetricSource::Json { get, path } => Self::Json {
-                lines: lines(),
+                connections: connections(),
                 get: get.clone(),
                 path: JsonPath::parse(path).map_err(|why| why.to_string())?,
             },
@@ -64,34 +69,38 @@ impl<N: Line> Source<N> {
         })
     }
 
-    /// The number now, over all replicas.
+    /// The current number, over all replicas.
     pub(crate) async fn read(&mut self) -> Result<f64, String> {
         match self {
             Self::Prometheus {
-                lines,
+                connections,
                 get,
                 selector,
             } => {
                 let mut sum = 0.0;
-                for line in lines {
-                    let text = body(line, get).await?;
+                for connection in connections {
+                    let text = body(connection, get).await?;
                     let text = String::from_utf8_lossy(&text);
                     sum += prometheus::sum(&text, selector)
                         .ok_or_else(|| format!("{get} has no metric {}", selector.name))?;
                 }
                 Ok(sum)
             }
-            Self::Json { lines, get, path } => {
+            Self::Json {
+                connections,
+                get,
+                path,
+            } => {
                 let mut sum = 0.0;
-                for line in lines {
-                    sum += number(&body(line, get).await?, path)
+                for connection in connections {
+                    sum += number(&body(connection, get).await?, path)
                         .ok_or_else(|| format!("{get} has no number there"))?;
                 }
                 Ok(sum)
             }
             Self::ConsumerLag(lag) => {
                 let lag = Arc::clone(lag);
-                // It waits for the broker with the thread it is on.
+                // The read blocks its thread while it waits for the broker.
                 let read = tokio::task::spawn_blocking(move || lag.read());
                 read.await.map_err(|why| why.to_string())?
             }
@@ -99,13 +108,17 @@ impl<N: Line> Source<N> {
     }
 }
 
-async fn body(line: &mut impl Line, get: &str) -> Result<Vec<u8>, String> {
+async fn body(connection: &mut impl Connection, get: &str) -> Result<Vec<u8>, String> {
     let mut body = Vec::new();
     let mut keep = |chunk: &[u8]| {
         let room = BODY_MAX_BYTES - body.len();
         body.extend_from_slice(&chunk[..chunk.len().min(room)]);
     };
-    let asked = timeout(ANSWER_AT_MOST, line.ask(&Ask::get(get), &mut keep)).await;
+    let asked = timeout(
+        ANSWER_AT_MOST,
+        connection.send(&Request::get(get), &mut keep),
+    )
+    .await;
     match asked {
         Ok(Ok(200)) => Ok(body),
         Ok(Ok(status)) => Err(format!("{get} was answered with status {status}")),
@@ -117,7 +130,7 @@ async fn body(line: &mut impl Line, get: &str) -> Result<Vec<u8>, String> {
     }
 }
 
-/// The number at a path; numbers in quotes and truths count, too.
+/// The number at a path; numbers in quotes and booleans count, too.
 fn number(body: &[u8], path: &JsonPath) -> Option<f64> {
     let json = serde_json::from_slice(body).ok()?;
     let found = path.query(&json).first()?;

@@ -1,8 +1,8 @@
-//! A number in the text that Prometheus scrapes. Pure.
+//! A number in the Prometheus text format. Pure.
 
 use waggle_study::Selector;
 
-/// The sum over all samples of a metric that have its labels; `None` where there is none.
+/// The sum over all samples of a metric that have its labels; `None` if there is none.
 pub(super) fn sum(text: &str, selector: &Selector) -> Option<f64> {
     let values = text.lines().filter_map(|line| sample(line, selector));
     values.reduce(|sum, value| sum + value)
@@ -15,7 +15,7 @@ fn sample(line: &str, selector: &Selector) -> Option<f64> {
         Some(rest) => Selector::labels(rest)?,
         None => (Vec::new(), rest),
     };
-    // A longer name that begins like this one is another metric's.
+    // A longer name with this prefix is another metric's.
     let rest = rest.strip_prefix([' ', '\t'])?;
     if !selector.labels.iter().all(|label| labels.contains(label)) {
         return None;

@@ -1,11 +1,11 @@
-//! Loads that somebody ends before their time, and whose trials are kept.
+//! Loads that the user ends early, and whose trials are kept.
 
 use waggle_results::{PhaseName, TrialEnd, TrialInfo};
 
 use super::{Bench, STUDY, Then, recovery, world, world::Fault};
 use crate::Ended;
 
-/// Runs the study without delivery, whose drain would not be of the load; gives its only trial.
+/// Runs the study without delivery, so that no drain follows the load; returns its only trial.
 async fn only_trial(then: Then, fault: Option<Fault>) -> TrialInfo {
     let delivery = "delivery: { probes: store, poll_interval: 100ms }\n";
     assert!(STUDY.contains(delivery));
@@ -32,14 +32,14 @@ async fn what_was_measured_is_the_result() {
         .find(|ran| ran.phase == PhaseName::Measure);
     let measure = measure.unwrap();
     assert_eq!((measure.start_s, measure.end_s), (1.0, 1.75));
-    let told = trial
+    let is_remarked = trial
         .remarks
         .iter()
         .any(|remark| remark.contains("ended before its time"));
-    assert!(told, "{:?}", trial.remarks);
+    assert!(is_remarked, "{:?}", trial.remarks);
 }
 
-/// Runs the study whose load falls; gives its only trial.
+/// Runs the study whose load drops; returns its only trial.
 async fn only_falling_trial(then: Then) -> TrialInfo {
     let bench = recovery::open();
     let (ended, _) = bench.run(&world(None), then).await;
@@ -69,16 +69,16 @@ async fn a_load_that_is_ended_in_its_recovery_keeps_what_was_measured() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_asks_twice_does_not_wait_for_answers() {
+async fn a_second_stop_request_does_not_wait_for_answers() {
     let hangs = Some(Fault::Hangs(PhaseName::Finish));
     let trial = only_trial(Then::EndLoadThenShutdown(3), hangs).await;
     assert_eq!(trial.end, TrialEnd::Completed);
     assert_eq!((trial.measured.sent, trial.totals.sent), (300, 700));
-    let told = trial
+    let is_remarked = trial
         .remarks
         .iter()
         .any(|remark| remark.contains("were not awaited"));
-    assert!(told, "{:?}", trial.remarks);
+    assert!(is_remarked, "{:?}", trial.remarks);
 }
 
 #[tokio::test(start_paused = true)]

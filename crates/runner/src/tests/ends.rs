@@ -1,4 +1,4 @@
-//! Loads that change by stages, and phases that end by a number of requests.
+//! Loads that change by stages, and phases that end after a number of requests.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ const CLOSED: &str = "  model: closed\n  connections: ${connections}\n  pipelini
 const WARM_UP: &str = "  warm_up: 1s\n";
 const MEASURE: &str = "  measure: 2s\n";
 
-/// Runs the study with these changes; gives its trials and what the load was.
+/// Runs the study with these changes; returns its trials and the models of the load.
 async fn run_study(changes: &[(&str, &str)]) -> (Vec<Trial>, Vec<Model>) {
     let mut study = STUDY.to_owned();
     for (old, new) in changes {
@@ -102,7 +102,7 @@ async fn a_warm_up_and_a_measured_phase_end_with_the_interval_that_has_the_last_
     for trial in &trials {
         assert_eq!(measured_phase(trial), (0.75, 1.5, 300));
     }
-    // Or when their time is up.
+    // Or when their timeout is reached.
     let warm_up = "  warm_up: { requests: 250, timeout: 500ms }\n";
     let measure = "  measure: { requests: 2000, timeout: 1s }\n";
     let (trials, _) = run_study(&[(WARM_UP, warm_up), (MEASURE, measure)]).await;
@@ -111,8 +111,8 @@ async fn a_warm_up_and_a_measured_phase_end_with_the_interval_that_has_the_last_
     }
 }
 
-/// Runs the study with these phases; how long the engine is told to go on at most, in its first trial.
-async fn told_at_most(warm_up: &str, measure: &str) -> Duration {
+/// Runs the study with these phases; returns the maximum duration that the engine gets in its first trial.
+async fn max_duration(warm_up: &str, measure: &str) -> Duration {
     let study = STUDY.replace(WARM_UP, warm_up).replace(MEASURE, measure);
     let (bench, fake) = (Bench::new_with_study(&study), world(None));
     bench.run(&fake, Then::Nothing).await.0.unwrap();
@@ -122,11 +122,11 @@ async fn told_at_most(warm_up: &str, measure: &str) -> Duration {
 #[tokio::test(start_paused = true)]
 async fn with_a_number_of_requests_nothing_falls_due_behind_the_measured_time_either() {
     let seconds = Duration::from_secs;
-    assert_eq!(told_at_most(WARM_UP, MEASURE).await, seconds(3));
+    assert_eq!(max_duration(WARM_UP, MEASURE).await, seconds(3));
     let requests = "  measure: { requests: 100000, timeout: 2s }\n";
-    assert_eq!(told_at_most(WARM_UP, requests).await, seconds(3));
-    assert_eq!(told_at_most("", requests).await, seconds(2));
-    // When the warm-up ends is not known there.
+    assert_eq!(max_duration(WARM_UP, requests).await, seconds(3));
+    assert_eq!(max_duration("", requests).await, seconds(2));
+    // The end of the warm-up is not known in advance.
     let warm_up = "  warm_up: { requests: 250, timeout: 1s }\n";
-    assert_eq!(told_at_most(warm_up, requests).await, seconds(33));
+    assert_eq!(max_duration(warm_up, requests).await, seconds(33));
 }

@@ -1,5 +1,4 @@
-//! What the fake load knows of its job: the mark of its records, its connections, and when it comes to its end by itself; and
-//! what it sends when.
+//! The job of the fake load: the mark of its records, its connections, when it ends by itself, and what it sends when.
 
 use std::time::Duration;
 
@@ -8,14 +7,14 @@ use waggle_load::{Job, Model, Rate};
 
 use super::world::PER_INTERVAL;
 
-/// What a load does, interval by interval; intervals are counted from 0.
+/// The behaviour of a load, interval by interval; intervals are counted from 0.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Course {
     /// Requests that are due in an interval.
     pub(super) requests: fn(u32) -> u64,
     /// Service time in an interval.
     pub(super) time: fn(u32) -> Duration,
-    /// The system answers so many requests in an interval. More of them wait.
+    /// Limit on the requests that the system answers in an interval. More of them wait.
     pub(super) answers_at_most: u64,
     /// How late the generator sends each request.
     pub(super) lag: Duration,
@@ -33,14 +32,14 @@ impl Default for Course {
 }
 
 impl Course {
-    /// How long a request waits behind so many others.
+    /// How long a request waits behind this many others.
     pub(super) fn wait(&self, waiting: u64, interval: Duration) -> Duration {
         let intervals = waiting as f64 / self.answers_at_most as f64;
         interval.mul_f64(intervals)
     }
 }
 
-/// The run's mark, which stands in every record: `waggle_run=MARK`.
+/// The run's mark, which is in every record: `waggle_run=MARK`.
 pub(super) fn mark_in(request: &[u8]) -> String {
     let text = String::from_utf8_lossy(request);
     let (_, rest) = text.split_once("waggle_run=").unwrap();
@@ -56,7 +55,7 @@ pub(super) fn connections(model: &Model) -> u64 {
     *connections as u64
 }
 
-/// So many samples of one time.
+/// This many samples of one time.
 pub(super) fn histogram(time: Duration, count: u64) -> Histogram<u64> {
     let mut histogram = crate::probe::histogram();
     let us = u64::try_from(time.as_micros()).unwrap();
@@ -64,7 +63,7 @@ pub(super) fn histogram(time: Duration, count: u64) -> Histogram<u64> {
     histogram
 }
 
-/// When a load comes to its end by itself.
+/// When a load ends by itself.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LoadEnd {
     requests_left: u64,
@@ -94,7 +93,7 @@ impl LoadEnd {
         self.requests_left == 0 || self.at.is_some_and(|at| time >= at)
     }
 
-    /// The requests of the next interval, in which so many are due, and the share of it that they take.
+    /// The requests of the next interval, if this many are due, and the share of it that they take.
     pub(super) fn take(&mut self, due: u64) -> (u64, u32) {
         let requests = self.requests_left.min(due);
         self.requests_left -= requests;

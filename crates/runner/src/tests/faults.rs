@@ -1,262 +1,245 @@
-//! Each phase fails, hangs, is interrupted, loses its component or panics: the system is always torn down, and the
-//! result says what happened.
+//! Fault injection: a replica is killed at its instant, started again after its time, and things go wrong in between.
 
-use waggle_results::{PhaseName, TrialEnd};
+use waggle_results::{PhaseName, TrialEnd, TrialInfo};
 
-use super::{Bench, Then, phases, world, world::Fault};
-use crate::Ended;
+use super::{
+    Bench, STUDY, SYSTEM, Then, phases, world,
+    world::{Fault, PER_INTERVAL, Shared},
+};
+use crate::{Ended, Event};
 
-const ALL: [PhaseName; 10] = [
-    PhaseName::Up,
-    PhaseName::Ready,
-    PhaseName::Verify,
-    PhaseName::WarmUp,
-    PhaseName::Measure,
-    PhaseName::Finish,
-    PhaseName::Drain,
-    PhaseName::Collect,
-    PhaseName::Down,
-    PhaseName::CoolDown,
-];
+const WHOLE: &str = "Up Ready Verify WarmUp Measure Finish Drain Collect Down";
+/// Killed between two intervals, so that its records are known.
+const ONCE: &str = "{ kill: fake, at: 600ms, restart_after: 250ms }";
 
-/// The phases of a trial that ends in `last`: tear-down follows, and the pause before the next trial.
-fn up_to(last: PhaseName) -> String {
-    let before = ALL.into_iter().take_while(|phase| *phase <= last);
-    let phases: Vec<String> = before
-        .chain([PhaseName::Down, PhaseName::CoolDown])
-        .map(|phase| format!("{phase:?}"))
+/// A study of one cell and one trial with faults.
+fn bench(faults: &[&str]) -> Bench {
+    Bench::new_with_study(&study_with_faults(faults))
+}
+
+fn study_with_faults(faults: &[&str]) -> String {
+    let entries: String = faults
+        .iter()
+        .map(|entry| format!("  - {entry}\n"))
         .collect();
-    phases.join(" ")
+    STUDY
+        .replace("connections: [1, 2]", "connections: [1]")
+        .replace("repeat: 2", "repeat: 1")
+        .replace("delivery: {", &format!("faults:\n{entries}delivery: {{"))
 }
 
-/// A fault in one phase fails every trial there, with this reason.
-async fn check(fault: Fault, then: Then, phase: PhaseName, began: PhaseName, reason: &str) {
-    let bench = Bench::new();
-    let (ended, events) = bench.run(&world(Some(fault)), then).await;
-    assert_eq!(ended.unwrap(), Ended::Finished, "{fault:?}");
-    assert_eq!(
-        phases(&events)[0],
-        format!("c1 r1: {}", up_to(began)),
-        "{fault:?}"
+/// Runs the only trial.
+async fn run_trial(bench: &Bench, world: &Shared, then: Then) -> TrialInfo {
+    let (ended, _) = bench.run(world, then).await;
+    assert_eq!(ended.unwrap(), Ended::Finished);
+    bench.results().trials.remove(0).info
+}
+
+#[track_caller]
+fn assert_at(at_s: Option<f64>, expected_s: f64) {
+    assert!(
+        at_s.is_some_and(|at_s| (at_s - expected_s).abs() < 0.005),
+        "{at_s:?} is not {expected_s}"
     );
-    let run = bench.results();
-    assert_eq!(run.trials.len(), 4, "{fault:?}");
-    for trial in run.trials {
-        let TrialEnd::Failed {
-            phase: at,
-            reason: told,
-            ..
-        } = &trial.info.end
-        else {
-            panic!("{fault:?} went unnoticed");
-        };
-        assert_eq!((*at, told.as_str()), (phase, reason), "{fault:?}");
-    }
+}
+
+#[track_caller]
+fn assert_failed(info: &TrialInfo, phase: PhaseName, reason: &str) {
+    let TrialEnd::Failed {
+        phase: at,
+        reason: found,
+        ..
+    } = &info.end
+    else {
+        panic!("it went unnoticed");
+    };
+    assert_eq!((*at, found.as_str()), (phase, reason));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_phase_that_fails_fails_the_trial() {
-    let fails = |phase| Fault::Fails(phase);
-    let nothing = Then::Nothing;
-    check(
-        fails(PhaseName::Up),
-        nothing,
-        PhaseName::Up,
-        PhaseName::Up,
-        "up failed",
-    )
-    .await;
-    check(
-        fails(PhaseName::Ready),
-        nothing,
-        PhaseName::Ready,
-        PhaseName::Ready,
-        "ready failed",
-    )
-    .await;
-    let why = "check \"it answers\" does not hold: expected status 200, got 500 with \"\"";
-    check(
-        fails(PhaseName::Verify),
-        nothing,
-        PhaseName::Verify,
-        PhaseName::Verify,
-        why,
-    )
-    .await;
-    // The load was not started, so that no phase of it began.
-    let why = "the load cannot be started: cannot start a thread: none is left";
-    check(
-        fails(PhaseName::WarmUp),
-        nothing,
-        PhaseName::WarmUp,
-        PhaseName::Verify,
-        why,
-    )
-    .await;
-    let why = "the load ended before the measured phase was over";
-    check(
-        fails(PhaseName::Measure),
-        nothing,
-        PhaseName::Measure,
-        PhaseName::Measure,
-        why,
-    )
-    .await;
-    check(
-        fails(PhaseName::Finish),
-        nothing,
-        PhaseName::Finish,
-        PhaseName::Finish,
-        "the load's thread has vanished",
-    )
-    .await;
-    let why =
-        "the store cannot be read by probe \"store\": /store/1200/150 was answered with status 503";
-    let why = why.to_owned();
-    drain_fails(&why).await;
-}
-
-/// How far the probe had come when its store failed depends on its looks; the rest of the reason does not.
-async fn drain_fails(why: &str) {
-    let bench = Bench::new();
-    bench
-        .run(&world(Some(Fault::Fails(PhaseName::Drain))), Then::Nothing)
-        .await
-        .0
-        .unwrap();
-    for trial in bench.results().trials {
-        let TrialEnd::Failed { phase, reason, .. } = &trial.info.end else {
-            panic!("went unnoticed")
-        };
-        assert_eq!(*phase, PhaseName::Drain);
-        let (start, end) = (
-            why.split_once("/store").unwrap().0,
-            why.split_once("150 ").unwrap().1,
-        );
-        assert!(
-            reason.starts_with(start) && reason.ends_with(end),
-            "{reason}"
-        );
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_phase_that_hangs_meets_its_deadline() {
-    let nothing = Then::Nothing;
-    let cases = [
-        (PhaseName::Up, "18"),
-        (PhaseName::Ready, "18"),
-        (PhaseName::Verify, "16"),
-        (PhaseName::WarmUp, "16"),
-        (PhaseName::Measure, "17"),
-        (PhaseName::Finish, "25"),
+async fn it_is_killed_at_its_instant_and_up_again_after_its_time() {
+    let (bench, world) = (bench(&[ONCE]), world(None));
+    let (ended, events) = bench.run(&world, Then::Nothing).await;
+    assert_eq!(ended.unwrap(), Ended::Finished);
+    assert_eq!(phases(&events), [format!("c1 r1: {WHOLE}")]);
+    let done = [
+        "up",
+        "ready",
+        "verify",
+        "load",
+        "kill fake-0",
+        "start fake-0 again",
+        "joined",
+        "down",
     ];
-    for (phase, seconds) in cases {
-        let why = format!("not done within {seconds} s");
-        check(Fault::Hangs(phase), nothing, phase, phase, &why).await;
-    }
-    // The drain ends with its last look, which may take longer than the two seconds of the drain.
-    let (hangs, phase) = (Fault::Hangs(PhaseName::Drain), PhaseName::Drain);
-    let why = "the store cannot be read by probe \"store\": no answer within 10 s";
-    check(hangs, nothing, phase, phase, why).await;
+    assert_eq!(world.borrow().done, done);
+    let shown: Vec<&Event> = events
+        .iter()
+        .filter(|event| matches!(event, Event::Killed { .. } | Event::UpAgain { .. }))
+        .collect();
+    assert_eq!(shown.len(), 2, "{shown:?}");
+    let info = &bench.results().trials[0].info;
+    assert_eq!(info.end, TrialEnd::Completed);
+    let [disturbance] = &info.faults[..] else {
+        panic!("{:?}", info.faults);
+    };
+    assert_eq!(disturbance.name(), "fake-0");
+    assert_at(Some(disturbance.killed_s), 0.6);
+    assert_at(disturbance.started_s, 0.85);
+    assert_at(disturbance.ready_s, 0.86);
+}
+
+/// Records that were accepted: of twelve intervals, in one of which the store was dead.
+const ACCEPTED: u64 = 11 * PER_INTERVAL;
+/// Records of the intervals before the kill, which were lost with the store.
+const LOST: u64 = 6 * PER_INTERVAL;
+
+/// Records from before the kill are missing, later ones are found, and a remark says that the store was read again.
+#[track_caller]
+fn assert_read_again(info: &TrialInfo) {
+    let ledger = info.ledger.as_ref().unwrap();
+    assert_eq!(
+        (ledger.accepted, ledger.missing, ledger.delivered),
+        (ACCEPTED, LOST, ACCEPTED - LOST)
+    );
+    assert_eq!((ledger.duplicates, ledger.unexpected), (0, 0));
+    let read_again = "fake was killed, and its records were read again when it was ready";
+    assert!(
+        info.remarks
+            .iter()
+            .any(|found| found.starts_with(read_again)),
+        "{:?}",
+        info.remarks
+    );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tear_down_that_hangs_is_remarked_and_a_host_that_never_rests_is_not_waited_for() {
-    for (phase, remark) in [
-        (PhaseName::Down, Some("tear-down took longer than 35 s")),
-        (PhaseName::CoolDown, None),
-    ] {
-        let bench = Bench::new();
-        let (ended, _) = bench
-            .run(&world(Some(Fault::Hangs(phase))), Then::Nothing)
-            .await;
-        assert_eq!(ended.unwrap(), Ended::Finished);
-        for trial in bench.results().trials {
-            assert_eq!(trial.info.end, TrialEnd::Completed);
-            assert_eq!(trial.info.remarks.first().map(String::as_str), remark);
-            let last = trial.info.phases.last().unwrap();
-            if last.phase == PhaseName::CoolDown {
-                let longest = if phase == PhaseName::CoolDown {
-                    4.0
-                } else {
-                    0.3
-                };
-                assert!(
-                    (last.end_s - last.start_s - longest).abs() <= 0.1,
-                    "{last:?}"
-                );
-            }
-        }
+async fn what_died_with_it_is_missing_and_what_came_after_is_found() {
+    let bench = bench(&[ONCE]);
+    assert_read_again(&run_trial(&bench, &world(None), Then::Nothing).await);
+    // A record that was seen before the kill has its delay; it is not counted twice, and none is left out.
+    let trial = &bench.results().trials[0];
+    let measured = 7 * PER_INTERVAL;
+    assert_eq!(trial.delivery_delay.as_ref().unwrap().len(), measured);
+    let visible: Vec<u64> = trial.backlog.iter().map(|row| row.visible).collect();
+    assert_eq!(visible.last(), Some(&(ACCEPTED - LOST)), "{visible:?}");
+}
+
+/// The store is read through another component, which keeps running.
+#[tokio::test(start_paused = true)]
+async fn another_component_that_shows_its_data_is_read_again_too() {
+    let window = "  window:
+    ports: [http]
+    process: { command: [fake] }
+    ready: { tcp: { port: http } }
+    stop_timeout: 5s
+endpoints:
+";
+    let system = SYSTEM.replace("endpoints:\n", window).replace(
+        "    component: fake\n    port: http\n    tail",
+        "    component: window\n    port: http\n    backed_by: [fake]\n    tail",
+    );
+    let bench = Bench::with_system(&system, &study_with_faults(&[ONCE]));
+    assert_read_again(&run_trial(&bench, &world(None), Then::Nothing).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn several_kills_come_in_the_order_of_their_instants() {
+    let bench = bench(&[
+        "{ kill: fake, at: 1400ms, restart_after: 0s }",
+        "{ kill: fake, at: 100ms, restart_after: 1s }",
+    ]);
+    let info = run_trial(&bench, &world(None), Then::Nothing).await;
+    let [first, second] = &info.faults[..] else {
+        panic!("{:?}", info.faults);
+    };
+    assert_at(Some(first.killed_s), 0.1);
+    assert_at(first.started_s, 1.1);
+    assert_at(Some(second.killed_s), 1.4);
+    // It has ended before it is started again.
+    assert_at(second.started_s, 1.41);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_trial_waits_for_what_is_up_again_only_after_its_load() {
+    let bench = bench(&["{ kill: fake, at: 1900ms, restart_after: 5s }"]);
+    let info = run_trial(&bench, &world(None), Then::Nothing).await;
+    assert_eq!(info.end, TrialEnd::Completed);
+    assert_at(info.faults[0].ready_s, 6.91);
+    let drain = info.phase(PhaseName::Drain).unwrap();
+    assert!(drain.start_s >= 1.0 + 6.9, "{drain:?}");
+    // All of it was lost, but the store was read.
+    assert_eq!(info.ledger.unwrap().delivered, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_does_not_come_up_again_fails_the_trial() {
+    let dead = world(Some(Fault::StaysDead));
+    let info = run_trial(&bench(&[ONCE]), &dead, Then::Nothing).await;
+    // It had until 3 s after its start, when the load was over already.
+    assert_failed(&info, PhaseName::Finish, "fake-0 was not ready in time");
+    assert_eq!(info.faults.len(), 1);
+    assert_at(info.faults[0].started_s, 0.85);
+    assert_eq!(info.faults[0].ready_s, None);
+    // A driver that never returns reaches the phase's own limit.
+    let hangs = world(Some(Fault::HangsDead));
+    let info = run_trial(&bench(&[ONCE]), &hangs, Then::Nothing).await;
+    assert_failed(&info, PhaseName::Finish, "not done within 43 s");
+    for world in [dead, hangs] {
+        let done = &world.borrow().done;
+        assert_eq!(done[done.len() - 2..], ["down", "joined"]);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_component_that_dies_fails_the_trial_with_its_last_words() {
-    for phase in &ALL[2..7] {
-        let bench = Bench::new();
-        let (ended, events) = bench.run(&world(None), Then::Die(*phase)).await;
-        assert_eq!(ended.unwrap(), Ended::Finished);
-        assert_eq!(phases(&events)[0], format!("c1 r1: {}", up_to(*phase)));
-        for trial in bench.results().trials {
-            let expected = TrialEnd::Failed {
-                phase: *phase,
-                reason: "fake-0 ended with exit code 7".to_owned(),
-                log_tail: vec!["last words of fake-0".to_owned()],
-            };
-            assert_eq!(trial.info.end, expected);
-        }
-    }
+async fn what_is_not_up_when_it_is_to_be_killed_again_fails_the_trial() {
+    let bench = bench(&[
+        "{ kill: fake, at: 100ms, restart_after: 100ms }",
+        "{ kill: fake, at: 1s, restart_after: 100ms }",
+    ]);
+    let slow = world(Some(Fault::RisesSlowly));
+    let info = run_trial(&bench, &slow, Then::Nothing).await;
+    let why =
+        "fake-0 was to be killed again 1 s into the measured phase, and was ready only 1.2 s later";
+    assert_failed(&info, PhaseName::Finish, why);
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_interrupt_in_any_phase_tears_down_and_keeps_only_what_is_whole() {
-    for phase in ALL {
-        let bench = Bench::new();
-        let world = world(None);
-        let (ended, events) = bench.run(&world, Then::Shutdown(phase)).await;
-        assert_eq!(ended.unwrap(), Ended::Interrupted, "{phase:?}");
-        let began = phases(&events);
-        assert_eq!(began.len(), 1, "{phase:?}");
-        assert!(began[0].contains("Down"), "{phase:?}: {}", began[0]);
-        assert_eq!(
-            world
-                .borrow()
-                .done
-                .iter()
-                .filter(|done| *done == "down")
-                .count(),
-            1,
-            "{phase:?}"
-        );
-        let kept = bench.results().trials.len();
-        // Collecting is done at once; an interrupt finds the trial whole.
-        assert_eq!(kept, usize::from(phase >= PhaseName::Collect), "{phase:?}");
-        let left = std::fs::read_dir(bench.run_folder().join("trials"))
-            .unwrap()
-            .count();
-        assert_eq!(left, kept, "{phase:?} left something behind");
-    }
+async fn another_death_fails_the_trial_as_ever() {
+    let info = run_trial(&bench(&[ONCE]), &world(None), Then::DieWhenKilled).await;
+    let why = "fake-0 ended with exit code 7";
+    assert_failed(&info, PhaseName::Measure, why);
 }
 
-#[test]
-fn a_panic_in_a_phase_reaches_the_caller() {
-    for phase in [PhaseName::Up, PhaseName::Verify, PhaseName::WarmUp] {
-        let panicked = std::panic::catch_unwind(|| {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .start_paused(true)
-                .build()
-                .unwrap();
-            let bench = Bench::new();
-            runtime.block_on(async {
-                bench
-                    .run(&world(Some(Fault::Panics(phase))), Then::Nothing)
-                    .await
-                    .0
-                    .unwrap()
-            })
-        });
-        assert!(panicked.is_err(), "{phase:?}");
+#[tokio::test(start_paused = true)]
+async fn an_interrupt_while_it_is_dead_leaves_nothing_behind() {
+    let (bench, world) = (bench(&[ONCE]), world(None));
+    let (ended, events) = bench.run(&world, Then::ShutdownWhenKilled).await;
+    assert_eq!(ended.unwrap(), Ended::Interrupted);
+    assert!(phases(&events)[0].ends_with("Measure Down"), "{events:?}");
+    let done = world.borrow().done.clone();
+    assert!(done.iter().any(|done| done == "kill fake-0"), "{done:?}");
+    assert!(!done.iter().any(|done| done.starts_with("start")));
+    assert_eq!(done.iter().filter(|done| *done == "down").count(), 1);
+    assert!(bench.results().trials.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_system_with_faults_is_started_again_for_the_next_trial() {
+    let study = STUDY
+        .replace("connections: [1, 2]", "connections: [1]")
+        .replace("repeat: 2", "repeat: 2\n  restart: every_cell")
+        .replace("delivery: {", &format!("faults:\n  - {ONCE}\ndelivery: {{"));
+    let bench = Bench::new_with_study(&study);
+    let remembers = world(Some(Fault::Remembers));
+    let (ended, events) = bench.run(&remembers, Then::Nothing).await;
+    assert_eq!(ended.unwrap(), Ended::Finished);
+    let ran = phases(&events);
+    assert_eq!(ran.len(), 2);
+    assert!(ran.iter().all(|ran| ran.contains("Up Ready")), "{ran:?}");
+    // Not because of a loss: a store that is read again shows each record once.
+    for trial in &bench.results().trials {
+        let ledger = trial.info.ledger.as_ref().unwrap();
+        assert_eq!((ledger.missing, ledger.duplicates), (0, 0));
     }
 }

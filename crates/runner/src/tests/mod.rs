@@ -1,13 +1,13 @@
 //! The whole scheduler with a fake system and a paused clock: the order of phases, and what happens when one of them
 //! fails, hangs, is interrupted or panics.
 
-mod disturbed;
 mod ended_loads;
 mod ends;
+mod fake_http;
 mod fake_load;
-mod fake_web;
 mod faults;
 mod order;
+mod phase_failures;
 mod recovery;
 mod search;
 mod stops;
@@ -98,22 +98,22 @@ struct Bench {
     plan: Plan,
 }
 
-/// What is done the moment a phase begins.
+/// What happens the moment a phase begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Then {
     Nothing,
     Shutdown(PhaseName),
-    /// In the trial of this number, counted from 1.
+    /// In the trial with this number, counted from 1.
     ShutdownIn(usize, PhaseName),
     Die(PhaseName),
-    /// As soon as something is killed that is to be killed.
+    /// As soon as a replica is killed by a fault.
     ShutdownWhenKilled,
     DieWhenKilled,
     /// The load is ended, and its trial kept.
     EndLoad(PhaseName),
-    /// The same once so many intervals of the measured phase have come.
+    /// The same once this many intervals of the measured phase have come.
     EndLoadAfter(usize),
-    /// The same, and everything at once as soon as only answers are awaited.
+    /// The same, and a stop as soon as only answers are outstanding.
     EndLoadThenShutdown(usize),
 }
 
@@ -150,7 +150,7 @@ impl Bench {
         self.folder.path().join("run")
     }
 
-    /// Runs what is left of the study and tells the events.
+    /// Runs the rest of the study and returns the events.
     async fn run(&self, world: &Shared, then: Then) -> (Result<Ended, RunError>, Vec<Event>) {
         let records =
             RecordFiles::read(&self.study, &self.folder.path().join("study.yaml")).unwrap();
@@ -186,10 +186,10 @@ impl Bench {
                 seen.borrow_mut().push(event);
             }
         };
-        let mut means = world::means(world);
+        let mut environment = world::environment(world);
         let run = async {
             let events = Events(sender);
-            schedule::run_all(&mut means, series, &events, &shutdown).await
+            schedule::run_all(&mut environment, series, &events, &shutdown).await
         };
         let (ended, ()) = tokio::join!(run, watcher);
         assert!(!world.borrow().is_up, "the system was left behind");
@@ -223,7 +223,7 @@ impl Bench {
             server_at: None,
             end_load: None,
         };
-        let found = info::Found {
+        let found = info::Inventory {
             host: host::host(&Shares::default()),
             components: Vec::new(),
         };
@@ -236,7 +236,7 @@ impl Bench {
     }
 }
 
-/// Whoever can ask for an end.
+/// The senders of a stop.
 struct Wishes {
     at_once: watch::Sender<bool>,
     of_load: watch::Sender<bool>,
@@ -250,7 +250,7 @@ impl Wishes {
         (Self { at_once, of_load }, shutdown)
     }
 
-    /// Asks for what belongs to an event, in the trial of this number and with so many measured intervals.
+    /// Sends the stop that belongs to an event, in the trial with this number and with this many measured intervals.
     fn on_event(&self, event: &Event, then: Then, (begun, measured): (usize, usize)) {
         let at = match event {
             Event::Phase { phase, .. } => Some(*phase),

@@ -28,7 +28,7 @@ async fn every_trial_goes_through_every_phase_in_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_good_run_is_told_and_written() {
+async fn a_good_run_is_reported_and_written() {
     let bench = Bench::new();
     let (_, events) = bench.run(&world(None), Then::Nothing).await;
     assert!(matches!(
@@ -87,7 +87,7 @@ async fn a_good_run_is_told_and_written() {
             (0, 0, 0)
         );
         assert!(info.delivery.as_ref().unwrap().drain_time_s.is_some());
-        // Only what was sent in the measured phase has its delay counted.
+        // Only records that were sent in the measured phase have their delay counted.
         assert_eq!(
             trial.delivery_delay.as_ref().unwrap().len(),
             8 * PER_INTERVAL
@@ -129,7 +129,7 @@ async fn lost_and_doubled_records_are_found() {
         .0
         .unwrap();
     check_ledger(&bench, 0, 2, true);
-    // Complete long before its end: the copies behind that are looked for as well.
+    // Complete long before its end: the copies after that are found as well.
     let bench = Bench::new();
     bench
         .run(&world(Some(Fault::ShowsAgain)), Then::Nothing)
@@ -139,8 +139,8 @@ async fn lost_and_doubled_records_are_found() {
     check_ledger(&bench, 0, 12 * PER_INTERVAL, true);
 }
 
-/// Of three requests without an answer the records come one after the other, `each_ms` apart. Tells how many are found and how long
-/// the drain of at most 20 s takes.
+/// The records of three requests without an answer come one after the other, `each_ms` apart. Returns how many are found and how
+/// long the drain takes, with its limit of 20 s.
 async fn run_unanswered(each_ms: u64, drain: &str) -> (u64, f64) {
     let study = STUDY
         .replace("connections: [1, 2]", "connections: [1]")
@@ -157,22 +157,22 @@ async fn run_unanswered(each_ms: u64, drain: &str) -> (u64, f64) {
     let ledger = info.ledger.as_ref().unwrap();
     assert_eq!((ledger.unknown, ledger.missing), (3, 0));
     let delivery = info.delivery.as_ref().unwrap();
-    // When all that was accepted was there.
+    // The time at which all accepted records were there.
     assert!(delivery.drain_time_s.unwrap() < 0.5, "{delivery:?}");
     let drain = info.phase(PhaseName::Drain).unwrap();
     (ledger.unknown_delivered, drain.end_s - drain.start_s)
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_may_still_come_is_waited_for_until_nothing_comes_for_a_while() {
+async fn the_drain_waits_for_open_records_until_the_quiet_period_ends() {
     let check = |(found, took): (u64, f64), expected: u64, seconds: f64| {
         assert_eq!(found, expected);
-        // With what it takes to measure what looking costs.
+        // With the time for measuring the cost of polling.
         assert!((seconds..seconds + 1.0).contains(&took), "{took}");
     };
-    // They come closer to each other than it waits, and when all are there it ends.
+    // The pauses between them are shorter than the quiet period, and the drain ends when all are there.
     check(run_unanswered(1_500, "timeout: 20s").await, 3, 4.5);
-    // None comes, which costs no more than that.
+    // None comes, which takes no longer than the quiet period.
     check(run_unanswered(60_000, "timeout: 20s").await, 0, 2.0);
     check(run_unanswered(3_000, "timeout: 20s").await, 0, 2.0);
     check(
@@ -180,7 +180,7 @@ async fn what_may_still_come_is_waited_for_until_nothing_comes_for_a_while() {
         3,
         9.0,
     );
-    // Nor is it longer than the drain may be.
+    // The drain's limit applies as well.
     check(
         run_unanswered(3_000, "timeout: 7s, quiet_period: 4s").await,
         2,
@@ -189,7 +189,7 @@ async fn what_may_still_come_is_waited_for_until_nothing_comes_for_a_while() {
     check(run_unanswered(0, "timeout: 20s").await, 3, 0.0);
 }
 
-/// A probe that cannot keep up: what it did not read counts as missing, and the result says whose fault that is.
+/// A probe that cannot keep up: records that it did not read count as missing, and the result blames the probe.
 async fn check_unread(fault: Fault, behind_s: f64, at_most_s: f64) {
     let bench = Bench::new();
     let (ended, _) = bench.run(&world(Some(fault)), Then::Nothing).await;
@@ -202,15 +202,15 @@ async fn check_unread(fault: Fault, behind_s: f64, at_most_s: f64) {
         assert_eq!(delivery.drain_time_s, None);
         assert!(delivery.probe_lag_s >= behind_s, "{fault:?}: {delivery:?}");
         assert!(delivery.resolution_ms >= 1e3 * behind_s, "{delivery:?}");
-        let remark = "the drain ended before all was read that the store had to show; what was not read counts as not there";
-        assert!(info.remarks.iter().any(|told| told == remark), "{info:?}");
+        let remark = "the drain ended before the store was read to its end; records that were not read count as missing";
+        assert!(info.remarks.iter().any(|found| found == remark), "{info:?}");
         let drain = info.phase(PhaseName::Drain).unwrap();
         assert!(drain.end_s - drain.start_s <= at_most_s, "{drain:?}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_slow_probe_has_not_read_is_not_laid_to_the_store() {
+async fn records_that_a_slow_probe_did_not_read_do_not_blame_the_store() {
     check_unread(Fault::ReadsSlowly, 4.0, 4.0).await;
     check_unread(Fault::Trickles, 10.0, 13.0).await;
 }
@@ -229,7 +229,7 @@ async fn a_probe_that_keeps_up_is_never_behind() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn several_places_have_an_account_each_and_watches_are_read() {
+async fn several_probes_have_a_ledger_each_and_metrics_are_read() {
     let early = SYSTEM.split_once("probes:\n").unwrap().1;
     let (early, _) = early.split_once("verify:").unwrap();
     let system = SYSTEM.replace(
@@ -276,7 +276,7 @@ async fn several_places_have_an_account_each_and_watches_are_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_interrupted_run_is_resumed_where_it_was() {
+async fn an_interrupted_run_is_resumed() {
     let bench = Bench::new();
     let (ended, events) = bench
         .run(&world(None), Then::Shutdown(PhaseName::CoolDown))

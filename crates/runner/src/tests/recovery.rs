@@ -1,4 +1,4 @@
-//! A load that falls behind the measured phase: what the engine is told, which phases there are, and what counts as measured.
+//! A load that drops after the measured phase: what the engine gets, which phases there are, and what counts as measured.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use super::{
 };
 use crate::Ended;
 
-/// The study with another load, which falls to a level.
+/// The study with another load, which drops to a level.
 fn bench_with_recovery(load: &str, level: &str) -> Bench {
     falling_with(load, level, "")
 }
 
-/// With more lines in its schedule.
+/// The same with more lines in its schedule.
 fn falling_with(load: &str, level: &str, more: &str) -> Bench {
     let closed = "  model: closed\n  connections: ${connections}\n  pipelining: 1\n";
     let measure = "  measure: 2s\n";
@@ -35,7 +35,7 @@ fn open_with(more: &str) -> Bench {
     falling_with(load, "rate: 100/s", more)
 }
 
-/// Stages of a load of 3 s that falls, with what there is to spare behind them.
+/// Stages of a load of 3 s that drops, with a margin at the end.
 fn stages<T>(levels: [T; 2], stage: impl Fn(T, Duration) -> Stages) -> Vec<Stages>
 where
     T: Copy,
@@ -55,20 +55,20 @@ enum Stages {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_engine_is_told_when_the_load_falls() {
+async fn the_engine_gets_the_time_of_the_drop() {
     let (bench, fake) = (open(), world(None));
     bench.run(&fake, Then::Nothing).await.0.unwrap();
     for model in &fake.borrow().models {
         let Model::Open {
-            rate: Rate::Stages(told),
+            rate: Rate::Stages(given),
             ..
         } = model
         else {
             panic!("{model:?}");
         };
-        let told: Vec<Stages> = told.iter().copied().map(Stages::Rate).collect();
+        let given: Vec<Stages> = given.iter().copied().map(Stages::Rate).collect();
         let rate = |to_per_s, over| Stages::Rate(Stage { to_per_s, over });
-        assert_eq!(told, stages([400.0, 100.0], rate));
+        assert_eq!(given, stages([400.0, 100.0], rate));
     }
     let load = "  model: users\n  think_time: 1s\n  users: 40\n  workers: ${connections}\n";
     let (bench, fake) = (bench_with_recovery(load, "users: 10"), world(None));
@@ -77,15 +77,15 @@ async fn the_engine_is_told_when_the_load_falls() {
     for model in &fake.borrow().models {
         let Model::Users {
             users,
-            stages: told,
+            stages: given,
             ..
         } = model
         else {
             panic!("{model:?}");
         };
-        let told: Vec<Stages> = told.iter().copied().map(Stages::Users).collect();
+        let given: Vec<Stages> = given.iter().copied().map(Stages::Users).collect();
         let users_stage = |to, over| Stages::Users(UserStage { to, over });
-        assert_eq!((*users, told), (40, stages([40, 10], users_stage)));
+        assert_eq!((*users, given), (40, stages([40, 10], users_stage)));
     }
 }
 
@@ -98,12 +98,12 @@ fn bench_with_ramp_up(load: &str, level: &str) -> Bench {
     Bench::new_with_study(&STUDY.replace(closed, load).replace(warm_up, &first))
 }
 
-/// What the engine is told of the rate: levels and milliseconds.
-async fn rates_told(bench: &Bench) -> Vec<Vec<(f64, u128)>> {
+/// The rates that the engine gets: levels and milliseconds.
+async fn engine_rates(bench: &Bench) -> Vec<Vec<(f64, u128)>> {
     let fake = world(None);
     bench.run(&fake, Then::Nothing).await.0.unwrap();
     let models = &fake.borrow().models;
-    let told = |model: &Model| match model {
+    let given = |model: &Model| match model {
         Model::Open {
             rate: Rate::Stages(stages),
             ..
@@ -118,18 +118,18 @@ async fn rates_told(bench: &Bench) -> Vec<Vec<(f64, u128)>> {
         } => vec![(*per_s, 0)],
         other => panic!("{other:?}"),
     };
-    models.iter().map(told).collect()
+    models.iter().map(given).collect()
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_engine_is_told_when_the_load_rises() {
+async fn the_engine_gets_the_time_of_the_rise() {
     let load = "  model: open\n  rate: 400/s\n  connections: ${connections}\n";
     let bench = bench_with_ramp_up(load, "rate: 100/s");
-    let all = rates_told(&bench).await;
+    let all = engine_rates(&bench).await;
     assert_eq!(all.len(), 4);
-    for told in all {
-        // The rest of the warm-up, the measured phase, and what there is to spare.
-        assert_eq!(told, [(100.0, 500), (400.0, 500 + 2_000 + 30_000)]);
+    for given in all {
+        // The rest of the warm-up, the measured phase, and the margin.
+        assert_eq!(given, [(100.0, 500), (400.0, 500 + 2_000 + 30_000)]);
     }
     let run = bench.results();
     let first = RampUpInfo {
@@ -139,8 +139,8 @@ async fn the_engine_is_told_when_the_load_rises() {
     assert_eq!(run.info.schedule.ramp_up, Some(first));
 
     // A load that is lower anyway stays as it is.
-    for told in rates_told(&bench_with_ramp_up(load, "rate: 400/s")).await {
-        assert_eq!(told, [(400.0, 0)]);
+    for given in engine_rates(&bench_with_ramp_up(load, "rate: 400/s")).await {
+        assert_eq!(given, [(400.0, 0)]);
     }
 }
 
@@ -180,7 +180,7 @@ async fn nothing_of_what_comes_behind_it_is_in_the_measured_phase() {
         );
         let delays = trial.delivery_delay.as_ref().unwrap();
         assert_eq!(delays.len(), 8 * PER_INTERVAL);
-        // The account is of all that was sent.
+        // The ledger includes all records that were sent.
         let ledger = info.ledger.as_ref().unwrap();
         assert_eq!(
             (ledger.sent, ledger.delivered, ledger.missing),
@@ -192,8 +192,8 @@ async fn nothing_of_what_comes_behind_it_is_in_the_measured_phase() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_handed_over_late_is_told() {
-    // The last measured interval comes together with the first after the fall.
+async fn late_intervals_are_reported() {
+    // The last measured interval comes together with the first after the drop.
     let bench = open();
     let fault = Some(Fault::HandsOverLate(2, 11));
     bench.run(&world(fault), Then::Nothing).await.0.unwrap();
@@ -210,7 +210,7 @@ async fn what_was_handed_over_late_is_told() {
         assert_eq!(of(PhaseName::Measure), (1.0, 3.25));
         assert_eq!(of(PhaseName::Recovery), (3.25, 4.5));
         assert_eq!(info.load_drop.unwrap().at_s, 3.0);
-        let remark = "intervals were handed over late: 0.25 s after the load had fallen are among what was measured";
+        let remark = "intervals arrived late: 0.25 s after the load dropped are counted in the measured phase";
         assert_eq!(info.remarks, [remark]);
     }
     // The first measured interval comes together with the last one of the warm-up.
@@ -225,7 +225,7 @@ async fn what_was_handed_over_late_is_told() {
         );
         let measured = info.phase(PhaseName::Measure).unwrap();
         assert_eq!((measured.start_s, measured.end_s), (1.25, 3.0));
-        let remark = "intervals were handed over late: the first 0.25 s of the measured phase are among the warm-up";
+        let remark = "intervals arrived late: the first 0.25 s of the measured phase are counted in the warm-up";
         assert_eq!(info.remarks, [remark]);
     }
     // Warm-up and measured phase come as one.
@@ -239,13 +239,13 @@ async fn what_was_handed_over_late_is_told() {
         assert_eq!(*phase, PhaseName::Measure);
         assert_eq!(
             reason,
-            "the load had fallen before the first measured interval was handed over"
+            "the load dropped before the first measured interval arrived"
         );
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_system_that_does_not_come_back_is_not_stopped_but_told() {
+async fn a_system_that_does_not_recover_is_not_stopped_but_reported() {
     let bench = open_with("  stop_when: [{ error_rate: 50%, for: 500ms }]\n");
     let fault = Some(Fault::Refuses(12));
     bench.run(&world(fault), Then::Nothing).await.0.unwrap();
@@ -272,7 +272,7 @@ async fn a_load_that_ends_before_it_falls_fails_the_trial() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_load_that_ends_while_recovery_is_looked_for_fails_the_trial() {
+async fn a_load_that_ends_in_the_recovery_phase_fails_the_trial() {
     let bench = open();
     let fault = Some(Fault::Fails(PhaseName::Recovery));
     bench.run(&world(fault), Then::Nothing).await.0.unwrap();
@@ -281,10 +281,7 @@ async fn a_load_that_ends_while_recovery_is_looked_for_fails_the_trial() {
             panic!("{:?}", trial.info.end);
         };
         assert_eq!(*phase, PhaseName::Recovery);
-        assert_eq!(
-            reason,
-            "the load ended before recovery was looked for to the end"
-        );
+        assert_eq!(reason, "the load ended before the recovery phase was over");
         let ran = trial.info.phase(PhaseName::Recovery).unwrap();
         assert_eq!((ran.start_s, ran.end_s), (3.0, 3.25));
         assert_eq!(trial.info.measured.succeeded, 8 * PER_INTERVAL);

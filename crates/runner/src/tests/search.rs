@@ -1,4 +1,4 @@
-//! A study that searches: which levels are tried, what is on disk, and how an interrupted search goes on.
+//! A study with a search: which levels are tried, what is on disk, and how an interrupted search continues.
 
 use waggle_results::{LevelKind, PhaseName};
 use waggle_stats::{End, Evidence};
@@ -6,7 +6,7 @@ use waggle_stats::{End, Evidence};
 use super::{Bench, STUDY, Then, world, world::Fault};
 use crate::{Ended, Event};
 
-/// The fake system holds so many connections.
+/// The fake system supports this many connections.
 const HOLDS: Option<Fault> = Some(Fault::HoldsAtMost(5));
 
 fn bench() -> Bench {
@@ -76,7 +76,7 @@ async fn each_cell_is_searched_from_its_first_level_to_its_answer() {
         (search.maximize, search.max_trials),
         (LevelKind::Connections, 9)
     );
-    // The load had the level: the engine was asked for as many connections.
+    // The load had the level: the engine opened as many connections.
     for trial in &bench.results().trials {
         let asked = trial.info.generator.connections_asked;
         assert_eq!(
@@ -90,7 +90,7 @@ async fn each_cell_is_searched_from_its_first_level_to_its_answer() {
 async fn an_interrupted_search_goes_on_where_it_stopped() {
     let bench = bench();
     let mut runs = 0;
-    // Each run is interrupted in its third trial, until one comes to its end.
+    // Each run is interrupted in its third trial, until one is complete.
     loop {
         runs += 1;
         let (ended, _) = bench

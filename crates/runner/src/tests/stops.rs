@@ -1,10 +1,10 @@
-//! Trials that end early because a number of their intervals is above its bound.
+//! Trials that end early because a value of their intervals is above its bound.
 
 use waggle_results::{PhaseName, StopNumber, StoppedInfo, TrialEnd, TrialInfo};
 
 use super::{Bench, STUDY, Then, world, world::Fault};
 
-/// Runs the study with this `stop_when`; gives its first trial.
+/// Runs the study with this `stop_when`; returns its first trial.
 async fn first_trial(stop_when: &str, fault: Option<Fault>) -> TrialInfo {
     let measure = "  measure: 2s\n";
     assert!(STUDY.contains(measure));

@@ -1,5 +1,5 @@
-//! What a trial's results show, from the study to the verdict: the fake system does well, loses, slows down, is overtaxed or
-//! killed, the run folder is written, and the judge reads it.
+//! From the study to the verdict: the fake system does well, loses records, slows down, is overloaded or killed. The run folder
+//! is written, and `waggle_analysis` reads it.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use super::{
 use crate::Event;
 
 const CLOSED: &str = "  model: closed\n  connections: ${connections}\n  pipelining: 1\n";
-/// As many requests as the fake load makes anyway.
+/// As many requests as the fake load makes by default.
 const OPEN: &str = "  model: open\n  rate: 400/s\n  connections: ${connections}\n";
 
 /// The study with one trial and these changes.
@@ -35,7 +35,7 @@ fn bench(changes: &[(&str, &str)]) -> Bench {
     Bench::new_with_study(&study)
 }
 
-/// What the judge says of the run.
+/// The analysis of the run.
 async fn judge_run(bench: &Bench, fault: Option<Fault>, course: Course) -> Model {
     let world = world(fault);
     world.borrow_mut().course = course;
@@ -43,7 +43,7 @@ async fn judge_run(bench: &Bench, fault: Option<Fault>, course: Course) -> Model
     waggle_analysis::model(&bench.results())
 }
 
-/// Verdict and reasons of the one trial; of its cell the verdict is the same.
+/// Verdict and reasons of the only trial; its cell has the same verdict.
 fn reasons(model: &Model) -> (Verdict, Vec<(Verdict, &Finding)>) {
     let [trial] = &model.trials[..] else {
         panic!("{} trials", model.trials.len());
@@ -89,7 +89,7 @@ async fn a_record_that_was_accepted_and_is_not_there_makes_a_trial_incomplete() 
         reasons(&model),
         (Verdict::Incomplete, vec![(Verdict::Incomplete, &missing)])
     );
-    // A record that is there twice is in the account, and no reason to doubt the rest.
+    // A duplicate is in the ledger, and no reason to doubt the rest.
     let model = judge_run(&bench(&[]), Some(Fault::Doubles(nth)), Course::default()).await;
     assert_eq!(ledger(&model.trials[0]), (nth, 0, 1));
     assert_eq!(reasons(&model), (Verdict::Valid, Vec::new()));
@@ -212,17 +212,17 @@ async fn what_a_kill_does_to_the_level_is_no_reason_but_what_is_lost_is() {
         name: "fake-0".to_owned(),
         at_s: 0.5,
     };
-    let told = Finding::System(SystemFinding::NotJudged(vec![killed]));
+    let found = Finding::System(SystemFinding::NotJudged(vec![killed]));
     let last = model.trials[0].remarks.last();
-    assert_eq!(last, Some(&TrialRemark::Found(told)));
+    assert_eq!(last, Some(&TrialRemark::Found(found)));
     let model = judge_run(&bench(), None, Course::default()).await;
     let (verdict, reasons) = reasons(&model);
     assert_eq!((verdict, reasons.len()), (Verdict::Incomplete, 1));
-    // All that was stored before it died, and what it took with it as it did.
+    // All that was stored before it died, and was lost with it.
     assert_eq!(ledger(&model.trials[0]).1, 6 * PER_INTERVAL);
 }
 
-/// Whether a system that was overloaded recovers within this time when the load falls to a quarter.
+/// Whether a system that was overloaded recovers within this time when the load drops to a quarter.
 async fn recovery(at_most: &str) -> Recovery {
     let measure =
         format!("  measure: 2s\n  recovery: {{ rate: 100/s, p99: 250ms, duration: {at_most} }}\n");
@@ -239,8 +239,8 @@ async fn recovery(at_most: &str) -> Recovery {
 
 #[tokio::test(start_paused = true)]
 async fn a_system_has_recovered_when_what_had_piled_up_is_done() {
-    // 480 requests wait when the load falls, and 35 fewer with each interval: sixty of them, which take an interval and so more
-    // than the limit, at the end of the twelfth.
+    // 480 requests wait when the load drops, and 35 fewer with each interval. At the end of the twelfth, sixty are left; they
+    // take an interval and so more than the limit.
     assert_eq!(recovery("6s").await, Recovery::After(3.0));
     assert_eq!(recovery("2s").await, Recovery::NotWithin(2.0));
 }
@@ -271,11 +271,11 @@ async fn search_connections(
     assert_eq!(phases(&events).len(), bench.results().trials.len());
     let model = waggle_analysis::model(&bench.results());
     let search = &model.search.as_ref().unwrap().cells[0];
-    let told = events.iter().find_map(|event| match event {
+    let found = events.iter().find_map(|event| match event {
         Event::Found { answer, .. } => Some(answer.end),
         _ => None,
     });
-    assert_eq!(told, Some(search.answer.end));
+    assert_eq!(found, Some(search.answer.end));
     let levels = search.steps.iter().map(|step| step.level).collect();
     let held = search.answer.holds.map(|held| held.level);
     (levels, search.answer.end, held)

@@ -1,5 +1,5 @@
-//! A fake system with its load and its network, under whatever clock the test has. It keeps records in memory,
-//! serves them as a store would, and can go wrong in each phase.
+//! A fake system with its load and its network, under the clock of the test. It keeps records in memory, serves them as a store
+//! would, and can fail in each phase.
 
 use std::{cell::RefCell, collections::VecDeque, net::SocketAddr, rc::Rc, time::Duration};
 
@@ -13,22 +13,22 @@ use waggle_load::{
 use waggle_results::PhaseName;
 
 use super::{
+    fake_http::ADDRESS,
     fake_load::{Course, LoadEnd, connections, histogram, mark_in},
-    fake_web::ADDRESS,
 };
 use crate::{
     clock::Clock,
     driver::{Death, Deaths, Driver, Failure, Setup, Usage},
     load::{Load, LoadError, LoadRun},
-    trial::Means,
+    trial::TrialEnvironment,
 };
 
 /// How long a step of the fake system takes.
 const STEP: Duration = Duration::from_millis(10);
-/// Requests of one interval, a record each.
+/// Requests of one interval, one record each.
 pub(crate) const PER_INTERVAL: u64 = 100;
 
-/// What goes wrong, and where.
+/// The fault, and its phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The phase's work fails.
@@ -41,47 +41,48 @@ pub(crate) enum Fault {
     Loses(u64),
     /// The store keeps every n-th record twice.
     Doubles(u64),
-    /// Every n-th request gets no answer. Once the load has stopped the store takes a record of those after so many milliseconds each.
+    /// Every n-th request gets no answer. Once the load has stopped, the store takes one of their records every so many
+    /// milliseconds.
     LeavesUnanswered(u64, u64),
-    /// After the load the store has everything once more, behind the rest.
+    /// After the load the store has all records a second time, after the first ones.
     ShowsAgain,
-    /// Each look at the store takes a second.
+    /// Each poll of the store takes a second.
     ReadsSlowly,
-    /// After the load the store shows ten records a look, and then the look does not end.
+    /// After the load the store shows ten records per poll, and then the poll does not end.
     Trickles,
-    /// What was killed is not ready again, is so after two seconds, or never says.
+    /// A killed component is not ready again, is ready after two seconds, or never returns.
     StaysDead,
     RisesSlowly,
     HangsDead,
-    /// What was killed has kept its records.
+    /// A killed component has kept its records.
     Remembers,
-    /// So many intervals of the load are handed over as one, from this one on, counted from 0.
+    /// So many intervals of the load are delivered as one, from this one on, counted from 0.
     HandsOverLate(u32, u32),
     /// Every request is refused, from this interval on, counted from 0.
     Refuses(u32),
-    /// With more connections than these every second request is refused by the server.
+    /// With more connections than this the server refuses every second request.
     HoldsAtMost(u64),
 }
 
-/// What the fake system is and what has been done to it.
+/// The state of the fake system, and its history.
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) fault: Option<Fault>,
-    /// What each load does, where nothing goes wrong.
+    /// The behaviour of each load without a fault.
     pub(super) course: Course,
     pub(crate) done: Vec<String>,
     pub(crate) is_up: bool,
-    /// It was killed: it has forgotten everything, and answers nobody.
+    /// It was killed: it has lost all records, and does not answer.
     pub(super) is_dead: bool,
-    /// Of each load that was started.
+    /// The model of each load that was started.
     pub(crate) models: Vec<Model>,
     pub(super) at_most: Vec<Duration>,
     stored: Vec<(u64, u64)>,
     mark: String,
     deaths: watch::Sender<Vec<Death>>,
-    looks_at_rest: u32,
+    idle_checks: u32,
     pub(super) load_has_stopped: bool,
-    /// Records of requests without an answer: those that the store has not taken, and when it is to take the next one.
+    /// Records of requests without an answer: those that the store has not taken, and when it takes the next one.
     unanswered: VecDeque<(u64, u64)>,
     takes_next_at: Option<Instant>,
 }
@@ -101,7 +102,7 @@ impl World {
             stored: Vec::new(),
             mark: String::new(),
             deaths: watch::channel(Vec::new()).0,
-            looks_at_rest: 0,
+            idle_checks: 0,
             load_has_stopped: false,
             unanswered: VecDeque::new(),
             takes_next_at: None,
@@ -120,7 +121,7 @@ impl World {
         }
     }
 
-    /// Writes what stands in the store from this offset on.
+    /// Writes the store's records from this offset on.
     pub(super) fn show(&self, offset: usize, limit: usize, chunk: &mut dyn FnMut(&[u8])) {
         for (offset, (key, time)) in self.stored.iter().enumerate().skip(offset).take(limit) {
             let mark = &self.mark;
@@ -131,7 +132,7 @@ impl World {
         }
     }
 
-    /// The one component ends from itself.
+    /// The only component ends by itself.
     pub(crate) fn die(&self) {
         let death = Death {
             replica: "fake-0".to_owned(),
@@ -141,13 +142,13 @@ impl World {
     }
 }
 
-pub(crate) fn means(world: &Shared) -> Means<Fake, Fake, Fake> {
+pub(crate) fn environment(world: &Shared) -> TrialEnvironment<Fake, Fake, Fake> {
     let fake = || Fake(Rc::clone(world));
-    Means {
+    TrialEnvironment {
         driver: fake(),
         load: fake(),
-        web: fake(),
-        standing: None,
+        http: fake(),
+        running_system: None,
     }
 }
 
@@ -156,7 +157,7 @@ pub(crate) fn means(world: &Shared) -> Means<Fake, Fake, Fake> {
 pub(crate) struct Fake(pub(super) Shared);
 
 impl Fake {
-    /// Takes its time, and goes wrong where it is told to.
+    /// Takes some time, and fails if the fault is in this phase.
     pub(super) async fn step(&self, phase: PhaseName, what: &str) -> Result<(), Failure> {
         self.0.borrow_mut().done.push(what.to_owned());
         sleep(STEP).await;
@@ -258,11 +259,11 @@ impl Driver for Fake {
         }
     }
 
-    fn at_rest(&mut self) -> bool {
+    fn is_host_idle(&mut self) -> bool {
         let mut world = self.0.borrow_mut();
-        world.looks_at_rest += 1;
+        world.idle_checks += 1;
         world.fault != Some(Fault::Hangs(PhaseName::CoolDown))
-            && world.looks_at_rest.is_multiple_of(3)
+            && world.idle_checks.is_multiple_of(3)
     }
 }
 
@@ -302,7 +303,7 @@ impl Load for Fake {
     }
 }
 
-/// A load that sends records as its course says.
+/// A load that sends records according to its course.
 #[derive(Debug)]
 pub(crate) struct FakeRun {
     world: Shared,
@@ -395,7 +396,7 @@ impl LoadRun for FakeRun {
             Some(Fault::Hangs(PhaseName::Measure)) if self.done >= 4 => {
                 std::future::pending().await
             }
-            // Behind as many measured ones as the tests have, and one more.
+            // After as many measured intervals as the tests have, and one more.
             Some(Fault::Fails(PhaseName::Recovery)) if self.done >= 13 => return None,
             Some(Fault::Hangs(PhaseName::WarmUp)) => std::future::pending().await,
             Some(Fault::Panics(PhaseName::WarmUp)) => panic!("the load panicked"),

@@ -1,4 +1,4 @@
-//! Following the records of one trial: looks while load runs, the drain, and what looking costs the store.
+//! The delivery of records in one trial: polls while load runs, the drain, and the cost of polling for the store.
 
 use std::{cell::RefCell, time::Duration};
 
@@ -12,67 +12,67 @@ use crate::{
     counts::{as_f64, share},
     driver::{Driver, Failure},
     events::Events,
+    http::Connection,
     ledger::{self, count_accepted, has_open, is_complete},
-    probe::{Depth, Follower, Following, Seen},
-    trial::{disturbing::Restarts, phases::Cut},
-    web::Line,
+    probe::{Depth, ProbeConfig, ProbeReader, SeenSet},
+    trial::{faults::Restarts, phases::Abort},
 };
 
-/// Bytes that are read again to measure what reading costs.
+/// Bytes that are read again to measure the cost of reading.
 const COST_AT_LEAST_BYTES: u64 = 2 * 1024 * 1024;
-/// How long reading again may take, and how long its last answer is awaited beyond that.
+/// Time for reading again, and the additional timeout of its last answer.
 const COST_AT_MOST: Duration = Duration::from_millis(500);
 const COST_END_AT_MOST: Duration = Duration::from_secs(1);
-/// The last look of a drain may take this long even where the drain's time is up; one that has no end is given up.
-const LAST_LOOK_AT_MOST: Duration = Duration::from_secs(10);
-/// Between two live events.
+/// Timeout of the last poll of a drain, which applies even if the drain's time is over.
+const LAST_POLL_AT_MOST: Duration = Duration::from_secs(10);
+/// Interval between two live events.
 const LIVE_EVERY: Duration = Duration::from_secs(1);
 
-/// Which of the places on the records' way.
+/// Which of the probes along the path of the records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ProbePosition {
     /// One before the last, counted from 0.
     Intermediate(usize),
-    /// Where records must arrive.
+    /// The probe at the destination.
     Last,
 }
 
-/// A place of one trial, as it is followed.
+/// What one probe shows in one trial.
 pub(crate) struct Delivery<'a, N> {
     probe: &'a waggle_study::Probe,
-    pub(crate) place: Place,
+    pub(crate) position: ProbePosition,
     poll: Duration,
-    follower: Follower<N>,
+    reader: ProbeReader<N>,
     clock: Clock,
-    /// Why the last look failed, if it did.
+    /// Why the last poll failed, if it did.
     problem: Option<String>,
     problems: u64,
-    /// Read until the load had ended.
+    /// Bytes read until the load had ended.
     read_under_load: u64,
     drained_after: Option<Duration>,
-    /// The drain's time was up before all was read that the store had to show.
+    /// The drain timed out before everything was read.
     unread: bool,
     probe_cpu_s: Option<f64>,
     restarts: Restarts,
-    /// The components whose death was why it was read anew, each as often as that was so.
-    begun_anew: Vec<String>,
-    /// It is being read anew, and its end was not reached yet.
+    /// The components whose restart made the probe read its store again, one entry for each restart.
+    restarted_for: Vec<String>,
+    /// The store is being read again, and its end is not reached yet.
     is_behind_itself: bool,
 }
 
-impl<'a, N: Line> Delivery<'a, N> {
+impl<'a, N: Connection> Delivery<'a, N> {
     pub(crate) fn new(
-        following: &Following<'a>,
-        place: Place,
+        config: &ProbeConfig<'a>,
+        position: ProbePosition,
         restarts: &Restarts,
-        follower: Follower<N>,
+        reader: ProbeReader<N>,
     ) -> Self {
         Self {
-            probe: following.probe,
-            place,
-            poll: following.delivery.poll_interval,
-            follower,
-            clock: following.clock,
+            probe: config.probe,
+            position,
+            poll: config.delivery.poll_interval,
+            reader,
+            clock: config.clock,
             problem: None,
             problems: 0,
             read_under_load: 0,
@@ -80,49 +80,51 @@ impl<'a, N: Line> Delivery<'a, N> {
             unread: false,
             probe_cpu_s: None,
             restarts: restarts.clone(),
-            begun_anew: Vec::new(),
+            restarted_for: Vec::new(),
             is_behind_itself: false,
         }
     }
 
-    /// Looks again and again; ends only where the disk refuses.
-    pub(crate) async fn follow(&mut self, writer: &RefCell<TrialWriter>) -> Cut {
+    /// Polls repeatedly; returns only if writing to disk fails.
+    pub(crate) async fn follow(&mut self, writer: &RefCell<TrialWriter>) -> Abort {
         loop {
             let next = Instant::now() + self.poll;
-            match self.look(Depth::Turn, writer).await {
+            match self.poll(Depth::Turn, writer).await {
                 Ok(true) => {}
                 Ok(false) => self.pause(next).await,
-                Err(cut) => return cut,
+                Err(abort) => return abort,
             }
         }
     }
 
-    /// Looks until every accepted record was seen and the store shows no more, and where others may still come until none has come
-    /// for a while; or until the time is up. A store that cannot be read fails the trial: nothing could be said of what is in it.
+    /// Polls until every accepted record was seen and the store shows no more, or until the timeout. If records that were not
+    /// accepted may still come, waits until none has come for the quiet period. A store that cannot be read fails the trial,
+    /// because its content is unknown.
     pub(crate) async fn drain(
         &mut self,
         writer: &RefCell<TrialWriter>,
         events: &Events,
         sent: Sent<'_>,
         DrainTimes { at_most, quiet }: DrainTimes,
-    ) -> Result<(), Cut> {
+    ) -> Result<(), Abort> {
         let start = Instant::now();
-        let mut come = Come::new(count_accepted(sent.accounts, sent.records_per_request));
-        self.read_under_load = self.follower.pace().bytes_read;
+        let mut arrivals =
+            ArrivalState::new(count_accepted(sent.accounts, sent.records_per_request));
+        self.read_under_load = self.reader.pace().bytes_read;
         let mut live_at = start + LIVE_EVERY;
         loop {
             let next = Instant::now() + self.poll;
             let look_at_most = at_most
                 .saturating_sub(start.elapsed())
-                .max(LAST_LOOK_AT_MOST);
-            let is_quiet = come.is_complete && come.since.elapsed() >= quiet;
+                .max(LAST_POLL_AT_MOST);
+            let is_quiet = arrivals.is_complete && arrivals.since.elapsed() >= quiet;
             let is_last = is_quiet || start.elapsed() + self.poll >= at_most;
-            let has_more = self.drain_look(is_last, look_at_most, writer).await?;
-            let is_new = self.follower.notes(|notes| come.look(sent, &notes.seen));
-            if come.is_complete {
+            let has_more = self.drain_poll(is_last, look_at_most, writer).await?;
+            let is_new = self.reader.log(|log| arrivals.update(sent, &log.seen));
+            if arrivals.is_complete {
                 self.drained_after.get_or_insert(start.elapsed());
-                let ends = !come.is_open || (is_quiet && !is_new && self.problem.is_none());
-                // What the store shows beyond that are copies, and records whose fate nobody knew.
+                let ends = !arrivals.is_open || (is_quiet && !is_new && self.problem.is_none());
+                // The rest in the store are copies, and records whose outcome is unknown.
                 if ends && !has_more {
                     return Ok(());
                 }
@@ -131,10 +133,10 @@ impl<'a, N: Line> Delivery<'a, N> {
                 self.unread = has_more;
                 break;
             }
-            if self.place == Place::Last && Instant::now() >= live_at {
+            if self.position == ProbePosition::Last && Instant::now() >= live_at {
                 events.show(Event::Draining {
-                    visible: come.visible,
-                    accepted: come.accepted,
+                    visible: arrivals.visible,
+                    accepted: arrivals.accepted,
                 });
                 live_at += LIVE_EVERY;
             }
@@ -152,9 +154,9 @@ impl<'a, N: Line> Delivery<'a, N> {
         }
     }
 
-    /// Reads again in quiet what was read before, and measures the store's CPU time meanwhile.
+    /// Reads once more after the load, and measures the store's CPU time meanwhile.
     pub(crate) async fn measure_cost(&mut self, driver: &impl Driver) {
-        // A store that does not answer in time has no cost that is known.
+        // If the store does not answer in time, the cost is unknown.
         timeout(COST_AT_MOST + COST_END_AT_MOST, self.read_again(driver))
             .await
             .ok();
@@ -175,10 +177,10 @@ impl<'a, N: Line> Delivery<'a, N> {
         let Some(before) = cpu() else { return };
         let (mut bytes, start) = (0, Instant::now());
         while bytes < COST_AT_LEAST_BYTES && start.elapsed() < COST_AT_MOST {
-            let Some(Ok(_)) = self.follower.ask_again(&mut bytes).await else {
+            let Some(Ok(_)) = self.reader.ask_again(&mut bytes).await else {
                 return;
             };
-            // An empty answer would be asked for again at once; the store has rows, or nothing would have been read.
+            // An empty answer would repeat at once; the store has rows, or nothing would have been read.
             if bytes == 0 {
                 return;
             }
@@ -189,17 +191,17 @@ impl<'a, N: Line> Delivery<'a, N> {
         self.probe_cpu_s = Some(per_byte * as_f64(self.read_under_load));
     }
 
-    /// Writes down the delays; tells the account of every record.
+    /// Writes the delays and returns the ledger.
     pub(crate) fn collect(
         &self,
         sent: Sent<'_>,
         writer: &RefCell<TrialWriter>,
-    ) -> Result<ProbeInfo, Cut> {
+    ) -> Result<ProbeInfo, Abort> {
         let mut writer = writer.borrow_mut();
-        self.follower.notes(|notes| match self.place {
-            Place::Last => writer.delivery_delay(notes.visible(), notes.arrival()),
-            Place::Intermediate(place) => {
-                writer.intermediate_delays(place, notes.visible(), notes.arrival())
+        self.reader.log(|log| match self.position {
+            ProbePosition::Last => writer.delivery_delay(log.visible(), log.arrival()),
+            ProbePosition::Intermediate(index) => {
+                writer.intermediate_delays(index, log.visible(), log.arrival())
             }
         })?;
         Ok(ProbeInfo {
@@ -209,26 +211,20 @@ impl<'a, N: Line> Delivery<'a, N> {
     }
 
     fn ledger(&self, sent: Sent<'_>) -> LedgerInfo {
-        self.follower.notes(|notes| {
-            ledger::ledger(
-                sent.accounts,
-                sent.records_per_request,
-                &notes.seen,
-                notes.late,
-            )
-        })
+        self.reader
+            .log(|log| ledger::ledger(sent.accounts, sent.records_per_request, &log.seen, log.late))
     }
 
     fn info(&self) -> DeliveryInfo {
-        let pace = self.follower.pace();
-        // What watches a place all the time is not bound to the time between two looks.
-        let poll = self.follower.between_looks(self.poll);
+        let pace = self.reader.pace();
+        // The resolution of a reader that does not poll is not bound to the poll interval.
+        let poll = self.reader.poll_interval(self.poll);
         DeliveryInfo {
             probe: self.probe.name.clone(),
             resolution_ms: pace.longest_gap.max(poll).as_secs_f64() * 1e3,
             probe_lag_s: pace.longest_behind.as_secs_f64(),
             unread: self.unread,
-            negative_delays: self.follower.notes(|notes| notes.negative_delays),
+            negative_delays: self.reader.log(|log| log.negative_delays),
             drain_time_s: self.drained_after.map(|after| after.as_secs_f64()),
             polls: pace.polls,
             bytes_read: pace.bytes_read,
@@ -236,30 +232,30 @@ impl<'a, N: Line> Delivery<'a, N> {
         }
     }
 
-    /// What is worth a line in the report.
+    /// Remarks for the report.
     pub(crate) fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         if self.problems > 0 {
             remarks.push(format!(
-                "{} looks at the store failed and were repeated",
+                "{} polls of the store failed and were repeated",
                 self.problems
             ));
         }
-        for (place, killed) in self.begun_anew.iter().enumerate() {
-            if !self.begun_anew[..place].contains(killed) {
+        for (index, killed) in self.restarted_for.iter().enumerate() {
+            if !self.restarted_for[..index].contains(killed) {
                 remarks.push(format!(
-                    "{killed} was killed, and what stood there was read anew when it was ready again: only what is still there counts as delivered"
+                    "{killed} was killed, and its records were read again when it was ready: only records that are still there count as delivered"
                 ));
             }
         }
         if self.unread {
             remarks.push(
-                "the drain ended before all was read that the store had to show; what was not read counts as not there"
+                "the drain ended before the store was read to its end; records that were not read count as missing"
                     .to_owned(),
             );
         }
-        remarks.extend(self.follower.remark());
-        if self.place != Place::Last {
+        remarks.extend(self.reader.remark());
+        if self.position != ProbePosition::Last {
             let of = |remark| format!("at {}: {remark}", self.probe.name);
             remarks = remarks.into_iter().map(of).collect();
         }
@@ -267,43 +263,43 @@ impl<'a, N: Line> Delivery<'a, N> {
     }
 
     async fn pause(&self, next: Instant) {
-        sleep_until(next.max(Instant::now() + self.follower.rest())).await;
+        sleep_until(next.max(Instant::now() + self.reader.min_pause())).await;
     }
 
-    /// One look of the drain; the last one goes back to whatever is missing, as far as its time allows.
-    async fn drain_look(
+    /// One poll of the drain; the last one goes back to all missing records, as far as its time allows.
+    async fn drain_poll(
         &mut self,
         is_last: bool,
         at_most: Duration,
         writer: &RefCell<TrialWriter>,
-    ) -> Result<bool, Cut> {
+    ) -> Result<bool, Abort> {
         if !is_last {
-            return self.look_within(Depth::Turn, at_most, writer).await;
+            return self.poll_within(Depth::Turn, at_most, writer).await;
         }
         let deadline = Instant::now() + at_most;
-        self.follower.begin_anew();
+        self.reader.restart();
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            let has_more = self.look_within(Depth::Whole, left, writer).await?;
-            let goes_on = self.follower.shows_all_in_parts() && self.problem.is_none();
+            let has_more = self.poll_within(Depth::Whole, left, writer).await?;
+            let goes_on = self.reader.shows_all_in_parts() && self.problem.is_none();
             if !has_more || !goes_on || Instant::now() >= deadline {
                 return Ok(has_more);
             }
         }
     }
 
-    /// One look that is given up where it takes longer than `at_most`; what it has brought by then counts.
-    async fn look_within(
+    /// One poll with a timeout; rows that were read by then count.
+    async fn poll_within(
         &mut self,
         depth: Depth,
         at_most: Duration,
         writer: &RefCell<TrialWriter>,
-    ) -> Result<bool, Cut> {
-        let (start, rows) = (Instant::now(), self.follower.pace().rows_read);
-        if let Ok(looked) = timeout(at_most, self.look(depth, writer)).await {
-            return looked;
+    ) -> Result<bool, Abort> {
+        let (start, rows) = (Instant::now(), self.reader.pace().rows_read);
+        if let Ok(polled) = timeout(at_most, self.poll(depth, writer)).await {
+            return polled;
         }
-        if self.follower.given_up(start, rows) {
+        if self.reader.abandon(start, rows) {
             return Ok(true);
         }
         self.problem = Some(format!("no answer within {} s", at_most.as_secs_f64()));
@@ -311,35 +307,37 @@ impl<'a, N: Line> Delivery<'a, N> {
         Ok(false)
     }
 
-    /// A component that was killed may have lost what was shown of it.
-    fn begin_anew_if_restarted(&mut self) {
+    /// A component that was killed may have lost records that were seen.
+    fn restart_if_killed(&mut self) {
         let restarts = self.restarts.restarts_behind(self.probe);
-        if restarts.len() > self.begun_anew.len() {
-            self.begun_anew = restarts;
+        if restarts.len() > self.restarted_for.len() {
+            self.restarted_for = restarts;
             self.is_behind_itself = true;
-            self.follower.forget();
+            self.reader.forget();
         }
     }
 
-    /// One look; a failed one is tried again at the next poll.
-    async fn look(&mut self, depth: Depth, writer: &RefCell<TrialWriter>) -> Result<bool, Cut> {
-        self.begin_anew_if_restarted();
-        match self.follower.look(depth).await {
+    /// One poll; a failed one is repeated at the next interval.
+    async fn poll(&mut self, depth: Depth, writer: &RefCell<TrialWriter>) -> Result<bool, Abort> {
+        self.restart_if_killed();
+        match self.reader.poll(depth).await {
             Ok(has_more) => {
                 self.problem = None;
                 self.is_behind_itself &= has_more;
                 if self.is_behind_itself {
-                    // How far the store has come is not known before it was read to its end.
+                    // The backlog is not known before the store was read to its end.
                     return Ok(has_more);
                 }
                 let row = BacklogRow {
                     at_s: self.clock.elapsed().as_secs_f64(),
-                    visible: self.follower.notes(|notes| notes.seen.distinct),
+                    visible: self.reader.log(|log| log.seen.distinct),
                 };
                 let mut writer = writer.borrow_mut();
-                match self.place {
-                    Place::Last => writer.backlog(&row)?,
-                    Place::Intermediate(place) => writer.intermediate_backlog(place, &row)?,
+                match self.position {
+                    ProbePosition::Last => writer.backlog(&row)?,
+                    ProbePosition::Intermediate(index) => {
+                        writer.intermediate_backlog(index, &row)?
+                    }
                 }
                 Ok(has_more)
             }
@@ -352,29 +350,29 @@ impl<'a, N: Line> Delivery<'a, N> {
     }
 }
 
-/// How long a drain goes on.
+/// The time limits of a drain.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DrainTimes {
     pub(crate) at_most: Duration,
-    /// Without anything new, where all that was accepted is there and some was not accepted.
+    /// Quiet period: the drain ends if all accepted records are there and no new one came for this long.
     pub(crate) quiet: Duration,
 }
 
-/// What has come until now.
+/// The records that have arrived so far.
 #[derive(Debug)]
-struct Come {
+struct ArrivalState {
     accepted: u64,
     visible: u64,
-    /// Records and copies of them; `None`: nobody has looked.
+    /// Records and copies of them; `None` before the first poll.
     arrived: Option<u64>,
-    /// Nothing came after that.
+    /// Time of the last arrival.
     since: Instant,
     is_complete: bool,
     /// Records that were not accepted may still come.
     is_open: bool,
 }
 
-impl Come {
+impl ArrivalState {
     fn new(accepted: u64) -> Self {
         Self {
             accepted,
@@ -386,8 +384,8 @@ impl Come {
         }
     }
 
-    /// Takes up what was seen; true where there is more than before.
-    fn look(&mut self, sent: Sent<'_>, seen: &Seen) -> bool {
+    /// Takes over what was seen; true if there is more than before.
+    fn update(&mut self, sent: Sent<'_>, seen: &SeenSet) -> bool {
         let arrived = Some(seen.distinct + seen.duplicates);
         if arrived == self.arrived {
             return false;
@@ -398,7 +396,7 @@ impl Come {
             accounts,
             records_per_request,
         } = sent;
-        // Counting is cheap, comparing is not: first the one, then the other.
+        // Counting is cheap and comparing is not, so the count comes first.
         self.is_complete =
             seen.distinct >= self.accepted && is_complete(accounts, records_per_request, seen);
         self.is_open = self.is_complete && has_open(accounts, records_per_request, seen);

@@ -1,38 +1,38 @@
-//! What a trial leaves in folders: logs are kept, what the system wrote is removed.
+//! The folders after a trial: logs are kept, files of the system are removed.
 
 use std::{fs, io, path::Path};
 
-use crate::trial::{Order, report::Report, way::Trial};
+use crate::trial::{TrialContext, execute::Trial, report::Report};
 
 impl Trial<'_> {
-    /// Puts the components' logs into the trial's folder, without secrets.
+    /// Moves the components' logs into the trial's folder, without secrets.
     pub(crate) fn keep_logs(&self, report: &mut Report) {
-        let Order {
+        let TrialContext {
             logs,
             kept_logs,
             secrets,
             ..
-        } = self.order;
+        } = self.context;
         let copied = if logs == kept_logs {
             Ok(())
         } else {
             copy_files(logs, kept_logs)
         };
         if let Err(problem) = copied.and_then(|()| secrets.redact_files(kept_logs)) {
-            report.remarks.push(format!(
-                "the components' logs could not be kept in order: {problem}"
-            ));
+            report
+                .remarks
+                .push(format!("the components' logs could not be kept: {problem}"));
         }
     }
 
-    /// Removes what the system wrote.
+    /// Removes the files of the system.
     pub(crate) fn remove_folder(&self, report: &mut Report) {
-        if let Err(problem) = fs::remove_dir_all(self.order.folder)
+        if let Err(problem) = fs::remove_dir_all(self.context.folder)
             && problem.kind() != io::ErrorKind::NotFound
         {
             report.remarks.push(format!(
                 "cannot remove {}: {problem}",
-                self.order.folder.display()
+                self.context.folder.display()
             ));
         }
     }

@@ -1,21 +1,21 @@
 //! One trial, from up to cool-down. The order of the phases is decided here and nowhere else.
 
+mod context;
 mod delivery;
-mod disturbing;
+mod endpoints;
+mod execute;
+mod faults;
 mod left_over;
-mod order;
+mod load_phases;
 mod phases;
-mod places;
-mod rehearsal;
 mod report;
 mod resources;
+mod smoke_check;
 mod start;
 mod steadiness;
 mod stop_watch;
 mod system_metrics;
-mod under_load;
 mod verify;
-mod way;
 
 use std::{cell::RefCell, time::Duration};
 
@@ -23,70 +23,70 @@ use tokio::time::{Instant, sleep};
 use waggle_results::{PhaseName, TrialInfo, TrialWriter};
 
 pub(crate) use self::{
-    order::{Means, Order, Standing},
+    context::{RunningSystem, TrialContext, TrialEnvironment},
     verify::{Target, verify},
 };
 use self::{
-    phases::{Allowed, Cut, Phases, SPARE, Stop},
+    execute::Trial,
+    phases::{Abort, Allowed, Phases, SPARE, Stop},
     report::Report,
-    way::Trial,
 };
 use crate::{
     RunError,
     driver::{Driver, Failure},
     events::{Events, Shutdown},
+    http::HttpConnector,
     load::Load,
-    web::Web,
 };
 
-/// Between two looks at whether the host has come to rest.
+/// Interval between two checks whether the host is idle.
 const REST_EVERY: Duration = Duration::from_millis(100);
 
 /// How a trial ended.
 #[derive(Debug)]
 pub(crate) enum Ended {
     /// It has a result, good or bad.
-    Told(Box<TrialInfo>),
-    /// The caller wanted an end; nothing of it is kept.
+    Completed(Box<TrialInfo>),
+    /// The caller stopped the trial; nothing of it is kept.
     Interrupted,
 }
 
-/// Runs one trial and writes it, unless it was interrupted; tells whether the system was left up.
-pub(crate) async fn run<D: Driver, L: Load, W: Web>(
-    means: &mut Means<D, L, W>,
-    order: Order<'_>,
+/// Runs one trial and writes it, unless it was interrupted; also returns whether the system was left up.
+pub(crate) async fn run<D: Driver, L: Load, W: HttpConnector>(
+    environment: &mut TrialEnvironment<D, L, W>,
+    context: TrialContext<'_>,
     writer: TrialWriter,
     events: &Events,
     shutdown: &Shutdown,
 ) -> Result<(Ended, bool), RunError> {
     let writer = RefCell::new(writer);
     let mut phases = Phases::new(events.clone(), shutdown.clone());
-    let mut report = Report::new(order.key, order.position);
-    report.level = order.level;
-    if order.is_up {
+    let mut report = Report::new(context.key, context.position);
+    report.level = context.level;
+    if context.is_up {
         let remark = "the system was up already, since an earlier trial of its cell";
         report.remarks.push(remark.to_owned());
     }
-    let mut cut_short = None;
+    let mut aborted_load = None;
     let trial = Trial {
-        order,
+        context,
         events,
         shutdown,
         writer: &writer,
     };
     let came = trial
-        .forward(means, &mut phases, &mut report, &mut cut_short)
+        .run_phases(environment, &mut phases, &mut report, &mut aborted_load)
         .await;
-    let came = came.map_err(|stop| with_log(stop, &means.driver));
-    // What is left of one trial must not be found by the next.
-    let is_disturbed = !order.cell.faults.is_empty();
-    let may_stay_up = order.may_stay_up && !is_disturbed;
+    let came = came.map_err(|stop| with_log(stop, &environment.driver));
+    // The next trial must not find the effects of this one.
+    let has_faults = !context.cell.faults.is_empty();
+    let may_stay_up = context.may_stay_up && !has_faults;
     let stays_up = may_stay_up && came.is_ok() && report.is_complete();
     if stays_up {
         phases.watch_no_more();
     } else {
         trial
-            .tear_down(means, &mut phases, &mut report, cut_short)
+            .tear_down(environment, &mut phases, &mut report, aborted_load)
             .await;
     }
     trial.keep_logs(&mut report);
@@ -97,33 +97,33 @@ pub(crate) async fn run<D: Driver, L: Load, W: Web>(
         Ok(()) => {}
         Err(Stop::Failed { phase, failure }) => report.set_failure(phase, failure),
         Err(Stop::Broken(problem)) => return Err(problem),
-        // Whoever wanted its result and then an end at once does not wait for answers.
+        // If the caller ended the load to keep its result and then stops at once, answers are not awaited.
         Err(Stop::Interrupted) if shutdown.load_is_to_end() && report.has_measured() => {
             let remark = "answers under way when the load ended were not awaited";
             report.remarks.push(remark.to_owned());
         }
         Err(Stop::Interrupted | Stop::Died { .. }) => return Ok((Ended::Interrupted, false)),
     }
-    if order.has_next {
-        let at_most = order.cell.schedule.cool_down;
+    if context.has_next {
+        let at_most = context.cell.schedule.cool_down;
         let allowed = Allowed {
             expected: None,
             at_most: at_most + SPARE,
         };
-        // Whatever cuts it short, the trial is over and has its result.
+        // The trial is over and has its result, even if this is aborted.
         phases
             .run(
                 PhaseName::CoolDown,
                 allowed,
-                cool_down(&mut means.driver, at_most),
+                cool_down(&mut environment.driver, at_most),
             )
             .await
             .ok();
     }
-    report.redact(order.secrets);
+    report.redact(context.secrets);
     let info = report.to_info(&phases);
     writer.into_inner().finish(&info)?;
-    Ok((Ended::Told(Box::new(info)), stays_up))
+    Ok((Ended::Completed(Box::new(info)), stays_up))
 }
 
 /// A death as a failure, with the last lines of the component's log.
@@ -143,9 +143,9 @@ fn with_log<D: Driver>(stop: Stop, driver: &D) -> Stop {
     }
 }
 
-async fn cool_down<D: Driver>(driver: &mut D, at_most: Duration) -> Result<(), Cut> {
+async fn cool_down<D: Driver>(driver: &mut D, at_most: Duration) -> Result<(), Abort> {
     let deadline = Instant::now() + at_most;
-    while Instant::now() < deadline && !driver.at_rest() {
+    while Instant::now() < deadline && !driver.is_host_idle() {
         sleep(REST_EVERY.min(deadline.saturating_duration_since(Instant::now()))).await;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Running one phase: its deadline, what can cut it short, and the account of when it ran.
+//! Runs one phase: its deadline, what can abort it, and when it ran.
 
 use std::{future::Future, time::Duration};
 
@@ -11,9 +11,9 @@ use crate::{
     events::{Events, Shutdown},
 };
 
-/// What a phase whose end is known may take beyond it before something must be wrong.
+/// Margin beyond the known end of a phase before it counts as hung.
 pub(crate) const SPARE: Duration = Duration::from_secs(15);
-/// The supervisor waits a second for a component's last words before it tells of its end; who asked the component knows sooner.
+/// The supervisor waits a second for a component's last output before it reports its end, but a failed request shows it sooner.
 const DEATH_TOLD_WITHIN: Duration = Duration::from_millis(1_500);
 
 /// Why a trial does not go on to its next phase.
@@ -23,25 +23,25 @@ pub(crate) enum Stop {
         phase: PhaseName,
         failure: Failure,
     },
-    /// A component ended from itself; its log tells more.
+    /// A component ended by itself; its log has the details.
     Died {
         phase: PhaseName,
         death: Death,
     },
-    /// The caller wants an end.
+    /// The caller requests a stop.
     Interrupted,
-    /// Not the trial but the run cannot go on.
+    /// The run, not only the trial, cannot continue.
     Broken(RunError),
 }
 
-/// Why the work of a phase did not come to its end.
+/// Why the work of a phase was not completed.
 #[derive(Debug)]
-pub(crate) enum Cut {
+pub(crate) enum Abort {
     Failed(Failure),
     Broken(RunError),
 }
 
-impl Cut {
+impl Abort {
     /// As the end of a phase.
     pub(crate) fn into_stop(self, phase: PhaseName) -> Stop {
         match self {
@@ -51,13 +51,13 @@ impl Cut {
     }
 }
 
-impl From<Failure> for Cut {
+impl From<Failure> for Abort {
     fn from(failure: Failure) -> Self {
         Self::Failed(failure)
     }
 }
 
-impl From<WriteError> for Cut {
+impl From<WriteError> for Abort {
     fn from(problem: WriteError) -> Self {
         Self::Broken(problem.into())
     }
@@ -66,7 +66,7 @@ impl From<WriteError> for Cut {
 /// How long a phase may take.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Allowed {
-    /// Where it is known before.
+    /// `None` if it is not known in advance.
     pub(crate) expected: Option<Duration>,
     pub(crate) at_most: Duration,
 }
@@ -76,7 +76,7 @@ pub(crate) struct Allowed {
 pub(crate) struct Phases {
     events: Events,
     shutdown: Shutdown,
-    /// Once everything is ready.
+    /// Set once everything is ready.
     deaths: Option<Deaths>,
     ran: Vec<(PhaseName, Instant, Instant)>,
 }
@@ -91,7 +91,7 @@ impl Phases {
         }
     }
 
-    /// From here on a component that ends fails the trial, in whichever phase.
+    /// From here on a component that ends fails the trial, in any phase.
     pub(crate) fn watch(&mut self, deaths: Deaths) {
         self.deaths = Some(deaths);
     }
@@ -101,12 +101,12 @@ impl Phases {
         self.deaths = None;
     }
 
-    /// Runs a phase until its work is done, its deadline is reached, a component dies or the caller wants an end.
+    /// Runs a phase until its work is done, its deadline is reached, a component dies or the caller requests a stop.
     pub(crate) async fn run<T>(
         &mut self,
         phase: PhaseName,
         allowed: Allowed,
-        work: impl Future<Output = Result<T, Cut>>,
+        work: impl Future<Output = Result<T, Abort>>,
     ) -> Result<T, Stop> {
         let start = self.begin(phase, allowed).await;
         let mut deaths = self.deaths.clone();
@@ -121,7 +121,7 @@ impl Phases {
             biased;
             () = shutdown.wait_for_stop() => Err(Stop::Interrupted),
             death = death => Err(Stop::Died { phase, death }),
-            done = work => done.map_err(|cut| cut.into_stop(phase)),
+            done = work => done.map_err(|abort| abort.into_stop(phase)),
             () = sleep_until(start + allowed.at_most) => {
                 let reason = format!("not done within {} s", allowed.at_most.as_secs_f64());
                 Err(Stop::Failed { phase, failure: Failure::new(reason) })
@@ -135,19 +135,19 @@ impl Phases {
         result
     }
 
-    /// A failure is often no more than what a death leads to: then the death is the cause.
+    /// A failure is often the effect of a death: then the death is the cause.
     async fn cause(&mut self, phase: PhaseName, failure: Failure) -> Stop {
-        let told = match &mut self.deaths {
+        let death = match &mut self.deaths {
             Some(deaths) => timeout(DEATH_TOLD_WITHIN, deaths.next_death()).await.ok(),
             None => None,
         };
-        match told {
+        match death {
             Some(death) => Stop::Died { phase, death },
             None => Stop::Failed { phase, failure },
         }
     }
 
-    /// Runs a phase that nothing cuts short but its own limit: tear-down. `None`: it reached that limit.
+    /// Runs a phase that only its own limit can abort: tear-down. `None`: it reached that limit.
     pub(crate) async fn run_to_its_end<T>(
         &mut self,
         phase: PhaseName,
@@ -168,15 +168,14 @@ impl Phases {
         done
     }
 
-    /// What ran when, in seconds since the start of the load. Where there was no load, the last phase that was to
-    /// lead to it ends at 0.
+    /// The times of the phases, in seconds since the start of the load. If there was no load, the last phase before it ends at 0.
     pub(crate) fn phase_infos(&self, seconds: impl Fn(Instant) -> f64) -> Vec<PhaseInfo> {
-        let told = |(phase, start, end): &(PhaseName, Instant, Instant)| PhaseInfo {
+        let info = |(phase, start, end): &(PhaseName, Instant, Instant)| PhaseInfo {
             phase: *phase,
             start_s: seconds(*start),
             end_s: seconds(*end),
         };
-        self.ran.iter().map(told).collect()
+        self.ran.iter().map(info).collect()
     }
 
     /// When the last phase ended.
@@ -187,7 +186,7 @@ impl Phases {
     async fn begin(&self, phase: PhaseName, allowed: Allowed) -> Instant {
         let Allowed { expected, at_most } = allowed;
         self.events
-            .tell(Event::Phase {
+            .report(Event::Phase {
                 phase,
                 expected,
                 at_most,

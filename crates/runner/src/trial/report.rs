@@ -1,4 +1,4 @@
-//! What a trial has to tell, put together while it runs → `trial.json`.
+//! The result of a trial, collected while it runs → `trial.json`.
 
 use tokio::time::Instant;
 use waggle_load::Outcome;
@@ -17,15 +17,15 @@ use crate::{
     driver::Failure,
     info, job,
     secrets::Secrets,
-    trial::{delivery::Place, phases::Phases, under_load::Progress},
+    trial::{delivery::ProbePosition, load_phases::Progress, phases::Phases},
 };
 
-/// Gathers the parts of a trial's result.
+/// Collects the parts of a trial's result.
 #[derive(Debug)]
 pub(crate) struct Report {
     key: TrialKey,
     position: u32,
-    /// Of the load, where one is searched for.
+    /// The load level, if the study searches for one.
     pub(crate) level: Option<f64>,
     started_utc: String,
     end: TrialEnd,
@@ -34,7 +34,7 @@ pub(crate) struct Report {
     measured: CountsRow,
     /// Start and end of the measured intervals, in seconds since the start of the load.
     measured_within: Option<(f64, f64)>,
-    /// End of the intervals after the load had fallen, likewise.
+    /// End of the intervals after the load had dropped, in the same unit.
     recovery_until: Option<f64>,
     load_drop: Option<LoadDropInfo>,
     totals: CountsRow,
@@ -49,11 +49,11 @@ pub(crate) struct Report {
     sessions: Option<SessionsInfo>,
     connecting: Option<ConnectingInfo>,
     pub(crate) remarks: Vec<String>,
-    /// What was killed, as far as it came.
+    /// The faults that were injected so far.
     pub(crate) faults: Vec<FaultInfo>,
 }
 
-/// What is known of a load when it starts.
+/// Facts about a load that are known when it starts.
 #[derive(Debug)]
 struct LoadFacts {
     clock: Clock,
@@ -102,8 +102,8 @@ impl Report {
         possible_per_s: Option<f64>,
     ) {
         let offered_per_s = match cell.load {
-            // A schedule asks for sessions, of whose requests only the first falls due by it. Nor is it one number if the
-            // load changes, or ends by its count and then waits for the last answers.
+            // A schedule may ask for sessions; only the first request of each falls due by it. It has no single number if the
+            // load changes, or if it ends after a number of requests and then waits for the last answers.
             LoadModel::Open { rate_per_s, .. } => {
                 Some(rate_per_s).filter(|_| cell.scenario().is_none() && !job::ends_by_itself(cell))
             }
@@ -133,7 +133,7 @@ impl Report {
         });
     }
 
-    /// The measured phase and what came behind it under load, as far as they came.
+    /// Sets the measured phase and what followed it under load, as far as they were reached.
     pub(crate) fn set_measured(&mut self, progress: &Progress, cell: &Cell) {
         let measured = &progress.measured;
         self.measured = measured.counts();
@@ -142,7 +142,7 @@ impl Report {
             let remark = "the load was ended before its time: by a signal or a key";
             self.remarks.push(remark.to_owned());
         }
-        // Until the engine has told all of it.
+        // Until the engine has reported the totals.
         self.totals = progress.all.counts();
         for (step, counts) in self.steps.iter_mut().zip(measured.steps()) {
             step.measured = counts;
@@ -176,18 +176,18 @@ impl Report {
         }
     }
 
-    /// Where a load falls at an instant that was told beforehand, intervals that come late do not put off what follows them: so
-    /// many seconds of the measured phase went to the warm-up, and so many after the fall went to the measured phase.
+    /// If a load drops at a time that was set in advance, late intervals do not postpone the phases after them. Then `lost_s`
+    /// seconds of the measured phase were counted in the warm-up, and `gained_s` seconds after the drop in the measured phase.
     fn handed_over_late(&mut self, lost_s: f64, gained_s: f64) {
-        let late = "intervals were handed over late";
+        let late = "intervals arrived late";
         if lost_s > 0.0 {
             self.remarks.push(format!(
-                "{late}: the first {lost_s} s of the measured phase are among the warm-up"
+                "{late}: the first {lost_s} s of the measured phase are counted in the warm-up"
             ));
         }
         if gained_s > 0.0 {
             self.remarks.push(format!(
-                "{late}: {gained_s} s after the load had fallen are among what was measured"
+                "{late}: {gained_s} s after the load dropped are counted in the measured phase"
             ));
         }
     }
@@ -234,20 +234,20 @@ impl Report {
         }
         if outcome.request_outcomes_full {
             self.remarks
-                .push("the load ended because the account of records was full".to_owned());
+                .push("the load ended because the limit on tracked records was reached".to_owned());
         }
     }
 
-    /// What came to one place; places are told in their order.
+    /// Adds what a probe showed; probes are added in their order.
     pub(crate) fn add_probe_result(
         &mut self,
-        place: Place,
+        position: ProbePosition,
         found: ProbeInfo,
         remarks: Vec<String>,
     ) {
-        match place {
-            Place::Intermediate(_) => self.intermediate_probes.push(found),
-            Place::Last => {
+        match position {
+            ProbePosition::Intermediate(_) => self.intermediate_probes.push(found),
+            ProbePosition::Last => {
                 self.ledger = Some(found.ledger);
                 self.delivery = Some(found.delivery);
             }
@@ -268,14 +268,14 @@ impl Report {
         self.measured.seconds > 0.0
     }
 
-    /// Whether every record was found that had to be, as far as they were followed.
+    /// Whether every record that had to arrive was found, if delivery was observed.
     pub(crate) fn is_complete(&self) -> bool {
         self.ledger
             .as_ref()
             .is_none_or(|ledger| ledger.missing == 0)
     }
 
-    /// Takes the system's secrets out of what was noted in words.
+    /// Removes the system's secrets from all texts.
     pub(crate) fn redact(&mut self, secrets: &Secrets) {
         let in_place = |text: &mut String| *text = secrets.redact(text);
         self.remarks.iter_mut().for_each(in_place);
@@ -288,8 +288,8 @@ impl Report {
         }
     }
 
-    /// A phase that is counted in intervals begins and ends with them, not when the runner got to know of it. A load that ended
-    /// by itself may have ended before the first of them: no phase ends before it begins.
+    /// A phase that is counted in intervals begins and ends with them, not when the runner noticed it. A load that ended by
+    /// itself may have ended before the first of them: no phase ends before it begins.
     fn at_intervals(&self, mut phases: Vec<PhaseInfo>) -> Vec<PhaseInfo> {
         let Some((from, to)) = self.measured_within else {
             return phases;
@@ -318,7 +318,7 @@ impl Report {
         let last_end = phases.last_end().unwrap_or_else(Instant::now);
         let seconds = |instant: Instant| match &self.load {
             Some(load) => load.clock.seconds(instant),
-            // There was no load to count from: everything lies before the end.
+            // There was no load to count from: everything is before the end.
             None => -last_end.saturating_duration_since(instant).as_secs_f64(),
         };
         TrialInfo {

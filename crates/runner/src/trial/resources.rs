@@ -54,7 +54,7 @@ impl Sampler {
             .before
             .iter()
             .find(|before| before.replica == now.replica);
-        // One that was not there before has used all of it in this period; a process that ended takes its time along.
+        // A replica without an earlier reading used all of it in this period; the time of a process that ended is lost.
         now.cpu
             .saturating_sub(before.map_or(Duration::ZERO, |before| before.cpu))
     }
@@ -69,7 +69,7 @@ pub(crate) fn of_system(usage: &[Usage]) -> Duration {
         .sum()
 }
 
-/// The name of waggle itself among the components.
+/// The component name of waggle itself.
 pub(crate) const INSTRUMENT: &str = "waggle";
 
 #[cfg(test)]

@@ -8,9 +8,9 @@ use waggle_stats::{MIN_STEADY_BINS, Steadiness, SteadyBins, steady};
 
 use crate::counts::{as_f64, share};
 
-/// Shorter intervals are put together until a bin is as long as this: the tail of a shorter one is noise.
+/// Minimum length of a bin: shorter intervals are merged, because their tail is noise.
 const BIN_AT_LEAST: Duration = Duration::from_millis(250);
-/// Bins that are looked at: what lies longer ago does not speak of now.
+/// Number of recent bins that are tested; older ones do not describe the current state.
 const BINS: usize = MIN_STEADY_BINS + 2;
 
 /// The last bins of a warm-up.
@@ -44,7 +44,7 @@ impl WarmUp {
         }
     }
 
-    /// One more interval, with the CPU time the system used in it; true where the system is steady now.
+    /// Adds an interval, with the CPU time the system used in it; true if the system is steady now.
     pub(crate) fn add(&mut self, interval: &Interval, system_cpu: Duration) -> bool {
         let mut bin = match self.under_way.take() {
             Some(mut bin) => {
@@ -77,7 +77,7 @@ impl WarmUp {
         let series = |value: fn(&Bin) -> f64| self.bins.iter().map(value).collect::<Vec<f64>>();
         let (throughput, p50) = (series(|bin| bin.throughput), series(|bin| bin.p50));
         let (p99, cpu) = (series(|bin| bin.p99), series(|bin| bin.cpu));
-        // Where nothing succeeds, nothing is steady.
+        // If nothing succeeds, nothing is steady.
         throughput.iter().all(|bin| *bin > 0.0)
             && steady(&SteadyBins {
                 throughput: &throughput,

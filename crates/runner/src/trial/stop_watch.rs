@@ -1,4 +1,4 @@
-//! Whether a trial is to be ended early: a number of the intervals that is above its bound for some time.
+//! Whether a trial is to be ended early: a value of the intervals is above its bound for some time.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use waggle_study::{StopBound, StopWhen};
 
 use crate::counts::{as_f64, share};
 
-/// What is looked at, and since when each number has been above its bound.
+/// The bounds, and since when each value has been above its bound.
 #[derive(Debug)]
 pub(crate) struct StopWatch(Vec<(StopWhen, Option<Duration>)>);
 
@@ -17,7 +17,7 @@ impl StopWatch {
         Self(asked.iter().map(|stop| (*stop, None)).collect())
     }
 
-    /// One more interval; what ends the trial, if it does. An interval without answers says nothing.
+    /// Adds an interval; returns the reason if the trial is to end. An interval without answers is ignored.
     pub(crate) fn add(&mut self, interval: &Interval) -> Option<StoppedInfo> {
         let end = interval.start + interval.length;
         let stopped = self.0.iter_mut().map(|(stop, since)| {
@@ -42,12 +42,12 @@ impl StopWatch {
                 at_s: end.as_secs_f64(),
             })
         });
-        // Each is looked at, also behind the first that ends the trial.
+        // Every bound is updated, also after the first that ends the trial.
         stopped.fold(None, Option::or)
     }
 }
 
-/// The number of an interval and its bound, in the same unit; `None`: nothing was answered.
+/// The value of an interval and its bound, in the same unit; `None`: nothing was answered.
 fn observed_value(bound: StopBound, interval: &Interval) -> Option<(f64, f64)> {
     match bound {
         StopBound::ErrorRate(above) => {
@@ -63,7 +63,7 @@ fn observed_value(bound: StopBound, interval: &Interval) -> Option<(f64, f64)> {
     }
 }
 
-/// What is told of a trial that was ended early.
+/// The reason of a trial that was ended early, as text.
 pub(crate) fn in_words(stopped: &StoppedInfo) -> String {
     let StoppedInfo {
         above,
@@ -79,7 +79,7 @@ pub(crate) fn in_words(stopped: &StoppedInfo) -> String {
         ),
         Some(quantile) => format!(
             "stopped by stop_when: p{} of response time was above {} ms for {for_s} s, in the end {:.1} ms",
-            // The nearest tenth of a percent: 99.9 and not 99.90000000000001.
+            // Rounded to a tenth of a percent: 99.9 and not 99.90000000000001.
             (1000.0 * quantile).round() / 10.0,
             above / 1e3,
             observed / 1e3

@@ -6,9 +6,9 @@ use tokio::time::{Instant, sleep_until, timeout};
 use waggle_results::{SystemMetricRow, TrialWriter};
 use waggle_study::{System, SystemMetric};
 
-use crate::{clock::Clock, system_metric::Source, trial::phases::Cut, web::Line};
+use crate::{clock::Clock, http::Connection, system_metric::Source, trial::phases::Abort};
 
-/// For all that is read last.
+/// Timeout of the last reading of all metrics.
 const LAST_AT_MOST: Duration = Duration::from_secs(5);
 
 /// All metrics of the system in one trial.
@@ -36,16 +36,16 @@ pub(crate) struct Sampling {
     pub(crate) clock: Clock,
 }
 
-impl<N: Line> SystemMetrics<N> {
+impl<N: Connection> SystemMetrics<N> {
     pub(crate) fn new(
         system: &System,
         Sampling { period, clock }: Sampling,
         addresses: impl Fn(&SystemMetric) -> Vec<SocketAddr>,
-        line: impl Fn(SocketAddr) -> N,
+        connection: impl Fn(SocketAddr) -> N,
     ) -> Self {
         let followed = |metric: &SystemMetric| Followed {
             name: metric.name.clone(),
-            source: Source::new(metric, &addresses(metric), &line),
+            source: Source::new(metric, &addresses(metric), &connection),
             growth: metric.per_second.then(Growth::default),
             readings: 0,
             problems: 0,
@@ -59,28 +59,28 @@ impl<N: Line> SystemMetrics<N> {
     }
 
     /// Reads repeatedly; ends only if the disk refuses.
-    pub(crate) async fn follow(&mut self, writer: &RefCell<TrialWriter>) -> Cut {
+    pub(crate) async fn follow(&mut self, writer: &RefCell<TrialWriter>) -> Abort {
         if self.followed.is_empty() {
             return std::future::pending().await;
         }
         let mut next = Instant::now();
         loop {
-            // Late readings are not made up for: a row says when it was made.
+            // A late reading is not made up for: a row has its own time.
             next = (next + self.period).max(Instant::now());
             sleep_until(next).await;
-            if let Err(cut) = self.read(writer).await {
-                return cut;
+            if let Err(abort) = self.read(writer).await {
+                return abort;
             }
         }
     }
 
-    /// Reads once more, when the load is over and what was to arrive has: how it ended. What cannot be read by then is left out.
-    pub(crate) async fn read_last(&mut self, writer: &RefCell<TrialWriter>) -> Result<(), Cut> {
+    /// Reads once more after the load and the drain, for the final values. A metric that cannot be read in time is left out.
+    pub(crate) async fn read_last(&mut self, writer: &RefCell<TrialWriter>) -> Result<(), Abort> {
         let read = timeout(LAST_AT_MOST, self.read(writer)).await;
         read.unwrap_or(Ok(()))
     }
 
-    async fn read(&mut self, writer: &RefCell<TrialWriter>) -> Result<(), Cut> {
+    async fn read(&mut self, writer: &RefCell<TrialWriter>) -> Result<(), Abort> {
         for followed in &mut self.followed {
             let Some(value) = followed.read().await else {
                 continue;
@@ -95,7 +95,7 @@ impl<N: Line> SystemMetrics<N> {
         Ok(())
     }
 
-    /// What is worth a line in the report.
+    /// Remarks for the report.
     pub(crate) fn remarks(&self) -> Vec<String> {
         let troubled = self
             .followed
@@ -115,14 +115,14 @@ impl<N: Line> SystemMetrics<N> {
     }
 }
 
-/// What a number that only counts up was when it was last read.
+/// The last reading of a counter.
 #[derive(Debug, Default)]
 struct Growth {
     last: Option<(Instant, f64)>,
 }
 
 impl Growth {
-    /// By how much it grew in a second since; nothing the first time, nor where it began anew.
+    /// Its growth per second since; `None` the first time, and if the counter was reset.
     fn per_second(&mut self, now: Instant, value: f64) -> Option<f64> {
         let (at, before) = self.last.replace((now, value))?;
         let seconds = now.saturating_duration_since(at).as_secs_f64();
@@ -130,7 +130,7 @@ impl Growth {
     }
 }
 
-impl<N: Line> Followed<N> {
+impl<N: Connection> Followed<N> {
     async fn read(&mut self) -> Option<f64> {
         let read = match &mut self.source {
             Ok(source) => source.read().await,
@@ -162,7 +162,7 @@ mod tests {
     use super::Growth;
 
     #[test]
-    fn growth_is_told_per_second_and_begins_anew_where_the_number_does() {
+    fn growth_is_per_second_and_restarts_with_the_counter() {
         let start = Instant::now();
         let mut growth = Growth::default();
         let mut check = |at_ms: u64, value: f64, expected: Option<f64>| {

@@ -10,17 +10,17 @@ use waggle_study::Check;
 use crate::{
     answer::Answer,
     driver::{Driver, Failure},
+    http::{Connection, HttpConnector, Request},
     secrets::Secrets,
-    trial::places::endpoint,
-    web::{Ask, Line, Web},
+    trial::endpoints::endpoint,
 };
 
-/// Between two attempts at a step.
+/// Pause between two attempts at a step.
 const AGAIN_EVERY: Duration = Duration::from_millis(50);
-/// Bytes of an answer that are looked at.
+/// Bytes of an answer that are read.
 const BODY_MAX_BYTES: usize = 1024 * 1024;
 
-/// What is checked.
+/// The system to check.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target<'a> {
     pub(crate) system: &'a waggle_study::System,
@@ -28,23 +28,23 @@ pub(crate) struct Target<'a> {
     pub(crate) secrets: &'a Secrets,
 }
 
-/// Does every step in turn; a step is repeated until it holds or its time is up.
-pub(crate) async fn verify<D: Driver, W: Web>(
+/// Runs every step in turn; a step is repeated until it succeeds or times out.
+pub(crate) async fn verify<D: Driver, W: HttpConnector>(
     target: Target<'_>,
     driver: &D,
-    web: &W,
+    http: &W,
 ) -> Result<(), Failure> {
     let mut captured = BTreeMap::new();
     for check in &target.system.verify {
         let address = endpoint(target.system, driver, &check.endpoint)?;
         let check = fill(check, target.secrets)?;
         let check = with_captured(&check, &captured)?;
-        captured.extend(step(&check, address, web).await?);
+        captured.extend(step(&check, address, http).await?);
     }
     Ok(())
 }
 
-/// How long the whole check may take.
+/// Limit on the whole check.
 pub(crate) fn at_most(system: &waggle_study::System) -> Duration {
     system.verify.iter().map(|check| check.timeout).sum()
 }
@@ -62,7 +62,7 @@ fn fill(check: &Check, secrets: &Secrets) -> Result<Check, Failure> {
     Ok(filled)
 }
 
-/// The step with what earlier ones captured in place of each `{{name}}`, written as in the requests of a scenario.
+/// The step with every `{{name}}` replaced by what earlier steps captured, in the syntax of a scenario's requests.
 fn with_captured(check: &Check, captured: &BTreeMap<String, String>) -> Result<Check, Failure> {
     let failed = |why: String| Failure::new(format!("check \"{}\": {why}", check.name));
     let fill = |text: &mut String, place: Escape| -> Result<(), Failure> {
@@ -83,14 +83,18 @@ fn with_captured(check: &Check, captured: &BTreeMap<String, String>) -> Result<C
     Ok(filled)
 }
 
-/// What a step captured, by its names.
+/// The values that a step captured, by name.
 type Captured = Vec<(String, String)>;
 
-async fn step<W: Web>(check: &Check, address: SocketAddr, web: &W) -> Result<Captured, Failure> {
+async fn step<W: HttpConnector>(
+    check: &Check,
+    address: SocketAddr,
+    http: &W,
+) -> Result<Captured, Failure> {
     let deadline = Instant::now() + check.timeout;
-    let mut line = web.line(address);
+    let mut connection = http.connection(address);
     loop {
-        match holds(check, &mut line).await {
+        match holds(check, &mut connection).await {
             Ok(captured) => return Ok(captured),
             Err(why) if Instant::now() >= deadline => {
                 return Err(Failure::new(format!(
@@ -103,8 +107,8 @@ async fn step<W: Web>(check: &Check, address: SocketAddr, web: &W) -> Result<Cap
     }
 }
 
-async fn holds(check: &Check, line: &mut impl Line) -> Result<Captured, String> {
-    let ask = Ask {
+async fn holds(check: &Check, connection: &mut impl Connection) -> Result<Captured, String> {
+    let request = Request {
         method: &check.method,
         path: &check.path,
         headers: &check.headers,
@@ -115,8 +119,8 @@ async fn holds(check: &Check, line: &mut impl Line) -> Result<Captured, String> 
         let room = BODY_MAX_BYTES - body.len();
         body.extend_from_slice(&chunk[..chunk.len().min(room)]);
     };
-    let status = line
-        .ask(&ask, &mut keep)
+    let status = connection
+        .send(&request, &mut keep)
         .await
         .map_err(|problem| problem.to_string())?;
     let answer = Answer {

@@ -1,4 +1,4 @@
-//! Studies of a server that runs already: how they reach it, and what they send.
+//! Studies of a server that runs already: how they connect, and what they send.
 
 use std::{
     collections::BTreeSet,
@@ -16,7 +16,7 @@ use waggle_testkit::{
 
 use super::Bench;
 
-/// Every request that a server has had.
+/// All requests that a server received.
 #[derive(Debug, Clone, Default)]
 struct Requests(Arc<Mutex<Vec<Request>>>);
 
@@ -25,12 +25,12 @@ impl Requests {
         let requests = Arc::clone(&self.0);
         move |request| {
             requests.lock().unwrap().push(request.clone());
-            // Even where a request asks for its end the server would keep the connection.
+            // With this reply the server keeps the connection even if a request asks for its end.
             Reply::Answer(ok("fine"))
         }
     }
 
-    /// All of them, none of which may be without `expected`.
+    /// Counts all requests; each must match `expected`.
     fn count_matching(&self, expected: impl Fn(&Request) -> bool) -> usize {
         let requests = self.0.lock().unwrap();
         let wrong = requests.iter().find(|request| !expected(request));
@@ -61,7 +61,7 @@ schedule:
     Bench::new("", &study)
 }
 
-/// The study has run to its end, and each of its 40 requests was answered as expected.
+/// The study has finished, and each of its 40 requests was answered as expected.
 fn check(run: &Run) {
     let trial = &run.trials[0].info;
     assert_eq!(trial.end, TrialEnd::Completed);
@@ -89,7 +89,7 @@ fn a_server_is_reached_with_certificates_and_secrets_where_it_is_said_to_be() {
     let config = authority.server_with(&authority.sign("localhost", 2090), ClientAuth::Required);
     let seen = Requests::default();
     let server = Server::start_secure(config, seen.reply());
-    // Nobody listens at the URL's own port.
+    // No server listens at the URL's own port.
     let system = format!(
         "{{ url: 'https://localhost:1', connect_to: '{}', tls: {{ ca: ca.pem, cert: client.pem, key: client.key }} }}",
         server.address
@@ -105,17 +105,17 @@ fn a_server_is_reached_with_certificates_and_secrets_where_it_is_said_to_be() {
         .env("WAGGLE_TEST_TOKEN", "hushhush")
         .output()
         .unwrap();
-    let told =
+    let shown =
         String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
-    assert!(ran.status.success(), "{told}");
+    assert!(ran.status.success(), "{shown}");
     check(&Run::read(&bench.path("run")).unwrap());
     let requests = seen.count_matching(|request| {
         request.header("authorization") == Some("Bearer hushhush")
             && request.header("host") == Some("localhost:1")
     });
-    // One before the load, to see whether it is answered.
+    // One request before the load is the smoke check.
     assert_eq!(requests, 41);
-    assert!(!told.contains("hushhush"), "{told}");
+    assert!(!shown.contains("hushhush"), "{shown}");
     assert!(!text_in(&bench.path("run")).contains("hushhush"));
 }
 
@@ -128,26 +128,26 @@ fn secrets_come_from_files_too() {
         "get: /, headers: { Authorization: 'Bearer ${file:keys/token}', X-Id: '{{random.uuid}}' }";
     let bench = study(&system, "", request);
     fs::create_dir(bench.path("keys")).unwrap();
-    // Braces in a secret are no variable.
+    // Braces in a secret are not a variable.
     fs::write(bench.path("keys/token"), "hush{{hush\n").unwrap();
     let ran = bench.run(&[]);
-    let told =
+    let shown =
         String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
-    assert!(ran.status.success(), "{told}");
+    assert!(ran.status.success(), "{shown}");
     check(&Run::read(&bench.path("run")).unwrap());
     let requests =
         seen.count_matching(|request| request.header("authorization") == Some("Bearer hush{{hush"));
     assert_eq!(requests, 41);
-    assert!(!told.contains("hush{{hush"), "{told}");
+    assert!(!shown.contains("hush{{hush"), "{shown}");
     assert!(!text_in(&bench.path("run")).contains("hush{{hush"));
     let bench = study(&system, "", "get: /, headers: { A: '${file:none}' }");
     let ran = bench.run(&[]);
-    let told =
+    let shown =
         String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
-    assert!(!ran.status.success(), "{told}");
+    assert!(!ran.status.success(), "{shown}");
     assert!(
-        told.contains("the header A takes its value from the file none"),
-        "{told}"
+        shown.contains("the header A takes its value from the file none"),
+        "{shown}"
     );
 }
 
@@ -192,7 +192,7 @@ fn http2(system: &str, request: &str) -> Bench {
     study(system, load, request)
 }
 
-/// A server of HTTP/2 that wants a header with the study's token, and a path and an id of each request.
+/// A server of HTTP/2 that requires a header with the study's token, and a path and an id of each request.
 fn stream_server(settings: Settings) -> StreamServer {
     let ids = Mutex::new(BTreeSet::new());
     StreamServer::start(settings, move |seen| {
@@ -213,11 +213,11 @@ fn stream_server(settings: Settings) -> StreamServer {
 const OF_STREAMS: &str = "post: '/of/{{ids.n}}', feeds: [{ name: ids, rows: [{ n: 1 }, { n: 2 }] }], body: some, \
      headers: { Authorization: 'Bearer ${file:token}', X-Id: '{{random.uuid}}' }";
 
-/// Runs it to its end; each request has arrived, whole.
+/// Runs the study; each request must have arrived complete.
 fn check_streams(bench: &Bench, server: &StreamServer) {
     fs::write(bench.path("token"), "hushhush\n").unwrap();
     check(&bench.results());
-    // One before the load, to see whether it is answered.
+    // One request before the load is the smoke check.
     assert_eq!(server.get(|counted| &counted.answered), 41);
     assert_eq!(server.get(|counted| &counted.body_bytes), 41 * 4);
     // Streams share a few connections.
@@ -257,9 +257,9 @@ fn what_tls_needs_is_read_before_anything_is_started() {
     let system = "{ url: 'https://localhost:1', tls: { ca: none.pem } }";
     let bench = study(system, "", "get: /");
     let ran = bench.run(&[]);
-    let told = String::from_utf8_lossy(&ran.stdout).into_owned();
-    assert_eq!(ran.status.code(), Some(2), "{told}");
-    assert!(told.contains("none.pem"), "{told}");
+    let shown = String::from_utf8_lossy(&ran.stdout).into_owned();
+    assert_eq!(ran.status.code(), Some(2), "{shown}");
+    assert!(shown.contains("none.pem"), "{shown}");
     assert!(!bench.path("run").exists());
 }
 
@@ -297,9 +297,9 @@ fn a_body_comes_from_a_file_as_it_is() {
     check(&bench.results());
     assert_eq!(seen.count_matching(|request| request.body == body), 41);
     let bench = study(&system, "", "put: /, body_file: other.bin");
-    let told = bench.run(&[]);
-    assert_eq!(told.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&told.stdout).contains("other.bin"));
+    let shown = bench.run(&[]);
+    assert_eq!(shown.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&shown.stdout).contains("other.bin"));
 }
 
 #[test]
@@ -360,9 +360,9 @@ fn a_feed_whose_requests_have_no_room_is_refused_before_anything_is_started() {
     let rows: String = (0..2_000).map(|row| format!("{row}\n")).collect();
     fs::write(bench.path("f.csv"), format!("a\n{rows}")).unwrap();
     let ran = bench.run(&[]);
-    let told = String::from_utf8_lossy(&ran.stdout).into_owned();
-    assert_eq!(ran.status.code(), Some(2), "{told}");
-    assert!(told.contains("feed f has 2000 rows"), "{told}");
+    let shown = String::from_utf8_lossy(&ran.stdout).into_owned();
+    assert_eq!(ran.status.code(), Some(2), "{shown}");
+    assert!(shown.contains("feed f has 2000 rows"), "{shown}");
     assert!(!bench.path("run").exists());
 }
 
@@ -379,7 +379,7 @@ fn the_load_runs_on_the_cpus_of_the_study() {
     assert_eq!(host.load_cpus, [u32::try_from(cpu).unwrap()]);
     assert!(!host.system_cpus.contains(&host.load_cpus[0]));
     let none = study(&system, "  cpuset: [1023]", "get: /").run(&[]);
-    let told = String::from_utf8_lossy(&none.stdout).into_owned();
-    assert_eq!(none.status.code(), Some(2), "{told}");
-    assert!(told.contains("load.cpuset has CPU 1023"), "{told}");
+    let shown = String::from_utf8_lossy(&none.stdout).into_owned();
+    assert_eq!(none.status.code(), Some(2), "{shown}");
+    assert!(shown.contains("load.cpuset has CPU 1023"), "{shown}");
 }

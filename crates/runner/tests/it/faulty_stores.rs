@@ -5,10 +5,10 @@ use waggle_results::{LedgerInfo, PhaseName, Run, TrialEnd};
 
 use super::{Bench, DELIVERY, log, one_store, study};
 
-/// The record that the store treats wrongly, in the middle of those that are sent.
+/// The record that the store mistreats, in the middle of those that are sent.
 const NTH: u64 = 1_000;
 
-/// The run's folder lives as long as the bench.
+/// The run's folder exists as long as the bench.
 fn run(fault: &str) -> (Bench, Run, LedgerInfo) {
     let mut study = study("one-store", DELIVERY);
     for (old, new) in [
@@ -37,7 +37,7 @@ fn run(fault: &str) -> (Bench, Run, LedgerInfo) {
     (bench, run, ledger)
 }
 
-/// The key that the store says it treated wrongly.
+/// The key of the record that the store mistreated, from its log.
 fn key_in(log: &str) -> u64 {
     let (_, rest) = log.split_once("\"key\":").unwrap();
     rest.split(',').next().unwrap().parse().unwrap()
@@ -94,7 +94,7 @@ fn a_doubled_record_is_a_duplicate() {
 fn a_delayed_record_is_late_and_out_of_order_but_not_missing() {
     let (_bench, run, ledger) = run(&format!(", late={NTH}"));
     assert_eq!(ledger.missing, 0);
-    // On a busy machine others may be late as well.
+    // On a busy machine other records may be late as well.
     assert!(ledger.late >= 1 && ledger.out_of_order >= 1);
     assert!(
         run.trials[0]

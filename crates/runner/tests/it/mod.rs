@@ -1,9 +1,9 @@
 //! Studies on small real systems, run by a whole process of their own (`examples/run_study`).
 
-mod awake;
-mod disturbed;
 mod external;
+mod faults;
 mod faulty_stores;
+mod idle_poll;
 mod orphans;
 mod provision;
 mod systems;
@@ -74,7 +74,7 @@ impl Bench {
         self.command(&[]).spawn().unwrap()
     }
 
-    /// Runs it to its end, which must be a good one.
+    /// Runs the study, which must succeed.
     fn results(&self) -> Run {
         let output = self.run(&[]);
         assert!(
@@ -86,8 +86,8 @@ impl Bench {
     }
 }
 
-/// A system, `one-store`, of a store in memory that can be asked what stands in it. `command` is a list of YAML, with the store's
-/// program as STORE.
+/// A system, `one-store`, of a store in memory whose records can be read. `command` is a YAML list, with the store's program as
+/// STORE.
 fn one_store(command: &str) -> String {
     let command = command.replace("STORE", &example("store").display().to_string());
     format!(

@@ -1,4 +1,4 @@
-//! However waggle ends, nothing that it started lives on.
+//! No process survives waggle, however waggle ends.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ use waggle_testkit::{Lines, wait_until};
 
 use super::{Bench, one_store, study};
 
-/// A store with children and grandchildren that leave its group; each can be found by the folder it is in.
+/// A store with children and grandchildren that leave its group; each can be found by its current folder.
 const FAMILY: &str = "[sh, -c, 'sleep 600 & setsid sh -c \"sleep 601 & sleep 602\" & exec STORE $0', '${port.http}']";
 
 /// A run that is in the middle of its first trial.
@@ -19,7 +19,7 @@ fn under_way(bench: &Bench) -> (Child, Lines) {
     started_until(bench, "phase: Measure")
 }
 
-/// A run that has told of an event.
+/// A run that has printed an event.
 pub(super) fn started_until(bench: &Bench, event: &str) -> (Child, Lines) {
     let mut child = bench.start();
     let mut lines = Lines::new(child.stdout.take().unwrap());
@@ -27,7 +27,7 @@ pub(super) fn started_until(bench: &Bench, event: &str) -> (Child, Lines) {
     (child, lines)
 }
 
-/// Processes whose current folder lies in the bench's: the components, their children, and no supervisor's shell.
+/// Processes whose current folder is in the bench's: the components and their children, but not the supervisor's shell.
 fn living_processes(bench: &Bench) -> Vec<String> {
     let root = bench.folder.path().canonicalize().unwrap();
     let inside = |entry: &fs::DirEntry| {
@@ -68,7 +68,7 @@ fn a_killed_waggle_leaves_nothing_behind_and_can_be_resumed() {
     child.wait().unwrap();
     assert_all_gone(&bench);
     assert!(Run::read(&bench.path("run")).unwrap().trials.is_empty());
-    // The same study goes on in the same folder; an interrupt ends it again.
+    // The same study is resumed in the same folder; an interrupt ends it again.
     let mut command = bench.command(&["resume"]);
     let mut child = command.spawn().unwrap();
     let mut lines = Lines::new(child.stdout.take().unwrap());
@@ -108,7 +108,7 @@ fn a_killed_supervisor_takes_its_component_along() {
 }
 
 #[test]
-fn a_run_that_nobody_waits_for_any_more_is_torn_down() {
+fn a_run_whose_future_is_dropped_is_torn_down() {
     let bench = Bench::new(&one_store(FAMILY), &long_study());
     let mut child = bench
         .command(&["abandon"])
@@ -117,14 +117,14 @@ fn a_run_that_nobody_waits_for_any_more_is_torn_down() {
         .unwrap();
     let mut lines = Lines::new(child.stdout.take().unwrap());
     lines.wait_for("abandoned");
-    // It lives on until its input ends, and tears down meanwhile.
+    // It stays alive until its input ends, and tears down meanwhile.
     assert_all_gone(&bench);
     assert!(child.try_wait().unwrap().is_none());
     drop(child.stdin.take());
     assert!(child.wait().unwrap().success());
 }
 
-/// What left the group of a component whose supervisor was killed is nobody's; the test clears it away.
+/// After its supervisor was killed, processes that left the component's group have no owner; the test kills them.
 fn kill_the_rest(bench: &Bench) {
     let root = bench.folder.path().canonicalize().unwrap();
     for entry in fs::read_dir("/proc").unwrap().filter_map(Result::ok) {

@@ -62,7 +62,7 @@ fn log(run: &Run, trial: usize, replica: &str) -> Option<String> {
     file.exists().then(|| read(&file))
 }
 
-/// Whether any file below a folder has a word of as many hexadecimal digits as a secret.
+/// Whether any file below a folder contains a word with as many hexadecimal digits as a secret.
 fn shows_a_secret(folder: &Path) -> bool {
     fs::read_dir(folder).unwrap().any(|entry| {
         let path = entry.unwrap().path();
@@ -87,11 +87,11 @@ fn a_configuration_has_its_components_and_files_and_shares_a_secret_that_nothing
         assert_eq!(trial.info.end, TrialEnd::Completed);
         let is_kept = trial.info.key.cell == 2;
         assert_eq!(log(&run, index, "keeper-1").is_some(), is_kept);
-        let told = log(&run, index, "store-0").unwrap();
-        assert!(told.contains("the token is the same"), "{told}");
-        assert!(told.contains("token=[secret token] ${plain}"), "{told}");
-        let addresses = told.matches("127.0.0.1:").count();
-        assert_eq!(addresses, if is_kept { 2 } else { 0 }, "{told}");
+        let text = log(&run, index, "store-0").unwrap();
+        assert!(text.contains("the token is the same"), "{text}");
+        assert!(text.contains("token=[secret token] ${plain}"), "{text}");
+        let addresses = text.matches("127.0.0.1:").count();
+        assert_eq!(addresses, if is_kept { 2 } else { 0 }, "{text}");
     }
     assert!(!shows_a_secret(&bench.path("run")));
     assert!(!bench.path("run/.system").exists());
@@ -122,8 +122,8 @@ fn a_cell_s_trials_can_follow_one_another_on_one_system() {
     let run = bench.results();
     assert_eq!(run.info.schedule.restart, Restart::EveryCell);
     let process = |trial: usize| {
-        let told = log(&run, trial, "store-0").unwrap();
-        let line = told.lines().find(|line| line.starts_with("process "));
+        let text = log(&run, trial, "store-0").unwrap();
+        let line = text.lines().find(|line| line.starts_with("process "));
         line.unwrap().to_owned()
     };
     let of_cell = |cell: u32| -> Vec<usize> {

@@ -10,7 +10,7 @@ use waggle_testkit::wait_until;
 
 use super::{Bench, example, log, read, study};
 
-/// A system whose one component is a shell script around the store; `$1` is its port.
+/// A system whose only component is a shell script around the store; `$1` is its port.
 fn script_system(script: &str, ready: &str) -> String {
     let store = example("store");
     let script = script.replace("STORE", &store.display().to_string());
@@ -81,7 +81,7 @@ fn a_system_that_does_not_come_up_fails_with_its_last_words() {
         in_time,
         &no_program,
     );
-    // Whatever it takes to say its words, it has more time than that.
+    // It has more time than it needs to print its output.
     let never_ready = Expected {
         reason: "store-0 was not ready in time",
         last_words: "still waking up",
@@ -102,7 +102,7 @@ fn a_process_that_lost_its_parent_counts_for_its_component() {
         let of_store = rows.filter(|row| row.component == "store-0");
         of_store.map(|row| row.threads).max().unwrap()
     };
-    // The brackets end at once; what they started goes on, as the supervisor's child.
+    // The outer shells end at once; their children go on, as the supervisor's children.
     let busy = "(sleep 600 & sleep 601 & sleep 602 & sleep 603 &); exec STORE $1";
     assert!(most_threads(busy) >= most_threads("exec STORE $1") + 3);
 }
@@ -136,14 +136,18 @@ fn a_component_that_ignores_its_stop_is_killed_with_all_it_started() {
     assert_eq!(run.trials[0].info.end, TrialEnd::Completed);
     let remark = "store-0 did not stop within 0.3 s and was killed";
     assert!(
-        run.trials[0].info.remarks.iter().any(|told| told == remark),
+        run.trials[0]
+            .info
+            .remarks
+            .iter()
+            .any(|shown| shown == remark),
         "{:?}",
         run.trials[0].info.remarks
     );
 }
 
 #[test]
-fn a_component_that_nobody_waits_for_is_killed_without_a_word() {
+fn a_component_with_zero_stop_timeout_is_killed_without_a_remark() {
     let slow = script_system(
         "trap \"\" TERM; STORE $1 & while true; do sleep 1; done",
         "/ready",
@@ -152,18 +156,18 @@ fn a_component_that_nobody_waits_for_is_killed_without_a_word() {
     let run = Bench::new(&slow, &study("scripted", "")).results();
     let trial = &run.trials[0].info;
     assert_eq!(trial.end, TrialEnd::Completed);
-    let stop = |told: &String| told.contains("store-0");
+    let stop = |shown: &String| shown.contains("store-0");
     assert!(!trial.remarks.iter().any(stop), "{:?}", trial.remarks);
 }
 
 #[test]
-fn a_start_that_lost_its_port_is_made_anew_and_the_log_says_so() {
-    let loses = "test -e tried || { echo no port; touch tried; echo $1 > told; mv told port; \
+fn a_start_that_lost_its_port_is_repeated_and_logged() {
+    let loses = "test -e tried || { echo no port; touch tried; echo $1 > new; mv new port; \
          until test -e taken; do sleep 0.05; done; exit 3; }; echo a port; exec STORE $1";
     let bench = Bench::new(&script_system(loses, "/ready"), &study("scripted", ""));
     let mut child = bench.start();
     let folder = bench.path("run/.system/store-0");
-    wait_until("it has told its port", || folder.join("port").exists());
+    wait_until("it has written its port", || folder.join("port").exists());
     let port: u16 = read(&folder.join("port")).trim().parse().unwrap();
     let thief = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).unwrap();
     fs::write(folder.join("taken"), "").unwrap();
@@ -172,7 +176,7 @@ fn a_start_that_lost_its_port_is_made_anew_and_the_log_says_so() {
     let run = Run::read(&bench.path("run")).unwrap();
     assert_eq!(run.trials[0].info.end, TrialEnd::Completed);
     let log = log(&run, "store-0");
-    let line = "[waggle started it anew here, for a port was lost to somebody else]";
+    let line = "[waggle started it again here, because another process took a port]";
     let (first, second) = log.split_once(line).unwrap_or_else(|| panic!("{log}"));
     assert!(
         first.contains("no port") && second.contains("a port"),
@@ -205,7 +209,8 @@ verify:
   - { name: it is ready, endpoint: records, get: /ready, expect: { status: 200 } }
 ";
 
-/// The CPUs a replica says it may use, such as `Cpus_allowed_list: 0-1,3`. None where there is but one, which nobody is put onto.
+/// The CPUs a replica may use according to its log, such as `Cpus_allowed_list: 0-1,3`. `None` if there is only one, because then
+/// nothing is pinned.
 fn cpus_in(log: &str) -> Vec<u32> {
     let line = log
         .lines()
@@ -278,12 +283,12 @@ fn what_is_wrong_before_the_first_trial_is_an_error() {
     std::fs::write(bench.path("records.lp"), "m value=1 1\nm value= 2\n").unwrap();
     let output = bench.run(&[]);
     assert_eq!(output.status.code(), Some(2));
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(told.contains("records.lp:2:"), "{told}");
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(shown.contains("records.lp:2:"), "{shown}");
 }
 
 #[test]
-fn a_folder_of_another_study_is_not_gone_on_with() {
+fn a_folder_of_another_study_is_not_resumed() {
     let system = script_system("exec STORE $1", "/ready");
     let bench = Bench::new(&system, &study("scripted", ""));
     bench.results();
@@ -296,9 +301,9 @@ fn a_folder_of_another_study_is_not_gone_on_with() {
     .unwrap();
     let output = bench.run(&["resume"]);
     assert_eq!(output.status.code(), Some(2));
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
-        told.contains("the study differs from the one the run was begun with"),
-        "{told}"
+        shown.contains("the study differs from the one the run was begun with"),
+        "{shown}"
     );
 }

@@ -7,7 +7,7 @@ use waggle_units::format_duration;
 use super::Checker;
 use crate::{
     Delivery, Scenario, System, What,
-    mistake::{Finding, Place},
+    mistake::{Finding, Position},
     nearest, raw,
 };
 
@@ -18,27 +18,27 @@ const LATE_THRESHOLD: (Duration, Duration) =
     (Duration::from_millis(1), Duration::from_secs(24 * 3600));
 const DEFAULT_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What the load carries that can be followed.
+/// Whether the load's requests carry records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Carries {
     Records,
     Nothing,
-    /// Sessions without any.
+    /// None of the scenario's steps carries a record.
     NothingInSteps,
 }
 
 impl Carries {
-    /// Of a load's one request; nothing if that is not known.
+    /// For the load's one request; `None` if it has a mistake.
     pub(crate) fn of_request(checker: &Checker<'_>, load: &raw::Load) -> Option<Self> {
         match &load.request {
             Some(request) if request.records.is_some() => Some(Self::Records),
-            Some(_) if checker.is_wild(&["load", "request", "records"]) => None,
+            Some(_) if checker.is_invalid(&["load", "request", "records"]) => None,
             Some(_) => Some(Self::Nothing),
             None => None,
         }
     }
 
-    /// Of what is sent; `None`: a request whose texts name no record.
+    /// For a checked request or scenario; `None`: a request whose texts name no record.
     pub(crate) fn of_sent(what: &What) -> Option<Self> {
         match what {
             What::Scenario(scenario) => Some(Self::of_steps(scenario)),
@@ -55,14 +55,14 @@ impl Carries {
     }
 }
 
-/// What is followed; `Some(None)`: nothing.
+/// Checks `delivery`; `Some(None)`: the study has none.
 pub(crate) fn delivery(
     checker: &mut Checker<'_>,
     raw: Option<&raw::Delivery>,
     system: Option<&System>,
     carries: Option<Carries>,
 ) -> Option<Option<Delivery>> {
-    let delivery = raw.and_then(|raw| whole_delivery(checker, raw, system));
+    let delivery = raw.and_then(|raw| checked_delivery(checker, raw, system));
     if let (Some(_), Some(carries)) = (raw, carries)
         && carries != Carries::Records
     {
@@ -84,7 +84,7 @@ pub(crate) fn delivery(
     }
 }
 
-fn whole_delivery(
+fn checked_delivery(
     checker: &mut Checker<'_>,
     raw: &raw::Delivery,
     system: Option<&System>,
@@ -97,17 +97,17 @@ fn whole_delivery(
     for (index, probe) in probes.iter().enumerate() {
         let number = index.to_string();
         let path = ["delivery", "probes", &number];
-        let place = checker.position_of(if is_list { &path } else { &path[..2] });
+        let position = checker.position_of(if is_list { &path } else { &path[..2] });
         if probes[..index].contains(probe) {
             let what = format!("delivery.probes has {probe:?} twice");
-            checker.report(Finding::new(place, what).with_expected("each probe once"));
+            checker.report(Finding::new(position, what).with_expected("each probe once"));
         }
         if let Some(system) = system {
-            refuse_unknown_probe(checker, place, probe, system);
+            refuse_unknown_probe(checker, position, probe, system);
         }
     }
     let path = ["delivery", "poll_interval"];
-    let given = raw.poll_interval.map(|raw::Span(time)| time);
+    let given = raw.poll_interval.map(|raw::DurationText(time)| time);
     let poll_interval = checker.value_or_default(given, &path, DEFAULT_POLL_INTERVAL)?;
     let poll_interval = checker.check_bounds(poll_interval, &path, POLL_INTERVAL);
     let late_threshold = late_threshold(checker, raw, poll_interval);
@@ -118,8 +118,13 @@ fn whole_delivery(
     })
 }
 
-/// Reports a name of which the system has no probe.
-fn refuse_unknown_probe(checker: &mut Checker<'_>, place: Place, name: &str, system: &System) {
+/// Reports the name of a probe that the system does not have.
+fn refuse_unknown_probe(
+    checker: &mut Checker<'_>,
+    position: Position,
+    name: &str,
+    system: &System,
+) {
     if system.probes.iter().any(|probe| probe.name == name) {
         return;
     }
@@ -135,7 +140,7 @@ fn refuse_unknown_probe(checker: &mut Checker<'_>, place: Place, name: &str, sys
     };
     let near = nearest::nearest_word(name, names());
     checker.report(
-        Finding::new(place, what)
+        Finding::new(position, what)
             .with_expected(expected)
             .with_suggestion(near),
     );

@@ -6,7 +6,7 @@ use crate::{BodyExpect, Expect, mistake::Finding, raw};
 /// Most texts of one `body_contains`.
 pub const MAX_BODY_TEXTS: usize = 8;
 
-/// `around` is where it is written.
+/// Checks `expect`, whose path is `around`.
 pub(crate) fn expect(
     checker: &mut Checker<'_>,
     raw: Option<raw::Expect>,

@@ -1,4 +1,4 @@
-//! Components that the user runs: which they are, where, and with which secrets.
+//! Components that the user runs: their addresses and their secrets.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,20 +18,20 @@ use crate::{
 const PATH: [&str; 2] = ["system", "external"];
 const SECRETS: [&str; 2] = ["system", "secrets"];
 
-/// What a study says of components that run already.
+/// The components of a study that already run, and their secrets.
 #[derive(Debug, Default)]
-pub(crate) struct Outside {
+pub(crate) struct ExternalParts {
     pub external: Vec<ExternalComponent>,
     pub secrets: Vec<GivenSecret>,
 }
 
-/// `cells` are the parameters of each cell; `None` where one of the cells is wrong.
+/// `cells` are the parameters of each cell; `None` if one of the cells has a mistake.
 pub(crate) fn external_parts(
     checker: &mut Checker<'_>,
     raw: raw::UseSystem,
     system: &System,
     cells: Option<Vec<&BTreeMap<String, Level>>>,
-) -> Outside {
+) -> ExternalParts {
     let external = raw.external.unwrap_or_default();
     let external = external
         .into_iter()
@@ -42,11 +42,11 @@ pub(crate) fn external_parts(
         .iter()
         .filter_map(|(name, text)| secret(checker, system, name, text))
         .collect();
-    let outside = Outside { external, secrets };
+    let parts = ExternalParts { external, secrets };
     if let (true, Some(cells)) = (checker.findings.is_empty(), cells) {
-        outside.fits(checker, system, &cells);
+        parts.check_cells(checker, system, &cells);
     }
-    outside
+    parts
 }
 
 fn component(
@@ -117,7 +117,7 @@ fn addresses(
     let mut found: Vec<Address> = Vec::new();
     for (index, text) in texts.iter().enumerate() {
         let index = index.to_string();
-        let place = match at {
+        let position = match at {
             raw::OneOrSeveral::One(_) => checker.position_of(path),
             raw::OneOrSeveral::Several(_) => {
                 checker.position_of(&[path, &[index.as_str()]].concat())
@@ -128,11 +128,12 @@ fn addresses(
                 found.push(address);
                 continue;
             }
-            Ok(_) => "it stands there twice",
+            Ok(_) => "it is there twice",
             Err(why) => why,
         };
         let what = format!("{} is {}: {why}", path_text(path), quote(text));
-        checker.report(Finding::new(place, what).with_expected("HOST:PORT, e.g. 127.0.0.1:9092"));
+        checker
+            .report(Finding::new(position, what).with_expected("HOST:PORT, e.g. 127.0.0.1:9092"));
     }
     (found.len() == texts.len()).then_some(found)
 }
@@ -155,30 +156,35 @@ fn secret(
         let finding = Finding::new(checker.key(&path), what).with_expected(expected);
         checker.report(finding.with_suggestion(nearest_word(name, known.iter().copied())));
     }
-    let place = checker.position_of(&path);
+    let position = checker.position_of(&path);
     let Some(origin) = Origin::parse_single(text) else {
         // The value is not shown: it may be the secret itself.
         let what = format!(
-            "{} is no environment variable and no file",
+            "{} is neither an environment variable nor a file",
             path_text(&path)
         );
         checker.report(
-            Finding::new(place, what)
-                .with_expected("${env.NAME} or ${file:PATH}, and nothing beside it"),
+            Finding::new(position, what)
+                .with_expected("${env.NAME} or ${file:PATH}, and nothing else"),
         );
         return None;
     };
     Some(GivenSecret {
         name: name.to_owned(),
         origin,
-        at: (place.line, place.column),
+        at: (position.line, position.column),
         value: None,
     })
 }
 
-impl Outside {
-    /// Whether it fits what there is of the system in the cells.
-    fn fits(&self, checker: &mut Checker<'_>, system: &System, cells: &[&BTreeMap<String, Level>]) {
+impl ExternalParts {
+    /// Checks the components against the parts of the system that exist in the cells.
+    fn check_cells(
+        &self,
+        checker: &mut Checker<'_>,
+        system: &System,
+        cells: &[&BTreeMap<String, Level>],
+    ) {
         if self.external.is_empty() {
             return;
         }
@@ -190,9 +196,9 @@ impl Outside {
                 let is_it = |component: &&Component| component.name == given.name;
                 if let Some(component) = before.components.iter().find(is_it) {
                     exist.insert(given.name.clone());
-                    has_every_port(checker, &system, given);
-                    has_host(checker, &system, given);
-                    self.knows_secrets(checker, &before, component);
+                    require_every_port(checker, &system, given);
+                    require_local_host(checker, &system, given);
+                    self.require_secrets_of(checker, &before, component);
                 }
             }
         }
@@ -204,16 +210,21 @@ impl Outside {
                     .map(|component| component.when.to_string())
                     .collect::<String>();
                 let what = format!("component {} exists in no cell of the study", given.name);
-                let place = checker.key(&[PATH[0], PATH[1], &given.name]);
+                let position = checker.key(&[PATH[0], PATH[1], &given.name]);
                 checker.report(
-                    Finding::new(place, what).with_expected(format!("a cell where {when}")),
+                    Finding::new(position, what).with_expected(format!("a cell in which {when}")),
                 );
             }
         }
     }
 
-    /// What it was set up with, had it been started here, others must know of it.
-    fn knows_secrets(&self, checker: &mut Checker<'_>, system: &System, component: &Component) {
+    /// Reports each secret of an external component that another part of the system uses and the study does not give.
+    fn require_secrets_of(
+        &self,
+        checker: &mut Checker<'_>,
+        system: &System,
+        component: &Component,
+    ) {
         let is_external = |name: &str| self.external.iter().any(|given| given.name == name);
         let others = system.components.iter();
         let others = others.filter(|other| !is_external(&other.name));
@@ -223,25 +234,25 @@ impl Outside {
             .collect();
         for name in component.secrets().intersection(&used) {
             let is_given = self.secrets.iter().any(|given| given.name == *name);
-            if !is_given && !checker.is_wild(&[SECRETS[0], SECRETS[1], name]) {
+            if !is_given && !checker.is_invalid(&[SECRETS[0], SECRETS[1], name]) {
                 let what = format!(
-                    "component {} runs already, and nothing says what its secret {name} is",
+                    "component {} runs already, and its secret {name} is not given",
                     component.name
                 );
-                let place = checker.key(&[PATH[0], PATH[1], &component.name]);
+                let position = checker.key(&[PATH[0], PATH[1], &component.name]);
                 let expected = format!("system.secrets: {{ {name}: ${{env.NAME}} }}");
-                checker.report(Finding::new(place, what).with_expected(expected));
+                checker.report(Finding::new(position, what).with_expected(expected));
             }
         }
     }
 }
 
-/// Every port that somebody else speaks to has an address.
-fn has_every_port(checker: &mut Checker<'_>, system: &System, given: &ExternalComponent) {
+/// Reports each port without an address that another part of the system uses.
+fn require_every_port(checker: &mut Checker<'_>, system: &System, given: &ExternalComponent) {
     for (port, by) in ports_in_use(system, &given.name) {
         let path = [PATH[0], PATH[1], given.name.as_str()];
         let is_given = given.ports.iter().any(|known| known.name == port);
-        if !is_given && !checker.is_wild(&[&path[..], &[port.as_str()]].concat()) {
+        if !is_given && !checker.is_invalid(&[&path[..], &[port.as_str()]].concat()) {
             let what = format!(
                 "{} lacks the port {port}, which is used by {by}",
                 path_text(&path)
@@ -289,8 +300,8 @@ fn port_named(name: &str) -> Option<(&str, &str)> {
         .find_map(|word| name.split_once(word))
 }
 
-/// Where a port is named without its host, it must be one of this machine.
-fn has_host(checker: &mut Checker<'_>, system: &System, given: &ExternalComponent) {
+/// Reports a component on another machine if one of its ports is named without its host.
+fn require_local_host(checker: &mut Checker<'_>, system: &System, given: &ExternalComponent) {
     for component in &system.components {
         let named = component
             .names()
@@ -308,10 +319,10 @@ fn has_host(checker: &mut Checker<'_>, system: &System, given: &ExternalComponen
                 "component {} names ${{{of}.port.{port}}} without a host, and {of} is at {at}",
                 component.name
             );
-            let place = checker.position_of(&[PATH[0], PATH[1], of, port]);
+            let position = checker.position_of(&[PATH[0], PATH[1], of, port]);
             let expected =
                 format!("127.0.0.1:PORT, or ${{{of}.address.{port}}} in the system's file");
-            checker.report(Finding::new(place, what).with_expected(expected));
+            checker.report(Finding::new(position, what).with_expected(expected));
         }
     }
 }

@@ -15,20 +15,20 @@ use crate::{
 };
 
 const KEY: &str = "faults";
-/// In the place of a component's name: nothing is killed in this cell.
+/// In place of a component's name: nothing is killed in this cell.
 const NOTHING: &str = "none";
 /// Longest time that a component stays down.
 const RESTART_AFTER_MAX: Duration = Duration::from_secs(3600);
 /// Most faults of a cell.
 const MAX_FAULTS: usize = 32;
 
-/// What the faults of a cell have to fit.
+/// The parts of a cell that its faults must fit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stage<'a> {
-    /// In every configuration, and what of it exists in the cell's; `None`: not known.
+    /// The whole system, and the part of it that exists in the cell's configuration; `None`: not known.
     system: Option<(&'a System, &'a System)>,
     parameters: Option<&'a BTreeMap<String, Level>>,
-    /// Of the measured phase; `None`: what the study says of it is wrong.
+    /// Length of the measured phase; `None`: the schedule has a mistake.
     measure: Option<Duration>,
 }
 
@@ -46,55 +46,55 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// What is killed in a cell, in the order of its instants.
+/// The faults of a cell, sorted by time.
 pub(crate) fn faults(
     checker: &mut Checker<'_>,
     raw: &raw::Study,
     stage: Stage<'_>,
 ) -> Option<Vec<Fault>> {
     let Some(given) = &raw.faults else {
-        return (!checker.is_wild(&[KEY])).then(Vec::new);
+        return (!checker.is_invalid(&[KEY])).then(Vec::new);
     };
     let is_url = raw.system.as_ref().is_some_and(|raw| raw.url.is_some());
     if is_url && !given.is_empty() {
         let what =
             "faults kill what waggle has started, and system.url is a server that runs already";
-        let place = checker.key(&[KEY]);
-        checker.report(Finding::new(place, what).with_expected("system.use, or no faults"));
+        let position = checker.key(&[KEY]);
+        checker.report(Finding::new(position, what).with_expected("system.use, or no faults"));
         return None;
     }
     refuse_recovery(checker, raw, given);
     if given.len() > MAX_FAULTS {
         let what = format!("faults has {} entries", given.len());
-        let place = checker.key(&[KEY]);
-        checker.report(Finding::new(place, what).with_expected(format!("at most {MAX_FAULTS}")));
+        let position = checker.key(&[KEY]);
+        checker.report(Finding::new(position, what).with_expected(format!("at most {MAX_FAULTS}")));
         return None;
     }
     let external = raw.system.as_ref().and_then(|raw| raw.external.as_ref());
     let is_external = |name: &str| external.is_some_and(|external| external.contains_key(name));
     let mut found = Vec::new();
-    let mut is_whole = true;
+    let mut is_complete = true;
     for (index, raw) in given.iter().enumerate() {
         let number = index.to_string();
         let path = [KEY, number.as_str()];
         match check_fault(checker, raw, (&path, stage), &is_external) {
             Some(Some(fault)) => found.push((index, fault)),
             Some(None) => {}
-            None => is_whole = false,
+            None => is_complete = false,
         }
     }
     found.sort_by_key(|(_, fault)| fault.at);
     refuse_overlaps(checker, &found);
-    is_whole.then(|| found.into_iter().map(|(_, found)| found).collect())
+    is_complete.then(|| found.into_iter().map(|(_, found)| found).collect())
 }
 
-/// A time until the system has recovered must have one cause: the load drop, or a kill.
+/// Reports faults together with a recovery phase: a recovery time must have one cause, a kill or the load drop.
 fn refuse_recovery(checker: &mut Checker<'_>, raw: &raw::Study, given: &[raw::Fault]) {
     let recovery = raw.schedule.as_ref().and_then(|raw| raw.recovery.as_ref());
     if recovery.is_some() && !given.is_empty() {
         let what = "faults and schedule.recovery in one study leave open what the system recovers from, a kill or its overload";
-        let place = checker.key(&[KEY]);
-        checker.report(Finding::new(place, what).with_expected("one of the two"));
+        let position = checker.key(&[KEY]);
+        checker.report(Finding::new(position, what).with_expected("one of the two"));
     }
 }
 
@@ -107,7 +107,7 @@ fn check_fault(
 ) -> Option<Option<Fault>> {
     let key = |key: &'static str| [path, &[key]].concat();
     let at = kill_time(checker, raw, &key("at"), stage.measure);
-    let restart_after = raw.restart_after.and_then(|raw::Span(time)| {
+    let restart_after = raw.restart_after.and_then(|raw::DurationText(time)| {
         let bounds = (Duration::ZERO, RESTART_AFTER_MAX);
         checker.check_bounds(time, &key("restart_after"), bounds)
     });
@@ -123,9 +123,10 @@ fn check_fault(
                 "{} is {name:?}, which runs already and was not started by waggle",
                 path_text(&key("kill"))
             );
-            let place = checker.position_of(&key("kill"));
-            checker
-                .report(Finding::new(place, what).with_expected("a component that waggle starts"));
+            let position = checker.position_of(&key("kill"));
+            checker.report(
+                Finding::new(position, what).with_expected("a component that waggle starts"),
+            );
             return None;
         }
         let replicas = stage
@@ -144,8 +145,8 @@ fn check_fault(
                 _ => format!("a number from 0 to {}", replicas - 1),
             };
             // By default it is the first, which every component has.
-            let place = checker.position_of(&key("replica"));
-            checker.report(Finding::new(place, what).with_expected(expected));
+            let position = checker.position_of(&key("replica"));
+            checker.report(Finding::new(position, what).with_expected(expected));
             return None;
         }
     }
@@ -157,7 +158,7 @@ fn check_fault(
     }))
 }
 
-/// When, within the measured phase.
+/// The time of a kill, which must be in the measured phase.
 fn kill_time(
     checker: &mut Checker<'_>,
     raw: &raw::Fault,
@@ -190,7 +191,7 @@ fn component<'a>(
     if let Some(found) = of(present) {
         return Some(found);
     }
-    let place = checker.position_of(path);
+    let position = checker.position_of(path);
     let names = || {
         let components = present.components.iter();
         let names = components.map(|known| known.name.as_str());
@@ -199,11 +200,11 @@ fn component<'a>(
     let finding = match whole.components.iter().find(|known| known.name == name) {
         Some(absent) => {
             let what = format!(
-                "{} is {name:?}, which exists only where {}",
+                "{} is {name:?}, which exists only if {}",
                 path_text(path),
                 absent.when
             );
-            Finding::new(place, what).with_expected(list(names()))
+            Finding::new(position, what).with_expected(list(names()))
         }
         None => {
             let what = format!(
@@ -213,7 +214,7 @@ fn component<'a>(
                 whole.name
             );
             let near = nearest_word(name, names());
-            Finding::new(place, what)
+            Finding::new(position, what)
                 .with_expected(list(names()))
                 .with_suggestion(near)
         }
@@ -222,7 +223,7 @@ fn component<'a>(
     None
 }
 
-/// How many replicas a component has: a number or the parameter that says it.
+/// How many replicas a component has: a number, or the value of a parameter.
 fn replicas(component: &Component, parameters: &BTreeMap<String, Level>) -> Option<u32> {
     let text = &component.replicas;
     let count = match single_name(text) {
@@ -243,13 +244,13 @@ fn replicas_text(replicas: u32) -> String {
     }
 }
 
-/// A replica that is down cannot be killed. `found` is in the order of its instants, each with its place in the list.
+/// Reports a kill of a replica that is down. `found` is sorted by time; each fault has its index in the list.
 fn refuse_overlaps(checker: &mut Checker<'_>, found: &[(usize, Fault)]) {
-    for (place, (index, fault)) in found.iter().enumerate() {
+    for (nth, (index, fault)) in found.iter().enumerate() {
         let is_same = |earlier: &&(usize, Fault)| {
             (&earlier.1.component, earlier.1.replica) == (&fault.component, fault.replica)
         };
-        let Some((earlier, before)) = found[..place].iter().rev().find(is_same) else {
+        let Some((earlier, before)) = found[..nth].iter().rev().find(is_same) else {
             continue;
         };
         let until = before.at + before.restart_after;

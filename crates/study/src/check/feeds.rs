@@ -15,7 +15,7 @@ pub(crate) const OWN_FIRST: [&str; 2] = ["random", "record"];
 
 /// A feed, as far as it could be read.
 pub(crate) struct NamedFeed {
-    /// Empty where it is not known.
+    /// Empty if it is not known.
     pub(crate) name: String,
     pub(crate) order: Option<FeedOrder>,
     from: Option<String>,
@@ -42,12 +42,12 @@ pub(crate) fn feeds(
     let path = path.child("feeds");
     if raw.len() > MAX_FEEDS {
         let what = format!("{} has {} feeds", path.to_text(""), raw.len());
-        let place = checker.key(&path.steps());
-        checker.report(Finding::new(place, what).with_expected(format!("at most {MAX_FEEDS}")));
+        let position = checker.key(&path.steps());
+        checker.report(Finding::new(position, what).with_expected(format!("at most {MAX_FEEDS}")));
     }
     let mut feeds: Vec<NamedFeed> = Vec::new();
-    for (place, raw) in raw.into_iter().take(MAX_FEEDS).enumerate() {
-        let here = path.entry(place);
+    for (index, raw) in raw.into_iter().take(MAX_FEEDS).enumerate() {
+        let here = path.entry(index);
         let feed = feed(checker, raw, &here, model);
         let twice = feeds.iter().any(|known| known.name == feed.name);
         let name = feed.name.as_str();
@@ -57,8 +57,8 @@ pub(crate) fn feeds(
             } else {
                 format!("{name:?} is no name for a feed: {{{{{name}.…}}}} is the load's own")
             };
-            let at = checker.position_of(&here.child("name").steps());
-            checker.report(Finding::new(at, what).with_expected("a name of its own"));
+            let position = checker.position_of(&here.child("name").steps());
+            checker.report(Finding::new(position, what).with_expected("a name of its own"));
         }
         feeds.extend((!twice || feed.name.is_empty()).then_some(feed));
     }
@@ -85,24 +85,24 @@ fn feed(
     let table = match (&raw.file, raw.rows) {
         (Some(_), Some(_)) => {
             let what = format!("{} has both file and rows", path.to_text(""));
-            let at = checker.key(&path.child("rows").steps());
-            checker.report(Finding::new(at, what).with_expected("one of the two"));
+            let position = checker.key(&path.child("rows").steps());
+            checker.report(Finding::new(position, what).with_expected("one of the two"));
             None
         }
         (Some(file), None) => from_file(checker, file, path),
         (None, Some(rows)) => from_rows(checker, &rows, path),
         (None, None) => {
-            let wild = |key| checker.is_wild(&path.child(key).steps());
-            if !wild("file") && !wild("rows") {
+            let invalid = |key| checker.is_invalid(&path.child(key).steps());
+            if !invalid("file") && !invalid("rows") {
                 let what = format!("{} has no rows", path.to_text(""));
-                let at = checker.position_of(&path.steps());
-                checker.report(Finding::new(at, what).with_expected("file or rows"));
+                let position = checker.position_of(&path.steps());
+                checker.report(Finding::new(position, what).with_expected("file or rows"));
             }
             None
         }
     };
     if let (Some(FeedOrder::PerUser), Some(table), Some(model)) = (order, &table, model) {
-        enough_for_users(checker, table, model, path);
+        refuse_too_few_rows(checker, table, model, path);
     }
     NamedFeed {
         name: raw.name.map(|raw::Name(name)| name).unwrap_or_default(),
@@ -112,8 +112,14 @@ fn feed(
     }
 }
 
-/// Every user has a row of its own; in closed and open load each connection is one.
-fn enough_for_users(checker: &mut Checker<'_>, table: &FeedTable, model: &LoadModel, path: &Path) {
+/// Reports a feed with fewer rows than users, each of which needs its own row; in closed and open load a connection counts as a
+/// user.
+fn refuse_too_few_rows(
+    checker: &mut Checker<'_>,
+    table: &FeedTable,
+    model: &LoadModel,
+    path: &Path,
+) {
     let (users, word) = match model {
         LoadModel::Users { users, .. } => (*users, "users"),
         LoadModel::Closed { connections, .. } | LoadModel::Open { connections, .. } => {
@@ -125,15 +131,15 @@ fn enough_for_users(checker: &mut Checker<'_>, table: &FeedTable, model: &LoadMo
             "a feed per user has {} rows for {users} {word}",
             table.rows.len()
         );
-        let at = checker.position_of(&path.child("order").steps());
+        let position = checker.position_of(&path.child("order").steps());
         let expected = format!("at least as many rows as {word}");
-        checker.report(Finding::new(at, what).with_expected(expected));
+        checker.report(Finding::new(position, what).with_expected(expected));
     }
 }
 
 fn from_file(checker: &mut Checker<'_>, file: &str, path: &Path) -> Option<Arc<FeedTable>> {
     let named_at = checker.position_of(&path.child("file").steps());
-    match checker.shelf?.table(file, named_at) {
+    match checker.sources?.table(file, named_at) {
         Ok(table) => Some(table),
         Err(found) => {
             found
@@ -154,21 +160,21 @@ fn from_rows(
     let mut fine = true;
     if columns.is_empty() {
         let what = "this row has no keys";
-        let at = checker.position_of(&path.entry(0).steps());
-        checker.report(Finding::new(at, what).with_expected("at least one"));
+        let position = checker.position_of(&path.entry(0).steps());
+        checker.report(Finding::new(position, what).with_expected("at least one"));
         fine = false;
     }
     for column in columns.iter().filter(|column| !is_column(column)) {
         let what = format!("{} is no name of a column", quote(column));
-        let at = checker.key(&path.entry(0).child(column).steps());
-        checker.report(Finding::new(at, what).with_expected("letters, digits, - and _"));
+        let position = checker.key(&path.entry(0).child(column).steps());
+        checker.report(Finding::new(position, what).with_expected("letters, digits, - and _"));
         fine = false;
     }
     let mut table = FeedTable {
         columns,
         rows: Vec::new(),
     };
-    for (place, row) in rows.iter().enumerate() {
+    for (index, row) in rows.iter().enumerate() {
         let columns = table.columns.iter();
         let values: Option<Vec<String>> = columns
             .map(|column| row.get(column).map(ToString::to_string))
@@ -180,9 +186,9 @@ fn from_rows(
                 let keys = list(row.keys().map(String::as_str));
                 let what = format!("this row has the keys {keys}");
                 let first = list(table.columns.iter().map(String::as_str));
-                let at = checker.position_of(&path.entry(place).steps());
+                let position = checker.position_of(&path.entry(index).steps());
                 let expected = format!("those of the first row: {first}");
-                checker.report(Finding::new(at, what).with_expected(expected));
+                checker.report(Finding::new(position, what).with_expected(expected));
             }
         }
     }

@@ -1,21 +1,21 @@
-//! A level of the load beside its own: before it, or behind it.
+//! A second level of the load, next to the load's own: that of the ramp-up or of the recovery.
 
 use super::{Checker, path_text};
 use crate::{LoadModel, mistake::Finding, raw};
 
-/// A level as a part of the study asks for it.
+/// A level that a part of the study gives.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked<'a> {
-    /// Where it stands.
+pub(super) struct GivenLevel<'a> {
+    /// Path of that part.
     pub path: &'a [&'a str],
     pub rate: Option<raw::Rate>,
     pub users: Option<u32>,
-    /// What it does to the load, as words behind the path.
+    /// What the part does to the load; follows the path in messages.
     pub does: &'a str,
 }
 
-impl Asked<'_> {
-    /// A number of what the load's model counts, and how many the load has.
+impl GivenLevel<'_> {
+    /// The given level in the unit of the load model, and the load's own level.
     pub(super) fn level(self, checker: &mut Checker<'_>, load: &LoadModel) -> Option<(f64, f64)> {
         let rate = self.rate.map(|raw::Rate(per_s)| per_s);
         let users = self.users.map(f64::from);
@@ -23,8 +23,9 @@ impl Asked<'_> {
         let (name, level, own, foreign, example) = match load {
             LoadModel::Closed { .. } => {
                 let what = format!("{path} {}, and a closed load has one level", self.does);
-                let place = checker.key(self.path);
-                checker.report(Finding::new(place, what).with_expected("load.model open or users"));
+                let position = checker.key(self.path);
+                checker
+                    .report(Finding::new(position, what).with_expected("load.model open or users"));
                 return None;
             }
             LoadModel::Open { rate_per_s, .. } => {
@@ -38,27 +39,27 @@ impl Asked<'_> {
         };
         if let Some(foreign) = foreign {
             let what = format!("{path}.{foreign} is of another load.model than this one");
-            let place = checker.key(&self.key(foreign));
-            checker.report(Finding::new(place, what).with_expected(name));
+            let position = checker.key(&self.key(foreign));
+            checker.report(Finding::new(position, what).with_expected(name));
         }
         let Some(level) = level else {
-            if !checker.is_wild(&self.key(name)) && foreign.is_none() {
-                let what = format!("{path} {} and does not say to where", self.does);
+            if !checker.is_invalid(&self.key(name)) && foreign.is_none() {
+                let what = format!("{path} {} and has no level", self.does);
                 checker.report(Finding::new(checker.key(self.path), what).with_expected(example));
             }
             return None;
         };
         if level <= 0.0 {
             let what = format!("{path}.{name} is {level}");
-            let place = checker.position_of(&self.key(name));
-            checker.report(Finding::new(place, what).with_expected("more than 0"));
+            let position = checker.position_of(&self.key(name));
+            checker.report(Finding::new(position, what).with_expected("more than 0"));
             return None;
         }
         Some((level, own))
     }
 
-    /// The level is one that the load cannot fall to.
-    pub(super) fn refuse_more(
+    /// Reports a level above the load's own.
+    pub(super) fn refuse_above_load(
         self,
         checker: &mut Checker<'_>,
         load: &LoadModel,

@@ -9,8 +9,8 @@ use crate::{Arrivals, LoadModel, Protocol, Think, What, mistake::Finding, neares
 
 /// Connections of an open load that names none.
 const OPEN_CONNECTIONS: u32 = 50;
-/// Most requests under way at once.
-pub(crate) const MAX_UNDER_WAY: u64 = 1_000_000;
+/// Most requests in flight at once.
+pub(crate) const MAX_IN_FLIGHT: u64 = 1_000_000;
 /// Most connections, and most users, of a load.
 pub const MAX_CONNECTIONS: u32 = 100_000;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -99,7 +99,7 @@ fn refuse_foreign_keys(checker: &mut Checker<'_>, raw: &raw::Load, model: raw::M
     }
 }
 
-/// A key that the model cannot do without.
+/// A key that the model requires.
 fn require_key<T>(
     checker: &mut Checker<'_>,
     given: Option<T>,
@@ -107,9 +107,9 @@ fn require_key<T>(
     key: &str,
     example: &str,
 ) -> Option<T> {
-    // What a search maximizes is not missing.
-    let is_searched = checker.is_wild(&["search"]);
-    if given.is_none() && !is_searched && !checker.is_wild(&["load", key]) {
+    // A search sets the key that it maximizes.
+    let is_searched = checker.is_invalid(&["search"]);
+    if given.is_none() && !is_searched && !checker.is_invalid(&["load", key]) {
         let what = format!(
             "load lacks the key {key:?}, which load.model {} needs",
             name(model)
@@ -129,7 +129,7 @@ fn closed_model(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel>
     );
     let pipelining = checker.value_or_default(raw.pipelining, &["load", "pipelining"], 1)?;
     let connections = connections?;
-    limit_under_way(checker, connections, pipelining);
+    limit_in_flight(checker, connections, pipelining);
     Some(LoadModel::Closed {
         connections,
         pipelining,
@@ -139,7 +139,7 @@ fn closed_model(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel>
 fn open(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
     let rate = match &raw.stages {
         Some(stages) => highest(stages).map(raw::Rate),
-        None if checker.is_wild(&STAGES) => None,
+        None if checker.is_invalid(&STAGES) => None,
         None => require_key(checker, raw.rate, raw::Model::Open, "rate", "rate: 1000/s"),
     };
     let arrivals =
@@ -147,7 +147,7 @@ fn open(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
     let connections =
         checker.value_or_default(raw.connections, &["load", "connections"], OPEN_CONNECTIONS)?;
     let pipelining = checker.value_or_default(raw.pipelining, &["load", "pipelining"], 1)?;
-    limit_under_way(checker, connections, pipelining);
+    limit_in_flight(checker, connections, pipelining);
     let raw::Rate(rate_per_s) = rate?;
     if raw.stages.is_none() && !(rate_per_s > 0.0 && rate_per_s <= MAX_RATE_PER_S) {
         let what = format!("load.rate is {rate_per_s} per second");
@@ -179,13 +179,13 @@ pub(super) fn whole_level(level: f64) -> u32 {
     count
 }
 
-fn limit_under_way(checker: &mut Checker<'_>, connections: u32, pipelining: u32) {
+fn limit_in_flight(checker: &mut Checker<'_>, connections: u32, pipelining: u32) {
     let total = u64::from(connections) * u64::from(pipelining);
-    if total > MAX_UNDER_WAY {
+    if total > MAX_IN_FLIGHT {
         let what = format!(
-            "{connections} connections × {pipelining} pipelined are {total} requests under way"
+            "{connections} connections × {pipelining} pipelined are {total} requests in flight"
         );
-        let expected = format!("at most {MAX_UNDER_WAY}");
+        let expected = format!("at most {MAX_IN_FLIGHT}");
         checker.report(
             Finding::new(checker.position_of(&["load", "pipelining"]), what)
                 .with_expected(expected),
@@ -196,17 +196,17 @@ fn limit_under_way(checker: &mut Checker<'_>, connections: u32, pipelining: u32)
 fn users(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
     let users = match &raw.stages {
         Some(stages) => raw.users.or_else(|| highest(stages).map(whole_level)),
-        None if checker.is_wild(&STAGES) => None,
+        None if checker.is_invalid(&STAGES) => None,
         None => require_key(checker, raw.users, raw::Model::Users, "users", "users: 50"),
     };
-    // Between two sessions there need be no pause: a scenario has its own.
-    let none = raw::Think::Fixed(raw::Span(Duration::ZERO));
+    // A scenario has its own pauses; none is needed between two sessions.
+    let none = raw::Think::Fixed(raw::DurationText(Duration::ZERO));
     let is_scenario = checker
         .root()
         .child("load")
         .is_some_and(|load| load.child("scenario").is_some());
     let think_time = match &raw.think_time {
-        None if is_scenario && !checker.is_wild(&["load", "think_time"]) => Some(&none),
+        None if is_scenario && !checker.is_invalid(&["load", "think_time"]) => Some(&none),
         given => require_key(
             checker,
             given.as_ref(),
@@ -222,7 +222,7 @@ fn users(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
     })
 }
 
-/// A pause; `path` is where it is written.
+/// A pause; `path` is the path of its key.
 pub(crate) fn think_time(
     checker: &mut Checker<'_>,
     raw: &raw::Think,
@@ -231,16 +231,16 @@ pub(crate) fn think_time(
     let here = |key: &'static str| [path, &[key]].concat();
     let bounds = (Duration::ZERO, MAX_THINK);
     let random = match raw {
-        raw::Think::Fixed(raw::Span(time)) => {
+        raw::Think::Fixed(raw::DurationText(time)) => {
             return checker.check_bounds(*time, path, bounds).map(Think::Fixed);
         }
         raw::Think::Random(random) => random,
     };
     match (&random.exponential, random.uniform.as_deref()) {
-        (Some(raw::Span(mean)), None) => checker
+        (Some(raw::DurationText(mean)), None) => checker
             .check_bounds(*mean, &here("exponential"), bounds)
             .map(Think::Exponential),
-        (None, Some([raw::Span(from), raw::Span(to)])) => {
+        (None, Some([raw::DurationText(from), raw::DurationText(to)])) => {
             let path = here("uniform");
             if from > to {
                 let what = format!(
@@ -265,7 +265,7 @@ pub(crate) fn think_time(
             None
         }
         (None, None) => {
-            if !checker.is_wild(&here("exponential")) && !checker.is_wild(&here("uniform")) {
+            if !checker.is_invalid(&here("exponential")) && !checker.is_invalid(&here("uniform")) {
                 let what = format!("{} is empty", path_text(path));
                 checker.report(
                     Finding::new(checker.key(path), what)
@@ -300,13 +300,13 @@ pub(crate) fn protocol(
 /// How long opening a connection may take.
 pub(crate) fn connect_timeout(checker: &mut Checker<'_>, load: &raw::Load) -> Option<Duration> {
     let path = ["load", "connect_timeout"];
-    let given = load.connect_timeout.map(|raw::Span(time)| time);
+    let given = load.connect_timeout.map(|raw::DurationText(time)| time);
     let time = checker.value_or_default(given, &path, CONNECT_TIMEOUT)?;
     checker.check_bounds(time, &path, TIMEOUT_BOUNDS)
 }
 
-/// Makes each request ask for the end of its connection, if the study does not keep connections.
-pub(crate) fn put_keep_alive(
+/// If the study does not keep connections alive, each request asks the server to close its connection.
+pub(crate) fn apply_keep_alive(
     checker: &mut Checker<'_>,
     load: &raw::Load,
     what: Option<&mut (What, String)>,
@@ -324,19 +324,19 @@ pub(crate) fn put_keep_alive(
         }
         None => return,
     };
-    let what = format!("load.keep_alive is false, which does not go with {refused}");
-    let place = checker.key(&["load", "keep_alive"]);
-    checker.report(Finding::new(place, what).with_expected("one of the two"));
+    let what = format!("load.keep_alive is false, which cannot be combined with {refused}");
+    let position = checker.key(&["load", "keep_alive"]);
+    checker.report(Finding::new(position, what).with_expected("one of the two"));
 }
 
-/// A session sends its next request when it has the answer to the one before.
+/// Reports pipelining of a scenario: a session sends a request only after the answer to the previous one.
 pub(crate) fn refuse_pipelining(checker: &mut Checker<'_>, model: Option<&LoadModel>) {
     if let Some(LoadModel::Closed { pipelining, .. } | LoadModel::Open { pipelining, .. }) = model
         && *pipelining > 1
     {
         let what =
             format!("load.pipelining is {pipelining}, and a session sends one request at a time");
-        let place = checker.position_of(&["load", "pipelining"]);
-        checker.report(Finding::new(place, what).with_expected("pipelining: 1"));
+        let position = checker.position_of(&["load", "pipelining"]);
+        checker.report(Finding::new(position, what).with_expected("pipelining: 1"));
     }
 }

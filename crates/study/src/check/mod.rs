@@ -1,6 +1,8 @@
-//! Raw → checked: what the values mean, and whether they can stand together. Every function reports what it finds and
-//! gives `None` where it cannot go on; what the schema walk reported already is not said again.
+//! Raw → checked: what the values mean, and whether they fit together. Every function reports the mistakes that it finds and
+//! returns `None` if it cannot continue. What the validation by the schema reported is not reported again.
 
+mod cell;
+mod components;
 mod delivery;
 mod expect;
 mod external;
@@ -10,7 +12,6 @@ mod level;
 mod load;
 mod path;
 mod probe;
-mod provision;
 mod recovery;
 mod reference;
 mod request;
@@ -21,34 +22,35 @@ mod server;
 mod set;
 mod stages;
 mod stop_when;
+mod study;
 mod system;
 mod system_metric;
 mod system_text;
 mod threshold;
 mod variables;
 mod verify;
-mod whole;
 
+pub(crate) use cell::{CellRow, cell};
 pub(crate) use delivery::{Carries, delivery};
 pub use expect::MAX_BODY_TEXTS;
-pub(crate) use external::{Outside, external_parts};
+pub(crate) use external::{ExternalParts, external_parts};
 pub(crate) use faults::{Stage, faults};
 pub use load::{MAX_CONNECTIONS, MAX_RATE_PER_S};
 pub(crate) use load::{
-    connect_timeout, load, load_workers, protocol, put_keep_alive, refuse_pipelining,
+    apply_keep_alive, connect_timeout, load, load_workers, protocol, refuse_pipelining,
 };
 pub use request::BODY_MAX_BYTES;
 pub(crate) use request::{endpoint, request};
 pub(crate) use scenario::{Around, scenario};
-pub(crate) use schedule::{Beside, intervals, schedule};
 pub use schedule::{MAX_INTERVALS, MAX_PHASE, MIN_STEADY_INTERVALS};
-pub(crate) use search::put_highest;
+pub(crate) use schedule::{ScheduleContext, intervals, schedule};
+pub(crate) use search::apply_search_max;
 pub(crate) use server::server;
 pub(crate) use set::{parameters, refusal};
-pub(crate) use stages::{length_of, stages};
+pub(crate) use stages::{stages, total_duration};
+pub(crate) use study::{study_without_cells, system_at_most};
 pub(crate) use system::system;
 pub use threshold::read_threshold;
-pub(crate) use whole::{study_without_cells, system_at_most};
 
 use std::time::Duration;
 
@@ -56,17 +58,17 @@ use waggle_template::variable::without_variables;
 use waggle_units::format_duration;
 
 use crate::{
-    mistake::{Finding, Place},
+    mistake::{Finding, Position},
     raw,
-    shelf::Shelf,
+    sources::Sources,
     tree::{Node, Value},
 };
 
-/// A tree being checked, and what was found wrong in it.
+/// The tree that is checked, and the mistakes found in it.
 pub(crate) struct Checker<'a> {
     root: &'a Node,
-    /// For feeds; `None` where no other file is looked into.
-    shelf: Option<&'a Shelf<'a>>,
+    /// The files of feeds; `None` if no other file is read.
+    sources: Option<&'a Sources<'a>>,
     pub findings: Vec<Finding>,
 }
 
@@ -74,22 +76,22 @@ impl<'a> Checker<'a> {
     pub(crate) fn new(root: &'a Node) -> Self {
         Self {
             root,
-            shelf: None,
+            sources: None,
             findings: Vec::new(),
         }
     }
 
-    /// One that looks into the files that are named.
-    pub(crate) fn with_files(root: &'a Node, shelf: Option<&'a Shelf<'a>>) -> Self {
+    /// A checker that also reads the files that the tree names.
+    pub(crate) fn with_files(root: &'a Node, sources: Option<&'a Sources<'a>>) -> Self {
         Self {
-            shelf,
+            sources,
             ..Self::new(root)
         }
     }
 
-    /// One of the same tree and files that has found nothing yet.
+    /// A checker of the same tree and files, without findings.
     pub(crate) fn without_findings(&self) -> Self {
-        Self::with_files(self.root, self.shelf)
+        Self::with_files(self.root, self.sources)
     }
 
     pub(crate) fn root(&self) -> &'a Node {
@@ -105,45 +107,45 @@ impl<'a> Checker<'a> {
             .try_fold(self.root, |node, step| node.child(step))
     }
 
-    /// The place of a value, or of the nearest thing around it that is there.
-    pub(crate) fn position_of(&self, path: &[&str]) -> Place {
+    /// The position of a value, or of the nearest node around it that exists.
+    pub(crate) fn position_of(&self, path: &[&str]) -> Position {
         match (self.node(path), path.split_last()) {
-            (Some(node), _) => node.place,
+            (Some(node), _) => node.position,
             (None, Some((_, around))) => self.key(around),
-            (None, None) => self.root.place,
+            (None, None) => self.root.position,
         }
     }
 
-    /// The place of a key, or of the nearest thing around it that is there.
-    pub(crate) fn key(&self, path: &[&str]) -> Place {
+    /// The position of a key, or of the nearest node around it that exists.
+    pub(crate) fn key(&self, path: &[&str]) -> Position {
         let Some((last, around)) = path.split_last() else {
-            return self.root.place;
+            return self.root.position;
         };
         match self.node(around) {
             Some(node) => node
                 .entry(last)
-                .map_or_else(|| self.position_of(path), |entry| entry.place),
+                .map_or_else(|| self.position_of(path), |entry| entry.position),
             None => self.key(around),
         }
     }
 
-    /// Whether something stands there that was reported already.
-    pub(crate) fn is_wild(&self, path: &[&str]) -> bool {
+    /// Whether the value is invalid; that was reported.
+    pub(crate) fn is_invalid(&self, path: &[&str]) -> bool {
         self.node(path)
-            .is_some_and(|node| node.value == Value::Wild)
+            .is_some_and(|node| node.value == Value::Invalid)
     }
 
-    /// The value given, the default where none is, nothing where a wrong one is.
+    /// The given value; the default if none is given; `None` if the value is invalid.
     pub(crate) fn value_or_default<T>(
         &self,
         given: Option<T>,
         path: &[&str],
         default: T,
     ) -> Option<T> {
-        given.or_else(|| (!self.is_wild(path)).then_some(default))
+        given.or_else(|| (!self.is_invalid(path)).then_some(default))
     }
 
-    /// Reports a duration that is out of bounds; passes on one that is not.
+    /// Reports a duration that is out of bounds; returns one that is within them.
     pub(crate) fn check_bounds(
         &mut self,
         given: Duration,
@@ -165,48 +167,48 @@ impl<'a> Checker<'a> {
     }
 
     /// The one method and path of a request.
-    fn method_and_path(&mut self, given: &raw::Method, path: &[&str]) -> Option<Called> {
+    fn method_and_path(&mut self, given: &raw::Method, path: &[&str]) -> Option<MethodAndPath> {
         let called = self.method_key(given, path)?;
         self.target(&called.path, &[path, &[called.key]].concat())?;
         Some(called)
     }
 
-    /// The same where the path may have variables, which were checked.
-    fn method_and_template(&mut self, given: &raw::Method, path: &[&str]) -> Option<Called> {
+    /// The same for a path that may have variables, which were checked.
+    fn method_and_template(&mut self, given: &raw::Method, path: &[&str]) -> Option<MethodAndPath> {
         let called = self.method_key(given, path)?;
         let fixed = without_variables(&called.path)?;
         self.target_with(&called.path, &fixed, &[path, &[called.key]].concat())?;
         Some(called)
     }
 
-    /// The method of a request and its path, which is not looked at.
-    fn method_key(&mut self, given: &raw::Method, path: &[&str]) -> Option<Called> {
+    /// The method of a request and its path, which is not checked.
+    fn method_key(&mut self, given: &raw::Method, path: &[&str]) -> Option<MethodAndPath> {
         let all =
             "one of get, put, post, head, delete, patch, options with a path, or method and path";
-        let is_wild = |checker: &Self, key: &str| checker.is_wild(&[path, &[key]].concat());
+        let is_invalid = |checker: &Self, key: &str| checker.is_invalid(&[path, &[key]].concat());
         match (&given.paths()[..], &given.method) {
             ([("path", target)], Some(method)) => {
                 let method = self.method(method, &[path, &["method"]].concat())?;
-                Some(Called {
+                Some(MethodAndPath {
                     method,
                     path: (*target).clone(),
                     key: "path",
                 })
             }
-            ([("path", _)], None) if is_wild(self, "method") => None,
+            ([("path", _)], None) if is_invalid(self, "method") => None,
             ([("path", _)], None) => {
                 let what = format!("{} has a path and no method", path_text(path));
                 self.report(Finding::new(self.key(path), what).with_expected(all));
                 None
             }
-            (&[(key, target)], None) => Some(Called {
+            (&[(key, target)], None) => Some(MethodAndPath {
                 method: key.to_uppercase(),
                 path: target.clone(),
                 key,
             }),
             ([], _) => {
                 let keys = raw::Method::KEYS.into_iter();
-                if !keys.chain(["method"]).any(|key| is_wild(self, key)) {
+                if !keys.chain(["method"]).any(|key| is_invalid(self, key)) {
                     let what = match given.method {
                         Some(_) => format!("{} has a method and no path", path_text(path)),
                         None => format!("{} has no method", path_text(path)),
@@ -215,19 +217,19 @@ impl<'a> Checker<'a> {
                 }
                 None
             }
-            ([_], Some(_)) => self.second_method("method", path, all),
-            ([_, (second, _), ..], _) => self.second_method(second, path, all),
+            ([_], Some(_)) => self.report_second_method("method", path, all),
+            ([_, (second, _), ..], _) => self.report_second_method(second, path, all),
         }
     }
 
-    fn second_method<T>(&mut self, key: &str, path: &[&str], expected: &str) -> Option<T> {
+    fn report_second_method<T>(&mut self, key: &str, path: &[&str], expected: &str) -> Option<T> {
         let what = format!("{} has a second method: {key}", path_text(path));
-        let place = self.key(&[path, &[key]].concat());
-        self.report(Finding::new(place, what).with_expected(expected));
+        let position = self.key(&[path, &[key]].concat());
+        self.report(Finding::new(position, what).with_expected(expected));
         None
     }
 
-    /// A method as it goes into a request's first line (RFC 9110, 9.1).
+    /// A method as it is in a request's first line (RFC 9110, 9.1).
     fn method(&mut self, method: &str, path: &[&str]) -> Option<String> {
         if !method.is_empty() && method.bytes().all(is_token) {
             return Some(method.to_owned());
@@ -239,12 +241,12 @@ impl<'a> Checker<'a> {
         None
     }
 
-    /// A path with query, as it goes into a request's first line.
+    /// A path with query, as it is in a request's first line.
     fn target(&mut self, value: &str, path: &[&str]) -> Option<String> {
         self.target_with(value, value, path)
     }
 
-    /// The same; `fixed` is what of it is the same in every request.
+    /// The same; `fixed` is the path without its variables.
     fn target_with(&mut self, value: &str, fixed: &str, path: &[&str]) -> Option<String> {
         let clean = fixed
             .bytes()
@@ -259,17 +261,17 @@ impl<'a> Checker<'a> {
         None
     }
 
-    /// Header fields, none of which waggle writes itself.
+    /// Checks header fields; those that waggle writes itself are reported.
     fn headers(
         &mut self,
         given: Option<indexmap::IndexMap<String, String>>,
         path: &[&str],
     ) -> Vec<(String, String)> {
-        self.headers_but(&OWN_HEADERS, given, path)
+        self.headers_except(&OWN_HEADERS, given, path)
     }
 
-    /// Header fields but for those in `own`, which waggle writes; they must not break the request they stand in.
-    fn headers_but(
+    /// Checks header fields. Those in `own`, which waggle writes itself, are reported, and those that would break the request.
+    fn headers_except(
         &mut self,
         own: &[&str],
         given: Option<indexmap::IndexMap<String, String>>,
@@ -305,7 +307,7 @@ impl<'a> Checker<'a> {
 
 /// The method and path of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Called {
+pub(crate) struct MethodAndPath {
     pub(crate) method: String,
     pub(crate) path: String,
     /// The key under which the path is.
@@ -317,7 +319,7 @@ fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// Header fields that waggle writes itself; the last one only where the request does not name its host.
+/// Header fields that waggle writes itself; `host` only if the request does not have it.
 const OWN_HEADERS: [&str; 4] = ["content-length", "transfer-encoding", "connection", "host"];
 const OWN_HEADERS_BUT_HOST: &[&str] = OWN_HEADERS.split_at(3).0;
 

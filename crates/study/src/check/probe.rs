@@ -3,11 +3,12 @@
 use waggle_template::placeholder::{Part, parts};
 
 use super::{
-    Called, Checker, path_text,
-    provision::{Conditions, refuse_unknown},
+    Checker, MethodAndPath,
+    components::{Conditions, refuse_unknown},
+    path_text,
     system_text::Names,
 };
-use crate::{Extract, Probe, ProbeKind, ProbeQuery, mistake::Finding, raw, texts::secret};
+use crate::{Extract, Probe, ProbeKind, ProbeQuery, mistake::Finding, raw, substitute::secret};
 
 const KINDS: [&str; 3] = ["tail", "query", "kafka"];
 const LIMIT: &str = "a whole number from 1 to 1000000";
@@ -84,7 +85,7 @@ impl<'n> Keys<'_, '_, 'n> {
         }
         if !keys
             .iter()
-            .any(|key| self.checker.is_wild(&self.path(&[key])))
+            .any(|key| self.checker.is_invalid(&self.path(&[key])))
         {
             let count = given.iter().filter(|given| **given).count();
             let what = format!("{} has {count} kinds", self.path_text());
@@ -104,13 +105,13 @@ impl<'n> Keys<'_, '_, 'n> {
     ) -> Option<T> {
         let path = self.path(keys);
         if given.is_none()
-            && !self.checker.is_wild(&path)
+            && !self.checker.is_invalid(&path)
             && let Some((key, around)) = path.split_last()
         {
             let what = format!("{} lacks the key {key:?}", path_text(around));
-            let place = self.checker.key(around);
+            let position = self.checker.key(around);
             self.checker
-                .report(Finding::new(place, what).with_expected(format!("{key}: {expected}")));
+                .report(Finding::new(position, what).with_expected(format!("{key}: {expected}")));
         }
         given
     }
@@ -118,24 +119,24 @@ impl<'n> Keys<'_, '_, 'n> {
     pub(super) fn refuse(&mut self, keys: &[&str], is_given: bool, kind: &str) {
         if is_given {
             let path = self.path(keys);
-            let what = format!("{} means nothing with {kind}", path_text(&path));
-            let place = self.checker.key(&path);
+            let what = format!("{} is not used with {kind}", path_text(&path));
+            let position = self.checker.key(&path);
             self.checker
-                .report(Finding::new(place, what).with_expected("the key to be left out"));
+                .report(Finding::new(position, what).with_expected("the key to be left out"));
         }
     }
 
-    /// The components that hold the data, besides the one that is asked.
+    /// The other components that hold the data.
     fn backed_by(&mut self, names: &Names, given: &[String]) -> Vec<String> {
         for (index, name) in given.iter().enumerate() {
             let index = index.to_string();
-            let place = self.checker.position_of(&self.path(&["backed_by", &index]));
-            names.require_component(self.checker, place, name);
+            let position = self.checker.position_of(&self.path(&["backed_by", &index]));
+            names.require_component(self.checker, position, name);
         }
         given.to_vec()
     }
 
-    /// Where a line has what it says of its record.
+    /// How the parts of a record are extracted from its line.
     fn extract(&mut self, kind: &str, raw: &raw::Extract) -> Option<Extract> {
         let values = [&raw.offset, &raw.key, &raw.run, &raw.time];
         let is_column = |value: &raw::ValueAt| value.column.is_some();
@@ -156,7 +157,7 @@ impl<'n> Keys<'_, '_, 'n> {
         }
         let mut text = |name, value: &Option<raw::ValueAt>| match has_columns {
             true => self.column_name(name, value.as_ref()),
-            false => self.text_right_before(name, value.as_ref(), kind),
+            false => self.text_before(name, value.as_ref(), kind),
         };
         if kind == "tail" {
             text("offset", &raw.offset);
@@ -180,8 +181,8 @@ impl<'n> Keys<'_, '_, 'n> {
         })
     }
 
-    /// The text right before a value.
-    fn text_right_before(
+    /// The text immediately before a value.
+    fn text_before(
         &mut self,
         name: &str,
         value: Option<&raw::ValueAt>,
@@ -204,15 +205,15 @@ impl<'n> Keys<'_, '_, 'n> {
         self.require_text(&["extract", name, "column"], value.column.as_ref())
     }
 
-    /// A text that is there and not empty.
+    /// A text that is given and not empty.
     fn require_text(&mut self, keys: &[&str], text: Option<&String>) -> Option<String> {
         let text = self.require_key(keys, text, "text")?;
         if text.is_empty() {
             let path = self.path(keys);
             let what = format!("{} is empty", path_text(&path));
-            let place = self.checker.position_of(&path);
+            let position = self.checker.position_of(&path);
             self.checker
-                .report(Finding::new(place, what).with_expected("a text"));
+                .report(Finding::new(position, what).with_expected("a text"));
         }
         Some(text.clone())
     }
@@ -223,14 +224,14 @@ impl<'n> Keys<'_, '_, 'n> {
         for needed in ["${offset}", "${limit}"] {
             if get.as_ref().is_some_and(|get| !get.contains(needed)) {
                 let what = format!("{} lacks {needed}", path_text(&path));
-                let place = self.checker.position_of(&path);
+                let position = self.checker.position_of(&path);
                 let expected = "a path with ${offset} and ${limit}";
                 self.checker
-                    .report(Finding::new(place, what).with_expected(expected));
+                    .report(Finding::new(position, what).with_expected(expected));
             }
         }
         if let Some(get) = &get {
-            self.known_in(get, &path, &["offset", "limit"]);
+            self.refuse_unknown_names(get, &path, &["offset", "limit"]);
             self.checker.target(get, &path);
         }
         let limit = self.require_key(&["limit"], raw.limit, LIMIT);
@@ -249,7 +250,7 @@ impl<'n> Keys<'_, '_, 'n> {
         let method = self.checker.method_and_path(&query.method, &here);
         let headers_path = [&here[..], &["headers"]].concat();
         let headers = self.checker.headers(query.headers.clone(), &headers_path);
-        let Called { method, path, .. } = method?;
+        let MethodAndPath { method, path, .. } = method?;
         let query = ProbeQuery {
             method,
             path,
@@ -263,18 +264,18 @@ impl<'n> Keys<'_, '_, 'n> {
         })
     }
 
-    /// Every `${…}` of a query has a meaning, and it asks for a stretch of time.
+    /// Reports unknown `${…}` of a query, and a query without a time range.
     fn names_of_query(&mut self, query: &ProbeQuery) {
         let texts = [&query.path, &query.body]
             .into_iter()
             .chain(query.headers.iter().map(|(_, value)| value));
-        let place = self.checker.position_of(&self.path(&["query"]));
+        let position = self.checker.position_of(&self.path(&["query"]));
         let mut named: Vec<String> = Vec::new();
         for text in texts {
             let Some(parts) = parts(text) else {
                 let what = format!("a ${{ without its }} in {}.query", self.path_text());
                 self.checker
-                    .report(Finding::new(place, what).with_expected("${name}"));
+                    .report(Finding::new(position, what).with_expected("${name}"));
                 return;
             };
             named.extend(parts.iter().filter_map(|part| match part {
@@ -289,10 +290,10 @@ impl<'n> Keys<'_, '_, 'n> {
                 || parameters.contains(name)
         };
         for name in named.iter().filter(|name| !is_known(name)) {
-            let what = format!("${{{name}}} means nothing in {}.query", self.path_text());
+            let what = format!("${{{name}}} is not defined in {}.query", self.path_text());
             let expected = "from, to, run, secret.NAME or a parameter";
             self.checker
-                .report(Finding::new(place, what).with_expected(expected));
+                .report(Finding::new(position, what).with_expected(expected));
         }
         for needed in ["from", "to"]
             .into_iter()
@@ -300,7 +301,7 @@ impl<'n> Keys<'_, '_, 'n> {
         {
             let what = format!("{}.query lacks ${{{needed}}}", self.path_text());
             self.checker.report(
-                Finding::new(place, what)
+                Finding::new(position, what)
                     .with_expected("${from} and ${to} in its path or its body"),
             );
         }
@@ -310,15 +311,15 @@ impl<'n> Keys<'_, '_, 'n> {
         self.refuse(&["limit"], raw.limit.is_some(), "kafka");
         let topic = raw.kafka.as_ref()?.topic.clone()?;
         let path = self.path(&["kafka", "topic"]);
-        self.known_in(&topic, &path, &[]);
+        self.refuse_unknown_names(&topic, &path, &[]);
         Some(ProbeKind::Kafka { topic })
     }
 
-    /// Every `${…}` of a text is a parameter or one of `own`.
-    pub(super) fn known_in(&mut self, text: &str, path: &[&str], own: &[&str]) {
-        let place = self.checker.position_of(path);
+    /// Reports each `${…}` of a text that is neither a parameter nor in `own`.
+    pub(super) fn refuse_unknown_names(&mut self, text: &str, path: &[&str], own: &[&str]) {
+        let position = self.checker.position_of(path);
         let parameters = self.parameters;
-        refuse_unknown(self.checker, place, text, |name| {
+        refuse_unknown(self.checker, position, text, |name| {
             own.contains(&name) || parameters.iter().any(|known| known == name)
         });
     }

@@ -2,12 +2,12 @@
 
 use super::{
     Checker,
-    threshold::{Known, find, in_unit, suffix_expected},
+    threshold::{Known, parse_in_unit, suffix_expected, unit_of},
 };
 use crate::{
     FeedTable, Level, Reference, ReferenceColumn, ReferenceRow,
     cells::Levels,
-    mistake::{Finding, Place},
+    mistake::{Finding, Position},
     nearest::list,
     raw,
     tree::quote,
@@ -16,7 +16,7 @@ use crate::{
 /// Most columns that are shown.
 const MAX_COLUMNS: usize = 20;
 
-/// `None`: none are shown, or something is wrong with them. Without `known`, what is wrong with the load was reported.
+/// `None`: they have a mistake. Without `known` the metrics are not known, because of a mistake in the load that was reported.
 pub(super) fn check_reference(
     checker: &mut Checker<'_>,
     raw: &raw::Reference,
@@ -26,7 +26,7 @@ pub(super) fn check_reference(
     let by = by_factors(checker, raw, cells);
     let file = raw.file.as_deref()?;
     let named_at = checker.position_of(&["reference", "file"]);
-    let table = match checker.shelf?.table(file, named_at) {
+    let table = match checker.sources?.table(file, named_at) {
         Ok(table) => table,
         Err(found) => {
             found
@@ -41,13 +41,16 @@ pub(super) fn check_reference(
     for row in &table.rows {
         let has = |factor: &str, level: &Level| {
             let mut keys = keys.iter().filter(|(name, _)| name == factor);
-            keys.all(|(_, place)| level.to_string() == row[*place])
+            keys.all(|(_, column)| level.to_string() == row[*column])
         };
         let is_cell = |cell: &Levels| cell.iter().all(|(factor, level, _)| has(factor, level));
         if !cells.iter().any(is_cell) {
             continue;
         }
-        let levels: Vec<String> = keys.iter().map(|(_, place)| row[*place].clone()).collect();
+        let levels: Vec<String> = keys
+            .iter()
+            .map(|(_, column)| row[*column].clone())
+            .collect();
         if rows.iter().any(|earlier| earlier.levels == levels) {
             let what = format!("{file} has two rows of {}", row_text(&keys, &levels));
             checker.report(Finding::new(named_at, what).with_expected("one row for each"));
@@ -103,10 +106,10 @@ fn by_factors(
     };
     let mut found = Vec::new();
     for (index, name) in by.iter().enumerate() {
-        let place = by_place(checker, raw, index);
+        let position = match_on_position(checker, raw, index);
         if by[..index].contains(name) {
             let what = format!("reference.match_on has {} twice", quote(name));
-            checker.report(Finding::new(place, what).with_expected("each factor once"));
+            checker.report(Finding::new(position, what).with_expected("each factor once"));
         } else if factors().any(|factor| factor == name) {
             found.push(name.clone());
         } else {
@@ -117,7 +120,7 @@ fn by_factors(
             };
             let near = crate::nearest::nearest_word(name, factors());
             checker.report(
-                Finding::new(place, what)
+                Finding::new(position, what)
                     .with_expected(expected)
                     .with_suggestion(near),
             );
@@ -126,8 +129,8 @@ fn by_factors(
     (found.len() == by.len() && !by.is_empty()).then_some(found)
 }
 
-/// The place of a factor of `reference.match_on`.
-fn by_place(checker: &Checker<'_>, raw: &raw::Reference, index: usize) -> Place {
+/// The position of a factor in `reference.match_on`.
+fn match_on_position(checker: &Checker<'_>, raw: &raw::Reference, index: usize) -> Position {
     let index = index.to_string();
     match raw.match_on {
         Some(raw::OneOrSeveral::Several(_)) => {
@@ -137,7 +140,7 @@ fn by_place(checker: &Checker<'_>, raw: &raw::Reference, index: usize) -> Place 
     }
 }
 
-/// Each factor with the place of its column.
+/// Each factor with the index of its column.
 fn key_columns(
     checker: &mut Checker<'_>,
     raw: &raw::Reference,
@@ -146,10 +149,10 @@ fn key_columns(
 ) -> Option<Vec<(String, usize)>> {
     let mut found = Vec::new();
     for (index, factor) in by.iter().enumerate() {
-        let at = by_place(checker, raw, index);
-        if has_column(checker, table, factor, at) {
-            let place = table.columns.iter().position(|column| column == factor)?;
-            found.push((factor.clone(), place));
+        let position = match_on_position(checker, raw, index);
+        if has_column(checker, table, factor, position) {
+            let number = table.columns.iter().position(|column| column == factor)?;
+            found.push((factor.clone(), number));
         }
     }
     (found.len() == by.len()).then_some(found)
@@ -164,24 +167,29 @@ fn row_text(keys: &[(String, usize)], levels: &[String]) -> String {
     list(named.iter().map(String::as_str))
 }
 
-fn has_column(checker: &mut Checker<'_>, table: &FeedTable, name: &str, at: Place) -> bool {
+fn has_column(
+    checker: &mut Checker<'_>,
+    table: &FeedTable,
+    name: &str,
+    position: Position,
+) -> bool {
     let names = || table.columns.iter().map(String::as_str);
     if names().any(|column| column == name) {
         return true;
     }
     let what = format!("the table of reference.file has no column {}", quote(name));
     let near = crate::nearest::nearest_word(name, names());
-    let finding = Finding::new(at, what);
+    let finding = Finding::new(position, what);
     checker.report(finding.with_expected(list(names())).with_suggestion(near));
     false
 }
 
-/// One column with the way in which its values are read.
+/// One column, and how its values are read.
 struct Column {
     name: String,
     metric: Vec<String>,
-    place: usize,
-    /// What is written behind each value to read it.
+    index: usize,
+    /// The unit that is appended to each value before it is read.
     suffix: String,
     unit: waggle_metrics::Unit,
 }
@@ -195,8 +203,9 @@ fn columns(
     let given = raw.columns.as_ref()?;
     if given.len() > MAX_COLUMNS {
         let what = format!("reference.columns has {} columns", given.len());
-        let at = checker.position_of(&["reference", "columns"]);
-        checker.report(Finding::new(at, what).with_expected(format!("at most {MAX_COLUMNS}")));
+        let position = checker.position_of(&["reference", "columns"]);
+        checker
+            .report(Finding::new(position, what).with_expected(format!("at most {MAX_COLUMNS}")));
         return None;
     }
     let mut all = Vec::new();
@@ -219,7 +228,7 @@ fn column(
     let column_at = checker.position_of(&path("column"));
     let there = has_column(checker, table, &name, column_at);
     let metric = raw.metric.as_deref()?;
-    let unit = match find(metric, checker.position_of(&path("metric")), known) {
+    let unit = match unit_of(metric, checker.position_of(&path("metric")), known) {
         Ok(unit) => unit,
         Err(finding) => {
             checker.report(finding);
@@ -227,17 +236,17 @@ fn column(
         }
     };
     let suffix = raw.unit.clone().unwrap_or_default();
-    if in_unit(&format!("1{suffix}"), unit).is_none() {
+    if parse_in_unit(&format!("1{suffix}"), unit).is_none() {
         let what = match &raw.unit {
             Some(unit) => format!("{} is no unit of {metric}", quote(unit)),
             None => format!("the values of {metric} have no unit"),
         };
-        let at = checker.position_of(&path("unit"));
-        checker.report(Finding::new(at, what).with_expected(suffix_expected(unit)));
+        let position = checker.position_of(&path("unit"));
+        checker.report(Finding::new(position, what).with_expected(suffix_expected(unit)));
         return None;
     }
     Some(Column {
-        place: table.columns.iter().position(|column| *column == name)?,
+        index: table.columns.iter().position(|column| *column == name)?,
         name: raw.name.clone().unwrap_or(name),
         metric: metric.split('.').map(str::to_owned).collect(),
         suffix,
@@ -253,18 +262,18 @@ impl Column {
         checker: &mut Checker<'_>,
         table: &FeedTable,
         row: &[String],
-        at: Place,
+        position: Position,
     ) -> Option<Option<f64>> {
-        let text = row[self.place].trim();
+        let text = row[self.index].trim();
         if text.is_empty() {
             return Some(None);
         }
-        let value = in_unit(&format!("{text}{}", self.suffix), self.unit);
+        let value = parse_in_unit(&format!("{text}{}", self.suffix), self.unit);
         if value.is_none() {
-            let column = &table.columns[self.place];
+            let column = &table.columns[self.index];
             let what = format!("{} in column {column} is no number", quote(text));
             let expected = format!("a number of {}, or nothing", self.metric.join("."));
-            checker.report(Finding::new(at, what).with_expected(expected));
+            checker.report(Finding::new(position, what).with_expected(expected));
         }
         value.map(Some)
     }

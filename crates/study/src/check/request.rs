@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Body, FeedOrder, LoadModel, RecordsBody, RecordsFormat, Request, System, Texts,
-    check::load::MAX_UNDER_WAY,
+    check::load::MAX_IN_FLIGHT,
     mistake::Finding,
     nearest::{list, nearest_word},
     raw,
@@ -32,8 +32,8 @@ pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 /// Response times are kept from 1 µs to 1 h.
 pub(crate) const TIMEOUT_BOUNDS: (Duration, Duration) =
     (Duration::from_millis(1), Duration::from_secs(3600));
-/// Most records under way at once.
-const MAX_RECORDS_UNDER_WAY: u64 = 10 * MAX_UNDER_WAY;
+/// Most records in flight at once.
+const MAX_RECORDS_IN_FLIGHT: u64 = 10 * MAX_IN_FLIGHT;
 /// Names that mean something else in the path of a metric.
 pub(crate) const RESERVED_NAMES: [&str; 6] = [
     "delivery",
@@ -44,7 +44,7 @@ pub(crate) const RESERVED_NAMES: [&str; 6] = [
     "faults",
 ];
 
-/// The request with the endpoint that it goes to.
+/// The request with the endpoint that receives it.
 pub(crate) type RequestTo = (Request, String);
 
 pub(crate) fn request(
@@ -70,13 +70,13 @@ pub(crate) fn request(
     let endpoint = endpoint(checker, raw.endpoint.as_deref(), system, &PATH);
     refuse_two_bodies(checker, &raw);
     let without = without_headers(checker, raw.without_headers.take());
-    let is_wild = BODIES.iter().any(|key| checker.is_wild(&path(key)));
+    let is_invalid = BODIES.iter().any(|key| checker.is_invalid(&path(key)));
     let body = match (raw.records, raw.body, raw.body_file, raw.body_random) {
         (Some(records), ..) => self::records(checker, records, model).map(Body::Records),
         (None, Some(text), ..) => Some(Body::Text(text)),
         (None, None, Some(file), _) => Some(Body::File(file)),
         (None, None, None, Some(raw::Size(bytes))) => random_body(checker, bytes),
-        (None, None, None, None) => (!is_wild).then_some(Body::None),
+        (None, None, None, None) => (!is_invalid).then_some(Body::None),
     };
     let expect = expect(
         checker,
@@ -85,12 +85,12 @@ pub(crate) fn request(
         &path("expect"),
     );
     let timeout = checker.value_or_default(
-        raw.timeout.map(|raw::Span(time)| time),
+        raw.timeout.map(|raw::DurationText(time)| time),
         &path("timeout"),
         TIMEOUT,
     )?;
     let timeout = checker.check_bounds(timeout, &path("timeout"), TIMEOUT_BOUNDS);
-    let headers = checker.headers_but(OWN_HEADERS_BUT_HOST, raw.headers, &path("headers"));
+    let headers = checker.headers_except(OWN_HEADERS_BUT_HOST, raw.headers, &path("headers"));
     let called = method?;
     let request = Request {
         name: name?,
@@ -106,7 +106,7 @@ pub(crate) fn request(
     Some((request, endpoint?))
 }
 
-/// The request's feeds, where its texts have variables; what is wrong with those is reported.
+/// How the request's texts are read, with its feeds if they have variables. Mistakes in the variables are reported.
 fn texts(checker: &mut Checker<'_>, raw: &mut raw::Request) -> Option<Texts> {
     let path = Path::new(&PATH);
     let given = raw.feeds.take().unwrap_or_default();
@@ -136,7 +136,7 @@ fn texts(checker: &mut Checker<'_>, raw: &mut raw::Request) -> Option<Texts> {
     })
 }
 
-/// Each record of a body of records has a key and a time of its own.
+/// Reports record variables of a request whose body is records: each record has its own key and time.
 fn refuse_stamps(checker: &mut Checker<'_>, raw: &raw::Request) {
     if raw.records.is_none() {
         return;
@@ -149,24 +149,25 @@ fn refuse_stamps(checker: &mut Checker<'_>, raw: &raw::Request) {
             let what = format!(
                 "{{{{{stamp}}}}} is of a request that is a record, and this one carries load.request.records"
             );
-            let place = checker.key(&["load", "request", "records"]);
-            checker.report(Finding::new(place, what).with_expected("one of the two"));
+            let position = checker.key(&["load", "request", "records"]);
+            checker.report(Finding::new(position, what).with_expected("one of the two"));
         }
     }
 }
 
-/// Requests are made before the load starts, and then sent in turn: nobody knows which user sends which, or when all were sent.
+/// Reports the orders `once` and `per_user`. Requests are made before the load starts and then sent in turn, so it is not known
+/// which user sends which request, or when all were sent.
 fn refuse_orders(checker: &mut Checker<'_>, feeds: &[NamedFeed], path: &Path) {
-    for (place, feed) in feeds.iter().enumerate() {
+    for (index, feed) in feeds.iter().enumerate() {
         let order = match feed.order {
             Some(FeedOrder::Once) => "once",
             Some(FeedOrder::PerUser) => "per_user",
             Some(FeedOrder::Cycle | FeedOrder::Random) | None => continue,
         };
-        let here = path.child("feeds").entry(place).child("order");
+        let here = path.child("feeds").entry(index).child("order");
         let what = format!("{} is {order}, which is for a scenario", here.to_text(""));
-        let place = checker.position_of(&here.steps());
-        checker.report(Finding::new(place, what).with_expected("cycle or random"));
+        let position = checker.position_of(&here.steps());
+        checker.report(Finding::new(position, what).with_expected("cycle or random"));
     }
 }
 
@@ -184,21 +185,21 @@ fn refuse_two_bodies(checker: &mut Checker<'_>, raw: &raw::Request) {
         .collect();
     if let [first, .., last] = given[..] {
         let what = format!("load.request has both {first} and {last}");
-        let place = checker.key(&["load", "request", last]);
-        checker.report(Finding::new(place, what).with_expected("one of the two"));
+        let position = checker.key(&["load", "request", last]);
+        checker.report(Finding::new(position, what).with_expected("one of the two"));
     }
 }
 
-/// Header fields that waggle would write by itself, and does not.
+/// Header fields that waggle would write itself and leaves out.
 fn without_headers(checker: &mut Checker<'_>, given: Option<Vec<String>>) -> Option<Vec<String>> {
     let mut fine = true;
-    for (place, name) in given.iter().flatten().enumerate() {
+    for (index, name) in given.iter().flatten().enumerate() {
         if !name.eq_ignore_ascii_case("content-type") {
             let what = format!("{} is no header that can be left out", quote(name));
-            let number = place.to_string();
-            let at = checker.position_of(&[PATH[0], PATH[1], "without_headers", &number]);
+            let number = index.to_string();
+            let position = checker.position_of(&[PATH[0], PATH[1], "without_headers", &number]);
             checker.report(
-                Finding::new(at, what)
+                Finding::new(position, what)
                     .with_expected("Content-Type, which requests with records have"),
             );
             fine = false;
@@ -213,8 +214,8 @@ fn random_body(checker: &mut Checker<'_>, bytes: u64) -> Option<Body> {
     }
     let what = format!("load.request.body_random is {}", format_size(bytes));
     let expected = format!("a size from 1B to {}", format_size(BODY_MAX_BYTES));
-    let place = checker.position_of(&["load", "request", "body_random"]);
-    checker.report(Finding::new(place, what).with_expected(expected));
+    let position = checker.position_of(&["load", "request", "body_random"]);
+    checker.report(Finding::new(position, what).with_expected(expected));
     None
 }
 
@@ -247,7 +248,7 @@ pub(crate) fn endpoint(
             checker.report(finding);
             None
         }
-        None if checker.is_wild(&path) => None,
+        None if checker.is_invalid(&path) => None,
         None => match &system.endpoints[..] {
             [only] => Some(only.name.clone()),
             _ => {
@@ -284,12 +285,12 @@ fn records(
         },
     ) = model
     {
-        let under_way = u64::from(per_request) * u64::from(*connections) * u64::from(*pipelining);
-        if under_way > MAX_RECORDS_UNDER_WAY {
+        let in_flight = u64::from(per_request) * u64::from(*connections) * u64::from(*pipelining);
+        if in_flight > MAX_RECORDS_IN_FLIGHT {
             let what = format!(
-                "{per_request} records a request × {connections} connections × {pipelining} pipelined are {under_way} records under way"
+                "{per_request} records a request × {connections} connections × {pipelining} pipelined are {in_flight} records in flight"
             );
-            let expected = format!("at most {MAX_RECORDS_UNDER_WAY}");
+            let expected = format!("at most {MAX_RECORDS_IN_FLIGHT}");
             checker.report(
                 Finding::new(checker.position_of(&path("per_request")), what)
                     .with_expected(expected),
@@ -320,7 +321,7 @@ fn records(
     })
 }
 
-/// CSV has no place for the measurement and the time's name; line protocol has its own.
+/// Checks `measurement`, `time` and `tags`: CSV needs the first two, line protocol contains all three.
 fn needed_by_format(checker: &mut Checker<'_>, raw: &raw::Records, format: Option<RecordsFormat>) {
     let given = [
         ("measurement", raw.measurement.is_some()),
@@ -331,14 +332,17 @@ fn needed_by_format(checker: &mut Checker<'_>, raw: &raw::Records, format: Optio
         let path = ["load", "request", "records", key];
         if given && format == Some(RecordsFormat::LineProtocol) {
             let what = format!(
-                "load.request.records.{key} is for CSV and NDJSON; line protocol says it itself"
+                "load.request.records.{key} is for CSV and NDJSON; line protocol has its own"
             );
             checker.report(
                 Finding::new(checker.key(&path), what)
                     .with_expected("file, format, send_as, per_request"),
             );
         }
-        if !given && key != "tags" && format == Some(RecordsFormat::Csv) && !checker.is_wild(&path)
+        if !given
+            && key != "tags"
+            && format == Some(RecordsFormat::Csv)
+            && !checker.is_invalid(&path)
         {
             let what = format!("load.request.records lacks the key {key:?}, which CSV needs");
             let expected = if key == "time" {
@@ -353,7 +357,7 @@ fn needed_by_format(checker: &mut Checker<'_>, raw: &raw::Records, format: Optio
 
 fn format(checker: &mut Checker<'_>, raw: &raw::Records) -> Option<RecordsFormat> {
     let path = ["load", "request", "records", "format"];
-    if checker.is_wild(&path) {
+    if checker.is_invalid(&path) {
         return None;
     }
     if let Some(format) = raw.format {

@@ -6,17 +6,17 @@ use waggle_units::format_duration;
 
 use super::{
     Checker,
-    level::Asked,
+    level::GivenLevel,
     path_text,
     recovery::recovery,
-    stages::{refuse_longer, refuse_other_levels},
+    stages::{refuse_other_levels, refuse_phases_after_stages},
     stop_when::stop_when,
 };
 use crate::{
     Delivery, LoadModel, Order, RampUp, Restart, Schedule, WarmUpUntil, mistake::Finding, raw,
 };
 
-/// Intervals that a test of steadiness needs to say anything; a warm-up that may end when steady must be that long.
+/// Fewest intervals for a test of steadiness; a warm-up that may end when steady must be that long.
 pub const MIN_STEADY_INTERVALS: u32 = 4;
 /// Most histogram intervals of a phase that is counted in them.
 pub const MAX_INTERVALS: u32 = 100_000;
@@ -40,9 +40,9 @@ const MEASURE: [&str; 2] = ["schedule", "measure"];
 const WARM_UP: [&str; 2] = ["schedule", "warm_up"];
 const RAMP_UP: [&str; 3] = ["schedule", "warm_up", "ramp_up"];
 
-/// What a schedule has to fit; nothing if that is wrong itself.
+/// The parts of a study that its schedule must fit; a field is `None` if its part is missing or has a mistake.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Beside<'a> {
+pub(crate) struct ScheduleContext<'a> {
     pub interval: Option<Duration>,
     pub sampling_interval: Option<Duration>,
     pub delivery: Option<&'a Delivery>,
@@ -57,30 +57,30 @@ pub(crate) struct Beside<'a> {
 pub(crate) fn schedule(
     checker: &mut Checker<'_>,
     raw: &raw::Schedule,
-    beside: &Beside<'_>,
+    context: &ScheduleContext<'_>,
 ) -> Option<Schedule> {
-    let warm_up = warm_up(checker, raw, beside);
+    let warm_up = warm_up(checker, raw, context);
     let ramp_up = match ramp_up_of(raw) {
-        Some(given) => ramp_up(checker, given, beside, warm_up).map(Some),
+        Some(given) => ramp_up(checker, given, context, warm_up).map(Some),
         None => checker.value_or_default(None, &RAMP_UP, None),
     };
-    let measure = warm_up.and_then(|(_, time)| measure_phase(checker, raw, beside, time));
-    if beside.stages.is_some() {
+    let measure = warm_up.and_then(|(_, time)| measure_phase(checker, raw, context, time));
+    if context.stages.is_some() {
         refuse_other_levels(checker, raw);
     }
     let recovery = match &raw.recovery {
-        Some(given) => recovery(checker, raw, given, beside).map(Some),
+        Some(given) => recovery(checker, raw, given, context).map(Some),
         None => checker.value_or_default(None, &["schedule", "recovery"], None),
     };
-    let stop_when = stop_when(checker, raw, beside.is_external);
-    let drain = drain(checker, raw, beside.delivery);
+    let stop_when = stop_when(checker, raw, context.is_external);
+    let drain = drain(checker, raw, context.delivery);
     let path = ["schedule", "ready_timeout"];
-    let ready_timeout = raw.ready_timeout.map(|raw::Span(time)| time);
+    let ready_timeout = raw.ready_timeout.map(|raw::DurationText(time)| time);
     let ready_timeout = checker
         .value_or_default(ready_timeout, &path, READY_TIMEOUT)
         .and_then(|time| checker.check_bounds(time, &path, PHASE));
     let cool_down = checker.value_or_default(
-        raw.cool_down.map(|raw::Span(time)| time),
+        raw.cool_down.map(|raw::DurationText(time)| time),
         &["schedule", "cool_down"],
         Duration::ZERO,
     )?;
@@ -97,8 +97,8 @@ pub(crate) fn schedule(
         ramp_up: ramp_up?,
         measure: measure?,
         requests: requests_of(raw),
-        interval: beside.interval?,
-        sampling_interval: beside.sampling_interval?,
+        interval: context.interval?,
+        sampling_interval: context.sampling_interval?,
         recovery: recovery?,
         stop_when: stop_when?,
         drain_timeout,
@@ -113,9 +113,9 @@ pub(crate) fn intervals(
     checker: &mut Checker<'_>,
     raw: Option<&raw::Schedule>,
 ) -> (Option<Duration>, Option<Duration>) {
-    let mut time = |given: Option<raw::Span>, key: &str| {
+    let mut time = |given: Option<raw::DurationText>, key: &str| {
         let path = ["schedule", key];
-        let given = given.map(|raw::Span(time)| time);
+        let given = given.map(|raw::DurationText(time)| time);
         let given = checker.value_or_default(given, &path, DEFAULT_INTERVAL)?;
         checker.check_bounds(given, &path, INTERVAL)
     };
@@ -163,19 +163,19 @@ pub(crate) fn restart(raw: Option<&raw::Schedule>) -> Restart {
 fn warm_up(
     checker: &mut Checker<'_>,
     raw: &raw::Schedule,
-    beside: &Beside<'_>,
+    context: &ScheduleContext<'_>,
 ) -> Option<(WarmUpUntil, Duration)> {
     let (until, time, path) = match &raw.warm_up {
-        Some(raw::WarmUp::Time(raw::Span(time))) => {
+        Some(raw::WarmUp::Time(raw::DurationText(time))) => {
             (Some(WarmUpUntil::Duration), Some(*time), &WARM_UP[..])
         }
         Some(raw::WarmUp::Until(given)) => {
-            let until = warm_up_end(checker, given, beside.stages.is_some());
+            let until = warm_up_end(checker, given, context.stages.is_some());
             let (time, path) = warm_up_time(checker, given, until?);
             (until, time, path)
         }
         None => {
-            let none = beside.stages.is_some() || requests_of(raw).is_some();
+            let none = context.stages.is_some() || requests_of(raw).is_some();
             let default = match none {
                 true => (WarmUpUntil::Duration, Duration::ZERO),
                 false => (WarmUpUntil::Steady, WARM_UP_TIMEOUT),
@@ -193,7 +193,7 @@ fn warm_up(
         WarmUpUntil::Duration if time.is_zero() => (0, ""),
         WarmUpUntil::Duration | WarmUpUntil::Requests(_) => (1, "a warm-up lasts at least one"),
     };
-    if let Some(shortest) = beside
+    if let Some(shortest) = context
         .interval
         .map(|interval| interval * intervals)
         .filter(|shortest| time < *shortest)
@@ -221,14 +221,14 @@ fn warm_up_end(
         ("until", given.until.is_some()),
         ("requests", given.requests.is_some()),
     ];
-    if ends.iter().any(|(key, _)| checker.is_wild(&path(key))) {
+    if ends.iter().any(|(key, _)| checker.is_invalid(&path(key))) {
         return None;
     }
     let mut named = ends.into_iter().filter(|(_, given)| *given);
     if let (Some((first, _)), Some((second, _))) = (named.next(), named.next()) {
         let what = format!("schedule.warm_up has both {first} and {second}");
-        let place = checker.key(&path(second));
-        checker.report(Finding::new(place, what).with_expected("one of the two"));
+        let position = checker.key(&path(second));
+        checker.report(Finding::new(position, what).with_expected("one of the two"));
         return None;
     }
     if let Some(requests) = given.requests {
@@ -240,13 +240,13 @@ fn warm_up_end(
     if has_stages {
         let what =
             "schedule.warm_up ends when the system is steady, and a load with stages never is";
-        let place = checker.position_of(&path("until"));
-        checker.report(Finding::new(place, what).with_expected("warm_up: a duration"));
+        let position = checker.position_of(&path("until"));
+        checker.report(Finding::new(position, what).with_expected("warm_up: a duration"));
     }
     Some(WarmUpUntil::Steady)
 }
 
-/// How long a warm-up takes at most, with the path of the key that says it.
+/// How long a warm-up takes at most, with the path of its key.
 fn warm_up_time(
     checker: &mut Checker<'_>,
     given: &raw::WarmUpUntil,
@@ -254,9 +254,9 @@ fn warm_up_time(
 ) -> (Option<Duration>, &'static [&'static str]) {
     const TIMEOUT: [&str; 3] = ["schedule", "warm_up", "timeout"];
     const DURATION: [&str; 3] = ["schedule", "warm_up", "duration"];
-    let time = |given: Option<raw::Span>| given.map(|raw::Span(time)| time);
+    let time = |given: Option<raw::DurationText>| given.map(|raw::DurationText(time)| time);
     if until != WarmUpUntil::Duration {
-        if given.timeout.is_none() && !checker.is_wild(&TIMEOUT) {
+        if given.timeout.is_none() && !checker.is_invalid(&TIMEOUT) {
             let what = "schedule.warm_up lacks the key \"timeout\"";
             let expected = "timeout: a duration such as 250ms, 10s, 2m or 1h, at most 168h";
             checker.report(Finding::new(checker.key(&WARM_UP), what).with_expected(expected));
@@ -270,7 +270,7 @@ fn warm_up_time(
     (time(given.duration), &DURATION)
 }
 
-/// The level with which the warm-up begins, if the study has one.
+/// The ramp-up of the warm-up, if the study has one.
 fn ramp_up_of(raw: &raw::Schedule) -> Option<&raw::RampUp> {
     match raw.warm_up.as_ref()? {
         raw::WarmUp::Time(_) => None,
@@ -278,42 +278,42 @@ fn ramp_up_of(raw: &raw::Schedule) -> Option<&raw::RampUp> {
     }
 }
 
-/// Whether a warm-up begins with a level of its own.
+/// Whether a warm-up has a ramp-up.
 pub(super) fn has_ramp_up(raw: &raw::Schedule) -> bool {
     ramp_up_of(raw).is_some()
 }
 
-/// How long is measured at most, after a warm-up.
+/// How long the measured phase may take, after a warm-up of this length.
 fn measure_phase(
     checker: &mut Checker<'_>,
     raw: &raw::Schedule,
-    beside: &Beside<'_>,
+    context: &ScheduleContext<'_>,
     warm_up: Duration,
 ) -> Option<Duration> {
-    let rest = beside.stages.map(|stages| stages.saturating_sub(warm_up));
+    let rest = context.stages.map(|stages| stages.saturating_sub(warm_up));
     let time = match &raw.measure {
-        Some(raw::Measured::Time(raw::Span(time))) => {
-            whole_intervals(checker, *time, &MEASURE, beside.interval)?
+        Some(raw::Measured::Time(raw::DurationText(time))) => {
+            whole_intervals(checker, *time, &MEASURE, context.interval)?
         }
         Some(raw::Measured::Requests(given)) => {
             refuse_unknown_length(checker, raw);
-            measure_timeout(checker, given, beside.interval?, rest)?
+            measure_timeout(checker, given, context.interval?, rest)?
         }
-        None if checker.is_wild(&MEASURE) => return None,
+        None if checker.is_invalid(&MEASURE) => return None,
         None => match rest {
-            Some(rest) => whole_intervals(checker, rest, &["load", "stages"], beside.interval)?,
+            Some(rest) => whole_intervals(checker, rest, &["load", "stages"], context.interval)?,
             None => {
                 let what = "schedule lacks the key \"measure\"";
                 let expected =
                     "measure: a duration such as 250ms, 10s, 2m or 1h, or { requests: 10000 }";
-                let place = checker.key(&["schedule"]);
-                checker.report(Finding::new(place, what).with_expected(expected));
+                let position = checker.key(&["schedule"]);
+                checker.report(Finding::new(position, what).with_expected(expected));
                 return None;
             }
         },
     };
-    if let Some(stages) = beside.stages {
-        refuse_longer(checker, warm_up + time, stages);
+    if let Some(stages) = context.stages {
+        refuse_phases_after_stages(checker, warm_up + time, stages);
     }
     Some(time)
 }
@@ -335,7 +335,7 @@ fn measure_timeout(
 ) -> Option<Duration> {
     let path = ["schedule", "measure", "timeout"];
     let time = match given.timeout {
-        Some(raw::Span(time)) => whole_intervals(checker, time, &path, Some(interval))?,
+        Some(raw::DurationText(time)) => whole_intervals(checker, time, &path, Some(interval))?,
         None => {
             let longest = interval.saturating_mul(MAX_INTERVALS);
             let time = rest.unwrap_or(MEASURE_TIMEOUT).min(longest);
@@ -346,7 +346,8 @@ fn measure_timeout(
     checker.value_or_default(Some(time), &path, time)
 }
 
-/// What happens at an instant that is known before the load starts needs phases of fixed duration.
+/// Reports recovery and faults in a study whose measured phase ends by its requests: both need an instant that is known before
+/// the load starts.
 fn refuse_unknown_length(checker: &mut Checker<'_>, raw: &raw::Schedule) {
     let has_faults = checker.root().child("faults").is_some();
     let given = [
@@ -358,29 +359,31 @@ fn refuse_unknown_length(checker: &mut Checker<'_>, raw: &raw::Schedule) {
             "{} needs a measured phase of fixed duration, and this one ends by its requests",
             path.join(".")
         );
-        let place = checker.key(path);
-        checker.report(Finding::new(place, what).with_expected("schedule.measure: a duration"));
+        let position = checker.key(path);
+        checker.report(Finding::new(position, what).with_expected("schedule.measure: a duration"));
     }
 }
 
-/// The level with which the warm-up begins; `warm_up` is what ends that, and how long it takes.
+/// Checks the ramp-up; `warm_up` is what ends the warm-up, and how long it takes.
 fn ramp_up(
     checker: &mut Checker<'_>,
     given: &raw::RampUp,
-    beside: &Beside<'_>,
+    context: &ScheduleContext<'_>,
     warm_up: Option<(WarmUpUntil, Duration)>,
 ) -> Option<RampUp> {
-    let asked = Asked {
+    let given_level = GivenLevel {
         path: &RAMP_UP,
         rate: given.rate,
         users: given.users,
         does: "lets the load rise",
     };
-    let level = beside.load.and_then(|load| asked.level(checker, load));
+    let level = context
+        .load
+        .and_then(|load| given_level.level(checker, load));
     let path = [&RAMP_UP[..], &["duration"]].concat();
-    let duration = given
-        .duration
-        .and_then(|raw::Span(time)| whole_intervals(checker, time, &path, beside.interval))?;
+    let duration = given.duration.and_then(|raw::DurationText(time)| {
+        whole_intervals(checker, time, &path, context.interval)
+    })?;
     if let Some((until, time)) = warm_up.filter(|(_, time)| duration >= *time) {
         let what = format!("{} is {}", path_text(&path), format_duration(duration));
         let key = match until {
@@ -456,7 +459,9 @@ fn drain(
     let path = ["schedule", "drain", "quiet_period"];
     let quiet_period = raw.drain.as_ref().and_then(|drain| drain.quiet_period);
     let quiet_period = match quiet_period {
-        Some(raw::Span(time)) => checker.check_bounds(time, &path, (Duration::ZERO, timeout))?,
+        Some(raw::DurationText(time)) => {
+            checker.check_bounds(time, &path, (Duration::ZERO, timeout))?
+        }
         None => checker.value_or_default(None, &path, QUIET_PERIOD.min(timeout))?,
     };
     Some((timeout, quiet_period))

@@ -1,4 +1,4 @@
-//! The search: what is searched for, between which levels, under which conditions; and the load it is put into.
+//! The search: what it maximizes, between which levels, under which conditions; and its effect on the load of a cell.
 
 use super::{
     Checker,
@@ -7,14 +7,14 @@ use super::{
 use crate::{Search, Sought, Threshold, mistake::Finding, raw};
 
 const PRECISION: f64 = 0.05;
-/// Finer than this trials cannot tell levels apart; coarser than doubling is no search.
+/// Trials cannot distinguish levels that are closer than the lower bound; above the upper bound a search does nothing but double.
 const PRECISION_BOUNDS: (f64, f64) = (0.001, 1.0);
 const CONFIRMATIONS: u32 = 3;
 const MAX_TRIALS: u32 = 30;
 /// The default of the first level, as `waggle load --search` has it.
 const START_RATE_PER_S: f64 = 1_000.0;
 const START_COUNT: f64 = 10.0;
-/// By default rates from this share of the first level up to so many times the first level are tried.
+/// Default bounds of a rate, as multiples of the first level.
 const MIN_OF_START: f64 = 0.01;
 const MAX_OF_START: f64 = 1_000.0;
 
@@ -50,7 +50,7 @@ pub(crate) fn search(
 }
 
 /// Puts the highest level into the load of a cell, so that all that is checked of a load holds for every level.
-pub(crate) fn put_highest(checker: &mut Checker<'_>, raw: &raw::Search, load: &mut raw::Load) {
+pub(crate) fn apply_search_max(checker: &mut Checker<'_>, raw: &raw::Search, load: &mut raw::Load) {
     let Some(model) = load.model else { return };
     let (fits, key, is_given) = match model {
         raw::Model::Open => (Sought::Rate, "rate", load.rate.is_some()),
@@ -70,19 +70,19 @@ pub(crate) fn put_highest(checker: &mut Checker<'_>, raw: &raw::Search, load: &m
             super::load::name(model)
         );
         let expected = format!("{key}, or another model");
-        let place = checker.position_of(&["search", "maximize"]);
-        checker.report(Finding::new(place, text).with_expected(expected));
+        let position = checker.position_of(&["search", "maximize"]);
+        checker.report(Finding::new(position, text).with_expected(expected));
     } else if is_given {
         let text = format!("load.{key} is what search maximizes");
-        let place = checker.key(&["load", key]);
-        checker.report(Finding::new(place, text).with_expected("search.start alone"));
+        let position = checker.key(&["load", key]);
+        checker.report(Finding::new(position, text).with_expected("search.start alone"));
     }
     if load.stages.take().is_some() {
         let text = "load.stages belongs to studies without search, which changes the load from trial to trial";
-        let place = checker.key(&["load", "stages"]);
-        checker.report(Finding::new(place, text).with_expected("one of the two"));
+        let position = checker.key(&["load", "stages"]);
+        checker.report(Finding::new(position, text).with_expected("one of the two"));
     }
-    // A wrong search is reported as such; the load must not be blamed for lacking what is searched for.
+    // If the search has a mistake, only that is reported, and not that the load lacks the level.
     let [_, min, highest] = bounds(raw, fits);
     match fits {
         Sought::Rate => load.rate = Some(raw::Rate(highest.clamp(1e-9, MAX_RATE_PER_S))),
@@ -95,8 +95,8 @@ pub(crate) fn put_highest(checker: &mut Checker<'_>, raw: &raw::Search, load: &m
     {
         let text = format!("load.workers is {workers}, and search tries {min} {key}");
         let expected = format!("at most as many workers as {key}: search.min: {workers}");
-        let place = checker.position_of(&["load", "workers"]);
-        checker.report(Finding::new(place, text).with_expected(expected));
+        let position = checker.position_of(&["load", "workers"]);
+        checker.report(Finding::new(position, text).with_expected(expected));
     }
 }
 
@@ -131,7 +131,7 @@ fn precision(checker: &mut Checker<'_>, raw: &raw::Search) -> Option<f64> {
     None
 }
 
-/// `start`, `min`, `max`, the defaults put in: each within those that are given.
+/// `start`, `min`, `max`, with defaults that respect those that are given.
 fn bounds(raw: &raw::Search, what: Sought) -> [f64; 3] {
     let level = |given: Option<raw::LoadLevel>| given.map(|raw::LoadLevel(level)| level);
     let (first, most) = match what {
@@ -156,7 +156,7 @@ fn bounds(raw: &raw::Search, what: Sought) -> [f64; 3] {
 
 fn levels(checker: &mut Checker<'_>, raw: &raw::Search, what: Sought) -> Option<[f64; 3]> {
     for key in ["start", "min", "max"] {
-        if checker.is_wild(&["search", key]) {
+        if checker.is_invalid(&["search", key]) {
             return None;
         }
     }
@@ -183,11 +183,11 @@ fn levels(checker: &mut Checker<'_>, raw: &raw::Search, what: Sought) -> Option<
             ),
         };
         right &= fits;
-        // One that was left out follows from the first one.
+        // The default of a bound follows from `start`.
         if !fits && given {
             let text = format!("search.{key} is {level}");
-            let place = checker.position_of(&["search", key]);
-            checker.report(Finding::new(place, text).with_expected(expected));
+            let position = checker.position_of(&["search", key]);
+            checker.report(Finding::new(position, text).with_expected(expected));
         }
     }
     let [start, min, max] = levels;

@@ -6,7 +6,7 @@ use super::Checker;
 use crate::{
     Address, Component, Endpoint, External, ExternalTls, ProcessDriver, ReadyCheck, System, When,
     external::address,
-    mistake::{Finding, Place},
+    mistake::{self, Finding},
     raw,
 };
 
@@ -17,11 +17,14 @@ const URL_MAX_BYTES: usize = 2_000;
 const NAME: &str = "server";
 const PORT: &str = "http";
 
-/// The system that a URL stands for.
+/// The system that `system.url` describes.
 pub(crate) fn server(checker: &mut Checker<'_>, raw: &raw::UseSystem) -> Option<System> {
     let Some(url) = raw.url.as_deref() else {
-        if raw.name.is_none() && !checker.is_wild(&["system", "use"]) && !checker.is_wild(&PATH) {
-            let what = "system lacks the key \"use\", or \"url\" in its place";
+        if raw.name.is_none()
+            && !checker.is_invalid(&["system", "use"])
+            && !checker.is_invalid(&PATH)
+        {
+            let what = "system lacks the key \"use\" or \"url\"";
             checker.report(
                 Finding::new(checker.key(&["system"]), what)
                     .with_expected("use: NAME of a system, or url: http://HOST:PORT"),
@@ -30,13 +33,13 @@ pub(crate) fn server(checker: &mut Checker<'_>, raw: &raw::UseSystem) -> Option<
         refuse_without_url(checker, raw);
         return None;
     };
-    let beside = [
+    let url_keys = [
         ("use", raw.name.is_some()),
         ("set", raw.set.is_some()),
         ("external", raw.external.is_some()),
         ("secrets", raw.secrets.is_some()),
     ];
-    if let Some(key) = beside
+    if let Some(key) = url_keys
         .into_iter()
         .find_map(|(key, given)| given.then_some(key))
     {
@@ -65,7 +68,7 @@ pub(crate) fn server(checker: &mut Checker<'_>, raw: &raw::UseSystem) -> Option<
     }
 }
 
-/// Keys that say something of a URL's server.
+/// Reports keys that are only for `system.url`.
 fn refuse_without_url(checker: &mut Checker<'_>, raw: &raw::UseSystem) {
     let given = [
         ("tls", raw.tls.is_some()),
@@ -74,8 +77,8 @@ fn refuse_without_url(checker: &mut Checker<'_>, raw: &raw::UseSystem) {
     ];
     for (key, _) in given.into_iter().filter(|(_, given)| *given) {
         let what = format!("system.{key} belongs to system.url");
-        let place = checker.key(&["system", key]);
-        checker.report(Finding::new(place, what).with_expected("url: https://HOST"));
+        let position = checker.key(&["system", key]);
+        checker.report(Finding::new(position, what).with_expected("url: https://HOST"));
     }
 }
 
@@ -85,29 +88,29 @@ fn tls(checker: &mut Checker<'_>, raw: &raw::UseSystem, is_tls: bool) -> Externa
     };
     let path = |key: &'static str| ["system", "tls", key];
     if !is_tls {
-        let place = checker.key(&["system", "tls"]);
+        let position = checker.key(&["system", "tls"]);
         refuse(
             checker,
-            place,
+            position,
             "system.tls is for https",
             "url: https://HOST",
         );
     }
     if given.key.is_some() && given.cert.is_none() {
-        let place = checker.key(&path("key"));
+        let position = checker.key(&path("key"));
         let what = "system.tls has a key and no certificate";
         refuse(
             checker,
-            place,
+            position,
             what,
             "cert: the file with the client's certificate",
         );
     }
     if given.ca.is_some() && given.insecure_skip_verify == Some(true) {
-        let place = checker.key(&path("ca"));
+        let position = checker.key(&path("ca"));
         let what =
             "system.tls.ca names whom to trust, and system.tls.insecure_skip_verify trusts anybody";
-        refuse(checker, place, what, "one of the two");
+        refuse(checker, position, what, "one of the two");
     }
     ExternalTls {
         insecure_skip_verify: given.insecure_skip_verify.unwrap_or(false),
@@ -120,8 +123,8 @@ fn tls(checker: &mut Checker<'_>, raw: &raw::UseSystem, is_tls: bool) -> Externa
     }
 }
 
-fn refuse(checker: &mut Checker<'_>, place: Place, what: &str, expected: &str) {
-    checker.report(Finding::new(place, what).with_expected(expected));
+fn refuse(checker: &mut Checker<'_>, position: mistake::Position, what: &str, expected: &str) {
+    checker.report(Finding::new(position, what).with_expected(expected));
 }
 
 fn connect_to(checker: &mut Checker<'_>, raw: &raw::UseSystem) -> Option<Address> {
@@ -130,9 +133,10 @@ fn connect_to(checker: &mut Checker<'_>, raw: &raw::UseSystem) -> Option<Address
         Ok(address) => Some(address),
         Err(why) => {
             let what = format!("system.connect_to is {text:?}: {why}");
-            let place = checker.position_of(&["system", "connect_to"]);
-            checker
-                .report(Finding::new(place, what).with_expected("HOST:PORT, e.g. 127.0.0.1:8080"));
+            let position = checker.position_of(&["system", "connect_to"]);
+            checker.report(
+                Finding::new(position, what).with_expected("HOST:PORT, e.g. 127.0.0.1:8080"),
+            );
             None
         }
     }
@@ -178,7 +182,7 @@ fn system(external: External) -> System {
 }
 
 fn parse(text: &str) -> Result<External, &'static str> {
-    const NO_HOST: &str = "its host is no name and no address";
+    const NO_HOST: &str = "its host is neither a name nor an address";
     if text.len() > URL_MAX_BYTES {
         return Err("it is too long");
     }

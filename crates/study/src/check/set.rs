@@ -9,18 +9,18 @@ use waggle_units::{format_duration, format_size, parse_duration, parse_size};
 use super::Checker;
 use crate::{
     Level, Parameter, ParameterKind, System,
-    mistake::{Finding, Place},
+    mistake::{Finding, Position},
     nearest::{list, nearest_word},
 };
 
 /// Longest text of a parameter.
 const TEXT_MAX_BYTES: usize = 64;
 
-/// Every parameter with its value. `factors` gives a factor's level and the place it is written at.
+/// Every parameter with its value. `factors` are the factors with level and position.
 pub(crate) fn parameters(
     checker: &mut Checker<'_>,
     set: Option<&IndexMap<String, Level>>,
-    factors: &[(String, Level, Place)],
+    factors: &[(String, Level, Position)],
     system: &System,
 ) -> BTreeMap<String, Level> {
     for name in set.into_iter().flat_map(IndexMap::keys) {
@@ -32,9 +32,9 @@ pub(crate) fn parameters(
         };
         if !names().any(|known| known == name) {
             let what = format!("system {} has no parameter {name:?}", system.name);
-            let place = checker.key(&["system", "set", name]);
+            let position = checker.key(&["system", "set", name]);
             checker.report(
-                Finding::new(place, what)
+                Finding::new(position, what)
                     .with_expected(list(names()))
                     .with_suggestion(nearest_word(name, names())),
             );
@@ -47,15 +47,15 @@ pub(crate) fn parameters(
             .and_then(|set| set.get(&parameter.name))
             .map(|level| (level, checker.position_of(&path)));
         let by_factor = || {
-            let (_, level, place) = factors.iter().find(|(name, ..)| *name == parameter.name)?;
-            Some((level, *place))
+            let (_, level, position) = factors.iter().find(|(name, ..)| *name == parameter.name)?;
+            Some((level, *position))
         };
-        let given = if checker.is_wild(&path) {
+        let given = if checker.is_invalid(&path) {
             None
         } else {
             by_set.or_else(by_factor)
         };
-        if let Some((level, place)) = given
+        if let Some((level, position)) = given
             && let Some((expected, near)) = refusal(parameter, level)
         {
             let what = format!(
@@ -65,7 +65,7 @@ pub(crate) fn parameters(
                 level_text(level)
             );
             checker.report(
-                Finding::new(place, what)
+                Finding::new(position, what)
                     .with_expected(expected)
                     .with_suggestion(near),
             );
@@ -84,7 +84,7 @@ fn level_text(level: &Level) -> String {
     }
 }
 
-/// What the parameter would have taken, and the nearest of it, if it does not take this level.
+/// What the parameter accepts, and the nearest accepted word; `None` if it accepts this level.
 pub(crate) fn refusal<'a>(
     parameter: &'a Parameter,
     level: &Level,

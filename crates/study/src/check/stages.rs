@@ -28,15 +28,15 @@ pub(crate) fn stages(
     model: Option<&LoadModel>,
 ) -> Option<Vec<LoadStage>> {
     let Some(given) = &raw.stages else {
-        return (!checker.is_wild(&PATH)).then(Vec::new);
+        return (!checker.is_invalid(&PATH)).then(Vec::new);
     };
     if raw.rate.is_some() {
         let what = "load has both rate and stages";
         checker.report(Finding::new(checker.key(&PATH), what).with_expected("one of the two"));
     }
     let mut found = Vec::new();
-    for (index, stage) in given.iter().enumerate() {
-        found.extend(one_stage(checker, stage, &index.to_string(), model));
+    for (index, raw) in given.iter().enumerate() {
+        found.extend(stage(checker, raw, &index.to_string(), model));
     }
     if found.len() < given.len() {
         return None;
@@ -52,7 +52,7 @@ pub(crate) fn stages(
 }
 
 /// How long the stages of a load take; `None`: it has none.
-pub(crate) fn length_of(
+pub(crate) fn total_duration(
     stages: Option<&[LoadStage]>,
     model: Option<&LoadModel>,
 ) -> Option<Duration> {
@@ -61,14 +61,14 @@ pub(crate) fn length_of(
     Some(stages.iter().map(|stage| stage.duration).sum())
 }
 
-fn one_stage(
+fn stage(
     checker: &mut Checker<'_>,
     raw: &raw::LoadStage,
     index: &str,
     model: Option<&LoadModel>,
 ) -> Option<LoadStage> {
     let path = |key: &'static str| [PATH[0], PATH[1], index, key];
-    let duration = raw.duration.and_then(|raw::Span(time)| {
+    let duration = raw.duration.and_then(|raw::DurationText(time)| {
         checker.check_bounds(time, &path("duration"), (Duration::ZERO, PHASE.1))
     });
     let raw::LoadLevel(target) = raw.target?;
@@ -84,8 +84,8 @@ fn one_stage(
     };
     if !fits {
         let what = format!("load.stages[{}].target is {target}", number_of(index));
-        let place = checker.position_of(&path("target"));
-        checker.report(Finding::new(place, what).with_expected(expected));
+        let position = checker.position_of(&path("target"));
+        checker.report(Finding::new(position, what).with_expected(expected));
         return None;
     }
     Some(LoadStage {
@@ -99,7 +99,7 @@ fn number_of(index: &str) -> usize {
     index.parse::<usize>().map_or(0, |index| index + 1)
 }
 
-/// Refuses a phase of the schedule that sets a level of its own.
+/// Reports a phase of the schedule that sets a level of its own.
 pub(super) fn refuse_other_levels(checker: &mut Checker<'_>, raw: &raw::Schedule) {
     let given = [
         (&["schedule", "warm_up", "ramp_up"][..], has_ramp_up(raw)),
@@ -107,15 +107,19 @@ pub(super) fn refuse_other_levels(checker: &mut Checker<'_>, raw: &raw::Schedule
     ];
     for (path, _) in given.into_iter().filter(|(_, given)| *given) {
         let what = format!(
-            "{} sets a level, and load.stages say them all",
+            "{} sets a level, but load.stages set every level",
             path.join(".")
         );
         checker.report(Finding::new(checker.key(path), what).with_expected("one more stage"));
     }
 }
 
-/// Refuses phases that go on when the stages are over.
-pub(super) fn refuse_longer(checker: &mut Checker<'_>, phases: Duration, stages: Duration) {
+/// Reports phases that are longer than the stages.
+pub(super) fn refuse_phases_after_stages(
+    checker: &mut Checker<'_>,
+    phases: Duration,
+    stages: Duration,
+) {
     if phases > stages {
         let what = format!(
             "load.stages take {}, and the schedule {}",

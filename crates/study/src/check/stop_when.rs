@@ -7,15 +7,15 @@ use crate::{StopBound, StopWhen, mistake::Finding, raw};
 
 const PATH: [&str; 2] = ["schedule", "stop_when"];
 const KEYS: &str = "one of error_rate, p50, p90, p95, p99, p99_9";
-/// Histograms of response times reach that far.
+/// The range of the histograms of response times.
 const RESPONSE_TIME: (Duration, Duration) = (Duration::from_micros(1), Duration::from_secs(3600));
-/// For a server that somebody else runs and may need.
+/// Defaults for a server that waggle did not start: others may depend on it.
 const OF_EXTERNAL: StopWhen = StopWhen {
     bound: StopBound::ErrorRate(0.5),
     time: Duration::from_secs(5),
 };
 
-/// What ends a trial early; by default something only where the server is not waggle's own.
+/// What ends a trial early. By default nothing, unless waggle did not start the server.
 pub(super) fn stop_when(
     checker: &mut Checker<'_>,
     raw: &raw::Schedule,
@@ -38,7 +38,7 @@ pub(super) fn stop_when(
 fn entry(checker: &mut Checker<'_>, raw: &raw::StopWhen, index: &str) -> Option<StopWhen> {
     let around = [PATH[0], PATH[1], index];
     let path = |key: &'static str| [PATH[0], PATH[1], index, key];
-    let time = raw.time.and_then(|raw::Span(time)| {
+    let time = raw.time.and_then(|raw::DurationText(time)| {
         checker.check_bounds(time, &path("for"), (Duration::from_millis(10), PHASE.1))
     });
     let times = [
@@ -48,14 +48,14 @@ fn entry(checker: &mut Checker<'_>, raw: &raw::StopWhen, index: &str) -> Option<
         ("p99", 0.99, raw.p99),
         ("p99_9", 0.999, raw.p99_9),
     ];
-    let is_wild = times.iter().any(|(key, ..)| checker.is_wild(&path(key)))
-        || checker.is_wild(&path("error_rate"));
+    let is_invalid = times.iter().any(|(key, ..)| checker.is_invalid(&path(key)))
+        || checker.is_invalid(&path("error_rate"));
     let mut bounds = Vec::new();
     if let Some(raw::Share(share)) = raw.error_rate {
         bounds.push(Some(StopBound::ErrorRate(share)));
     }
     for (key, quantile, given) in times {
-        if let Some(raw::Span(above)) = given {
+        if let Some(raw::DurationText(above)) = given {
             let above = checker.check_bounds(above, &path(key), RESPONSE_TIME);
             bounds.push(above.map(|above| StopBound::ResponseTime { quantile, above }));
         }
@@ -65,7 +65,7 @@ fn entry(checker: &mut Checker<'_>, raw: &raw::StopWhen, index: &str) -> Option<
             bound: bound?,
             time: time?,
         }),
-        [] if is_wild => None,
+        [] if is_invalid => None,
         _ => {
             let what = match bounds.len() {
                 0 => format!("{} names no number", path_text(&around)),

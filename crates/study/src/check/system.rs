@@ -6,8 +6,8 @@ use indexmap::IndexMap;
 
 use super::{
     Checker,
+    components::{self, Conditions},
     probe::probe,
-    provision::{self, Conditions},
     set::refusal,
     system_metric::system_metric,
     system_text::{Names, Secrets},
@@ -19,7 +19,7 @@ use crate::{
 };
 
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
-/// Bounds of such times.
+/// Bounds of the timeouts of a system file.
 pub(super) const TIMEOUT_BOUNDS: (Duration, Duration) =
     (Duration::from_millis(10), Duration::from_secs(600));
 /// Most replicas of a component.
@@ -32,9 +32,9 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
         .into_iter()
         .filter_map(|(name, raw)| parameter(checker, name, raw))
         .collect();
-    let artifacts = provision::artifacts(checker, raw.artifacts);
+    let artifacts = components::artifacts(checker, raw.artifacts);
     let raw_components: Vec<_> = raw.components.into_iter().flatten().collect();
-    if raw_components.is_empty() && !checker.is_wild(&["components"]) {
+    if raw_components.is_empty() && !checker.is_invalid(&["components"]) {
         let what = "a system has at least one component";
         checker.report(
             Finding::new(checker.key(&["components"]), what).with_expected("components: a mapping"),
@@ -53,7 +53,7 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
         .filter_map(|(name, raw)| component(checker, context, name, raw))
         .map(|component| with_environment(component, &shared))
         .collect();
-    let components = in_order_of_starting(checker, components);
+    let components = sort_by_dependencies(checker, components);
     let endpoints: Vec<_> = raw
         .endpoints
         .into_iter()
@@ -138,9 +138,9 @@ fn parameter(checker: &mut Checker<'_>, name: String, raw: raw::Parameter) -> Op
     };
     if let Some((expected, near)) = refusal(&parameter, &parameter.default) {
         let what = format!("the default of parameter {name} is {}", parameter.default);
-        let place = checker.position_of(&["parameters", &name, "default"]);
+        let position = checker.position_of(&["parameters", &name, "default"]);
         checker.report(
-            Finding::new(place, what)
+            Finding::new(position, what)
                 .with_expected(expected)
                 .with_suggestion(near),
         );
@@ -182,10 +182,10 @@ fn kind(
         .flatten()
         .collect();
     if given.len() != 1 {
-        let wild = ["integer", "duration", "size", "boolean", "text", "one_of"];
-        if !wild
+        let invalid = ["integer", "duration", "size", "boolean", "text", "one_of"];
+        if !invalid
             .iter()
-            .any(|key| checker.is_wild(&[path[0], path[1], key]))
+            .any(|key| checker.is_invalid(&[path[0], path[1], key]))
         {
             let what = format!("parameter {} has {} kinds", path[1], given.len());
             let expected = "exactly one of integer, duration, size, boolean, text, one_of";
@@ -218,8 +218,9 @@ fn component(
     let path = ["components", name.as_str()];
     let depends_on = raw.depends_on.unwrap_or_default();
     for (index, needed) in depends_on.iter().enumerate() {
-        let place = checker.position_of(&["components", &name, "depends_on", &index.to_string()]);
-        names.require_component(checker, place, needed);
+        let position =
+            checker.position_of(&["components", &name, "depends_on", &index.to_string()]);
+        names.require_component(checker, position, needed);
     }
     let ports: Vec<_> = raw
         .ports
@@ -232,9 +233,9 @@ fn component(
         .enumerate()
         .filter(|(index, port)| ports[..*index].contains(port))
     {
-        let place = checker.position_of(&["components", &name, "ports", &index.to_string()]);
+        let position = checker.position_of(&["components", &name, "ports", &index.to_string()]);
         checker.report(
-            Finding::new(place, format!("port {port:?} is given twice"))
+            Finding::new(position, format!("port {port:?} is given twice"))
                 .with_expected("each port once"),
         );
     }
@@ -242,7 +243,7 @@ fn component(
         Some(raw::Replicas(text)) => names.replicas(checker, &[path[0], path[1], "replicas"], text),
         None => checker.value_or_default(None, &[path[0], path[1], "replicas"], "1".to_owned()),
     };
-    let files = provision::files(checker, names, &name, raw.files);
+    let files = components::files(checker, names, &name, raw.files);
     let process = raw
         .process
         .and_then(|raw| process(checker, context, &name, raw));
@@ -251,12 +252,12 @@ fn component(
         .into_iter()
         .flatten()
         .enumerate()
-        .filter_map(|(index, raw)| provision::setup_step(checker, context, (&name, index), raw))
+        .filter_map(|(index, raw)| components::setup_step(checker, context, (&name, index), raw))
         .collect();
     let ready = raw.ready.and_then(|raw| ready(checker, names, &name, raw));
     let stop_path = [path[0], path[1], "stop_timeout"];
     let stop_timeout = checker.value_or_default(
-        raw.stop_timeout.map(|raw::Span(time)| time),
+        raw.stop_timeout.map(|raw::DurationText(time)| time),
         &stop_path,
         STOP_TIMEOUT,
     )?;
@@ -285,13 +286,13 @@ fn shared_environment(
 ) -> Vec<(String, String)> {
     let variables: Vec<_> = raw.into_iter().flatten().collect();
     for (name, text) in &variables {
-        let place = checker.position_of(&["environment", name]);
-        names.check_text(checker, place, &Names::of_all(), text);
+        let position = checker.position_of(&["environment", name]);
+        names.check_text(checker, position, &Names::of_all(), text);
     }
     variables
 }
 
-/// The component with those as well, where it has none of the same name.
+/// Adds the shared variables to a component; its own variable of the same name wins.
 fn with_environment(mut component: Component, shared: &[(String, String)]) -> Component {
     let own = &mut component.process.environment;
     let more: Vec<_> = shared
@@ -314,15 +315,15 @@ fn process(
     let command = raw.command?;
     let scope = names.of_component(component, Secrets::Refused);
     for (index, text) in command.iter().enumerate() {
-        let place = checker.position_of(&[&path("command")[..], &[&index.to_string()]].concat());
-        names.check_text(checker, place, &scope, text);
+        let position = checker.position_of(&[&path("command")[..], &[&index.to_string()]].concat());
+        names.check_text(checker, position, &scope, text);
     }
-    let arguments = provision::arguments(checker, context, component, raw.arguments);
+    let arguments = components::arguments(checker, context, component, raw.arguments);
     let environment: Vec<_> = raw.environment.into_iter().flatten().collect();
     let scope = names.of_component(component, Secrets::Allowed);
     for (name, text) in &environment {
-        let place = checker.position_of(&[&path("environment")[..], &[name]].concat());
-        names.check_text(checker, place, &scope, text);
+        let position = checker.position_of(&[&path("environment")[..], &[name]].concat());
+        names.check_text(checker, position, &scope, text);
     }
     Some(ProcessDriver {
         command,
@@ -357,7 +358,7 @@ fn ready(
         _ => {
             if !["http", "tcp"]
                 .iter()
-                .any(|key| checker.is_wild(&["components", component, "ready", key]))
+                .any(|key| checker.is_invalid(&["components", component, "ready", key]))
             {
                 let what = format!("components.{component}.ready is not one check");
                 checker.report(
@@ -371,7 +372,7 @@ fn ready(
 }
 
 /// Components sorted so that each comes after those it depends on; among those that could come next, as in the file.
-fn in_order_of_starting(checker: &mut Checker<'_>, mut waiting: Vec<Component>) -> Vec<Component> {
+fn sort_by_dependencies(checker: &mut Checker<'_>, mut waiting: Vec<Component>) -> Vec<Component> {
     let mut ordered: Vec<Component> = Vec::new();
     loop {
         let is_waited_for = |name: &String| waiting.iter().any(|component| component.name == *name);
@@ -386,13 +387,13 @@ fn in_order_of_starting(checker: &mut Checker<'_>, mut waiting: Vec<Component>) 
     if let [first, ..] = &waiting[..] {
         let names = list(waiting.iter().map(|component| component.name.as_str()));
         let what = format!("components depend on each other in a circle: {names}");
-        let place = checker.key(&["components", &first.name, "depends_on"]);
-        checker.report(Finding::new(place, what).with_expected("depends_on without a circle"));
+        let position = checker.key(&["components", &first.name, "depends_on"]);
+        checker.report(Finding::new(position, what).with_expected("depends_on without a circle"));
     }
     ordered
 }
 
-/// Whether a parameter can say how many replicas there are.
+/// Whether a parameter can be a number of replicas.
 pub(super) fn counts_replicas(parameter: &Parameter) -> bool {
     matches!(parameter.kind, ParameterKind::Integer { min, max } if min >= 1 && max <= MAX_REPLICAS)
 }

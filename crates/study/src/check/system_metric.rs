@@ -1,6 +1,6 @@
 //! A metric of a system: what it is read from, and whether it has the keys of that source.
 
-use super::{Checker, probe::Keys, provision::Conditions, system_text::Names};
+use super::{Checker, components::Conditions, probe::Keys, system_text::Names};
 use crate::{MetricSource, Selector, SystemMetric, mistake::Finding, raw, tree::quote};
 
 const SOURCES: [&str; 3] = ["prometheus", "json", "consumer_lag"];
@@ -31,7 +31,7 @@ pub(super) fn system_metric(
         let get = keys.require_key(&["get"], raw.get, "a path such as /metrics");
         get.and_then(|get| {
             let path = keys.path(&["get"]);
-            keys.known_in(&get, &path, &[]);
+            keys.refuse_unknown_names(&get, &path, &[]);
             keys.checker.target(&get, &path)
         })
     };
@@ -63,7 +63,7 @@ impl Keys<'_, '_, '_> {
         let (group, topic) = (lag.group?, lag.topic?);
         for (key, text) in [("group", &group), ("topic", &topic)] {
             let path = self.path(&["consumer_lag", key]);
-            self.known_in(text, &path, &[]);
+            self.refuse_unknown_names(text, &path, &[]);
         }
         Some(MetricSource::ConsumerLag { group, topic })
     }
@@ -72,9 +72,10 @@ impl Keys<'_, '_, '_> {
         let selector = Selector::read(text);
         if selector.is_none() {
             let what = format!("{}.prometheus is {}", self.path_text(), quote(text));
-            let place = self.checker.position_of(&self.path(&["prometheus"]));
-            self.checker
-                .report(Finding::new(place, what).with_expected("name or name{label=\"value\"}"));
+            let position = self.checker.position_of(&self.path(&["prometheus"]));
+            self.checker.report(
+                Finding::new(position, what).with_expected("name or name{label=\"value\"}"),
+            );
         }
         selector
     }
@@ -84,9 +85,9 @@ impl Keys<'_, '_, '_> {
             Ok(_) => Some(text),
             Err(problem) => {
                 let what = format!("{}.json is {}: {problem}", self.path_text(), quote(&text));
-                let place = self.checker.position_of(&self.path(&["json"]));
+                let position = self.checker.position_of(&self.path(&["json"]));
                 self.checker.report(
-                    Finding::new(place, what).with_expected("a JSONPath such as $.queue.depth"),
+                    Finding::new(position, what).with_expected("a JSONPath such as $.queue.depth"),
                 );
                 None
             }

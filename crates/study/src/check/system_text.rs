@@ -1,4 +1,4 @@
-//! Names inside a system file: who may be meant by a component, a port or a `${…}`.
+//! Names inside a system file: of components, of ports, and in `${…}`.
 
 use indexmap::IndexMap;
 
@@ -10,16 +10,16 @@ use super::{
 };
 use crate::{
     Parameter, When,
-    mistake::{Finding, Place},
+    mistake::{Finding, Position},
     nearest::{list, nearest_word},
     raw,
-    texts::secret,
+    substitute::secret,
 };
 
-/// Every name that can be meant.
+/// Every name that is known.
 pub(super) struct Names {
     parameters: Vec<String>,
-    /// Parameters that can say how many replicas there are; also those whose mistakes are reported elsewhere.
+    /// Parameters that can be a number of replicas; also those whose mistakes are reported elsewhere.
     counting: Vec<String>,
     /// Each component with its ports.
     components: IndexMap<String, Vec<String>>,
@@ -27,7 +27,7 @@ pub(super) struct Names {
     when: IndexMap<String, When>,
 }
 
-/// Where a text with `${…}` stands.
+/// The component and the configurations to which a text with `${…}` belongs.
 pub(super) struct Scope<'a> {
     component: &'a str,
     /// The configurations in which it is used.
@@ -35,13 +35,13 @@ pub(super) struct Scope<'a> {
     secrets: Secrets,
 }
 
-/// Whether `${secret.NAME}` may stand in a text.
+/// Whether a text may have `${secret.NAME}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Secrets {
     Allowed,
-    /// In a command.
+    /// Refused: the text is in a command.
     Refused,
-    /// In what every component has.
+    /// Refused: the text is in the environment of all components.
     NotShared,
 }
 
@@ -84,7 +84,7 @@ impl Names {
         }
     }
 
-    /// The scope of what every component has, in all configurations.
+    /// The scope of the environment of all components.
     pub(super) fn of_all() -> Scope<'static> {
         Scope {
             component: "",
@@ -101,15 +101,15 @@ impl Names {
     pub(super) fn require_component(
         &self,
         checker: &mut Checker<'_>,
-        place: Place,
+        position: Position,
         name: &str,
     ) -> Option<&[String]> {
         let ports = self.components.get(name);
-        if ports.is_none() && !checker.is_wild(&["components", name]) {
+        if ports.is_none() && !checker.is_invalid(&["components", name]) {
             let names = || self.components.keys().map(String::as_str);
             let what = format!("there is no component {name:?}");
             checker.report(
-                Finding::new(place, what)
+                Finding::new(position, what)
                     .with_expected(list(names()))
                     .with_suggestion(nearest_word(name, names())),
             );
@@ -117,7 +117,7 @@ impl Names {
         ports.map(Vec::as_slice)
     }
 
-    /// The component and its port that stand under the keys `component` and `port` at `path`.
+    /// The component and its port that the keys `component` and `port` at `path` name.
     pub(super) fn port_of(
         &self,
         checker: &mut Checker<'_>,
@@ -126,14 +126,14 @@ impl Names {
         port: Option<String>,
     ) -> Option<(String, String)> {
         let (component, port) = (component?, port?);
-        let place = checker.position_of(&[path, &["component"]].concat());
-        let ports = self.require_component(checker, place, &component)?;
+        let position = checker.position_of(&[path, &["component"]].concat());
+        let ports = self.require_component(checker, position, &component)?;
         if ports.contains(&port) {
             return Some((component, port));
         }
-        if !checker.is_wild(&["components", &component, "ports"]) {
+        if !checker.is_invalid(&["components", &component, "ports"]) {
             let names = || ports.iter().map(String::as_str);
-            let place = checker.position_of(&[path, &["port"]].concat());
+            let position = checker.position_of(&[path, &["port"]].concat());
             let what = format!("component {component} has no port {port:?}");
             let expected = if ports.is_empty() {
                 "a component with ports".to_owned()
@@ -141,7 +141,7 @@ impl Names {
                 list(names())
             };
             checker.report(
-                Finding::new(place, what)
+                Finding::new(position, what)
                     .with_expected(expected)
                     .with_suggestion(nearest_word(&port, names())),
             );
@@ -172,16 +172,16 @@ impl Names {
         None
     }
 
-    /// Whether every `${…}` in a component's text has a meaning, wherever the text is used.
+    /// Reports each `${…}` in a component's text that has no meaning in one of the configurations that use the text.
     pub(super) fn check_text(
         &self,
         checker: &mut Checker<'_>,
-        place: Place,
+        position: Position,
         scope: &Scope<'_>,
         text: &str,
     ) {
         let Some(parts) = parts(text) else {
-            checker.report(Finding::new(place, "a ${ without its }").with_expected("${name}"));
+            checker.report(Finding::new(position, "a ${ without its }").with_expected("${name}"));
             return;
         };
         let names = parts.into_iter().filter_map(|part| match part {
@@ -189,27 +189,27 @@ impl Names {
             Part::Literal(_) => None,
         });
         for name in names {
-            if let Some(finding) = self.misuse(place, scope, name) {
+            if let Some(finding) = self.misuse(position, scope, name) {
                 checker.report(finding);
             }
         }
     }
 
-    /// What is wrong with a `${…}`, if anything is.
-    fn misuse(&self, place: Place, scope: &Scope<'_>, name: &str) -> Option<Finding> {
+    /// The mistake in a `${…}`, if it has one.
+    fn misuse(&self, position: Position, scope: &Scope<'_>, name: &str) -> Option<Finding> {
         if secret(name).is_some() {
             let (what, expected) = match scope.secrets {
                 Secrets::Allowed => return None,
                 Secrets::Refused => (
-                    "a secret cannot stand in a command, which every user of the machine can read",
+                    "a secret is not allowed in a command, which every user of the machine can read",
                     "it in environment, files or setup",
                 ),
                 Secrets::NotShared => (
-                    "a secret cannot stand in the environment of all components",
+                    "a secret is not allowed in the environment of all components",
                     "it in the environment of those that need it",
                 ),
             };
-            return Some(Finding::new(place, what).with_expected(expected));
+            return Some(Finding::new(position, what).with_expected(expected));
         }
         let is_program = name
             .strip_prefix("program.")
@@ -225,10 +225,10 @@ impl Names {
                 _ => nearest_word(name, known.iter().map(String::as_str)),
             };
             let near = near.map(str::to_owned);
-            let what = format!("${{{name}}} means nothing here");
+            let what = format!("${{{name}}} is not defined here");
             let expected = format!("{}, program.NAME", list(known.iter().map(String::as_str)));
             return Some(
-                Finding::new(place, what)
+                Finding::new(position, what)
                     .with_expected(expected)
                     .with_suggestion(near),
             );
@@ -238,12 +238,12 @@ impl Names {
             .find_map(|word| name.split_once(word))?;
         let when = self.when_of(other);
         (!when.follows_from(&scope.when)).then(|| {
-            let what = format!("${{{name}}}: component {other} exists only where {when}");
-            Finding::new(place, what).with_expected("the same condition (when) around it")
+            let what = format!("${{{name}}}: component {other} exists only if {when}");
+            Finding::new(position, what).with_expected("the same condition (when) around it")
         })
     }
 
-    /// What may stand in `${…}` in a component's text, programs and secrets aside.
+    /// The names allowed in `${…}` in a component's text, except programs and secrets.
     fn known_names(&self, component: &str) -> Vec<String> {
         let own = self
             .components

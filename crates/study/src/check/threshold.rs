@@ -6,40 +6,40 @@ use waggle_units::{parse_byte_rate, parse_bytes, parse_duration, parse_number, p
 use super::{Checker, request::RESERVED_NAMES};
 use crate::{
     Threshold, ThresholdOp,
-    mistake::{Finding, Place},
+    mistake::{Finding, Position},
     nearest::{list, nearest_word},
     tree::quote,
 };
 
-/// A metric that can be named, and what it is counted in.
+/// The path of a metric, and its unit.
 pub(super) type Known = (String, Unit);
 
-/// What comparisons are written with.
+/// The operators of comparisons.
 const COMPARES: [char; 4] = ['<', '>', '=', '!'];
 
-/// What a load sends, as thresholds name it.
+/// The parts of a study that have metrics.
 #[derive(Debug, Default)]
 pub(crate) struct Sent {
     /// The request; or the scenario, and then its steps.
     pub names: Vec<String>,
     /// Whether there are sessions.
     pub sessions: bool,
-    /// Whether `names` are all there are.
+    /// Whether `names` are complete.
     pub complete: bool,
-    /// Where delivery is followed.
-    pub places: Vec<String>,
+    /// The probes of delivery accounting.
+    pub probes: Vec<String>,
     /// The components of the system.
     pub components: Vec<String>,
     /// The metrics of the system.
     pub metrics: Vec<String>,
-    /// Whether the load falls and recovery is looked for.
+    /// Whether the study has a recovery phase.
     pub recovery: bool,
     /// Whether components are killed on purpose.
     pub has_faults: bool,
 }
 
-/// Reads a condition on a load that belongs to no study; its metrics have no request before them, and delivery is not
-/// among them. With a scenario there are those of its `steps` and of sessions, too.
+/// Reads a condition on a load without a study. The paths of its metrics do not begin with a request's name, and there are no
+/// metrics of delivery. A scenario also has the metrics of its `steps` and of sessions.
 ///
 /// # Errors
 /// What is wrong with it, what was expected, and the nearest right word.
@@ -53,11 +53,11 @@ pub fn read_threshold(text: &str, steps: &[String]) -> Result<Threshold, String>
         },
         |row| row.over_trials != OverTrials::StandardDeviation,
     );
-    known.extend(numbers(generator, &[Subject::Generator]));
+    known.extend(metric_paths(generator, &[Subject::Generator]));
     for (name, _) in &mut known {
         *name = name.trim_start_matches('.').to_owned();
     }
-    threshold(text, Place::START, &known).map_err(|finding| {
+    threshold(text, Position::START, &known).map_err(|finding| {
         let mut message = finding.what;
         if let Some(expected) = finding.expected {
             message += &format!("; expected {expected}");
@@ -69,33 +69,36 @@ pub fn read_threshold(text: &str, steps: &[String]) -> Result<Threshold, String>
     })
 }
 
-/// Every metric that a threshold of this study can name.
-pub(super) fn known_numbers(sent: &Sent) -> Vec<Known> {
+/// Every metric that a threshold of this study can use.
+pub(super) fn known_metrics(sent: &Sent) -> Vec<Known> {
     let [delivery, generator, _, components, metrics, faults] = RESERVED_NAMES;
     let mut known = of_sent(sent, |_| true);
-    known.extend(numbers(delivery, &[Subject::Delivery, Subject::Probe]));
-    for place in &sent.places {
-        known.extend(numbers(&format!("{delivery}.{place}"), &[Subject::Probe]));
+    known.extend(metric_paths(delivery, &[Subject::Delivery, Subject::Probe]));
+    for probe in &sent.probes {
+        known.extend(metric_paths(
+            &format!("{delivery}.{probe}"),
+            &[Subject::Probe],
+        ));
     }
-    known.extend(numbers(generator, &[Subject::Generator]));
-    known.extend(numbers("machine", &[Subject::Machine]));
-    known.extend(numbers("system", &[Subject::System]));
+    known.extend(metric_paths(generator, &[Subject::Generator]));
+    known.extend(metric_paths("machine", &[Subject::Machine]));
+    known.extend(metric_paths("system", &[Subject::System]));
     if sent.recovery {
         let rows = CATALOGUE.iter();
         let recovery = rows.filter(|row| row.subject == Subject::Recovery);
         known.extend(recovery.map(|row| (row.name.to_owned(), row.unit)));
     }
     if sent.has_faults {
-        known.extend(numbers(faults, &[Subject::Fault]));
+        known.extend(metric_paths(faults, &[Subject::Fault]));
     }
     for component in &sent.components {
-        known.extend(numbers(
+        known.extend(metric_paths(
             &format!("{components}.{component}"),
             &[Subject::Component],
         ));
     }
     for metric in &sent.metrics {
-        known.extend(numbers(
+        known.extend(metric_paths(
             &format!("{metrics}.{metric}"),
             &[Subject::SystemMetric],
         ));
@@ -103,30 +106,30 @@ pub(super) fn known_numbers(sent: &Sent) -> Vec<Known> {
     known
 }
 
-/// The metrics of what a load sends, as far as they are wanted.
+/// The metrics of requests, steps and sessions for which `is_wanted` holds.
 fn of_sent(sent: &Sent, is_wanted: fn(&Row) -> bool) -> Vec<Known> {
     let [_, _, sessions, ..] = RESERVED_NAMES;
     let mut known = Vec::new();
-    for (place, name) in sent.names.iter().enumerate() {
-        // What fell due for one step of a scenario is known to nobody.
-        let subjects: &[Subject] = match place {
+    for (index, name) in sent.names.iter().enumerate() {
+        // Which requests fell due for one step of a scenario is not known.
+        let subjects: &[Subject] = match index {
             0 => &[Subject::Load, Subject::WholeLoad],
             _ => &[Subject::Load],
         };
-        known.extend(numbers_where(name, subjects, is_wanted));
+        known.extend(matching_metrics(name, subjects, is_wanted));
     }
     if sent.sessions {
-        known.extend(numbers_where(sessions, &[Subject::Sessions], is_wanted));
+        known.extend(matching_metrics(sessions, &[Subject::Sessions], is_wanted));
     }
     known
 }
 
-/// The paths of a subject's metrics, with what comes before their names.
-fn numbers(prefix: &str, subjects: &[Subject]) -> Vec<Known> {
-    numbers_where(prefix, subjects, |_| true)
+/// The paths of the metrics of these subjects, each with the prefix.
+fn metric_paths(prefix: &str, subjects: &[Subject]) -> Vec<Known> {
+    matching_metrics(prefix, subjects, |_| true)
 }
 
-fn numbers_where(prefix: &str, subjects: &[Subject], is_wanted: fn(&Row) -> bool) -> Vec<Known> {
+fn matching_metrics(prefix: &str, subjects: &[Subject], is_wanted: fn(&Row) -> bool) -> Vec<Known> {
     let of_row = |row: &'static Row| {
         row.all_statistics().map(move |statistic| {
             let name = row.name;
@@ -143,7 +146,7 @@ fn numbers_where(prefix: &str, subjects: &[Subject], is_wanted: fn(&Row) -> bool
         .collect()
 }
 
-/// The conditions of a list, which stands at the path; `delivery` is whether delivery is followed.
+/// The conditions of the list at the path; `delivery`: whether the study has delivery accounting.
 pub(crate) fn conditions(
     checker: &mut Checker<'_>,
     (raw, path): (Option<&Vec<String>>, &[&str]),
@@ -152,21 +155,22 @@ pub(crate) fn conditions(
 ) -> Vec<Threshold> {
     let mut checked: Vec<Threshold> = Vec::new();
     for (index, text) in raw.into_iter().flatten().enumerate() {
-        let place = checker.position_of(&[path, &[index.to_string().as_str()]].concat());
-        match threshold(text, place, known) {
+        let position = checker.position_of(&[path, &[index.to_string().as_str()]].concat());
+        match threshold(text, position, known) {
             Ok(threshold) if threshold.metric[0] == "delivery" && !delivery => {
                 let what = format!(
                     "{} is not measured by this study",
                     threshold.metric.join(".")
                 );
-                checker
-                    .report(Finding::new(place, what).with_expected("delivery: { probes: NAME }"));
+                checker.report(
+                    Finding::new(position, what).with_expected("delivery: { probes: NAME }"),
+                );
             }
             Ok(threshold) if path[0] == "search" && is_of_several_trials(&threshold.metric) => {
                 let name = threshold.metric.join(".");
                 let what =
                     format!("{name} is a metric over trials, and a search judges each alone");
-                checker.report(Finding::new(place, what).with_expected("a metric of one trial"));
+                checker.report(Finding::new(position, what).with_expected("a metric of one trial"));
             }
             Ok(threshold) => checked.push(threshold),
             Err(finding) => checker.report(finding),
@@ -181,22 +185,23 @@ fn is_of_several_trials(metric: &[String]) -> bool {
 }
 
 /// The unit of a metric by its path.
-pub(super) fn find(path: &str, place: Place, known: &[Known]) -> Result<Unit, Finding> {
+pub(super) fn unit_of(path: &str, position: Position, known: &[Known]) -> Result<Unit, Finding> {
     let unit = known.iter().find(|(name, _)| name == path);
-    unit.map(|(_, unit)| *unit)
-        .ok_or_else(|| new_path_finding(path, place).unwrap_or_else(|| unknown(path, place, known)))
+    unit.map(|(_, unit)| *unit).ok_or_else(|| {
+        new_path_finding(path, position).unwrap_or_else(|| unknown_metric(path, position, known))
+    })
 }
 
-fn threshold(text: &str, place: Place, known: &[Known]) -> Result<Threshold, Finding> {
+fn threshold(text: &str, position: Position, known: &[Known]) -> Result<Threshold, Finding> {
     let shape = if known.iter().any(|(name, _)| name == "delivery.missing") {
         "METRIC OP VALUE, such as delivery.missing == 0"
     } else {
         "METRIC OP VALUE, such as response_time.p99 < 50ms"
     };
     let (path, op, value) = parts(text).ok_or_else(|| {
-        Finding::new(place, format!("{} is no condition", quote(text))).with_expected(shape)
+        Finding::new(position, format!("{} is no condition", quote(text))).with_expected(shape)
     })?;
-    let unit = find(path, place, known)?;
+    let unit = unit_of(path, position, known)?;
     let op = match op {
         "<" => ThresholdOp::Less,
         "<=" => ThresholdOp::LessOrEqual,
@@ -204,14 +209,14 @@ fn threshold(text: &str, place: Place, known: &[Known]) -> Result<Threshold, Fin
         ">=" => ThresholdOp::GreaterOrEqual,
         "==" => ThresholdOp::Equal,
         _ => {
-            let finding = Finding::new(place, format!("{} compares nothing", quote(op)))
+            let finding = Finding::new(position, format!("{} is no comparison", quote(op)))
                 .with_expected("<, <=, >, >= or ==");
             return Err(finding.with_suggestion((op == "=").then_some("==")));
         }
     };
-    let value = in_unit(&value, unit).ok_or_else(|| {
+    let value = parse_in_unit(&value, unit).ok_or_else(|| {
         let what = format!("{} is no value for {path}", quote(&value));
-        Finding::new(place, what).with_expected(expects(unit))
+        Finding::new(position, what).with_expected(expects(unit))
     })?;
     Ok(Threshold {
         text: text.to_owned(),
@@ -221,7 +226,7 @@ fn threshold(text: &str, place: Place, known: &[Known]) -> Result<Threshold, Fin
     })
 }
 
-/// `path op value unit`, with or without blanks in between; `None` where it is not of this shape.
+/// `path op value unit`, with or without blanks in between; `None` if it does not have this form.
 fn parts(text: &str) -> Option<(&str, &str, String)> {
     let start = text.find(COMPARES)?;
     let (path, rest) = (text[..start].trim(), &text[start..]);
@@ -232,16 +237,16 @@ fn parts(text: &str) -> Option<(&str, &str, String)> {
     has_shape.then(|| (path, &rest[..end], value.concat()))
 }
 
-/// The path of an earlier version, with the one of today.
-fn new_path_finding(path: &str, place: Place) -> Option<Finding> {
+/// The finding for a path of an earlier version; it names the new path.
+fn new_path_finding(path: &str, position: Position) -> Option<Finding> {
     let steps: Vec<_> = path.split('.').collect();
     let new = new_path(&steps)?.join(".");
     let what = format!("the metric {} is now {new}", quote(path));
-    Some(Finding::new(place, what))
+    Some(Finding::new(position, what))
 }
 
-/// The nearest known metric, and what can follow the part of the path that is right.
-fn unknown(path: &str, place: Place, known: &[Known]) -> Finding {
+/// The finding for an unknown path: the nearest known metric, and what can follow the part of the path that is right.
+fn unknown_metric(path: &str, position: Position, known: &[Known]) -> Finding {
     let names = || known.iter().map(|(name, _)| name.as_str());
     let steps: Vec<_> = path.split('.').collect();
     let (right, next) = (0..steps.len())
@@ -263,7 +268,7 @@ fn unknown(path: &str, place: Place, known: &[Known]) -> Finding {
     } else {
         format!("{right}.… with one of {}", list(next))
     };
-    Finding::new(place, format!("unknown metric {}", quote(path)))
+    Finding::new(position, format!("unknown metric {}", quote(path)))
         .with_expected(expected)
         .with_suggestion(near)
 }
@@ -281,7 +286,7 @@ fn next_steps<'a>(path: &[&str], known: &'a [Known]) -> Vec<&'a str> {
     next
 }
 
-pub(super) fn in_unit(text: &str, unit: Unit) -> Option<f64> {
+pub(super) fn parse_in_unit(text: &str, unit: Unit) -> Option<f64> {
     #[expect(
         clippy::cast_precision_loss,
         reason = "a week of nanoseconds fits 53 bits"
@@ -316,7 +321,7 @@ fn expects(unit: Unit) -> &'static str {
     }
 }
 
-/// What may stand behind a bare number.
+/// The units that may follow a number.
 pub(super) fn suffix_expected(unit: Unit) -> &'static str {
     match unit {
         Unit::Time => "one of us, ms, s, min, h",

@@ -18,7 +18,7 @@ use crate::{
 /// Variables that the load makes itself. The load is not known here; a test of the program uses each of them.
 const OWN: [&str; 4] = ["random.uuid", RECORD_KEY, "record.run", RECORD_TIME];
 
-/// What is known at a place of a flow; of a request that is always the same, nothing.
+/// The captures that are known at a step of a flow; none for a single request.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     /// Captured so far.
@@ -40,12 +40,12 @@ impl Known {
     }
 }
 
-/// What texts can name beside columns of feeds and the load's own.
+/// What texts can name besides columns of feeds and the load's own variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Named {
     /// What earlier steps of the flow captured.
     Captures,
-    /// Nothing: the text is of a request that is always the same.
+    /// Nothing: the text belongs to a single request.
     Nothing,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Variables<'a> {
     feeds_used: HashSet<String>,
 }
 
-/// A text, or a name in it, and where it is written.
+/// A text, or a name in it, with its path.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Written<'t> {
     pub(crate) text: &'t str,
@@ -72,9 +72,9 @@ impl<'a> Variables<'a> {
         }
     }
 
-    /// Reports the feeds below `path` that no text names, once all texts were looked at.
+    /// Reports the feeds below `path` that no text names; for use after all texts.
     pub(crate) fn refuse_unused(&self, checker: &mut Checker<'_>, path: &Path) {
-        let place = match self.named {
+        let part = match self.named {
             Named::Captures => "a step",
             Named::Nothing => "the path, a header or the body",
         };
@@ -85,7 +85,7 @@ impl<'a> Variables<'a> {
                 let column = columns
                     .and_then(<[_]>::first)
                     .map_or("column", String::as_str);
-                let expected = format!("{{{{{}.{column}}}}} in {place}", feed.name);
+                let expected = format!("{{{{{}.{column}}}}} in {part}", feed.name);
                 let here = path.child("feeds").entry(number).child("name");
                 checker.report(
                     Finding::new(checker.position_of(&here.steps()), what).with_expected(expected),
@@ -94,7 +94,7 @@ impl<'a> Variables<'a> {
         }
     }
 
-    /// Reports what is wrong with the variables of a text; gives the text with a letter in place of each.
+    /// Reports mistakes in the variables of a text; returns the text with a letter in place of each variable.
     pub(crate) fn template(
         &mut self,
         checker: &mut Checker<'_>,
@@ -118,21 +118,21 @@ impl<'a> Variables<'a> {
                         "letters, digits, - and _ between {{ and }}; {{{{ for two braces",
                     ),
                 };
-                let place = checker.position_of(&path.steps());
-                checker.report(Finding::new(place, what).with_expected(expected));
+                let position = checker.position_of(&path.steps());
+                checker.report(Finding::new(position, what).with_expected(expected));
                 None
             }
         }
     }
 
-    /// Whether a variable has a value here; reports it where not.
+    /// Whether a variable has a value here; reports it if not.
     fn variable(
         &mut self,
         checker: &mut Checker<'_>,
         Written { text: name, path }: Written<'_>,
         known: &Known,
     ) -> bool {
-        let place = checker.position_of(&path.steps());
+        let position = checker.position_of(&path.steps());
         let finding = match name.split_once('.') {
             _ if OWN.contains(&name) => None,
             Some((feed, column)) => {
@@ -151,7 +151,7 @@ impl<'a> Variables<'a> {
             return true;
         };
         checker.report(
-            Finding::new(place, what)
+            Finding::new(position, what)
                 .with_expected(expected)
                 .with_suggestion(meant),
         );
@@ -174,7 +174,7 @@ impl<'a> Variables<'a> {
             Named::Captures => "a variable that an earlier step of this flow captures".to_owned(),
             Named::Nothing => "{{feed.column}} of one of its feeds".to_owned(),
         };
-        // A feed's column whose feed was left out is near enough.
+        // A column without its feed: the full name is suggested.
         let of_feed = words().find(|word| {
             word.split_once('.')
                 .is_some_and(|(_, column)| column == name)
@@ -184,7 +184,7 @@ impl<'a> Variables<'a> {
         (what, expected, meant)
     }
 
-    /// What is wrong with a feed's column, if anything is.
+    /// The mistake in the name of a feed's column, if it has one.
     fn column(&self, feed: &str, column: &str) -> Option<(String, String, Option<String>)> {
         let Some(known) = self.feeds.iter().find(|known| known.name == feed) else {
             if OWN_FIRST.contains(&feed) {
@@ -208,7 +208,7 @@ impl<'a> Variables<'a> {
             let meant = nearest_word(feed, names()).map(|feed| format!("{feed}.{column}"));
             return Some((format!("there is no feed {feed:?}"), expected, meant));
         };
-        // One whose rows could not be read was reported.
+        // A feed whose rows could not be read was reported.
         let columns = || {
             known
                 .table

@@ -6,9 +6,9 @@ use indexmap::IndexMap;
 use waggle_template::variable::variables;
 
 use super::{
-    Called, Checker,
+    Checker, MethodAndPath,
+    components::{self, Conditions},
     expect::expect,
-    provision::{self, Conditions},
     system::TIMEOUT_BOUNDS,
     system_text::Names,
 };
@@ -22,7 +22,7 @@ use crate::{
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What steps may speak of.
+/// The names that steps may use.
 #[derive(Clone, Copy)]
 pub(super) struct Context<'a> {
     pub(super) endpoints: &'a [Endpoint],
@@ -36,12 +36,12 @@ struct Captured {
     when: When,
 }
 
-/// Where a step stands.
-struct Standing<'a> {
+/// The context of one step.
+struct StepContext<'a> {
     index: String,
     /// In which configurations it is done.
     when: When,
-    /// By the steps before it.
+    /// By earlier steps.
     captured: &'a [Captured],
 }
 
@@ -57,18 +57,18 @@ pub(super) fn steps(
         let index = index.to_string();
         let own = &["verify", index.as_str(), "when"];
         let own = context.conditions.read(checker, raw.when.as_ref(), own);
-        let when = own.intersect(&context.existence(raw.endpoint.as_deref()));
+        let when = own.intersect(&context.endpoint_condition(raw.endpoint.as_deref()));
         let names = raw.capture.iter().flatten().map(|one| Captured {
             name: one.0.clone(),
             when: when.clone(),
         });
         let names: Vec<Captured> = names.collect();
-        let standing = Standing {
+        let step_context = StepContext {
             index,
             when,
             captured: &captured,
         };
-        steps.extend(step(checker, context, (&standing, own), raw));
+        steps.extend(step(checker, context, (&step_context, own), raw));
         captured.extend(names);
     }
     steps
@@ -76,7 +76,7 @@ pub(super) fn steps(
 
 impl Context<'_> {
     /// In which configurations an endpoint exists; one that is not known was reported.
-    fn existence(&self, endpoint: Option<&str>) -> When {
+    fn endpoint_condition(&self, endpoint: Option<&str>) -> When {
         let mut endpoints = self.endpoints.iter();
         let known = endpoints.find(|known| Some(known.name.as_str()) == endpoint);
         known.map_or_else(When::default, |known| {
@@ -92,17 +92,17 @@ fn step(
         conditions,
         ..
     }: Context<'_>,
-    (standing, when): (&Standing<'_>, When),
+    (step_context, when): (&StepContext<'_>, When),
     raw: raw::Verify,
 ) -> Option<Check> {
-    let index = &standing.index;
+    let index = &step_context.index;
     let path = |key: &'static str| ["verify", index.as_str(), key];
     let method = checker.method_and_path(&raw.method, &["verify", index]);
     let headers = checker.headers(raw.headers.clone(), &path("headers"));
     let body = raw.body.clone().unwrap_or_default();
     let here = ["verify", index.as_str()];
-    provision::check_request_texts(checker, conditions.names, (&headers, &body), &here);
-    provision::check_path(checker, conditions.names, &method, &here);
+    components::check_request_texts(checker, conditions.names, (&headers, &body), &here);
+    components::check_path(checker, conditions.names, &method, &here);
     endpoint(
         checker,
         endpoints,
@@ -110,7 +110,7 @@ fn step(
         &path("endpoint"),
     );
     let timeout = checker.value_or_default(
-        raw.timeout.map(|raw::Span(time)| time),
+        raw.timeout.map(|raw::DurationText(time)| time),
         &path("timeout"),
         TIMEOUT,
     )?;
@@ -124,12 +124,12 @@ fn step(
     );
     let expect = expect(checker, raw.expect, called, &path("expect"));
     let captures = captures(checker, raw.capture, &path("capture"));
-    let Called {
+    let MethodAndPath {
         method,
         path: target,
         key,
     } = method?;
-    let mut known = |text: &str, path: &[&str]| names_are_known(checker, standing, text, path);
+    let mut known = |text: &str, path: &[&str]| names_are_known(checker, step_context, text, path);
     known(&target, &path(key));
     known(&body, &path("body"));
     for (name, value) in &headers {
@@ -168,7 +168,7 @@ fn endpoint(checker: &mut Checker<'_>, endpoints: &[Endpoint], name: Option<&str
         return;
     };
     let is_known = endpoints.iter().any(|known| known.name == name);
-    if is_known || checker.is_wild(&["endpoints"]) || checker.is_wild(&["endpoints", name]) {
+    if is_known || checker.is_invalid(&["endpoints"]) || checker.is_invalid(&["endpoints", name]) {
         return;
     }
     let names = || endpoints.iter().map(|known| known.name.as_str());
@@ -194,26 +194,27 @@ fn captures(
             Ok(_) => captures.push((name, json)),
             Err(problem) => {
                 let what = format!("{} is no JSONPath: {problem}", quote(&json));
-                let place = checker.position_of(&[&here[..], &["json"]].concat());
-                checker
-                    .report(Finding::new(place, what).with_expected("a JSONPath such as $.token"));
+                let position = checker.position_of(&[&here[..], &["json"]].concat());
+                checker.report(
+                    Finding::new(position, what).with_expected("a JSONPath such as $.token"),
+                );
             }
         }
     }
     captures
 }
 
-/// Whether each `{{name}}` of a text was captured by an earlier step that is done wherever this one is.
+/// Reports each `{{name}}` of a text unless an earlier step captures it in every configuration in which this step is done.
 fn names_are_known(
     checker: &mut Checker<'_>,
-    Standing { when, captured, .. }: &Standing<'_>,
+    StepContext { when, captured, .. }: &StepContext<'_>,
     text: &str,
     path: &[&str],
 ) {
     let Ok(used) = variables(text) else {
         let what = format!("{} has a {{{{ without a name and its }}}}", quote(text));
-        let place = checker.position_of(path);
-        checker.report(Finding::new(place, what).with_expected("{{name}}; {{{{ for two braces"));
+        let position = checker.position_of(path);
+        checker.report(Finding::new(position, what).with_expected("{{name}}; {{{{ for two braces"));
         return;
     };
     for variable in used {
@@ -221,13 +222,13 @@ fn names_are_known(
         if by().any(|one| one.when.follows_from(when)) {
             continue;
         }
-        let place = checker.position_of(path);
+        let position = checker.position_of(path);
         let only: Vec<String> = by().map(|one| one.when.to_string()).collect();
         if !only.is_empty() {
             let name = quote(variable);
-            let what = format!("{name} is captured only where {}", only.join(", or where "));
+            let what = format!("{name} is captured only if {}", only.join(", or if "));
             let expected = "the same condition (when) around it";
-            checker.report(Finding::new(place, what).with_expected(expected));
+            checker.report(Finding::new(position, what).with_expected(expected));
             continue;
         }
         let what = format!("no earlier step captures {}", quote(variable));
@@ -239,7 +240,7 @@ fn names_are_known(
         };
         let near = nearest_word(variable, names()).map(str::to_owned);
         checker.report(
-            Finding::new(place, what)
+            Finding::new(position, what)
                 .with_expected(expected)
                 .with_suggestion(near),
         );

@@ -5,16 +5,16 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    Feed, LoadLevel, Method, Name, OneOrSeveral, Rate, Scenario, Size, Span, Status, Think,
+    DurationText, Feed, LoadLevel, Method, Name, OneOrSeveral, Rate, Scenario, Size, Status, Think,
 };
 
-/// How requests come about.
+/// The load model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Model {
-    /// Each connection keeps `pipelining` requests under way.
+    /// Each connection keeps `pipelining` requests in flight.
     Closed,
-    /// Requests fall due by the clock at `rate`, whatever the answers do.
+    /// Requests fall due by the clock at `rate`, independent of the answers.
     Open,
     /// Each of `users` sends, waits for the answer, and thinks.
     Users,
@@ -44,13 +44,13 @@ pub(crate) enum Protocol {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Load {
-    /// How requests come about; there is no default.
+    /// The load model; there is no default.
     #[schemars(required)]
     pub model: Option<Model>,
     /// Connections, over all workers. Closed: required. Open: 50 by default.
     #[schemars(range(min = 1, max = 100_000))]
     pub connections: Option<u32>,
-    /// Requests under way on one connection at once; 1 by default. Closed and open.
+    /// Requests in flight on one connection at once; 1 by default. Closed and open.
     #[schemars(range(min = 1, max = 1_000))]
     pub pipelining: Option<u32>,
     /// Requests that fall due, e.g. `1000/s`. Open.
@@ -70,34 +70,34 @@ pub(crate) struct Load {
     /// Load worker threads; one for each CPU given to the load by default.
     #[schemars(range(min = 1, max = 900))]
     pub workers: Option<u32>,
-    /// The CPUs on which load worker threads stay, in turn; the system has the others. By default half of all.
+    /// The CPUs to which load worker threads are pinned, in turn; the system has the others. By default half of all.
     #[schemars(length(min = 1), inner(range(min = 0, max = 1_023)))]
     #[expect(
         dead_code,
         reason = "read from the tree: it holds for the study, and the load is a cell's"
     )]
     pub cpuset: Option<Vec<u32>>,
-    /// The version of HTTP; http1 by default. With http2 the system is taken to speak it from the first byte.
+    /// The version of HTTP; http1 by default. With http2 the system must use it from the first byte.
     pub protocol: Option<Protocol>,
     /// Whether a connection is used for more than one request; true by default. With false each request asks the server to close
     /// the connection after its answer. Not with pipelining, http2 or a scenario.
     pub keep_alive: Option<bool>,
     /// How long opening a connection may take; 5s by default.
-    pub connect_timeout: Option<Span>,
+    pub connect_timeout: Option<DurationText>,
     /// What is sent: the same request again and again. Its path is under exactly one of get, put, post, head, delete, patch and
-    /// options; or `method` and `path` say both.
+    /// options; or `method` and `path` are both given.
     pub request: Option<Request>,
     /// What is sent, in place of `request`: sessions of several requests.
     pub scenario: Option<Scenario>,
 }
 
-/// A stretch of time in which the load goes evenly from the level that it had to another one.
+/// A stretch of time in which the level of the load changes evenly to another one.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LoadStage {
     /// How long it takes; 0s: the load jumps to the target.
     #[schemars(required)]
-    pub duration: Option<Span>,
+    pub duration: Option<DurationText>,
     /// The level at its end: a rate such as `1000/s`, or a number of users.
     #[schemars(required)]
     pub target: Option<LoadLevel>,
@@ -113,7 +113,7 @@ pub(crate) struct Request {
     pub name: Option<Name>,
     #[serde(flatten)]
     pub method: Method,
-    /// The system's endpoint it goes to; by default the only one.
+    /// The system's endpoint that receives it; by default the only one.
     pub endpoint: Option<String>,
     /// Header fields in addition to those that every request has.
     pub headers: Option<IndexMap<String, String>>,
@@ -126,14 +126,14 @@ pub(crate) struct Request {
     pub body: Option<String>,
     /// The file with the body as it is sent, relative to the study's folder.
     pub body_file: Option<String>,
-    /// So many random bytes as the body, e.g. `10MB`; they follow from the study's seed, and every request has the same.
+    /// A body of this many random bytes, e.g. `10MB`; they follow from the study's seed, and every request has the same.
     pub body_random: Option<Size>,
     /// Records as the body.
     pub records: Option<Records>,
     /// Which answers are a success; any 2xx by default.
     pub expect: Option<Expect>,
     /// How long an answer is waited for; 10s by default.
-    pub timeout: Option<Span>,
+    pub timeout: Option<DurationText>,
 }
 
 /// Records from a file, each stamped with a key and a time of its own as it is sent.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// One of the seven has the path, or `method` and `path` say both.
+/// One of the seven has the path; or `method` and `path` are both given.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub(crate) struct Method {
     /// Path of a GET request.

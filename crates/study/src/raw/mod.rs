@@ -1,11 +1,11 @@
-//! The files as they are written: types that mirror them key by key and mean nothing yet. The published JSON Schema
-//! is made from these types, doc comments included, and the same schema finds what is wrong with a file's shape;
-//! so every key is an `Option` here, also the required ones: what is missing or wrong was reported by then.
+//! Types that mirror the files key by key, before their meaning is checked. The published JSON Schema is made from these types,
+//! doc comments included; the same schema validates a file's shape. Every key is an `Option` here, also a required one: a missing
+//! or wrong key was reported by the validation.
 
+mod components;
 mod load;
 mod method;
 mod probe;
-mod provision;
 mod scalar;
 mod scenario;
 mod schedule;
@@ -13,15 +13,15 @@ mod study;
 mod system;
 mod system_metric;
 
+pub(crate) use components::{Arguments, Artifact, Conditions, Levels, SetupStep};
 pub(crate) use load::{
     Arrivals, Expect, Load, LoadStage, Model, Protocol, Records, RecordsFormat, Request,
 };
 pub(crate) use method::Method;
 pub(crate) use probe::{Extract, Probe, ValueAt};
-pub(crate) use provision::{Arguments, Artifact, Conditions, Levels, SetupStep};
 pub(crate) use scalar::{
-    LoadLevel, Measured, Name, OneOrSeveral, Rate, Repeat, Share, Size, Span, Status, Think,
-    WarmUp, Width, parse_width,
+    DurationText, LoadLevel, Measured, Name, OneOrSeveral, Rate, Repeat, Share, Size, Status,
+    Think, WarmUp, Width, parse_width,
 };
 pub(crate) use scenario::{
     Captures, Check, CheckPart, Feed, FeedOrder, FeedRows, Flow, OnFailure, Scenario, Step,

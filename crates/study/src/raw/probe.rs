@@ -28,7 +28,7 @@ pub(crate) struct Probe {
     pub query: Option<Query>,
     /// Every message of a topic; its value is one or several lines.
     pub kafka: Option<KafkaTopic>,
-    /// Where a line has what it says of its record: key, run and time, and with tail its offset.
+    /// How the parts of a record are extracted from its line: key, run and time, and with tail its offset.
     #[schemars(required)]
     pub extract: Option<Extract>,
     /// Records read at once; with query about as many.
@@ -45,9 +45,9 @@ pub(crate) struct Tail {
     pub get: Option<String>,
 }
 
-/// A query for the records of a stretch of time. Its method is the key of its path: exactly one of get, put, post, …; or
-/// `method` with `path`. In path, header fields and body, `${from}` (the first) and `${to}` (behind the last) are nanoseconds
-/// since 1970, `${run}` is the mark of the trial's records; `${secret.NAME}` may stand there, too.
+/// A query for the records of a stretch of time. Its method is the key of its path: exactly one of get, put, post, …; or `method`
+/// with `path`. In path, header fields and body, `${from}` (the first) and `${to}` (behind the last) are nanoseconds since 1970,
+/// `${run}` is the mark of the trial's records; `${secret.NAME}` is allowed, too.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Query {
@@ -68,7 +68,7 @@ pub(crate) struct KafkaTopic {
     pub topic: Option<String>,
 }
 
-/// Where a line has what it says of its record: `after` for each, or with query `column` for each.
+/// How the parts of a record are extracted from its line: `after` for each, or with query `column` for each.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Extract {
@@ -79,16 +79,16 @@ pub(crate) struct Extract {
     pub key: Option<ValueAt>,
     /// The mark of the trial. Only with query it can be left out: then every record in the answer is the trial's.
     pub run: Option<ValueAt>,
-    /// The record's time: nanoseconds since 1970, in a column also as in RFC 3339. Without it the time is what ends the line, as in
-    /// line protocol (not with tail, not with columns).
+    /// The record's time: nanoseconds since 1970, in a column also as in RFC 3339. Without it the time is at the end of the line,
+    /// as in line protocol (not with tail, not with columns).
     pub time: Option<ValueAt>,
 }
 
-/// Where a line has a value: exactly one of after and column.
+/// How a value is found in a line: exactly one of after and column.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ValueAt {
-    /// The text right before it.
+    /// The text immediately before it.
     pub after: Option<String>,
     /// Its column, by the header of CSV.
     pub column: Option<String>,

@@ -1,4 +1,4 @@
-//! Scalars with a unit or a choice of shapes. Each says in its schema, under `x-waggle`, how it is read.
+//! Scalars with a unit or a choice of shapes. The schema of each has, under `x-waggle`, how it is read.
 
 use std::{borrow::Cow, fmt, time::Duration};
 
@@ -16,9 +16,9 @@ use crate::Level;
 /// `250ms`, `10s`, `2m`, `1h`.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(try_from = "String")]
-pub(crate) struct Span(pub Duration);
+pub(crate) struct DurationText(pub Duration);
 
-impl TryFrom<String> for Span {
+impl TryFrom<String> for DurationText {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
@@ -39,7 +39,7 @@ impl TryFrom<String> for Size {
     }
 }
 
-/// Letters, digits, `-` and `_`: fit for file names, paths of numbers and `${…}`.
+/// Letters, digits, `-` and `_`: fit for file names, paths of metrics and `${…}`.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Name(pub String);
 
@@ -133,21 +133,21 @@ impl OneOrSeveral {
 /// `1s`, `{exponential: 1s}` or `{uniform: [1s, 3s]}`.
 #[derive(Debug, Clone)]
 pub(crate) enum Think {
-    Fixed(Span),
+    Fixed(DurationText),
     Random(RandomThink),
 }
 
 /// `30s` or `{requests: 10000, timeout: 5m}`.
 #[derive(Debug, Clone)]
 pub(crate) enum Measured {
-    Time(Span),
+    Time(DurationText),
     Requests(MeasuredRequests),
 }
 
 /// `20s`, `{until: steady, timeout: 20s}` or `{requests: 1000, timeout: 20s}`.
 #[derive(Debug, Clone)]
 pub(crate) enum WarmUp {
-    Time(Span),
+    Time(DurationText),
     Until(WarmUpUntil),
 }
 
@@ -163,10 +163,10 @@ pub(crate) enum Repeat {
 #[serde(deny_unknown_fields)]
 pub(crate) struct RandomThink {
     /// Exponentially distributed with this mean.
-    pub exponential: Option<Span>,
+    pub exponential: Option<DurationText>,
     /// Uniformly distributed between the two.
     #[schemars(length(min = 2, max = 2))]
-    pub uniform: Option<Vec<Span>>,
+    pub uniform: Option<Vec<DurationText>>,
 }
 
 impl<'de> Deserialize<'de> for Level {
@@ -242,7 +242,7 @@ impl<'de> Deserialize<'de> for OneOrSeveral {
     }
 }
 
-/// Says what a type looks like in the schema, in place.
+/// Defines the schema of a type, which is inlined.
 macro_rules! inline_schema {
     ($type:ty, $generator:ident => $schema:expr) => {
         impl JsonSchema for $type {
@@ -259,7 +259,7 @@ macro_rules! inline_schema {
     };
 }
 
-inline_schema!(Span, _generator => json_schema!({
+inline_schema!(DurationText, _generator => json_schema!({
     "type": "string", "x-waggle": "duration", "pattern": r"^(0|[0-9]+(\.[0-9]+)? ?(ns|us|µs|ms|s|m|h))$"
 }));
 inline_schema!(Size, _generator => json_schema!({
@@ -324,12 +324,12 @@ macro_rules! scalar_or_mapping {
     };
 }
 
-fn read_span(text: &str) -> Result<Span, &'static str> {
-    Span::try_from(text.to_owned())
+fn read_span(text: &str) -> Result<DurationText, &'static str> {
+    DurationText::try_from(text.to_owned())
 }
 
-fn span_schema(generator: &mut SchemaGenerator) -> Schema {
-    generator.subschema_for::<Span>()
+fn duration_schema(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<DurationText>()
 }
 
 fn times_schema(_: &mut SchemaGenerator) -> Schema {
@@ -339,21 +339,21 @@ fn times_schema(_: &mut SchemaGenerator) -> Schema {
 scalar_or_mapping!(
     Think,
     visit_str(&str),
-    Fixed(read_span, span_schema),
+    Fixed(read_span, duration_schema),
     Random(RandomThink),
     "a duration, exponential or uniform"
 );
 scalar_or_mapping!(
     Measured,
     visit_str(&str),
-    Time(read_span, span_schema),
+    Time(read_span, duration_schema),
     Requests(MeasuredRequests),
     "a duration or requests"
 );
 scalar_or_mapping!(
     WarmUp,
     visit_str(&str),
-    Time(read_span, span_schema),
+    Time(read_span, duration_schema),
     Until(WarmUpUntil),
     "a duration or what ends it"
 );

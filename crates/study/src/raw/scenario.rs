@@ -4,10 +4,10 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Expect, Method, Name, Span, Think};
+use super::{DurationText, Expect, Method, Name, Think};
 use crate::Level;
 
-pub(crate) type Captures = IndexMap<String, Found>;
+pub(crate) type Captures = IndexMap<String, Extractor>;
 pub(crate) type FeedRows = Vec<IndexMap<String, Level>>;
 
 /// What sessions do: each goes through one flow, step by step, on one connection, with variables and cookies of its own.
@@ -21,13 +21,13 @@ pub(crate) struct Scenario {
     pub file: Option<String>,
     /// Its name in thresholds and in the report, for all steps together.
     pub name: Option<Name>,
-    /// The system's endpoint it goes to; by default the only one. In a study only.
+    /// The system's endpoint that receives it; by default the only one. In a study only.
     pub endpoint: Option<String>,
-    /// What becomes of a session whose request failed, unless its step says it; end_session by default.
+    /// What becomes of a session whose request failed, unless its step has its own; end_session by default.
     pub on_failure: Option<OnFailure>,
     /// Rows of values for the sessions.
     pub feeds: Option<Vec<Feed>>,
-    /// The ways through the system; each session goes one of them, drawn by weight.
+    /// The ways through the system; each session takes one of them, drawn by weight.
     #[schemars(length(min = 1, max = 100))]
     pub flows: Option<Vec<Flow>>,
 }
@@ -103,18 +103,18 @@ pub(crate) struct Step {
     pub body: Option<String>,
     /// Which answers are a success; any 2xx by default.
     pub expect: Option<Expect>,
-    /// What must hold of the answer besides.
+    /// Further conditions on the answer.
     pub check: Option<Vec<Check>>,
-    /// Variables, each with the place in the answer that it is taken from.
+    /// Variables, each with how its value is extracted from the answer.
     #[schemars(extend("x-waggle-keys" = "name"))]
     pub capture: Option<Captures>,
-    /// What becomes of the session if this request fails; as the scenario says by default.
+    /// What becomes of the session if this request fails; by default that of the scenario.
     pub on_failure: Option<OnFailure>,
     /// How long an answer is waited for; 10s by default.
-    pub timeout: Option<Span>,
+    pub timeout: Option<DurationText>,
     /// A pause: `1s`, `{ exponential: 1s }` or `{ uniform: [1s, 3s] }`.
     pub think_time: Option<Think>,
-    /// How often `steps` are gone through.
+    /// How often `steps` are repeated.
     #[schemars(range(min = 1, max = 10_000))]
     pub repeat: Option<u32>,
     /// The steps that are repeated.
@@ -122,15 +122,15 @@ pub(crate) struct Step {
     pub steps: Option<Vec<Step>>,
 }
 
-/// Where a value is found in an answer; exactly one of json, header, regex and cookie.
+/// How a value is extracted from an answer; exactly one of json, header, regex and cookie.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Found {
+pub(crate) struct Extractor {
     /// A JSONPath (RFC 9535) such as $.items[0].id, into a body of JSON; the first one found counts.
     pub json: Option<String>,
     /// Name of a header.
     pub header: Option<String>,
-    /// A regular expression, looked for in the body.
+    /// A regular expression, searched in the body.
     pub regex: Option<String>,
     /// The group of the regular expression; 1 by default if it has one, else 0, the whole match.
     #[schemars(range(min = 0, max = 1_000))]
@@ -139,8 +139,8 @@ pub(crate) struct Found {
     pub cookie: Option<String>,
 }
 
-/// What must hold of an answer: a value, by exactly one of json, header, regex, cookie and part; and what must be so of it,
-/// by one of equals, contains and matches, or by none: then it must be there.
+/// A condition on an answer: a value, by exactly one of json, header, regex, cookie and part; and a comparison, by one of equals,
+/// contains and matches. Without a comparison the value must exist.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Check {
@@ -148,7 +148,7 @@ pub(crate) struct Check {
     pub json: Option<String>,
     /// Name of a header.
     pub header: Option<String>,
-    /// A regular expression, looked for in the body.
+    /// A regular expression, searched in the body.
     pub regex: Option<String>,
     /// The group of the regular expression; 1 by default if it has one, else 0, the whole match.
     #[schemars(range(min = 0, max = 1_000))]

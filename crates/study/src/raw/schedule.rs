@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Measured, Rate, Repeat, Share, Span, WarmUp, Width};
+use super::{DurationText, Measured, Rate, Repeat, Share, WarmUp, Width};
 
 /// The phases of a trial, and how often each cell is tried.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -11,12 +11,12 @@ use super::{Measured, Rate, Repeat, Share, Span, WarmUp, Width};
 pub(crate) struct Schedule {
     /// Load before measuring: a time, or what ends it; until steady, at most 20s, by default.
     pub warm_up: Option<WarmUp>,
-    /// How long is measured: a time, or `{ requests: 10000 }`. With `load.stages` the rest of them by default, else required.
+    /// The measured phase: a time, or `{ requests: 10000 }`. With `load.stages` the rest of them by default, else required.
     pub measure: Option<Measured>,
     /// Length of one histogram interval; 1s by default. `measure` is a whole number of them.
-    pub interval: Option<Span>,
+    pub interval: Option<DurationText>,
     /// Time between two samples of CPU, memory and the system's metrics; 1s by default.
-    pub sampling_interval: Option<Span>,
+    pub sampling_interval: Option<DurationText>,
     /// Load after the measured phase at a lower level, to see how soon the system recovers; none by default. For load.model open
     /// and users, with a warm-up of fixed duration.
     pub recovery: Option<Recovery>,
@@ -26,9 +26,9 @@ pub(crate) struct Schedule {
     /// How long records are awaited after the load has stopped; 30s by default if delivery is followed.
     pub drain: Option<Drain>,
     /// How long the system may take until it is ready; 30s by default.
-    pub ready_timeout: Option<Span>,
+    pub ready_timeout: Option<DurationText>,
     /// Pause between two trials; none by default.
-    pub cool_down: Option<Span>,
+    pub cool_down: Option<DurationText>,
     /// Trials of each cell: a number, or `{ min, max_ci_width }`; 5 by default.
     pub repeat: Option<Repeat>,
     /// Order of the cells within each repetition; shuffled by default.
@@ -56,7 +56,7 @@ pub(crate) enum Restart {
     /// For every trial.
     EveryTrial,
     /// For every cell: its trials follow one another on the same processes and their files. After a trial that failed or left
-    /// records behind, the system is restarted all the same.
+    /// records behind, the system is restarted nevertheless.
     EveryCell,
 }
 
@@ -64,15 +64,15 @@ pub(crate) enum Restart {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WarmUpUntil {
-    /// It takes so long.
-    pub duration: Option<Span>,
+    /// It has this length.
+    pub duration: Option<DurationText>,
     /// It ends as soon as the system is steady.
     pub until: Option<WarmUpEnd>,
-    /// It ends with the interval in which so many requests have been answered.
+    /// It ends with the interval in which this number of requests has been answered.
     #[schemars(range(min = 1, max = 1_000_000_000_000_i64))]
     pub requests: Option<u64>,
     /// The longest it may take, with `until` or `requests`.
-    pub timeout: Option<Span>,
+    pub timeout: Option<DurationText>,
     /// A lower level with which it begins, so that a cold system is not overloaded before it is measured; none by default. For
     /// load.model open and users.
     pub ramp_up: Option<RampUp>,
@@ -86,7 +86,7 @@ pub(crate) enum WarmUpEnd {
     Steady,
 }
 
-/// The level with which a warm-up begins; then the load goes at once to its own. A load that is lower anyway stays as it is.
+/// The level with which a warm-up begins; then the load jumps to its own. A load that is already lower does not change.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RampUp {
@@ -97,19 +97,19 @@ pub(crate) struct RampUp {
     pub users: Option<u32>,
     /// How long: a whole multiple of schedule.interval, and less than the warm-up.
     #[schemars(required)]
-    pub duration: Option<Span>,
+    pub duration: Option<DurationText>,
 }
 
 /// A measured phase that ends by a number of requests.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MeasuredRequests {
-    /// It ends after so many requests: exactly, if there is no warm-up; else with the interval in which so many have been
+    /// It ends after this number of requests: exactly, if there is no warm-up; else with the interval in which they have been
     /// answered.
     #[schemars(required, range(min = 1, max = 1_000_000_000_000_i64))]
     pub requests: Option<u64>,
     /// The longest it may take; 1h by default.
-    pub timeout: Option<Span>,
+    pub timeout: Option<DurationText>,
 }
 
 /// What ends a trial early: one metric with its bound.
@@ -119,19 +119,19 @@ pub(crate) struct StopWhen {
     /// The share of an interval's answers that failed, e.g. `50%`.
     pub error_rate: Option<Share>,
     /// Median of an interval's response times.
-    pub p50: Option<Span>,
+    pub p50: Option<DurationText>,
     /// Their 90th percentile.
-    pub p90: Option<Span>,
+    pub p90: Option<DurationText>,
     /// Their 95th percentile.
-    pub p95: Option<Span>,
+    pub p95: Option<DurationText>,
     /// Their 99th percentile.
-    pub p99: Option<Span>,
+    pub p99: Option<DurationText>,
     /// Their 99.9th percentile.
-    pub p99_9: Option<Span>,
+    pub p99_9: Option<DurationText>,
     /// How long every interval that has answers must be above the bound.
     #[serde(rename = "for")]
     #[schemars(required)]
-    pub time: Option<Span>,
+    pub time: Option<DurationText>,
 }
 
 /// Load after the measured phase, at a level to which it drops at once. The system has recovered at the end of the last bad
@@ -146,10 +146,10 @@ pub(crate) struct Recovery {
     pub users: Option<u32>,
     /// The highest p99 of response time that an interval may have and be good.
     #[schemars(required)]
-    pub p99: Option<Span>,
+    pub p99: Option<DurationText>,
     /// How long the load continues, and so how long recovery is observed: a whole multiple of schedule.interval.
     #[schemars(required)]
-    pub duration: Option<Span>,
+    pub duration: Option<DurationText>,
 }
 
 /// Waiting for records after the load.
@@ -158,10 +158,10 @@ pub(crate) struct Recovery {
 pub(crate) struct Drain {
     /// The longest it may take.
     #[schemars(required)]
-    pub timeout: Option<Span>,
-    /// If all accepted records have arrived and some were not accepted, it ends once nothing new has arrived for so long; 2s by
-    /// default.
-    pub quiet_period: Option<Span>,
+    pub timeout: Option<DurationText>,
+    /// If all accepted records have arrived and some were not accepted, it ends after nothing new has arrived for this time; 2s
+    /// by default.
+    pub quiet_period: Option<DurationText>,
 }
 
 /// Order of the cells within each repetition.

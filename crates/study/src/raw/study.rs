@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Load, LoadLevel, Name, OneOrSeveral, Schedule, Share, Span};
+use super::{DurationText, Load, LoadLevel, Name, OneOrSeveral, Schedule, Share};
 use crate::Level;
 
 pub(crate) type Factors = IndexMap<String, Vec<Level>>;
@@ -171,12 +171,12 @@ pub(crate) struct Fault {
     /// Which replica of it, counted from 0; 0 by default.
     #[schemars(range(min = 0, max = 255))]
     pub replica: Option<u32>,
-    /// When, counted from the start of the measured phase, in which it lies.
+    /// When, counted from the start of the measured phase, within it.
     #[schemars(required)]
-    pub at: Option<Span>,
+    pub at: Option<DurationText>,
     /// How long after the kill it is restarted, with the same ports, folder and files.
     #[schemars(required)]
-    pub restart_after: Option<Span>,
+    pub restart_after: Option<DurationText>,
 }
 
 /// Certificates and keys for a server with https: files in PEM, relative to the study's folder.
@@ -204,7 +204,7 @@ pub(crate) struct Delivery {
     #[schemars(required)]
     pub probes: Option<OneOrSeveral>,
     /// Time between two polls; 100ms by default.
-    pub poll_interval: Option<Span>,
+    pub poll_interval: Option<DurationText>,
     /// A record seen later than this after it was sent is late; none is by default.
-    pub late_threshold: Option<Span>,
+    pub late_threshold: Option<DurationText>,
 }

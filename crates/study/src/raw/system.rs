@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    Arguments, Artifact, Conditions, Expect, Method, Name, Probe, SetupStep, Size, Span,
+    Arguments, Artifact, Conditions, DurationText, Expect, Method, Name, Probe, SetupStep, Size,
     SystemMetric,
 };
 use crate::Level;
@@ -27,13 +27,13 @@ pub(crate) struct System {
     /// Programs of others that are fetched if they are not installed.
     #[schemars(extend("x-waggle-keys" = "name"))]
     pub artifacts: Option<IndexMap<String, Artifact>>,
-    /// Variables of every component's environment, beside its own; may hold `${…}`, but no secret and no `port.NAME`. A component's
-    /// own variable of the same name wins.
+    /// Variables of every component's environment, in addition to its own; may hold `${…}`, but no secret and no `port.NAME`. A
+    /// component's own variable of the same name wins.
     pub environment: Option<IndexMap<String, String>>,
     /// Its processes.
     #[schemars(required, extend("x-waggle-keys" = "name"))]
     pub components: Option<IndexMap<String, Component>>,
-    /// Where load goes: a port of every replica of a component.
+    /// The targets of load: a port of every replica of a component.
     #[schemars(required, extend("x-waggle-keys" = "name"))]
     pub endpoints: Option<IndexMap<String, Endpoint>>,
     /// What watches the stores in which records arrive.
@@ -56,7 +56,7 @@ pub(crate) struct Parameter {
     /// A whole number within bounds.
     pub integer: Option<Bounds>,
     /// A duration within bounds.
-    pub duration: Option<SpanBounds>,
+    pub duration: Option<DurationBounds>,
     /// A size within bounds, e.g. from 1kB to 4MiB.
     pub size: Option<SizeBounds>,
     /// true or false; written `boolean: {}`.
@@ -86,13 +86,13 @@ pub(crate) struct Bounds {
 /// Bounds of a duration.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct SpanBounds {
+pub(crate) struct DurationBounds {
     /// The shortest.
     #[schemars(required)]
-    pub min: Option<Span>,
+    pub min: Option<DurationText>,
     /// The longest.
     #[schemars(required)]
-    pub max: Option<Span>,
+    pub max: Option<DurationText>,
 }
 
 /// Bounds of a size.
@@ -107,7 +107,7 @@ pub(crate) struct SizeBounds {
     pub max: Option<Size>,
 }
 
-/// Nothing to say beside the kind.
+/// A kind without further keys.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Flag {}
@@ -137,7 +137,7 @@ pub(crate) struct Component {
     /// Requests made once, in this order, when it is ready and before the components that depend on it start.
     pub setup: Option<Vec<SetupStep>>,
     /// Time between SIGTERM and SIGKILL, 0s for SIGKILL at once; 10s by default.
-    pub stop_timeout: Option<Span>,
+    pub stop_timeout: Option<DurationText>,
 }
 
 /// How many replicas: a number, or a parameter's name in `${…}`.
@@ -212,7 +212,7 @@ pub(crate) struct TcpReady {
     pub port: Option<String>,
 }
 
-/// Where load goes.
+/// A target of load.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Endpoint {
@@ -232,7 +232,7 @@ pub(crate) struct Endpoint {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Verify {
-    /// What holds when the step passes.
+    /// What holds if the step passes.
     #[schemars(required)]
     pub name: Option<String>,
     /// In which configurations it is done; in all in which its endpoint exists, by default.
@@ -253,7 +253,7 @@ pub(crate) struct Verify {
     #[schemars(extend("x-waggle-keys" = "name"))]
     pub capture: Option<IndexMap<String, VerifyCapture>>,
     /// The step is repeated until it holds or this time is up; 5s by default.
-    pub timeout: Option<Span>,
+    pub timeout: Option<DurationText>,
 }
 
 /// A value in an answer.

@@ -185,7 +185,7 @@ fn the_version_of_http() {
 }
 
 #[test]
-fn factors_stand_wherever_a_scalar_stands() {
+fn factors_replace_any_scalar() {
     let study = read_valid_study(&[
         (
             "workers: [1, 2]",
@@ -211,7 +211,7 @@ fn factors_stand_wherever_a_scalar_stands() {
 }
 
 #[test]
-fn two_dollars_stand_for_one() {
+fn two_dollars_are_one() {
     let study = read_valid_study(&[(
         "expect: { status: [200, 204] }",
         "expect: { body_contains: \"$${workers}\" }",
@@ -324,7 +324,7 @@ fn components_start_after_what_they_need() {
 
 /// Text that only looks like the name of a variable is sent as it is.
 #[test]
-fn headers_take_from_the_environment_what_the_study_says() {
+fn headers_have_values_from_the_environment() {
     let check = |header: &str, expected: &str| {
         let mut study = read_valid_study(&[
             ("X-Shop: one", &format!("X-Shop: '{header}'")),

@@ -1,4 +1,4 @@
-//! Components that the user runs: what a study says of them, what is left to start, and every mistake.
+//! Components that the user runs: how a study names them, what is left to start, and every mistake.
 
 use std::path::Path;
 
@@ -93,9 +93,9 @@ fn study() -> Study {
 #[test]
 fn what_runs_already_has_addresses_and_nothing_to_start() {
     let study = study();
-    let told: Vec<String> = study.external.iter().map(ToString::to_string).collect();
+    let shown: Vec<String> = study.external.iter().map(ToString::to_string).collect();
     assert_eq!(
-        told,
+        shown,
         [
             "store (tcp 127.0.0.1:7001)",
             "cache (tcp cache-0.lab:7002, cache-1.lab:7002)"

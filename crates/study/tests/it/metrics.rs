@@ -1,4 +1,4 @@
-//! Every metric of the catalogue can stand in a condition; a path of an earlier version names the one of today.
+//! Every metric of the catalogue can be in a condition; the message about a path of an earlier version has the new path.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use waggle_study::{Mistakes, Study, read_study, read_study_and_files};
 
 use super::{STUDY, change_text, headlines, probes, scenarios, source};
 
-/// Subjects, each with what stands before the names of its numbers.
+/// Subjects, each with the prefix of the paths of its metrics.
 type Subjects = [(Subject, &'static str)];
 
 const OF_RECORDS: &Subjects = &[
@@ -30,7 +30,7 @@ const OF_SCENARIO: &Subjects = &[
     (Subject::Sessions, "sessions."),
 ];
 
-/// A condition on each of their numbers.
+/// A condition on each of their metrics.
 fn conditions(subjects: &Subjects) -> Vec<String> {
     let mut all = Vec::new();
     for (subject, before) in subjects {
@@ -71,12 +71,12 @@ fn check(
         .collect();
     let text = change_text(before, changes) + "thresholds:\n" + &lines.concat();
     let study = read(text).unwrap_or_else(|mistakes| panic!("{mistakes}"));
-    let told: Vec<&String> = study.thresholds.iter().map(|one| &one.text).collect();
-    assert_eq!(told, conditions.iter().collect::<Vec<_>>());
+    let texts: Vec<&String> = study.thresholds.iter().map(|one| &one.text).collect();
+    assert_eq!(texts, conditions.iter().collect::<Vec<_>>());
 }
 
 #[test]
-fn each_number_can_stand_in_a_condition() {
+fn each_metric_can_be_in_a_condition() {
     let records = |text: String| read_study(&source("study.yaml", text), &probes::system());
     let probes = ("probes: store", "probes: [broker, store]");
     check(STUDY, &[probes], OF_RECORDS, records);
@@ -118,7 +118,7 @@ fn each_number_can_stand_in_a_condition() {
     assert!(left.is_empty(), "no study has numbers of {left:?}");
 }
 
-/// Paths of earlier versions, each with the one of today.
+/// Paths of earlier versions, each with its new path.
 const OLD: [(&str, &str); 19] = [
     ("order.error_share", "order.error_rate"),
     ("order.achieved_share", "order.achieved_ratio"),

@@ -19,7 +19,7 @@ fn unescape(text: &str) -> String {
         .replace('\u{0}', "\\")
 }
 
-/// A block of the table with its messages made anew.
+/// A block of the table with its messages regenerated.
 fn renew_messages(
     block: &str,
     base: &str,

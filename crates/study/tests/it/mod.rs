@@ -1,13 +1,13 @@
 //! What the tests share: the fixtures, changes to them, golden files.
 
 mod accepted;
+mod components;
 mod external;
 mod faults;
 mod metrics;
 mod mistakes;
 mod planned;
 mod probes;
-mod provision;
 mod reference;
 mod renamed_study;
 mod renamed_system;
@@ -89,7 +89,7 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Compares with a golden file; `UPDATE_GOLDEN=1` writes it anew.
+/// Compares with a golden file; `UPDATE_GOLDEN=1` rewrites it.
 fn check_golden(path: &Path, actual: &str) {
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::create_dir_all(path.parent().expect("a file in a folder"))
@@ -104,7 +104,7 @@ fn check_golden(path: &Path, actual: &str) {
     assert_eq!(
         differing,
         None,
-        "{} (UPDATE_GOLDEN=1 writes it anew)",
+        "{} (UPDATE_GOLDEN=1 rewrites it)",
         path.display()
     );
     assert_eq!(

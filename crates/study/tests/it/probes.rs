@@ -133,8 +133,11 @@ fn delivery_is_followed_at_one_probe_or_several() {
     assert_eq!(probes("base"), ["base"]);
     assert_eq!(probes("[broker, base]"), ["broker", "base"]);
     let check = |names: &str, expected: &str| {
-        let told = headlines(&read(names).unwrap_err());
-        assert!(told.iter().any(|line| line.contains(expected)), "{told:?}");
+        let messages = headlines(&read(names).unwrap_err());
+        assert!(
+            messages.iter().any(|line| line.contains(expected)),
+            "{messages:?}"
+        );
     };
     check(
         "[broker, bse]",

@@ -88,7 +88,7 @@ fn the_old_placeholder_of_the_folder_names_the_new_one() {
     let mistakes = read_system(&source("system.yaml", text)).expect_err("it is old");
     let errors = headlines(&mistakes);
     let is_expected = |error: &String| {
-        error.contains("${system} means nothing here")
+        error.contains("${system} is not defined here")
             && error.ends_with("did you mean \"system_dir\"?")
     };
     assert!(errors.iter().any(is_expected), "{errors:#?}");

@@ -5,7 +5,7 @@ use waggle_study::{Body, FeedOrder, Texts, What, read_study};
 use super::{STUDY, change_text, source, system};
 
 #[test]
-fn a_request_has_variables_or_is_taken_as_it_is() {
+fn a_request_has_variables_or_is_plain() {
     let request = |lines: &str| {
         let records = "    records: { file: orders.lp, per_request: 1 }\n";
         let changes = [

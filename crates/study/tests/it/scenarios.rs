@@ -3,7 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use waggle_study::{
-    Action, Capture, CheckPart, Condition, FeedOrder, Found, LoadModel, Mistakes, OnFailure,
+    Action, Capture, CheckPart, Condition, Extractor, FeedOrder, LoadModel, Mistakes, OnFailure,
     Scenario, Source, Step, StepCheck, Study, Think, read_scenario, read_study_and_files,
 };
 
@@ -115,7 +115,7 @@ fn every_value_arrives() {
         panic!("{login:?}")
     };
     assert_eq!(login.body, r#"{"name":"{{people.name}}","items":5}"#);
-    let name = Found::Json("$.name".to_owned());
+    let name = Extractor::Json("$.name".to_owned());
     let checks = [
         StepCheck {
             part: CheckPart::Value(name),
@@ -129,7 +129,7 @@ fn every_value_arrives() {
     assert_eq!(login.checks, checks);
     let page = Capture {
         variable: "page".to_owned(),
-        from: Found::Regex {
+        from: Extractor::Regex {
             pattern: r"page=(\d+)".to_owned(),
             group: 1,
         },
@@ -254,7 +254,7 @@ fn mistakes_in_files_name_their_file() {
     check(
         "{ file: \"${workers}.yaml\", endpoint: front }",
         &[
-            "shopping.yaml:11:21: load.scenario.file is the same in every cell; ${…} cannot stand in it; expected the name of a file",
+            "shopping.yaml:11:21: load.scenario.file is the same in every cell; ${…} is not allowed in it; expected the name of a file",
         ],
     );
     let nested = read(change_text(
@@ -290,7 +290,7 @@ fn mistakes_of_a_scenario_alone() {
     check(
         &[("weight: 3", "weight: ${n}"), ("{{page}}", "{{pag}}")],
         &[
-            "shop.yaml:11:13: ${…} is filled in by a study, and this scenario stands alone; expected a value",
+            "shop.yaml:11:13: ${…} is filled in by a study, and this scenario belongs to no study; expected a value",
             "shop.yaml:29:18: there is no variable \"pag\" here; expected token, page, people.name, people.mail, places.town, places.code; did you mean \"page\"?",
         ],
     );

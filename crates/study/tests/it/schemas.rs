@@ -1,4 +1,4 @@
-//! The published schemas are those of the code, and say the same as the code does.
+//! The published schemas are those of the code, and accept the same as the code.
 
 use std::path::PathBuf;
 
@@ -37,7 +37,7 @@ fn the_published_schemas_are_those_of_the_code() {
     check("scenario", &scenario_schema());
 }
 
-/// The keywords that the walk understands, and those that only explain.
+/// The keywords that the validation understands, and those that only explain.
 const KEYWORDS: [&str; 20] = [
     "$schema",
     "$defs",
@@ -69,7 +69,7 @@ fn check_keywords(schema: &Value) {
         let known = KEYWORDS.contains(&keyword.as_str()) || keyword == "x-waggle-keys";
         assert!(
             known,
-            "the walk does not understand {keyword:?} in {schema}"
+            "the validation does not understand {keyword:?} in {schema}"
         );
         match (keyword.as_str(), value) {
             ("properties" | "$defs", Value::Object(properties)) => {
@@ -83,7 +83,7 @@ fn check_keywords(schema: &Value) {
 }
 
 #[test]
-fn the_schemas_use_only_keywords_that_the_walk_understands() {
+fn the_schemas_use_only_keywords_that_the_validation_understands() {
     check_keywords(&study_schema());
     check_keywords(&system_schema());
     check_keywords(&scenario_schema());

@@ -1,11 +1,11 @@
-//! Whatever the text: no panic, and a message for every refusal.
+//! For any text: no panic, and a message for every refusal.
 
 use proptest::prelude::*;
 use waggle_study::{plan, read_study, read_system, system_of, unknown_system};
 
 use super::{STUDY, SYSTEM, change_text, headlines, source, system};
 
-/// Reads the text as a study and as a system; every refusal must say something with a place inside the text.
+/// Reads the text as a study and as a system; every refusal must have a message with a position inside the text.
 fn check(text: &str) {
     let text = source("any.yaml", text);
     let lines = text.text.split(['\n', '\r']).count();

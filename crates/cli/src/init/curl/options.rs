@@ -1,6 +1,6 @@
-//! Which options curl has, and what each means for a study; and bundles of them taken apart.
+//! The options of curl by their meaning for a study, and splitting of combined short options.
 
-/// Options with a value that change nothing in what is sent, or nothing a load needs.
+/// Options with a value that do not change the request, or that a load does not need.
 pub(super) const WITHOUT_MEANING: [&str; 14] = [
     "-o",
     "--output",
@@ -17,7 +17,7 @@ pub(super) const WITHOUT_MEANING: [&str; 14] = [
     "-c",
     "--cookie-jar",
 ];
-/// Options without a value that change nothing in what is sent.
+/// Options without a value that do not change the request.
 pub(super) const FLAGS: [&str; 22] = [
     "-s",
     "--silent",
@@ -42,7 +42,7 @@ pub(super) const FLAGS: [&str; 22] = [
     "--ipv6",
     "--fail-with-body",
 ];
-/// Options that become headers, in which a variable of the environment may stand.
+/// Options that become headers; their values may contain environment variables.
 pub(super) const IN_HEADERS: [&str; 11] = [
     "-H",
     "--header",
@@ -56,7 +56,7 @@ pub(super) const IN_HEADERS: [&str; 11] = [
     "-b",
     "--cookie",
 ];
-/// Options with a value that cannot be carried over.
+/// Options without an equivalent in a study.
 pub(super) const REFUSED: [&str; 8] = [
     "-F",
     "--form",
@@ -68,10 +68,10 @@ pub(super) const REFUSED: [&str; 8] = [
     "--socks5",
 ];
 
-/// `-sSXPUT` is `-s -S -X PUT`; a word that is no bundle is one option, or a URL.
+/// Splits combined short options: `-sSXPUT` is `-s -S -X PUT`. Any other word is one option or a URL.
 pub(super) fn options(word: &str) -> Vec<(String, Option<String>)> {
-    let is_bundle = word.len() > 2 && word.starts_with('-') && !word.starts_with("--");
-    if !is_bundle {
+    let is_combined = word.len() > 2 && word.starts_with('-') && !word.starts_with("--");
+    if !is_combined {
         return match word.split_once('=') {
             Some((option, value)) if word.starts_with("--") => {
                 vec![(option.to_owned(), Some(value.to_owned()))]

@@ -1,4 +1,4 @@
-//! How an OpenAPI document wants its callers to identify themselves → headers.
+//! Security requirements of an OpenAPI document → headers.
 
 use anyhow::{Result, bail};
 use serde_json::Value;
@@ -6,11 +6,11 @@ use serde_json::Value;
 use super::Document;
 
 impl Document {
-    /// The headers that identify the caller. Their values are names of schemes, in place of which variables come; the
-    /// first of the alternatives that headers can say is taken.
+    /// The headers of the first alternative that needs only headers. Their values are the names of the schemes; variables replace
+    /// them later.
     pub(super) fn security(&self, operation: &Value) -> Result<Vec<(String, String)>> {
-        let asked = operation.get("security").unwrap_or(&self.0["security"]);
-        let alternatives = asked.as_array().map(Vec::as_slice).unwrap_or_default();
+        let required = operation.get("security").unwrap_or(&self.0["security"]);
+        let alternatives = required.as_array().map(Vec::as_slice).unwrap_or_default();
         let mut beyond = Vec::new();
         for schemes in alternatives.iter().filter_map(Value::as_object) {
             let before = beyond.len();
@@ -27,7 +27,7 @@ impl Document {
         }
         if !beyond.is_empty() {
             bail!(
-                "its security {} is not one that a header gives",
+                "its security scheme {} is not sent in a header",
                 beyond.join(", ")
             );
         }

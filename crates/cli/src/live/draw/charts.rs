@@ -3,16 +3,16 @@
 use waggle_report::wording::format::plain;
 
 use super::{
-    look::Look,
+    area::Area,
+    frame::Frame,
     palette::{BAD, DIM, RATE},
-    room::Room,
 };
 use crate::{
     live::{
-        history::{LATEST_S, Slice, Span},
+        history::{LATEST_S, Slice, TimeRange},
         spectrum::floor_index,
     },
-    trial::{gather::as_f64, phase::Phase, so_far::ratio},
+    trial::{aggregate::as_f64, phase::Phase, so_far::ratio},
 };
 
 /// Columns for the labels of the left axis, axis included.
@@ -32,20 +32,20 @@ pub(super) struct TimeAxis {
 }
 
 impl TimeAxis {
-    pub(super) fn new(look: &Look<'_>) -> Self {
-        let seen = look.shown.seen_until.as_secs_f64();
-        match look.span {
-            Span::Latest => {
+    pub(super) fn new(frame: &Frame<'_>) -> Self {
+        let seen = frame.model.seen_until.as_secs_f64();
+        match frame.range {
+            TimeRange::Latest => {
                 let from_s = (seen - LATEST_S).max(0.0);
                 Self {
                     from_s,
                     to_s: from_s + LATEST_S,
                 }
             }
-            Span::Whole => {
-                let wanted = match look.shown.title.length {
+            TimeRange::Whole => {
+                let wanted = match frame.model.title.length {
                     // The request count may be reached long before the time limit.
-                    Some(length) if look.shown.requests_at_most.is_none() => {
+                    Some(length) if frame.model.requests_at_most.is_none() => {
                         seen.max(length.as_secs_f64())
                     }
                     _ => ENDS_S.into_iter().find(|end| *end >= seen).unwrap_or(seen),
@@ -66,22 +66,22 @@ impl TimeAxis {
     }
 
     /// The row of tick labels below a chart.
-    pub(super) fn marks(&self, room: &mut Room<'_>) {
-        let mut room = room.bottom(1);
-        room.take_left(MARKS);
+    pub(super) fn marks(&self, area: &mut Area<'_>) {
+        let mut area = area.bottom(1);
+        area.take_left(MARKS);
         let text = |seconds: f64| {
             crate::table::duration(std::time::Duration::from_secs_f64(seconds.max(0.0)))
         };
-        room.put(0, 0, &text(self.from_s), DIM);
+        area.put(0, 0, &text(self.from_s), DIM);
         let middle = text(f64::midpoint(self.from_s, self.to_s));
-        let half = room.width() / 2;
-        room.put(
+        let half = area.width() / 2;
+        area.put(
             half.saturating_sub(u16::try_from(middle.chars().count() / 2).unwrap_or(0)),
             0,
             &middle,
             DIM,
         );
-        room.put_right(0, &text(self.to_s), DIM);
+        area.put_right(0, &text(self.to_s), DIM);
     }
 }
 
@@ -105,11 +105,11 @@ struct Column {
     is_warm_up: bool,
 }
 
-fn columns(look: &Look<'_>, axis: TimeAxis, count: u16) -> Vec<Option<Column>> {
-    let slices: Vec<&Slice> = look.shown.history.slices(look.span).collect();
-    let column = |place: u16| {
+fn columns(frame: &Frame<'_>, axis: TimeAxis, count: u16) -> Vec<Option<Column>> {
+    let slices: Vec<&Slice> = frame.model.history.slices(frame.range).collect();
+    let column = |index: u16| {
         let (mut seconds, mut succeeded, mut failed, mut is_warm_up) = (0.0, 0.0, 0.0, false);
-        for (slice, overlap) in slices_within(&slices, axis.column(place, count)) {
+        for (slice, overlap) in slices_within(&slices, axis.column(index, count)) {
             let part = ratio(overlap, slice.seconds);
             seconds += overlap;
             succeeded += part * as_f64(slice.succeeded);
@@ -126,26 +126,26 @@ fn columns(look: &Look<'_>, axis: TimeAxis, count: u16) -> Vec<Option<Column>> {
 }
 
 /// Requests per second: succeeded, and failed on top.
-pub(super) fn rate(look: &Look<'_>, room: &mut Room<'_>) {
-    let shown = look.shown;
-    let now = shown.history.latest_slice().map_or(0.0, Slice::rate_per_s);
-    let mut beside = format!("{}/s now", plain(now));
-    if shown.overall.seconds > 0.0 {
-        beside += &format!(", {}/s overall", plain(shown.overall.rate_per_s));
+pub(super) fn rate(frame: &Frame<'_>, area: &mut Area<'_>) {
+    let model = frame.model;
+    let now = model.history.latest_slice().map_or(0.0, Slice::rate_per_s);
+    let mut text = format!("{}/s now", plain(now));
+    if model.overall.seconds > 0.0 {
+        text += &format!(", {}/s overall", plain(model.overall.rate_per_s));
     }
-    room.title("goodput", &beside);
-    let axis = TimeAxis::new(look);
-    let columns = columns(look, axis, room.width().saturating_sub(MARKS));
+    area.title("goodput", &text);
+    let axis = TimeAxis::new(frame);
+    let columns = columns(frame, axis, area.width().saturating_sub(MARKS));
     let highest = columns
         .iter()
         .flatten()
         .map(|column| column.succeeded_per_s + column.failed_per_s)
         .fold(0.0, f64::max);
     let top = round_up(highest);
-    left_axis(room, top);
-    room.take_left(MARKS);
+    left_axis(area, top);
+    area.take_left(MARKS);
     let eighths =
-        |per_s: f64| floor_index((ratio(per_s, top) * 8.0 * f64::from(room.height())).round());
+        |per_s: f64| floor_index((ratio(per_s, top) * 8.0 * f64::from(area.height())).round());
     let bars: Vec<Option<(usize, usize, bool)>> = columns
         .iter()
         .map(|column| {
@@ -162,11 +162,11 @@ pub(super) fn rate(look: &Look<'_>, room: &mut Room<'_>) {
             })
         })
         .collect();
-    for (bar, place) in bars.into_iter().zip(0..) {
+    for (bar, column) in bars.into_iter().zip(0..) {
         let Some((good, all, is_warm_up)) = bar else {
             continue;
         };
-        let height = room.height();
+        let height = area.height();
         for row in 0..height {
             let below = 8 * usize::from(height - 1 - row);
             let filled = all.saturating_sub(below).min(8);
@@ -176,18 +176,18 @@ pub(super) fn rate(look: &Look<'_>, room: &mut Room<'_>) {
             let of_good = good.saturating_sub(below).min(8);
             let style = match (of_good, is_warm_up) {
                 (good, true) if good == filled => DIM,
-                (good, false) if good == filled => look.ink.colour(RATE),
-                _ => look.ink.colour(BAD),
+                (good, false) if good == filled => frame.palette.colour(RATE),
+                _ => frame.palette.colour(BAD),
             };
-            room.dot(place, row, EIGHTHS[filled], style);
+            area.dot(column, row, EIGHTHS[filled], style);
         }
     }
 }
 
 /// The labels of an axis from 0 to `top`.
-fn left_axis(room: &mut Room<'_>, top: f64) {
-    let rows = room.height();
-    let mut marks = Room::new(room.area, room.buffer);
+fn left_axis(area: &mut Area<'_>, top: f64) {
+    let rows = area.height();
+    let mut marks = Area::new(area.rect, area.buffer);
     let mut marks = marks.take_left(MARKS - 1);
     marks.put_right(0, &plain(top), DIM);
     if rows >= 5 {
@@ -200,7 +200,7 @@ fn left_axis(room: &mut Room<'_>, top: f64) {
     }
     marks.put_right(rows.saturating_sub(1), "0", DIM);
     for row in 0..rows {
-        room.dot(MARKS - 1, row, "│", DIM);
+        area.dot(MARKS - 1, row, "│", DIM);
     }
 }
 

@@ -8,9 +8,9 @@ use waggle_report::wording::{
 use waggle_stats::{Evidence, Verdict};
 
 use super::{
-    look::Look,
+    area::Area,
+    frame::Frame,
     palette::{BAD, BOLD, DIM, GOOD, RATE},
-    room::Room,
 };
 use crate::{
     live::{
@@ -64,29 +64,29 @@ impl Column {
 }
 
 /// The table. If there are more cells than rows, it shows those around the running one, in two columns if they fit.
-pub(super) fn grid(look: &Look<'_>, study: &StudyBoard, room: &mut Room<'_>) {
-    room.title("cells", &summary(study));
-    let columns = columns(look, study);
+pub(super) fn grid(frame: &Frame<'_>, study: &StudyBoard, area: &mut Area<'_>) {
+    area.title("cells", &summary(study));
+    let columns = columns(frame, study);
     let width = 2 + columns
         .iter()
         .map(|column| column.width + GAP)
         .sum::<usize>();
-    let places = usize::from(room.height().saturating_sub(1));
-    let is_double = study.cells.len() > places && 2 * width <= usize::from(room.width());
+    let rows = usize::from(area.height().saturating_sub(1));
+    let is_double = study.cells.len() > rows && 2 * width <= usize::from(area.width());
     let parts = if is_double { 2 } else { 1 };
-    let first = first_shown(study, places * parts);
+    let first = first_shown(study, rows * parts);
     for part in 0..parts {
-        let from = first + part * places;
+        let from = first + part * rows;
         let columns_wide = u16::try_from(width).unwrap_or(u16::MAX);
         let mut half = if is_double {
-            room.take_left(columns_wide)
+            area.take_left(columns_wide)
         } else {
-            Room::new(room.area, room.buffer)
+            Area::new(area.rect, area.buffer)
         };
-        let cells = from..(from + places).min(study.cells.len());
-        table(look, study, &columns, cells.clone(), &mut half);
+        let cells = from..(from + rows).min(study.cells.len());
+        table(frame, study, &columns, cells.clone(), &mut half);
         if !is_double {
-            bars(look, study, cells, width, &mut half);
+            bars(frame, study, cells, width, &mut half);
         }
     }
 }
@@ -124,7 +124,7 @@ fn first_shown(study: &StudyBoard, places: usize) -> usize {
     now.saturating_sub(places / 2).min(last_first)
 }
 
-fn columns(look: &Look<'_>, study: &StudyBoard) -> Vec<Column> {
+fn columns(frame: &Frame<'_>, study: &StudyBoard) -> Vec<Column> {
     let plain = |text: String| (text, Style::new());
     let of_cells = |cell: &dyn Fn(&CellBoard) -> (String, Style)| {
         study.cells.iter().map(cell).collect::<Vec<_>>()
@@ -133,9 +133,9 @@ fn columns(look: &Look<'_>, study: &StudyBoard) -> Vec<Column> {
         "cell",
         of_cells(&|cell| plain(format!("{:>4}", cell.number))),
     )];
-    for (place, factor) in study.factors.iter().enumerate() {
+    for (index, factor) in study.factors.iter().enumerate() {
         let of_cell = |cell: &CellBoard| {
-            let level = cell.levels.get(place).map_or("", String::as_str);
+            let level = cell.levels.get(index).map_or("", String::as_str);
             plain(cut(level))
         };
         columns.push(Column::new(&cut(factor), of_cells(&of_cell)));
@@ -157,7 +157,7 @@ fn columns(look: &Look<'_>, study: &StudyBoard) -> Vec<Column> {
     columns.push(Column::new(
         "verdict so far",
         of_cells(&|cell| match cell.so_far.verdict {
-            Some(verdict) => (verdict.name().to_owned(), verdict_style(look, verdict)),
+            Some(verdict) => (verdict.name().to_owned(), verdict_style(frame, verdict)),
             None => ("–".to_owned(), DIM),
         }),
     ));
@@ -180,18 +180,18 @@ fn cut(text: &str) -> String {
 }
 
 fn table(
-    look: &Look<'_>,
+    frame: &Frame<'_>,
     study: &StudyBoard,
     columns: &[Column],
     cells: std::ops::Range<usize>,
-    room: &mut Room<'_>,
+    area: &mut Area<'_>,
 ) {
-    let place = |column: usize| {
+    let left_of = |column: usize| {
         let before = columns[..column].iter().map(|column| column.width + GAP);
         u16::try_from(2 + before.sum::<usize>()).unwrap_or(u16::MAX)
     };
     for (index, column) in columns.iter().enumerate() {
-        room.put(place(index), 0, &column.name, DIM);
+        area.put(left_of(index), 0, &column.name, DIM);
     }
     for (cell, row) in cells.zip(1..) {
         let run = match &study.now {
@@ -199,15 +199,15 @@ fn table(
             _ => Run::NotNow,
         };
         if run == Run::Now {
-            room.put(0, row, "▸", look.ink.colour(RATE).patch(BOLD));
+            area.put(0, row, "▸", frame.palette.colour(RATE).patch(BOLD));
         }
         for (index, column) in columns.iter().enumerate() {
             match column.cells.get(cell) {
-                Some((text, style)) => room.put(place(index), row, text, *style),
+                Some((text, style)) => area.put(left_of(index), row, text, *style),
                 None => {
-                    let mut column = place(index);
-                    for (mark, style) in marks(look, &study.cells[cell], run) {
-                        room.put(column, row, &mark, style);
+                    let mut column = left_of(index);
+                    for (mark, style) in marks(frame, &study.cells[cell], run) {
+                        area.put(column, row, &mark, style);
                         column = column.saturating_add(1);
                     }
                 }
@@ -216,15 +216,15 @@ fn table(
     }
 }
 
-/// A mark for each finished trial, one for the running trial, and a dot for each planned one. A search, which may end at any trial,
-/// shows the last marks.
-fn marks(look: &Look<'_>, cell: &CellBoard, run: Run) -> Vec<(String, Style)> {
+/// A mark for each finished trial, one for the running trial, and a dot for each planned one. A search, which may end at any
+/// trial, shows the last marks.
+fn marks(frame: &Frame<'_>, cell: &CellBoard, run: Run) -> Vec<(String, Style)> {
     let is_tried = |mark: &Mark| matches!(mark, Mark::Tried(_));
     if cell.marks.iter().any(is_tried) {
         let most = MARKS_MAX as usize - 1;
         let first = cell.marks.len().saturating_sub(most);
-        let last = cell.marks[first..].iter().map(|mark| mark_of(look, *mark));
-        let now = (run == Run::Now).then(|| ("◌", look.ink.colour(RATE)));
+        let last = cell.marks[first..].iter().map(|mark| mark_of(frame, *mark));
+        let now = (run == Run::Now).then(|| ("◌", frame.palette.colour(RATE)));
         let all = last.chain(now);
         return all
             .map(|(letter, style)| (letter.to_owned(), style))
@@ -234,9 +234,9 @@ fn marks(look: &Look<'_>, cell: &CellBoard, run: Run) -> Vec<(String, Style)> {
         let text = format!("{}/{}", cell.marks.len(), cell.planned);
         return vec![(text, Style::new())];
     }
-    let mark = |place: usize| match cell.marks.get(place) {
-        Some(mark) => mark_of(look, *mark),
-        None if run == Run::Now && place == cell.marks.len() => ("◌", look.ink.colour(RATE)),
+    let mark = |index: usize| match cell.marks.get(index) {
+        Some(mark) => mark_of(frame, *mark),
+        None if run == Run::Now && index == cell.marks.len() => ("◌", frame.palette.colour(RATE)),
         None => ("·", DIM),
     };
     (0..cell.planned as usize)
@@ -245,18 +245,18 @@ fn marks(look: &Look<'_>, cell: &CellBoard, run: Run) -> Vec<(String, Style)> {
         .collect()
 }
 
-fn mark_of(look: &Look<'_>, mark: Mark) -> (&'static str, Style) {
+fn mark_of(frame: &Frame<'_>, mark: Mark) -> (&'static str, Style) {
     match mark {
-        Mark::Judged(Verdict::Valid) => ("●", look.ink.colour(GOOD)),
-        Mark::Judged(verdict) => ("○", verdict_style(look, verdict)),
-        Mark::Tried(Evidence::Met) => ("●", look.ink.colour(GOOD)),
-        Mark::Tried(Evidence::NotMet) => ("○", look.ink.colour(BAD)),
+        Mark::Judged(Verdict::Valid) => ("●", frame.palette.colour(GOOD)),
+        Mark::Judged(verdict) => ("○", verdict_style(frame, verdict)),
+        Mark::Tried(Evidence::Met) => ("●", frame.palette.colour(GOOD)),
+        Mark::Tried(Evidence::NotMet) => ("○", frame.palette.colour(BAD)),
         Mark::Tried(Evidence::InstrumentLimited | Evidence::Nothing) => ("?", DIM),
     }
 }
 
-fn verdict_style(look: &Look<'_>, verdict: Verdict) -> Style {
-    look.ink.colour(match verdict {
+fn verdict_style(frame: &Frame<'_>, verdict: Verdict) -> Style {
+    frame.palette.colour(match verdict {
         Verdict::Valid => GOOD,
         Verdict::Noisy => Color::Magenta,
         _ => BAD,
@@ -265,13 +265,13 @@ fn verdict_style(look: &Look<'_>, verdict: Verdict) -> Style {
 
 /// Bars of the goodput: the point estimate, and the part of the interval above it.
 fn bars(
-    look: &Look<'_>,
+    frame: &Frame<'_>,
     study: &StudyBoard,
     cells: std::ops::Range<usize>,
     from: usize,
-    room: &mut Room<'_>,
+    area: &mut Area<'_>,
 ) {
-    let width = usize::from(room.width()).saturating_sub(from).min(BAR.1);
+    let width = usize::from(area.width()).saturating_sub(from).min(BAR.1);
     if width < BAR.0 {
         return;
     }
@@ -290,11 +290,11 @@ fn bars(
             continue;
         };
         let point = columns(point).max(1);
-        let style = look.ink.colour(RATE);
-        for place in 0..columns(high).max(point) {
-            let letter = if place < point { "█" } else { "░" };
-            let column = u16::try_from(from + place).unwrap_or(u16::MAX);
-            room.dot(column, row, letter, style);
+        let style = frame.palette.colour(RATE);
+        for offset in 0..columns(high).max(point) {
+            let letter = if offset < point { "█" } else { "░" };
+            let column = u16::try_from(from + offset).unwrap_or(u16::MAX);
+            area.dot(column, row, letter, style);
         }
     }
 }

@@ -8,31 +8,31 @@ use ratatui::{
 use waggle_report::wording::format::count;
 
 use super::{
-    look::{Look, Page},
+    area::Area,
+    frame::{Frame, Page},
+    labels::clock,
     palette::{BAD, BOLD, DIM, GOOD, RATE},
-    room::Room,
-    words::clock,
 };
-use crate::{live::history::Span, trial::phase::Phase};
+use crate::{live::history::TimeRange, trial::phase::Phase};
 
 /// Three rows: the request, the settings, the progress bar.
-pub(super) fn head(look: &Look<'_>, room: &mut Room<'_>) {
-    let shown = look.shown;
-    let (state, colour) = state(look);
+pub(super) fn head(frame: &Frame<'_>, area: &mut Area<'_>) {
+    let model = frame.model;
+    let (state, colour) = state(frame);
     let state_width = u16::try_from(state.chars().count()).unwrap_or(0) + 1;
-    let width = room.width();
-    let mut first = room.top(1);
-    first.put_right(0, &state, look.ink.colour(colour).patch(BOLD));
+    let width = area.width();
+    let mut first = area.top(1);
+    first.put_right(0, &state, frame.palette.colour(colour).patch(BOLD));
     first
         .take_left(width.saturating_sub(state_width))
-        .put(0, 0, &shown.title.request, BOLD);
-    room.top(1).put(0, 0, &shown.title.settings, DIM);
-    let done = shown.progress_share(look.elapsed).unwrap_or(0.0);
-    bar(look, &mut room.top(1), &progress(look), done);
+        .put(0, 0, &model.title.request, BOLD);
+    area.top(1).put(0, 0, &model.title.settings, DIM);
+    let done = model.progress_share(frame.elapsed).unwrap_or(0.0);
+    bar(frame, &mut area.top(1), &progress(frame), done);
 }
 
-fn state(look: &Look<'_>) -> (String, Color) {
-    let (text, colour) = match (look.asked_to_end, look.shown.phase) {
+fn state(frame: &Frame<'_>) -> (String, Color) {
+    let (text, colour) = match (frame.asked_to_end, frame.model.phase) {
         (0, None) => ("starting", Color::Cyan),
         (0, Some(Phase::WarmUp)) => ("warm-up, not counted", Color::Magenta),
         (0, Some(Phase::Measured)) => ("measuring", GOOD),
@@ -40,7 +40,7 @@ fn state(look: &Look<'_>) -> (String, Color) {
         (1, _) => ("ending, waiting for the last answers", BAD),
         _ => ("ending", BAD),
     };
-    let paused = if look.is_paused {
+    let paused = if frame.is_paused {
         "display paused · "
     } else {
         ""
@@ -49,14 +49,14 @@ fn state(look: &Look<'_>) -> (String, Color) {
 }
 
 /// `3.2 s of 10 s · 6.8 s left`.
-fn progress(look: &Look<'_>) -> String {
-    let elapsed = look.elapsed.as_secs_f64();
-    let shown = look.shown;
-    match (shown.title.length, shown.requests_at_most) {
+fn progress(frame: &Frame<'_>) -> String {
+    let elapsed = frame.elapsed.as_secs_f64();
+    let model = frame.model;
+    match (model.title.length, model.requests_at_most) {
         (_, Some(most)) => format!(
             "{} · {} of {} requests",
             clock(elapsed),
-            count(shown.sent.min(most)),
+            count(model.sent.min(most)),
             count(most)
         ),
         (Some(length), None) => {
@@ -74,72 +74,72 @@ fn progress(look: &Look<'_>) -> String {
 }
 
 /// A progress bar with text at its right end.
-pub(super) fn bar(look: &Look<'_>, room: &mut Room<'_>, text: &str, done: f64) {
+pub(super) fn bar(frame: &Frame<'_>, area: &mut Area<'_>, text: &str, done: f64) {
     let text_width = u16::try_from(text.chars().count()).unwrap_or(u16::MAX);
-    room.put_right(0, text, Style::new());
-    let width = room.width().saturating_sub(text_width + 2);
+    area.put_right(0, text, Style::new());
+    let width = area.width().saturating_sub(text_width + 2);
     // In half characters.
     let halves = crate::live::spectrum::floor_index(f64::from(width) * 2.0 * done);
     for column in 0..width {
         let (letter, style) = match halves.saturating_sub(2 * usize::from(column)) {
             0 => ("╌", DIM),
-            1 => ("╸", look.ink.colour(RATE)),
-            _ => ("━", look.ink.colour(RATE)),
+            1 => ("╸", frame.palette.colour(RATE)),
+            _ => ("━", frame.palette.colour(RATE)),
         };
-        room.dot(column, 0, letter, style);
+        area.dot(column, 0, letter, style);
     }
 }
 
 /// The pages with their keys.
-fn pages(look: &Look<'_>) -> Vec<(&'static str, &'static str, Page)> {
+fn pages(frame: &Frame<'_>) -> Vec<(&'static str, &'static str, Page)> {
     let mut pages = vec![
         ("1", "overview", Page::Overview),
         ("2", "times", Page::Times),
         ("3", "details", Page::Details),
     ];
-    if look.study.is_some() {
+    if frame.study.is_some() {
         pages.push(("4", "cells", Page::Cells));
     }
     pages
 }
 
 /// The last row.
-pub(super) fn keys(look: &Look<'_>, room: &mut Room<'_>) {
+pub(super) fn keys(frame: &Frame<'_>, area: &mut Area<'_>) {
     let mut column = 0;
-    let mut say = |room: &mut Room<'_>, key: &str, text: &str, key_style: Style| {
-        room.put(column, 0, key, key_style);
+    let mut draw_key = |area: &mut Area<'_>, key: &str, text: &str, key_style: Style| {
+        area.put(column, 0, key, key_style);
         column += u16::try_from(key.chars().count() + 1).unwrap_or(0);
-        room.put(column, 0, text, DIM);
+        area.put(column, 0, text, DIM);
         column += u16::try_from(text.chars().count() + 2).unwrap_or(0);
     };
-    let end = match look.asked_to_end {
+    let end = match frame.asked_to_end {
         0 => "end",
-        _ if look.study.is_some() => "ending",
+        _ if frame.study.is_some() => "ending",
         1 => "end now",
         _ => "quit",
     };
-    say(room, "q", end, BOLD);
-    let pause = if look.is_paused { "resume" } else { "pause" };
-    say(room, "space", pause, BOLD);
-    for (key, name, page) in pages(look) {
-        let style = if look.page == page {
-            look.ink.colour(RATE).patch(BOLD)
+    draw_key(area, "q", end, BOLD);
+    let pause = if frame.is_paused { "resume" } else { "pause" };
+    draw_key(area, "space", pause, BOLD);
+    for (key, name, page) in pages(frame) {
+        let style = if frame.page == page {
+            frame.palette.colour(RATE).patch(BOLD)
         } else {
             BOLD
         };
-        say(room, key, name, style);
+        draw_key(area, key, name, style);
     }
-    let span = match look.span {
-        Span::Whole => "last minute",
-        Span::Latest => "whole load",
+    let range = match frame.range {
+        TimeRange::Whole => "last minute",
+        TimeRange::Latest => "whole load",
     };
-    say(room, "w", span, BOLD);
-    say(room, "?", "help", BOLD);
+    draw_key(area, "w", range, BOLD);
+    draw_key(area, "?", "help", BOLD);
 }
 
 /// Keys and their actions; a text without a key is a sentence.
-fn help_lines(look: &Look<'_>) -> [(&'static str, &'static str); 7] {
-    let (end, pages) = match look.study {
+fn help_lines(frame: &Frame<'_>) -> [(&'static str, &'static str); 7] {
+    let (end, pages) = match frame.study {
         None => (
             "end, with the result so far; again: end now",
             ("1 2 3, tab", "overview, response times, details"),
@@ -161,36 +161,36 @@ fn help_lines(look: &Look<'_>) -> [(&'static str, &'static str); 7] {
 }
 
 /// The help box in the middle of the screen.
-pub(super) fn help(look: &Look<'_>, area: Rect, buffer: &mut Buffer) {
-    let lines = help_lines(look);
+pub(super) fn help(frame: &Frame<'_>, rect: Rect, buffer: &mut Buffer) {
+    let lines = help_lines(frame);
     let height = u16::try_from(lines.len()).unwrap_or(0) + 2;
-    let wanted = if look.study.is_some() { 78 } else { 62 };
-    let (width, height) = (area.width.min(wanted), height.min(area.height));
-    let place = Rect {
-        x: area.x + (area.width - width) / 2,
-        y: area.y + (area.height - height) / 2,
+    let wanted = if frame.study.is_some() { 78 } else { 62 };
+    let (width, height) = (rect.width.min(wanted), height.min(rect.height));
+    let rect = Rect {
+        x: rect.x + (rect.width - width) / 2,
+        y: rect.y + (rect.height - height) / 2,
         width,
         height,
     };
-    let mut room = Room::new(place, buffer);
+    let mut area = Area::new(rect, buffer);
     for row in 0..height {
-        room.put(0, row, &" ".repeat(usize::from(width)), Style::reset());
-        room.dot(0, row, "│", DIM);
-        room.dot(width - 1, row, "│", DIM);
+        area.put(0, row, &" ".repeat(usize::from(width)), Style::reset());
+        area.dot(0, row, "│", DIM);
+        area.dot(width - 1, row, "│", DIM);
     }
     for (row, left, right) in [(0, "┌", "┐"), (height - 1, "└", "┘")] {
-        room.put(0, row, &"─".repeat(usize::from(width)), DIM);
-        room.dot(0, row, left, DIM);
-        room.dot(width - 1, row, right, DIM);
+        area.put(0, row, &"─".repeat(usize::from(width)), DIM);
+        area.dot(0, row, left, DIM);
+        area.dot(width - 1, row, right, DIM);
     }
-    room.put(2, 0, " keys ", BOLD);
+    area.put(2, 0, " keys ", BOLD);
     for ((key, text), row) in lines.iter().zip(1..) {
-        room.put(2, row, key, BOLD);
-        let column = match (key.is_empty(), look.study) {
+        area.put(2, row, key, BOLD);
+        let column = match (key.is_empty(), frame.study) {
             (true, _) => 2,
             (false, None) => 14,
             (false, Some(_)) => 16,
         };
-        room.put(column, row, text, Style::new());
+        area.put(column, row, text, Style::new());
     }
 }

@@ -25,12 +25,12 @@ impl LogAxis {
     }
 
     /// Relative position of a decimal logarithm; 0 to 1 within the axis.
-    pub(super) fn place(&self, log: f64) -> f64 {
+    pub(super) fn relative_position(&self, log: f64) -> f64 {
         (log - self.from) / (self.to - self.from)
     }
 
-    /// The ticks with their positions among `places`, in order, at least `apart` positions apart. Powers of ten take precedence.
-    pub(super) fn marks(&self, places: u16, apart: u16) -> Vec<(u16, f64)> {
+    /// The ticks with their positions among `count`, in order, at least `apart` positions apart. Powers of ten take precedence.
+    pub(super) fn marks(&self, count: u16, apart: u16) -> Vec<(u16, f64)> {
         let mut chosen: Vec<(u16, f64)> = Vec::new();
         let mut wanted: Vec<f64> = marks(self.from - 1e-9, self.to + 1e-9).collect();
         let rank = |log: f64| {
@@ -39,27 +39,29 @@ impl LogAxis {
         };
         wanted.sort_by(|one, other| rank(*one).cmp(&rank(*other)).then(one.total_cmp(other)));
         for log in wanted {
-            let place = self.position(log, places);
+            let position = self.position(log, count);
             if chosen
                 .iter()
-                .all(|(taken, _)| taken.abs_diff(place) >= apart)
+                .all(|(taken, _)| taken.abs_diff(position) >= apart)
             {
-                chosen.push((place, log));
+                chosen.push((position, log));
             }
         }
-        chosen.sort_by_key(|(place, _)| *place);
+        chosen.sort_by_key(|(position, _)| *position);
         chosen
     }
 
-    /// Position of a decimal logarithm among `places`.
+    /// Position of a decimal logarithm among `count`.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "clamped to the positions"
     )]
-    pub(super) fn position(&self, log: f64, places: u16) -> u16 {
-        let last = f64::from(places.saturating_sub(1));
-        (self.place(log) * last).round().clamp(0.0, last) as u16
+    pub(super) fn position(&self, log: f64, count: u16) -> u16 {
+        let last = f64::from(count.saturating_sub(1));
+        (self.relative_position(log) * last)
+            .round()
+            .clamp(0.0, last) as u16
     }
 }
 
@@ -95,11 +97,11 @@ mod tests {
     #[test]
     fn ticks_are_apart_and_powers_of_ten_take_precedence() {
         let axis = LogAxis { from: 2.0, to: 4.0 };
-        let check = |places: u16, apart: u16, expected: &[(u16, f64)]| {
+        let check = |count: u16, apart: u16, expected: &[(u16, f64)]| {
             let found: Vec<(u16, f64)> = axis
-                .marks(places, apart)
+                .marks(count, apart)
                 .into_iter()
-                .map(|(place, log)| (place, 10f64.powf(log).round()))
+                .map(|(position, log)| (position, 10f64.powf(log).round()))
                 .collect();
             assert_eq!(found, expected);
         };

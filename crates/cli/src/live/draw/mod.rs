@@ -1,24 +1,24 @@
 //! Renders the live view to a buffer. Pure: a frame in, characters out.
 
+mod area;
 mod charts;
 mod figures;
+mod frame;
 mod grid;
 mod head;
+mod labels;
 mod log_axis;
-mod look;
 mod palette;
 mod percentiles;
-mod room;
 mod spectrum;
 mod study;
-mod words;
 
 use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 
 use super::board::StudyBoard;
-pub(in crate::live) use look::{Look, Page};
-pub(in crate::live) use palette::Ink;
-use room::Room;
+use area::Area;
+pub(in crate::live) use frame::{Frame, Page};
+pub(in crate::live) use palette::Palette;
 
 /// Minimum size for charts.
 const CHARTS_FROM: (u16, u16) = (64, 12);
@@ -26,37 +26,37 @@ const CHARTS_FROM: (u16, u16) = (64, 12);
 const HEAD: u16 = 3;
 
 /// Draws everything.
-pub(in crate::live) fn draw(look: &Look<'_>, area: Rect, buffer: &mut Buffer) {
-    let mut room = Room::new(area, buffer);
-    head::keys(look, &mut room.bottom(1));
-    match look.study {
-        None => head::head(look, &mut room.top(HEAD)),
+pub(in crate::live) fn draw(frame: &Frame<'_>, rect: Rect, buffer: &mut Buffer) {
+    let mut area = Area::new(rect, buffer);
+    head::keys(frame, &mut area.bottom(1));
+    match frame.study {
+        None => head::head(frame, &mut area.top(HEAD)),
         Some(study) => {
-            study::head(look, study, &mut room.top(study::HEAD));
-            if look.page == Page::Cells {
-                cells(look, study, &mut room);
+            study::head(frame, study, &mut area.top(study::HEAD));
+            if frame.page == Page::Cells {
+                cells(frame, study, &mut area);
             } else {
-                grid::grid(look, study, &mut room.top(grid::rows(study, area.height)));
-                study::trial(look, study, &mut room.top(study::TRIAL));
+                grid::grid(frame, study, &mut area.top(grid::rows(study, rect.height)));
+                study::trial(frame, study, &mut area.top(study::TRIAL));
             }
         }
     }
-    trial(look, &mut room);
-    if look.with_help {
-        head::help(look, area, buffer);
+    trial(frame, &mut area);
+    if frame.with_help {
+        head::help(frame, rect, buffer);
     }
 }
 
 /// All cells, and the latest messages.
-fn cells(look: &Look<'_>, study: &StudyBoard, room: &mut Room<'_>) {
+fn cells(frame: &Frame<'_>, study: &StudyBoard, area: &mut Area<'_>) {
     let cells = u16::try_from(study.cells.len()).unwrap_or(u16::MAX);
-    let height = room.height();
+    let height = area.height();
     let rows = cells
         .saturating_add(2)
         .min(height.saturating_sub(height / 4));
-    grid::grid(look, study, &mut room.top(rows));
-    let height = room.height();
-    let mut notes = room.top(height);
+    grid::grid(frame, study, &mut area.top(rows));
+    let height = area.height();
+    let mut notes = area.top(height);
     notes.title("messages", "");
     let places = usize::from(notes.height());
     let first = study.notes.len().saturating_sub(places);
@@ -66,49 +66,49 @@ fn cells(look: &Look<'_>, study: &StudyBoard, room: &mut Room<'_>) {
 }
 
 /// The trial, in the rest of the screen.
-fn trial(look: &Look<'_>, room: &mut Room<'_>) {
+fn trial(frame: &Frame<'_>, area: &mut Area<'_>) {
     let (width, height) = CHARTS_FROM;
-    if room.width() < width || room.height() < height {
-        figures::draw_all(look, room);
+    if area.width() < width || area.height() < height {
+        figures::draw_all(frame, area);
         return;
     }
-    match look.page {
-        Page::Times => times(look, room),
-        Page::Details => figures::details(look, room),
-        Page::Overview | Page::Cells => overview(look, room),
+    match frame.page {
+        Page::Times => times(frame, area),
+        Page::Details => figures::details(frame, area),
+        Page::Overview | Page::Cells => overview(frame, area),
     }
 }
 
-fn overview(look: &Look<'_>, room: &mut Room<'_>) {
-    let verdict = match room.height() {
+fn overview(frame: &Frame<'_>, area: &mut Area<'_>) {
+    let verdict = match area.height() {
         ..16 => 2,
         16..30 => 3,
         30.. => 6,
     };
-    figures::verdict(look, &mut room.bottom(verdict));
-    let beside = (room.width() / 3).clamp(34, 46);
-    let mut beside = room.right(beside);
-    figures::draw_beside_charts(look, &mut beside);
-    room.right(1);
-    let height = room.height();
+    figures::verdict(frame, &mut area.bottom(verdict));
+    let width = (area.width() / 3).clamp(34, 46);
+    let mut column = area.right(width);
+    figures::draw_side_column(frame, &mut column);
+    area.right(1);
+    let height = area.height();
     let rate = (height * 2 / 9).max(5);
-    charts::rate(look, &mut room.top(rate));
+    charts::rate(frame, &mut area.top(rate));
     if height >= 30 {
-        percentiles::lines(look, &mut room.top(height * 3 / 9));
-        percentiles::heat(look, &mut room.top(height * 2 / 9));
+        percentiles::lines(frame, &mut area.top(height * 3 / 9));
+        percentiles::heat(frame, &mut area.top(height * 2 / 9));
     } else if height >= 14 {
-        percentiles::lines(look, &mut room.top((height - rate) * 7 / 12));
+        percentiles::lines(frame, &mut area.top((height - rate) * 7 / 12));
     } else {
-        percentiles::lines(look, room);
+        percentiles::lines(frame, area);
         return;
     }
-    spectrum::bars(look, room);
+    spectrum::bars(frame, area);
 }
 
-fn times(look: &Look<'_>, room: &mut Room<'_>) {
-    figures::times_in_a_row(look, &mut room.top(2));
-    let height = room.height();
-    percentiles::lines(look, &mut room.top(height * 4 / 10));
-    percentiles::heat(look, &mut room.top(height * 3 / 10));
-    spectrum::bars(look, room);
+fn times(frame: &Frame<'_>, area: &mut Area<'_>) {
+    figures::times_in_a_row(frame, &mut area.top(2));
+    let height = area.height();
+    percentiles::lines(frame, &mut area.top(height * 4 / 10));
+    percentiles::heat(frame, &mut area.top(height * 3 / 10));
+    spectrum::bars(frame, area);
 }

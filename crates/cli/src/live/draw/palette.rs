@@ -1,19 +1,19 @@
 //! Colours and weights of text.
 //!
-//! Only the sixteen colours of terminal themes, without black, white, yellow and blue: those are unreadable on either dark or light
-//! backgrounds.
+//! Only the sixteen colours of terminal themes, without black, white, yellow and blue: those are unreadable on either dark or
+//! light backgrounds.
 
 use ratatui::style::{Color, Modifier, Style};
 
 /// Whether colours are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::live) enum Ink {
+pub(in crate::live) enum Palette {
     Coloured,
     /// `NO_COLOR`: bold and dim only.
     Plain,
 }
 
-impl Ink {
+impl Palette {
     pub(super) fn colour(self, colour: Color) -> Style {
         match self {
             Self::Coloured => Style::new().fg(colour),

@@ -10,12 +10,12 @@ use ratatui::{
 };
 
 use super::{
+    area::Area,
     charts::{MARKS, TimeAxis, slices_within},
+    frame::Frame,
+    labels::mark,
     log_axis::LogAxis,
-    look::Look,
     palette::{DIM, PERCENTILE_COLOURS},
-    room::Room,
-    words::mark,
 };
 use crate::{
     live::{
@@ -32,15 +32,15 @@ const APART: u16 = 2;
 /// The letter for a share of a column's samples, with the minimum share of each.
 const SHADES: [(f64, &str); 4] = [(0.2, "█"), (0.05, "▓"), (0.01, "▒"), (0.0, "░")];
 
-fn slices<'a>(look: &Look<'a>) -> Vec<&'a Slice> {
-    look.shown.history.slices(look.span).collect()
+fn slices<'a>(frame: &Frame<'a>) -> Vec<&'a Slice> {
+    frame.model.history.slices(frame.range).collect()
 }
 
 /// p50, p90, p99 and the maximum of each slice.
-pub(super) fn lines(look: &Look<'_>, room: &mut Room<'_>) {
-    room.title("response time", "p50, p90, p99, max over time");
-    let time = TimeAxis::new(look);
-    let slices = slices(look);
+pub(super) fn lines(frame: &Frame<'_>, area: &mut Area<'_>) {
+    area.title("response time", "p50, p90, p99, max over time");
+    let time = TimeAxis::new(frame);
+    let slices = slices(frame);
     let values = || {
         slices
             .iter()
@@ -49,16 +49,16 @@ pub(super) fn lines(look: &Look<'_>, room: &mut Room<'_>) {
     };
     let least = values().copied().fold(f64::INFINITY, f64::min);
     let most = values().copied().fold(0.0, f64::max);
-    time.marks(room);
+    time.marks(area);
     if most <= 0.0 {
-        draw_no_data(room);
+        draw_no_data(area);
         return;
     }
     let axis = LogAxis::from_range(least.max(1.0).log10(), most.max(1.0).log10());
-    left_marks(room, axis);
-    room.take_left(MARKS);
-    names(look, room, axis);
-    room.right(NAMES);
+    left_marks(area, axis);
+    area.take_left(MARKS);
+    names(frame, area, axis);
+    area.right(NAMES);
     let drawn = Canvas::default()
         .marker(Marker::Braille)
         .x_bounds([time.from_s, time.to_s])
@@ -67,9 +67,9 @@ pub(super) fn lines(look: &Look<'_>, room: &mut Room<'_>) {
             // The lowest line is drawn last, over the others.
             for (which, (_, colour)) in PERCENTILES.iter().zip(PERCENTILE_COLOURS).enumerate().rev()
             {
-                let colour = match look.ink {
-                    super::palette::Ink::Coloured => colour,
-                    super::palette::Ink::Plain => Color::Reset,
+                let colour = match frame.palette {
+                    super::palette::Palette::Coloured => colour,
+                    super::palette::Palette::Plain => Color::Reset,
                 };
                 for line in line(&slices, which, colour) {
                     context.draw(&line);
@@ -81,7 +81,7 @@ pub(super) fn lines(look: &Look<'_>, room: &mut Room<'_>) {
                 context.layer();
             }
         });
-    drawn.render(room.area, room.buffer);
+    drawn.render(area.rect, area.buffer);
 }
 
 /// The points at the middle of each slice with samples.
@@ -113,12 +113,12 @@ fn line(slices: &[&Slice], which: usize, color: Color) -> Vec<Line> {
 }
 
 /// Each name at the end of its line, or in the next free row.
-fn names(look: &Look<'_>, room: &mut Room<'_>, axis: LogAxis) {
-    let Some(last) = look.shown.history.latest_slice() else {
+fn names(frame: &Frame<'_>, area: &mut Area<'_>, axis: LogAxis) {
+    let Some(last) = frame.model.history.latest_slice() else {
         return;
     };
-    let rows = room.height();
-    let column = room.width().saturating_sub(NAMES - 1);
+    let rows = area.height();
+    let column = area.width().saturating_sub(NAMES - 1);
     let mut free = rows;
     // From the lowest line upwards, so names have the order of their lines.
     for (((name, _), us), colour) in PERCENTILES
@@ -132,33 +132,33 @@ fn names(look: &Look<'_>, room: &mut Room<'_>, axis: LogAxis) {
         if free == 0 {
             return;
         }
-        room.put(column, row, name, look.ink.colour(colour));
+        area.put(column, row, name, frame.palette.colour(colour));
         free = row;
     }
 }
 
 /// Heat map of response times over time: the darker, the larger the share of the answers of that time.
-pub(super) fn heat(look: &Look<'_>, room: &mut Room<'_>) {
-    room.title(
+pub(super) fn heat(frame: &Frame<'_>, area: &mut Area<'_>) {
+    area.title(
         "response time heat map",
         "share: █ ≥ 20 % ▓ ≥ 5 % ▒ ≥ 1 % ░ less",
     );
-    let slices = slices(look);
+    let slices = slices(frame);
     let mut all = Spectrum::default();
     for slice in &slices {
         all.add(&slice.response_time);
     }
     let Some((least, most)) = all.range() else {
-        draw_no_data(room);
+        draw_no_data(area);
         return;
     };
     let axis = LogAxis::from_range(least, most);
-    let time = TimeAxis::new(look);
-    left_marks(room, axis);
-    room.take_left(MARKS);
+    let time = TimeAxis::new(frame);
+    left_marks(area, axis);
+    area.take_left(MARKS);
     // The same width as the chart above, so columns are aligned.
-    room.right(NAMES);
-    let (width, height) = (room.width(), room.height());
+    area.right(NAMES);
+    let (width, height) = (area.width(), area.height());
     let step = (axis.to - axis.from) / f64::from(height.max(1));
     for column in 0..width {
         let parts: Vec<(&Slice, f64)> =
@@ -179,26 +179,31 @@ pub(super) fn heat(look: &Look<'_>, room: &mut Room<'_>) {
             if let Some((_, letter)) = shade
                 && share > 0.0
             {
-                room.dot(column, row, letter, look.ink.colour(super::palette::RATE));
+                area.dot(
+                    column,
+                    row,
+                    letter,
+                    frame.palette.colour(super::palette::RATE),
+                );
             }
         }
     }
 }
 
-fn left_marks(room: &mut Room<'_>, axis: LogAxis) {
-    let rows = room.height();
+fn left_marks(area: &mut Area<'_>, axis: LogAxis) {
+    let rows = area.height();
     for row in 0..rows {
-        room.dot(MARKS - 1, row, "│", DIM);
+        area.dot(MARKS - 1, row, "│", DIM);
     }
-    for (place, log) in axis.marks(rows, APART) {
-        let row = rows - 1 - place;
+    for (position, log) in axis.marks(rows, APART) {
+        let row = rows - 1 - position;
         let text = mark(10f64.powf(log));
         let width = u16::try_from(text.chars().count()).unwrap_or(0);
-        room.put((MARKS - 1).saturating_sub(width), row, &text, DIM);
-        room.dot(MARKS - 1, row, "┤", DIM);
+        area.put((MARKS - 1).saturating_sub(width), row, &text, DIM);
+        area.dot(MARKS - 1, row, "┤", DIM);
     }
 }
 
-pub(super) fn draw_no_data(room: &mut Room<'_>) {
-    room.put(MARKS, 0, "no answer yet", DIM.patch(Style::new()));
+pub(super) fn draw_no_data(area: &mut Area<'_>) {
+    area.put(MARKS, 0, "no answer yet", DIM.patch(Style::new()));
 }

@@ -3,17 +3,17 @@
 use ratatui::widgets::{Sparkline, SparklineBar, Widget};
 
 use super::{
+    area::Area,
     charts::MARKS,
+    frame::Frame,
+    labels::mark,
     log_axis::LogAxis,
-    look::Look,
     palette::{DIM, PERCENTILE_COLOURS},
     percentiles::draw_no_data,
-    room::Room,
-    words::mark,
 };
 use crate::{
     live::{history::PERCENTILES, spectrum::floor_index},
-    trial::{gather::as_f64, so_far::ratio},
+    trial::{aggregate::as_f64, so_far::ratio},
 };
 use waggle_report::wording::format::count;
 
@@ -21,30 +21,30 @@ use waggle_report::wording::format::count;
 const APART: u16 = 7;
 
 /// Each bar has the colour of its percentile range.
-pub(super) fn bars(look: &Look<'_>, room: &mut Room<'_>) {
-    let spectrum = &look.shown.spectrum;
-    let samples = look.shown.overall.succeeded;
-    room.title(
+pub(super) fn bars(frame: &Frame<'_>, area: &mut Area<'_>) {
+    let spectrum = &frame.model.spectrum;
+    let samples = frame.model.overall.succeeded;
+    area.title(
         "response time distribution",
         &format!("{} answers", count(samples)),
     );
     let Some((least, most)) = spectrum.range() else {
-        draw_no_data(room);
+        draw_no_data(area);
         return;
     };
     let axis = LogAxis::from_range(least, most);
-    let mut marks = room.bottom(1);
+    let mut marks = area.bottom(1);
     marks.take_left(MARKS);
     let columns = marks.width();
-    for (place, log) in axis.marks(columns, APART) {
+    for (position, log) in axis.marks(columns, APART) {
         let text = mark(10f64.powf(log));
         let width = u16::try_from(text.chars().count()).unwrap_or(0);
-        let column = place
+        let column = position
             .saturating_sub(width / 2)
             .min(columns.saturating_sub(width));
         marks.put(column, 0, &text, DIM);
     }
-    room.take_left(MARKS);
+    area.take_left(MARKS);
     let step = (axis.to - axis.from) / f64::from(columns.max(1));
     let counts: Vec<f64> = (0..columns)
         .map(|column| {
@@ -57,19 +57,19 @@ pub(super) fn bars(look: &Look<'_>, room: &mut Room<'_>) {
         .iter()
         .map(|(_, at)| spectrum.quantile(*at).unwrap_or(1.0).log10())
         .collect();
-    let all = 8 * u64::from(room.height());
+    let all = 8 * u64::from(area.height());
     let bar = |(found, column): (f64, u16)| {
         // A single answer is visible.
         let least = u64::from(found > 0.0);
         let eighths = floor_index((ratio(found, highest) * as_f64(all)).round()) as u64;
         let from = axis.from + step * f64::from(column);
         let zone = up_to.iter().position(|log| from <= *log);
-        let style = look.ink.colour(PERCENTILE_COLOURS[zone.unwrap_or(3)]);
+        let style = frame.palette.colour(PERCENTILE_COLOURS[zone.unwrap_or(3)]);
         SparklineBar::from(eighths.max(least)).style(Some(style))
     };
     let bars: Vec<SparklineBar> = counts.into_iter().zip(0..).map(bar).collect();
     Sparkline::default()
         .data(bars)
         .max(all)
-        .render(room.area, room.buffer);
+        .render(area.rect, area.buffer);
 }

@@ -7,15 +7,15 @@ use waggle_report::wording::labels;
 use waggle_results::PhaseName;
 
 use super::{
+    area::Area,
+    frame::Frame,
     head::bar,
-    look::Look,
+    labels::clock,
     palette::{BAD, BOLD, DIM, GOOD, RATE},
-    room::Room,
-    words::clock,
 };
 use crate::{
     live::board::{PhaseNow, StudyBoard, TrialNow},
-    trial::{gather::as_f64, so_far::ratio},
+    trial::{aggregate::as_f64, so_far::ratio},
 };
 
 /// Rows of the study above the grid.
@@ -24,12 +24,12 @@ pub(super) const HEAD: u16 = 2;
 pub(super) const TRIAL: u16 = 2;
 
 /// Two rows: the study, and the progress bar of its trials.
-pub(super) fn head(look: &Look<'_>, study: &StudyBoard, room: &mut Room<'_>) {
-    let (state, colour) = state(look, study);
+pub(super) fn head(frame: &Frame<'_>, study: &StudyBoard, area: &mut Area<'_>) {
+    let (state, colour) = state(frame, study);
     let state_width = u16::try_from(state.chars().count()).unwrap_or(0) + 1;
-    let width = room.width();
-    let mut first = room.top(1);
-    first.put_right(0, &state, look.ink.colour(colour).patch(BOLD));
+    let width = area.width();
+    let mut first = area.top(1);
+    first.put_right(0, &state, frame.palette.colour(colour).patch(BOLD));
     let mut first = first.take_left(width.saturating_sub(state_width));
     first.put(0, 0, &study.name, BOLD);
     let column = u16::try_from(study.name.chars().count() + 2).unwrap_or(u16::MAX);
@@ -38,21 +38,21 @@ pub(super) fn head(look: &Look<'_>, study: &StudyBoard, room: &mut Room<'_>) {
         "{} of {} trials · {} · {} left",
         study.done,
         study.trials,
-        clock(look.elapsed.as_secs_f64()),
-        clock(study.time_left(look.elapsed).as_secs_f64())
+        clock(frame.elapsed.as_secs_f64()),
+        clock(study.time_left(frame.elapsed).as_secs_f64())
     );
     let done = ratio(as_f64(study.done.into()), as_f64(study.trials.into()));
-    bar(look, &mut room.top(1), &text, done);
+    bar(frame, &mut area.top(1), &text, done);
 }
 
-fn state(look: &Look<'_>, study: &StudyBoard) -> (String, Color) {
-    let (text, colour) = match (look.asked_to_end, &study.now) {
+fn state(frame: &Frame<'_>, study: &StudyBoard) -> (String, Color) {
+    let (text, colour) = match (frame.asked_to_end, &study.now) {
         (0, Some(_)) => ("running", GOOD),
         (0, None) if study.done == 0 => ("starting", Color::Cyan),
         (0, None) => ("between trials", Color::Cyan),
         _ => ("ending, stopping the system", BAD),
     };
-    let paused = if look.is_paused {
+    let paused = if frame.is_paused {
         "display paused · "
     } else {
         ""
@@ -61,19 +61,19 @@ fn state(look: &Look<'_>, study: &StudyBoard) -> (String, Color) {
 }
 
 /// Two rows: the trial with its phase, and its load.
-pub(super) fn trial(look: &Look<'_>, study: &StudyBoard, room: &mut Room<'_>) {
+pub(super) fn trial(frame: &Frame<'_>, study: &StudyBoard, area: &mut Area<'_>) {
     let Some(now) = &study.now else {
         let note = study.notes.last().map_or("", String::as_str);
-        room.title("no trial running", "");
-        room.put(0, 0, note, DIM);
+        area.title("no trial running", "");
+        area.put(0, 0, note, DIM);
         return;
     };
-    let (phase, colour) = phase(look, now);
+    let (phase, colour) = phase(frame, now);
     let phase_width = u16::try_from(phase.chars().count()).unwrap_or(0) + 2;
-    let width = room.width();
-    let mut first = room.top(1);
+    let width = area.width();
+    let mut first = area.top(1);
     let number = study.cells.get(now.cell).map_or(0, |cell| cell.number);
-    let mut title = Room::new(first.area, first.buffer);
+    let mut title = Area::new(first.rect, first.buffer);
     title.title(&format!("cell {number}"), &trial_label(study, now));
     if !phase.is_empty() {
         let mut right = first.right(phase_width.min(width / 2));
@@ -81,15 +81,18 @@ pub(super) fn trial(look: &Look<'_>, study: &StudyBoard, room: &mut Room<'_>) {
             0,
             0,
             &format!(" {phase} "),
-            look.ink.colour(colour).patch(BOLD),
+            frame.palette.colour(colour).patch(BOLD),
         );
     }
-    let title = &look.shown.title;
-    let (load, said) = (format!("{} · {}", title.request, title.settings), &now.said);
-    let said_width = u16::try_from(said.chars().count()).unwrap_or(0);
-    room.put_right(0, said, look.ink.colour(RATE));
-    let room_of_load = width.saturating_sub(said_width + u16::from(said_width > 0) * 2);
-    room.take_left(room_of_load).put(0, 0, &load, Style::new());
+    let title = &frame.model.title;
+    let (load, text) = (
+        format!("{} · {}", title.request, title.settings),
+        &now.phase_text,
+    );
+    let text_width = u16::try_from(text.chars().count()).unwrap_or(0);
+    area.put_right(0, text, frame.palette.colour(RATE));
+    let load_width = width.saturating_sub(text_width + u16::from(text_width > 0) * 2);
+    area.take_left(load_width).put(0, 0, &load, Style::new());
 }
 
 /// `connections=10 pipelining=50 · repetition 2 of 3`.
@@ -106,7 +109,7 @@ fn trial_label(study: &StudyBoard, now: &TrialNow) -> String {
 }
 
 /// `measure 3.2 s of 10 s`.
-fn phase(look: &Look<'_>, now: &TrialNow) -> (String, Color) {
+fn phase(frame: &Frame<'_>, now: &TrialNow) -> (String, Color) {
     let Some(PhaseNow {
         phase,
         began,
@@ -116,7 +119,7 @@ fn phase(look: &Look<'_>, now: &TrialNow) -> (String, Color) {
         return (String::new(), Color::Cyan);
     };
     let seconds = |time: Duration| clock(time.as_secs_f64());
-    let since = look.elapsed.saturating_sub(began);
+    let since = frame.elapsed.saturating_sub(began);
     let long = match expected {
         Some(expected) => format!("{} of {}", seconds(since.min(expected)), seconds(expected)),
         None => seconds(since),

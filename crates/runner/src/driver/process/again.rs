@@ -1,4 +1,4 @@
-//! A replica that is killed on purpose, and its next life: the same command, ports, folder, files, environment and CPUs.
+//! Killing a replica on purpose and starting it again, with the same command, ports, folder, files, environment and CPUs.
 
 use tokio::time::Instant;
 
@@ -40,7 +40,7 @@ impl ProcessDriver {
         let mut gone = {
             let mut running = self.running.borrow_mut();
             let running = find(&mut running, &name)?;
-            // The last word on what it used; and what it uses from here on is as good as nothing.
+            // The last reading of its usage; it uses almost nothing after this.
             running.earlier = running.usage().map(|used| used.cpu).or(running.earlier);
             running.earlier.get_or_insert_default();
             running.is_down = true;
@@ -73,7 +73,7 @@ impl ProcessDriver {
                 .map_err(|why| not_started(&name, &why))?;
             running.child = child;
             running.is_down = false;
-            (running.child.start_told(), running.component)
+            (running.child.start_signal(), running.component)
         };
         start
             .wait_started()

@@ -4,12 +4,12 @@ use waggle_load::key_of;
 use waggle_study::{Extract, ProbeKind, ProbeQuery};
 use waggle_testkit::Influxdb;
 
-use crate::web::Web;
+use crate::http::HttpConnector;
 
-use super::{Bench, Depth, Follower, Network, RUN, SECOND_NS, account, look_until};
+use super::{Bench, Depth, Network, ProbeReader, RUN, SECOND_NS, account, poll_until};
 
 const SENT: u64 = 2_000;
-/// Records written at once.
+/// Records per write.
 const STEP: u64 = 100;
 
 fn bench(influxdb: &Influxdb, token: &str, bucket: &str) -> Bench {
@@ -55,7 +55,7 @@ fn write(influxdb: &Influxdb, lines: &[String]) {
 async fn every_record_of_a_bucket_is_accounted_for() {
     let influxdb = Influxdb::start();
     let bench = bench(&influxdb, influxdb.token(), influxdb.bucket());
-    let mut follower = bench.follower(influxdb.address());
+    let mut reader = bench.reader(influxdb.address());
     let is_lost = |sequence: &u64| [17, 1_500].contains(sequence);
     let is_late = |sequence: &u64| sequence % 500 == 3;
     let (mut held_back, mut at_once) = (Vec::new(), 0);
@@ -68,80 +68,80 @@ async fn every_record_of_a_bucket_is_accounted_for() {
             .collect();
         write(&influxdb, &lines);
         if step % 5 == 0 {
-            // Once more: the same record, which the store keeps once.
+            // The same records again, which the store keeps once.
             write(&influxdb, &lines);
         }
         held_back.extend(late.iter().map(|sequence| bench.line(*sequence, 0)));
         at_once += now.len() as u64;
-        look_until(&mut follower, at_once).await;
+        poll_until(&mut reader, at_once).await;
     }
     tokio::time::sleep(super::LATE_AFTER + super::LATE_AFTER / 2).await;
     write(&influxdb, &held_back);
     write(&influxdb, &[bench.line(17, 0).replace(RUN, "t1x2b")]);
     let known = at_once + held_back.len() as u64;
-    look_until(&mut follower, known).await;
-    // To the end: what is missing is missing wherever one looks.
-    follower.begin_anew();
-    while follower.look(Depth::Whole).await.unwrap() {}
-    let told = account(&follower, SENT);
+    poll_until(&mut reader, known).await;
+    // To the end: missing records are missing at any depth.
+    reader.restart();
+    while reader.poll(Depth::Whole).await.unwrap() {}
+    let ledger = account(&reader, SENT);
     assert_eq!(
-        (told.delivered, told.missing, &told.missing_keys[..]),
+        (ledger.delivered, ledger.missing, &ledger.missing_keys[..]),
         (SENT - 2, 2, &[key_of(0, 17), key_of(0, 1_500)][..])
     );
-    assert_eq!((told.duplicates, told.unexpected), (0, 0));
-    assert!(told.late >= held_back.len() as u64);
-    assert!(told.out_of_order >= held_back.len() as u64);
-    assert_eq!(follower.notes(|notes| notes.visible().len()), SENT - 2);
-    let pace = follower.pace();
-    // Nothing is read again and again without need.
+    assert_eq!((ledger.duplicates, ledger.unexpected), (0, 0));
+    assert!(ledger.late >= held_back.len() as u64);
+    assert!(ledger.out_of_order >= held_back.len() as u64);
+    assert_eq!(reader.log(|log| log.visible().len()), SENT - 2);
+    let pace = reader.pace();
+    // Rows are not read repeatedly without need.
     assert!(pace.rows_read < 20 * SENT, "{pace:?}");
     assert!(pace.longest_gap >= super::LATE_AFTER / 20, "{pace:?}");
-    // Read anew, it is the same account, and what came meanwhile is in it.
+    // A second read gives the same account, plus the record that came meanwhile.
     write(&influxdb, &[bench.line(1_500, 0)]);
-    follower.forget();
-    assert_eq!(follower.notes(|notes| notes.seen.distinct), 0);
-    while follower.look(Depth::Whole).await.unwrap() {}
-    let told = account(&follower, SENT);
-    assert_eq!((told.delivered, told.missing), (SENT - 1, 1));
-    assert_eq!(follower.notes(|notes| notes.visible().len()), SENT - 1);
+    reader.forget();
+    assert_eq!(reader.log(|log| log.seen.distinct), 0);
+    while reader.poll(Depth::Whole).await.unwrap() {}
+    let ledger = account(&reader, SENT);
+    assert_eq!((ledger.delivered, ledger.missing), (SENT - 1, 1));
+    assert_eq!(reader.log(|log| log.visible().len()), SENT - 1);
 }
 
 #[tokio::test]
-async fn a_store_that_refuses_is_told() {
+async fn a_refusal_of_the_store_is_reported() {
     let influxdb = Influxdb::start();
-    for (token, bucket, told) in [
+    for (token, bucket, expected) in [
         ("wrong", influxdb.bucket(), "401"),
         (influxdb.token(), "none", "404"),
     ] {
         let bench = bench(&influxdb, token, bucket);
-        let mut follower = bench.follower(influxdb.address());
-        let problem = follower.look(Depth::Turn).await.unwrap_err().to_string();
-        assert!(problem.contains(told), "{problem}");
+        let mut reader = bench.reader(influxdb.address());
+        let problem = reader.poll(Depth::Turn).await.unwrap_err().to_string();
+        assert!(problem.contains(expected), "{problem}");
     }
 }
 
 #[tokio::test]
-async fn a_store_of_several_is_not_taken_for_all() {
+async fn one_store_of_several_is_refused() {
     let influxdb = Influxdb::start();
     let bench = bench(&influxdb, influxdb.token(), influxdb.bucket());
-    let line = |address| Network.line(address);
+    let connection = |address| Network.connection(address);
     let both = [influxdb.address(), influxdb.address()];
-    let failure = Follower::new(&bench.start_probe(), &both, line).unwrap_err();
+    let failure = ProbeReader::new(&bench.start_probe(), &both, connection).unwrap_err();
     assert!(failure.reason.contains("2 replicas"), "{failure:?}");
 }
 
 #[tokio::test]
-async fn what_comes_out_of_order_far_back_is_found() {
+async fn a_record_far_back_out_of_order_is_found() {
     let influxdb = Influxdb::start();
     let bench = bench(&influxdb, influxdb.token(), influxdb.bucket());
-    let mut follower = bench.follower(influxdb.address());
-    // The one half says that it was sent five seconds before the other.
+    let mut reader = bench.reader(influxdb.address());
+    // One half has a send time five seconds before the other.
     let early: Vec<String> = (0..500).map(|of| bench.line(of, 5 * SECOND_NS)).collect();
     let recent: Vec<String> = (500..1_000).map(|of| bench.line(of, 0)).collect();
     write(&influxdb, &recent);
-    look_until(&mut follower, 500).await;
+    poll_until(&mut reader, 500).await;
     write(&influxdb, &early);
-    look_until(&mut follower, 1_000).await;
-    let told = account(&follower, 1_000);
-    assert!(told.missing == 0 && told.late >= 500, "{told:?}");
+    poll_until(&mut reader, 1_000).await;
+    let ledger = account(&reader, 1_000);
+    assert!(ledger.missing == 0 && ledger.late >= 500, "{ledger:?}");
 }

@@ -16,9 +16,9 @@ use waggle_load::key_of;
 use waggle_study::{Extract, ProbeKind};
 use waggle_testkit::Kafka;
 
-use super::{ALL_WITHIN, Bench, Depth, RUN, account, look_until};
+use super::{ALL_WITHIN, Bench, Depth, RUN, account, poll_until};
 
-/// Later than any machine makes a record by being slow.
+/// Longer than any slow machine delays a record.
 const LATE_AFTER_NS: u64 = 1_000_000_000_000;
 
 const TOPIC: &str = "plant";
@@ -73,8 +73,8 @@ async fn every_record_of_a_topic_is_accounted_for() {
     let broker = kafka.address();
     let mut bench = bench();
     bench.delivery.late_threshold = Some(Duration::from_nanos(LATE_AFTER_NS));
-    // The probe is there before the topic is.
-    let mut follower = bench.follower(broker);
+    // The probe starts before the topic exists.
+    let mut reader = bench.reader(broker);
     create_topic(broker, "LogAppendTime").await;
     let mut lines = Vec::new();
     for sequence in (0..SENT).filter(|sequence| ![17, 500].contains(sequence)) {
@@ -91,53 +91,56 @@ async fn every_record_of_a_topic_is_accounted_for() {
     lines.push(bench.line(17, 0).replace(RUN, "t1x2b"));
     lines.push("no record".to_owned());
     produce(broker, &lines);
-    look_until(&mut follower, SENT - 2).await;
-    let told = account(&follower, SENT);
+    poll_until(&mut reader, SENT - 2).await;
+    let ledger = account(&reader, SENT);
     assert_eq!(
-        (told.delivered, told.missing, &told.missing_keys[..]),
+        (ledger.delivered, ledger.missing, &ledger.missing_keys[..]),
         (SENT - 2, 2, &[key_of(0, 17), key_of(0, 500)][..])
     );
-    assert_eq!((told.duplicates, told.late, told.unexpected), (3, 4, 2));
-    let (visible, arrival) = follower.notes(|notes| {
-        let arrival = notes.arrival().unwrap();
-        (notes.visible().clone(), arrival.clone())
+    assert_eq!(
+        (ledger.duplicates, ledger.late, ledger.unexpected),
+        (3, 4, 2)
+    );
+    let (visible, arrival) = reader.log(|log| {
+        let arrival = log.arrival().unwrap();
+        (log.visible().clone(), arrival.clone())
     });
     assert_eq!((visible.len(), arrival.len()), (SENT - 2, SENT - 2));
     assert!(arrival.value_at_quantile(0.5) <= visible.value_at_quantile(0.5) + 1_000);
-    assert_eq!(follower.remark(), None);
+    assert_eq!(reader.remark(), None);
 }
 
 #[tokio::test]
-async fn a_topic_is_read_anew_when_its_broker_was_killed() {
+async fn a_topic_is_read_again_after_a_kill_of_its_broker() {
     let mut kafka = Kafka::start();
     let broker = kafka.address();
     create_topic(broker, "LogAppendTime").await;
     let bench = bench();
-    let mut follower = bench.follower(broker);
+    let mut reader = bench.reader(broker);
     let lines = |sequences: std::ops::Range<u64>| -> Vec<String> {
         sequences.map(|sequence| bench.line(sequence, 0)).collect()
     };
     produce(broker, &[lines(0..SENT - 5), lines(3..5)].concat());
-    look_until(&mut follower, SENT - 5).await;
-    let out_of_order = follower.notes(|notes| notes.seen.out_of_order);
+    poll_until(&mut reader, SENT - 5).await;
+    let out_of_order = reader.log(|log| log.seen.out_of_order);
     kafka.kill();
     kafka.restart();
-    follower.forget();
-    assert_eq!(follower.notes(|notes| notes.seen.distinct), 0);
+    reader.forget();
+    assert_eq!(reader.log(|log| log.seen.distinct), 0);
     let start = Instant::now();
-    while !matches!(follower.look(Depth::Turn).await, Ok(false)) {
+    while !matches!(reader.poll(Depth::Turn).await, Ok(false)) {
         assert!(start.elapsed() < ALL_WITHIN, "it is not read to its end");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    let seen = follower.notes(|notes| (notes.seen.distinct, notes.seen.out_of_order));
+    let seen = reader.log(|log| (log.seen.distinct, log.seen.out_of_order));
     assert_eq!(seen, (SENT - 5, out_of_order));
     produce(broker, &lines(SENT - 5..SENT));
-    look_until(&mut follower, SENT).await;
-    let told = account(&follower, SENT);
-    assert_eq!((told.delivered, told.missing), (SENT, 0));
-    // The two copies that stand there are counted once, as is each delay.
-    assert_eq!((told.duplicates, told.unexpected), (2, 0));
-    assert_eq!(follower.notes(|notes| notes.visible().len()), SENT);
+    poll_until(&mut reader, SENT).await;
+    let ledger = account(&reader, SENT);
+    assert_eq!((ledger.delivered, ledger.missing), (SENT, 0));
+    // The two copies are counted once, and so is each delay.
+    assert_eq!((ledger.duplicates, ledger.unexpected), (2, 0));
+    assert_eq!(reader.log(|log| log.visible().len()), SENT);
 }
 
 #[tokio::test]
@@ -149,20 +152,21 @@ async fn a_trial_begins_where_the_topic_ends() {
     thread::sleep(Duration::from_millis(20));
     let mut bench = bench();
     bench.clock = crate::clock::Clock::start();
-    let following = super::Following {
+    let config = super::ProbeConfig {
         has_others: false,
         since_ns: bench.clock.start_unix_ns(),
         ..bench.start_probe()
     };
-    let line = |address| crate::web::Web::line(&crate::web::Network, address);
-    let mut follower = super::Follower::new(&following, &[broker], line).unwrap();
+    let connection =
+        |address| crate::http::HttpConnector::connection(&crate::http::Network, address);
+    let mut reader = super::ProbeReader::new(&config, &[broker], connection).unwrap();
     let lines: Vec<String> = (0..50).map(|sequence| bench.line(sequence, 0)).collect();
     produce(broker, &lines);
-    look_until(&mut follower, 50).await;
-    let told = account(&follower, 50);
-    assert_eq!((told.missing, told.unexpected), (0, 0));
-    assert!(follower.notes(|notes| notes.arrival().is_none()));
-    let remark = follower.remark().unwrap();
+    poll_until(&mut reader, 50).await;
+    let ledger = account(&reader, 50);
+    assert_eq!((ledger.missing, ledger.unexpected), (0, 0));
+    assert!(reader.log(|log| log.arrival().is_none()));
+    let remark = reader.remark().unwrap();
     assert!(remark.contains("no time of arrival"), "{remark}");
 }
 
@@ -172,17 +176,17 @@ async fn a_probe_that_cannot_keep_up_says_so() {
     let broker = kafka.address();
     create_topic(broker, "LogAppendTime").await;
     let bench = bench();
-    let mut follower = bench.follower(broker);
+    let mut reader = bench.reader(broker);
     produce(broker, &[bench.line(0, 0)]);
-    look_until(&mut follower, 1).await;
-    // Its thread is held up while messages come.
-    follower.notes(|_| {
+    poll_until(&mut reader, 1).await;
+    // Its thread is blocked while messages come.
+    reader.log(|_| {
         let lines: Vec<String> = (1..500).map(|sequence| bench.line(sequence, 0)).collect();
         produce(broker, &lines);
         thread::sleep(Duration::from_millis(1_200));
     });
-    look_until(&mut follower, 500).await;
-    let pace = follower.pace();
+    poll_until(&mut reader, 500).await;
+    let pace = reader.pace();
     assert!(
         pace.longest_behind >= Duration::from_secs(1) && pace.longest_gap >= Duration::from_secs(1),
         "{pace:?}"
@@ -190,12 +194,12 @@ async fn a_probe_that_cannot_keep_up_says_so() {
 }
 
 #[tokio::test]
-async fn no_broker_and_no_topic_are_told() {
+async fn a_missing_broker_or_topic_is_reported() {
     let kafka = Kafka::start();
     let bench = bench();
-    let mut follower = bench.follower(kafka.address());
+    let mut reader = bench.reader(kafka.address());
     let problem = loop {
-        if let Err(problem) = follower.look(super::Depth::Turn).await
+        if let Err(problem) = reader.poll(super::Depth::Turn).await
             && problem.to_string().contains("there is no topic")
         {
             break problem.to_string();

@@ -1,4 +1,4 @@
-//! What a probe is told in tests; and probes on real servers: records that come late, twice or never are in the account as what they are.
+//! Probes on real servers: records that come late, twice or never are accounted for as such.
 
 mod influxdb;
 mod kafka;
@@ -10,21 +10,21 @@ use waggle_load::{RequestOutcome, RequestOutcomes, key_of};
 use waggle_results::LedgerInfo;
 use waggle_study::{Delivery, Extract, Probe, ProbeKind};
 
-use super::{Depth, Follower, Following, Window};
+use super::{Depth, ProbeConfig, ProbeReader, Window};
 use crate::{
     clock::Clock,
+    http::{HttpConnection, HttpConnector, Network},
     ledger::ledger,
     secrets::Secrets,
-    web::{HttpLine, Network, Web},
 };
 
 const RUN: &str = "t1x2a";
 const LATE_AFTER: Duration = Duration::from_secs(1);
-/// A place must have everything by then.
+/// Timeout for a store to show all records.
 const ALL_WITHIN: Duration = Duration::from_secs(120);
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// What a probe is told of a trial whose every record is measured.
+/// The configuration of a probe for a trial whose records are all measured.
 pub(super) struct Bench {
     probe: Probe,
     delivery: Delivery,
@@ -56,8 +56,8 @@ impl Bench {
         }
     }
 
-    pub(super) fn start_probe(&self) -> Following<'_> {
-        Following {
+    pub(super) fn start_probe(&self) -> ProbeConfig<'_> {
+        ProbeConfig {
             has_others: false,
             probe: &self.probe,
             delivery: &self.delivery,
@@ -66,19 +66,19 @@ impl Bench {
             sequence_max: 1_000_000,
             interval: Duration::from_secs(1),
             clock: self.clock,
-            // Records that are late on purpose say that they were sent before.
+            // Records that are late on purpose have an earlier send time.
             since_ns: self.clock.start_unix_ns() - 10 * SECOND_NS,
             secrets: &self.secrets,
             window: self.window.subscribe(),
         }
     }
 
-    fn follower(&self, address: std::net::SocketAddr) -> Follower<HttpLine> {
-        let line = |address| Network.line(address);
-        Follower::new(&self.start_probe(), &[address], line).unwrap()
+    fn reader(&self, address: std::net::SocketAddr) -> ProbeReader<HttpConnection> {
+        let connection = |address| Network.connection(address);
+        ProbeReader::new(&self.start_probe(), &[address], connection).unwrap()
     }
 
-    /// A record as the load writes it, sent `ago_ns` before now.
+    /// A record in the load's format, sent `ago_ns` before now.
     fn line(&self, sequence: u64, ago_ns: u64) -> String {
         let key = key_of(0, sequence);
         let time = self.clock.unix_ns() - ago_ns;
@@ -87,28 +87,28 @@ impl Bench {
     }
 }
 
-/// Looks until so many records were seen.
-async fn look_until(follower: &mut Follower<HttpLine>, distinct: u64) {
+/// Polls until this many records were seen.
+async fn poll_until(reader: &mut ProbeReader<HttpConnection>, distinct: u64) {
     let start = tokio::time::Instant::now();
-    while follower.notes(|notes| notes.seen.distinct) < distinct {
-        let looked = follower.look(Depth::Turn).await;
+    while reader.log(|log| log.seen.distinct) < distinct {
+        let polled = reader.poll(Depth::Turn).await;
         assert!(
             start.elapsed() < ALL_WITHIN,
-            "{looked:?}: {:?} of {distinct}",
-            follower.notes(|notes| notes.seen.distinct)
+            "{polled:?}: {:?} of {distinct}",
+            reader.log(|log| log.seen.distinct)
         );
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 
-/// The account of `sent` records that were all accepted.
-fn account(follower: &Follower<HttpLine>, sent: u64) -> LedgerInfo {
+/// The ledger of `sent` records that were all accepted.
+fn account(reader: &ProbeReader<HttpConnection>, sent: u64) -> LedgerInfo {
     let mut account = RequestOutcomes::default();
     for _ in 0..sent {
         let request = account.send();
         account.note(request, RequestOutcome::Accepted);
     }
-    let info = follower.notes(|notes| ledger(&[account], 1, &notes.seen, notes.late));
-    assert_eq!(follower.notes(|notes| notes.negative_delays), 0);
+    let info = reader.log(|log| ledger(&[account], 1, &log.seen, log.late));
+    assert_eq!(reader.log(|log| log.negative_delays), 0);
     info
 }

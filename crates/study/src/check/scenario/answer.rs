@@ -1,16 +1,16 @@
-//! What is looked for in an answer: captures and checks.
+//! Captures and checks of an answer.
 
 use super::Flows;
 use crate::{
-    Capture, CheckPart, Condition, Found, StepCheck,
+    Capture, CheckPart, Condition, Extractor, StepCheck,
     check::{Checker, path::Path, variables::Known},
     mistake::Finding,
     raw,
     tree::quote,
 };
 
-/// The places in an answer that a file can name.
-struct Places<'r> {
+/// The keys of an extractor that are given.
+struct GivenExtractor<'r> {
     json: Option<&'r String>,
     header: Option<&'r String>,
     regex: Option<&'r String>,
@@ -29,15 +29,15 @@ impl Flows<'_, '_> {
         let mut checked = Vec::new();
         for (variable, found) in raw.into_iter().flatten() {
             let here = path.child(&variable);
-            self.refuse_own(&variable, &here);
-            let places = Places {
+            self.refuse_reserved_capture(&variable, &here);
+            let given = GivenExtractor {
                 json: found.json.as_ref(),
                 header: found.header.as_ref(),
                 regex: found.regex.as_ref(),
                 group: found.group,
                 cookie: found.cookie.as_ref(),
             };
-            let from = one_of(self.checker, &places, &here, false).and_then(|from| from);
+            let from = single_extractor(self.checker, &given, &here, false).and_then(|from| from);
             known.capture(&variable);
             checked.push(from.map(|from| Capture { variable, from }));
         }
@@ -54,20 +54,20 @@ impl Flows<'_, '_> {
             .into_iter()
             .flatten()
             .enumerate()
-            .map(|(place, check)| self.check(&check, &path.entry(place), known))
+            .map(|(index, check)| self.check(&check, &path.entry(index), known))
             .collect();
         checked.into_iter().collect()
     }
 
     fn check(&mut self, raw: &raw::Check, path: &Path, known: &Known) -> Option<StepCheck> {
-        let places = Places {
+        let given = GivenExtractor {
             json: raw.json.as_ref(),
             header: raw.header.as_ref(),
             regex: raw.regex.as_ref(),
             group: raw.group,
             cookie: raw.cookie.as_ref(),
         };
-        let part = one_of(self.checker, &places, path, raw.part.is_some());
+        let part = single_extractor(self.checker, &given, path, raw.part.is_some());
         let part = part.and_then(|found| match (found, raw.part) {
             (Some(found), _) => Some(CheckPart::Value(found)),
             (None, Some(raw::CheckPart::Body)) => Some(CheckPart::Body),
@@ -93,9 +93,9 @@ impl Flows<'_, '_> {
             .map(|(key, _)| *key);
         if let (Some(first), Some(second)) = (keys.next(), keys.next()) {
             let what = format!("{} has both {first} and {second}", path.to_text(""));
-            let at = self.checker.key(&path.child(second).steps());
+            let position = self.checker.key(&path.child(second).steps());
             self.checker
-                .report(Finding::new(at, what).with_expected("one of the two"));
+                .report(Finding::new(position, what).with_expected("one of the two"));
             return None;
         }
         if let Some(pattern) = &raw.matches {
@@ -110,96 +110,98 @@ impl Flows<'_, '_> {
             (Some(level), _) => text(level, "equals").map(Condition::Equals),
             (None, Some(level)) => text(level, "contains").map(Condition::Contains),
             (None, None) => {
-                let wild = given
+                let invalid = given
                     .iter()
-                    .any(|(key, _)| self.checker.is_wild(&path.child(key).steps()));
-                if raw.part.is_some() && !wild {
-                    let what = format!("{} asks nothing of it", path.to_text(""));
-                    let at = self.checker.key(&path.child("part").steps());
+                    .any(|(key, _)| self.checker.is_invalid(&path.child(key).steps()));
+                if raw.part.is_some() && !invalid {
+                    let what = format!("{} has no condition", path.to_text(""));
+                    let position = self.checker.key(&path.child("part").steps());
                     self.checker.report(
-                        Finding::new(at, what).with_expected("equals, contains or matches"),
+                        Finding::new(position, what).with_expected("equals, contains or matches"),
                     );
                     return None;
                 }
-                (!wild).then_some(Condition::Exists)
+                (!invalid).then_some(Condition::Exists)
             }
         }
     }
 }
 
-/// The one place that is named, or `Some(None)` if `part` is given instead; nothing if something is wrong.
-fn one_of(
+/// The one extractor that is given; `Some(None)` if `part` is given instead; `None` after a mistake, which is reported.
+fn single_extractor(
     checker: &mut Checker<'_>,
-    places: &Places<'_>,
+    given: &GivenExtractor<'_>,
     path: &Path,
     part: bool,
-) -> Option<Option<Found>> {
-    let given: Vec<&str> = [
-        ("json", places.json.is_some()),
-        ("header", places.header.is_some()),
-        ("regex", places.regex.is_some()),
-        ("cookie", places.cookie.is_some()),
+) -> Option<Option<Extractor>> {
+    let keys: Vec<&str> = [
+        ("json", given.json.is_some()),
+        ("header", given.header.is_some()),
+        ("regex", given.regex.is_some()),
+        ("cookie", given.cookie.is_some()),
         ("part", part),
     ]
     .into_iter()
     .filter_map(|(key, given)| given.then_some(key))
     .collect();
-    if let (Some(_), None) = (places.group, places.regex) {
+    if let (Some(_), None) = (given.group, given.regex) {
         let what = format!("{} is for regex", path.child("group").to_text(""));
-        let at = checker.key(&path.child("group").steps());
-        checker.report(Finding::new(at, what).with_expected("regex beside it"));
+        let position = checker.key(&path.child("group").steps());
+        checker.report(Finding::new(position, what).with_expected("regex as well"));
         return None;
     }
-    match given[..] {
+    match keys[..] {
         ["part"] => Some(None),
-        ["json"] => json(checker, places.json?, &path.child("json")).map(Some),
-        ["header"] => header(checker, places.header?, &path.child("header")).map(Some),
-        ["cookie"] => Some(Some(Found::Cookie(places.cookie?.clone()))),
-        ["regex"] => pattern(checker, places, path).map(Some),
+        ["json"] => json(checker, given.json?, &path.child("json")).map(Some),
+        ["header"] => header(checker, given.header?, &path.child("header")).map(Some),
+        ["cookie"] => Some(Some(Extractor::Cookie(given.cookie?.clone()))),
+        ["regex"] => pattern(checker, given, path).map(Some),
         [] => {
-            let keys = ["json", "header", "regex", "cookie", "part", "group"];
-            if !keys
+            let possible = ["json", "header", "regex", "cookie", "part", "group"];
+            if !possible
                 .iter()
-                .any(|key| checker.is_wild(&path.child(key).steps()))
+                .any(|key| checker.is_invalid(&path.child(key).steps()))
             {
-                let what = format!("{} does not say where to look", path.to_text(""));
-                let at = checker.position_of(&path.steps());
-                checker
-                    .report(Finding::new(at, what).with_expected("json, header, regex or cookie"));
+                let what = format!("{} names no part of the answer", path.to_text(""));
+                let position = checker.position_of(&path.steps());
+                checker.report(
+                    Finding::new(position, what).with_expected("json, header, regex or cookie"),
+                );
             }
             None
         }
         [first, second, ..] => {
             let what = format!("{} has both {first} and {second}", path.to_text(""));
-            let at = checker.key(&path.child(second).steps());
-            checker.report(Finding::new(at, what).with_expected("one of the two"));
+            let position = checker.key(&path.child(second).steps());
+            checker.report(Finding::new(position, what).with_expected("one of the two"));
             None
         }
         _ => None,
     }
 }
 
-fn json(checker: &mut Checker<'_>, text: &str, path: &Path) -> Option<Found> {
+fn json(checker: &mut Checker<'_>, text: &str, path: &Path) -> Option<Extractor> {
     match serde_json_path::JsonPath::parse(text) {
-        Ok(_) => Some(Found::Json(text.to_owned())),
+        Ok(_) => Some(Extractor::Json(text.to_owned())),
         Err(error) => {
             let what = format!("{} is no JSONPath: {}", quote(text), error.message());
-            let at = checker.position_of(&path.steps());
-            checker
-                .report(Finding::new(at, what).with_expected("a JSONPath such as $.items[0].id"));
+            let position = checker.position_of(&path.steps());
+            checker.report(
+                Finding::new(position, what).with_expected("a JSONPath such as $.items[0].id"),
+            );
             None
         }
     }
 }
 
-fn header(checker: &mut Checker<'_>, name: &str, path: &Path) -> Option<Found> {
+fn header(checker: &mut Checker<'_>, name: &str, path: &Path) -> Option<Extractor> {
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     if !name.is_empty() && name.bytes().all(token) {
-        return Some(Found::Header(name.to_owned()));
+        return Some(Extractor::Header(name.to_owned()));
     }
     let what = format!("{} is no name of a header", quote(name));
-    let at = checker.position_of(&path.steps());
-    checker.report(Finding::new(at, what).with_expected("letters, digits and -"));
+    let position = checker.position_of(&path.steps());
+    checker.report(Finding::new(position, what).with_expected("letters, digits and -"));
     None
 }
 
@@ -208,22 +210,26 @@ fn regex(checker: &mut Checker<'_>, text: &str, path: &Path) -> Option<usize> {
     match regex::bytes::Regex::new(text) {
         Ok(regex) => Some(regex.captures_len()),
         Err(error) => {
-            // Its text shows the pattern with a mark below it; the last line says what is wrong.
+            // Its text shows the pattern with a mark below it; the last line has the reason.
             let text_of = error.to_string();
             let last = text_of.lines().last().unwrap_or_default();
             let why = last.trim_start_matches("error: ");
             let what = format!("{} is no regular expression: {why}", quote(text));
-            let at = checker.position_of(&path.steps());
-            checker.report(Finding::new(at, what).with_expected("a regular expression"));
+            let position = checker.position_of(&path.steps());
+            checker.report(Finding::new(position, what).with_expected("a regular expression"));
             None
         }
     }
 }
 
-fn pattern(checker: &mut Checker<'_>, places: &Places<'_>, path: &Path) -> Option<Found> {
-    let pattern = places.regex?;
+fn pattern(
+    checker: &mut Checker<'_>,
+    given: &GivenExtractor<'_>,
+    path: &Path,
+) -> Option<Extractor> {
+    let pattern = given.regex?;
     let groups = regex(checker, pattern, &path.child("regex"))?;
-    let group = places
+    let group = given
         .group
         .map_or(usize::from(groups > 1), |group| group as usize);
     if group >= groups {
@@ -237,13 +243,13 @@ fn pattern(checker: &mut Checker<'_>, places: &Places<'_>, path: &Path) -> Optio
                 more => format!("{more} groups"),
             }
         );
-        let at = checker.position_of(&path.child("group").steps());
+        let position = checker.position_of(&path.child("group").steps());
         checker.report(
-            Finding::new(at, what).with_expected("a group of it, or 0 for the whole match"),
+            Finding::new(position, what).with_expected("a group of it, or 0 for the whole match"),
         );
         return None;
     }
-    Some(Found::Regex {
+    Some(Extractor::Regex {
         pattern: pattern.clone(),
         group,
     })

@@ -15,14 +15,14 @@ use super::{
 };
 use crate::{
     Action, Feed, Flow, LoadModel, OnFailure, Scenario,
-    mistake::{Finding, Place},
+    mistake::{Finding, Position},
     raw,
 };
 
 /// Most steps with a name of their own: each has histograms of its own in every worker.
 const MAX_STEPS: usize = 100;
 
-/// What a scenario stands in.
+/// The context in which a scenario is checked.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Around<'a> {
     /// From the root of the tree: `load.scenario`, or nothing for a file of its own.
@@ -43,7 +43,7 @@ pub(crate) fn scenario(
     let on_failure = raw
         .on_failure
         .map_or(OnFailure::EndSession, step::on_failure);
-    let given = raw.flows.is_some() || checker.is_wild(&path.child("flows").steps());
+    let given = raw.flows.is_some() || checker.is_invalid(&path.child("flows").steps());
     if !given {
         let what = format!("{} lacks the key \"flows\"", path.to_text("the scenario"));
         let expected = "flows: a list of flows, each with steps";
@@ -63,8 +63,8 @@ pub(crate) fn scenario(
     let steps = flows.steps;
     if steps.len() > MAX_STEPS {
         let what = format!("the scenario has {} steps", steps.len());
-        let place = checker.key(&path.child("flows").steps());
-        checker.report(Finding::new(place, what).with_expected(format!("at most {MAX_STEPS}")));
+        let position = checker.key(&path.child("flows").steps());
+        checker.report(Finding::new(position, what).with_expected(format!("at most {MAX_STEPS}")));
     }
     Some(Scenario {
         name: name?,
@@ -80,7 +80,7 @@ pub(crate) fn scenario(
 fn name(checker: &mut Checker<'_>, given: Option<raw::Name>, path: &Path) -> Option<String> {
     let here = path.child("name");
     let Some(raw::Name(name)) = given else {
-        if !checker.is_wild(&here.steps()) {
+        if !checker.is_invalid(&here.steps()) {
             let what = format!("{} lacks the key \"name\"", path.to_text("the scenario"));
             let expected = "name: what all steps together are called";
             checker.report(
@@ -93,13 +93,17 @@ fn name(checker: &mut Checker<'_>, given: Option<raw::Name>, path: &Path) -> Opt
     Some(name)
 }
 
-/// The place of a scenario as a whole: its key, or the beginning of its own file.
-fn scenario_position(checker: &Checker<'_>, path: &Path) -> Place {
-    let (key, at) = (
+/// The position of a scenario as a whole: its key, or the beginning of its own file.
+fn scenario_position(checker: &Checker<'_>, path: &Path) -> Position {
+    let (key, position) = (
         checker.key(&path.steps()),
         checker.position_of(&path.steps()),
     );
-    if key.file == at.file { key } else { at }
+    if key.file == position.file {
+        key
+    } else {
+        position
+    }
 }
 
 fn refuse_reserved(checker: &mut Checker<'_>, name: &str, path: &Path) {
@@ -131,14 +135,14 @@ impl Flows<'_, '_> {
     fn check_flows(&mut self, raw: Vec<raw::Flow>, path: &Path) -> Option<Vec<Flow>> {
         let mut names: Vec<String> = Vec::new();
         let mut checked = Vec::new();
-        for (place, flow) in raw.into_iter().enumerate() {
-            let here = path.entry(place);
+        for (index, flow) in raw.into_iter().enumerate() {
+            let here = path.entry(index);
             let name = flow.name.map(|raw::Name(name)| name);
             if let Some(name) = name.as_ref().filter(|name| names.contains(name)) {
                 let what = format!("there are two flows {name:?}");
-                let at = self.checker.position_of(&here.child("name").steps());
+                let position = self.checker.position_of(&here.child("name").steps());
                 self.checker
-                    .report(Finding::new(at, what).with_expected("each name once"));
+                    .report(Finding::new(position, what).with_expected("each name once"));
             }
             names.extend(name.clone());
             let weight =
@@ -159,19 +163,20 @@ impl Flows<'_, '_> {
     }
 
     fn flow(&mut self, raw: Vec<raw::Step>, path: &Path) -> Option<Vec<Action>> {
-        let mut known = Known::new(captured_below(&raw));
+        let mut known = Known::new(captured_names(&raw));
         let here = path.child("steps");
         let actions = self.actions(raw, &here, &mut known)?;
         if !actions.iter().any(sends) {
             let what = format!("{} sends no request", path.to_text(""));
-            let at = self.checker.key(&here.steps());
-            self.checker
-                .report(Finding::new(at, what).with_expected("a step with get, put, post, …"));
+            let position = self.checker.key(&here.steps());
+            self.checker.report(
+                Finding::new(position, what).with_expected("a step with get, put, post, …"),
+            );
         }
         Some(actions)
     }
 
-    /// The steps of a list; nothing where one of them is wrong.
+    /// The steps of a list; `None` if one of them is wrong.
     fn actions(
         &mut self,
         raw: Vec<raw::Step>,
@@ -181,18 +186,18 @@ impl Flows<'_, '_> {
         let all: Vec<_> = raw
             .into_iter()
             .enumerate()
-            .map(|(place, step)| self.step(step, &path.entry(place), known))
+            .map(|(index, step)| self.step(step, &path.entry(index), known))
             .collect();
         all.into_iter().collect()
     }
 }
 
-/// Every variable that is captured by steps or steps within them.
-fn captured_below(steps: &[raw::Step]) -> Vec<String> {
+/// Every variable that the steps capture, or steps within them.
+fn captured_names(steps: &[raw::Step]) -> Vec<String> {
     let mut found = Vec::new();
     for step in steps {
         found.extend(step.capture.iter().flatten().map(|(name, _)| name.clone()));
-        found.extend(captured_below(step.steps.as_deref().unwrap_or_default()));
+        found.extend(captured_names(step.steps.as_deref().unwrap_or_default()));
     }
     found
 }

@@ -13,20 +13,20 @@ use crate::{
     scenario::{RECORD_KEY, RECORD_TIME},
 };
 
-/// Variables of the load that a check may only name where the step sends them: nobody else knows them.
+/// Variables of the load that a check may name only if the step sends them: their values differ from request to request.
 const STAMPS: [&str; 2] = [RECORD_KEY, RECORD_TIME];
 
-/// Names that the load has for itself, and nothing can be captured under.
+/// Names of the load's own variables, under which nothing can be captured.
 const OF_THE_LOAD: [&str; 3] = ["session", "user", "round"];
 
 impl Flows<'_, '_> {
-    /// Reports what is wrong with the variables of a text; gives the text with a letter in place of each.
+    /// Reports mistakes in the variables of a text; returns the text with a letter in place of each variable.
     pub(super) fn template(&mut self, text: &str, path: &Path, known: &Known) -> Option<String> {
         let written = Written { text, path };
         self.variables.template(self.checker, written, known)
     }
 
-    /// Reports a stamp in the condition of a check that stands in nothing which the step sends.
+    /// Reports a record variable in the condition of a check if the step does not send it.
     pub(super) fn refuse_unsent(&mut self, condition: &Condition, sent: &[&str], path: &Path) {
         let (text, key) = match condition {
             Condition::Equals(text) => (text, "equals"),
@@ -35,22 +35,23 @@ impl Flows<'_, '_> {
         };
         for stamp in STAMPS {
             if names(text, stamp) && !sent.iter().any(|sent| names(sent, stamp)) {
-                let what = format!("{{{{{stamp}}}}} is in nothing that this step sends");
-                let place = self.checker.position_of(&path.child(key).steps());
+                let what = format!("{{{{{stamp}}}}} is not in what this step sends");
+                let position = self.checker.position_of(&path.child(key).steps());
                 let expected = "a variable that the step's path, headers or body name";
                 self.checker
-                    .report(Finding::new(place, what).with_expected(expected));
+                    .report(Finding::new(position, what).with_expected(expected));
             }
         }
     }
 
-    /// Reports a capture under a name that is not free.
-    pub(super) fn refuse_own(&mut self, name: &str, path: &Path) {
+    /// Reports a capture whose name is one of the load's own.
+    pub(super) fn refuse_reserved_capture(&mut self, name: &str, path: &Path) {
         if OF_THE_LOAD.contains(&name) {
-            let what = format!("nothing can be captured as {name:?}: the load has that name");
-            let place = self.checker.key(&path.steps());
+            let what =
+                format!("nothing can be captured as {name:?}: it is the load's own variable");
+            let position = self.checker.key(&path.steps());
             self.checker
-                .report(Finding::new(place, what).with_expected("another name"));
+                .report(Finding::new(position, what).with_expected("another name"));
         }
     }
 }

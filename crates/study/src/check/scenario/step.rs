@@ -1,6 +1,6 @@
 //! One step of a flow: a request, a pause, or steps that are repeated.
 
-use super::{Flows, captured_below, refuse_reserved};
+use super::{Flows, captured_names, refuse_reserved};
 use crate::{
     Action, OnFailure, Step,
     check::{
@@ -18,7 +18,7 @@ use crate::{
 /// What makes two requests the same: method, path, headers, body.
 pub(super) type Sends = (String, String, Vec<(String, String)>, String);
 
-/// The keys that a request has beside its method.
+/// The keys of a request besides its method.
 const OF_REQUEST: [&str; 8] = [
     "name",
     "headers",
@@ -30,7 +30,7 @@ const OF_REQUEST: [&str; 8] = [
     "timeout",
 ];
 
-/// The texts that variables may stand in.
+/// The texts that may have variables.
 fn texts_of((_, target, headers, body): &Sends) -> Vec<&str> {
     let values = headers.iter().map(|(_, value)| value.as_str());
     values.chain([target.as_str(), body.as_str()]).collect()
@@ -62,11 +62,11 @@ impl Kind {
         }
     }
 
-    fn takes(self, key: &str) -> bool {
+    fn allows(self, key: &str) -> bool {
         Self::from_key(key) == Some(self) || (self == Self::Request && OF_REQUEST.contains(&key))
     }
 
-    fn says(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Self::Request => "a request",
             Self::Think => "a pause",
@@ -83,8 +83,8 @@ impl Flows<'_, '_> {
         known: &mut Known,
     ) -> Option<Action> {
         let Some(kind) = self.kind(path) else {
-            // What it would have captured is not missed a second time.
-            let captured = captured_below(std::slice::from_ref(&raw));
+            // Its captures count as known, so that their uses are not reported as well.
+            let captured = captured_names(std::slice::from_ref(&raw));
             captured.iter().for_each(|variable| known.capture(variable));
             return None;
         };
@@ -100,7 +100,7 @@ impl Flows<'_, '_> {
         }
     }
 
-    /// What the keys of a step make it; nothing where they do not go together.
+    /// The kind of a step by its keys; `None` if they do not fit together.
     fn kind(&mut self, path: &Path) -> Option<Kind> {
         const EXPECTED: &str =
             "a request (name and get, put, post, …), think_time, or repeat with steps";
@@ -108,24 +108,24 @@ impl Flows<'_, '_> {
         let keys = || node.entries().iter().map(|entry| entry.key.as_str());
         let Some(kind) = keys().find_map(Kind::from_key) else {
             let what = format!("{} does nothing", path.to_text(""));
-            let finding = Finding::new(node.place, what).with_expected(EXPECTED);
+            let finding = Finding::new(node.position, what).with_expected(EXPECTED);
             self.checker.report(finding);
             return None;
         };
         let foreign: Vec<_> = node
             .entries()
             .iter()
-            .filter(|entry| !kind.takes(&entry.key))
+            .filter(|entry| !kind.allows(&entry.key))
             .collect();
         for entry in &foreign {
             let what = format!(
                 "{} is {}; it cannot have the key {:?}",
                 path.to_text(""),
-                kind.says(),
+                kind.name(),
                 entry.key
             );
             self.checker
-                .report(Finding::new(entry.place, what).with_expected(EXPECTED));
+                .report(Finding::new(entry.position, what).with_expected(EXPECTED));
         }
         foreign.is_empty().then_some(kind)
     }
@@ -135,12 +135,12 @@ impl Flows<'_, '_> {
             ("repeat", raw.repeat.is_some()),
             ("steps", raw.steps.is_some()),
         ] {
-            if !given && !self.checker.is_wild(&path.child(key).steps()) {
+            if !given && !self.checker.is_invalid(&path.child(key).steps()) {
                 let what = format!("{} lacks the key {key:?}", path.to_text(""));
-                let at = self.checker.position_of(&path.steps());
+                let position = self.checker.position_of(&path.steps());
                 let expected = "repeat: how often, and steps: a list";
                 self.checker
-                    .report(Finding::new(at, what).with_expected(expected));
+                    .report(Finding::new(position, what).with_expected(expected));
             }
         }
         let actions = self.actions(raw.steps?, &path.child("steps"), known);
@@ -167,7 +167,7 @@ impl Flows<'_, '_> {
         let checks = self.checks(raw.check, &path.child("check"), known);
         let captures = self.captures(raw.capture, &path.child("capture"), known);
         let here = path.child("timeout");
-        let timeout = raw.timeout.map(|raw::Span(time)| time);
+        let timeout = raw.timeout.map(|raw::DurationText(time)| time);
         let timeout = self
             .checker
             .value_or_default(timeout, &here.steps(), TIMEOUT);
@@ -177,11 +177,11 @@ impl Flows<'_, '_> {
         });
         let sends = (method?, target?, headers?, body?);
         let texts = texts_of(&sends);
-        for (place, check) in checks.iter().flatten().enumerate() {
-            let here = path.child("check").entry(place);
+        for (index, check) in checks.iter().flatten().enumerate() {
+            let here = path.child("check").entry(index);
             self.refuse_unsent(&check.holds, &texts, &here);
         }
-        let step = self.place_of(name?, &sends, path);
+        let step = self.index_of(name?, &sends, path);
         let (method, target, headers, body) = sends;
         Some(Step {
             step,
@@ -200,38 +200,39 @@ impl Flows<'_, '_> {
     fn name(&mut self, given: Option<&raw::Name>, path: &Path) -> Option<String> {
         let here = path.child("name");
         let Some(raw::Name(name)) = given else {
-            if !self.checker.is_wild(&here.steps()) {
+            if !self.checker.is_invalid(&here.steps()) {
                 let what = format!("{} lacks the key \"name\"", path.to_text(""));
-                let at = self.checker.position_of(&path.steps());
-                self.checker
-                    .report(Finding::new(at, what).with_expected("name: a word for this request"));
+                let position = self.checker.position_of(&path.steps());
+                self.checker.report(
+                    Finding::new(position, what).with_expected("name: a word for this request"),
+                );
             }
             return None;
         };
         refuse_reserved(self.checker, name, &here);
         if self.scenario == Some(name) {
             let what = format!("a step is called {name:?}, as the whole scenario is");
-            let at = self.checker.position_of(&here.steps());
+            let position = self.checker.position_of(&here.steps());
             self.checker
-                .report(Finding::new(at, what).with_expected("a name of its own"));
+                .report(Finding::new(position, what).with_expected("a name of its own"));
         }
         Some(name.clone())
     }
 
-    /// The number of a step; the same name must mean the same request.
-    fn place_of(&mut self, name: String, sends: &Sends, path: &Path) -> usize {
+    /// The index of a step; the same name must mean the same request.
+    fn index_of(&mut self, name: String, sends: &Sends, path: &Path) -> usize {
         if let Some(first) = self.requests.get(&name)
             && first != sends
         {
             let what = format!("another step {name:?} sends something else");
-            let at = self.checker.position_of(&path.child("name").steps());
+            let position = self.checker.position_of(&path.child("name").steps());
             self.checker.report(
-                Finding::new(at, what)
+                Finding::new(position, what)
                     .with_expected("a name of its own, or the same request again"),
             );
         }
-        if let Some(place) = self.steps.iter().position(|known| *known == name) {
-            return place;
+        if let Some(index) = self.steps.iter().position(|known| *known == name) {
+            return index;
         }
         self.requests.insert(name.clone(), sends.clone());
         self.steps.push(name);
@@ -248,9 +249,9 @@ impl Flows<'_, '_> {
         }
         let what = format!("{} is {}", path.to_text(""), quote(&text));
         let expected = "a path such as /orders/{{id}}: starting with / or a variable, in ASCII, without space and #";
-        let at = self.checker.position_of(&path.steps());
+        let position = self.checker.position_of(&path.steps());
         self.checker
-            .report(Finding::new(at, what).with_expected(expected));
+            .report(Finding::new(position, what).with_expected(expected));
         None
     }
 
@@ -271,7 +272,7 @@ impl Flows<'_, '_> {
     fn body(&mut self, given: Option<String>, path: &Path, known: &Known) -> Option<String> {
         let here = path.child("body");
         let Some(text) = given else {
-            return (!self.checker.is_wild(&here.steps())).then(String::new);
+            return (!self.checker.is_invalid(&here.steps())).then(String::new);
         };
         self.template(&text, &here, known).map(|_| text)
     }

@@ -1,0 +1,37 @@
+//! Writes to the standard output and the error stream. It is no error if the reader goes away (`| head`, a closed terminal).
+
+use std::io::{ErrorKind, Write};
+
+use anyhow::{Context, Result};
+
+/// Writes the result of a command to the standard output.
+///
+/// # Errors
+/// The result cannot be written, for another reason than a missing reader.
+pub(crate) fn print_result(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(problem) if !is_nobody_there(&problem) => {
+            Err(problem).context("cannot write the result")
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Writes a line of progress to the error stream; errors are ignored.
+pub(crate) fn print_progress(line: &str) {
+    let mut err = std::io::stderr().lock();
+    let _ = err.write_all(format!("{line}\n").as_bytes());
+}
+
+/// Whether the reader has closed its end, or the terminal was hung up.
+fn is_nobody_there(problem: &std::io::Error) -> bool {
+    let is_hung_up = || {
+        problem.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error())
+            && rustix::fs::fstat(std::io::stdout()).is_ok_and(|status| {
+                rustix::fs::FileType::from_raw_mode(status.st_mode)
+                    == rustix::fs::FileType::CharacterDevice
+            })
+    };
+    problem.kind() == ErrorKind::BrokenPipe || is_hung_up()
+}

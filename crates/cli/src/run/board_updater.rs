@@ -1,0 +1,315 @@
+//! Turns the events of a run into the board of the live view. Finished trials are checked from disk, the running one from its
+//! intervals. Does not use the terminal.
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use waggle_analysis::{SearchStep, TrialSoFar, cell_so_far};
+use waggle_load::Interval;
+use waggle_report::wording::search::level;
+use waggle_results::{PhaseName, RunFolder, TrialKey};
+use waggle_runner::Event;
+use waggle_stats::{Answer, Evidence};
+use waggle_study::{Cell, Study};
+
+use super::{
+    lines::lasting_line,
+    load::title,
+    state::{Outline, State},
+};
+use crate::{
+    live::{Board, CellBoard, JudgePace, Mark, PhaseNow, Shared, StudyBoard, TrialNow, ViewModel},
+    trial::{phase::Phase, shape::Shape, so_far::SoFar},
+};
+
+/// The parts of a study that the view needs.
+pub(super) struct StudyFacts {
+    name: String,
+    question: String,
+    factors: Vec<String>,
+    cells: Vec<Cell>,
+    noisy_above: f64,
+    run_folder: PathBuf,
+    idle_poll: bool,
+}
+
+impl StudyFacts {
+    pub(super) fn new(study: &Study, run_folder: &Path, idle_poll: bool) -> Self {
+        Self {
+            name: study.name.clone(),
+            question: study.question.clone(),
+            factors: study.factors.clone(),
+            cells: study.cells.clone(),
+            noisy_above: study.max_ci_width,
+            run_folder: run_folder.to_path_buf(),
+            idle_poll,
+        }
+    }
+}
+
+/// Checks a finished trial; `None`: it cannot be read.
+pub(super) type Judge = fn(&Path, TrialKey) -> Option<TrialSoFar>;
+
+/// Updates the board from the events of a run.
+pub(super) struct BoardUpdater {
+    pub(super) board: Shared,
+    judge: Judge,
+    state: State,
+    facts: StudyFacts,
+    /// The running trial.
+    so_far: Option<SoFar>,
+    pace: JudgePace,
+    /// Finished trials, by cell.
+    ended: BTreeMap<u32, Vec<TrialSoFar>>,
+    /// Lines that stay on the screen after the view.
+    pub(super) lasting: Vec<String>,
+}
+
+impl BoardUpdater {
+    pub(super) fn new(facts: StudyFacts, outline: Outline, judge: Judge) -> Self {
+        Self {
+            board: Shared::new(Board {
+                study: Some(study_board(&facts, &outline)),
+                trial: ViewModel::default(),
+            }),
+            judge,
+            state: State::new(outline),
+            facts,
+            so_far: None,
+            pace: JudgePace::new(),
+            ended: BTreeMap::new(),
+            lasting: Vec::new(),
+        }
+    }
+
+    /// Applies an event; `elapsed` is the time since the start of the view.
+    pub(super) fn apply(&mut self, event: &Event, elapsed: Duration) {
+        self.state.apply(event, elapsed);
+        match event {
+            Event::RunStarted { already_done, .. } if *already_done > 0 => self.read_ended(),
+            Event::TrialStarted {
+                key,
+                level,
+                workers,
+                ..
+            } => self.trial_started(*key, *level, *workers),
+            Event::Phase {
+                phase, expected, ..
+            } => self.now(|now| {
+                now.phase = Some(PhaseNow {
+                    phase: *phase,
+                    began: elapsed,
+                    expected: *expected,
+                });
+            }),
+            Event::Interval { phase, interval } => self.interval(*phase, interval),
+            Event::Machine(machine) => {
+                if let Some(so_far) = &mut self.so_far {
+                    so_far.cpus = Some(*machine);
+                }
+            }
+            Event::TrialEnded { key, .. } => {
+                self.now_is_over();
+                self.trial_ended(*key);
+            }
+            Event::Searched(step) => self.on_search_step(step),
+            Event::Found { cell, answer, .. } => self.on_search_answer(*cell, answer),
+            _ => {}
+        }
+        if let Some(line) = lasting_line(event, &self.state) {
+            self.study(|study| study.notes.push(line.trim().to_owned()));
+            self.lasting.push(line);
+        }
+        let (phase_text, trials, done) = (self.phase_text(), self.state.trials, self.state.done);
+        let left = self.state.time_left(elapsed);
+        self.study(|study| {
+            (study.trials, study.done) = (trials, done);
+            (study.left, study.left_at) = (left, elapsed);
+            if let Some(now) = &mut study.now {
+                now.phase_text = phase_text;
+            }
+        });
+    }
+
+    /// The text of a phase without load.
+    fn phase_text(&self) -> String {
+        let now = self.state.now.as_ref();
+        let now = now.filter(|now| !now.has_figures_of_load);
+        now.map(|now| now.figures.clone()).unwrap_or_default()
+    }
+
+    fn study(&self, change: impl FnOnce(&mut StudyBoard)) {
+        self.board.update(|board| {
+            if let Some(study) = &mut board.study {
+                change(study);
+            }
+        });
+    }
+
+    fn now(&self, change: impl FnOnce(&mut TrialNow)) {
+        self.study(|study| {
+            if let Some(now) = &mut study.now {
+                change(now);
+            }
+        });
+    }
+
+    fn now_is_over(&mut self) {
+        self.so_far = None;
+        self.study(|study| study.now = None);
+    }
+
+    fn cell(&self, number: u32, change: impl FnOnce(&mut CellBoard)) {
+        self.study(|study| {
+            let mut cells = study.cells.iter_mut();
+            if let Some(cell) = cells.find(|cell| cell.number == number) {
+                change(cell);
+            }
+        });
+    }
+
+    /// Reads trials of an interrupted run in the same folder.
+    fn read_ended(&mut self) {
+        let finished = RunFolder::open(&self.facts.run_folder)
+            .ok()
+            .and_then(|folder| folder.finished_trials().ok());
+        for key in finished.into_iter().flatten() {
+            self.trial_ended(key);
+        }
+    }
+
+    fn trial_started(&mut self, key: TrialKey, level: Option<f64>, workers: usize) {
+        let mut cells = self.facts.cells.iter();
+        let Some(index) = cells.position(|cell| cell.number == key.cell) else {
+            return;
+        };
+        let cell = &self.facts.cells[index];
+        let load = level.map_or_else(|| cell.load.clone(), |level| cell.load.at_level(level));
+        let cell = Cell {
+            load,
+            ..cell.clone()
+        };
+        let shape = Shape::from_cell(&cell, workers);
+        let shown = ViewModel::new(title(&cell), &shape);
+        let mut so_far = SoFar::new(shape);
+        so_far.idle_poll = self.facts.idle_poll;
+        self.so_far = Some(so_far);
+        let repeat = self.state.outline.repeat;
+        let level = self.state.now.as_ref().and_then(|now| now.level.clone());
+        let which = match level {
+            Some(level) => format!("{level}, trial {} of at most {repeat}", key.repetition),
+            None => format!("repetition {} of {repeat}", key.repetition),
+        };
+        self.board.update(|board| {
+            board.trial = shown;
+            if let Some(study) = &mut board.study {
+                study.now = Some(TrialNow {
+                    cell: index,
+                    which,
+                    phase: None,
+                    phase_text: String::new(),
+                });
+            }
+        });
+    }
+
+    fn interval(&mut self, phase: PhaseName, interval: &Interval) {
+        let Some(so_far) = &mut self.so_far else {
+            return;
+        };
+        let pace = &mut self.pace;
+        match phase {
+            PhaseName::WarmUp => {
+                so_far.add(interval, Phase::WarmUp);
+                self.board
+                    .update(|board| board.trial.add(interval, Phase::WarmUp, so_far));
+            }
+            PhaseName::Measure => {
+                so_far.add(interval, Phase::Measured);
+                self.board.update(|board| {
+                    board.trial.add(interval, Phase::Measured, so_far);
+                    pace.judge(|| board.trial.judge(so_far));
+                });
+            }
+            // As in the report, metrics include only the measured phase.
+            PhaseName::Recovery => self
+                .board
+                .update(|board| board.trial.add_uncounted(interval, Phase::Finish)),
+            // The last answers, in a phase of any length: no rate.
+            _ => {}
+        }
+    }
+
+    /// A trial that cannot be read gets no mark; the report explains it.
+    fn trial_ended(&mut self, key: TrialKey) {
+        let Some(trial) = (self.judge)(&self.facts.run_folder, key) else {
+            return;
+        };
+        let ended = self.ended.entry(key.cell).or_default();
+        ended.push(trial);
+        let is_searched = self.state.outline.what.is_some();
+        // Trials of a search have different levels, so they are not repetitions.
+        let so_far = cell_so_far(
+            if is_searched { &[] } else { ended },
+            self.facts.noisy_above,
+        );
+        self.cell(key.cell, |cell| {
+            cell.so_far = so_far;
+            if !is_searched {
+                cell.marks.push(Mark::Judged(trial.verdict));
+            }
+        });
+    }
+
+    fn on_search_step(&self, step: &SearchStep) {
+        self.cell(step.key.cell, |cell| {
+            cell.marks.push(Mark::Tried(step.evidence));
+            if step.evidence == Evidence::Met {
+                let before = cell.met.unwrap_or(f64::NEG_INFINITY);
+                cell.met = Some(before.max(step.level));
+            }
+        });
+    }
+
+    fn on_search_answer(&self, cell: u32, answer: &Answer) {
+        let Some(what) = self.state.outline.what else {
+            return;
+        };
+        let found = match answer.holds {
+            Some(held) => level(what, held.level),
+            None => "none".to_owned(),
+        };
+        self.cell(cell, |cell| cell.found = Some(found));
+    }
+}
+
+fn study_board(facts: &StudyFacts, outline: &Outline) -> StudyBoard {
+    let cell = |cell: &Cell| CellBoard {
+        number: cell.number,
+        levels: cell
+            .levels
+            .iter()
+            .map(|(_, level)| level.to_string())
+            .collect(),
+        planned: outline.repeat,
+        marks: Vec::new(),
+        so_far: cell_so_far(&[], facts.noisy_above),
+        met: None,
+        found: None,
+    };
+    StudyBoard {
+        name: facts.name.clone(),
+        question: facts.question.clone(),
+        searched: outline.what,
+        factors: facts.factors.clone(),
+        cells: facts.cells.iter().map(cell).collect(),
+        left: Duration::ZERO,
+        ..StudyBoard::default()
+    }
+}

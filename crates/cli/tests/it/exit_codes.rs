@@ -1,0 +1,60 @@
+//! The exit code that matches a result. Verdicts depend on the machine that runs the tests; that the exit code matches the
+//! results does not.
+
+use std::process::Output;
+
+use serde_json::Value;
+use waggle_analysis::Model;
+
+use crate::workspace::output_text;
+
+/// The exit code of a run on disk.
+pub(crate) fn run_code(model: &Model) -> i32 {
+    let cells = || model.cells.iter().filter_map(|cell| cell.verdict);
+    let answers = || model.search.iter().flat_map(|find| &find.cells);
+    let is_known = match &model.search {
+        None => cells().all(|verdict| ["valid", "noisy"].contains(&verdict.name())),
+        Some(_) => !answers().any(|search| search.answer.says_nothing()),
+    };
+    let holds = answers().all(|search| search.answer.holds.is_some())
+        && model.thresholds.iter().all(|threshold| threshold.holds);
+    code(is_known, holds)
+}
+
+/// The exit code of a result of `waggle load --json`.
+pub(crate) fn load_code(result: &Value) -> i32 {
+    if result["interrupted"] == true {
+        return 130;
+    }
+    let thresholds = result["thresholds"].as_array().unwrap();
+    let holds = thresholds
+        .iter()
+        .all(|threshold| threshold["holds"] == true);
+    code(result["verdict"] == "valid", holds)
+}
+
+/// The exit code of a result of `waggle load --search --json`.
+pub(crate) fn find_code(found: &Value) -> i32 {
+    let is_unknown = found["fails_at"].is_null()
+        || ["instrument-limited", "silent"].contains(&found["ended"].as_str().unwrap());
+    let holds = !found["holds_at"].is_null();
+    code(holds || !is_unknown, holds)
+}
+
+fn code(is_known: bool, holds: bool) -> i32 {
+    match (is_known, holds) {
+        (false, _) => 4,
+        (true, false) => 3,
+        (true, true) => 0,
+    }
+}
+
+/// The result of `waggle load --json`; checks that the exit code matches it.
+#[track_caller]
+pub(crate) fn load_result(output: &Output) -> Value {
+    let result: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{}", output_text(output)));
+    let code = output.status.code();
+    assert_eq!(code, Some(load_code(&result)), "{}", output_text(output));
+    result
+}

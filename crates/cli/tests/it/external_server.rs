@@ -1,0 +1,55 @@
+//! An external server: the smoke test before the load, and the server in the report.
+
+use std::fs;
+
+use waggle_load::NullServer;
+
+use crate::workspace::{Workspace, output_text};
+
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+/// Runs sessions of two flows against a server that always answers 200; returns the failure of the trial, and the report.
+fn run(rare_status: u16, last_status: u16) -> (Option<String>, String) {
+    let server = NullServer::start("127.0.0.1:0".parse().unwrap(), ANSWER).unwrap();
+    let workspace = Workspace::new();
+    let text = format!(
+        "study: sessions\nquestion: Is every step tried before it counts?\nsystem: {{ url: 'http://{}' }}\n\
+         load:\n  model: users\n  users: 2\n  think_time: 0ms\n  scenario:\n    name: shop\n    flows:\n      \
+         - name: often\n        weight: 1000\n        steps:\n          - {{ repeat: 200, steps: [{{ name: again, get: /a }}, {{ think_time: 50ms }}] }}\n          \
+         - {{ name: last, get: /b, expect: {{ status: {last_status} }} }}\n      \
+         - name: rarely\n        weight: 1\n        steps:\n          - {{ name: rare, get: /c, expect: {{ status: {rare_status} }} }}\n\
+         schedule:\n  warm_up: 200ms\n  measure: 4s\n  interval: 100ms\n  repeat: 1\n",
+        server.address()
+    );
+    fs::write(workspace.path().join("study.yaml"), text).unwrap();
+    let ran = workspace.output(&["run", "study.yaml", "--quiet"]);
+    let model = workspace.report_of(&ran);
+    let failure = model.trials[0].failure.as_ref();
+    let failure = failure.map(|failure| failure.reason.clone());
+    let report = fs::read_to_string(workspace.run_folder().join("report.md"));
+    let _ = server.stop();
+    (failure, report.unwrap_or_else(|_| output_text(&ran)))
+}
+
+#[test]
+fn smoke_test_runs_every_flow_before_the_load() {
+    let refused = |rare, last, step: &str| {
+        let (failure, report) = run(rare, last);
+        let failure = failure.unwrap_or_else(|| panic!("not refused: {report}"));
+        assert!(failure.contains(step), "{failure}");
+    };
+    refused(201, 200, "step rare: 1 × status_200");
+    refused(200, 201, "step last: 1 × status_200");
+}
+
+#[test]
+fn report_states_only_known_properties_of_the_server() {
+    let (failure, report) = run(200, 200);
+    assert_eq!(failure, None, "{report}");
+    assert!(report.contains("the server is external"), "{report}");
+    for untrue in ["is restarted", "system on CPU", "disjoint"] {
+        assert!(!report.contains(untrue), "{untrue}: {report}");
+    }
+    // The step `last` comes after 200 pauses, 10 s in total.
+    assert!(report.contains("No session reached last"), "{report}");
+}

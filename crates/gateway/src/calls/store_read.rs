@@ -1,0 +1,90 @@
+//! Shared by reads and queries: a reader of the store, memory for the answer, and the errors if there is neither.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use rusqlite::Connection;
+
+use crate::problem::Problem;
+use crate::shared::Shared;
+use crate::store::ReadError;
+
+/// Bytes of an answer, counted until its client has read it.
+pub(crate) struct AnswerMemory {
+    shared: Arc<Shared>,
+    bytes: usize,
+}
+
+impl AnswerMemory {
+    /// Reserves memory for an answer, if it fits; a single answer always does.
+    pub(super) fn reserve(shared: &Arc<Shared>, bytes: usize) -> Option<Self> {
+        let before = shared
+            .gauges
+            .answer_bytes
+            .fetch_add(bytes, Ordering::Relaxed);
+        let memory = Self {
+            shared: Arc::clone(shared),
+            bytes,
+        };
+        (before == 0 || before + bytes <= shared.settings.answers_max_bytes).then_some(memory)
+    }
+
+    /// The answer is complete and has this many bytes.
+    pub(super) fn settle(&mut self, bytes: usize) {
+        let gauge = &self.shared.gauges.answer_bytes;
+        gauge.fetch_add(bytes, Ordering::Relaxed);
+        gauge.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.bytes = bytes;
+    }
+}
+
+impl Drop for AnswerMemory {
+    fn drop(&mut self) {
+        self.shared
+            .gauges
+            .answer_bytes
+            .fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+/// An answer's body, and other results of its work.
+pub(super) struct Read<T> {
+    pub(super) body: Vec<u8>,
+    pub(super) found: T,
+}
+
+/// Does the work when a reader is free; the body is counted until the returned [`AnswerMemory`] is dropped.
+pub(super) async fn read<T: Send + 'static>(
+    shared: &Arc<Shared>,
+    work: impl FnOnce(&Connection) -> Result<Read<T>, ReadError> + Send + 'static,
+) -> Result<(Read<T>, Arc<AnswerMemory>), Problem> {
+    let holder = Arc::clone(shared);
+    let done = shared
+        .backend
+        .embedded_store()?
+        .readers
+        .read(move |connection| {
+            let Some(mut memory) = AnswerMemory::reserve(&holder, holder.settings.answer_max_bytes)
+            else {
+                return Ok(None);
+            };
+            let read = work(connection)?;
+            memory.settle(read.body.len());
+            Ok(Some((read, Arc::new(memory))))
+        })
+        .await;
+    done.map_err(problem)?.ok_or_else(too_many_answers)
+}
+
+pub(super) fn too_many_answers() -> Problem {
+    Problem::new(503, "clients have not read too many answers; try again")
+}
+
+/// A failed read as the client sees it; the full reason is logged.
+fn problem(error: ReadError) -> Problem {
+    if matches!(error, ReadError::Busy) {
+        return Problem::new(429, "too many reads wait already; try again");
+    }
+    waggle_service::log::warn(format_args!("{error}"));
+    Problem::new(500, "the store cannot be read")
+}

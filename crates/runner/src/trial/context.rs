@@ -1,0 +1,59 @@
+//! The context of a trial, and the environment in which it runs.
+
+use std::path::Path;
+
+use waggle_results::TrialKey;
+use waggle_study::{Cell, System};
+
+use crate::{cpu_time::CpuClocks, cpus::Shares, records::RecordFiles, secrets::Secrets};
+
+/// The driver, the load and the network; a test can replace each of them.
+#[derive(Debug)]
+pub(crate) struct TrialEnvironment<D, L, W> {
+    pub(crate) driver: D,
+    pub(crate) load: L,
+    pub(crate) http: W,
+    /// A system that was kept up after a trial.
+    pub(crate) running_system: Option<RunningSystem>,
+}
+
+/// A system that is up for its cell's next trial.
+#[derive(Debug)]
+pub(crate) struct RunningSystem {
+    pub(crate) cell: u32,
+    pub(crate) secrets: Secrets,
+}
+
+/// The inputs of a trial.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TrialContext<'a> {
+    /// With the configuration of the cell.
+    pub(crate) system: &'a System,
+    pub(crate) secrets: &'a Secrets,
+    pub(crate) cell: &'a Cell,
+    pub(crate) key: TrialKey,
+    pub(crate) position: u32,
+    /// The load level, if the study searches for one; the cell's load has it.
+    pub(crate) level: Option<f64>,
+    pub(crate) seed: u64,
+    pub(crate) records: &'a RecordFiles,
+    /// For a server that runs already with https.
+    pub(crate) tls: Option<&'a waggle_load::Tls>,
+    pub(crate) shares: &'a Shares,
+    /// CPU clocks of the CPUs that waggle may use; `None`: they are not read.
+    pub(crate) clocks: Option<&'a CpuClocks>,
+    /// The capacity of the engine with this shape of load, if it is known.
+    pub(crate) possible_per_s: Option<f64>,
+    /// For the files of the system; removed after the trial.
+    pub(crate) folder: &'a Path,
+    /// The folder in which the components write their logs.
+    pub(crate) logs: &'a Path,
+    /// The folder in which the trial keeps them; may be the same.
+    pub(crate) kept_logs: &'a Path,
+    /// Another trial follows, so the host must become idle.
+    pub(crate) has_next: bool,
+    /// The system is up since an earlier trial of the cell.
+    pub(crate) is_up: bool,
+    /// It may stay up for the next one.
+    pub(crate) may_stay_up: bool,
+}

@@ -1,0 +1,485 @@
+//! Runs the phases of one trial, and its tear-down.
+
+use std::{
+    cell::RefCell,
+    future::{Future, pending},
+    pin::pin,
+    time::Duration,
+};
+
+use futures_util::future::{select_all, try_join_all};
+use tokio::time::{Instant, timeout};
+use waggle_load::Outcome;
+use waggle_results::{PhaseName, TrialWriter};
+use waggle_study::System;
+
+use crate::{
+    clock::Clock,
+    cpu_time::Ticks,
+    driver::{Driver, Failure, Setup},
+    events::{Events, Shutdown},
+    http::{Connection, HttpConnector},
+    job,
+    load::{Load, LoadError, LoadRun},
+    trial::{
+        TrialContext, TrialEnvironment,
+        delivery::{Delivery, DrainTimes, Sent},
+        faults::{self, FaultInjector},
+        load_phases::LoadPhases,
+        phases::{Abort, Allowed, Phases, SPARE, Stop},
+        report::Report,
+        resources::Sampler,
+        smoke_check,
+        start::{self, Started},
+        system_metrics::SystemMetrics,
+        verify,
+    },
+};
+
+/// Timeout for collecting the results.
+const COLLECT_AT_MOST: Duration = Duration::from_secs(60);
+/// Timeout for the end of the engine after an aborted trial.
+const ENGINE_END_AT_MOST: Duration = Duration::from_secs(15);
+
+/// One trial while it runs.
+pub(crate) struct Trial<'a> {
+    pub(crate) context: TrialContext<'a>,
+    pub(crate) events: &'a Events,
+    pub(crate) shutdown: &'a Shutdown,
+    pub(crate) writer: &'a RefCell<TrialWriter>,
+}
+
+impl Trial<'_> {
+    /// Runs every phase up to the collection of results. A load run that was aborted is left in `aborted_load`.
+    pub(crate) async fn run_phases<D: Driver, L: Load, W: HttpConnector>(
+        &self,
+        environment: &mut TrialEnvironment<D, L, W>,
+        phases: &mut Phases,
+        report: &mut Report,
+        aborted_load: &mut Option<L::Run>,
+    ) -> Result<(), Stop> {
+        self.bring_up(environment, phases).await?;
+        let started =
+            start::start(self, environment).map_err(|abort| abort.into_stop(PhaseName::WarmUp))?;
+        let Started {
+            mut load,
+            mut deliveries,
+            mut metrics,
+            faults,
+            clock,
+            workers,
+        } = started;
+        let (cell, driver) = (self.context.cell, &environment.driver);
+        report.set_start(clock, workers, cell, self.context.possible_per_s);
+        let mut sampler = Sampler::new(Instant::now(), clock, driver.usage());
+        let came = {
+            let observers = Observers {
+                deliveries: &mut deliveries,
+                sampler: &mut sampler,
+                metrics: &mut metrics,
+            };
+            let watch = self.watch(observers, driver);
+            let concurrent = async {
+                tokio::select! {
+                    abort = watch => abort,
+                    abort = faults.carry_out(driver) => abort,
+                }
+            };
+            let loaded = Loaded {
+                load: &mut load,
+                driver,
+                faults: &faults,
+            };
+            self.load_phases(loaded, phases, report, concurrent).await
+        };
+        self.write_missed_usage(&mut sampler, driver)?;
+        report.faults = faults.fault_infos();
+        report.set_measured(&load.progress, cell);
+        if let Err(stop) = came {
+            *aborted_load = Some(load.run);
+            return Err(stop);
+        }
+        let outcome = timeout(ENGINE_END_AT_MOST, load.run.join()).await;
+        let outcome = outcome.unwrap_or(Err(LoadError::NotEnded));
+        let outcome = outcome.map_err(|why| {
+            Abort::from(Failure::new(why.to_string())).into_stop(PhaseName::Finish)
+        })?;
+        report.set_end(&outcome);
+        if let Some(why) = self.lost_server_reason(&outcome) {
+            return Err(Abort::from(Failure::new(why)).into_stop(PhaseName::Measure));
+        }
+        if !deliveries.is_empty() {
+            let concurrent = (&mut sampler, &mut metrics);
+            self.drain(&mut deliveries, concurrent, driver, phases, &outcome)
+                .await?;
+        }
+        let allowed = Allowed {
+            expected: None,
+            at_most: COLLECT_AT_MOST,
+        };
+        let collect = async {
+            metrics.read_last(self.writer).await?;
+            report.remarks.extend(metrics.remarks());
+            self.collect(&deliveries, report, &outcome)
+        };
+        phases.run(PhaseName::Collect, allowed, collect).await
+    }
+
+    /// Why a load that ends after a number of requests has ended before: its server closed all connections.
+    fn lost_server_reason(&self, outcome: &Outcome) -> Option<String> {
+        let seconds = outcome.unconnected_for?.as_secs_f64();
+        let sent = outcome.totals.sent;
+        let of = self.context.cell.schedule.requests_in_all();
+        let of = of.map_or_else(String::new, |all| format!(" of {all}"));
+        Some(format!(
+            "no connection was open for {seconds:.0} s, so the load ended after {sent}{of} requests"
+        ))
+    }
+
+    async fn bring_up<D: Driver, L: Load, W: HttpConnector>(
+        &self,
+        environment: &mut TrialEnvironment<D, L, W>,
+        phases: &mut Phases,
+    ) -> Result<(), Stop> {
+        let TrialContext {
+            system,
+            secrets,
+            cell,
+            folder,
+            logs,
+            ..
+        } = self.context;
+        let at_most = cell.schedule.ready_timeout;
+        let setup = Setup {
+            parameters: &cell.parameters,
+            secrets,
+            folder,
+            logs,
+            deadline: Instant::now() + at_most,
+        };
+        // The driver checks the deadline itself and can say what was not ready; the phase's own limit is for a driver that hangs.
+        let allowed = Allowed {
+            expected: None,
+            at_most: at_most + SPARE,
+        };
+        if !self.context.is_up {
+            phases
+                .run(PhaseName::Up, allowed, async {
+                    Ok(environment.driver.start_all(setup).await?)
+                })
+                .await?;
+            phases
+                .run(PhaseName::Ready, allowed, async {
+                    Ok(environment.driver.ready(setup).await?)
+                })
+                .await?;
+        }
+        // The end of an external server cannot be observed here.
+        if system.external.is_none() {
+            phases.watch(environment.driver.deaths());
+        }
+        let allowed = Allowed {
+            expected: None,
+            at_most: verify::at_most(system) + SPARE,
+        };
+        if let Some(server) = &system.external {
+            if !server.smoke_test {
+                return Ok(());
+            }
+            return self.smoke_check(environment, phases).await;
+        }
+        let verify = async {
+            let target = verify::Target { system, secrets };
+            Ok(verify::verify(target, &environment.driver, &environment.http).await?)
+        };
+        phases.run(PhaseName::Verify, allowed, verify).await
+    }
+
+    /// An external server has no functional check of its own, so the load's requests are tried once.
+    async fn smoke_check<D: Driver, L: Load, W: HttpConnector>(
+        &self,
+        environment: &mut TrialEnvironment<D, L, W>,
+        phases: &mut Phases,
+    ) -> Result<(), Stop> {
+        let allowed = Allowed {
+            expected: None,
+            at_most: smoke_check::AT_MOST + job::finish(self.context.cell) + SPARE,
+        };
+        let smoke_check = async {
+            // Its records are marked as neither the trial's nor another check's.
+            let run = format!(
+                "rehearsal{}",
+                start::mark(Clock::start(), self.context.position)
+            );
+            let job = start::job_of(self.context, &environment.driver, &run)?;
+            Ok(smoke_check::check_requests(&mut environment.load, job).await?)
+        };
+        phases.run(PhaseName::Verify, allowed, smoke_check).await
+    }
+
+    /// The phases in which load runs, together with `concurrent`.
+    async fn load_phases<R: LoadRun, D: Driver>(
+        &self,
+        loaded: Loaded<'_, '_, R, D>,
+        phases: &mut Phases,
+        report: &mut Report,
+        concurrent: impl Future<Output = Abort>,
+    ) -> Result<(), Stop> {
+        let Loaded {
+            load,
+            driver,
+            faults,
+        } = loaded;
+        let cell = self.context.cell;
+        let schedule = &cell.schedule;
+        let mut concurrent = pin!(concurrent);
+        let expected = Some(schedule.warm_up);
+        let allowed = Allowed {
+            expected,
+            at_most: schedule.warm_up + SPARE,
+        };
+        let work = race_abort(load.warm_up(schedule, driver), concurrent.as_mut());
+        report.warm_up_steady = phases.run(PhaseName::WarmUp, allowed, work).await?;
+        let allowed = Allowed {
+            expected: Some(schedule.measure),
+            at_most: schedule.measure + SPARE,
+        };
+        let before = self.cpu_ticks();
+        phases
+            .run(
+                PhaseName::Measure,
+                allowed,
+                race_abort(load.measure(cell), concurrent.as_mut()),
+            )
+            .await?;
+        report.cpus_while_measured(self.context.clocks, before);
+        // A load that was ended in the measured phase has no recovery.
+        if let Some(recovery) = &schedule.recovery
+            && !load.progress.was_enough
+        {
+            let allowed = Allowed {
+                expected: Some(recovery.duration),
+                at_most: recovery.duration + SPARE,
+            };
+            let work = race_abort(load.recover(cell, recovery), concurrent.as_mut());
+            phases.run(PhaseName::Recovery, allowed, work).await?;
+        }
+        let allowed = Allowed {
+            expected: None,
+            at_most: job::finish(cell) + faults::beyond_measure(cell) + SPARE,
+        };
+        // Killed components must be ready again before the drain.
+        let finish = async {
+            load.finish().await?;
+            faults.wait_until_over().await;
+            Ok(())
+        };
+        phases
+            .run(
+                PhaseName::Finish,
+                allowed,
+                race_abort(finish, concurrent.as_mut()),
+            )
+            .await
+    }
+
+    fn cpu_ticks(&self) -> Option<Ticks> {
+        self.context.clocks?.read()
+    }
+
+    /// Runs concurrently with the load: polls of the probes, samples of CPU, memory and metrics. Returns only if writing to disk
+    /// fails.
+    async fn watch<D: Driver, N: Connection>(
+        &self,
+        observers: Observers<'_, '_, N>,
+        driver: &D,
+    ) -> Abort {
+        let deliveries = observers.deliveries.iter_mut();
+        let follow = async {
+            let follow: Vec<_> = deliveries
+                .map(|delivery| Box::pin(delivery.follow(self.writer)))
+                .collect();
+            match follow.is_empty() {
+                true => pending().await,
+                false => select_all(follow).await.0,
+            }
+        };
+        tokio::select! {
+            abort = follow => abort,
+            abort = self.sample(observers.sampler, driver) => abort,
+            abort = observers.metrics.follow(self.writer) => abort,
+        }
+    }
+
+    async fn sample<D: Driver>(&self, sampler: &mut Sampler, driver: &D) -> Abort {
+        let period = self.context.cell.schedule.sampling_interval;
+        let mut next = Instant::now();
+        loop {
+            // A late sample is not made up for: the time of a row gives the length of its period.
+            next = (next + period).max(Instant::now());
+            tokio::time::sleep_until(next).await;
+            if let Err(abort) = self.write_usage(sampler, driver) {
+                return abort;
+            }
+        }
+    }
+
+    /// Writes the only row of a load that was shorter than the sampling period.
+    fn write_missed_usage<D: Driver>(&self, sampler: &mut Sampler, driver: &D) -> Result<(), Stop> {
+        if !sampler.has_no_rows() {
+            return Ok(());
+        }
+        self.write_usage(sampler, driver)
+            .map_err(|abort| abort.into_stop(PhaseName::Finish))
+    }
+
+    fn write_usage<D: Driver>(&self, sampler: &mut Sampler, driver: &D) -> Result<(), Abort> {
+        for row in sampler.sample(Instant::now(), driver.usage()) {
+            self.writer.borrow_mut().resource(&row)?;
+        }
+        Ok(())
+    }
+
+    async fn drain<D: Driver, N: Connection>(
+        &self,
+        deliveries: &mut [Delivery<'_, N>],
+        (sampler, metrics): (&mut Sampler, &mut SystemMetrics<N>),
+        driver: &D,
+        phases: &mut Phases,
+        outcome: &Outcome,
+    ) -> Result<(), Stop> {
+        let cell = self.context.cell;
+        let sent = self.sent_records(outcome);
+        let at_most = cell.schedule.drain_timeout;
+        let times = DrainTimes {
+            at_most,
+            quiet: cell.schedule.drain_quiet_period,
+        };
+        let work = async {
+            let drain = deliveries
+                .iter_mut()
+                .map(|delivery| delivery.drain(self.writer, self.events, sent, times));
+            try_join_all(drain).await?;
+            for delivery in deliveries {
+                delivery.measure_cost(driver).await;
+            }
+            Ok(())
+        };
+        let allowed = Allowed {
+            expected: None,
+            at_most: at_most + SPARE,
+        };
+        let concurrent = async {
+            tokio::select! {
+                abort = self.sample(sampler, driver) => abort,
+                abort = metrics.follow(self.writer) => abort,
+            }
+        };
+        phases
+            .run(PhaseName::Drain, allowed, race_abort(work, concurrent))
+            .await
+    }
+
+    fn collect<N: Connection>(
+        &self,
+        deliveries: &[Delivery<'_, N>],
+        report: &mut Report,
+        outcome: &Outcome,
+    ) -> Result<(), Abort> {
+        for delivery in deliveries {
+            let found = delivery.collect(self.sent_records(outcome), self.writer)?;
+            report.add_probe_result(delivery.position, found, delivery.remarks());
+        }
+        Ok(())
+    }
+
+    fn sent_records<'o>(&self, outcome: &'o Outcome) -> Sent<'o> {
+        Sent {
+            accounts: &outcome.request_outcomes,
+            records_per_request: job::records_per_request(self.context.cell),
+        }
+    }
+
+    /// Stops everything that was started.
+    pub(crate) async fn tear_down<D: Driver, L: Load, W: HttpConnector>(
+        &self,
+        environment: &mut TrialEnvironment<D, L, W>,
+        phases: &mut Phases,
+        report: &mut Report,
+        aborted_load: Option<L::Run>,
+    ) {
+        if let Some(run) = &aborted_load {
+            run.stop();
+        }
+        phases.watch_no_more();
+        let at_most = down_at_most(self.context.system);
+        match phases
+            .run_to_its_end(PhaseName::Down, at_most, environment.driver.stop_all())
+            .await
+        {
+            Some(remarks) => report.remarks.extend(remarks),
+            None => report.remarks.push(format!(
+                "tear-down took longer than {} s",
+                at_most.as_secs()
+            )),
+        }
+        // The connections to a system that is stopped are closed, so the load ends at once. An external server goes on; after a
+        // second stop request its answers are not awaited.
+        let mut shutdown = self.shutdown.clone();
+        let is_awaited = !shutdown.load_is_to_end();
+        let asked_again = async {
+            match is_awaited {
+                true => pending().await,
+                false => shutdown.wait_for_stop().await,
+            }
+        };
+        let Some(run) = aborted_load else {
+            return;
+        };
+        tokio::select! {
+            biased;
+            () = asked_again => {}
+            ended = timeout(ENGINE_END_AT_MOST, run.join()) => {
+                if let Ok(Ok(outcome)) = ended {
+                    report.set_end(&outcome);
+                }
+            }
+        }
+    }
+}
+
+/// The observers of the system while load runs.
+struct Observers<'t, 'd, N> {
+    deliveries: &'t mut [Delivery<'d, N>],
+    sampler: &'t mut Sampler,
+    metrics: &'t mut SystemMetrics<N>,
+}
+
+/// A load under way, and the faults that are injected meanwhile.
+struct Loaded<'t, 'l, R, D> {
+    load: &'t mut LoadPhases<'l, R>,
+    driver: &'t D,
+    faults: &'t FaultInjector<'l>,
+}
+
+/// Runs `work` together with `concurrent`; if `concurrent` ends first, its abort is the result.
+async fn race_abort<T>(
+    work: impl Future<Output = Result<T, Abort>>,
+    concurrent: impl Future<Output = Abort>,
+) -> Result<T, Abort> {
+    tokio::select! {
+        biased;
+        done = work => done,
+        abort = concurrent => Err(abort),
+    }
+}
+
+/// Every component may take its stop timeout, one after the other.
+fn down_at_most(system: &System) -> Duration {
+    system
+        .components
+        .iter()
+        .map(|component| component.stop_timeout + SPARE)
+        .sum::<Duration>()
+        + SPARE
+}

@@ -1,0 +1,123 @@
+//! The functional check of a server without one of its own: the load's own requests, once, over one connection.
+
+use std::{fmt::Display, sync::Arc, time::Duration};
+
+use tokio::time::Instant;
+use waggle_load::{Action, Flow, Job, Model, Outcome, Scenario, StepCounts, What};
+
+use crate::{
+    counts::failure_kind,
+    driver::Failure,
+    load::{Load, LoadRun},
+};
+
+/// Timeout of the whole check.
+pub(crate) const AT_MOST: Duration = Duration::from_secs(30);
+
+/// Sends the job's request once, or runs every flow of its scenario once, without pauses and with one pass through each loop.
+/// Every answer must be as expected.
+pub(crate) async fn check_requests<L: Load>(load: &mut L, job: Job) -> Result<(), Failure> {
+    let until = Instant::now() + AT_MOST;
+    // Another seed, so that a random value, such as a request's id, does not occur here and in the load as well.
+    let seed = !job.seed;
+    let job = Job { seed, ..job };
+    let What::Scenario(scenario) = &job.what else {
+        // One request represents all: they differ in their records only.
+        let outcome = send_once(load, job, 1, until).await?;
+        return verdict(kinds(&outcome.totals.failures), outcome.totals.succeeded, 1);
+    };
+    let scenario = Arc::clone(scenario);
+    for (number, flow) in (0..).zip(&scenario.flows) {
+        let actions = straight(&flow.actions);
+        let requests = actions.len() as u64;
+        let alone = Scenario {
+            flows: vec![Flow {
+                actions,
+                ..flow.clone()
+            }],
+            // Each flow has its own load, which numbers its records from the first on.
+            run: format!("{}f{number}", scenario.run),
+            ..Scenario::clone(&scenario)
+        };
+        let job = Job {
+            what: What::Scenario(Arc::new(alone)),
+            seed: seed.wrapping_sub(number),
+            ..job.clone()
+        };
+        let outcome = send_once(load, job, requests, until).await?;
+        let wrong = of_steps(&scenario.steps, &outcome.steps);
+        let wrong = wrong.or_else(|| kinds(&outcome.totals.failures));
+        verdict(wrong, outcome.totals.succeeded, requests)?;
+    }
+    Ok(())
+}
+
+/// Sends this many requests over one connection, session after session.
+async fn send_once<L: Load>(
+    load: &mut L,
+    job: Job,
+    requests: u64,
+    until: Instant,
+) -> Result<Outcome, Failure> {
+    let run = load.start(Job {
+        model: Model::Closed {
+            connections: 1,
+            pipelining: 1,
+        },
+        workers: job.workers[..1].to_vec(),
+        max_requests: Some(requests),
+        max_tracked_requests: None,
+        max_duration: until.saturating_duration_since(Instant::now()),
+        ..job
+    });
+    let mut run = run.map_err(smoke_failure)?;
+    while run.next_interval().await.is_some() {}
+    run.join().await.map_err(smoke_failure)
+}
+
+/// The requests of a flow in their order: no pause, each loop once.
+fn straight(actions: &[Action]) -> Vec<Action> {
+    let mut requests = Vec::new();
+    for action in actions {
+        match action {
+            Action::Request(_) => requests.push(action.clone()),
+            Action::Pause(_) => {}
+            Action::Repeat(repeat) => requests.extend(straight(&repeat.actions)),
+        }
+    }
+    requests
+}
+
+fn verdict(wrong: Option<String>, succeeded: u64, asked: u64) -> Result<(), Failure> {
+    match wrong {
+        Some(why) => Err(smoke_failure(why)),
+        None if succeeded < asked => Err(smoke_failure(format!(
+            "{succeeded} of {asked} were answered within {} s",
+            AT_MOST.as_secs()
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn smoke_failure(why: impl Display) -> Failure {
+    Failure::new(format!("the load's requests, tried once: {why}"))
+}
+
+/// What failed, by step; `None` if nothing did.
+fn of_steps(names: &[String], counts: &[StepCounts]) -> Option<String> {
+    let failed: Vec<String> = names
+        .iter()
+        .zip(counts)
+        .filter_map(|(name, counts)| Some(format!("step {name}: {}", kinds(&counts.failures)?)))
+        .collect();
+    (!failed.is_empty()).then(|| failed.join("; "))
+}
+
+fn kinds(failures: &waggle_load::Failures) -> Option<String> {
+    let kinds: Vec<String> = failures
+        .0
+        .iter()
+        .map(|(failure, count)| format!("{count} × {}", failure_kind(*failure)))
+        .collect();
+    (!kinds.is_empty()).then(|| kinds.join(", "))
+}

@@ -1,0 +1,140 @@
+//! One cell of a study: its load, what is sent, its phases and faults, checked against the configured system.
+
+use std::sync::Arc;
+
+use crate::{
+    Cell, Level, LoadModel, System, What,
+    cells::Levels,
+    check::{self, Around, Carries, Checker, Stage},
+    mistake::Finding,
+    raw,
+};
+
+/// One of the study's cells.
+#[derive(Clone, Copy)]
+pub(crate) struct CellRow<'a> {
+    /// Counted from 1.
+    pub number: u32,
+    pub levels: &'a Levels,
+}
+
+/// One cell; `None` if something in it is wrong, which is reported.
+pub(crate) fn cell(
+    checker: &mut Checker<'_>,
+    raw: &mut raw::Study,
+    CellRow { number, levels }: CellRow<'_>,
+    system: Option<&System>,
+) -> Option<Cell> {
+    let set = raw.system.as_ref().and_then(|system| system.set.as_ref());
+    let parameters = system.map(|system| check::parameters(checker, set, levels, system));
+    // A study can name only what exists in this configuration.
+    let present = system
+        .zip(parameters.as_ref())
+        .map(|(system, parameters)| system.configure(parameters));
+    let both = system.zip(present.as_ref());
+    let system = present.as_ref();
+    let mut load = raw.load.take();
+    if let (Some(load), Some(search)) = (&mut load, &raw.search) {
+        check::apply_search_max(checker, search, load);
+    }
+    let model = load.as_ref().and_then(|load| check::load(checker, load));
+    let stages = load
+        .as_ref()
+        .and_then(|load| check::stages(checker, load, model.as_ref()));
+    let load_workers = load
+        .as_ref()
+        .zip(model.as_ref())
+        .and_then(|(load, model)| check::load_workers(checker, load, model));
+    let of_request = load
+        .as_ref()
+        .and_then(|load| Carries::of_request(checker, load));
+    let mut what = load
+        .as_mut()
+        .and_then(|load| request_or_scenario(checker, load, system, model.as_ref()));
+    if let Some(load) = &load {
+        check::apply_keep_alive(checker, load, what.as_mut());
+    }
+    let connect_timeout = load
+        .as_ref()
+        .and_then(|load| check::connect_timeout(checker, load));
+    let protocol = load
+        .as_ref()
+        .and_then(|load| check::protocol(checker, load, what.as_ref()));
+    let sent = what.as_ref().and_then(|(what, _)| Carries::of_sent(what));
+    let carries = sent.or(of_request);
+    let delivery = check::delivery(checker, raw.delivery.as_ref(), system, carries);
+    let (interval, sampling_interval) = check::intervals(checker, raw.schedule.as_ref());
+    let context = check::ScheduleContext {
+        interval,
+        sampling_interval,
+        delivery: delivery.as_ref().and_then(Option::as_ref),
+        load: model.as_ref(),
+        stages: check::total_duration(stages.as_deref(), model.as_ref()),
+        is_external: system.map(|system| system.external.is_some()),
+    };
+    let schedule = raw
+        .schedule
+        .as_ref()
+        .and_then(|raw| check::schedule(checker, raw, &context));
+    let stage = Stage::new(both, parameters.as_ref(), schedule.as_ref());
+    let faults = check::faults(checker, raw, stage);
+    let (what, endpoint) = what?;
+    Some(Cell {
+        number,
+        levels: without_positions(levels),
+        parameters: parameters?,
+        load: model?,
+        stages: stages?,
+        load_workers,
+        protocol: protocol?,
+        connect_timeout: connect_timeout?,
+        endpoint,
+        what,
+        schedule: schedule?,
+        faults: faults?,
+        delivery: delivery?,
+    })
+}
+
+fn without_positions(levels: &Levels) -> Vec<(String, Level)> {
+    let named = levels.iter();
+    named
+        .map(|(name, level, _)| (name.clone(), level.clone()))
+        .collect()
+}
+
+/// What is sent, and the endpoint that receives it: a request or a scenario, not both.
+fn request_or_scenario(
+    checker: &mut Checker<'_>,
+    load: &mut raw::Load,
+    system: Option<&System>,
+    model: Option<&LoadModel>,
+) -> Option<(What, String)> {
+    const PATH: [&str; 2] = ["load", "scenario"];
+    match (load.request.take(), load.scenario.take()) {
+        (Some(_), Some(_)) => {
+            let finding = Finding::new(checker.key(&PATH), "load has both request and scenario");
+            checker.report(finding.with_expected("one of the two"));
+            None
+        }
+        (Some(raw), None) => {
+            let (request, endpoint) = check::request(checker, raw, system, model)?;
+            Some((What::Request(Box::new(request)), endpoint))
+        }
+        (None, Some(raw)) => {
+            check::refuse_pipelining(checker, model);
+            let endpoint = check::endpoint(checker, raw.endpoint.as_deref(), system, &PATH);
+            let around = Around { path: &PATH, model };
+            let scenario = check::scenario(checker, raw, around);
+            Some((What::Scenario(Arc::new(scenario?)), endpoint?))
+        }
+        (None, None) => {
+            if !checker.is_invalid(&["load", "request"]) && !checker.is_invalid(&PATH) {
+                let finding =
+                    Finding::new(checker.key(&["load"]), "load does not say what is sent");
+                checker.report(finding.with_expected("request or scenario"));
+            }
+            None
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! What a system needs besides its processes: artifacts that are fetched, conditions, files, requests made once.
+
+use std::time::Duration;
+
+use indexmap::IndexMap;
+
+use waggle_template::placeholder::{Part, parts};
+
+use super::{
+    Checker, MethodAndPath,
+    expect::expect,
+    path_text,
+    set::refusal,
+    system_text::{Names, Secrets},
+};
+use crate::{
+    Arguments, Artifact, Parameter, SetupStep, When,
+    mistake::{Finding, Position},
+    nearest::{list, nearest_word},
+    raw,
+    substitute::secret,
+};
+
+const SETUP_TIMEOUT: Duration = Duration::from_secs(10);
+const TIMEOUT_BOUNDS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(600));
+/// Longest text of a file.
+const FILE_MAX_BYTES: usize = 1024 * 1024;
+/// Longest version of an artifact.
+const VERSION_MAX_BYTES: usize = 64;
+
+/// Reads conditions under which something exists. `names` are the names of all parameters, `known` the parameters without
+/// mistakes.
+pub(super) struct Conditions<'a> {
+    pub(super) names: &'a [String],
+    pub(super) known: &'a [Parameter],
+}
+
+impl Conditions<'_> {
+    /// Reads the conditions under the key at `path`.
+    pub(super) fn read(
+        &self,
+        checker: &mut Checker<'_>,
+        raw: Option<&raw::Conditions>,
+        path: &[&str],
+    ) -> When {
+        let mut conditions = Vec::new();
+        for (name, raw::Levels(levels)) in raw.into_iter().flatten() {
+            if !self.names.contains(name) {
+                let names = || self.names.iter().map(String::as_str);
+                let what = format!("{} names {name:?}, which is no parameter", path_text(path));
+                let position = checker.key(&[path, &[name]].concat());
+                let expected = if self.names.is_empty() {
+                    "a system with parameters".to_owned()
+                } else {
+                    list(names())
+                };
+                checker.report(
+                    Finding::new(position, what)
+                        .with_expected(expected)
+                        .with_suggestion(nearest_word(name, names())),
+                );
+            }
+            let parameter = self.known.iter().find(|known| known.name == *name);
+            for level in levels {
+                if let Some((expected, near)) =
+                    parameter.and_then(|parameter| refusal(parameter, level))
+                {
+                    let what = format!("{}.{name} is {level}", path_text(path));
+                    let position = checker.position_of(&[path, &[name]].concat());
+                    checker.report(
+                        Finding::new(position, what)
+                            .with_expected(expected)
+                            .with_suggestion(near),
+                    );
+                }
+            }
+            conditions.push((name.clone(), levels.clone()));
+        }
+        When(conditions)
+    }
+
+    /// When each component exists.
+    pub(super) fn of_components(
+        &self,
+        checker: &mut Checker<'_>,
+        components: &[(String, raw::Component)],
+    ) -> IndexMap<String, When> {
+        let when = |(name, raw): &(String, raw::Component)| {
+            let path = ["components", name, "when"];
+            (name.clone(), self.read(checker, raw.when.as_ref(), &path))
+        };
+        components.iter().map(when).collect()
+    }
+}
+
+/// Every artifact.
+pub(super) fn artifacts(
+    checker: &mut Checker<'_>,
+    raw: Option<IndexMap<String, raw::Artifact>>,
+) -> Vec<Artifact> {
+    let artifacts: Vec<_> = raw
+        .into_iter()
+        .flatten()
+        .filter_map(|(name, raw)| artifact(checker, name, raw))
+        .collect();
+    refuse_shared_programs(checker, &artifacts);
+    artifacts
+}
+
+fn artifact(checker: &mut Checker<'_>, name: String, raw: raw::Artifact) -> Option<Artifact> {
+    let path = |key: &'static str| ["artifacts", name.as_str(), key];
+    if let Some(version) = &raw.version {
+        let is_clean = version
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b".-+_".contains(&byte));
+        if !is_clean || version.is_empty() || version.len() > VERSION_MAX_BYTES {
+            let what = format!(
+                "artifacts.{name}.version is {}",
+                crate::tree::quote(version)
+            );
+            checker.report(
+                Finding::new(checker.position_of(&path("version")), what)
+                    .with_expected("letters, digits and . - + _, for it names a folder"),
+            );
+        }
+    }
+    let programs = raw.programs.unwrap_or_default();
+    let requires = raw.requires.unwrap_or_default();
+    for (key, words) in [("programs", &programs), ("requires", &requires)] {
+        for (index, word) in words.iter().enumerate() {
+            if word.is_empty() || word.contains(['/', '$']) {
+                let position =
+                    checker.position_of(&[&path(key)[..], &[&index.to_string()]].concat());
+                let what = format!("artifacts.{name}.{key} has {}", crate::tree::quote(word));
+                checker.report(Finding::new(position, what).with_expected("the name of a program"));
+            }
+        }
+    }
+    let fetch = raw.fetch?;
+    let stays_inside = fetch
+        .split('/')
+        .all(|step| !step.is_empty() && step != "..");
+    if !stays_inside {
+        let what = format!("artifacts.{name}.fetch is {}", crate::tree::quote(&fetch));
+        checker.report(
+            Finding::new(checker.position_of(&path("fetch")), what)
+                .with_expected("a script in the system's folder, e.g. fetch/NAME"),
+        );
+    }
+    Some(Artifact {
+        version: raw.version?,
+        programs,
+        fetch,
+        requires,
+        note: raw.note,
+        name,
+    })
+}
+
+/// Reports a program that two artifacts provide.
+fn refuse_shared_programs(checker: &mut Checker<'_>, artifacts: &[Artifact]) {
+    for (index, artifact) in artifacts.iter().enumerate() {
+        for program in &artifact.programs {
+            if let Some(other) = artifacts[..index]
+                .iter()
+                .find(|other| other.programs.contains(program))
+            {
+                let position = checker.key(&["artifacts", &artifact.name, "programs"]);
+                let what = format!(
+                    "program {program:?} belongs to the artifacts {} and {}",
+                    other.name, artifact.name
+                );
+                checker.report(
+                    Finding::new(position, what).with_expected("one artifact for each program"),
+                );
+            }
+        }
+    }
+}
+
+/// A component's files, by name.
+pub(super) fn files(
+    checker: &mut Checker<'_>,
+    names: &Names,
+    component: &str,
+    raw: Option<IndexMap<String, String>>,
+) -> Vec<(String, String)> {
+    let files: Vec<_> = raw.into_iter().flatten().collect();
+    for (name, text) in &files {
+        let path = ["components", component, "files", name.as_str()];
+        let is_clean = name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+        if !is_clean || name.starts_with('.') || name.is_empty() {
+            let what = format!("{} is no name for a file", crate::tree::quote(name));
+            checker.report(
+                Finding::new(checker.key(&path), what)
+                    .with_expected("letters, digits and . _ -, the first no dot"),
+            );
+        }
+        if text.len() > FILE_MAX_BYTES {
+            let what = format!("{} has {} bytes", path_text(&path), text.len());
+            checker.report(
+                Finding::new(checker.position_of(&path), what)
+                    .with_expected(format!("at most {FILE_MAX_BYTES}")),
+            );
+        }
+        let scope = names.of_component(component, Secrets::Allowed);
+        let position = checker.position_of(&path);
+        names.check_text(checker, position, &scope, text);
+    }
+    files
+}
+
+/// The arguments that a command has in some configurations.
+pub(super) fn arguments(
+    checker: &mut Checker<'_>,
+    (names, conditions): (&Names, &Conditions<'_>),
+    component: &str,
+    raw: Option<Vec<raw::Arguments>>,
+) -> Vec<Arguments> {
+    let mut all = Vec::new();
+    for (index, raw) in raw.into_iter().flatten().enumerate() {
+        let index = index.to_string();
+        let path = ["components", component, "process", "arguments", &index];
+        let when_path = [&path[..], &["when"]].concat();
+        let when = conditions.read(checker, raw.when.as_ref(), &when_path);
+        let mut scope = names.of_component(component, Secrets::Refused);
+        scope.when = scope.when.intersect(&when);
+        let add = raw.add.unwrap_or_default();
+        for (word, text) in add.iter().enumerate() {
+            let position = checker.position_of(&[&path[..], &["add", &word.to_string()]].concat());
+            names.check_text(checker, position, &scope, text);
+        }
+        all.push(Arguments { when, add });
+    }
+    all
+}
+
+/// Checks a request's path: only parameters can be put into it. `called` is `None` if method or path are wrong, which was
+/// reported.
+pub(super) fn check_path(
+    checker: &mut Checker<'_>,
+    parameters: &[String],
+    called: &Option<MethodAndPath>,
+    path: &[&str],
+) {
+    let Some(called) = called else {
+        return;
+    };
+    let position = checker.position_of(&[path, &[called.key]].concat());
+    refuse_unknown(checker, position, &called.path, |name| {
+        parameters.iter().any(|known| known == name)
+    });
+}
+
+/// Reports a `${…}` that is neither a parameter nor otherwise known.
+pub(super) fn refuse_unknown(
+    checker: &mut Checker<'_>,
+    position: Position,
+    text: &str,
+    is_known: impl Fn(&str) -> bool,
+) {
+    let Some(parts) = parts(text) else {
+        checker.report(Finding::new(position, "a ${ without its }").with_expected("${name}"));
+        return;
+    };
+    for part in parts {
+        if let Part::Name(name) = part
+            && !is_known(name)
+        {
+            let what = format!("${{{name}}} is not defined here");
+            checker.report(Finding::new(position, what).with_expected("one of the parameters"));
+        }
+    }
+}
+
+/// One request of a component's setup.
+pub(super) fn setup_step(
+    checker: &mut Checker<'_>,
+    (names, conditions): (&Names, &Conditions<'_>),
+    (component, index): (&str, usize),
+    raw: raw::SetupStep,
+) -> Option<SetupStep> {
+    let index = index.to_string();
+    let path = ["components", component, "setup", index.as_str()];
+    let below = |key: &'static str| [&path[..], &[key]].concat();
+    let when = conditions.read(checker, raw.when.as_ref(), &below("when"));
+    let method = checker.method_and_path(&raw.method, &path);
+    check_path(checker, conditions.names, &method, &path);
+    let headers = checker.headers(raw.headers.clone(), &below("headers"));
+    let mut scope = names.of_component(component, Secrets::Allowed);
+    scope.when = scope.when.intersect(&when);
+    for (name, text) in &headers {
+        let position = checker.position_of(&[&below("headers")[..], &[name]].concat());
+        names.check_text(checker, position, &scope, text);
+    }
+    let body = raw.body.clone().unwrap_or_default();
+    names.check_text(checker, checker.position_of(&below("body")), &scope, &body);
+    let port = names.port_of(checker, &path, Some(component.to_owned()), raw.port);
+    let timeout = checker.value_or_default(
+        raw.timeout.map(|raw::DurationText(time)| time),
+        &below("timeout"),
+        SETUP_TIMEOUT,
+    )?;
+    let timeout = checker.check_bounds(timeout, &below("timeout"), TIMEOUT_BOUNDS);
+    let called = method.as_ref().map(|called| called.method.as_str());
+    let expect = expect(checker, raw.expect, called, &below("expect"));
+    let MethodAndPath {
+        method,
+        path: target,
+        ..
+    } = method?;
+    Some(SetupStep {
+        name: raw.name?,
+        when,
+        port: port?.1,
+        method,
+        path: target,
+        headers,
+        body,
+        expect,
+        timeout: timeout?,
+    })
+}
+
+/// Checks the texts of a request that waggle sends to the system: only secrets and parameters can be put into them.
+pub(super) fn check_request_texts(
+    checker: &mut Checker<'_>,
+    parameters: &[String],
+    (headers, body): (&[(String, String)], &str),
+    path: &[&str],
+) {
+    let texts = headers
+        .iter()
+        .map(|(name, text)| ([path, &["headers", name]].concat(), text.as_str()))
+        .chain([([path, &["body"]].concat(), body)]);
+    for (path, text) in texts {
+        let names = parts(text);
+        let is_known = |part: &Part<'_>| match part {
+            Part::Name(name) => {
+                secret(name).is_some() || parameters.iter().any(|known| known == name)
+            }
+            Part::Literal(_) => true,
+        };
+        let what = match &names {
+            None => "a ${ without its }".to_owned(),
+            Some(parts) => match parts.iter().find(|part| !is_known(part)) {
+                Some(Part::Name(name)) => format!("${{{name}}} is not defined here"),
+                _ => continue,
+            },
+        };
+        let position = checker.position_of(&path);
+        checker.report(Finding::new(position, what).with_expected("${secret.NAME} or a parameter"));
+    }
+}

@@ -1,0 +1,293 @@
+//! What holds for a study as a whole: name, repetitions, thresholds, and whether it fits the system at all.
+
+use std::time::Duration;
+
+use super::{
+    Checker,
+    reference::check_reference,
+    request::RESERVED_NAMES,
+    schedule::{max_ci_width, repeat_and_order, restart},
+    search::search,
+    threshold::{Known, Sent, conditions, known_metrics},
+};
+use crate::{
+    Level, Study, System,
+    cells::Levels,
+    mistake::{Finding, Position},
+    raw,
+    shuffle::seed_of,
+    tree::{Node, Value},
+};
+
+/// Most trials of a study.
+const MAX_TRIALS: u64 = 100_000;
+
+/// The study without its cells.
+pub(crate) fn study_without_cells(
+    checker: &mut Checker<'_>,
+    raw: &raw::Study,
+    system: Option<&System>,
+    cells: &[Levels],
+) -> Option<Study> {
+    let tree = checker.root();
+    let sent = sent_names(tree, raw, system);
+    let delivery = tree.child("delivery").is_some();
+    let is_reserved = |name: &String| RESERVED_NAMES.contains(&name.as_str());
+    // If the metrics are not known, the reason was reported.
+    let is_known = sent.complete && !sent.names.iter().any(is_reserved);
+    let known = is_known.then(|| known_metrics(&sent));
+    let mut conditions = |given: Option<&Vec<String>>, path: &[&str]| match &known {
+        Some(known) => conditions(checker, (given, path), known, delivery),
+        None => Vec::new(),
+    };
+    let thresholds = conditions(raw.thresholds.as_ref(), &["thresholds"]);
+    let wanted = raw.search.as_ref();
+    let wanted = wanted.and_then(|search| search.conditions.as_ref());
+    let wanted = conditions(wanted, &["search", "conditions"]);
+    let search = raw.search.as_ref().map(|raw| search(checker, raw, wanted));
+    let measured = |name: &str| delivery || !name.starts_with("delivery.");
+    let known: Option<Vec<Known>> = known.map(|known| {
+        let known = known.into_iter();
+        known.filter(|(name, _)| measured(name)).collect()
+    });
+    let reference = match &raw.reference {
+        Some(raw) => check_reference(checker, raw, cells, known.as_deref()),
+        None => None,
+    };
+    refuse_repeat(checker, raw);
+    let load_cpuset = load_cpuset(checker);
+    let repeat_and_order = raw.schedule.as_ref().map(repeat_and_order);
+    let repeat_and_order = match &search {
+        Some(search) => repeat_and_order
+            .zip(search.as_ref())
+            .map(|((_, order), search)| (search.max_trials, order)),
+        None => repeat_and_order,
+    };
+    let trials = repeat_and_order.map_or(0, |(repeat, _)| u64::from(repeat) * cells.len() as u64);
+    if trials > MAX_TRIALS {
+        let what = format!("{} cells, each repeated, make {trials} trials", cells.len());
+        let position = match &search {
+            Some(_) => checker.position_of(&["search", "max_trials"]),
+            None => checker.position_of(&["schedule", "repeat"]),
+        };
+        checker.report(Finding::new(position, what).with_expected(format!("at most {MAX_TRIALS}")));
+    }
+    let system = system?;
+    check_system(checker, raw, system);
+    let name = raw.study.clone()?.0;
+    let (repeat, order) = repeat_and_order?;
+    Some(Study {
+        question: raw.question.clone()?,
+        system: system.name.clone(),
+        external: Vec::new(),
+        secrets: Vec::new(),
+        taken: Vec::new(),
+        seed: raw.seed.map_or_else(|| seed_of(&name), i64::unsigned_abs),
+        name,
+        factors: Vec::new(),
+        cells: Vec::new(),
+        repeat,
+        order,
+        restart: restart(raw.schedule.as_ref()),
+        load_cpuset,
+        max_ci_width: max_ci_width(raw.schedule.as_ref()),
+        thresholds,
+        scenario_file: None,
+        search: search.flatten(),
+        reference,
+        system_at_most: Duration::ZERO,
+    })
+}
+
+/// The CPUs of the load, from the tree: the raw `load` was taken by the first cell.
+fn load_cpuset(checker: &mut Checker<'_>) -> Vec<usize> {
+    const PATH: [&str; 2] = ["load", "cpuset"];
+    let given = checker.root().child(PATH[0]);
+    let Some(Value::List(given)) = given.and_then(|load| Some(&load.child(PATH[1])?.value)) else {
+        return Vec::new();
+    };
+    let mut cpus = Vec::new();
+    for node in given {
+        let Value::Scalar(Level::Integer(cpu)) = node.value else {
+            continue;
+        };
+        let cpu = usize::try_from(cpu).expect("the schema has the bounds of a CPU's number");
+        if cpus.contains(&cpu) {
+            let what = format!("load.cpuset has {cpu} twice");
+            checker.report(Finding::new(node.position, what).with_expected("each CPU once"));
+        }
+        cpus.push(cpu);
+    }
+    cpus
+}
+
+/// Reports `schedule.repeat` in a study with a search, which decides itself how often it tries a level.
+fn refuse_repeat(checker: &mut Checker<'_>, raw: &raw::Study) {
+    let repeat = raw.schedule.as_ref().and_then(|raw| raw.repeat.as_ref());
+    let (repeats, path) = match repeat {
+        Some(raw::Repeat::Times(_)) => (true, &["schedule", "repeat"][..]),
+        Some(raw::Repeat::Until(until)) => {
+            (until.min.is_some(), &["schedule", "repeat", "min"][..])
+        }
+        None => (false, &[][..]),
+    };
+    if raw.search.is_some() && repeats {
+        let what = format!(
+            "{} belongs to studies without search, which tries each level as often as it must",
+            path.join(".")
+        );
+        let expected = "search.confirmations and search.max_trials";
+        checker.report(Finding::new(checker.key(path), what).with_expected(expected));
+    }
+}
+
+fn check_system(checker: &mut Checker<'_>, raw: &raw::Study, system: &System) {
+    if let Some(raw::Name(name)) = raw.system.as_ref().and_then(|raw| raw.name.as_ref())
+        && *name != system.name
+    {
+        let what = format!(
+            "system.use is {name:?}, but the system's file calls itself {:?}",
+            system.name
+        );
+        checker.report(
+            Finding::new(checker.position_of(&["system", "use"]), what)
+                .with_expected("the same name"),
+        );
+    }
+    let load = checker.root().child("load");
+    // A server that already runs is checked by the load's own requests.
+    let is_checked = !system.verify.is_empty() || system.external.is_some();
+    if let Some(position) = load.and_then(first_write_method).filter(|_| !is_checked) {
+        let what = format!(
+            "system {} has no functional check, without which nothing is written to it",
+            system.name
+        );
+        checker.report(Finding::new(position, what).with_expected("verify in the system's file"));
+    }
+}
+
+/// The parts of a load that contain requests.
+const REQUESTS_IN: [&str; 4] = ["request", "scenario", "flows", "steps"];
+
+/// The position of the first method in a load that writes to the system.
+fn first_write_method(node: &Node) -> Option<Position> {
+    match &node.value {
+        Value::List(items) => items.iter().find_map(first_write_method),
+        Value::Map(entries) => entries.iter().find_map(|entry| {
+            let method = ["put", "post", "delete", "patch"].contains(&entry.key.as_str());
+            let below = || {
+                let has_requests = REQUESTS_IN.contains(&entry.key.as_str());
+                has_requests
+                    .then(|| first_write_method(&entry.node))
+                    .flatten()
+            };
+            if method {
+                Some(entry.position)
+            } else {
+                below()
+            }
+        }),
+        Value::Invalid | Value::Null | Value::Scalar(_) => None,
+    }
+}
+
+/// The parts of a study that have metrics.
+fn sent_names(tree: &Node, raw: &raw::Study, system: Option<&System>) -> Sent {
+    let load = tree.child("load").map(names_of_sent).unwrap_or_default();
+    let delivery = raw.delivery.as_ref();
+    let probes = delivery.and_then(|delivery| delivery.probes.as_ref());
+    let components = system.map_or(&[][..], |system| &system.components);
+    let external = raw.system.as_ref().and_then(|raw| raw.external.as_ref());
+    // CPU and memory of what runs already are not known.
+    let is_sampled = |component: &&crate::Component| {
+        external.is_none_or(|external| !external.contains_key(&component.name))
+    };
+    Sent {
+        probes: probes.map_or_else(Vec::new, |probes| probes.texts().to_vec()),
+        components: components
+            .iter()
+            .filter(is_sampled)
+            .map(|component| component.name.clone())
+            .collect(),
+        metrics: system.map_or_else(Vec::new, |system| {
+            let names = system.metrics.iter().map(|metric| metric.name.clone());
+            names.collect()
+        }),
+        recovery: tree
+            .child("schedule")
+            .is_some_and(|schedule| schedule.child("recovery").is_some()),
+        has_faults: tree.child("faults").is_some(),
+        ..load
+    }
+}
+
+/// The parts of a load that have metrics: its request, or its scenario and its steps.
+fn names_of_sent(load: &Node) -> Sent {
+    let (request, scenario) = (load.child("request"), load.child("scenario"));
+    let mut sent = Sent {
+        names: Vec::new(),
+        sessions: scenario.is_some(),
+        complete: match (request, scenario) {
+            (Some(_), None) => true,
+            (None, Some(scenario)) => scenario.child("flows").is_some(),
+            _ => false,
+        },
+        ..Sent::default()
+    };
+    sent.add(request.or(scenario).and_then(|named| named.child("name")));
+    for flow in scenario
+        .and_then(|scenario| scenario.child("flows"))
+        .into_iter()
+        .flat_map(items)
+    {
+        sent.add_steps(flow);
+    }
+    sent
+}
+
+fn items(node: &Node) -> &[Node] {
+    match &node.value {
+        Value::List(items) => items,
+        _ => &[],
+    }
+}
+
+fn text(node: &Node) -> Option<String> {
+    match &node.value {
+        Value::Scalar(level) => Some(level.to_string()),
+        _ => None,
+    }
+}
+
+impl Sent {
+    /// Adds a name; a missing one was reported.
+    fn add(&mut self, name: Option<&Node>) {
+        match name.and_then(text) {
+            Some(name) if self.names.contains(&name) => {}
+            Some(name) => self.names.push(name),
+            None => self.complete = false,
+        }
+    }
+
+    /// Adds the names of all requests below a flow, or below a step that repeats others.
+    fn add_steps(&mut self, around: &Node) {
+        for step in around.child("steps").into_iter().flat_map(items) {
+            let sends = step.child("think_time").is_none() && step.child("steps").is_none();
+            if sends {
+                self.add(step.child("name"));
+            }
+            self.add_steps(step);
+        }
+    }
+}
+
+/// Sum of the deadlines of a configured system: its functional check, and stopping each component.
+pub(crate) fn system_at_most(system: &System) -> Duration {
+    let verify: Duration = system.verify.iter().map(|check| check.timeout).sum();
+    verify
+        + system
+            .components
+            .iter()
+            .map(|component| component.stop_timeout)
+            .sum::<Duration>()
+}

@@ -1,0 +1,472 @@
+//! The checked study: every value typed, every `${factor}` replaced, only its execution can still fail.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use waggle_template::variable::names;
+
+use crate::{
+    ExternalComponent, Feed, GivenSecret, Level, Scenario, Schedule, Source, TakenValue,
+    scenario::RECORD_KEY,
+};
+
+/// A checked study.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Study {
+    pub name: String,
+    pub question: String,
+    /// Name of the system, as in `system.use`.
+    pub system: String,
+    /// Its components that run already, for [`crate::System::with_external`].
+    pub external: Vec<ExternalComponent>,
+    /// Its secrets that are not made at random.
+    pub secrets: Vec<GivenSecret>,
+    /// Values from outside in its load's headers, each once; filled by [`Study::take_from_environment`].
+    pub taken: Vec<TakenValue>,
+    pub seed: u64,
+    /// Factor names in the order given; for a study with `cells`, the keys of its rows.
+    pub factors: Vec<String>,
+    /// At least one.
+    pub cells: Vec<Cell>,
+    /// Trials of a cell; with a search the most.
+    pub repeat: u32,
+    pub order: Order,
+    pub restart: Restart,
+    /// CPUs of load worker threads, each once; empty: half of all.
+    pub load_cpuset: Vec<usize>,
+    /// The widest 95 % interval of goodput over trials, as a share of the mean, of a cell that is not `noisy`: its full width.
+    pub max_ci_width: f64,
+    pub thresholds: Vec<Threshold>,
+    /// The file of the scenario, by the name that the study gives it; `None`: it is in the study.
+    pub scenario_file: Option<Source>,
+    /// The search in every cell; `None`: every cell has its own load.
+    pub search: Option<Search>,
+    /// Figures to show next to the study's own.
+    pub reference: Option<Reference>,
+    /// Sum of the system's own deadlines, every step of its functional check and stopping every component, in the configuration
+    /// with the largest sum.
+    pub system_at_most: Duration,
+}
+
+/// Reference results: a table of figures from elsewhere.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reference {
+    pub title: String,
+    /// Who measured it and on what.
+    pub source: String,
+    /// The file's name as the study gives it.
+    pub file: String,
+    /// The factors whose levels name the rows; at least one.
+    pub match_on: Vec<String>,
+    /// At least one.
+    pub columns: Vec<ReferenceColumn>,
+    /// The rows whose levels a cell has, in the file's order.
+    pub rows: Vec<ReferenceRow>,
+}
+
+/// What a column of reference results is compared with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReferenceColumn {
+    pub name: String,
+    /// Path of a metric of the study, as in a [`Threshold`].
+    pub metric: Vec<String>,
+}
+
+/// One row of reference results.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReferenceRow {
+    /// One for each factor of [`Reference::match_on`].
+    pub levels: Vec<String>,
+    /// One for each column, in the unit of a [`Threshold`] on that metric; `None`: the table has none.
+    pub values: Vec<Option<f64>>,
+}
+
+/// The search for the highest level of the load at which conditions hold.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Search {
+    pub maximize: Sought,
+    /// A trial holds if all of them do; at least one.
+    pub conditions: Vec<Threshold>,
+    /// `0 < min <= start <= max`; whole numbers but for a rate.
+    pub start: f64,
+    pub min: f64,
+    pub max: f64,
+    /// How close the two ends come, as a share of the lower.
+    pub precision: f64,
+    /// Trials that must hold at the level that is the answer.
+    pub confirmations: u32,
+    /// Of a cell; the same number as [`Study::repeat`].
+    pub max_trials: u32,
+}
+
+/// What a search maximizes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sought {
+    /// Requests per second, in open load.
+    Rate,
+    Users,
+    /// In closed load.
+    Connections,
+}
+
+impl Sought {
+    /// As it is written in studies and results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rate => "rate",
+            Self::Users => "users",
+            Self::Connections => "connections",
+        }
+    }
+}
+
+/// The order of trials within each repetition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    Shuffled,
+    AsListed,
+}
+
+/// How often the system is started from scratch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Restart {
+    EveryTrial,
+    /// A cell's trials follow one another on the same processes.
+    EveryCell,
+}
+
+/// One combination of levels, and everything that follows from it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cell {
+    /// Counted from 1, in the order of the full product (last factor fastest) or of the rows of `cells`.
+    pub number: u32,
+    /// One level for each of [`Study::factors`], in that order.
+    pub levels: Vec<(String, Level)>,
+    /// Every parameter of the system with its value in this cell, defaults included.
+    pub parameters: BTreeMap<String, Level>,
+    pub load: LoadModel,
+    /// How the level changes, beginning at 0. Empty: the level is always that of `load`. With stages `load` has the highest
+    /// level.
+    pub stages: Vec<LoadStage>,
+    /// Load worker threads; `None`: one for each CPU given to the load.
+    pub load_workers: Option<u32>,
+    pub protocol: Protocol,
+    /// How long opening a connection may take.
+    pub connect_timeout: Duration,
+    /// Name of the system's endpoint that receives the load.
+    pub endpoint: String,
+    pub what: What,
+    pub schedule: Schedule,
+    /// In the order of their instants.
+    pub faults: Vec<Fault>,
+    pub delivery: Option<Delivery>,
+}
+
+/// A stretch of time in which the level of the load changes evenly to another one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LoadStage {
+    /// 0: the level changes at once.
+    pub duration: Duration,
+    /// Requests per second if the load is open, else users.
+    pub target: f64,
+}
+
+/// A replica that is killed in mid-trial and restarted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Of the system; it exists in the cell's configuration and is started by waggle.
+    pub component: String,
+    /// Counted from 0.
+    pub replica: u32,
+    /// From the start of the measured phase, within it.
+    pub at: Duration,
+    /// From the kill to the next start.
+    pub restart_after: Duration,
+}
+
+impl Fault {
+    /// The replica's name: `orders-0`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{}-{}", self.component, self.replica)
+    }
+}
+
+/// The version of HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    Http1,
+    Http2,
+}
+
+/// What is sent.
+#[derive(Debug, Clone, PartialEq)]
+pub enum What {
+    /// The same request again and again.
+    Request(Box<Request>),
+    /// Sessions of several requests.
+    Scenario(Arc<Scenario>),
+}
+
+impl Cell {
+    /// The name of the request, or of the scenario for all of its requests.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match &self.what {
+            What::Request(request) => &request.name,
+            What::Scenario(scenario) => &scenario.name,
+        }
+    }
+
+    /// When the last component that is killed is restarted, from the start of the measured phase; `None`: nothing is killed.
+    #[must_use]
+    pub fn last_restart(&self) -> Option<Duration> {
+        let restarts = self
+            .faults
+            .iter()
+            .map(|fault| fault.at + fault.restart_after);
+        restarts.max()
+    }
+
+    /// The longest time that an answer is waited for.
+    #[must_use]
+    pub fn timeout(&self) -> Duration {
+        match &self.what {
+            What::Request(request) => request.timeout,
+            What::Scenario(scenario) => scenario.timeout(),
+        }
+    }
+
+    /// The records that a request carries, if it does.
+    #[must_use]
+    pub fn records(&self) -> Option<&RecordsBody> {
+        match &self.what {
+            What::Request(request) => match &request.body {
+                Body::Records(records) => Some(records),
+                Body::None | Body::Text(_) | Body::File(_) | Body::Random(_) => None,
+            },
+            What::Scenario(_) => None,
+        }
+    }
+
+    /// The scenario, if that is what is sent.
+    #[must_use]
+    pub fn scenario(&self) -> Option<&Scenario> {
+        match &self.what {
+            What::Scenario(scenario) => Some(scenario),
+            What::Request(_) => None,
+        }
+    }
+}
+
+/// The load model with its numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LoadModel {
+    Closed {
+        connections: u32,
+        pipelining: u32,
+    },
+    Open {
+        rate_per_s: f64,
+        arrivals: Arrivals,
+        connections: u32,
+        pipelining: u32,
+    },
+    Users {
+        users: u32,
+        think_time: Think,
+    },
+}
+
+impl LoadModel {
+    /// Connections that it asks for; each user has one.
+    #[must_use]
+    pub fn connections(&self) -> u32 {
+        match self {
+            Self::Closed { connections, .. } | Self::Open { connections, .. } => *connections,
+            Self::Users { users, .. } => *users,
+        }
+    }
+
+    /// The same load at another level: of the rate if it is open, else of the users or the connections.
+    #[must_use]
+    pub fn at_level(&self, level: f64) -> Self {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "levels of users and connections are whole and at least 1; the cast saturates"
+        )]
+        let whole = level.round() as u32;
+        let mut load = self.clone();
+        match &mut load {
+            Self::Closed { connections, .. } => *connections = whole,
+            Self::Open { rate_per_s, .. } => *rate_per_s = level,
+            Self::Users { users, .. } => *users = whole,
+        }
+        load
+    }
+}
+
+/// When requests of an open load fall due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrivals {
+    Poisson,
+    Uniform,
+}
+
+/// How long a user thinks between an answer and the next request.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Think {
+    Fixed(Duration),
+    Exponential(Duration),
+    Uniform { from: Duration, to: Duration },
+}
+
+/// The one request of the load.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    pub name: String,
+    /// As it is sent, such as `GET`.
+    pub method: String,
+    /// Path and query, starting with `/`.
+    pub path: String,
+    pub headers: Vec<(String, String)>,
+    /// Names of header fields that waggle would write and leaves out: the Content-Type of records.
+    pub without_headers: Vec<String>,
+    pub body: Body,
+    pub texts: Texts,
+    pub expect: Expect,
+    pub timeout: Duration,
+}
+
+/// How path, values of headers and a body of text are read.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Texts {
+    /// As they are.
+    Plain,
+    /// With variables, written `{{name}}`: columns of these feeds, and the load's own; `{{{{` is two braces.
+    Templates(Vec<Feed>),
+}
+
+impl Request {
+    /// Records that it carries: those of its body, or one if a text names a record's key.
+    #[must_use]
+    pub fn records(&self) -> u32 {
+        match &self.body {
+            Body::Records(body) => body.per_request,
+            Body::None | Body::Text(_) | Body::File(_) | Body::Random(_) => {
+                u32::from(self.texts().any(|text| names(text, RECORD_KEY)))
+            }
+        }
+    }
+
+    /// The texts that may have variables; none if they are plain.
+    fn texts(&self) -> impl Iterator<Item = &String> {
+        let body = match &self.body {
+            Body::Text(text) => Some(text),
+            Body::None | Body::File(_) | Body::Random(_) | Body::Records(_) => None,
+        };
+        let values = self.headers.iter().map(|(_, value)| value);
+        let all = values.chain([&self.path]).chain(body);
+        all.filter(|_| self.texts != Texts::Plain)
+    }
+}
+
+/// What a request carries.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Body {
+    None,
+    Text(String),
+    /// The file's name as written in the study; relative to the study file's folder.
+    File(String),
+    /// A body of this many bytes, which follow from the study's seed.
+    Random(u64),
+    Records(RecordsBody),
+}
+
+/// Records from a file, stamped with key and time as they are sent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecordsBody {
+    /// As written in the study; relative to the study file's folder.
+    pub file: String,
+    /// How to read the file; from its name by default.
+    pub format: RecordsFormat,
+    /// How to write the body.
+    pub send_as: RecordsFormat,
+    pub per_request: u32,
+    /// CSV and flat NDJSON: the measurement, the column (key) with the time, the columns that are tags.
+    pub measurement: Option<String>,
+    pub time: Option<String>,
+    pub tags: Vec<String>,
+}
+
+/// A text format of records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordsFormat {
+    LineProtocol,
+    Ndjson,
+    Json,
+    Csv,
+}
+
+/// Which answers are a success: of a request, a step, a component's setup or the functional check.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Expect {
+    /// Empty: any 2xx.
+    pub status: Vec<u16>,
+    pub body: BodyExpect,
+}
+
+/// What the body of a good answer must be.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub enum BodyExpect {
+    #[default]
+    Any,
+    Equals(String),
+    /// Every one of these, at most [`crate::MAX_BODY_TEXTS`], is a part of it.
+    Contains(Vec<String>),
+}
+
+impl BodyExpect {
+    /// The texts with which a body is compared.
+    pub fn texts_mut(&mut self) -> &mut [String] {
+        match self {
+            Self::Any => &mut [],
+            Self::Equals(text) => std::slice::from_mut(text),
+            Self::Contains(texts) => texts,
+        }
+    }
+}
+
+/// Delivery accounting: records are followed until a probe sees them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Delivery {
+    /// Names of the system's probes, in the order in which records arrive; at the last one they must arrive. At least one.
+    pub probes: Vec<String>,
+    /// Time between two polls.
+    pub poll_interval: Duration,
+    /// A record seen later than this after it was sent is `late`; `None`: none is.
+    pub late_threshold: Option<Duration>,
+}
+
+/// A condition on a cell's metrics, e.g. `put-readings.response_time.p99 < 50ms`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Threshold {
+    /// As written.
+    pub text: String,
+    /// The metric's path, e.g. `["put-readings", "response_time", "p99"]`.
+    pub metric: Vec<String>,
+    pub op: ThresholdOp,
+    /// In the metric's own unit: µs for times, 1/s for rates, a share of 1 for shares, else a count.
+    pub value: f64,
+}
+
+/// How a metric is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ThresholdOp {
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Equal,
+}

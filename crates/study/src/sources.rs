@@ -1,0 +1,129 @@
+//! The files that a study or a scenario names. The caller reads each of them once; a position has the number of its file.
+
+use std::{cell::RefCell, collections::HashMap, sync::Arc};
+
+use crate::{
+    FeedTable, Source, feed_text,
+    mistake::{Finding, Position},
+    tree::{Entry, Node, Value, parse},
+};
+
+/// Returns the text of a file by its name in a study, or why it cannot be read.
+pub type Files<'a> = &'a dyn Fn(&str) -> Result<Source, String>;
+
+/// For a text that may name no other file.
+///
+/// # Errors
+/// Always: there is no such file.
+pub fn no_files(name: &str) -> Result<Source, String> {
+    Err(format!("cannot read {name}: no other file is read here"))
+}
+
+/// The rows of a feed's file, or what is wrong in it.
+type Table = Result<Arc<FeedTable>, Vec<Finding>>;
+
+/// The files read so far. Number 0 is the text that names the others.
+pub(crate) struct Sources<'a> {
+    files: Files<'a>,
+    sources: RefCell<Vec<Source>>,
+    tables: RefCell<HashMap<String, Table>>,
+}
+
+impl<'a> Sources<'a> {
+    pub(crate) fn new(first: &Source, files: Files<'a>) -> Self {
+        Self {
+            files,
+            sources: RefCell::new(vec![first.clone()]),
+            tables: RefCell::default(),
+        }
+    }
+
+    /// Every text, by its file number.
+    pub(crate) fn into_sources(self) -> Vec<Source> {
+        self.sources.into_inner()
+    }
+
+    /// The text of a file with its number; `named_at` is the position of its name.
+    fn fetch(&self, name: &str, named_at: Position) -> Result<(u16, String), Finding> {
+        let failed =
+            |why: String| Finding::new(named_at, why).with_expected("a file that can be read");
+        let source = (self.files)(name).map_err(failed)?;
+        let mut sources = self.sources.borrow_mut();
+        let number = u16::try_from(sources.len())
+            .map_err(|_| failed("too many files are named".to_owned()))?;
+        let text = source.text.clone();
+        sources.push(source);
+        Ok((number, text))
+    }
+
+    /// The tree of a YAML file; `None` if it has a mistake, which is added to `found`.
+    pub(crate) fn tree(
+        &self,
+        name: &str,
+        named_at: Position,
+        found: &mut Vec<Finding>,
+    ) -> Option<(Node, Source)> {
+        let (number, text) = self
+            .fetch(name, named_at)
+            .map_err(|finding| found.push(finding))
+            .ok()?;
+        let mut own = Vec::new();
+        let root = parse(&text, &mut own);
+        let root = root.map_err(|end| own.push(end)).ok();
+        found.extend(own.into_iter().map(|finding| Finding {
+            position: Position {
+                file: number,
+                ..finding.position
+            },
+            ..finding
+        }));
+        let mut root = root?;
+        set_file(&mut root, number);
+        let source = Source {
+            name: name.to_owned(),
+            text,
+        };
+        Some((root, source))
+    }
+
+    /// The rows of a feed's file.
+    pub(crate) fn table(&self, name: &str, named_at: Position) -> Table {
+        if let Some(known) = self.tables.borrow().get(name) {
+            return known.clone();
+        }
+        let read = self
+            .fetch(name, named_at)
+            .map_err(|finding| vec![finding])
+            .and_then(|(number, text)| {
+                feed_text::read(name, &text).map_err(|found| {
+                    let in_file = |finding: Finding| Finding {
+                        position: Position {
+                            file: number,
+                            ..finding.position
+                        },
+                        ..finding
+                    };
+                    found.into_iter().map(in_file).collect()
+                })
+            })
+            .map(Arc::new);
+        let mut tables = self.tables.borrow_mut();
+        tables.insert(name.to_owned(), read.clone());
+        read
+    }
+}
+
+/// Sets the file of every position below a node.
+fn set_file(node: &mut Node, file: u16) {
+    node.position.file = file;
+    match &mut node.value {
+        Value::List(items) => items.iter_mut().for_each(|item| set_file(item, file)),
+        Value::Map(entries) => {
+            for Entry { position, node, .. } in entries {
+                position.file = file;
+                set_file(node, file);
+            }
+        }
+        Value::Invalid | Value::Null | Value::Scalar(_) => {}
+    }
+}
