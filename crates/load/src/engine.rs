@@ -191,6 +191,12 @@ impl Running {
         &self.step_names
     }
 
+    /// Nanoseconds since 1970 at the start of the run (interval 0).
+    #[must_use]
+    pub fn started_unix_ns(&self) -> u64 {
+        self.clock.unix(0)
+    }
+
     /// Whether all workers are done and every interval was handed out.
     pub fn has_ended(&self) -> bool {
         let mut collector = self.collector();
@@ -235,6 +241,7 @@ impl Running {
             steps: vec![StepCounts::default(); self.step_names.len()],
             feeds_used_up: Vec::new(),
             request_outcomes_full: self.shared.request_outcomes_full.load(Ordering::Relaxed),
+            skipped_under_load: self.shared.skipped_under_load.load(Ordering::Relaxed),
             unconnected_for: match self.shared.unconnected_ns.load(Ordering::Relaxed) {
                 0 => None,
                 time => Some(Duration::from_nanos(time)),

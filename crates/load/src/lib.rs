@@ -12,6 +12,7 @@ mod calibrate;
 mod chunked;
 mod clock;
 mod connection;
+mod due_times;
 mod engine;
 mod expect;
 mod flight;
@@ -44,6 +45,7 @@ mod worker;
 mod writer;
 
 pub use calibrate::{CalibrationError, Capacity, calibrate};
+pub use due_times::DueTimes;
 pub use engine::{Running, Stop, start};
 pub use expect::{BodyCheck, Expect, MAX_BODY_TEXTS, ThinkTime};
 pub use head::{Heads, ReadLimits};

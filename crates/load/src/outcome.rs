@@ -281,6 +281,8 @@ pub struct Outcome {
     pub feeds_used_up: Vec<String>,
     /// True if a worker reached [`crate::Job::max_tracked_requests`], which also ends the run.
     pub request_outcomes_full: bool,
+    /// True if a worker skipped requests while later ones were still sent: more were due than may wait.
+    pub skipped_under_load: bool,
     /// How long no connection was open if that ended a run that should have ended by its number of requests: attempts to connect
     /// are not requests, so the number would never be reached.
     pub unconnected_for: Option<Duration>,

@@ -12,6 +12,8 @@ use crate::Job;
 pub(crate) struct Shared {
     pub(crate) stop: AtomicBool,
     pub(crate) request_outcomes_full: AtomicBool,
+    /// A worker skipped requests and went on to send later ones.
+    pub(crate) skipped_under_load: AtomicBool,
     /// When a connection of any worker was open last, in nanoseconds since the start of the run.
     last_open: AtomicU64,
     /// How long no connection was open, if that ended the run.

@@ -1,5 +1,7 @@
 //! Sending: due requests go to connections with room, many in one call if there are many.
 
+use std::sync::atomic::Ordering;
+
 use super::Worker;
 use crate::{
     connection::{Connection, Sent},
@@ -20,6 +22,11 @@ impl Worker {
         }
         let counts = self.pacer.collect_due(self.last_due(self.seen));
         self.recorder.fell_due(counts.due, counts.skipped);
+        if counts.skipped > 0 {
+            self.shared
+                .skipped_under_load
+                .store(true, Ordering::Relaxed);
+        }
         while let Some(id) = self.pacer.next_connection() {
             self.connections[id as usize].room_is_noted = false;
             // One at a time, so that simultaneous requests go to different connections.
