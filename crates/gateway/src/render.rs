@@ -28,16 +28,28 @@ impl Selection {
     }
 }
 
-/// One line of NDJSON: offset, time, measurement, tags, fields, in this order.
+/// What the log knows of a record.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LogPosition {
+    pub(crate) offset: i64,
+    /// When it was committed, in nanoseconds since 1970, if that is to be shown and known.
+    pub(crate) committed: Option<i64>,
+}
+
+/// One line of NDJSON: offset, commit instant, time, measurement, tags, fields, in this order.
 pub(crate) fn record(
     out: &mut Vec<u8>,
-    offset: i64,
+    position: LogPosition,
     time: i64,
     line: &Line<'_>,
     selection: &Selection,
 ) {
     out.extend_from_slice(b"{\"offset\":");
-    integer(out, offset);
+    integer(out, position.offset);
+    if let Some(committed) = position.committed {
+        out.extend_from_slice(b",\"committed\":");
+        integer(out, committed);
+    }
     out.push(b',');
     members(out, time, line, selection);
 }

@@ -46,6 +46,18 @@ impl Parameters {
             .transpose()
     }
 
+    /// `true` or `false`, the default.
+    pub(crate) fn boolean(&mut self, name: &str) -> Result<bool, Problem> {
+        match self.text(name)?.as_deref() {
+            None | Some("false") => Ok(false),
+            Some("true") => Ok(true),
+            Some(value) => Err(Problem::new(
+                400,
+                format!("{name} must be true or false, not {value:?}"),
+            )),
+        }
+    }
+
     /// A count from 1; values above `max` become `max`.
     pub(crate) fn limit(&mut self, default: usize, max: usize) -> Result<usize, Problem> {
         let Some(asked) = self.integer("limit")? else {

@@ -12,9 +12,9 @@ use super::parameters::Parameters;
 use super::store_read::{Read, read};
 use crate::ingest::check_topic;
 use crate::problem::Problem;
-use crate::render::{self, Selection};
+use crate::render::{self, LogPosition, Selection};
 use crate::shared::Shared;
-use crate::store::{Entries, ReadError, Span, scan};
+use crate::store::{CommitTimes, Entries, ReadError, Span, TopicCommits, TopicSlot, scan};
 
 /// Default number of records in an answer.
 const LIMIT_DEFAULT: usize = 1000;
@@ -73,6 +73,7 @@ pub(super) fn write_records() {}
         ("limit" = Option<i64>, Query, description = "Most records (1000), at most `--answer-max-records`", example = 100),
         ("from" = Option<i64>, Query, description = "Earliest time, included; ns"),
         ("to" = Option<i64>, Query, description = "Latest time, not included; ns"),
+        ("committed" = Option<bool>, Query, description = "Whether records show when they were committed, as `committed`; known of the latest ones since the gateway started"),
         ("select" = Option<String>, Query, description = "Only these tags and fields, separated by commas"),
     ),
     responses(
@@ -126,6 +127,9 @@ struct PageRequest {
     max_bytes: usize,
     look_at_max: usize,
     selection: Selection,
+    /// The commits of the topic, if they are to be shown.
+    commit_times: Option<Arc<CommitTimes>>,
+    topic: Option<TopicSlot>,
 }
 
 /// Number of records of a page, and the offset of the next one.
@@ -144,8 +148,12 @@ impl PageRequest {
         let limit = parameters.limit(LIMIT_DEFAULT, shared.settings.answer_max_records)?;
         let (from, until) = parameters.times()?;
         let selection = Selection(parameters.names("select")?);
+        let shows_commits = parameters.boolean("committed")?;
         parameters.finish()?;
+        let store = shared.backend.embedded_store()?;
         Ok(Self {
+            topic: store.topics.find_slot(&topic),
+            commit_times: shows_commits.then(|| Arc::clone(&store.commit_times)),
             span: Span {
                 topic,
                 offset,
@@ -160,11 +168,21 @@ impl PageRequest {
         })
     }
 
+    fn commits(&self, offset: i64) -> TopicCommits {
+        let known = self.commit_times.as_ref().zip(self.topic);
+        known.map_or_else(TopicCommits::default, |(times, topic)| {
+            times.topic_commits(topic, offset)
+        })
+    }
+
     fn page(&self, connection: &rusqlite::Connection) -> Result<Read<PageEnd>, ReadError> {
         let mut body = Vec::new();
         let (mut records, mut looked_at, mut corrupt) = (0, 0, None);
         let span = &self.span;
+        let mut commits = None;
         let next_offset = scan(connection, span, |block| {
+            // Not before the first block: what a block has was committed by now.
+            let commits = commits.get_or_insert_with(|| self.commits(block.offset));
             for (offset, entry) in (block.offset..).zip(Entries::new(block.bytes)) {
                 let is_full = records == self.limit || body.len() >= self.max_bytes;
                 if is_full || looked_at == self.look_at_max {
@@ -176,7 +194,11 @@ impl PageRequest {
                 }
                 match render::line(&entry) {
                     Ok(line) => {
-                        render::record(&mut body, offset, entry.time, &line, &self.selection)
+                        let position = LogPosition {
+                            offset,
+                            committed: commits.unix_ns(offset),
+                        };
+                        render::record(&mut body, position, entry.time, &line, &self.selection);
                     }
                     Err(error) => {
                         corrupt = Some(error);

@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use super::Store;
 use super::file::{self, Opened};
 use super::merger::Merger;
-use super::queue::{Batch, Taken};
+use super::queue::{Batch, Taken, TopicSlot};
 use super::settings::StoreSettings;
 
 /// Interval of maintenance of an idle store, and of retries after a failure.
@@ -201,6 +201,12 @@ impl Committer {
     }
 
     fn accept_changes(&mut self) {
+        let committed = self.changes.iter().filter_map(|(slot, log)| {
+            let topic = TopicSlot(u32::try_from(*slot).ok()?);
+            let first = self.logs.get(*slot).map_or(0, |log| log.next_offset);
+            Some((topic, first, log.next_offset))
+        });
+        self.store.commit_times.note(committed);
         for (slot, log) in self.changes.drain(..) {
             if self.logs.len() <= slot {
                 self.logs.resize(slot + 1, Log::default());

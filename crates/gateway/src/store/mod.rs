@@ -4,6 +4,7 @@
 //! disk. The store does not know HTTP.
 
 mod chunk;
+mod commit_times;
 mod committer;
 mod file;
 mod intake;
@@ -15,6 +16,7 @@ mod settings;
 mod topics;
 
 pub use chunk::{Chunk, Entries, Entry, measurement_bit};
+pub(crate) use commit_times::{CommitTimes, TopicCommits};
 pub use file::StoreError;
 pub(crate) use file::TOPICS_MAX;
 pub(crate) use intake::Entering;
@@ -42,6 +44,7 @@ pub struct Store {
     /// The last write succeeded.
     pub writable: Arc<AtomicBool>,
     pub(crate) latest: Arc<Latest>,
+    pub(crate) commit_times: Arc<CommitTimes>,
     pub(crate) metrics: Arc<CommitMetrics>,
     /// Notified when the committer has ended.
     ended: Arc<Notify>,
@@ -91,6 +94,7 @@ impl Store {
                 series: settings.latest_max_series,
                 bytes: settings.latest_max_bytes,
             })),
+            commit_times: Arc::default(),
             metrics: Arc::new(CommitMetrics::default()),
             ended: Arc::default(),
         };

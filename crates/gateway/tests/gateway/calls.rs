@@ -1,5 +1,7 @@
 //! Every call and every refusal, with a real process.
 
+use std::time::SystemTime;
+
 use crate::support::{Gateway, put, store};
 
 /// Sends a request; the answer must have the status and contain the text.
@@ -99,6 +101,35 @@ fn records_are_accepted_in_every_format_and_read_back() {
         200,
         "waggle-next-offset: 0",
     );
+}
+
+#[test]
+fn records_show_when_they_were_committed() {
+    let (_folder, gateway) = start_gateway();
+    let now = || {
+        let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        since_1970.unwrap().as_nanos()
+    };
+    let before = now();
+    take(&gateway, "PUT", "", "text/plain", "m i=1i 1\nm i=2i 2");
+    take(&gateway, "PUT", "", "text/plain", "m i=3i 3");
+    let after = now();
+    let committed = |query: &str| -> Vec<u128> {
+        let read = gateway.get(&format!("/api/v1/topics/t/records?committed=true{query}"));
+        let line = |line: &str| {
+            let (_, rest) = line.split_once("\"committed\":").unwrap();
+            rest.split(',').next().unwrap().parse().unwrap()
+        };
+        read.body.lines().map(line).collect()
+    };
+    let all = committed("");
+    assert_eq!(all.len(), 3);
+    assert!(all[0] == all[1] && before <= all[0] && all[0] <= all[2] && all[2] <= after);
+    assert_eq!(committed("&offset=1"), all[1..]);
+    for query in ["", "?committed=false"] {
+        let plain = gateway.get(&format!("/api/v1/topics/t/records{query}"));
+        assert!(!plain.body.contains("committed"), "{}", plain.body);
+    }
 }
 
 #[test]
@@ -255,6 +286,7 @@ fn wrong_parameters_are_named() {
     check(RECORDS, "from=x", "from");
     check(RECORDS, "select=", "select");
     check(RECORDS, "select=a,,b", "select");
+    check(RECORDS, "committed=1", "committed");
     check(RECORDS, "nonsense=1", "nonsense");
     let query = "/api/v1/query";
     let asked = "topic=t&measurement=m";
