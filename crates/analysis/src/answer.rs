@@ -1,9 +1,15 @@
 //! The answer to the study's question: which cell it is of, whether that may be believed, and what limits there.
 
+use waggle_metrics::{Metric, Unit, Wish};
 use waggle_results::{LoadModel, RunInfo};
-use waggle_stats::{ACHIEVED_MIN, Estimate, GENERATOR_BUSY, Verdict};
+use waggle_stats::{ACHIEVED_MIN, GENERATOR_BUSY, Sample, Verdict};
 
-use crate::{CellModel, CellSearch, INSTRUMENT, SearchModel, bottleneck::cpus_of_system};
+use crate::{
+    CellModel, CellSearch, INSTRUMENT, Number, SearchModel, TrialModel,
+    bottleneck::cpus_of_system,
+    outcome::{Outcome, headline_outcomes},
+    together::ORDER,
+};
 
 /// From this share of the CPUs that the system was given on, its CPU is what limits.
 const CPU_FULL: f64 = 0.9;
@@ -21,25 +27,41 @@ pub struct Answer {
 }
 
 /// What the answer is made of.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum AnswerOf {
     /// No trial came to its end.
     Nothing,
-    /// The cell with the highest goodput of those that may be believed, else of all.
-    Highest(Highest),
+    /// Each metric that the study asks about, over all cells; the first one's best cell is the answer's.
+    Metrics(Vec<MetricAnswer>),
     /// Cells whose level was searched for, the highest level first.
     Searches(Vec<u32>),
 }
 
-/// The cell with the highest goodput, beside the others.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Highest {
-    /// Else no cell may be believed.
+/// One metric that the study asks about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MetricAnswer {
+    /// `Response time p99`, with the probe for a delay.
+    pub name: String,
+    pub metric: Metric,
+    pub unit: Unit,
+    pub wish: Wish,
+    /// Some cell's metric may be believed, and the others are left out; else all cells are looked at.
     pub is_believed: bool,
-    /// The cell from which records could be read soonest; `None` where that is not known of the highest.
-    pub quickest: Option<u32>,
-    /// A cell that showed more and may not be believed.
-    pub more: Option<u32>,
+    /// The best, by what is wished for.
+    pub best: CellValue,
+    /// The worst, if more than one cell has the metric.
+    pub worst: Option<CellValue>,
+    /// Cells of which it is not shown that the best one is better.
+    pub tied: Vec<u32>,
+    /// A better value in a cell that may not be believed.
+    pub doubtful: Option<CellValue>,
+}
+
+/// A metric in one cell.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CellValue {
+    pub cell: u32,
+    pub number: Number,
 }
 
 /// What limits in a cell, as far as a number shows it.
@@ -69,11 +91,21 @@ pub enum LimitedBy {
     Waiting,
 }
 
-pub(crate) fn answer(info: &RunInfo, cells: &[CellModel], search: Option<&SearchModel>) -> Answer {
+pub(crate) fn answer(
+    info: &RunInfo,
+    cells: &[CellModel],
+    trials: &[TrialModel],
+    search: Option<&SearchModel>,
+) -> Answer {
     if let Some(search) = search {
         return of_search(info, cells, search);
     }
-    let Some(any) = highest(cells.iter()) else {
+    let asked = headline_outcomes(info);
+    let metrics = asked
+        .iter()
+        .map(|outcome| metric_answer(outcome, cells, trials));
+    let metrics: Vec<MetricAnswer> = metrics.flatten().collect();
+    let Some(first) = metrics.first() else {
         return Answer {
             verdict: cells.iter().filter_map(|cell| cell.verdict).max(),
             cell: None,
@@ -81,18 +113,102 @@ pub(crate) fn answer(info: &RunInfo, cells: &[CellModel], search: Option<&Search
             limit: None,
         };
     };
-    let best = highest(cells.iter().filter(|cell| cell.is_believed()));
-    let shown = best.unwrap_or(any);
+    let shown = cells.iter().find(|cell| cell.cell == first.best.cell);
     Answer {
-        verdict: shown.verdict,
-        cell: Some(shown.cell),
-        of: AnswerOf::Highest(Highest {
-            is_believed: best.is_some(),
-            quickest: quickest(cells, shown, best.is_some()),
-            more: (any.cell != shown.cell).then_some(any.cell),
-        }),
-        limit: limit(shown, info),
+        verdict: shown.and_then(|cell| cell.verdict),
+        cell: Some(first.best.cell),
+        limit: shown.and_then(|cell| limit(cell, info)),
+        of: AnswerOf::Metrics(metrics),
     }
+}
+
+/// `None` if no cell has the metric.
+fn metric_answer(
+    outcome: &Outcome<'_>,
+    cells: &[CellModel],
+    trials: &[TrialModel],
+) -> Option<MetricAnswer> {
+    let row = outcome.named.row;
+    let value = |cell: &CellModel| {
+        Some(CellValue {
+            cell: cell.cell,
+            number: outcome.number(cell, trials)?,
+        })
+    };
+    let is_sound = |cell: &&CellModel| cell.is_believed() && cell.biases(row.metric).is_empty();
+    let all: Vec<CellValue> = cells.iter().filter_map(value).collect();
+    let sound: Vec<CellValue> = cells.iter().filter(is_sound).filter_map(value).collect();
+    let is_believed = !sound.is_empty();
+    let shown = if is_believed { &sound } else { &all };
+    let best = best_of(shown, row.wish)?;
+    let other = best_of(&all, row.wish).filter(|any| any.cell != best.cell);
+    Some(MetricAnswer {
+        name: outcome.name.clone(),
+        metric: row.metric,
+        unit: row.unit,
+        wish: row.wish,
+        is_believed,
+        best,
+        worst: worst_of(shown, row.wish).filter(|worst| worst.cell != best.cell),
+        tied: indistinguishable_cells(outcome, (cells, shown), best, trials),
+        doubtful: other.filter(|_| is_believed),
+    })
+}
+
+/// More is better unless less is wished for.
+fn best_of(values: &[CellValue], wish: Wish) -> Option<CellValue> {
+    let by_point = |a: &&CellValue, b: &&CellValue| a.number.point().total_cmp(&b.number.point());
+    let values = values.iter();
+    match wish {
+        Wish::Less => values.min_by(by_point).copied(),
+        Wish::More | Wish::Neither => values.rev().max_by(by_point).copied(),
+    }
+}
+
+fn worst_of(values: &[CellValue], wish: Wish) -> Option<CellValue> {
+    match wish {
+        Wish::Less => best_of(values, Wish::More),
+        Wish::More | Wish::Neither => best_of(values, Wish::Less),
+    }
+}
+
+/// Cells that cannot be told from the best one. Any cell could have come out best, so every pair counts as a comparison.
+fn indistinguishable_cells(
+    outcome: &Outcome<'_>,
+    (cells, shown): (&[CellModel], &[CellValue]),
+    best: CellValue,
+    trials: &[TrialModel],
+) -> Vec<u32> {
+    let found: Vec<&CellModel> = cells
+        .iter()
+        .filter(|cell| shown.iter().any(|value| value.cell == cell.cell))
+        .collect();
+    let resolution = outcome.resolution(&found, trials);
+    let samples: Vec<(u32, Vec<Sample>)> = found
+        .iter()
+        .map(|cell| (cell.cell, outcome.samples(cell, trials)))
+        .collect();
+    let p_value = |(_, a): &(u32, Vec<Sample>), (_, b): &(u32, Vec<Sample>)| {
+        // A ratio to nothing has no test, but its inverse may have one.
+        let ratio = waggle_stats::ratio(a, b, resolution);
+        ratio
+            .or_else(|| waggle_stats::ratio(b, a, resolution))?
+            .p_value
+    };
+    let pairs = (0..samples.len()).flat_map(|a| (a + 1..samples.len()).map(move |b| (a, b)));
+    let all: Vec<f64> = pairs
+        .filter_map(|(a, b)| p_value(&samples[a], &samples[b]))
+        .collect();
+    let limit = waggle_stats::rejection_limit(&all, ORDER);
+    let Some(first) = samples.iter().find(|(cell, _)| *cell == best.cell) else {
+        return Vec::new();
+    };
+    let others = samples.iter().filter(|(cell, _)| *cell != best.cell);
+    let is_shown = |other: &&(u32, Vec<Sample>)| p_value(first, other).is_some_and(|p| p <= limit);
+    others
+        .filter(|other| !is_shown(other))
+        .map(|(cell, _)| *cell)
+        .collect()
 }
 
 fn of_search(info: &RunInfo, cells: &[CellModel], search: &SearchModel) -> Answer {
@@ -112,28 +228,6 @@ fn of_search(info: &RunInfo, cells: &[CellModel], search: &SearchModel) -> Answe
         of: AnswerOf::Searches(searches.iter().map(|(cell, _)| cell.cell).collect()),
         limit: best.and_then(|cell| limit(cell, info)),
     }
-}
-
-fn highest<'a>(cells: impl Iterator<Item = &'a CellModel>) -> Option<&'a CellModel> {
-    cells
-        .filter(|cell| cell.goodput.is_some())
-        .max_by(|a, b| point(a.goodput.as_ref()).total_cmp(&point(b.goodput.as_ref())))
-}
-
-fn point(estimate: Option<&Estimate>) -> f64 {
-    estimate.map_or(f64::NEG_INFINITY, |estimate| estimate.point)
-}
-
-fn quickest(cells: &[CellModel], best: &CellModel, only_believed: bool) -> Option<u32> {
-    best.delay.p99.estimate?;
-    let quickest = cells
-        .iter()
-        .filter(|cell| !only_believed || cell.is_believed())
-        .filter(|cell| cell.delay.p99.estimate.is_some())
-        .min_by(|a, b| {
-            point(a.delay.p99.estimate.as_ref()).total_cmp(&point(b.delay.p99.estimate.as_ref()))
-        })?;
-    Some(quickest.cell)
 }
 
 /// Names the limit only where a number shows it.

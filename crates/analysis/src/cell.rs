@@ -5,10 +5,13 @@
 
 use waggle_metrics::{Metric, NamedMetric, Statistic};
 use waggle_results::{CellInfo, FailureKind, LedgerInfo, RunInfo, Trial};
-use waggle_stats::{Estimate, Reason, Verdict};
+use waggle_stats::{
+    Asked, Aspect, Bias, CellFinding, ChangeOverTrials, Estimate, Reason, Scale, Verdict,
+};
 
 use crate::{
     TrialModel, TrialNumbers,
+    asked::{AskedMetric, asked_of, aspect, biases, estimate_asked_metrics},
     bottleneck::{self, Bottleneck, whole_components},
     distribution::{self, SpectrumPoint},
     distributions::{self, Distribution},
@@ -16,6 +19,7 @@ use crate::{
     metric::{self, CellNumber, Number},
     probes::{self, ProbeModel},
     recovered::{self, CellRecovery},
+    scale::scale,
     steps::{self, SessionsModel, StepModel},
     system_metrics::{self, SystemMetricModel},
 };
@@ -25,6 +29,8 @@ use crate::{
 pub struct CellModel {
     /// Counted from 1.
     pub cell: u32,
+    /// As the study names it.
+    pub name: Option<String>,
     pub levels: Vec<(String, String)>,
     /// Trials that were to run, that ran, and that the estimates rest on.
     pub planned: u32,
@@ -35,6 +41,12 @@ pub struct CellModel {
     /// `None`: no trial of it has run, or no level holds.
     pub verdict: Option<Verdict>,
     pub reasons: Vec<CellReason>,
+    /// How the throughput changes within the measured phase, over trials; `None` of few trials, or of short ones.
+    pub change: Option<ChangeOverTrials>,
+    /// What may be wrong with each kind of metric, and in which directions; kinds without a doubt are left out.
+    pub doubts: Vec<(Aspect, Vec<Bias>)>,
+    /// The metrics that the study asks about.
+    pub asked: Vec<AskedMetric>,
     /// Per second, of what [`super::Counted`] says.
     pub goodput: Option<Estimate>,
     /// Answered requests per second, failures included.
@@ -75,6 +87,8 @@ pub struct CellModel {
     pub generator_utilization: Option<f64>,
     /// Largest p99 of the engine's lag in any trial.
     pub generator_lag_p99_us: Option<f64>,
+    /// The largest share of the system's CPU that reading the records back took in any trial.
+    pub probe_cpu_share: Option<f64>,
     /// The largest share of the CPUs' time that the machine's host took in any trial; `None`: not noted.
     pub cpu_steal: Option<f64>,
     /// The largest share of what the engine can send by its calibration; `None` where it was not calibrated.
@@ -99,10 +113,19 @@ pub struct CellReason {
 }
 
 impl CellModel {
-    /// Whether its numbers may be believed; one of which no trial has run has none.
+    /// Whether the metrics that the study asks about may be believed; not in a cell of which no trial has run.
     #[must_use]
     pub fn is_believed(&self) -> bool {
-        self.verdict.is_some_and(Verdict::counts_for_thresholds)
+        self.verdict.is_some_and(Verdict::is_believed)
+    }
+
+    /// In which directions the system's own value of a metric may differ from what was measured; none: it may be believed.
+    #[must_use]
+    pub fn biases(&self, metric: Metric) -> &[Bias] {
+        let aspect = aspect(metric);
+        let mut doubts = self.doubts.iter();
+        let own = doubts.find(|(of, _)| *of == aspect);
+        own.map_or(&[], |(_, biases)| biases)
     }
 
     /// The number of a path that the run names.
@@ -140,22 +163,27 @@ pub(crate) fn cell(
         .iter()
         .filter_map(|trial| raw.iter().find(|raw| raw.info.key == trial.key))
         .collect();
-    let over = |metric| metric::estimate(&NamedMetric::of_all(metric), &own);
-    let times = |metric| distributions::over_trials(&NamedMetric::of_all(metric), &own);
-    let point = |metric| metric::over_trials(&NamedMetric::of_all(metric), &own).map(Number::point);
+    let all = NamedMetric::of_all;
+    let over = |metric| metric::estimate(&all(metric), &own);
+    let times = |metric| distributions::over_trials(&all(metric), &own);
+    let point = |metric| metric::over_trials(&all(metric), &own).map(Number::point);
     let goodput = over(Metric::Goodput);
-    let (verdict, reasons) = verdict(&ran, goodput.as_ref(), info);
-    let component_cores = component_cores(&counted);
-    let whole_component_cores = whole_component_cores(&counted, &component_cores);
+    let change = change(&own);
+    let (verdict, reasons) = verdict(&ran, &asked_of(info, &own), change.as_ref(), info);
+    let (component_cores, whole_component_cores) = cores(&counted, &own);
     CellModel {
         cell: cell.cell,
+        name: cell.name.clone(),
         levels: cell.levels.clone(),
-        planned: planned_trials(info, ran.len()),
+        planned: planned_trials(info, cell.cell, ran.len()),
         ran: ran.len(),
         counted: counted.len(),
         is_searched: info.search.is_some(),
         verdict,
         reasons,
+        doubts: doubts(&ran, change.as_ref()),
+        change,
+        asked: estimate_asked_metrics(info, &own),
         goodput,
         throughput: over(Metric::Throughput),
         response: times(Metric::ResponseTime),
@@ -172,19 +200,14 @@ pub(crate) fn cell(
         delay_resolution_ms: point(Metric::Resolution).map(|us| us / 1e3),
         system_cpu_us_per_request: over(Metric::SystemCpuPerRequest),
         generator_cpu_us_per_request: over(Metric::GeneratorCpuPerRequest),
-        system_rss_max_bytes: metric::estimate(
-            &NamedMetric {
-                statistic: Some(Statistic::Max),
-                ..NamedMetric::of_all(Metric::SystemRss)
-            },
-            &own,
-        ),
+        system_rss_max_bytes: peak_memory(&own),
         component_cores,
         bottleneck: bottleneck::of_cell(&whole_component_cores, of_all(), info),
         metrics: system_metrics::over_trials(&own),
         whole_component_cores,
         generator_utilization: point(Metric::GeneratorUtilization),
         generator_lag_p99_us: point(Metric::GeneratorLagP99),
+        probe_cpu_share: largest(of_all().filter_map(|one| one.probe_cpu_share)),
         cpu_steal: point(Metric::CpuSteal),
         generator_capacity_used: point(Metric::GeneratorCapacityUsed),
         spectrum: distribution::spectrum_of(
@@ -195,6 +218,48 @@ pub(crate) fn cell(
         recovery: recovered::over_trials(&own),
         numbers: metric::of_cell(info, &own),
     }
+}
+
+fn largest(values: impl Iterator<Item = f64>) -> Option<f64> {
+    values.reduce(f64::max)
+}
+
+fn peak_memory(trials: &[&TrialModel]) -> Option<Estimate> {
+    let peak = NamedMetric {
+        statistic: Some(Statistic::Max),
+        ..NamedMetric::of_all(Metric::SystemRss)
+    };
+    metric::estimate(&peak, trials)
+}
+
+/// Of trials that came to their end.
+fn change(trials: &[&TrialModel]) -> Option<ChangeOverTrials> {
+    let changes = trials.iter().map(|trial| trial.half_change);
+    waggle_stats::change_over_trials(&changes.collect::<Option<Vec<f64>>>()?)
+}
+
+/// That the trials have a change in common, if it is shown.
+fn change_reason(change: Option<&ChangeOverTrials>) -> Option<Reason> {
+    let change = change.filter(|change| change.is_shown())?;
+    Some(Reason {
+        verdict: Verdict::Unsteady,
+        finding: CellFinding::Changed {
+            ratio: change.ratio.point,
+        }
+        .into(),
+    })
+}
+
+fn doubts(trials: &[&TrialModel], change: Option<&ChangeOverTrials>) -> Vec<(Aspect, Vec<Bias>)> {
+    let each: Vec<&[Reason]> = trials.iter().map(|trial| &*trial.reasons).collect();
+    let of_cell: Vec<Reason> = change_reason(change).into_iter().collect();
+    let aspects = Aspect::ALL.into_iter();
+    let all = aspects.map(|aspect| {
+        let mut all = biases(aspect, &each);
+        all.extend(biases(aspect, &[&of_cell]));
+        (aspect, all)
+    });
+    all.filter(|(_, biases)| !biases.is_empty()).collect()
 }
 
 /// Every kind of failure in any cell, the most frequent first.
@@ -210,12 +275,13 @@ pub fn failure_kinds(cells: &[CellModel]) -> Vec<FailureKind> {
     sums.into_iter().map(|(kind, _)| kind).collect()
 }
 
-/// Of a search as many trials are planned as it needed.
-fn planned_trials(info: &RunInfo, ran: usize) -> u32 {
-    match info.search {
-        Some(_) => u32::try_from(ran).unwrap_or(u32::MAX),
-        None => info.schedule.repeat,
-    }
+/// With those that were added. Of a search as many trials are planned as it needed.
+fn planned_trials(info: &RunInfo, cell: u32, ran: usize) -> u32 {
+    let planned = match info.search {
+        Some(_) => ran,
+        None => info.order.iter().filter(|key| key.cell == cell).count(),
+    };
+    u32::try_from(planned).unwrap_or(u32::MAX)
 }
 
 fn ledger(counted: &[(&TrialModel, &TrialNumbers)]) -> Option<LedgerInfo> {
@@ -225,11 +291,29 @@ fn ledger(counted: &[(&TrialModel, &TrialNumbers)]) -> Option<LedgerInfo> {
         .reduce(probes::sum)
 }
 
+/// Cores by name.
+type NamedCores = Vec<(String, Estimate)>;
+
+/// Of each replica, and of all replicas of each component together.
+fn cores(
+    counted: &[(&TrialModel, &TrialNumbers)],
+    trials: &[&TrialModel],
+) -> (NamedCores, NamedCores) {
+    let scale = scale(&NamedMetric::of_all(Metric::ComponentCpu), trials);
+    let replicas = component_cores(counted, scale);
+    let whole = whole_component_cores(counted, &replicas, scale);
+    (replicas, whole)
+}
+
 /// Of each replica.
-fn component_cores(counted: &[(&TrialModel, &TrialNumbers)]) -> Vec<(String, Estimate)> {
+fn component_cores(
+    counted: &[(&TrialModel, &TrialNumbers)],
+    scale: Scale,
+) -> Vec<(String, Estimate)> {
     let replicas = values_by_name(counted, |numbers| numbers.component_cores.clone());
-    let estimated =
-        |(replica, values): (String, Vec<f64>)| Some((replica, waggle_stats::estimate(&values)?));
+    let estimated = |(replica, values): (String, Vec<f64>)| {
+        Some((replica, waggle_stats::estimate(&values, scale)?))
+    };
     replicas.into_iter().filter_map(estimated).collect()
 }
 
@@ -237,6 +321,7 @@ fn component_cores(counted: &[(&TrialModel, &TrialNumbers)]) -> Vec<(String, Est
 fn whole_component_cores(
     counted: &[(&TrialModel, &TrialNumbers)],
     replicas: &[(String, Estimate)],
+    scale: Scale,
 ) -> Vec<(String, Estimate)> {
     let whole = |(component, values): (String, Vec<f64>)| {
         let mut own = replicas
@@ -244,7 +329,7 @@ fn whole_component_cores(
             .filter(|(replica, _)| component_of(replica) == component);
         let estimate = match (own.next(), own.next()) {
             (Some((_, only)), None) => *only,
-            _ => waggle_stats::estimate(&values)?,
+            _ => waggle_stats::estimate(&values, scale)?,
         };
         Some((component, estimate))
     };
@@ -271,11 +356,17 @@ fn values_by_name(
 /// of its trials is not valid.
 fn verdict(
     trials: &[&TrialModel],
-    goodput: Option<&Estimate>,
+    asked: &[Asked],
+    change: Option<&ChangeOverTrials>,
     info: &RunInfo,
 ) -> (Option<Verdict>, Vec<CellReason>) {
-    let verdicts: Vec<Verdict> = trials.iter().map(|trial| trial.verdict).collect();
-    let reasons = waggle_stats::cell_reasons(&verdicts, goodput, info.schedule.max_ci_width);
+    let each: Vec<&[Reason]> = trials.iter().map(|trial| &*trial.reasons).collect();
+    let mut reasons = waggle_stats::cell_reasons(&each, asked, info.schedule.max_ci_width);
+    let concerns = |reason: &Reason| {
+        let mut doubts = reason.finding.doubts().iter();
+        doubts.any(|doubt| asked.iter().any(|asked| asked.aspect == doubt.aspect))
+    };
+    reasons.extend(change_reason(change).filter(concerns));
     let verdict = (!trials.is_empty()).then(|| waggle_stats::verdict_of(&reasons));
     let of_cell = reasons.into_iter().map(|reason| CellReason {
         repetition: None,

@@ -18,6 +18,8 @@ const WHOLE_FROM: f64 = 0.999;
 pub struct Course {
     connections_asked: u64,
     interval_s: f64,
+    /// At the end of the warm-up.
+    in_flight_start: u64,
     opening: Opening,
     /// At the end of each measured interval.
     connections_open: Vec<u64>,
@@ -54,6 +56,7 @@ impl Course {
         Self {
             connections_asked,
             interval_s,
+            in_flight_start: 0,
             opening: Opening::Since(None),
             connections_open: Vec::new(),
             answers: Totals::default(),
@@ -68,6 +71,7 @@ impl Course {
 
     /// An interval before the measured phase.
     pub fn add_warm_up(&mut self, row: &IntervalRow) {
+        self.in_flight_start = row.in_flight;
         self.is_opening(row.connections_open);
     }
 
@@ -166,6 +170,11 @@ impl Course {
     /// When the first bin began, in seconds of the measured phase.
     pub(crate) fn bins_from_s(&self) -> f64 {
         self.bins_from_s
+    }
+
+    /// Requests in flight when the measured phase began.
+    pub(crate) fn in_flight_start(&self) -> f64 {
+        as_f64(self.in_flight_start)
     }
 
     pub(crate) fn answers(&self) -> RunningTotals<'_> {

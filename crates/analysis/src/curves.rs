@@ -202,7 +202,7 @@ fn chart_outcomes<'a>(info: &'a RunInfo, cells: &'a [CellModel]) -> Vec<Charted<
     let of_all = |metric: Metric| other(None, NamedMetric::of_all(metric));
     let mut all: Vec<Charted<'a>> = Vec::new();
     let cells: Vec<&CellModel> = cells.iter().collect();
-    for one in outcomes(&cells, info.delivery_probe.as_deref()) {
+    for one in outcomes(&cells, info) {
         let is_last_time = one.matches(Metric::ResponseTime, Some(Statistic::P99));
         all.push(outcome(one));
         all.extend(is_last_time.then(|| of_all(Metric::ErrorRate)));

@@ -1,7 +1,8 @@
 //! Percentiles over the trials of a cell. They are never averaged within a trial; over trials each trial's percentile is one
 //! observation.
 
-use waggle_metrics::{NamedMetric, Statistic};
+use waggle_metrics::{Metric, NamedMetric, Statistic};
+use waggle_results::LagInfo;
 use waggle_stats::{Estimate, ThinTail};
 
 use crate::{TrialModel, metric};
@@ -13,7 +14,13 @@ pub struct Percentile {
     pub estimate: Option<Estimate>,
     /// Too few samples lie beyond it to rely on it.
     pub thin: Option<ThinTail>,
+    /// How late the generator was at the same percentile, in µs, in the trial where it was latest, if that is so large a part of the
+    /// value that the system's own is not resolved.
+    pub lag_us: Option<f64>,
 }
+
+/// From this share of a percentile on the lag at the same percentile hides the system's own value.
+const LAG_HIDES_FROM: f64 = 0.1;
 
 /// A cell's percentiles, each an estimate over trials, in µs.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +44,7 @@ pub(crate) fn over_trials(of: &NamedMetric<'_>, trials: &[&TrialModel]) -> Distr
     let percentile = |statistic| Percentile {
         estimate: metric::estimate(&named(statistic), trials),
         thin: metric::thin(&named(statistic), trials),
+        lag_us: hiding_lag(&named(statistic), trials),
     };
     Distribution {
         p50: percentile(Statistic::P50),
@@ -48,4 +56,25 @@ pub(crate) fn over_trials(of: &NamedMetric<'_>, trials: &[&TrialModel]) -> Distr
         max: percentile(Statistic::Max),
         mean: metric::estimate(&named(Statistic::Mean), trials),
     }
+}
+
+/// `None` if the metric has no lag in it, or so little that it does not matter.
+fn hiding_lag(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<f64> {
+    if !matches!(named.row.metric, Metric::ResponseTime | Metric::ServiceTime) {
+        return None;
+    }
+    let lags = trials
+        .iter()
+        .filter_map(|trial| trial.numbers.as_ref()?.lag);
+    let at = |lag: LagInfo| match named.statistic? {
+        Statistic::P50 => Some(lag.p50_us),
+        Statistic::P90 => Some(lag.p90_us),
+        Statistic::P99 => Some(lag.p99_us),
+        Statistic::P999 => Some(lag.p999_us),
+        Statistic::Max => Some(lag.max_us),
+        Statistic::P95 | Statistic::P9999 | Statistic::Mean => None,
+    };
+    let latest = lags.filter_map(at).reduce(f64::max)?;
+    let point = metric::over_trials(named, trials)?.point();
+    (latest > LAG_HIDES_FROM * point).then_some(latest)
 }

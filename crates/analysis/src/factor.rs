@@ -40,3 +40,15 @@ pub(crate) fn factors(info: &RunInfo) -> Vec<Factor> {
     }
     factors
 }
+
+/// The factors that tell the cells apart: one of them if no two cells have the same level of it, else all that vary. A study that
+/// lists its cells often numbers them; everything else then follows from the number.
+pub(crate) fn telling_factors(factors: &[Factor], info: &RunInfo) -> Vec<Factor> {
+    let is_key = |factor: &&Factor| factor.levels.len() == info.cells.len();
+    let varying = || factors.iter().filter(|factor| factor.levels.len() > 1);
+    match varying().find(is_key) {
+        Some(key) => vec![key.clone()],
+        None if varying().count() == 0 => factors.to_vec(),
+        None => varying().cloned().collect(),
+    }
+}

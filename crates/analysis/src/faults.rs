@@ -2,7 +2,7 @@
 
 use waggle_metrics::{Metric, NamedMetric};
 use waggle_results::{FailureKind, FaultInfo};
-use waggle_stats::Estimate;
+use waggle_stats::{Estimate, Scale};
 
 use crate::{SearchModel, TrialFaults, TrialModel, distribution::by_kind, metric};
 
@@ -59,7 +59,7 @@ fn of_cell(cell: u32, counted: &[&TrialFaults]) -> CellFaults {
     CellFaults {
         cell,
         kills: kills(counted),
-        outage_us: metric::estimate_of(&longest, &lengths),
+        outage_us: metric::estimate_of(&longest, &lengths, Scale::default()),
         outage_to_the_end: outages().flatten().any(|outage| outage.to_the_end),
         failed: counted.iter().map(|trial| trial.failed).sum(),
         failures: by_kind(counted.iter().flat_map(|trial| &trial.failures)),
@@ -92,8 +92,8 @@ fn kills(counted: &[&TrialFaults]) -> Vec<Kill> {
         let time_to_ready = NamedMetric::of_all(Metric::TimeToReady);
         Kill {
             replica,
-            at_us: waggle_stats::estimate(&at),
-            ready_after_us: metric::estimate_of(&time_to_ready, &ready),
+            at_us: waggle_stats::estimate(&at, Scale::default()),
+            ready_after_us: metric::estimate_of(&time_to_ready, &ready, Scale::default()),
         }
     };
     found.into_iter().map(kill).collect()

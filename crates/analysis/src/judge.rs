@@ -7,7 +7,8 @@ use waggle_results::{
     RunInfo, ThresholdInfo, Trial, TrialEnd,
 };
 use waggle_stats::{
-    Counts, Findings, Generator, InjectedFault, Ledger, LoadModel, LoadProfile, Machine, TrialFacts,
+    Arrivals, Counts, Findings, Generator, InjectedFault, Ledger, LoadModel, LoadProfile, Machine,
+    TrialFacts,
 };
 
 use crate::{
@@ -51,8 +52,17 @@ pub fn load(load: &LoadFacts<'_>, course: &Course) -> Findings {
     waggle_stats::check(&facts(load, course))
 }
 
+/// What the checks say of one trial.
+#[derive(Debug)]
+pub(crate) struct Judged {
+    pub(crate) findings: Findings,
+    /// Throughput of the second half of the measured phase ÷ that of the first, as a logarithm; `None` where it should change, or
+    /// there are too few bins.
+    pub(crate) half_change: Option<f64>,
+}
+
 /// Every check of one trial.
-pub(crate) fn trial(prepared: &Prepared<'_>, info: &RunInfo) -> Findings {
+pub(crate) fn trial(prepared: &Prepared<'_>, info: &RunInfo) -> Judged {
     let Prepared { trial, times, .. } = prepared;
     let course = course(prepared);
     let disturbances = killed_replicas(&trial.info.faults);
@@ -70,11 +80,11 @@ pub(crate) fn trial(prepared: &Prepared<'_>, info: &RunInfo) -> Findings {
         kept_awake: info.host.idle_poll,
         offered_per_s: trial.info.generator.offered_per_s,
         response_time: &times.response_time,
-        service_time: &times.service_time,
+        service_time: &prepared.service_time_measured,
         time_bound_us: (info.search.as_ref()).and_then(|search| time_bound_us(&search.conditions)),
         has_stages: !trial.info.stages.is_empty(),
     };
-    waggle_stats::check(&TrialFacts {
+    let findings = waggle_stats::check(&TrialFacts {
         ledger: trial.info.ledger.as_ref().map(ledger),
         delivery: delivery.totals(),
         // Whichever probe was behind: its delays are its own.
@@ -84,8 +94,13 @@ pub(crate) fn trial(prepared: &Prepared<'_>, info: &RunInfo) -> Findings {
             .iter()
             .map(|probe| &probe.delivery)
             .chain(&trial.info.delivery)
-            .map(|delivery| delivery.probe_lag_s)
+            .map(|delivery| {
+                delivery
+                    .measured_probe_lag_s
+                    .unwrap_or(delivery.probe_lag_s)
+            })
             .reduce(f64::max),
+        probe_cpu_share: probe_cpu_share(prepared),
         store_unread: trial
             .info
             .delivery
@@ -94,7 +109,13 @@ pub(crate) fn trial(prepared: &Prepared<'_>, info: &RunInfo) -> Findings {
         warm_up_steady: trial.info.warm_up_steady,
         faults: &disturbances,
         ..facts(&of_load, &course)
-    })
+    });
+    let is_level = !of_load.has_stages && disturbances.is_empty();
+    let half_change = waggle_stats::half_change(course.bins().throughput).filter(|_| is_level);
+    Judged {
+        findings,
+        half_change,
+    }
 }
 
 fn facts<'a>(load: &LoadFacts<'_>, course: &'a Course) -> TrialFacts<'a> {
@@ -114,6 +135,11 @@ fn facts<'a>(load: &LoadFacts<'_>, course: &'a Course) -> TrialFacts<'a> {
         response_p50_us: (!response.is_empty()).then(|| as_f64(response.value_at_quantile(0.5))),
         service_mean_us: (!service.is_empty()).then(|| service.mean()),
         time_bound_us: load.time_bound_us,
+        arrivals: match load.engine.arrivals {
+            results::Arrivals::Poisson => Arrivals::Poisson,
+            results::Arrivals::Uniform => Arrivals::Uniform,
+        },
+        in_flight_start: course.in_flight_start(),
         answers: course.answers(),
         bins: course.bins(),
         bin_s: course.bin_s(),
@@ -125,6 +151,21 @@ fn facts<'a>(load: &LoadFacts<'_>, course: &'a Course) -> TrialFacts<'a> {
         },
         ..TrialFacts::default()
     }
+}
+
+/// CPU that reading the records back took of the system, as a share of what the system used under load; `None` if it is not known.
+pub(crate) fn probe_cpu_share(prepared: &Prepared<'_>) -> Option<f64> {
+    let info = &prepared.trial.info;
+    let intermediate = info.intermediate_probes.iter();
+    let probes = intermediate
+        .map(|probe| &probe.delivery)
+        .chain(&info.delivery);
+    let read_s = probes
+        .filter_map(|delivery| delivery.probe_cpu_s)
+        .reduce(|sum, one| sum + one)?;
+    let under_load = (0.0, prepared.measured.1);
+    let used_s = samples::of_system(&prepared.samples.cores(under_load))? * under_load.1;
+    (used_s > 0.0).then(|| (read_s / used_s).min(1.0))
 }
 
 /// The series of a trial; empty if it did not come to its measured phase.
@@ -156,7 +197,7 @@ fn course(prepared: &Prepared<'_>) -> Course {
 }
 
 /// How long the intervals of a trial are: most of them, for one that was taken late is longer.
-fn interval_s(trial: &Trial) -> f64 {
+pub(crate) fn interval_s(trial: &Trial) -> f64 {
     let mut seconds: Vec<f64> = trial
         .intervals
         .iter()
@@ -258,5 +299,6 @@ fn engine(engine: &GeneratorInfo, connections_open_median: Option<u64>) -> Gener
         connections_open_median: connections_open_median.unwrap_or(engine.connections_open_min),
         in_flight_mean: engine.in_flight_mean,
         in_flight_unexplained: engine.in_flight_unexplained,
+        in_flight_asked: engine.in_flight_asked,
     }
 }

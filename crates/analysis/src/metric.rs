@@ -1,13 +1,16 @@
 //! The joint between the catalogue of metrics and results: how a trial has a metric, and how the trials of a cell make one number of it.
 
+mod load;
+
 use waggle_metrics::{Metric, NamedMetric, OverTrials, Statistic, Subject, Unit, resolve_in_load};
 use waggle_results::{DeliveryInfo, LedgerInfo, RunInfo};
-use waggle_stats::{Estimate, Part, Recovery, ThinTail};
+use waggle_stats::{Estimate, Part, Recovery, Scale, ThinTail};
 
+use self::load::Load;
 use crate::{
     Memory, TrialFaults, TrialModel, TrialNumbers, TrialPercentiles, TrialProbe, TrialRecovery,
-    TrialStep, TrialSystemMetric, bottleneck::whole_components, distribution::as_f64,
-    path::resolve_path,
+    TrialSystemMetric, bottleneck::whole_components, distribution::as_f64, path::resolve_path,
+    scale::scale,
 };
 
 /// A number of a cell: an estimate over trials, or one that has no interval.
@@ -90,12 +93,13 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Every path by which the run's thresholds, search and reference results name a metric.
+/// Every path by which the run's question, thresholds, search and reference results name a metric.
 pub(crate) fn paths(info: &RunInfo) -> impl Iterator<Item = &Vec<String>> {
     let thresholds = info.thresholds.iter().map(|threshold| &threshold.metric);
     let conditions = info.search.iter().flat_map(|search| &search.conditions);
     let columns = info.reference.iter().flat_map(|all| &all.columns);
-    thresholds
+    let asks = info.asks.iter();
+    asks.chain(thresholds)
         .chain(conditions.map(|condition| &condition.metric))
         .chain(columns.map(|column| &column.metric))
 }
@@ -134,7 +138,7 @@ pub fn without_names<'a>(path: &'a [String], info: &RunInfo) -> Option<NamedMetr
 pub(crate) fn over_trials(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<Number> {
     let of = |trial: &&TrialModel| reading(named, Source::from_trial(trial));
     let readings: Vec<Option<Reading>> = trials.iter().map(of).collect();
-    aggregate(named.over_trials(), &readings)
+    aggregate(named.over_trials(), &readings, scale(named, trials))
 }
 
 /// The same as an estimate.
@@ -142,10 +146,29 @@ pub(crate) fn estimate(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Optio
     over_trials(named, trials).map(|number| as_estimate(number, trials.len()))
 }
 
+/// The median over trials, with an interval that does not depend on how they scatter; `None` of few trials, and of a metric that
+/// is no mean over trials.
+#[must_use]
+pub(crate) fn median(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<Estimate> {
+    let is_mean = matches!(
+        named.over_trials(),
+        OverTrials::Mean | OverTrials::MeanOfAll
+    );
+    let values: Vec<f64> = trials
+        .iter()
+        .filter_map(|trial| in_trial(named, trial))
+        .collect();
+    waggle_stats::median(&values).filter(|_| is_mean)
+}
+
 /// An estimate of values of which each trial has one at most, by the rule of a metric.
-pub(crate) fn estimate_of(named: &NamedMetric<'_>, trials: &[Option<f64>]) -> Option<Estimate> {
+pub(crate) fn estimate_of(
+    named: &NamedMetric<'_>,
+    trials: &[Option<f64>],
+    scale: Scale,
+) -> Option<Estimate> {
     let readings = trials.iter().map(|value| value.map(Reading::Value));
-    let number = aggregate(named.over_trials(), &readings.collect::<Vec<_>>())?;
+    let number = aggregate(named.over_trials(), &readings.collect::<Vec<_>>(), scale)?;
     Some(as_estimate(number, trials.len()))
 }
 
@@ -161,7 +184,7 @@ fn as_estimate(number: Number, count: usize) -> Estimate {
 }
 
 /// What each trial has makes one number.
-fn aggregate(over_trials: OverTrials, trials: &[Option<Reading>]) -> Option<Number> {
+fn aggregate(over_trials: OverTrials, trials: &[Option<Reading>], scale: Scale) -> Option<Number> {
     let readings = || trials.iter().copied().flatten();
     let values: Vec<f64> = readings().filter_map(Reading::value).collect();
     let exact = |value: Option<f64>| value.map(Number::Exact);
@@ -169,7 +192,7 @@ fn aggregate(over_trials: OverTrials, trials: &[Option<Reading>]) -> Option<Numb
     match over_trials {
         OverTrials::MeanOfAll | OverTrials::MaxOfAll if some_have_none => None,
         OverTrials::Mean | OverTrials::MeanOfAll => {
-            waggle_stats::estimate(&values).map(Number::Estimate)
+            waggle_stats::estimate(&values, scale).map(Number::Estimate)
         }
         OverTrials::Sum => exact(values.into_iter().reduce(|sum, value| sum + value)),
         OverTrials::Max | OverTrials::MaxOfAll => exact(values.into_iter().reduce(f64::max)),
@@ -238,6 +261,7 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         | Metric::FailedTime
         | Metric::Delay
         | Metric::DelayDeviation
+        | Metric::EndToEndDelay
         | Metric::ArrivalDelay => value(percentiles(named, trial)?.statistic(named.statistic?)),
         Metric::ClientWaitTime => value(load()?.client_wait_mean_us()?),
         Metric::Offered => value(numbers()?.offered_per_s?),
@@ -324,6 +348,10 @@ fn percentiles<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a Tri
             Some(probe) => probe.delay.as_ref(),
             None => numbers()?.delay.as_ref(),
         },
+        Metric::EndToEndDelay => match probe {
+            Some(probe) => probe.end_to_end.as_ref(),
+            None => numbers()?.end_to_end.as_ref(),
+        },
         Metric::ArrivalDelay => match probe {
             Some(probe) => probe.arrival.as_ref(),
             None => numbers()?.arrival.as_ref(),
@@ -387,70 +415,6 @@ fn recovery_us(recovery: TrialRecovery) -> Option<f64> {
     }
 }
 
-/// All that is sent, or one step of it.
-enum Load<'a> {
-    Whole(&'a TrialNumbers),
-    Step(&'a TrialStep),
-}
-
-impl<'a> Load<'a> {
-    /// A step's, if one has the name; the study's check sees to it that nothing else has.
-    fn new(named: &NamedMetric<'_>, numbers: &'a TrialNumbers) -> Self {
-        let mut steps = numbers.steps.iter();
-        let step = steps.find(|step| Some(step.name.as_str()) == named.of);
-        step.map_or(Self::Whole(numbers), Self::Step)
-    }
-
-    fn goodput_per_s(&self) -> f64 {
-        match self {
-            Self::Whole(numbers) => numbers.goodput_per_s,
-            Self::Step(step) => step.goodput_per_s,
-        }
-    }
-
-    fn throughput_per_s(&self) -> f64 {
-        match self {
-            Self::Whole(numbers) => numbers.throughput_per_s,
-            Self::Step(step) => step.throughput_per_s,
-        }
-    }
-
-    /// Requests that succeeded, and that failed.
-    fn answer_counts(&self) -> (u64, u64) {
-        match self {
-            Self::Whole(numbers) => (numbers.succeeded, numbers.failed),
-            Self::Step(step) => (step.succeeded, step.failed),
-        }
-    }
-
-    fn error_rate(&self) -> Reading {
-        let (succeeded, failed) = self.answer_counts();
-        Reading::Share(Part {
-            of: failed,
-            all: succeeded + failed,
-        })
-    }
-
-    /// Both times are of the same successes, so the difference of the means is the mean of the differences.
-    fn client_wait_mean_us(&self) -> Option<f64> {
-        Some(self.response()?.mean_us - self.service()?.mean_us)
-    }
-
-    fn response(&self) -> Option<&'a TrialPercentiles> {
-        match self {
-            Self::Whole(numbers) => numbers.response.as_ref(),
-            Self::Step(step) => step.response.as_ref(),
-        }
-    }
-
-    fn service(&self) -> Option<&'a TrialPercentiles> {
-        match self {
-            Self::Whole(numbers) => numbers.service.as_ref(),
-            Self::Step(step) => step.service.as_ref(),
-        }
-    }
-}
-
 /// The intermediate probe that a path names; `None` for the one where records must arrive.
 fn probe<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a TrialProbe> {
     find_by_name(named, trial.intermediate_probes, |probe| &probe.name)
@@ -464,6 +428,14 @@ fn ledger<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a LedgerIn
 fn delivery<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a DeliveryInfo> {
     let before = probe(named, trial).map(|probe| &probe.delivery);
     before.or(trial.delivery)
+}
+
+/// At the probe of a metric.
+pub(crate) fn delivery_of<'a>(
+    named: &NamedMetric<'_>,
+    trial: &'a TrialModel,
+) -> Option<&'a DeliveryInfo> {
+    delivery(named, Source::from_trial(trial))
 }
 
 fn system_metric<'a>(
@@ -480,14 +452,15 @@ mod tests {
     #[test]
     fn trials_make_one_number_by_the_rule_of_the_row() {
         let check = |metric, trials: &[Option<f64>], expected: Option<f64>| {
-            let found = estimate_of(&NamedMetric::of_all(metric), trials);
-            assert_eq!(found.map(|one| one.point), expected, "{metric:?}");
+            let found = estimate_of(&NamedMetric::of_all(metric), trials, Scale::default());
+            let rounded = found.map(|one| (one.point * 1e6).round() / 1e6);
+            assert_eq!(rounded, expected, "{metric:?}");
         };
         let longest = Metric::LongestOutage;
         check(longest, &[Some(2.0), None], Some(2.0));
         check(Metric::TimeToReady, &[Some(2.0), Some(3.0)], Some(3.0));
         check(Metric::TimeToReady, &[Some(2.0), None], None);
-        check(Metric::RecoveryTime, &[Some(0.0), Some(3.0)], Some(1.5));
+        check(Metric::RecoveryTime, &[Some(3.0), Some(3.0)], Some(3.0));
         check(Metric::RecoveryTime, &[Some(0.0), None], None);
         check(Metric::Failed, &[Some(2.0), Some(3.0)], Some(5.0));
     }

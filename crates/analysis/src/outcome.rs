@@ -1,8 +1,11 @@
 //! Which numbers of a trial are looked at as outcomes: over factors, over the levels of one, of two levels against each other.
 
-use waggle_metrics::{Metric, NamedMetric, Statistic, Unit, Wish};
+use waggle_metrics::{Metric, NamedMetric, Statistic, Subject, Unit, Wish};
+use waggle_results::RunInfo;
 
-use crate::{CellModel, TrialModel, metric};
+use waggle_stats::Sample;
+
+use crate::{CellModel, Number, TrialModel, asked::headline, metric, scale::scale};
 
 /// A number of each trial.
 pub(crate) struct Outcome<'a> {
@@ -20,7 +23,26 @@ pub enum Better {
     FewerErrors,
 }
 
-impl Outcome<'_> {
+impl<'a> Outcome<'a> {
+    fn new(named: NamedMetric<'a>) -> Self {
+        Self {
+            name: named.heading(),
+            named,
+        }
+    }
+
+    /// With the name of the probe where records must arrive, if it is measured there.
+    fn with_probe_name(self, info: &RunInfo) -> Self {
+        let is_last = self.named.row.subject == Subject::Probe && self.named.of.is_none();
+        match &info.delivery_probe {
+            Some(probe) if is_last => Self {
+                name: format!("{} at {probe}", self.name),
+                ..self
+            },
+            _ => self,
+        }
+    }
+
     pub(crate) fn matches(&self, metric: Metric, statistic: Option<Statistic>) -> bool {
         self.named.row.metric == metric
             && self.named.statistic == statistic
@@ -40,19 +62,70 @@ impl Outcome<'_> {
     }
 
     /// The outcome in each trial of a cell that came to its end.
-    pub(crate) fn of_cell(&self, cell: &CellModel, trials: &[TrialModel]) -> Vec<f64> {
-        let own = trials.iter().filter(|trial| trial.key.cell == cell.cell);
-        own.filter(|trial| trial.counts().is_some())
-            .filter_map(|trial| metric::in_trial(&self.named, trial))
-            .collect()
+    pub(crate) fn samples(&self, cell: &CellModel, trials: &[TrialModel]) -> Vec<Sample> {
+        let sample = |trial: &TrialModel| {
+            Some(Sample {
+                repetition: trial.key.repetition,
+                value: metric::in_trial(&self.named, trial)?,
+            })
+        };
+        counted_trials(cell, trials).filter_map(sample).collect()
+    }
+
+    /// The outcome of a cell over its trials.
+    pub(crate) fn number(&self, cell: &CellModel, trials: &[TrialModel]) -> Option<Number> {
+        metric::over_trials(
+            &self.named,
+            &counted_trials(cell, trials).collect::<Vec<_>>(),
+        )
+    }
+
+    /// What it can tell apart in the trials of these cells; 0: not known.
+    pub(crate) fn resolution(&self, cells: &[&CellModel], trials: &[TrialModel]) -> f64 {
+        let own = cells.iter().flat_map(|cell| counted_trials(cell, trials));
+        scale(&self.named, &own.collect::<Vec<_>>()).resolution
+    }
+
+    /// Whether the study asks about it.
+    pub(crate) fn is_asked(&self, asked: &[NamedMetric<'_>]) -> bool {
+        let is_same = |one: &NamedMetric<'_>| {
+            one.row.metric == self.named.row.metric
+                && one.statistic == self.named.statistic
+                && one.of == self.named.of
+        };
+        asked.iter().any(is_same)
     }
 }
 
+fn counted_trials<'a>(
+    cell: &CellModel,
+    trials: &'a [TrialModel],
+) -> impl Iterator<Item = &'a TrialModel> {
+    let cell = cell.cell;
+    let own = trials.iter().filter(move |trial| trial.key.cell == cell);
+    own.filter(|trial| trial.counts().is_some())
+}
+
 /// In the order in which they are shown: what was reached, how late, at what cost.
-pub(crate) fn outcomes<'a>(
-    cells: &[&'a CellModel],
-    delivery_probe: Option<&str>,
-) -> Vec<Outcome<'a>> {
+///
+/// What the study asks about comes first.
+pub(crate) fn outcomes<'a>(cells: &[&'a CellModel], info: &'a RunInfo) -> Vec<Outcome<'a>> {
+    let mut all: Vec<Outcome<'a>> = headline_outcomes(info);
+    for one in usual_outcomes(cells).map(|one| one.with_probe_name(info)) {
+        if !all.iter().any(|known| known.named == one.named) {
+            all.push(one);
+        }
+    }
+    all
+}
+
+/// What the study asks about.
+pub(crate) fn headline_outcomes(info: &RunInfo) -> Vec<Outcome<'_>> {
+    let asked = headline(info).into_iter().map(Outcome::new);
+    asked.map(|one| one.with_probe_name(info)).collect()
+}
+
+fn usual_outcomes<'a>(cells: &[&'a CellModel]) -> impl Iterator<Item = Outcome<'a>> {
     let mut all = vec![
         outcome(Metric::Goodput, None, None),
         outcome(Metric::ResponseTime, Some(Statistic::P50), None),
@@ -61,15 +134,9 @@ pub(crate) fn outcomes<'a>(
     for probe in intermediate_probes(cells) {
         all.extend(delays(Some(probe)));
     }
-    all.extend(delays(None).map(|last| Outcome {
-        name: match delivery_probe {
-            Some(probe) => format!("{} at {probe}", last.name),
-            None => last.name,
-        },
-        ..last
-    }));
+    all.extend(delays(None));
     all.push(outcome(Metric::SystemCpuPerRequest, None, None));
-    all
+    all.into_iter()
 }
 
 fn delays(at: Option<&str>) -> [Outcome<'_>; 2] {
@@ -77,15 +144,11 @@ fn delays(at: Option<&str>) -> [Outcome<'_>; 2] {
 }
 
 fn outcome(metric: Metric, statistic: Option<Statistic>, of: Option<&str>) -> Outcome<'_> {
-    let named = NamedMetric {
+    Outcome::new(NamedMetric {
         statistic,
         of,
         ..NamedMetric::of_all(metric)
-    };
-    Outcome {
-        name: named.heading(),
-        named,
-    }
+    })
 }
 
 /// Every intermediate probe of any cell, in its order.

@@ -1,5 +1,6 @@
 //! A trial, with what several look at made once.
 
+use hdrhistogram::Histogram;
 use waggle_results::{PhaseName, Trial, TrialHistograms};
 
 use crate::{accepted::Accepted, samples::Samples};
@@ -10,8 +11,10 @@ pub(crate) struct Prepared<'a> {
     pub(crate) trial: &'a Trial,
     /// Start and end of the measured phase; none of it where the trial did not get that far.
     pub(crate) measured: (f64, f64),
-    /// Of the measured phase: histograms lie compressed.
+    /// Of the measured phase and of the answers after it: histograms lie compressed.
     pub(crate) times: TrialHistograms,
+    /// Of the measured phase alone, like the counts that are checked.
+    pub(crate) service_time_measured: Histogram<u64>,
     pub(crate) accepted: Accepted<'a>,
     pub(crate) samples: Samples<'a>,
 }
@@ -19,9 +22,11 @@ pub(crate) struct Prepared<'a> {
 impl<'a> Prepared<'a> {
     pub(crate) fn new(trial: &'a Trial) -> Self {
         let measure = trial.info.phase(PhaseName::Measure);
+        let measured = measure.map_or((0.0, 0.0), |phase| (phase.start_s, phase.end_s));
         Self {
             trial,
-            measured: measure.map_or((0.0, 0.0), |phase| (phase.start_s, phase.end_s)),
+            measured,
+            service_time_measured: trial.service_time.merge_range(measured.0, measured.1),
             times: trial.measured_histograms(),
             accepted: Accepted::from_intervals(&trial.intervals),
             samples: Samples::from_rows(&trial.resources),

@@ -15,6 +15,8 @@ pub struct TrialProbe {
     pub delivery: DeliveryInfo,
     /// From sent until visible there.
     pub delay: Option<TrialPercentiles>,
+    /// From due until visible there; `None` if requests fall due when they are sent.
+    pub end_to_end: Option<TrialPercentiles>,
     /// From sent until its store had it; `None` if the probe does not know that.
     pub arrival: Option<TrialPercentiles>,
     /// Most records that were accepted and not yet visible there at one look of the measured phase.
@@ -35,6 +37,10 @@ pub(crate) fn of_trial(prepared: &Prepared<'_>) -> Vec<TrialProbe> {
         delivery: info.delivery.clone(),
         delay: logs
             .delivery_delay
+            .as_ref()
+            .and_then(distribution::of_trial),
+        end_to_end: logs
+            .end_to_end_delay
             .as_ref()
             .and_then(distribution::of_trial),
         arrival: logs.arrival_delay.as_ref().and_then(distribution::of_trial),

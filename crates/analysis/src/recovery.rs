@@ -1,7 +1,7 @@
 //! How soon the system had recovered after the load dropped: a trial's own figures.
 
 use waggle_results::{LoadDropInfo, PhaseName, Trial, TrialEnd};
-use waggle_stats::{AfterDrop, Recovery};
+use waggle_stats::{AfterDrop, Control, Recovery};
 
 use crate::distribution;
 
@@ -29,8 +29,8 @@ pub(crate) fn of_trial(trial: &Trial) -> Option<TrialRecovery> {
     let phase = trial.info.phase(PhaseName::Recovery)?;
     let ended = trial.info.end == TrialEnd::Completed;
     let intervals = after_drop(trial, load_drop.at_s, (phase.start_s, phase.end_s));
-    let outcome =
-        waggle_stats::recovery(&intervals, load_drop.recovery.p99_us).filter(|_| ended)?;
+    let outcome = waggle_stats::recovery(&intervals, load_drop.recovery.p99_us, Control::default())
+        .filter(|_| ended)?;
     Some(TrialRecovery { load_drop, outcome })
 }
 

@@ -1,17 +1,19 @@
 //! Everything that a run shows, as one value. Puts the parts together; each part is computed in a module of its own.
 
 use waggle_metrics::NamedMetric;
-use waggle_results::{Run, RunInfo, parallel_map};
+use waggle_results::{Run, RunInfo, Trial, parallel_map};
 use waggle_stats::Verdict;
 
 use crate::{
     Account, Answer, CellFaults, CellModel, ComparisonModel, Counted, CurvesModel, EffectsModel,
     Factor, ReferenceModel, SearchModel, ThresholdOutcome, TrialModel, Warning, account, answer,
     cell, comparisons, curves, effects,
-    factor::{counted_unit, factors},
+    factor::{counted_unit, factors, telling_factors},
     faults,
     metric::{self, Number},
-    reference, search, threshold, trial, warning,
+    reference, search, threshold,
+    together::hold_together,
+    trial, warning,
 };
 
 /// Everything a report says.
@@ -24,6 +26,8 @@ pub struct Model {
     pub counted: Counted,
     /// In the study's order.
     pub factors: Vec<Factor>,
+    /// Those that tell the cells apart.
+    pub telling: Vec<Factor>,
     /// In the study's order.
     pub cells: Vec<CellModel>,
     /// By cell, then by repetition; only trials that have run.
@@ -49,6 +53,20 @@ pub struct Model {
 }
 
 impl Model {
+    /// A cell by its number.
+    #[must_use]
+    pub fn cell(&self, number: u32) -> Option<&CellModel> {
+        self.cells.iter().find(|cell| cell.cell == number)
+    }
+
+    /// The levels of a cell that tell it apart.
+    #[must_use]
+    pub fn telling_levels(&self, cell: &CellModel) -> Vec<(String, String)> {
+        let is_telling =
+            |(name, _): &&(String, String)| self.telling.iter().any(|one| one.name == *name);
+        cell.levels.iter().filter(is_telling).cloned().collect()
+    }
+
     /// How many cells have each verdict, mildest first; a verdict no cell has is left out.
     #[must_use]
     pub fn verdict_counts(&self) -> Vec<(Verdict, usize)> {
@@ -83,19 +101,29 @@ impl Model {
 /// A run's results → everything the report says of them.
 #[must_use]
 pub fn model(run: &Run) -> Model {
-    let info = &run.info;
+    let counted = counted_unit(&run.info);
+    let trials = parallel_map(&run.trials, |one| trial::trial(one, &run.info, counted));
+    of_trials(&run.info, &run.study_text, trials, &run.trials)
+}
+
+/// Everything the report says of these trials; `raw`: their results, for what is merged over trials.
+pub(crate) fn of_trials(
+    info: &RunInfo,
+    study_text: &str,
+    mut trials: Vec<TrialModel>,
+    raw: &[Trial],
+) -> Model {
     let counted = counted_unit(info);
-    let mut trials = parallel_map(&run.trials, |one| trial::trial(one, info, counted));
     trials.sort_by_key(|trial| trial.key);
-    let search = search::searches(info, &trials, &run.trials);
+    let search = search::searches(info, &trials, raw);
     let cells = parallel_map(&info.cells, |of| match &search {
         Some(search) => cell::cell(
             of,
             info,
             &search.trials_at_highest_level(of.cell, &trials),
-            &run.trials,
+            raw,
         ),
-        None => cell::cell(of, info, &trials, &run.trials),
+        None => cell::cell(of, info, &trials, raw),
     });
     let thresholds = info
         .thresholds
@@ -110,14 +138,15 @@ pub fn model(run: &Run) -> Model {
         None => over_factors(info, &factors, &cells, &trials, reference.as_ref()),
     };
     Model {
-        study_text: run.study_text.clone(),
+        study_text: study_text.to_owned(),
         counted,
+        telling: telling_factors(&factors, info),
         factors,
         effects: over.effects,
         curves: over.curves,
         comparisons: over.comparisons,
         faults: faults::cells(&trials, search.as_ref()),
-        answer: answer::answer(info, &cells, search.as_ref()),
+        answer: answer::answer(info, &cells, &trials, search.as_ref()),
         account: account::account(info, &cells),
         warnings: warning::warnings(info, &trials, search.as_ref()),
         info: info.clone(),
@@ -146,9 +175,12 @@ fn over_factors(
 ) -> OverFactors {
     let curves = curves::curves(info, factors, cells, trials, reference);
     let axis = curves.as_ref().map(|curves| curves.over.factor.as_str());
+    let mut effects = effects::effects(factors, cells, trials, info);
+    let mut comparisons = comparisons::comparisons(info, factors, cells, trials, axis);
+    hold_together(effects.as_mut(), &mut comparisons);
     OverFactors {
-        effects: effects::effects(factors, cells, trials, info.delivery_probe.as_deref()),
-        comparisons: comparisons::comparisons(info, factors, cells, trials, axis),
+        effects,
         curves,
+        comparisons,
     }
 }

@@ -2,11 +2,11 @@
 
 use waggle_metrics::Unit;
 use waggle_results::{LevelKind, ReadError, Run, RunInfo, SearchInfo, Trial, TrialKey};
-use waggle_stats::{Answer, Evidence, Levels, Reason, Search, SearchTrial, Settings};
+use waggle_stats::{Answer, Evidence, Levels, Reason, Search, SearchTrial, Settings, Verdict};
 
 use crate::{
-    CellModel, ThresholdCell, TrialModel, cell, factor::counted_unit, metric::unit, threshold,
-    trial,
+    CellModel, Decision, ThresholdCell, TrialModel, cell, factor::counted_unit, metric::unit,
+    threshold, trial,
 };
 
 /// What was searched for, and what was found.
@@ -169,6 +169,18 @@ fn settings(asked: &SearchInfo) -> Settings {
     }
 }
 
+/// What a trial with this verdict shows. A doubt that can only point one way decides nothing if the conditions hold all the same, or
+/// fail all the same.
+fn evidence_of(verdict: Verdict, conditions: &[ThresholdCell]) -> Evidence {
+    let is_failing = conditions.iter().any(|one| one.held == Decision::Fails);
+    let holds = conditions.iter().all(|one| one.held == Decision::Holds);
+    match verdict {
+        Verdict::InstrumentLimited if holds => Evidence::Met,
+        Verdict::InstrumentLimited if is_failing => Evidence::NotMet,
+        verdict => Evidence::from_verdict(verdict, !is_failing),
+    }
+}
+
 /// `None` for a trial without a level.
 fn step(info: &RunInfo, asked: &SearchInfo, trial: &TrialModel, raw: &Trial) -> Option<SearchStep> {
     let level = trial.level?;
@@ -184,32 +196,29 @@ fn step(info: &RunInfo, asked: &SearchInfo, trial: &TrialModel, raw: &Trial) -> 
         .iter()
         .map(|condition| threshold::in_cell(condition, &alone))
         .collect();
+    let verdict = alone.verdict.unwrap_or(trial.verdict);
     let evidence = match raw.info.stopped {
         // It has shown what the study wanted to know before its time was up.
         Some(_) => Evidence::NotMet,
-        None => Evidence::from_verdict(trial.verdict, held.iter().all(|one| one.holds)),
+        None => evidence_of(verdict, &held),
     };
-    let why = if !trial.verdict.counts_for_thresholds() {
-        let reasons = trial.reasons.iter();
-        reasons
-            .filter(|reason| reason.verdict == trial.verdict)
-            .cloned()
-            .map(Shortfall::Reason)
-            .collect()
-    } else {
-        let failing = asked
-            .conditions
-            .iter()
-            .zip(&held)
-            .filter(|(_, one)| !one.holds);
-        failing
+    let reasons = trial.reasons.iter();
+    let mut why: Vec<Shortfall> = reasons
+        .filter(|reason| reason.verdict == verdict && evidence != Evidence::Met)
+        .cloned()
+        .map(Shortfall::Reason)
+        .collect();
+    if why.is_empty() {
+        let conditions = asked.conditions.iter().zip(&held);
+        let failing = conditions.filter(|(_, one)| one.held != Decision::Holds);
+        why = failing
             .map(|(condition, one)| Shortfall::Condition {
                 text: condition.text.clone(),
                 unit: unit(&condition.metric),
                 cell: one.clone(),
             })
-            .collect()
-    };
+            .collect();
+    }
     Some(SearchStep {
         key: trial.key,
         level,

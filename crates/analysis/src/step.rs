@@ -4,7 +4,7 @@ use waggle_results::{FailureCount, PhaseName, Trial};
 
 use crate::distribution::{self, TrialPercentiles, as_f64};
 
-/// One step over the measured phase of one trial.
+/// One step over the measured phase of one trial. Its times have the answers after the phase too.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialStep {
     pub name: String,
@@ -23,15 +23,16 @@ pub struct TrialStep {
 
 /// The steps of one trial; none where it was no scenario.
 pub(crate) fn of_trial(trial: &Trial) -> Vec<TrialStep> {
-    let Some(measure) = trial.info.phase(PhaseName::Measure) else {
+    if trial.info.phase(PhaseName::Measure).is_none() {
         return Vec::new();
-    };
+    }
+    let (from_s, to_s) = trial.info.answers_within();
     let seconds = trial.info.measured.seconds;
     let per_s = |count: u64| as_f64(count) / seconds;
     let steps = trial.info.steps.iter().zip(&trial.steps);
     steps
         .map(|(step, logs)| {
-            let times = logs.merge_range(measure.start_s, measure.end_s);
+            let times = logs.merge_range(from_s, to_s);
             let counts = &step.measured;
             TrialStep {
                 name: step.name.clone(),

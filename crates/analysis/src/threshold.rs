@@ -1,20 +1,37 @@
-//! The study's conditions, held against every cell's numbers.
+//! The study's conditions, compared with every cell's metrics.
+//!
+//! A condition holds, or does not hold, if all values that the system can have say so: the interval over trials, opened on the side
+//! on which a doubt leaves more possible. Otherwise it is undecided.
 
 use waggle_metrics::{Metric, Unit};
-use waggle_results::ThresholdInfo;
-use waggle_stats::Verdict;
+use waggle_results::{Comparison, ThresholdInfo};
+use waggle_stats::{Bias, Range, Reason};
 
-use crate::{CellModel, metric::unit, path};
+use crate::{
+    CellModel,
+    asked::{aspect, biases},
+    metric::{Number, unit},
+    path,
+};
+
+/// What trials show of a condition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Decision {
+    Holds,
+    /// Not shown either way.
+    Undecided,
+    Fails,
+}
 
 /// One condition of the study over all cells.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ThresholdOutcome {
     /// As written in the study.
     pub text: String,
-    /// What its number is counted in.
+    /// What its metric is counted in.
     pub unit: Unit,
-    /// In every cell.
-    pub holds: bool,
+    /// In every cell: it fails if one fails, and holds if all hold.
+    pub held: Decision,
     pub cells: Vec<ThresholdCell>,
 }
 
@@ -22,22 +39,24 @@ pub struct ThresholdOutcome {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ThresholdCell {
     pub cell: u32,
-    pub holds: bool,
-    /// The number, where there is one.
+    pub held: Decision,
+    /// The value, if there is one.
     pub observed: Option<f64>,
-    /// Why it fails where the number alone does not say so.
-    pub reason: Option<NotCounted>,
+    /// Why it does not hold, if the value alone does not say so.
+    pub reason: Option<Shortcoming>,
 }
 
-/// Why a condition fails in a cell whatever its number is.
+/// Why a condition does not hold in a cell, or is undecided there.
 #[derive(Debug, Clone, PartialEq)]
-pub enum NotCounted {
+pub enum Shortcoming {
     /// No level that was searched for holds.
     NoLevelHolds,
     /// No trial of the cell has run.
     NotRun,
-    /// The cell may not be believed.
-    Verdict(Verdict),
+    /// The limit lies within the 95 % interval.
+    Interval(f64, f64),
+    /// The system's own value may differ from the measured one in these directions.
+    Doubtful(Vec<Bias>),
     /// So many of the trials did not recover within this time.
     NotRecovered {
         trials: usize,
@@ -52,39 +71,97 @@ pub enum NotCounted {
 
 pub(crate) fn outcome(threshold: &ThresholdInfo, cells: &[CellModel]) -> ThresholdOutcome {
     let cells: Vec<ThresholdCell> = cells.iter().map(|cell| in_cell(threshold, cell)).collect();
+    let worst = cells.iter().map(|cell| cell.held).max();
     ThresholdOutcome {
         text: threshold.text.clone(),
         unit: unit(&threshold.metric),
-        holds: !cells.is_empty() && cells.iter().all(|cell| cell.holds),
+        held: worst.unwrap_or(Decision::Undecided),
         cells,
     }
 }
 
 pub(crate) fn in_cell(threshold: &ThresholdInfo, cell: &CellModel) -> ThresholdCell {
-    let number = cell.value(&threshold.metric);
-    let counts = |verdict: Verdict| {
-        if is_recovery(&threshold.metric) {
-            verdict.counts_for_recovery()
-        } else {
-            verdict.counts_for_thresholds()
-        }
+    let number = cell.number(&threshold.metric);
+    let (held, reason) = match number {
+        Some(number) => compare(threshold, number, cell),
+        None => without_value(threshold, cell),
     };
-    let reason = match (cell.verdict, number) {
-        (None, _) if cell.is_searched => Some(NotCounted::NoLevelHolds),
-        (None, _) => Some(NotCounted::NotRun),
-        (Some(verdict), _) if !counts(verdict) => Some(NotCounted::Verdict(verdict)),
-        (Some(_), None) if is_recovery(&threshold.metric) => Some(not_recovered(cell)),
-        (Some(_), None) => Some(NotCounted::NoMetric(threshold.metric.clone())),
-        _ => None,
-    };
-    let holds = reason.is_none()
-        && number.is_some_and(|number| threshold.op.holds(number, threshold.value));
     ThresholdCell {
         cell: cell.cell,
-        holds,
-        observed: number,
+        held,
+        observed: number.map(Number::point),
         reason,
     }
+}
+
+fn compare(
+    threshold: &ThresholdInfo,
+    number: Number,
+    cell: &CellModel,
+) -> (Decision, Option<Shortcoming>) {
+    let point = number.point();
+    let interval = match number {
+        // Equality is asked of counts, which are exact.
+        Number::Estimate(estimate) if threshold.op != Comparison::Equal => {
+            estimate.interval.unwrap_or((point, point))
+        }
+        Number::Estimate(_) | Number::Exact(_) => (point, point),
+    };
+    let biases = path::metric(&threshold.metric).map_or(&[][..], |metric| cell.biases(metric));
+    let range = Range::new(interval, biases.iter().copied());
+    let held = held_in(threshold.op, range, threshold.value);
+    let by_interval = held_in(threshold.op, Range::new(interval, []), threshold.value);
+    let reason = match (held, by_interval) {
+        (Decision::Undecided, Decision::Undecided) => {
+            Some(Shortcoming::Interval(interval.0, interval.1))
+        }
+        (Decision::Undecided, _) => Some(Shortcoming::Doubtful(biases.to_vec())),
+        _ => None,
+    };
+    (held, reason)
+}
+
+/// What a single load shows of a condition: its value and the reasons of its verdict. There is no interval.
+#[must_use]
+pub fn held_in_load(
+    threshold: &ThresholdInfo,
+    value: f64,
+    reasons: &[Reason],
+) -> (Decision, Option<Shortcoming>) {
+    let metric = path::metric(&threshold.metric);
+    let biases = metric.map_or_else(Vec::new, |metric| biases(aspect(metric), &[reasons]));
+    let held = held_in(
+        threshold.op,
+        Range::new((value, value), biases.iter().copied()),
+        threshold.value,
+    );
+    let reason = (held == Decision::Undecided).then_some(Shortcoming::Doubtful(biases));
+    (held, reason)
+}
+
+/// Compares every value of a range.
+pub(crate) fn held_in(op: Comparison, range: Range, limit: f64) -> Decision {
+    match (op.holds(range.low, limit), op.holds(range.high, limit)) {
+        (false, false) if op == Comparison::Equal && (range.low..range.high).contains(&limit) => {
+            Decision::Undecided
+        }
+        (true, true) => Decision::Holds,
+        (false, false) => Decision::Fails,
+        _ => Decision::Undecided,
+    }
+}
+
+fn without_value(threshold: &ThresholdInfo, cell: &CellModel) -> (Decision, Option<Shortcoming>) {
+    let (held, reason) = match cell.verdict {
+        None if cell.is_searched => (Decision::Fails, Shortcoming::NoLevelHolds),
+        None => (Decision::Undecided, Shortcoming::NotRun),
+        Some(_) if is_recovery(&threshold.metric) => not_recovered(cell),
+        Some(_) => (
+            Decision::Undecided,
+            Shortcoming::NoMetric(threshold.metric.clone()),
+        ),
+    };
+    (held, Some(reason))
 }
 
 /// Whether a condition is on the time after the measured phase.
@@ -93,13 +170,48 @@ pub fn is_recovery(number: &[String]) -> bool {
 }
 
 /// Why a cell has no time of recovery.
-fn not_recovered(cell: &CellModel) -> NotCounted {
+fn not_recovered(cell: &CellModel) -> (Decision, Shortcoming) {
     match &cell.recovery {
-        Some(recovery) => NotCounted::NotRecovered {
-            trials: recovery.trials.len() - recovery.recovered,
-            of: recovery.trials.len(),
-            within_s: recovery.not_within_s().unwrap_or(recovery.asked.duration_s),
-        },
-        None => NotCounted::NoRecovery,
+        Some(recovery) => (
+            Decision::Fails,
+            Shortcoming::NotRecovered {
+                trials: recovery.trials.len() - recovery.recovered,
+                of: recovery.trials.len(),
+                within_s: recovery.not_within_s().unwrap_or(recovery.asked.duration_s),
+            },
+        ),
+        None => (Decision::Undecided, Shortcoming::NoRecovery),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_condition_is_decided_if_all_values_say_the_same() {
+        let check = |op, (low, high), expected| {
+            let found = held_in(op, Range { low, high }, 10.0);
+            assert_eq!(found, expected, "{op:?} {low} {high}");
+        };
+        use Comparison::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual};
+        use Decision::{Fails, Holds, Undecided};
+        let infinite = f64::INFINITY;
+        check(Less, (5.0, 9.0), Holds);
+        check(Less, (5.0, 10.0), Undecided);
+        check(Less, (10.0, 11.0), Fails);
+        check(LessOrEqual, (5.0, 10.0), Holds);
+        // A doubt that leaves only smaller values possible.
+        check(Less, (-infinite, 9.0), Holds);
+        check(Less, (-infinite, 12.0), Undecided);
+        check(Less, (11.0, infinite), Fails);
+        check(Less, (-infinite, infinite), Undecided);
+        check(Greater, (11.0, infinite), Holds);
+        check(GreaterOrEqual, (10.0, 12.0), Holds);
+        check(GreaterOrEqual, (-infinite, 9.0), Fails);
+        check(Equal, (10.0, 10.0), Holds);
+        check(Equal, (9.0, 9.0), Fails);
+        check(Equal, (9.0, 11.0), Undecided);
+        check(Equal, (11.0, 12.0), Fails);
     }
 }

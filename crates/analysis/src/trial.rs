@@ -1,15 +1,17 @@
 //! One trial's numbers, verdict and reasons.
 
+use hdrhistogram::Histogram;
 use waggle_results::{
-    DeliveryInfo, FailureCount, LedgerInfo, PhaseInfo, PhaseName, RunInfo, SessionCounts, Trial,
-    TrialEnd, TrialKey,
+    DeliveryInfo, FailureCount, LagInfo, LedgerInfo, PhaseInfo, PhaseName, RunInfo, SessionCounts,
+    Trial, TrialEnd, TrialKey,
 };
 use waggle_stats::{Finding, Reason, Verdict};
 
 use crate::{
     Counted,
+    bottleneck::cpus_of_system,
     distribution::{self, TrialPercentiles, as_f64},
-    judge,
+    judge::{self, Judged},
     memory::{self, Memory},
     prepared::Prepared,
     probe::{self, TrialProbe},
@@ -50,6 +52,12 @@ pub struct TrialModel {
     /// What was killed on purpose; `None`: nothing.
     pub faults: Option<TrialFaults>,
     pub series: Series,
+    /// Throughput of the second half of the measured phase ÷ that of the first, as a logarithm.
+    pub half_change: Option<f64>,
+    /// Length of an interval.
+    pub interval_s: f64,
+    /// CPUs that the system could use.
+    pub system_cpus: u32,
 }
 
 /// Worth a line, and no reason to doubt the trial.
@@ -91,6 +99,8 @@ pub struct TrialNumbers {
     pub failed_times: Option<TrialPercentiles>,
     /// From sent until visible, over the whole load.
     pub delay: Option<TrialPercentiles>,
+    /// From due until visible; `None` if requests fall due when they are sent.
+    pub end_to_end: Option<TrialPercentiles>,
     /// From sent until the store of the probe where it must arrive had it; `None` if the probe does not know that.
     pub arrival: Option<TrialPercentiles>,
     /// `None` where resources were not sampled.
@@ -98,6 +108,10 @@ pub struct TrialNumbers {
     pub generator_cpu_us_per_request: f64,
     pub generator_utilization: f64,
     pub generator_lag_p99_us: f64,
+    /// How late the generator was, at several percentiles; `None`: not noted.
+    pub lag: Option<LagInfo>,
+    /// CPU that reading the records back took, as a share of what the system used.
+    pub probe_cpu_share: Option<f64>,
     /// CPU steal; `None`: not noted.
     pub cpu_steal: Option<f64>,
     pub cpu_idle: Option<f64>,
@@ -143,7 +157,10 @@ impl TrialModel {
 pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialModel {
     let prepared = Prepared::new(trial);
     let numbers = numbers(&prepared, counted);
-    let findings = judge::trial(&prepared, info);
+    let Judged {
+        findings,
+        half_change,
+    } = judge::trial(&prepared, info);
     let failure = match &trial.info.end {
         TrialEnd::Completed => None,
         TrialEnd::Failed {
@@ -185,6 +202,9 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
             .collect(),
         faults: trial_faults::of_trial(trial),
         series: series::series(&prepared, counted, series::points_max(info.order.len())),
+        half_change,
+        interval_s: judge::interval_s(trial),
+        system_cpus: cpus_of_system(info),
     }
 }
 
@@ -195,6 +215,7 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
         accepted,
         samples,
         measured: within,
+        ..
     } = prepared;
     let measured = &trial.info.measured;
     trial.info.phase(PhaseName::Measure)?;
@@ -208,6 +229,7 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
     let answered = as_f64(measured.succeeded + measured.failed);
     let sessions = trial.info.sessions.as_ref();
     let sessions = sessions.map(|sessions| sessions.measured);
+    let delays = |of: &Option<Histogram<u64>>| of.as_ref().and_then(distribution::of_trial);
     let cores = samples.cores(*within);
     let memory = memory::of_trial(samples, *within);
     Some(TrialNumbers {
@@ -222,28 +244,22 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
         response: distribution::of_trial(&times.response_time),
         service: distribution::of_trial(&times.service_time),
         failed_times: distribution::of_trial(&times.failed_time),
-        delay: trial
-            .delivery_delay
-            .as_ref()
-            .and_then(distribution::of_trial),
-        arrival: trial
-            .arrival_delay
-            .as_ref()
-            .and_then(distribution::of_trial),
+        delay: delays(&trial.delivery_delay),
+        end_to_end: delays(&trial.end_to_end_delay),
+        arrival: delays(&trial.arrival_delay),
         system_cpu_us_per_request: samples::of_system(&cores)
             .filter(|_| answered > 0.0)
             .map(|cores| cores * measured.seconds * 1e6 / answered),
         generator_cpu_us_per_request: trial.info.generator.cpu_us_per_request,
         generator_utilization: trial.info.generator.utilization,
         generator_lag_p99_us: trial.info.generator.lag_p99_us,
+        lag: trial.info.generator.lag,
+        probe_cpu_share: judge::probe_cpu_share(prepared),
         cpu_steal: trial.info.machine.map(|machine| machine.cpu_steal),
         cpu_idle: trial.info.machine.map(|machine| machine.cpu_idle),
         generator_capacity_per_s: trial.info.generator.capacity_per_s,
         generator_capacity_used: capacity_used(trial),
-        component_cores: cores
-            .into_iter()
-            .map(|(name, cores)| (name.to_owned(), cores))
-            .collect(),
+        component_cores: own_names(cores),
         system_rss: memory.system,
         component_rss: memory.components,
         offered_per_s: trial.info.generator.offered_per_s,
@@ -258,6 +274,13 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
         sessions_per_s: sessions.map(|counts| as_f64(counts.completed) / measured.seconds),
         metrics: system_metric::of_trial(&trial.metrics, *within),
     })
+}
+
+fn own_names(cores: Vec<(&str, f64)>) -> Vec<(String, f64)> {
+    let cores = cores.into_iter();
+    cores
+        .map(|(name, cores)| (name.to_owned(), cores))
+        .collect()
 }
 
 /// Requests sent, as a share of what the load generator can send.

@@ -59,7 +59,7 @@ pub(crate) fn warnings(
         warnings.extend(of_search(search));
         return warnings;
     }
-    if info.schedule.repeat == 1 {
+    if info.schedule.max_repetitions() == 1 {
         warnings.push(Warning::RanOnce);
     }
     if trials.len() < info.order.len() {

@@ -26,7 +26,7 @@ pub(crate) const RENAMED_FLAGS: [RenamedFlag; 12] = [
 /// Performance studies of REST APIs and of the pipelines behind them.
 ///
 /// Exit codes: 0 success; 1 a bug in waggle; 2 invalid arguments or an invalid file; 3 a threshold does not hold;
-/// 4 a trial is not reliable; 130 interrupted, finished trials are kept.
+/// 4 the question stays open or a trial failed; 130 interrupted, finished trials are kept.
 #[derive(Debug, Parser)]
 #[command(name = "waggle", version, arg_required_else_help = true)]
 pub(crate) struct Arguments {
@@ -98,6 +98,9 @@ pub(crate) struct Run {
     /// halted CPUs away. Costs power, and capacity of cores with two hardware threads; noted in the results
     #[arg(long)]
     pub(crate) idle_poll: bool,
+    /// Every doubt counts: exit code 4 if any cell has a verdict other than valid, or than the study expects
+    #[arg(long)]
+    pub(crate) strict: bool,
 }
 
 #[derive(Debug, Args)]
@@ -111,6 +114,9 @@ pub(crate) struct Report {
     /// The folder of the run
     #[arg(value_name = "RUN")]
     pub(crate) run: PathBuf,
+    /// Every doubt counts: exit code 4 if any cell has a verdict other than valid, or than the study expects
+    #[arg(long)]
+    pub(crate) strict: bool,
 }
 
 #[derive(Debug, Args)]

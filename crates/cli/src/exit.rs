@@ -8,9 +8,9 @@ pub(crate) enum Exit {
     Fine,
     /// Invalid arguments, an invalid study, a missing file.
     Mistake,
-    /// All trials are reliable, and a threshold does not hold.
+    /// A threshold is shown not to hold, or a cell has another verdict than the study expects.
     Threshold,
-    /// A trial is not reliable. Takes precedence over thresholds, which need reliable trials.
+    /// A trial failed, counts do not add up, records are missing, no cell is reliable, or what was asked stays open. Takes precedence.
     NotValid,
     /// Stopped by the user; finished trials are kept.
     Interrupted,

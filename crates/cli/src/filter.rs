@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use waggle_study::{MIN_STEADY_INTERVALS, Study};
+use waggle_study::{MIN_STEADY_INTERVALS, MIN_WARM_UP_INTERVALS, Study, WarmUpUntil};
 
 /// Precision and maximum number of trials per cell of a quick search.
 const QUICK_PRECISION: f64 = 0.5;
@@ -51,13 +51,17 @@ pub(crate) fn quick(study: &mut Study) {
         }
         None => 1,
     };
+    study.repeat_max = study.repeat;
     for cell in &mut study.cells {
         let shortest = cell.schedule.interval * MIN_STEADY_INTERVALS;
         // Faults need the whole measured phase.
         if cell.faults.is_empty() {
             cell.schedule.measure = cell.schedule.measure.min(shortest);
         }
-        let mut warm_up = shortest;
+        let mut warm_up = match cell.schedule.warm_up_until {
+            WarmUpUntil::Steady => cell.schedule.interval * MIN_WARM_UP_INTERVALS,
+            WarmUpUntil::Duration | WarmUpUntil::Requests(_) => shortest,
+        };
         if let Some(ramp_up) = &mut cell.schedule.ramp_up {
             ramp_up.duration = ramp_up.duration.min(shortest);
             warm_up += ramp_up.duration;

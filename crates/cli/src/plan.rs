@@ -52,15 +52,23 @@ fn listing(study: &Study, plan: &waggle_study::Plan) -> String {
         text,
         "{} × {} = {}, {order}",
         plural(study.cells.len(), "cell"),
-        plural(study.repeat as usize, "repetition"),
-        plural(plan.trials.len(), "trial")
+        repetitions(study),
+        trials(study, plan)
     );
     let _ = writeln!(
         text,
         "about {}, {} at most",
-        duration(plan.expected),
+        range(duration(plan.expected), duration(plan.expected_max)),
         duration(plan.at_most)
     );
+    if study.repeat_max > study.repeat {
+        let _ = writeln!(
+            text,
+            "further repetitions of cells with an interval wider than {} %, as long as they end within {}",
+            study.max_ci_width * 100.0,
+            duration(plan.adding_limit)
+        );
+    }
     cells(&mut text, study);
     let _ = writeln!(text, "\ntrials, in the order of execution");
     for trial in &plan.trials {
@@ -73,6 +81,31 @@ fn listing(study: &Study, plan: &waggle_study::Plan) -> String {
         );
     }
     text
+}
+
+/// `3 to 8 repetitions`.
+fn repetitions(study: &Study) -> String {
+    match study.repeat_max > study.repeat {
+        true => format!("{} to {} repetitions", study.repeat, study.repeat_max),
+        false => plural(study.repeat as usize, "repetition"),
+    }
+}
+
+/// `36 to 96 trials`.
+fn trials(study: &Study, plan: &waggle_study::Plan) -> String {
+    let most = study.cells.len() * study.repeat_max as usize;
+    match most > plan.trials.len() {
+        true => format!("{} to {most} trials", plan.trials.len()),
+        false => plural(plan.trials.len(), "trial"),
+    }
+}
+
+/// `4 min to 5 min`, or one of them if both are the same.
+fn range(low: String, high: String) -> String {
+    match low == high {
+        true => low,
+        false => format!("{low} to {high}"),
+    }
 }
 
 /// The trials of a search depend on its results, so only their maximum number is known.

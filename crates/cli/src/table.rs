@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use waggle_analysis::ThresholdOutcome;
+use waggle_analysis::{Decision, Model, ThresholdOutcome};
 use waggle_report::{
     Written,
     wording::{answer, conditions, format, warnings},
@@ -39,30 +39,50 @@ pub(crate) fn closing_text(written: &Written) -> String {
     let mut parts = vec![waggle_report::terminal(model)];
     let warnings = warnings::sentences(model);
     parts.extend(warnings.iter().map(|warning| format!("note: {warning}")));
+    parts.extend(doubts(model));
     parts.extend(model.thresholds.iter().map(threshold));
     parts.push(answer::sentences(model).join(" "));
     parts.push(written.html.display().to_string());
     parts.join("\n")
 }
 
-/// Whether a threshold holds; if not, in how many cells it fails, and why in the first of them.
+/// Whether a threshold holds; if not, in how many cells it does not or is undecided, and why in the first of them.
 fn threshold(outcome: &ThresholdOutcome) -> String {
-    let failing: Vec<_> = outcome.cells.iter().filter(|cell| !cell.holds).collect();
-    let Some(first) = failing.first() else {
-        return format!("threshold {}: holds", outcome.text);
+    let not: Vec<_> = outcome
+        .cells
+        .iter()
+        .filter(|cell| cell.held == outcome.held && cell.held != Decision::Holds)
+        .collect();
+    let held = conditions::decision_label(outcome.held);
+    let Some(first) = not.first() else {
+        return format!("threshold {}: {held}", outcome.text);
     };
-    let why = match (&first.reason, first.observed) {
-        (Some(reason), _) => conditions::not_counted(reason),
-        (None, Some(observed)) => format!("it is {}", format::in_unit(observed, outcome.unit)),
-        (None, None) => "the run has no such metric".to_owned(),
-    };
+    let observed = first
+        .observed
+        .map(|observed| format!("it is {}", format::in_unit(observed, outcome.unit)));
+    let reason = first.reason.as_ref();
+    let reason = reason.map(|reason| conditions::shortcoming(reason, outcome.unit));
+    let why: Vec<String> = observed.into_iter().chain(reason).collect();
     format!(
-        "threshold {}: does not hold in {} of {} cells; cell {}: {why}",
+        "threshold {}: {held} in {} of {} cells; cell {}: {}",
         outcome.text,
-        failing.len(),
+        not.len(),
         outcome.cells.len(),
-        first.cell
+        first.cell,
+        why.join(", ")
     )
+}
+
+/// How many cells have a doubt, and what helps.
+fn doubts(model: &Model) -> Option<String> {
+    let doubtful = model.doubtful();
+    let noun = if doubtful.of == 1 { "cell" } else { "cells" };
+    (doubtful.cells > 0).then(|| {
+        format!(
+            "note: {} of {} {noun} have doubts (see verdicts): more trials, --idle-poll or an idle machine may help",
+            doubtful.cells, doubtful.of
+        )
+    })
 }
 
 #[cfg(test)]

@@ -192,7 +192,10 @@ impl Field {
         let field = Self::estimate(percentile.estimate.as_ref(), Unit::Time);
         match &percentile.thin {
             Some(reason) if percentile.estimate.is_some() => field.thin(reason),
-            _ => field,
+            _ => match percentile.lag_us {
+                Some(lag_us) => field.with_mark(Mark::Thin(findings::hiding_lag(lag_us))),
+                None => field,
+            },
         }
     }
 

@@ -3,12 +3,14 @@
 //! What a trial writes is in `writer`; reading a run for a report is in `read` and needs no lock.
 
 use std::{
+    cell::RefCell,
     fs::{self, File},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use crate::{
-    ReadError, RunInfo, TrialKey, WriteError,
+    AddedTrial, ReadError, RunInfo, TrialKey, WriteError,
     disk::{json, sync_folder, write_synced},
     names::{RUN_FILE, STUDY_FILE, SYSTEM_FILE, TRIALS},
     read,
@@ -24,7 +26,8 @@ const OF_CREATION: [&str; 5] = [LOCK_FILE, STUDY_FILE, SYSTEM_FILE, RUN_PARTIAL,
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
-    info: RunInfo,
+    /// Replaced as a whole, when trials are added.
+    info: RefCell<Arc<RunInfo>>,
     _lock: File,
 }
 
@@ -46,14 +49,10 @@ impl RunFolder {
         fs::create_dir_all(&trials).map_err(WriteError::io("create", &trials))?;
         write_synced(&path.join(STUDY_FILE), study.as_bytes())?;
         write_synced(&path.join(SYSTEM_FILE), system.as_bytes())?;
-        let partial = path.join(RUN_PARTIAL);
-        write_synced(&partial, &json(&partial, info)?)?;
-        let run_file = path.join(RUN_FILE);
-        fs::rename(&partial, &run_file).map_err(WriteError::io("rename", &partial))?;
-        sync_folder(path)?;
+        write_info(path, info)?;
         Ok(Self {
             path: path.to_owned(),
-            info: info.clone(),
+            info: RefCell::new(Arc::new(info.clone())),
             _lock: lock,
         })
     }
@@ -69,7 +68,7 @@ impl RunFolder {
         fs::create_dir_all(&trials).map_err(WriteError::io("create", &trials))?;
         Ok(Self {
             path: path.to_owned(),
-            info,
+            info: RefCell::new(Arc::new(info)),
             _lock: lock,
         })
     }
@@ -82,8 +81,24 @@ impl RunFolder {
 
     /// The content of `run.json`.
     #[must_use]
-    pub fn info(&self) -> &RunInfo {
-        &self.info
+    pub fn info(&self) -> Arc<RunInfo> {
+        Arc::clone(&self.info.borrow())
+    }
+
+    /// Adds trials to the order of execution, right after the trial `after`, and writes `run.json` with them.
+    ///
+    /// # Errors
+    /// If `after` is not planned, or writing fails.
+    pub fn add_trials(&self, added: &[AddedTrial], after: TrialKey) -> Result<(), WriteError> {
+        let mut info = RunInfo::clone(&self.info());
+        let before = info.order.iter().position(|key| *key == after);
+        let at = before.ok_or(WriteError::NotPlanned { key: after })? + 1;
+        info.order
+            .splice(at..at, added.iter().map(|added| added.key));
+        info.added.extend_from_slice(added);
+        write_info(&self.path, &info)?;
+        self.info.replace(Arc::new(info));
+        Ok(())
     }
 
     /// The trials that have a result, in the order of execution; failed ones are results too.
@@ -91,7 +106,7 @@ impl RunFolder {
     /// # Errors
     /// If a result cannot be read.
     pub fn finished_trials(&self) -> Result<Vec<TrialKey>, ReadError> {
-        read::finished_trials(&self.path, &self.info)
+        read::finished_trials(&self.path, &self.info())
     }
 
     /// Begins a trial: in a hidden folder that gets its name at the end. Remains of an earlier attempt are removed.
@@ -100,11 +115,20 @@ impl RunFolder {
     /// If the trial is not planned, already has a result, or writing fails.
     pub fn begin(&self, key: TrialKey) -> Result<TrialWriter, WriteError> {
         let position = self
-            .info
+            .info()
             .position(key)
             .ok_or(WriteError::NotPlanned { key })?;
         TrialWriter::begin(&self.path.join(TRIALS), key, position)
     }
+}
+
+/// Writes `run.json`; an interruption leaves the earlier one.
+fn write_info(path: &Path, info: &RunInfo) -> Result<(), WriteError> {
+    let partial = path.join(RUN_PARTIAL);
+    write_synced(&partial, &json(&partial, info)?)?;
+    let run_file = path.join(RUN_FILE);
+    fs::rename(&partial, &run_file).map_err(WriteError::io("rename", &partial))?;
+    sync_folder(path)
 }
 
 fn refuse_occupied(path: &Path) -> Result<(), WriteError> {

@@ -8,9 +8,9 @@ use std::{
 use hdrhistogram::{Histogram, serialization::V2DeflateSerializer};
 
 use crate::{
-    BacklogRow, FORMAT, WriteError,
+    BacklogRow, DelayHistograms, FORMAT, WriteError,
     hlog::LineHead,
-    names::{ARRIVAL_DELAY, BACKLOG, DELIVERY_DELAY, probe_folder},
+    names::{BACKLOG, DELIVERY_DELAY, probe_folder},
     trial_files::OutputFile,
 };
 
@@ -20,6 +20,10 @@ pub struct ProbeLogs {
     pub backlog: Vec<BacklogRow>,
     /// From sent until visible there.
     pub delivery_delay: Option<Histogram<u64>>,
+    /// From sent until it may have been visible there; since format 6.
+    pub earliest_delay: Option<Histogram<u64>>,
+    /// From due until visible there; `None` if requests fall due when they are sent. Since format 6.
+    pub end_to_end_delay: Option<Histogram<u64>>,
     /// From sent until its store had it; `None` if the probe does not know that.
     pub arrival_delay: Option<Histogram<u64>>,
 }
@@ -31,8 +35,7 @@ pub(crate) struct ProbeFiles {
     started_unix_s: f64,
     pub(crate) backlog: OutputFile,
     /// Opened if there is one.
-    delivery_delay: Option<OutputFile>,
-    arrival_delay: Option<OutputFile>,
+    delays: Vec<OutputFile>,
 }
 
 impl ProbeFiles {
@@ -47,32 +50,26 @@ impl ProbeFiles {
             backlog: OutputFile::create(&folder, BACKLOG)?,
             folder,
             started_unix_s,
-            delivery_delay: None,
-            arrival_delay: None,
+            delays: Vec::new(),
         })
     }
 
     pub(crate) fn outs(&mut self) -> impl Iterator<Item = &mut OutputFile> {
-        [&mut self.backlog]
-            .into_iter()
-            .chain(&mut self.delivery_delay)
-            .chain(&mut self.arrival_delay)
+        [&mut self.backlog].into_iter().chain(&mut self.delays)
     }
 
-    /// Until visible, and until the store had it.
-    pub(crate) fn delays(
+    /// Writes all delays; once.
+    pub(crate) fn write_delays(
         &mut self,
         serializer: &mut V2DeflateSerializer,
-        at: LineHead<'_>,
-        (visible, arrival): (&Histogram<u64>, Option<&Histogram<u64>>),
+        head: LineHead<'_>,
+        delays: &DelayHistograms<'_>,
     ) -> Result<(), WriteError> {
-        let open = |name| OutputFile::log(&self.folder, name, self.started_unix_s);
-        let out = self.delivery_delay.insert(open(DELIVERY_DELAY)?);
-        out.histogram(serializer, at, visible)?;
-        if let Some(arrival) = arrival {
-            let out = self.arrival_delay.insert(open(ARRIVAL_DELAY)?);
-            out.histogram(serializer, at, arrival)?;
-        }
+        let at = (self.folder.as_path(), self.started_unix_s);
+        self.delays = delays.write_optional(at, serializer, head)?;
+        let mut out = OutputFile::log(&self.folder, DELIVERY_DELAY, self.started_unix_s)?;
+        out.histogram(serializer, head, delays.delivery)?;
+        self.delays.push(out);
         Ok(())
     }
 }

@@ -28,6 +28,15 @@ impl LoadModel {
     }
 }
 
+/// How the requests of an open load are spread.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arrivals {
+    #[default]
+    Poisson,
+    Uniform,
+}
+
 /// The number that is the level of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -67,6 +76,19 @@ pub enum Restart {
     /// It is kept up over the trials of a cell. In formats up to 5 `cell`.
     #[serde(alias = "cell")]
     EveryCell,
+}
+
+/// The verdict that a cell is expected to have, if not `valid`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExpectedVerdict {
+    Noisy,
+    Unsteady,
+    Overloaded,
+    InstrumentLimited,
+    Incomplete,
+    Inconsistent,
+    Failed,
 }
 
 /// The order in which sessions take the rows of a feed.

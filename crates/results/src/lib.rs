@@ -8,13 +8,15 @@
 //! trials/0001-c03-r1/    trial.json (written last)  intervals.ndjson  resources.ndjson  backlog.ndjson
 //!                        response_time.hlog  service_time.hlog  failed_time.hlog  lag.hlog  delivery_delay.hlog  logs/
 //!                        connect_time.hlog  handshake_time.hlog (if the engine notes them)
-//!                        arrival_delay.hlog (if the probe knows when its store had a record)  metrics.ndjson
-//!                        intermediate/01-broker/    backlog.ndjson  delivery_delay.hlog  arrival_delay.hlog
+//!                        earliest_delay.hlog  end_to_end_delay.hlog (open load)  metrics.ndjson
+//!                        arrival_delay.hlog (if the probe knows when its store had a record)
+//!                        intermediate/01-broker/    backlog.ndjson  delivery_delay.hlog  earliest_delay.hlog  …
 //!                        steps/01-login/    response_time.hlog  service_time.hlog  failed_time.hlog (of a scenario)
 //! trials/.0002-c01-r1.partial/    an unfinished trial; ignored by readers, redone on resume
 //! ```
 
 mod calibration;
+mod delays;
 mod disk;
 mod encoded_histogram;
 mod error;
@@ -34,6 +36,7 @@ mod warm_up;
 mod writer;
 
 pub use calibration::{CalibratedShape, CalibrationFile};
+pub use delays::DelayHistograms;
 pub use error::{ReadError, WriteError};
 pub use failure::{FailureKind, UnknownFailure};
 pub use folder::RunFolder;
@@ -41,7 +44,9 @@ pub use hlog::{
     HistogramLog, HistogramLogWriter, LoggedHistogram, MAX_LINES as HLOG_MAX_LINES, read_histograms,
 };
 pub use intermediate_probes::ProbeLogs;
-pub use kinds::{Comparison, FeedOrder, LevelKind, LoadModel, Restart, TrialOrder};
+pub use kinds::{
+    Arrivals, Comparison, ExpectedVerdict, FeedOrder, LevelKind, LoadModel, Restart, TrialOrder,
+};
 pub use parallel::parallel_map;
 pub use parse::{
     TextError, read_backlog, read_intervals, read_metrics, read_resources, read_run_info,
@@ -49,15 +54,15 @@ pub use parse::{
 };
 pub use read::{Limits, Run, StepLogs, StepTimes, Trial, TrialHistograms, trial_info};
 pub use run::{
-    CellInfo, ComponentInfo, FeedInfo, FlowInfo, Host, NamedText, RampUpInfo, RecoveryInfo,
-    ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo, RunInfo, ScenarioInfo, ScheduleInfo,
-    SearchInfo, SystemMetricInfo, ThresholdInfo, TrialKey,
+    AddedReason, AddedTrial, CellInfo, ComponentInfo, FeedInfo, FlowInfo, Host, NamedText,
+    RampUpInfo, RecoveryInfo, ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo, RunInfo,
+    ScenarioInfo, ScheduleInfo, SearchInfo, SystemMetricInfo, ThresholdInfo, TrialKey,
 };
 pub use trial::{
     BacklogRow, ConnectingInfo, CountsRow, DeliveryInfo, FailureCount, FaultInfo, GeneratorInfo,
-    IntervalRow, LedgerInfo, LoadDropInfo, MachineInfo, PhaseInfo, PhaseName, ProbeInfo,
-    ResourceRow, SessionCounts, SessionsInfo, StageInfo, StepCounts, StepInfo, StopNumber,
-    StoppedInfo, SystemMetricRow, TrialEnd, TrialInfo,
+    IntervalRow, LagInfo, LedgerInfo, LoadDropInfo, MachineInfo, PhaseInfo, PhaseName, ProbeInfo,
+    ResourceRow, SampleInfo, SessionCounts, SessionsInfo, StageInfo, StepCounts, StepInfo,
+    StopNumber, StoppedInfo, SystemMetricRow, TrialEnd, TrialInfo,
 };
 pub use warm_up::WarmUpUntil;
 pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};
@@ -70,5 +75,8 @@ pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};
 /// in a closed set (models of load, orders, comparisons, kinds of failures) and always has how often the system was restarted,
 /// and added loads in stages and phases that end by a number of requests (`stages`, `measure_requests`, `warm_up_requests`) and
 /// trials that were ended early (`stopped`); 6 has new names for keys, files and paths of metrics: each old key is an alias of
-/// its field.
+/// its field; and added the generator's lag at more percentiles, what a closed load keeps in flight and how requests are spread
+/// (`lag`, `in_flight_asked`, `arrivals`), the resolution and lag of a probe in the measured phase alone (`measured_…`), delays from due
+/// (`end_to_end_delay.hlog`) and the earliest that delays may be (`earliest_delay.hlog`),
+/// and whether a probe followed a sample (`sample`).
 pub const FORMAT: u32 = 6;

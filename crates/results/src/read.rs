@@ -9,12 +9,13 @@ use std::{
 use hdrhistogram::Histogram;
 
 use crate::{
-    BacklogRow, HistogramLog, IntervalRow, PhaseName, ProbeInfo, ProbeLogs, ReadError, ResourceRow,
-    RunInfo, StepInfo, SystemMetricRow, TextError, TrialInfo, TrialKey, hlog,
+    BacklogRow, HistogramLog, IntervalRow, ProbeInfo, ProbeLogs, ReadError, ResourceRow, RunInfo,
+    StepInfo, SystemMetricRow, TextError, TrialInfo, TrialKey, hlog,
     names::{
-        ARRIVAL_DELAY, BACKLOG, CONNECT_TIME, DELIVERY_DELAY, FAILED_TIME, HANDSHAKE_TIME,
-        INTERVALS, LAG, RESOURCES, RESPONSE_TIME, RUN_FILE, SERVICE_TIME, STUDY_FILE, SYSTEM_FILE,
-        TRIAL_FILE, TRIALS, folder_name, metrics_file, probe_folder, step_folder,
+        ARRIVAL_DELAY, BACKLOG, CONNECT_TIME, DELIVERY_DELAY, EARLIEST_DELAY, END_TO_END_DELAY,
+        FAILED_TIME, HANDSHAKE_TIME, INTERVALS, LAG, RESOURCES, RESPONSE_TIME, RUN_FILE,
+        SERVICE_TIME, STUDY_FILE, SYSTEM_FILE, TRIAL_FILE, TRIALS, folder_name, metrics_file,
+        probe_folder, step_folder,
     },
     parallel_map, parse,
 };
@@ -63,6 +64,11 @@ pub struct Trial {
     pub lag: HistogramLog,
     /// `None` if delivery was not followed.
     pub delivery_delay: Option<Histogram<u64>>,
+    /// From sent until a record may have been visible: [`Trial::delivery_delay`] is until it was seen, so that the true delay lies
+    /// between the two. Since format 6.
+    pub earliest_delay: Option<Histogram<u64>>,
+    /// From due until visible; `None` if requests fall due when they are sent. Since format 6.
+    pub end_to_end_delay: Option<Histogram<u64>>,
     /// From sent until the store of the probe where records must arrive had them; `None` if the probe does not know that.
     pub arrival_delay: Option<Histogram<u64>>,
     /// In the order of [`TrialInfo::intermediate_probes`].
@@ -185,14 +191,11 @@ impl Trial {
         }
     }
 
-    /// The histograms of the measured phase; empty ones if the trial did not get that far.
+    /// The histograms of the measured phase and of the answers after it; empty ones if the trial did not get that far.
     #[must_use]
     pub fn measured_histograms(&self) -> TrialHistograms {
-        let bounds = self
-            .info
-            .phase(PhaseName::Measure)
-            .map_or((0.0, 0.0), |phase| (phase.start_s, phase.end_s));
-        self.merge_range(bounds.0, bounds.1)
+        let (from_s, to_s) = self.info.answers_within();
+        self.merge_range(from_s, to_s)
     }
 }
 
@@ -351,6 +354,8 @@ fn read_trial(folder: PathBuf, info: TrialInfo, limits: Limits) -> Result<Trial,
         Ok(ProbeLogs {
             backlog: series.read(&format!("{of}/{BACKLOG}"), parse::read_backlog)?,
             delivery_delay: delay(&format!("{of}/{DELIVERY_DELAY}"))?,
+            earliest_delay: delay(&format!("{of}/{EARLIEST_DELAY}"))?,
+            end_to_end_delay: delay(&format!("{of}/{END_TO_END_DELAY}"))?,
             arrival_delay: delay(&format!("{of}/{ARRIVAL_DELAY}"))?,
         })
     };
@@ -369,6 +374,8 @@ fn read_trial(folder: PathBuf, info: TrialInfo, limits: Limits) -> Result<Trial,
         failed_time: by_interval(FAILED_TIME)?,
         lag: by_interval(LAG)?,
         delivery_delay: delay(DELIVERY_DELAY)?,
+        earliest_delay: delay(EARLIEST_DELAY)?,
+        end_to_end_delay: delay(END_TO_END_DELAY)?,
         arrival_delay: delay(ARRIVAL_DELAY)?,
         intervals,
         path: folder,

@@ -4,7 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{Comparison, FeedOrder, LevelKind, LoadModel, Restart, TrialOrder, WarmUpUntil};
+use crate::{
+    Comparison, ExpectedVerdict, FeedOrder, LevelKind, LoadModel, Restart, TrialOrder, WarmUpUntil,
+};
 
 /// The whole of `run.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,10 +27,19 @@ pub struct RunInfo {
     pub system_summary: String,
     pub components: Vec<ComponentInfo>,
     pub cells: Vec<CellInfo>,
-    /// Every planned trial, in the order of execution.
+    /// Every planned trial, in the order of execution; with those that were added.
     pub order: Vec<TrialKey>,
+    /// The trials of `order` that were added while the study ran, in the order in which that was decided. Since format 6.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub added: Vec<AddedTrial>,
     pub schedule: ScheduleInfo,
     pub thresholds: Vec<ThresholdInfo>,
+    /// Paths of the metrics that the study asks about; empty: those that its load model leaves open. Since format 6.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<Vec<String>>,
+    /// The verdict that every cell is expected to have, unless the cell says another one; `None`: `valid`. Since format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect_verdict: Option<ExpectedVerdict>,
     pub load_model: LoadModel,
     pub host: Host,
     /// Where the records come from (file name, count), if records are sent. In formats up to 5 `records_from`.
@@ -213,6 +224,30 @@ pub struct CellInfo {
     /// Counted from 1.
     pub cell: u32,
     pub levels: Vec<(String, String)>,
+    /// A short name from the study; `None`: its levels name it. Since format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The verdict that this cell is expected to have; `None`: that of the run. Since format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect_verdict: Option<ExpectedVerdict>,
+}
+
+/// A trial that was added while the study ran.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AddedTrial {
+    pub key: TrialKey,
+    pub reason: AddedReason,
+}
+
+/// Why a trial was added.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum AddedReason {
+    /// The interval of a metric that is asked about is too wide: the widest, as a share of the metric; `None`: there is no interval.
+    Wide { width: Option<f64> },
+    /// The machine has disturbed this trial of the cell, which is kept.
+    Disturbed { repetition: u32 },
 }
 
 /// Which trial.
@@ -237,6 +272,13 @@ impl RunInfo {
         self.cells.iter().find(|info| info.cell == cell)
     }
 
+    /// The order of execution without the trials that were added.
+    #[must_use]
+    pub fn planned_order(&self) -> Vec<TrialKey> {
+        let is_planned = |key: &TrialKey| !self.added.iter().any(|added| added.key == *key);
+        self.order.iter().copied().filter(is_planned).collect()
+    }
+
     /// Position of a trial in the order of execution, counted from 1.
     #[must_use]
     pub fn position(&self, key: TrialKey) -> Option<u32> {
@@ -249,7 +291,11 @@ impl RunInfo {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScheduleInfo {
+    /// Trials of a cell, at least.
     pub repeat: u32,
+    /// Trials of a cell, at most, replacements of disturbed ones not counted; `None`: as many as `repeat`. Since format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat_max: Option<u32>,
     pub order: TrialOrder,
     #[serde(flatten)]
     pub warm_up_until: WarmUpUntil,
@@ -265,7 +311,8 @@ pub struct ScheduleInfo {
     #[serde(alias = "drain_at_most_s")]
     pub drain_timeout_s: f64,
     pub interval_s: f64,
-    /// Widest 95 % interval of goodput over trials, as a share of the mean, that is not yet `noisy`. In formats up to 5 `noisy_above`.
+    /// Widest 95 % interval over trials of a metric that is asked about, as a share of it, that is not yet `noisy`. In formats up to
+    /// 5 `noisy_above`, and of goodput alone.
     #[serde(alias = "noisy_above")]
     pub max_ci_width: f64,
     /// How often the system was restarted. In formats up to 4 left out for each trial; up to 5 `fresh`.
@@ -277,6 +324,14 @@ pub struct ScheduleInfo {
     /// The level with which the warm-up begins, in the first cell; `None`: its own. Since format 4; up to 5 `first`.
     #[serde(alias = "first", default, skip_serializing_if = "Option::is_none")]
     pub ramp_up: Option<RampUpInfo>,
+}
+
+impl ScheduleInfo {
+    /// The most trials of a cell, replacements of disturbed ones not counted.
+    #[must_use]
+    pub fn max_repetitions(&self) -> u32 {
+        self.repeat_max.unwrap_or(self.repeat)
+    }
 }
 
 /// A level before the load's own one.

@@ -1,8 +1,12 @@
-//! `trial.json` and the row types of the files next to it.
+//! `trial.json`, and the row types of the files next to it.
+
+mod rows;
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
-use crate::{FailureKind, RecoveryInfo, TrialKey};
+pub use rows::{BacklogRow, IntervalRow, ResourceRow, SystemMetricRow};
+
+use crate::{Arrivals, FailureKind, RecoveryInfo, TrialKey};
 
 /// The largest count that is read: exact as a floating-point number, and a thousand of them add up in 64 bits.
 const COUNT_MAX: u64 = 1 << 53;
@@ -233,6 +237,20 @@ impl TrialInfo {
     pub fn phase(&self, phase: PhaseName) -> Option<&PhaseInfo> {
         self.phases.iter().find(|info| info.phase == phase)
     }
+
+    /// From when to when answers came that count in the times of the trial: in the measured phase, and after it until the last.
+    /// Times without the answers that came after it would be too short at the tail. If the load goes on after the phase, later
+    /// answers do not count.
+    #[must_use]
+    pub fn answers_within(&self) -> (f64, f64) {
+        let Some(measure) = self.phase(PhaseName::Measure) else {
+            return (0.0, 0.0);
+        };
+        match self.phase(PhaseName::Recovery) {
+            Some(_) => (measure.start_s, measure.end_s),
+            None => (measure.start_s, f64::INFINITY),
+        }
+    }
 }
 
 /// How the trial ended.
@@ -332,18 +350,39 @@ pub struct GeneratorInfo {
     #[serde(alias = "turn_wait_mean_us")]
     pub run_queue_wait_mean_us: f64,
     pub lag_p99_us: f64,
+    /// The same at more percentiles. Since format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lag: Option<LagInfo>,
     /// Requests per second asked for; `None` in closed load and users.
     pub offered_per_s: Option<f64>,
+    /// How requests are spread, in open load. Since format 6.
+    #[serde(default)]
+    pub arrivals: Arrivals,
     /// What the load generator can send on this machine with this shape of load, found against the null server before the run;
     /// `None` if it was not calibrated.
     #[serde(alias = "possible_per_s", default)]
     pub capacity_per_s: Option<f64>,
     /// Mean number in flight, from the sum of their times.
     pub in_flight_mean: f64,
+    /// How many a closed load keeps in flight; `None`: other loads, scenarios, and connections that are opened for each request.
+    /// Since format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight_asked: Option<f64>,
     /// The part of it that belongs to no success of the measured phase: failed requests, and those that were in flight at its end
     /// for longer than others at its start (so it may be negative). The rest is goodput × mean service time.
     #[serde(alias = "in_flight_beside")]
     pub in_flight_unexplained: f64,
+}
+
+/// How late the load generator sent, over the measured phase, in microseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LagInfo {
+    pub p50_us: f64,
+    pub p90_us: f64,
+    pub p99_us: f64,
+    pub p999_us: f64,
+    pub max_us: f64,
 }
 
 /// The account of records, by key. `sent = accepted + rejected + unknown`, `accepted = delivered + missing`.
@@ -397,6 +436,16 @@ pub struct DeliveryInfo {
     /// `behind_s`.
     #[serde(alias = "behind_s")]
     pub probe_lag_s: f64,
+    /// The same two, of records sent in the measured phase: `resolution_ms` and `probe_lag_s` are of the whole load and the drain.
+    /// `None`: nothing was measured. Since format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured_resolution_ms: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured_probe_lag_s: Option<f64>,
+    /// The records whose delays are known; `None`: all. Delays, late records and those out of order are of the sample; all others
+    /// are counted when the load is over. Since format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample: Option<SampleInfo>,
     /// The drain ended before the probe had read everything: a record that it did not see may have arrived.
     #[serde(default)]
     pub unread: bool,
@@ -417,63 +466,13 @@ pub struct DeliveryInfo {
     pub probe_cpu_s: Option<f64>,
 }
 
-/// A line of `intervals.ndjson`. Latencies are in the `.hlog` files, under the same start.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+/// The part of the records that a probe followed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct IntervalRow {
-    /// Since the start of the load.
-    pub start_s: f64,
-    pub counts: CountsRow,
+pub struct SampleInfo {
     #[serde(deserialize_with = "count")]
-    pub in_flight: u64,
+    pub followed: u64,
+    /// All records that it found.
     #[serde(deserialize_with = "count")]
-    pub connections_open: u64,
-    pub engine_cpu_s: f64,
-    pub engine_cpu_busiest_s: f64,
-    pub lag_p99_us: f64,
-    /// Sum of times in flight ÷ length.
-    pub in_flight_mean: f64,
-    /// A scenario's steps, in the order of `trial.json`. Since format 2.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub steps: Vec<StepCounts>,
-    /// A scenario's sessions. Since format 2.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sessions: Option<SessionCounts>,
-}
-
-/// A line of `resources.ndjson`: one component replica (or the engine) over one sampling period.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ResourceRow {
-    /// End of the period, since the start of the load; negative before it.
-    pub at_s: f64,
-    /// `gateway-0`, …; `waggle` is the load generator itself.
-    pub component: String,
-    /// CPU used over the period, in cores.
-    pub cpu_cores: f64,
-    #[serde(deserialize_with = "count")]
-    pub rss_bytes: u64,
-    pub threads: u32,
-}
-
-/// A line of `backlog.ndjson`: how far the store was behind at one poll.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct BacklogRow {
-    pub at_s: f64,
-    /// Records visible in the store so far.
-    #[serde(deserialize_with = "count")]
-    pub visible: u64,
-}
-
-/// A line of `metrics.ndjson`: a metric of the system at one instant, over all replicas of its component.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SystemMetricRow {
-    /// Since the start of the load.
-    pub at_s: f64,
-    /// Its name. In formats up to 5 `watch`.
-    #[serde(alias = "watch")]
-    pub metric: String,
-    pub value: f64,
+    pub of: u64,
 }

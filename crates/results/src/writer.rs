@@ -11,14 +11,15 @@ use std::{
 use hdrhistogram::{Histogram, serialization::V2DeflateSerializer};
 
 use crate::{
-    BacklogRow, IntervalRow, ResourceRow, SystemMetricRow, TrialInfo, TrialKey, WriteError,
+    BacklogRow, DelayHistograms, IntervalRow, ResourceRow, SystemMetricRow, TrialInfo, TrialKey,
+    WriteError,
     disk::{json, sync_folder, write_synced},
     hlog::{self, LineHead},
     intermediate_probes::ProbeFiles,
     names::{
-        ARRIVAL_DELAY, BACKLOG, CONNECT_TIME, DELIVERY_DELAY, FAILED_TIME, HANDSHAKE_TIME,
-        INTERMEDIATE, INTERVALS, LAG, LOGS, METRICS, RESOURCES, RESPONSE_TIME, SERVICE_TIME, STEPS,
-        TRIAL_FILE, folder_name, step_folder,
+        BACKLOG, CONNECT_TIME, DELIVERY_DELAY, FAILED_TIME, HANDSHAKE_TIME, INTERMEDIATE,
+        INTERVALS, LAG, LOGS, METRICS, RESOURCES, RESPONSE_TIME, SERVICE_TIME, STEPS, TRIAL_FILE,
+        folder_name, step_folder,
     },
     trial_files::OutputFile,
 };
@@ -84,8 +85,8 @@ struct Load {
     failed_time: OutputFile,
     lag: OutputFile,
     delivery_delay: OutputFile,
-    /// Opened if there is one.
-    arrival_delay: Option<OutputFile>,
+    /// Those that not every probe has.
+    optional_delays: Vec<OutputFile>,
     serializer: V2DeflateSerializer,
     /// End of the last interval.
     end_s: f64,
@@ -147,7 +148,7 @@ impl Load {
             .into_iter()
             .chain(&mut self.connect_time)
             .chain(&mut self.handshake_time)
-            .chain(&mut self.arrival_delay)
+            .chain(&mut self.optional_delays)
             .chain(
                 self.intermediate_probes
                     .iter_mut()
@@ -276,7 +277,7 @@ impl TrialWriter {
             failed_time: open(FAILED_TIME)?,
             lag: open(LAG)?,
             delivery_delay: open(DELIVERY_DELAY)?,
-            arrival_delay: None,
+            optional_delays: Vec::new(),
             serializer: V2DeflateSerializer::new(),
             end_s: 0.0,
         });
@@ -355,16 +356,11 @@ impl TrialWriter {
         out.row(row)
     }
 
-    /// The delays until visible at the probe where records must arrive, and until its store had them if the probe
-    /// knows that, in microseconds, over the whole load; once, after the last interval.
+    /// The delays at the probe where records must arrive; once, after the last interval.
     ///
     /// # Errors
     /// If the load was not started, or writing fails.
-    pub fn delivery_delay(
-        &mut self,
-        visible: &Histogram<u64>,
-        arrival: Option<&Histogram<u64>>,
-    ) -> Result<(), WriteError> {
+    pub fn delays(&mut self, delays: &DelayHistograms<'_>) -> Result<(), WriteError> {
         let Some(load) = &mut self.load else {
             return Err(WriteError::NotStarted {
                 path: self.partial.clone(),
@@ -376,12 +372,10 @@ impl TrialWriter {
             length_s: load.end_s,
         };
         let serializer = &mut load.serializer;
-        load.delivery_delay.histogram(serializer, head, visible)?;
-        if let Some(arrival) = arrival {
-            let out = OutputFile::log(&self.partial, ARRIVAL_DELAY, load.started_unix_s)?;
-            let out = load.arrival_delay.insert(out);
-            out.histogram(serializer, head, arrival)?;
-        }
+        load.delivery_delay
+            .histogram(serializer, head, delays.delivery)?;
+        let at = (self.partial.as_path(), load.started_unix_s);
+        load.optional_delays = delays.write_optional(at, serializer, head)?;
         Ok(())
     }
 
@@ -392,11 +386,10 @@ impl TrialWriter {
     pub fn intermediate_delays(
         &mut self,
         index: usize,
-        visible: &Histogram<u64>,
-        arrival: Option<&Histogram<u64>>,
+        delays: &DelayHistograms<'_>,
     ) -> Result<(), WriteError> {
         let (out, serializer, at) = self.probe(index)?;
-        out.delays(serializer, at, (visible, arrival))
+        out.write_delays(serializer, at, delays)
     }
 
     fn probe(

@@ -54,6 +54,12 @@ impl Clock {
         self.start_unix_ns + u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
+    /// The same at an instant.
+    pub(crate) fn unix_ns_at(&self, instant: Instant) -> u64 {
+        let after = instant.saturating_duration_since(self.start);
+        self.start_unix_ns + u64::try_from(after.as_nanos()).unwrap_or(u64::MAX)
+    }
+
     pub(crate) fn elapsed(&self) -> Duration {
         self.start.elapsed()
     }

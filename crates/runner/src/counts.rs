@@ -5,8 +5,74 @@ use std::{collections::BTreeMap, time::Duration};
 use hdrhistogram::Histogram;
 use waggle_load::{self as load, Counts, Failure, HandshakeFailure, Interval, RequestOutcome};
 use waggle_results::{
-    CountsRow, FailureCount, FailureKind, GeneratorInfo, IntervalRow, SessionCounts, StepCounts,
+    Arrivals, CountsRow, FailureCount, FailureKind, GeneratorInfo, IntervalRow, LagInfo,
+    SessionCounts, StepCounts,
 };
+use waggle_study::{self as study, Cell, LoadModel, What};
+
+/// What a cell asks of the load generator.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct GeneratorSettings {
+    /// Worker threads with connections.
+    pub workers: usize,
+    /// Connections or users.
+    pub connections: u64,
+    /// Constant offered load in requests per second; `None` if it is not constant.
+    pub offered_per_s: Option<f64>,
+    pub arrivals: Arrivals,
+    /// How many requests a closed load keeps in flight; `None` if it is not one number.
+    pub in_flight: Option<f64>,
+}
+
+impl GeneratorSettings {
+    /// Those of a cell, with this number of worker threads.
+    #[must_use]
+    pub fn from_cell(cell: &Cell, workers: usize) -> Self {
+        let settings = Self {
+            workers,
+            connections: cell.load.connections().into(),
+            ..Self::default()
+        };
+        match cell.load {
+            // A schedule may ask for sessions; only the first request of each falls due by it. It has no single number if the
+            // load changes, or if it ends after a number of requests and then waits for the last answers.
+            LoadModel::Open {
+                rate_per_s,
+                arrivals,
+                ..
+            } => Self {
+                offered_per_s: Some(rate_per_s)
+                    .filter(|_| cell.scenario().is_none() && !crate::job::ends_by_itself(cell)),
+                arrivals: match arrivals {
+                    study::Arrivals::Poisson => Arrivals::Poisson,
+                    study::Arrivals::Uniform => Arrivals::Uniform,
+                },
+                ..settings
+            },
+            LoadModel::Closed {
+                connections,
+                pipelining,
+            } => Self {
+                in_flight: keeps_connections(cell)
+                    .then(|| f64::from(connections) * f64::from(pipelining)),
+                ..settings
+            },
+            LoadModel::Users { .. } => settings,
+        }
+    }
+}
+
+/// Whether each connection sends one request after the other: a step of a session may be a pause, and without keep-alive a
+/// connection is opened for each request.
+fn keeps_connections(cell: &Cell) -> bool {
+    let What::Request(request) = &cell.what else {
+        return false;
+    };
+    let closes = |(name, value): &(String, String)| {
+        name.eq_ignore_ascii_case("connection") && value.eq_ignore_ascii_case("close")
+    };
+    !request.headers.iter().any(closes)
+}
 
 /// Which requests carry records.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -289,15 +355,10 @@ impl Measured {
 
     /// The engine's own figures over all intervals.
     #[must_use]
-    pub fn engine(
-        &self,
-        workers: usize,
-        connections_asked: u64,
-        offered_per_s: Option<f64>,
-    ) -> GeneratorInfo {
+    pub fn engine(&self, settings: &GeneratorSettings) -> GeneratorInfo {
         GeneratorInfo {
-            workers: u32::try_from(workers).unwrap_or(u32::MAX),
-            connections_asked,
+            workers: u32::try_from(settings.workers).unwrap_or(u32::MAX),
+            connections_asked: settings.connections,
             connections_open_min: self.connections_open_min.unwrap_or(0),
             cpu_us_per_request: share(self.engine_cpu.as_secs_f64() * 1e6, as_f64(self.row.sent)),
             utilization: share(self.engine_cpu_busiest.as_secs_f64(), self.row.seconds),
@@ -310,8 +371,11 @@ impl Measured {
                 as_f64(self.engine_time_slices),
             ),
             lag_p99_us: quantile(&self.lag, 0.99),
-            offered_per_s,
+            lag: Some(lag(&self.lag)),
+            offered_per_s: settings.offered_per_s,
+            arrivals: settings.arrivals,
             capacity_per_s: None,
+            in_flight_asked: settings.in_flight,
             in_flight_mean: share(self.in_flight_time.as_secs_f64(), self.row.seconds),
             in_flight_unexplained: share(seconds(self.in_flight_unexplained_ns), self.row.seconds),
         }
@@ -337,6 +401,17 @@ pub(crate) fn as_f64(count: u64) -> f64 {
 )]
 fn seconds(nanoseconds: i64) -> f64 {
     nanoseconds as f64 / 1e9
+}
+
+fn lag(histogram: &Histogram<u64>) -> LagInfo {
+    let at = |wanted| quantile(histogram, wanted);
+    LagInfo {
+        p50_us: at(0.5),
+        p90_us: at(0.9),
+        p99_us: at(0.99),
+        p999_us: at(0.999),
+        max_us: at(1.0),
+    }
 }
 
 fn quantile(histogram: &Histogram<u64>, quantile: f64) -> f64 {

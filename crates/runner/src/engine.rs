@@ -22,6 +22,7 @@ impl Load for Engine {
     fn start(&mut self, job: Job) -> Result<EngineRun, LoadError> {
         let running = waggle_load::start(job)?;
         let stop = running.stop_handle();
+        let started_unix_ns = running.started_unix_ns();
         let (sender, intervals) = mpsc::channel(INTERVALS_MAX);
         let (outcome_sender, outcome) = oneshot::channel();
         thread::Builder::new()
@@ -32,6 +33,7 @@ impl Load for Engine {
             })
             .map_err(LoadError::Thread)?;
         Ok(EngineRun {
+            started_unix_ns,
             stop,
             intervals,
             outcome,
@@ -73,6 +75,7 @@ fn text_of(panic: &(dyn Any + Send)) -> &str {
 /// A run of the engine.
 #[derive(Debug)]
 pub(crate) struct EngineRun {
+    started_unix_ns: u64,
     stop: Stop,
     intervals: mpsc::Receiver<Interval>,
     outcome: oneshot::Receiver<Result<Outcome, LoadError>>,
@@ -87,6 +90,10 @@ impl Drop for EngineRun {
 impl LoadRun for EngineRun {
     async fn next_interval(&mut self) -> Option<Interval> {
         self.intervals.recv().await
+    }
+
+    fn started_unix_ns(&self) -> u64 {
+        self.started_unix_ns
     }
 
     fn stop(&self) {

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use waggle_analysis::{SearchStep, Shortfall};
 use waggle_load::Interval;
-use waggle_results::{MachineInfo, PhaseName, TrialKey};
+use waggle_results::{AddedTrial, MachineInfo, PhaseName, TrialKey};
 use waggle_stats::Answer;
 
 /// One event. Live figures are for display only; results come from disk.
@@ -55,6 +55,8 @@ pub enum Event {
         failure: Option<String>,
         goodput_per_s: f64,
     },
+    /// Trials that are added to the run, in the order of execution.
+    TrialsAdded(Vec<AddedTrial>),
     /// What a trial showed about its level in a search.
     Searched(SearchStep),
     /// A cell's search is over.

@@ -1,10 +1,10 @@
 //! `run.json` from the request: what is planned, on which machine, with which versions.
 
 use waggle_results::{
-    self as results, CellInfo, Comparison, ComponentInfo, FORMAT, FeedInfo, FlowInfo, Host,
-    LevelKind, NamedText, RampUpInfo, RecoveryInfo, ReferenceColumnInfo, ReferenceInfo,
-    ReferenceRowInfo, RunInfo, ScenarioInfo, ScheduleInfo, SearchInfo, SystemMetricInfo,
-    ThresholdInfo, TrialKey, TrialOrder,
+    self as results, CellInfo, Comparison, ComponentInfo, ExpectedVerdict, FORMAT, FeedInfo,
+    FlowInfo, Host, LevelKind, NamedText, RampUpInfo, RecoveryInfo, ReferenceColumnInfo,
+    ReferenceInfo, ReferenceRowInfo, RunInfo, ScenarioInfo, ScheduleInfo, SearchInfo,
+    SystemMetricInfo, ThresholdInfo, TrialKey, TrialOrder,
 };
 use waggle_study::{
     Cell, FeedOrder, LoadModel, Order, Plan, Recovery, Reference, Restart, Scenario, Sought, Study,
@@ -43,8 +43,11 @@ pub(crate) fn run_info(
         components: inventory.components,
         cells: cells(study),
         order: order(&request.plan),
+        added: Vec::new(),
         schedule: schedule(study, first),
         thresholds: thresholds(&study.thresholds),
+        asks: study.asks.clone(),
+        expect_verdict: study.expect_verdict.map(expected_verdict),
         load_model: load_model(&first.load),
         host: inventory.host,
         records_file: first
@@ -133,8 +136,22 @@ pub(crate) fn cells(study: &Study) -> Vec<CellInfo> {
         .map(|cell| CellInfo {
             cell: cell.number,
             levels: levels(cell),
+            name: cell.short_name.clone(),
+            expect_verdict: cell.expect_verdict.map(expected_verdict),
         })
         .collect()
+}
+
+fn expected_verdict(verdict: waggle_study::ExpectedVerdict) -> ExpectedVerdict {
+    match verdict {
+        waggle_study::ExpectedVerdict::Noisy => ExpectedVerdict::Noisy,
+        waggle_study::ExpectedVerdict::Unsteady => ExpectedVerdict::Unsteady,
+        waggle_study::ExpectedVerdict::Overloaded => ExpectedVerdict::Overloaded,
+        waggle_study::ExpectedVerdict::InstrumentLimited => ExpectedVerdict::InstrumentLimited,
+        waggle_study::ExpectedVerdict::Incomplete => ExpectedVerdict::Incomplete,
+        waggle_study::ExpectedVerdict::Inconsistent => ExpectedVerdict::Inconsistent,
+        waggle_study::ExpectedVerdict::Failed => ExpectedVerdict::Failed,
+    }
 }
 
 pub(crate) fn order(plan: &Plan) -> Vec<TrialKey> {
@@ -151,6 +168,7 @@ pub(crate) fn schedule(study: &Study, first: &Cell) -> ScheduleInfo {
     let schedule = &first.schedule;
     ScheduleInfo {
         repeat: study.repeat,
+        repeat_max: (study.repeat_max > study.repeat).then_some(study.repeat_max),
         order: match study.order {
             Order::Shuffled => TrialOrder::Shuffled,
             Order::AsListed => TrialOrder::AsListed,

@@ -33,6 +33,7 @@ mod probe;
 mod proc;
 mod random;
 mod records;
+mod repetitions;
 mod request;
 mod run;
 mod scenario;

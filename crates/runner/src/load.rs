@@ -31,6 +31,9 @@ pub(crate) trait LoadRun {
     /// The next interval, in order; `None` when the run has ended and every interval was returned.
     async fn next_interval(&mut self) -> Option<Interval>;
 
+    /// Nanoseconds since 1970 at its start.
+    fn started_unix_ns(&self) -> u64;
+
     /// Sends no new requests from here on, and waits for outstanding answers.
     fn stop(&self);
 

@@ -139,13 +139,14 @@ async fn prepare_and_run(
     }
     let is_pinned = request.cpus == CpuUse::Shared;
     let _pinned = is_pinned.then(|| Pinned::pin(&shares.load()));
+    let run_info = folder.info();
     let calibration = match &request.calibration_file {
         Some(file) => {
             let basis = Basis {
                 study: &request.study,
                 records: &records,
                 shares: &shares,
-                host: &folder.info().host,
+                host: &run_info.host,
                 file,
             };
             calibration::calibrate(basis, events, shutdown).await
@@ -402,7 +403,7 @@ fn is_the_same(
     }
     let same_schedule = begun.schedule == info::schedule(&request.study, &request.study.cells[0]);
     if begun.cells != info::cells(&request.study)
-        || begun.order != info::order(&request.plan)
+        || begun.planned_order() != info::order(&request.plan)
         || begun.search != info::search(&request.study)
         || !same_schedule
     {

@@ -20,7 +20,7 @@ use crate::{
     load::Load,
     random,
     records::RecordFiles,
-    search,
+    repetitions, search,
     secrets::Secrets,
     trial::{self, RunningSystem, TrialContext, TrialEnvironment},
 };
@@ -95,33 +95,7 @@ async fn run_each<D: Driver, L: Load, W: HttpConnector>(
     if let Some(asked) = &series.study.search {
         return search::run_all(environment, series, asked, events, shutdown).await;
     }
-    let finished = series.folder.finished_trials()?;
-    let left: Vec<&PlannedTrial> = series
-        .plan
-        .trials
-        .iter()
-        .filter(|trial| !finished.contains(&key_of(trial)))
-        .collect();
-    report_start(series.plan, finished.len(), events).await;
-    for (index, planned) in left.iter().enumerate() {
-        if shutdown.is_asked() {
-            return Ok(Ended::Interrupted);
-        }
-        let task = Task {
-            cell: cell_of(series, planned.cell),
-            planned,
-            level: None,
-            has_next: index + 1 < left.len(),
-            next_is_of_cell: left
-                .get(index + 1)
-                .is_some_and(|next| next.cell == planned.cell),
-        };
-        match run_trial(environment, series, task, events, shutdown).await? {
-            trial::Ended::Completed(info) => events.report(ended_event(&info)).await,
-            trial::Ended::Interrupted => return Ok(Ended::Interrupted),
-        }
-    }
-    Ok(Ended::Finished)
+    repetitions::run_all(environment, series, events, shutdown).await
 }
 
 /// The cell with this number in the plan.
@@ -183,7 +157,7 @@ pub(crate) async fn run_trial<D: Driver, L: Load, W: HttpConnector>(
         key,
         position: planned.position,
         level: task.level,
-        seed: seed(series.study.seed, key),
+        seed: trial_seed(series.study.seed, key),
         records: series.records,
         tls: series.tls,
         shares: series.shares,
@@ -230,14 +204,16 @@ fn possible_per_s(series: Series<'_>, task: Task<'_>) -> Option<f64> {
         .filter(|_| same_shape)
 }
 
-pub(crate) async fn report_start(plan: &Plan, finished: usize, events: &Events) {
-    let all = u32::try_from(plan.trials.len()).unwrap_or(u32::MAX);
+/// Reports the start of a run with this many trials, of which this many have a result.
+pub(crate) async fn report_start(plan: &Plan, (trials, finished): (usize, usize), events: &Events) {
+    let all = u32::try_from(trials).unwrap_or(u32::MAX);
     let done = u32::try_from(finished).unwrap_or(u32::MAX).min(all);
-    let share_left = share(f64::from(all - done), f64::from(all));
+    let planned = u32::try_from(plan.trials.len()).unwrap_or(u32::MAX);
+    let left = share(f64::from(all - done), f64::from(planned));
     let started = Event::RunStarted {
         trials: all,
         already_done: done,
-        expected: plan.expected.mul_f64(share_left),
+        expected: plan.expected.mul_f64(left),
     };
     events.report(started).await;
 }
@@ -268,7 +244,7 @@ fn levels(cell: &Cell) -> String {
 }
 
 /// Each trial has its own random numbers, which do not depend on when it runs.
-fn seed(study: u64, key: TrialKey) -> u64 {
+pub(crate) fn trial_seed(study: u64, key: TrialKey) -> u64 {
     let trial = u64::from(key.cell) << 32 | u64::from(key.repetition);
     random::mix_word(study ^ trial.wrapping_mul(random::STEP))
 }

@@ -25,7 +25,8 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(
     shutdown: &Shutdown,
 ) -> Result<Ended, RunError> {
     let finished = series.folder.finished_trials()?;
-    schedule::report_start(series.plan, finished.len(), events).await;
+    let trials = (series.plan.trials.len(), finished.len());
+    schedule::report_start(series.plan, trials, events).await;
     let of_cells = series
         .plan
         .trials

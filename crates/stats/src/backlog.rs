@@ -4,8 +4,11 @@
 
 use crate::sample::{Line, size};
 
-/// With fewer polls than this a trend cannot be tested.
-pub const MIN_BACKLOG_POLLS: usize = 5;
+/// With fewer polls than this nothing is said of a trend.
+pub const MIN_BACKLOG_POLLS: usize = 3;
+/// With fewer than this a trend cannot be tested; a backlog that rises at every poll, by a large share, is then one that grows.
+const TESTED_POLLS: usize = 5;
+const LARGE_SHARE: f64 = 0.10;
 /// A backlog grows if at least this share of the arrivals is left undone; below it a wave looks the same.
 const SHARE_MIN: f64 = 0.02;
 /// How often a backlog without a trend may be called growing.
@@ -50,6 +53,12 @@ pub fn backlog_grows(at_s: &[f64], asked: &[f64], done: &[f64]) -> Option<Growth
     let mean = |values: &[f64]| values.iter().sum::<f64>() / size(values.len());
     let risen = mean(&backlog[count - third..]) - mean(&backlog[..third]);
     let asked_total = asked[count - 1] - asked[0];
+    if count < TESTED_POLLS {
+        let rises = backlog.windows(2).all(|pair| pair[1] > pair[0]);
+        let risen = backlog[count - 1] - backlog[0];
+        return (asked_total > 0.0 && rises && risen >= LARGE_SHARE * asked_total)
+            .then_some(growth);
+    }
     let grows = asked_per_s > 0.0
         && growth.per_s >= SHARE_MIN * asked_per_s
         && risen >= SHARE_MIN * asked_total / 2.0
@@ -108,6 +117,13 @@ mod tests {
     #[test]
     fn few_polls_and_no_load_give_no_result() {
         assert_eq!(backlog_grows(&[0.0, 1.0], &[0.0, 10.0], &[0.0, 0.0]), None);
+        // Four polls: half of what arrives is left, a twentieth is, and the last poll finds less than the one before.
+        let at_s = [0.0, 1.0, 2.0, 3.0];
+        let asked = at_s.map(|at| 1_000.0 * at);
+        let grows = |done: [f64; 4]| backlog_grows(&at_s, &asked, &done).is_some();
+        assert!(grows([0.0, 500.0, 1_000.0, 1_500.0]));
+        assert!(!grows([0.0, 950.0, 1_900.0, 2_850.0]));
+        assert!(!grows([0.0, 500.0, 1_000.0, 2_400.0]));
         assert_eq!(backlog_grows(&[0.0; 8], &[0.0; 8], &[0.0; 8]), None);
         assert_eq!(backlog_grows(&[], &[], &[]), None);
     }

@@ -102,6 +102,10 @@ pub enum InstrumentFinding {
     },
     /// The probe read on without coming to the end of the store.
     ProbeLag { lag_s: f64, allowed_s: f64 },
+    /// CPU time of the system that the probe caused, as a share of all that the system used; from `limit` on it is a reason.
+    ProbeCpu { share: f64, limit: f64 },
+    /// Mean number of requests in flight in closed load, and how many were asked for.
+    InFlightMissing { asked: f64, mean: f64 },
     /// Connections that were not open in the typical interval.
     ConnectionsMissing { asked: u64, typical: u64 },
     /// Connections that were not open at the least.
@@ -175,6 +179,8 @@ pub enum CellFinding {
     },
     /// Width of the interval of its goodput, as a share of the point, and the limit.
     Wide { width: f64, allowed: f64 },
+    /// Its trials have a change of the level within the measured phase in common: second half ÷ first half.
+    Changed { ratio: f64 },
 }
 
 impl From<CellFinding> for Finding {

@@ -6,15 +6,19 @@
 
 mod backlog;
 mod checks;
+mod contrast;
+mod doubt;
+mod equivalence;
 mod estimate;
 mod factorial;
 mod finding;
+mod holm;
 mod proportion;
 mod quantile;
+#[cfg(test)]
 mod random;
 mod reason;
 mod recovery;
-mod resamples;
 mod sample;
 mod search;
 mod stall;
@@ -25,16 +29,26 @@ mod verdict;
 
 pub use backlog::{Growth, MIN_BACKLOG_POLLS, backlog_grows};
 pub use checks::{ACHIEVED_MIN, Findings, GENERATOR_BUSY, SteadinessTest, check};
-pub use estimate::{BOOTSTRAP_FROM, Estimate, estimate, largest, ratio, standard_deviation};
+pub use contrast::Sample;
+pub use doubt::{Aspect, Bias, Doubt, Range};
+pub use equivalence::{
+    ChangeOverTrials, MAX_EQUIVALENT_BINS, MIN_EQUIVALENT_BINS, change_over_trials, half_change,
+    is_equivalent,
+};
+pub use estimate::{
+    Estimate, MEDIAN_FROM, Scale, TestedEstimate, estimate, largest, median, ratio,
+    standard_deviation,
+};
 pub use factorial::{Factorial, NoEffects, Source, Variation, crossovers, is_above, side_of};
 pub use finding::{
     AccountingFinding, Backlog, Calibrated, CellFinding, Change, Finding, InstrumentFinding, Lag,
     LagAllowed, LatenessFinding, RecordEquation, Stretch, SystemFinding,
 };
+pub use holm::rejection_limit;
 pub use proportion::{Part, proportion, proportion_difference};
 pub use quantile::{MIN_SAMPLES_BEYOND, ThinTail, thin_tail};
-pub use reason::{Reason, cell_reasons, verdict_of};
-pub use recovery::{AfterDrop, Recovery, recovery};
+pub use reason::{Asked, CLEAN_TRIALS_MIN, Reason, cell_reasons, verdict_of};
+pub use recovery::{AfterDrop, Control, Recovery, recovery};
 pub use search::{
     Answer, End, Evidence, HoldingLevel, LevelSummary, Levels, MAX_SILENT_TRIALS, Search,
     SearchTrial, Settings, Step,
@@ -42,7 +56,7 @@ pub use search::{
 pub use stall::Stall;
 pub use steady::{MIN_STEADY_BINS, Series, Shape, Steadiness, SteadyBins, steady};
 pub use trial_facts::{
-    Counts, Generator, InjectedFault, Ledger, LoadModel, LoadProfile, Machine, RunningTotals,
-    Served, TrialFacts,
+    Arrivals, Counts, Generator, InjectedFault, Ledger, LoadModel, LoadProfile, Machine,
+    RunningTotals, Served, TrialFacts,
 };
 pub use verdict::Verdict;

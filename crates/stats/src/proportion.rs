@@ -3,13 +3,14 @@
 //!
 //! The estimate is the ratio estimator of cluster samples, with its linearised variance (Cochran, Sampling Techniques, 1977,
 //! chapter 6): the squared excess of each trial over the share, summed over trials. Intervals are Student's t; those of
-//! differences use Welch's degrees of freedom. Requests of one trial fail together, so a binomial interval would be far too
-//! narrow.
+//! differences use Satterthwaite's degrees of freedom. Requests of one trial fail together, so a binomial interval alone would be far
+//! too narrow; but no interval is narrower than the binomial one (Wilson, 1927), so that no failure among n requests is a rate of
+//! less than about 4/n and not of exactly 0.
 
 use crate::{
-    Estimate,
+    Estimate, TestedEstimate,
     sample::{count_as_f64, size},
-    student::{critical_95, welch},
+    student::{critical_95, satterthwaite, two_sided},
 };
 
 /// Of one trial: how many of its requests are meant, and how many there were.
@@ -25,9 +26,10 @@ pub fn proportion(trials: &[Part]) -> Option<Estimate> {
     let proportion = Proportion::from_trials(trials)?;
     let interval = proportion.degrees.map(|degrees| {
         let margin = critical_95(degrees) * proportion.error2.sqrt();
+        let (low, high) = proportion.wilson_interval();
         (
-            (proportion.point - margin).max(0.0),
-            (proportion.point + margin).min(1.0),
+            (proportion.point - margin).max(0.0).min(low),
+            (proportion.point + margin).min(1.0).max(high),
         )
     });
     Some(Estimate {
@@ -40,23 +42,58 @@ pub fn proportion(trials: &[Part]) -> Option<Estimate> {
 /// The difference of two shares, `new - old`, of groups that have no trial in common. There is no interval if a group has one
 /// trial.
 #[must_use]
-pub fn proportion_difference(new: &[Part], old: &[Part]) -> Option<Estimate> {
+pub fn proportion_difference(new: &[Part], old: &[Part]) -> Option<TestedEstimate> {
     let (new, old) = (Proportion::from_trials(new)?, Proportion::from_trials(old)?);
     let point = new.point - old.point;
-    let interval = new.degrees.zip(old.degrees).map(|(of_new, of_old)| {
-        let degrees = welch((new.error2, of_new), (old.error2, of_old));
+    let scatter = new.degrees.zip(old.degrees).map(|(of_new, of_old)| {
+        let degrees = satterthwaite(&[(new.error2, of_new), (old.error2, of_old)]);
         let margin = critical_95(degrees) * (new.error2 + old.error2).sqrt();
-        ((point - margin).max(-1.0), (point + margin).min(1.0))
+        let (low, high) = newcombe_interval(&new, &old);
+        let interval = (
+            (point - margin).max(-1.0).min(low),
+            (point + margin).min(1.0).max(high),
+        );
+        (interval, degrees)
     });
-    Some(Estimate {
-        point,
-        interval,
-        count: new.count + old.count,
+    Some(TestedEstimate {
+        p_value: scatter.map(|(ends, degrees)| p_value(point, ends, degrees)),
+        is_paired: false,
+        estimate: Estimate {
+            point,
+            interval: scatter.map(|(interval, _)| interval),
+            count: new.count + old.count,
+        },
     })
+}
+
+/// That of the test whose 95 % interval this is.
+fn p_value(point: f64, (low, high): (f64, f64), degrees: f64) -> f64 {
+    let margin = if point > 0.0 {
+        point - low
+    } else {
+        high - point
+    };
+    match (point, margin) {
+        (0.0, _) => 1.0,
+        (_, 0.0) => 0.0,
+        _ => two_sided(critical_95(degrees) * point / margin, degrees),
+    }
+}
+
+/// The interval of a difference of two shares of independent requests (Newcombe, 1998, method 10).
+fn newcombe_interval(new: &Proportion, old: &Proportion) -> (f64, f64) {
+    let (new_ends, old_ends) = (new.wilson_interval(), old.wilson_interval());
+    let point = new.point - old.point;
+    (
+        point - (new.point - new_ends.0).hypot(old_ends.1 - old.point),
+        point + (new_ends.1 - new.point).hypot(old.point - old_ends.0),
+    )
 }
 
 struct Proportion {
     point: f64,
+    /// Requests of all trials.
+    all: f64,
     /// Standard error, squared; 0 for a single trial.
     error2: f64,
     /// `None` for a single trial.
@@ -91,10 +128,26 @@ impl Proportion {
         let error2 = degrees.map_or(0.0, |degrees| squares * count / degrees / (all * all));
         Some(Self {
             point,
+            all,
             error2,
             degrees,
             count: trials.len(),
         })
+    }
+
+    /// The 95 % interval of a share of so many independent requests.
+    fn wilson_interval(&self) -> (f64, f64) {
+        const Z: f64 = 1.959_964;
+        let z2 = Z * Z;
+        let middle = self.point + z2 / (2.0 * self.all);
+        let half = Z
+            * (self.point * (1.0 - self.point) / self.all + z2 / (4.0 * self.all * self.all))
+                .sqrt();
+        let whole = 1.0 + z2 / self.all;
+        (
+            ((middle - half) / whole).max(0.0),
+            ((middle + half) / whole).min(1.0),
+        )
     }
 }
 
@@ -102,6 +155,10 @@ impl Proportion {
 mod tests {
     use super::*;
     use crate::random::Random;
+
+    fn difference(new: &[Part], old: &[Part]) -> Option<Estimate> {
+        proportion_difference(new, old).map(|found| found.estimate)
+    }
 
     fn parts(counts: &[(u64, u64)]) -> Vec<Part> {
         counts
@@ -146,12 +203,13 @@ mod tests {
         assert_near(
             proportion(&parts(&[(0, 50), (0, 70), (0, 0)])),
             0.0,
-            Some((0.0, 0.0)),
+            // Of 120 independent requests none failed: 3.84 / 123.84.
+            Some((0.0, 0.0310)),
         );
         assert_near(
             proportion(&parts(&[(50, 50), (70, 70)])),
             1.0,
-            Some((1.0, 1.0)),
+            Some((0.9690, 1.0)),
         );
     }
 
@@ -159,22 +217,15 @@ mod tests {
     fn differences_by_hand() {
         let none = parts(&[(0, 100), (0, 100), (0, 100)]);
         let some = parts(&[(10, 100), (20, 100), (30, 100)]);
-        assert_eq!(proportion_difference(&some, &[]), None);
-        assert_near(proportion_difference(&some, &parts(&[(0, 10)])), 0.2, None);
+        assert_eq!(difference(&some, &[]), None);
+        assert_near(difference(&some, &parts(&[(0, 10)])), 0.2, None);
         // All the scatter is on one side: two degrees of freedom.
-        assert_near(
-            proportion_difference(&some, &none),
-            0.2,
-            Some((-0.0484, 0.4484)),
-        );
-        assert_near(
-            proportion_difference(&none, &some),
-            -0.2,
-            Some((-0.4484, 0.0484)),
-        );
-        assert_near(proportion_difference(&none, &none), 0.0, Some((0.0, 0.0)));
+        assert_near(difference(&some, &none), 0.2, Some((-0.0484, 0.4484)));
+        assert_near(difference(&none, &some), -0.2, Some((-0.4484, 0.0484)));
+        // Neither is known better than 300 independent requests let it be.
+        assert_near(difference(&none, &none), 0.0, Some((-0.0126, 0.0126)));
         let all = parts(&[(9, 9), (8, 8)]);
-        assert_near(proportion_difference(&all, &none), 1.0, Some((1.0, 1.0)));
+        assert_near(difference(&all, &none), 1.0, Some((0.8153, 1.0)));
     }
 
     /// Trials whose own share scatters, as it does near overload.
@@ -198,7 +249,7 @@ mod tests {
                     (0..count).map(|_| trial(random, proportion)).collect()
                 };
                 let (new, old) = (draw(&mut random, 0.2), draw(&mut random, 0.1));
-                let (low, high) = proportion_difference(&new, &old).unwrap().interval.unwrap();
+                let (low, high) = difference(&new, &old).unwrap().interval.unwrap();
                 (low..=high).contains(&(truth(0.2) - truth(0.1)))
             };
             let hits = (0..SEEDS).filter(covered).count();

@@ -1,6 +1,6 @@
 //! Why a verdict was given, and how several reasons become one verdict.
 
-use crate::{CellFinding, Estimate, Finding, Verdict};
+use crate::{Aspect, CellFinding, Estimate, Finding, Verdict};
 
 /// Why a verdict was given.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,40 +19,64 @@ pub fn verdict_of(reasons: &[Reason]) -> Verdict {
         .unwrap_or(Verdict::Valid)
 }
 
-/// The reasons of a cell, from the verdicts of its trials and the estimate of its goodput over them.
+/// So many trials without a doubt are enough to believe a cell, however many others have one.
+pub const CLEAN_TRIALS_MIN: usize = 3;
+
+/// A metric that the study asks about, with what a cell has of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Asked {
+    pub aspect: Aspect,
+    /// `None`: it is exact, or there is none.
+    pub estimate: Option<Estimate>,
+}
+
+/// The reasons of a cell, from those of its trials and from the metrics that the study asks about.
 ///
-/// A cell is no better than its worst trial: to leave that one out would be to choose among results. `noisy` belongs to cells
-/// alone: the full width of the interval, as a share of the point, is above `max_ci_width`. Without an interval (a single trial)
-/// nothing is known about noise: the page says so, and it is no verdict.
+/// Missing records and books that do not balance are facts: one trial shows them. A cell is overloaded if most of its trials are.
+/// Everything else is a doubt, and a doubt counts if it concerns a metric that is asked about, and if fewer than
+/// [`CLEAN_TRIALS_MIN`] trials are free of doubts: more trials then never make a cell less believable. The estimates rest on all
+/// trials all the same, because to leave out the bad ones would be to choose among results. `noisy` belongs to cells alone: the
+/// interval of a metric that is asked about is wider than `max_ci_width`, as a share of its point. Without an interval (a single
+/// trial) nothing is known about noise: the page says so, and it is no verdict.
 #[must_use]
-pub fn cell_reasons(
-    trials: &[Verdict],
-    goodput: Option<&Estimate>,
-    max_ci_width: f64,
-) -> Vec<Reason> {
+pub fn cell_reasons(trials: &[&[Reason]], asked: &[Asked], max_ci_width: f64) -> Vec<Reason> {
+    let is_clean = |trial: &&&[Reason]| !trial.iter().any(|reason| concerns(reason, asked));
+    let clean = trials.iter().filter(is_clean).count();
     let mut kinds: Vec<Verdict> = trials
         .iter()
-        .copied()
-        .filter(|verdict| *verdict != Verdict::Valid)
+        .flat_map(|trial| trial.iter().filter(|reason| concerns(reason, asked)))
+        .map(|reason| reason.verdict)
         .collect();
     kinds.sort_unstable_by(|a, b| b.cmp(a));
     kinds.dedup();
-    let of_trials = kinds.into_iter().map(|verdict| {
-        let count = trials.iter().filter(|trial| **trial == verdict).count();
+    let of_trials = kinds.into_iter().filter_map(|verdict| {
+        let has_it = |trial: &&&[Reason]| {
+            let mut own = trial.iter().filter(|reason| concerns(reason, asked));
+            own.any(|reason| reason.verdict == verdict)
+        };
+        let count = trials.iter().filter(has_it).count();
+        let counts = match verdict {
+            Verdict::Incomplete | Verdict::Inconsistent => true,
+            Verdict::Overloaded => 2 * count > trials.len(),
+            _ => clean < CLEAN_TRIALS_MIN,
+        };
         let finding = CellFinding::Trials {
             verdict,
             count,
             trials: trials.len(),
         };
-        Reason {
+        counts.then(|| Reason {
             verdict,
             finding: finding.into(),
-        }
+        })
     });
-    let width = goodput
-        .and_then(Estimate::relative_width)
-        .filter(|width| *width > max_ci_width);
-    let noisy = width.map(|width| Reason {
+    let widths = asked
+        .iter()
+        .filter_map(|asked| asked.estimate?.relative_width());
+    let widest = widths
+        .filter(|width| *width > max_ci_width)
+        .reduce(f64::max);
+    let noisy = widest.map(|width| Reason {
         verdict: Verdict::Noisy,
         finding: CellFinding::Wide {
             width,
@@ -63,59 +87,168 @@ pub fn cell_reasons(
     of_trials.chain(noisy).collect()
 }
 
+/// Whether a reason says something about a metric that is asked about.
+fn concerns(reason: &Reason, asked: &[Asked]) -> bool {
+    let is_fact = matches!(
+        reason.verdict,
+        Verdict::Failed | Verdict::Incomplete | Verdict::Inconsistent | Verdict::Overloaded
+    );
+    let mut doubts = reason.finding.doubts().iter();
+    is_fact || doubts.any(|doubt| asked.iter().any(|asked| asked.aspect == doubt.aspect))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{AccountingFinding, InstrumentFinding, SystemFinding, random::Random};
 
-    /// The verdict of a cell, how many of its trials have which, and whether its interval is too wide.
-    fn check(
-        trials: &[Verdict],
-        interval: Option<(f64, f64)>,
-        verdict: Verdict,
-        of_trials: &[(usize, Verdict)],
-        is_wide: bool,
-    ) {
-        let goodput = Estimate {
-            point: 100.0,
-            interval,
-            count: trials.len(),
-        };
-        let reasons = cell_reasons(trials, Some(&goodput), 0.10);
-        assert_eq!(verdict_of(&reasons), verdict, "{reasons:?}");
-        let mut found: Vec<(usize, Verdict)> = Vec::new();
-        let mut wide = Vec::new();
-        for reason in &reasons {
-            match &reason.finding {
-                Finding::Cell(CellFinding::Trials { verdict, count, .. }) => {
-                    found.push((*count, *verdict));
+    /// What each trial shows, by a letter: `v` valid, `u` unsteady, `p` with a probe that lags, `o` overloaded, `m` with missing
+    /// records, `f` failed.
+    fn trial(letter: char) -> Vec<Reason> {
+        let (verdict, finding): (Verdict, Finding) = match letter {
+            'v' => return Vec::new(),
+            'u' => (Verdict::Unsteady, SystemFinding::NeverSteady.into()),
+            'p' => (
+                Verdict::InstrumentLimited,
+                InstrumentFinding::ProbeLag {
+                    lag_s: 2.0,
+                    allowed_s: 1.0,
                 }
-                Finding::Cell(CellFinding::Wide { width, .. }) => wide.push(*width),
-                other => panic!("{other:?}"),
-            }
+                .into(),
+            ),
+            'o' => (
+                Verdict::Overloaded,
+                SystemFinding::Unanswered {
+                    due: 10,
+                    answered: 5,
+                    answered_share: 0.5,
+                    least_share: 0.99,
+                    skipped: 0,
+                }
+                .into(),
+            ),
+            'm' => (
+                Verdict::Incomplete,
+                AccountingFinding::Missing {
+                    missing: 1,
+                    accepted: 10,
+                    first_keys: vec![],
+                    unread: false,
+                }
+                .into(),
+            ),
+            'f' => (Verdict::Failed, Finding::NothingSent),
+            other => panic!("{other}"),
+        };
+        vec![Reason { verdict, finding }]
+    }
+
+    fn reasons(letters: &str, asked: &[Asked]) -> Vec<Reason> {
+        let trials: Vec<Vec<Reason>> = letters.chars().map(trial).collect();
+        let trials: Vec<&[Reason]> = trials.iter().map(Vec::as_slice).collect();
+        cell_reasons(&trials, asked, 0.10)
+    }
+
+    fn asked_metric(aspect: Aspect, interval: Option<(f64, f64)>) -> Asked {
+        Asked {
+            aspect,
+            estimate: Some(Estimate {
+                point: 100.0,
+                interval,
+                count: 3,
+            }),
         }
-        assert_eq!(found, of_trials);
-        assert_eq!(!wide.is_empty(), is_wide);
-        assert!(wide.iter().all(|width| (width - 0.12).abs() < 1e-9));
+    }
+
+    /// The verdict of a cell whose goodput is asked about, and how many of its trials have which.
+    fn check(letters: &str, verdict: Verdict, of_trials: &[(usize, Verdict)]) {
+        let found = reasons(
+            letters,
+            &[asked_metric(Aspect::Goodput, Some((98.0, 102.0)))],
+        );
+        assert_eq!(verdict_of(&found), verdict, "{letters}: {found:?}");
+        let counts = found.iter().map(|reason| match &reason.finding {
+            Finding::Cell(CellFinding::Trials { verdict, count, .. }) => (*count, *verdict),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(counts.collect::<Vec<_>>(), of_trials, "{letters}");
     }
 
     #[test]
-    fn a_cell_is_as_good_as_its_worst_trial() {
-        use Verdict::{Failed, Incomplete, Noisy, Overloaded, Unsteady, Valid};
-        check(&[], None, Valid, &[], false);
-        check(&[Valid], None, Valid, &[], false);
-        check(&[Valid; 5], Some((96.0, 104.0)), Valid, &[], false);
-        check(&[Valid; 5], Some((95.0, 105.0)), Valid, &[], false);
-        check(&[Valid; 5], Some((94.0, 106.0)), Noisy, &[], true);
-        check(&[Unsteady], None, Unsteady, &[(1, Unsteady)], false);
-        check(
-            &[Valid, Overloaded, Incomplete, Overloaded, Valid],
-            Some((94.0, 106.0)),
-            Incomplete,
-            &[(1, Incomplete), (2, Overloaded)],
-            true,
+    fn three_trials_without_a_doubt_are_enough() {
+        use Verdict::{Failed, Incomplete, Overloaded, Unsteady, Valid};
+        check("", Valid, &[]);
+        check("v", Valid, &[]);
+        check("vvv", Valid, &[]);
+        check("u", Unsteady, &[(1, Unsteady)]);
+        check("vvu", Unsteady, &[(1, Unsteady)]);
+        check("vvuv", Valid, &[]);
+        check("uvuvv", Valid, &[]);
+        check("fvv", Failed, &[(1, Failed)]);
+        check("fvvv", Valid, &[]);
+        // A late probe says nothing of the goodput.
+        check("ppp", Valid, &[]);
+        // One trial shows that records are missing; most must show that the system does not keep up.
+        check("vvvm", Incomplete, &[(1, Incomplete)]);
+        check("vvvo", Valid, &[]);
+        check("vooo", Overloaded, &[(3, Overloaded)]);
+        check("mou", Incomplete, &[(1, Incomplete), (1, Unsteady)]);
+    }
+
+    #[test]
+    fn a_doubt_counts_for_the_metric_that_it_concerns() {
+        let delays = [asked_metric(Aspect::Delivery, None)];
+        assert_eq!(
+            verdict_of(&reasons("vpp", &delays)),
+            Verdict::InstrumentLimited
         );
-        check(&[Failed, Valid], None, Failed, &[(1, Failed)], false);
-        assert_eq!(cell_reasons(&[Valid; 3], None, 0.1), vec![]);
+        assert_eq!(verdict_of(&reasons("vuu", &delays)), Verdict::Valid);
+        assert_eq!(verdict_of(&reasons("vvvpp", &delays)), Verdict::Valid);
+    }
+
+    #[test]
+    fn noise_is_that_of_the_metrics_that_are_asked_about() {
+        let check = |asked: &[Asked], expected: Verdict| {
+            assert_eq!(verdict_of(&reasons("vvv", asked)), expected);
+        };
+        check(&[], Verdict::Valid);
+        check(&[asked_metric(Aspect::Times, None)], Verdict::Valid);
+        check(
+            &[asked_metric(Aspect::Times, Some((95.0, 105.0)))],
+            Verdict::Valid,
+        );
+        check(
+            &[asked_metric(Aspect::Times, Some((94.0, 106.0)))],
+            Verdict::Noisy,
+        );
+        check(
+            &[
+                asked_metric(Aspect::Goodput, Some((99.0, 101.0))),
+                asked_metric(Aspect::Times, Some((10.0, 1_000.0))),
+            ],
+            Verdict::Noisy,
+        );
+    }
+
+    #[test]
+    fn more_trials_never_make_a_cell_less_believable() {
+        for doubtful in [0.05, 0.25, 0.5] {
+            let believed = |trials: usize| -> usize {
+                let is_believed = |seed: &u64| {
+                    let mut random = Random::from_seed(*seed);
+                    let letters: String = (0..trials)
+                        .map(|_| if random.unit() < doubtful { 'u' } else { 'v' })
+                        .collect();
+                    verdict_of(&reasons(&letters, &[asked_metric(Aspect::Goodput, None)]))
+                        == Verdict::Valid
+                };
+                (0..1_000).filter(is_believed).count()
+            };
+            // Each sample of n trials begins with that of n − 1, so that the counts can be compared exactly.
+            let counts: Vec<usize> = (3..=10).map(believed).collect();
+            assert!(counts.is_sorted(), "{doubtful}: {counts:?}");
+            assert!(counts[7] > 900, "{doubtful}: {counts:?}");
+        }
     }
 
     #[test]
@@ -131,12 +264,5 @@ mod tests {
         ]
         .map(reason);
         assert_eq!(verdict_of(&reasons), Verdict::Inconsistent);
-        assert!(
-            Verdict::Noisy.counts_for_thresholds() && !Verdict::Unsteady.counts_for_thresholds()
-        );
-        assert!(Verdict::Valid.counts_for_recovery() && Verdict::Overloaded.counts_for_recovery());
-        assert!(
-            !Verdict::Incomplete.counts_for_recovery() && !Verdict::Failed.counts_for_recovery()
-        );
     }
 }

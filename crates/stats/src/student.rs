@@ -48,6 +48,11 @@ pub(crate) fn critical_95(degrees: f64) -> f64 {
     }
 }
 
+/// The same for a 90 % interval: 5 % on either side.
+pub(crate) fn critical_90(degrees: f64) -> f64 {
+    critical(2.0 * TAIL, degrees)
+}
+
 /// The t with P(|T| > t) = `tail`, by bisection: exact to 1e-12.
 fn critical(tail: f64, degrees: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
@@ -69,14 +74,17 @@ fn critical(tail: f64, degrees: f64) -> f64 {
     (low + high) / 2.0
 }
 
-/// Degrees of freedom of the difference of two means (Welch, 1947), each given by its squared standard error and its degrees.
-pub(crate) fn welch(new: (f64, f64), old: (f64, f64)) -> f64 {
-    let sum = new.0 + old.0;
-    let parts = new.0 * new.0 / new.1 + old.0 * old.0 / old.1;
+/// Degrees of freedom of a sum of independent terms (Satterthwaite, 1946), each given by its squared standard error and its degrees.
+pub(crate) fn satterthwaite(terms: &[(f64, f64)]) -> f64 {
+    let sum: f64 = terms.iter().map(|(error2, _)| error2).sum();
+    let parts: f64 = terms
+        .iter()
+        .map(|(error2, degrees)| error2 * error2 / degrees)
+        .sum();
     if parts > 0.0 {
         sum * sum / parts
     } else {
-        new.1 + old.1
+        terms.iter().map(|(_, degrees)| degrees).sum()
     }
 }
 

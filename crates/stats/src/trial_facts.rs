@@ -11,8 +11,16 @@ pub enum LoadModel {
     Users,
 }
 
-/// One trial. Times are in microseconds or seconds as named. What was not observed is `None` or empty, and then not checked;
-/// [`TrialFacts::default`] has nothing observed.
+/// How the requests of an open load are spread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Arrivals {
+    #[default]
+    Poisson,
+    Uniform,
+}
+
+/// One trial. Times are in microseconds or seconds as named. What was not observed is `None` or empty, and then not
+/// checked; [`TrialFacts::default`] has nothing observed.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TrialFacts<'a> {
     pub model: LoadModel,
@@ -26,6 +34,9 @@ pub struct TrialFacts<'a> {
     pub machine: Option<Machine>,
     /// Offered load in requests per second, in the open model.
     pub offered_per_s: Option<f64>,
+    pub arrivals: Arrivals,
+    /// Requests in flight when the measured phase began.
+    pub in_flight_start: f64,
     /// Median response time of the measured phase.
     pub response_p50_us: Option<f64>,
     /// Mean service time of the successes of the measured phase; `None` without any.
@@ -37,6 +48,8 @@ pub struct TrialFacts<'a> {
     pub delivery: RunningTotals<'a>,
     /// The longest time that the probe of the store read on without coming to its end.
     pub probe_lag_s: Option<f64>,
+    /// CPU time of the system that reading the store took, as a share of what the system used in the measured phase.
+    pub probe_cpu_share: Option<f64>,
     /// It had not read all of the store when its time was up.
     pub store_unread: bool,
     /// Open load: requests due and requests answered or failed, likewise.
@@ -118,6 +131,8 @@ pub struct Generator {
     pub connections_open_median: u64,
     /// Mean number in flight, from the sum of their times.
     pub in_flight_mean: f64,
+    /// How many a closed load keeps in flight; `None`: it is not one number, or connections are opened for each request.
+    pub in_flight_asked: Option<f64>,
     /// The part of it that belongs to no success of the measured phase: failures, and the growing age of requests in flight.
     pub in_flight_unexplained: f64,
 }

@@ -37,15 +37,9 @@ impl Verdict {
         }
     }
 
-    /// Whether thresholds count on it; on any other they fail.
+    /// Whether the metrics that are asked about may be believed, as far as their intervals go.
     #[must_use]
-    pub fn counts_for_thresholds(self) -> bool {
+    pub fn is_believed(self) -> bool {
         matches!(self, Self::Valid | Self::Noisy)
-    }
-
-    /// Whether the recovery after the measured phase counts: a system that did not keep up, or was not steady, is what recovers.
-    #[must_use]
-    pub fn counts_for_recovery(self) -> bool {
-        self.counts_for_thresholds() || matches!(self, Self::Unsteady | Self::Overloaded)
     }
 }

@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 use waggle_stats::{
-    Counts, Generator, Ledger, LoadModel, RunningTotals, Steadiness, SteadyBins, TrialFacts,
-    Verdict, backlog_grows, check, estimate, ratio, steady, thin_tail, verdict_of,
+    Counts, Generator, Ledger, LoadModel, RunningTotals, Sample, Scale, Steadiness, SteadyBins,
+    TrialFacts, Verdict, backlog_grows, check, estimate, median, ratio, steady, thin_tail,
+    verdict_of,
 };
 
 /// Numbers of every kind, the odd ones often.
@@ -59,6 +60,7 @@ fn any_generator() -> impl Strategy<Value = Generator> {
             connections_open_min: connections[1],
             connections_open_median: connections[2],
             in_flight_mean: numbers[3],
+            in_flight_asked: Some(numbers[2]),
             utilization_wanted: numbers[4],
             in_flight_unexplained: numbers[5],
             run_queue_wait_mean_us: numbers[6],
@@ -126,8 +128,18 @@ proptest! {
     }
 
     #[test]
-    fn estimates_are_finite_or_absent(new in numbers(), old in numbers()) {
-        for found in [estimate(&new), ratio(&new, &old)].into_iter().flatten() {
+    fn estimates_are_finite_or_absent(new in numbers(), old in numbers(), resolution in any_number()) {
+        let samples = |values: &[f64]| -> Vec<Sample> {
+            let sample = |(repetition, value): (u32, &f64)| Sample { repetition, value: *value };
+            (1..).zip(values).map(sample).collect()
+        };
+        let compared = ratio(&samples(&new), &samples(&old), resolution);
+        let found = [
+            estimate(&new, Scale::from_resolution(resolution)),
+            median(&new),
+            compared.map(|found| found.estimate),
+        ];
+        for found in found.into_iter().flatten() {
             prop_assert!(found.point.is_finite());
             if let Some((low, high)) = found.interval {
                 prop_assert!(low <= high, "{found:?}");

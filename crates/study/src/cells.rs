@@ -1,10 +1,15 @@
 //! The cells of a study: the full product of its factors, or its rows.
 
+use serde::Deserialize;
+
 use crate::{
-    Level,
+    Cell, ExpectedVerdict, Level,
+    check::expected_verdict,
+    de::NodeReader,
     mistake::{Finding, Position},
     nearest::list,
-    reserved::FACTORS,
+    raw,
+    reserved::CELL_KEYS,
     schema::STUDY,
     tree::{Entry, Node, Value},
     validate::{is_name, validate},
@@ -16,9 +21,18 @@ pub(crate) const MAX_CELLS: usize = 10_000;
 const MAX_FACTORS: usize = 16;
 /// Longest level, in bytes as written.
 const MAX_LEVEL_BYTES: usize = 256;
+/// Longest name of a cell.
+const MAX_NAME_LETTERS: usize = 40;
 
 /// One level for each factor, with its position.
 pub(crate) type Levels = Vec<(String, Level, Position)>;
+
+/// Keys of a row that are no factor.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CellLabel {
+    pub name: Option<String>,
+    pub expect_verdict: Option<ExpectedVerdict>,
+}
 
 /// Factors and cells as they were read.
 #[derive(Debug, Default)]
@@ -27,6 +41,8 @@ pub(crate) struct Cells {
     pub names: Vec<(String, Position)>,
     /// At least one cell. It is empty if the factors are wrong or none are given.
     pub cells: Vec<Levels>,
+    /// One for each row of `cells`; empty if the cells are made of factors.
+    pub labels: Vec<CellLabel>,
     /// Whether `names` are complete; false if the part is too broken to read all of them.
     pub complete: bool,
 }
@@ -39,12 +55,15 @@ pub(crate) fn cells(root: &Node, findings: &mut Vec<Finding>) -> Cells {
         let what = "a study has factors or cells, not both";
         findings.push(Finding::new(rows.position, what).with_expected("one of the two"));
     }
-    let (names, cells) = match (factors, rows) {
-        (Some(factors), _) => product(factors, findings),
+    let (names, cells, labels) = match (factors, rows) {
+        (Some(factors), _) => {
+            let (names, cells) = product(factors, findings);
+            refuse_reserved(&names, findings);
+            (names, cells, Vec::new())
+        }
         (None, Some(rows)) => listed_cells(rows, findings),
-        (None, None) => (Vec::new(), None),
+        (None, None) => (Vec::new(), None, Vec::new()),
     };
-    refuse_reserved(&names, findings);
     if let Some((_, position)) = names.get(MAX_FACTORS) {
         let what = format!("the study has {} factors", names.len());
         findings
@@ -52,6 +71,7 @@ pub(crate) fn cells(root: &Node, findings: &mut Vec<Finding>) -> Cells {
         return Cells {
             names: names[..MAX_FACTORS].to_vec(),
             cells: vec![Levels::new()],
+            labels: Vec::new(),
             complete: false,
         };
     }
@@ -61,13 +81,24 @@ pub(crate) fn cells(root: &Node, findings: &mut Vec<Finding>) -> Cells {
         cells: cells
             .filter(|cells| !cells.is_empty())
             .unwrap_or_else(|| vec![Levels::new()]),
+        labels,
+    }
+}
+
+/// Puts the labels of the rows on their cells.
+pub(crate) fn label_cells(cells: &mut [Cell], labels: &[CellLabel]) {
+    for cell in cells {
+        if let Some(label) = labels.get(cell.number as usize - 1) {
+            cell.short_name.clone_from(&label.name);
+            cell.expect_verdict = label.expect_verdict;
+        }
     }
 }
 
 /// Reports names that are reserved in a row of `cells`.
 fn refuse_reserved(names: &[(String, Position)], findings: &mut Vec<Finding>) {
     for (name, position) in names {
-        if FACTORS.contains(&name.as_str()) {
+        if CELL_KEYS.contains(&name.as_str()) {
             let what = format!("no factor is called {name:?}: the name is reserved for cells");
             findings.push(Finding::new(*position, what).with_expected("another name"));
         }
@@ -183,15 +214,17 @@ fn level(node: &Node, findings: &mut Vec<Finding>) -> Option<Level> {
     Some(level.clone())
 }
 
-fn listed_cells(
-    entry: &Entry,
-    findings: &mut Vec<Finding>,
-) -> (Vec<(String, Position)>, Option<Vec<Levels>>) {
+/// The factors, the cells unless something is wrong, and a label for each.
+type ListedCells = (Vec<(String, Position)>, Option<Vec<Levels>>, Vec<CellLabel>);
+
+fn listed_cells(entry: &Entry, findings: &mut Vec<Finding>) -> ListedCells {
     let before = findings.len();
     let node = validate_part(entry, findings);
     let Value::List(rows) = &node.value else {
-        return (Vec::new(), None);
+        return (Vec::new(), None, Vec::new());
     };
+    let labels = labels(rows, findings);
+    let rows: Vec<Node> = rows.iter().map(without_label).collect();
     let names: Vec<_> = rows
         .first()
         .into_iter()
@@ -202,7 +235,7 @@ fn listed_cells(
         let what = format!("the study has {} cells", rows.len());
         findings
             .push(Finding::new(entry.position, what).with_expected(format!("at most {MAX_CELLS}")));
-        return (names, None);
+        return (names, None, Vec::new());
     }
     let mut seen = std::collections::HashMap::new();
     let mut cells = Vec::new();
@@ -217,7 +250,68 @@ fn listed_cells(
         }
         cells.push(cell);
     }
-    (names, (findings.len() == before).then_some(cells))
+    (names, (findings.len() == before).then_some(cells), labels)
+}
+
+/// A row's factors.
+fn without_label(row: &Node) -> Node {
+    let Value::Map(entries) = &row.value else {
+        return row.clone();
+    };
+    let factors = entries
+        .iter()
+        .filter(|entry| !CELL_KEYS.contains(&entry.key.as_str()));
+    Node {
+        value: Value::Map(factors.cloned().collect()),
+        ..*row
+    }
+}
+
+/// The label of each row; no name twice.
+fn labels(rows: &[Node], findings: &mut Vec<Finding>) -> Vec<CellLabel> {
+    let [name, expect_verdict] = CELL_KEYS;
+    let mut labels: Vec<CellLabel> = Vec::new();
+    for (row, number) in rows.iter().zip(1..) {
+        let label = CellLabel {
+            name: row.child(name).and_then(|node| cell_name(node, findings)),
+            expect_verdict: row.child(expect_verdict).and_then(|node| {
+                let path = format!("cells[{number}].{expect_verdict}");
+                cell_verdict(node, &path, findings)
+            }),
+        };
+        let position = row.child(name).map(|node| node.position);
+        if let (Some(name), Some(position)) = (&label.name, position)
+            && labels.iter().any(|earlier| earlier.name == label.name)
+        {
+            let what = format!("two cells are called {name:?}");
+            findings.push(Finding::new(position, what).with_expected("each name once"));
+        }
+        labels.push(label);
+    }
+    labels
+}
+
+fn cell_name(node: &Node, findings: &mut Vec<Finding>) -> Option<String> {
+    let Value::Scalar(name) = &node.value else {
+        return None;
+    };
+    let name = name.to_string();
+    let is_short = (1..=MAX_NAME_LETTERS).contains(&name.chars().count());
+    if is_short && !name.chars().any(char::is_control) && name.trim() == name {
+        return Some(name);
+    }
+    let what = format!("the name of a cell is {name:?}");
+    let expected = format!("a text of 1 to {MAX_NAME_LETTERS} letters in one line");
+    findings.push(Finding::new(node.position, what).with_expected(expected));
+    None
+}
+
+fn cell_verdict(node: &Node, path: &str, findings: &mut Vec<Finding>) -> Option<ExpectedVerdict> {
+    let mut node = node.clone();
+    let schema = &STUDY["properties"]["expect_verdict"];
+    findings.extend(validate(schema, &mut node, path));
+    let verdict = raw::ExpectedVerdict::deserialize(NodeReader(&node)).ok()?;
+    Some(expected_verdict(verdict))
 }
 
 /// A row's levels in the order of the first row's keys.
@@ -226,10 +320,13 @@ fn row(row: &Node, names: &[(String, Position)], findings: &mut Vec<Finding>) ->
         && names.iter().all(|(name, _)| row.entry(name).is_some());
     if names.is_empty() || !is_same {
         if row.value != Value::Invalid {
-            let what = format!(
-                "this row has the keys {}",
-                list(row.entries().iter().map(|entry| entry.key.as_str()))
-            );
+            let what = match row.entries() {
+                [] => "this row has no factor".to_owned(),
+                factors => format!(
+                    "this row has the keys {}",
+                    list(factors.iter().map(|entry| entry.key.as_str()))
+                ),
+            };
             let expected = match names {
                 [] => "at least one key".to_owned(),
                 _ => format!(

@@ -35,21 +35,22 @@ mod validate;
 
 pub use check::{
     BODY_MAX_BYTES, MAX_BODY_TEXTS, MAX_CONNECTIONS, MAX_INTERVALS, MAX_PHASE, MAX_RATE_PER_S,
-    MIN_STEADY_INTERVALS, read_threshold,
+    MIN_STEADY_INTERVALS, MIN_WARM_UP_INTERVALS, read_threshold,
 };
 pub use components::{Arguments, Artifact, SetupStep, When};
 pub use environment::{EnvironmentError, Values};
 pub use external::{Address, ExternalComponent, ExternalPort};
 pub use mistake::{Mistake, Mistakes, Source};
 pub use model::{
-    Arrivals, Body, BodyExpect, Cell, Delivery, Expect, Fault, LoadModel, LoadStage, Order,
-    Protocol, RecordsBody, RecordsFormat, Reference, ReferenceColumn, ReferenceRow, Request,
-    Restart, Search, Sought, Study, Texts, Think, Threshold, ThresholdOp, What,
+    Arrivals, Body, BodyExpect, Cell, Delivery, Expect, ExpectedVerdict, Fault, LoadModel,
+    LoadStage, Order, Protocol, RecordsBody, RecordsFormat, Reference, ReferenceColumn,
+    ReferenceRow, Request, Restart, Search, Sought, Study, Texts, Think, Threshold, ThresholdOp,
+    What,
 };
 pub use origin::{GivenSecret, Origin, TakenValue};
 pub use parameters::parameter_levels;
 pub use phases::{RampUp, Recovery, Schedule, StopBound, StopWhen, WarmUpUntil};
-pub use plan::{Level, Plan, PlannedTrial, plan};
+pub use plan::{Level, MAX_REPLACEMENTS, Plan, PlannedTrial, expected_duration, plan};
 pub use probe::{Extract, Probe, ProbeKind, ProbeQuery};
 pub use read::{
     Named, read_scenario, read_study, read_study_and_files, read_system, system_of, unknown_system,

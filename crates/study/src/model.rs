@@ -27,15 +27,24 @@ pub struct Study {
     pub factors: Vec<String>,
     /// At least one.
     pub cells: Vec<Cell>,
-    /// Trials of a cell; with a search the most.
+    /// Trials of a cell, at least; of one that is searched, at most.
     pub repeat: u32,
+    /// Trials of a cell, at most, replacements of disturbed ones not counted; at least `repeat`.
+    pub repeat_max: u32,
+    /// No trial beyond `repeat` is added that would end later; `None`: [`crate::Plan::adding_limit`] says when.
+    pub repeat_max_duration: Option<Duration>,
     pub order: Order,
     pub restart: Restart,
     /// CPUs of load worker threads, each once; empty: half of all.
     pub load_cpuset: Vec<usize>,
-    /// The widest 95 % interval of goodput over trials, as a share of the mean, of a cell that is not `noisy`: its full width.
+    /// The widest 95 % interval over trials of a metric that is asked about, as a share of the metric, of a cell that is not `noisy`:
+    /// its full width.
     pub max_ci_width: f64,
     pub thresholds: Vec<Threshold>,
+    /// Paths of the metrics that the study asks about, as in a [`Threshold`]; empty: those that its load model leaves open.
+    pub asks: Vec<Vec<String>>,
+    /// The verdict that every cell is expected to have, unless it has its own; `None`: valid.
+    pub expect_verdict: Option<ExpectedVerdict>,
     /// The file of the scenario, by the name that the study gives it; `None`: it is in the study.
     pub scenario_file: Option<Source>,
     /// The search in every cell; `None`: every cell has its own load.
@@ -127,6 +136,18 @@ pub enum Order {
     AsListed,
 }
 
+/// The verdict that a cell is expected to have, if not valid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExpectedVerdict {
+    Noisy,
+    Unsteady,
+    Overloaded,
+    InstrumentLimited,
+    Incomplete,
+    Inconsistent,
+    Failed,
+}
+
 /// How often the system is started from scratch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Restart {
@@ -142,6 +163,10 @@ pub struct Cell {
     pub number: u32,
     /// One level for each of [`Study::factors`], in that order.
     pub levels: Vec<(String, Level)>,
+    /// What the study calls it; `None`: its levels name it.
+    pub short_name: Option<String>,
+    /// `None`: that of the study.
+    pub expect_verdict: Option<ExpectedVerdict>,
     /// Every parameter of the system with its value in this cell, defaults included.
     pub parameters: BTreeMap<String, Level>,
     pub load: LoadModel,

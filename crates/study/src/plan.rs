@@ -6,6 +6,10 @@ use crate::{Cell, Order, Restart, Study, shuffle::Shuffle};
 
 /// Estimated time to start, check and stop a system if nothing is known yet.
 const UP_AND_DOWN: Duration = Duration::from_millis(800);
+/// Repetitions are added for so many times the duration of the fewest, by default.
+const ADDING_FACTOR: u32 = 3;
+/// Trials that replace disturbed ones, for each cell.
+pub const MAX_REPLACEMENTS: u32 = 2;
 
 /// One value of a factor or of a system's parameter.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,7 +39,11 @@ pub struct Plan {
     /// Sum of the phases whose length is known (warm-up at its longest, drain at its shortest); of a search, if it makes
     /// every trial that it may.
     pub expected: Duration,
-    /// Sum of all deadlines.
+    /// The same if every cell gets all the repetitions that it may.
+    pub expected_max: Duration,
+    /// No repetition beyond the fewest is added that would end later than this after the start.
+    pub adding_limit: Duration,
+    /// Sum of all deadlines, with all repetitions that may be added.
     pub at_most: Duration,
 }
 
@@ -83,18 +91,30 @@ pub fn plan(study: &Study) -> Plan {
             repetition,
         })
         .collect();
-    let over_cells = |of: &dyn Fn(&Cell) -> Duration| {
-        study.cells.iter().map(of).sum::<Duration>() * study.repeat
+    let over_cells = |of: &dyn Fn(&Cell) -> Duration, repetitions: u32| {
+        study.cells.iter().map(of).sum::<Duration>() * repetitions
+    };
+    let expected = over_cells(&expected_duration, study.repeat);
+    let adding_limit = study
+        .repeat_max_duration
+        .unwrap_or(expected * ADDING_FACTOR);
+    let all = over_cells(&expected_duration, study.repeat_max);
+    let most = match study.repeat_max > study.repeat {
+        true => study.repeat_max + MAX_REPLACEMENTS,
+        false => study.repeat_max,
     };
     Plan {
         trials,
-        expected: over_cells(&expected_duration),
-        at_most: over_cells(&|cell| deadlines(cell) + study.system_at_most),
+        expected,
+        expected_max: all.min(adding_limit).max(expected),
+        adding_limit,
+        at_most: over_cells(&|cell| deadlines(cell) + study.system_at_most, most),
     }
 }
 
 /// How long a trial of a cell is likely to last.
-fn expected_duration(cell: &Cell) -> Duration {
+#[must_use]
+pub fn expected_duration(cell: &Cell) -> Duration {
     let schedule = &cell.schedule;
     let last_poll = cell
         .delivery

@@ -32,6 +32,8 @@ pub enum ProbeKind {
         get: String,
         /// Text immediately before a line's offset.
         offset_after: String,
+        /// Text immediately before the instant at which the store had the record, if a line has that.
+        arrival_after: Option<String>,
         /// Records read at once.
         limit: u32,
     },

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::{
     Cell, Files, Mistakes, Scenario, Source, Study, System,
-    cells::{self, Cells, Levels, expanded_bytes},
+    cells::{self, Cells, Levels, expanded_bytes, label_cells},
     check::{self, Around, Checker, ExternalParts},
     de::NodeReader,
     fill::{fill, uses},
@@ -225,6 +225,7 @@ impl Examined {
         let Cells {
             names,
             cells,
+            labels,
             complete,
         } = cells::cells(root, found);
         let body = without_cells(root);
@@ -243,6 +244,7 @@ impl Examined {
             return;
         }
         let (mut checked, first) = self.examine_cells(&body, &cells, Inputs { system, sources });
+        label_cells(&mut checked, &labels);
         let factors = names.into_iter().map(|(name, _)| name).collect();
         if let Some(search) = self.study.as_ref().and_then(|study| study.search.as_ref()) {
             for cell in &mut checked {

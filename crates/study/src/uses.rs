@@ -6,7 +6,7 @@ use crate::{
     mistake::{Finding, MAX_MISTAKES, Position},
     nearest::{list, nearest_word},
     origin::{is_from_outside, is_meant_from_outside},
-    reserved::FACTORS,
+    reserved::CELL_KEYS,
     schema::{PARTS_PER_CELL, STUDY_WIDE},
     tree::{Node, Value, quote},
 };
@@ -40,7 +40,7 @@ pub(crate) fn check_uses(
         .and_then(|reference| reference.child("match_on"));
     let names_rows = |name: &str| match_on.is_some_and(|names| has_text(names, name));
     let is_used = |name: &str| {
-        FACTORS.contains(&name)
+        CELL_KEYS.contains(&name)
             || names_rows(name)
             || free().any(|parameter| parameter == name)
             || uses.iter().any(|used| used.name.as_deref() == Some(name))

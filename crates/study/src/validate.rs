@@ -11,7 +11,6 @@ use crate::{
     nearest::{list, nearest_word},
     raw::parse_width,
     renamed::{first_key, new_key, new_word},
-    reserved::is_planned,
     tree::{Entry, Node, Value, quote},
 };
 
@@ -91,9 +90,6 @@ impl Validator<'_> {
             } else if let Some(new) = new_key(&self.path, &entry.key) {
                 meant.extend(self.renamed_key(properties, entry, new));
                 entry.node.value = Value::Invalid;
-            } else if is_planned(&self.path, &entry.key) {
-                self.planned_key(properties, entry);
-                entry.node.value = Value::Invalid;
             } else {
                 meant.extend(self.unknown_key(properties, entry));
                 entry.node.value = Value::Invalid;
@@ -164,14 +160,6 @@ impl Validator<'_> {
                 .with_suggestion(near),
         );
         near.map(|key| (key.to_owned(), entry.position))
-    }
-
-    /// Reports a key that a later version reads.
-    fn planned_key(&mut self, properties: &serde_json::Map<String, Schema>, entry: &Entry) {
-        let what = format!("{}.{} is not yet read", self.current_path(), entry.key);
-        let allowed = list(properties.keys().map(String::as_str));
-        self.findings
-            .push(Finding::new(entry.position, what).with_expected(allowed));
     }
 
     /// Reports a key of an earlier version and what is wrong below it; returns the paths of the new keys. If the keys of an old

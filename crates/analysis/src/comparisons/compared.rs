@@ -1,6 +1,6 @@
 //! What two cells show of one outcome, and which of the two is ahead.
 
-use waggle_stats::{Estimate, ratio, side_of};
+use waggle_stats::{Estimate, TestedEstimate, side_of};
 
 use crate::{layout::Over, outcome::Better};
 
@@ -9,6 +9,8 @@ use crate::{layout::Over, outcome::Better};
 pub struct Compared {
     pub name: String,
     pub better: Better,
+    /// Whether the study asks about it.
+    pub is_asked: bool,
     pub measure: Measure,
     /// Of each line, at each level.
     pub at: Vec<Vec<Found>>,
@@ -50,11 +52,24 @@ impl Measure {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Found {
     /// A ratio is above 0.
-    Number(Estimate),
+    Number(Difference),
     /// There is no ratio to nothing.
     NoSuccess(NoSuccess),
     /// One of the two has no number, or one that is nothing on average.
     Nothing,
+}
+
+/// A ratio or a difference of two cells.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Difference {
+    /// The interval is that of this number alone.
+    pub estimate: Estimate,
+    /// How often two equal cells differ at least so much; `None` without an interval.
+    pub p_value: Option<f64>,
+    /// Compared repetition by repetition.
+    pub is_paired: bool,
+    /// Whether it can be stated together with all else that the report states.
+    pub is_shown: bool,
 }
 
 /// No trial of a cell had a success.
@@ -91,17 +106,21 @@ impl Found {
     #[must_use]
     pub fn number(&self) -> Option<&Estimate> {
         match self {
-            Self::Number(found) => Some(found),
+            Self::Number(found) => Some(&found.estimate),
             Self::NoSuccess(_) | Self::Nothing => None,
         }
     }
 
     /// The second ÷ the first. `none` says which of them had no success.
-    pub(super) fn ratio(second: &[f64], first: &[f64], none: Option<NoSuccess>) -> Self {
-        let is_number = |found: &Estimate| found.point > 0.0;
-        match (none, ratio(second, first).filter(is_number)) {
+    pub(super) fn ratio(ratio: Option<TestedEstimate>, none: Option<NoSuccess>) -> Self {
+        match (none, ratio.filter(|ratio| ratio.estimate.point > 0.0)) {
             (Some(none), _) => Self::NoSuccess(none),
-            (None, Some(found)) => Self::Number(found),
+            (None, Some(ratio)) => Self::Number(Difference {
+                estimate: ratio.estimate,
+                p_value: ratio.p_value,
+                is_paired: ratio.is_paired,
+                is_shown: true,
+            }),
             (None, None) => Self::Nothing,
         }
     }
@@ -132,7 +151,8 @@ impl Compared {
     #[must_use]
     pub fn leader(&self, found: &Found) -> Ahead {
         match found {
-            Found::Number(found) if found.interval.is_none() => Ahead::Unsure,
+            Found::Number(found) if found.estimate.interval.is_none() => Ahead::Unsure,
+            Found::Number(found) if !found.is_shown => Ahead::Neither,
             Found::NoSuccess(none) if !none.is_sure() => Ahead::Unsure,
             found => self.leader_by_point(found),
         }
@@ -197,7 +217,7 @@ impl Compared {
     /// The same, by the point where there is no interval.
     fn leader_by_point(&self, found: &Found) -> Ahead {
         match found {
-            Found::Number(found) => match side_of(found, self.measure.neutral_value()) {
+            Found::Number(found) => match side_of(&found.estimate, self.measure.neutral_value()) {
                 None => Ahead::Neither,
                 Some(above) if above == (self.better == Better::Higher) => Ahead::Second,
                 Some(_) => Ahead::First,
@@ -209,6 +229,15 @@ impl Compared {
                 Without::Both => Ahead::Unknown,
             },
             Found::NoSuccess(_) | Found::Nothing => Ahead::Unknown,
+        }
+    }
+
+    /// Keeps what can be stated by p-values up to a limit, at which all statements of a report hold together.
+    pub(crate) fn hold(&mut self, limit: f64) {
+        for found in self.at.iter_mut().flatten() {
+            if let Found::Number(found) = found {
+                found.is_shown = found.p_value.is_none_or(|p_value| p_value <= limit);
+            }
         }
     }
 
@@ -235,24 +264,42 @@ fn changes(ahead: &[Ahead]) -> Vec<(usize, usize)> {
 
 #[cfg(test)]
 mod tests {
+    use waggle_stats::Sample;
+
     use super::*;
 
     fn test_compared(better: Better) -> Compared {
         Compared {
             name: "It".to_owned(),
             better,
+            is_asked: true,
             measure: Measure::Ratio,
             at: Vec::new(),
         }
     }
 
+    fn samples(values: &[f64], first: u32) -> Vec<Sample> {
+        let each = values.iter().zip(first..);
+        each.map(|(&value, repetition)| Sample { repetition, value })
+            .collect()
+    }
+
+    /// Of trials in repetitions of their own.
+    fn compare(second: &[f64], first: &[f64], none: Option<NoSuccess>) -> Found {
+        let ratio = waggle_stats::ratio(&samples(second, 1), &samples(first, 101), 0.0);
+        Found::ratio(ratio, none)
+    }
+
     /// Goodput of the trials of the two, the first one's first.
     fn check(first: &[f64], second: &[f64], expected: Ahead) {
-        let found = Found::ratio(second, first, NoSuccess::from_successes(first, second));
+        let found = compare(second, first, NoSuccess::from_successes(first, second));
         let goodput = test_compared(Better::Higher);
         assert_eq!(goodput.leader(&found), expected, "{found:?}");
-        if let Found::Number(found) = found {
-            assert!(found.point > 0.0 && found.point.is_finite(), "{found:?}");
+        if let Found::Number(Difference { estimate, .. }) = found {
+            assert!(
+                estimate.point > 0.0 && estimate.point.is_finite(),
+                "{found:?}"
+            );
         }
     }
 
@@ -264,7 +311,7 @@ mod tests {
         check(&[100.0], &[300.0], Ahead::Unsure);
         check(&[100.0, 101.0], &[], Ahead::Unknown);
         // A denominator that may well be nothing.
-        check(&[0.0, 2.0], &[300.0, 303.0], Ahead::Unsure);
+        check(&[0.0, 2.0], &[300.0, 303.0], Ahead::Neither);
     }
 
     #[test]
@@ -279,7 +326,7 @@ mod tests {
     #[test]
     fn who_answers_nothing_is_not_slower() {
         let none = NoSuccess::from_successes(&[0.0, 0.0], &[300.0, 303.0]);
-        let found = Found::ratio(&[20.0, 21.0], &[], none);
+        let found = compare(&[20.0, 21.0], &[], none);
         let quicker = test_compared(Better::Quicker);
         assert_eq!(quicker.leader(&found), Ahead::Unknown);
         assert!(matches!(

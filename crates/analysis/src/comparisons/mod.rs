@@ -10,10 +10,11 @@ use waggle_metrics::{Metric, NamedMetric, Statistic};
 use waggle_results::{RunInfo, parallel_map};
 use waggle_stats::{Verdict, proportion_difference};
 
-pub use compared::{Ahead, Compared, Found, Lead, Measure, NoSuccess, Without};
+pub use compared::{Ahead, Compared, Difference, Found, Lead, Measure, NoSuccess, Without};
 
 use crate::{
     CellModel, Factor, TrialModel,
+    asked::asked_metrics,
     curves::failed_parts,
     layout::{Layout, Line, Over, level_name},
     outcome::{Better, Outcome, outcomes},
@@ -51,7 +52,7 @@ impl ComparisonModel {
     #[must_use]
     pub fn is_believed(&self, line: usize, level: usize) -> bool {
         let mut doubtful = self.doubtful[line][level].iter();
-        doubtful.all(|(_, verdict)| verdict.counts_for_thresholds())
+        doubtful.all(|(_, verdict)| verdict.is_believed())
     }
 }
 
@@ -139,18 +140,23 @@ fn comparison(
     }
     let all: Vec<&CellModel> = cells.iter().collect();
     let levels = [0, 1].map(|at| level_name(&pairs.factor.name, &pairs.factor.levels[at]));
-    let outcomes = outcomes(&all, info.delivery_probe.as_deref());
+    let outcomes = outcomes(&all, info);
     let successes = outcomes
         .iter()
         .find(|outcome| outcome.matches(Metric::Goodput, None))?;
+    let asked = asked_metrics(info);
     let all = parallel_map(&outcomes, |outcome| {
+        let outcome = (outcome, outcome.is_asked(&asked));
         ratios(pairs, (cells, trials), outcome, successes)
     });
     let mut found = Vec::new();
     for (outcome, ratios) in outcomes.iter().zip(all) {
         found.push(ratios);
         if outcome.matches(Metric::ResponseTime, Some(Statistic::P99)) {
-            found.extend(errors(pairs, cells, trials));
+            let is_error_rate =
+                |one: &NamedMetric<'_>| one.row.metric == Metric::ErrorRate && one.of.is_none();
+            let is_asked = asked.iter().any(is_error_rate);
+            found.extend(errors(pairs, (cells, trials), is_asked));
         }
     }
     found.retain(is_compared);
@@ -201,26 +207,41 @@ fn is_compared(one: &Compared) -> bool {
 fn ratios(
     pairs: &Pairs<'_>,
     (cells, trials): (&[CellModel], &[TrialModel]),
-    outcome: &Outcome,
+    (outcome, is_asked): (&Outcome, bool),
     successes: &Outcome,
 ) -> Compared {
+    let places = pairs.cells.iter().flatten().flatten();
+    let compared: Vec<&CellModel> = places
+        .flat_map(|(first, second)| [&cells[*first], &cells[*second]])
+        .collect();
+    let resolution = outcome.resolution(&compared, trials);
     let of = |first: usize, second: usize| {
-        let values = |of: &Outcome, at: usize| of.of_cell(&cells[at], trials);
-        let none = NoSuccess::from_successes(&values(successes, first), &values(successes, second));
+        let samples = |of: &Outcome, at: usize| of.samples(&cells[at], trials);
+        let values = |at: usize| -> Vec<f64> {
+            let own = samples(successes, at).into_iter();
+            own.map(|trial| trial.value).collect()
+        };
+        let none = NoSuccess::from_successes(&values(first), &values(second));
         // What failed has its cost, too.
         let none = none.filter(|_| outcome.better() != Better::Cheaper);
-        Found::ratio(&values(outcome, second), &values(outcome, first), none)
+        let (first, second) = (samples(outcome, first), samples(outcome, second));
+        Found::ratio(waggle_stats::ratio(&second, &first, resolution), none)
     };
     Compared {
         name: outcome.name.clone(),
         better: outcome.better(),
+        is_asked,
         measure: Measure::Ratio,
         at: without_holes(pairs.map(of)),
     }
 }
 
 /// `None` where no request failed.
-fn errors(pairs: &Pairs<'_>, cells: &[CellModel], trials: &[TrialModel]) -> Option<Compared> {
+fn errors(
+    pairs: &Pairs<'_>,
+    (cells, trials): (&[CellModel], &[TrialModel]),
+    is_asked: bool,
+) -> Option<Compared> {
     let places = pairs.cells.iter().flatten().flatten();
     let mut both = places.flat_map(|(first, second)| [*first, *second]);
     if !both.any(|at| cells[at].failed > 0) {
@@ -228,11 +249,19 @@ fn errors(pairs: &Pairs<'_>, cells: &[CellModel], trials: &[TrialModel]) -> Opti
     }
     let of = |first: usize, second: usize| {
         let parts = |at: usize| failed_parts(&cells[at], trials);
-        proportion_difference(&parts(second), &parts(first)).map_or(Found::Nothing, Found::Number)
+        proportion_difference(&parts(second), &parts(first)).map_or(Found::Nothing, |found| {
+            Found::Number(Difference {
+                estimate: found.estimate,
+                p_value: found.p_value,
+                is_paired: false,
+                is_shown: true,
+            })
+        })
     };
     Some(Compared {
         name: NamedMetric::of_all(Metric::ErrorRate).heading(),
         better: Better::FewerErrors,
+        is_asked,
         measure: Measure::Difference,
         at: without_holes(pairs.map(of)),
     })

@@ -8,14 +8,21 @@ mod summary;
 pub use summary::{Strongest, Summary};
 
 use waggle_metrics::{Metric, NamedMetric, Statistic};
-use waggle_results::parallel_map;
-use waggle_stats::{Estimate, Factorial, NoEffects, Source, Variation, Verdict, crossovers};
+use waggle_results::{RunInfo, parallel_map};
+use waggle_stats::{
+    Estimate, Factorial, NoEffects, Sample, Source, TestedEstimate, Variation, Verdict, crossovers,
+    is_above,
+};
 
 use crate::{
     CellModel, Factor, TrialModel,
+    asked::{asked_metrics, headline},
     outcome::{Outcome, outcomes},
 };
 use waggle_metrics::Unit;
+
+/// The limit of p-values for one statement by itself.
+const POINTWISE: f64 = 0.05;
 
 /// From this share of the variation on two factors together are worth a sentence and a table.
 const PAIR_FROM: f64 = 0.05;
@@ -33,8 +40,7 @@ pub struct EffectsModel {
     pub left_out: Vec<(String, WithoutEffects)>,
     /// Cells that are in the numbers though they are not valid.
     pub doubtful: Vec<(CellLevels, Verdict)>,
-    /// Place of the outcome that says most: of the delay at the last probe, else of the response time, else the
-    /// first one.
+    /// Index of the outcome that the study asks about first, or of the one that says most.
     pub first: usize,
 }
 
@@ -52,6 +58,8 @@ pub enum WithoutEffects {
     NotPositive(CellLevels),
     /// It is the same in every trial.
     Constant,
+    /// Cells differ by less than can be told apart.
+    Unresolved,
 }
 
 /// The effects on one outcome.
@@ -62,6 +70,8 @@ pub struct OutcomeEffects {
     /// As in `tables.csv`: `delivery_delay_p99_us`, with an intermediate probe before it.
     pub column: String,
     pub unit: Unit,
+    /// Whether the study asks about it.
+    pub is_asked: bool,
     /// The lowest and the highest cell.
     pub span: (f64, f64),
     /// Degrees of freedom of the scatter between trials; 0: one trial a cell, and nothing has an interval.
@@ -80,7 +90,7 @@ pub struct Comparison {
     pub by: usize,
     /// The two factors together make more of the variation than `factor`, the weaker one, alone.
     pub is_larger: bool,
-    pub ratios: Vec<Estimate>,
+    pub ratios: Vec<TestedEstimate>,
     /// Between which levels of `by` the ratio changes from one side of 1 to the other.
     pub turns: Vec<(usize, usize)>,
 }
@@ -98,7 +108,7 @@ pub fn effects(
     factors: &[Factor],
     cells: &[CellModel],
     trials: &[TrialModel],
-    delivery_probe: Option<&str>,
+    info: &RunInfo,
 ) -> Option<EffectsModel> {
     let factors: Vec<Factor> = factors
         .iter()
@@ -108,9 +118,10 @@ pub fn effects(
     let grid = grid(&factors, cells)?;
     let mut found = Vec::new();
     let mut left_out = Vec::new();
-    let outcomes = outcomes(&grid, delivery_probe);
+    let outcomes = outcomes(&grid, info);
+    let asked = asked_metrics(info);
     let all = parallel_map(&outcomes, |outcome| {
-        of_outcome(&factors, &grid, trials, outcome)
+        of_outcome(&factors, &grid, trials, outcome, &asked)
     });
     for (outcome, of) in outcomes.into_iter().zip(all) {
         match of {
@@ -129,15 +140,18 @@ pub fn effects(
         cells: grid.len(),
         trials: grid.iter().map(|cell| cell.counted).sum(),
         doubtful: doubtful.collect(),
-        first: headline_outcome(&found),
+        first: headline_outcome(&found, info),
         outcomes: found,
         left_out,
         factors,
     })
 }
 
-/// Place of the outcome that a study is most often about: how late at the end of the way, else the response time, else any.
-fn headline_outcome(outcomes: &[OutcomeEffects]) -> usize {
+/// Index of the outcome that the study asks about first; else that which a study is most often about: how late at the end of the
+/// way, else the response time, else any.
+fn headline_outcome(outcomes: &[OutcomeEffects], info: &RunInfo) -> usize {
+    let mut asked = headline(info).into_iter().map(|named| named.column());
+    let first = asked.find_map(|column| outcomes.iter().position(|one| one.column == column));
     let at = |metric: Metric| {
         let named = NamedMetric {
             statistic: Some(Statistic::P99),
@@ -146,7 +160,8 @@ fn headline_outcome(outcomes: &[OutcomeEffects]) -> usize {
         let column = named.column();
         outcomes.iter().position(|one| one.column == column)
     };
-    at(Metric::Delay)
+    first
+        .or_else(|| at(Metric::Delay))
         .or_else(|| at(Metric::ResponseTime))
         .unwrap_or(0)
 }
@@ -178,25 +193,29 @@ fn of_outcome(
     grid: &[&CellModel],
     trials: &[TrialModel],
     outcome: &Outcome,
+    asked: &[NamedMetric<'_>],
 ) -> Result<Option<OutcomeEffects>, WithoutEffects> {
     let cells = grid.iter();
-    let values: Vec<Vec<f64>> = cells.map(|cell| outcome.of_cell(cell, trials)).collect();
+    let values: Vec<Vec<Sample>> = cells.map(|cell| outcome.samples(cell, trials)).collect();
     if values.iter().all(Vec::is_empty) {
         return Ok(None);
     }
     let levels: Vec<usize> = factors.iter().map(|factor| factor.levels.len()).collect();
-    let design = Factorial::new(&levels, &values).map_err(|none| no_effects_reason(none, grid))?;
+    let resolution = outcome.resolution(grid, trials);
+    let design = Factorial::new(&levels, &values, resolution)
+        .map_err(|none| no_effects_reason(none, grid))?;
     let parts = design.variation();
     Ok(Some(OutcomeEffects {
         name: outcome.name.clone(),
         column: outcome.named.column(),
         unit: outcome.unit(),
+        is_asked: outcome.is_asked(asked),
         span: design.span(),
         degrees: design.degrees(),
         ratios: (0..factors.len())
             .map(|place| design.ratios(place))
             .collect(),
-        comparisons: comparisons(&levels, (&design, &values), &parts),
+        comparisons: comparisons(&levels, &design, &parts),
         parts,
     }))
 }
@@ -207,70 +226,99 @@ fn no_effects_reason(none: NoEffects, grid: &[&CellModel]) -> WithoutEffects {
         NoEffects::Empty { cell } => WithoutEffects::Empty(grid[cell].levels.clone()),
         NoEffects::NotPositive { cell } => WithoutEffects::NotPositive(grid[cell].levels.clone()),
         NoEffects::Constant => WithoutEffects::Constant,
+        NoEffects::Unresolved => WithoutEffects::Unresolved,
     }
 }
 
 /// Of a grid of two factors those with two levels, at each level of the other; of any grid the weaker factor of two that do more
 /// together than it does alone.
-fn comparisons(
-    levels: &[usize],
-    (design, values): (&Factorial, &[Vec<f64>]),
-    parts: &[Variation],
-) -> Vec<Comparison> {
-    let alone = |factor: usize| {
-        let main = parts.iter().find(|part| part.of == Source::Factor(factor));
-        main.map_or(0.0, |main| main.share)
-    };
-    let is_weaker = |factor, by| (alone(factor), factor) < (alone(by), by);
+fn comparisons(levels: &[usize], design: &Factorial, parts: &[Variation]) -> Vec<Comparison> {
     let mut found = Vec::new();
     for part in parts {
         let Source::Pair(a, b) = part.of else {
             continue;
         };
-        // With two factors and one trial a cell what the two do together cannot be told from chance.
-        let tells = part.is_significant() && (part.p_value.is_some() || levels.len() > 2);
         for (factor, by) in [(a, b), (b, a)] {
-            let is_larger = tells
-                && part.share >= PAIR_FROM
-                && part.share > alone(factor)
-                && is_weaker(factor, by);
-            let is_asked = levels.len() == 2 && levels[factor] == 2;
-            if !is_larger && !is_asked {
+            let is_larger = is_larger(parts, part, (factor, by));
+            if !is_larger && !is_always_compared(levels, factor) {
                 continue;
             }
             found.extend((1..levels[factor]).map(|level| {
-                let ratios = ratios_at_each(levels, (design, values), (factor, level, by));
-                Comparison {
+                let mut comparison = Comparison {
                     factor,
                     level,
                     by,
                     is_larger,
-                    turns: crossovers(&ratios),
-                    ratios,
-                }
+                    turns: Vec::new(),
+                    // In a grid of two factors that is one cell against another, as in the section of comparisons.
+                    ratios: design.ratios_by(factor, level, by),
+                };
+                comparison.find_turns(POINTWISE);
+                comparison
             }));
         }
     }
     found
 }
 
-/// One level of a factor as a ratio to the first, at each level of another. In a grid of two factors that is one cell against
-/// another, whose own scatter says how sure it is, as in the section of comparisons; else it is averaged over all other factors.
-fn ratios_at_each(
-    levels: &[usize],
-    (design, values): (&Factorial, &[Vec<f64>]),
-    (factor, level, by): (usize, usize, usize),
-) -> Vec<Estimate> {
-    let pooled = design.ratios_by(factor, level, by);
-    if levels.len() != 2 {
-        return pooled;
+fn is_always_compared(levels: &[usize], factor: usize) -> bool {
+    levels.len() == 2 && levels[factor] == 2
+}
+
+/// Whether two factors do more together than `factor`, the weaker one, does alone.
+fn is_larger(parts: &[Variation], pair: &Variation, (factor, by): (usize, usize)) -> bool {
+    let alone = |factor: usize| {
+        let main = parts.iter().find(|part| part.of == Source::Factor(factor));
+        main.map_or(0.0, |main| main.share)
+    };
+    let mains = parts
+        .iter()
+        .filter(|part| matches!(part.of, Source::Factor(_)));
+    // With two factors and one trial a cell what the two do together cannot be told from chance.
+    let is_tested = pair.p_value.is_some() || mains.count() > 2;
+    let is_weaker = (alone(factor), factor) < (alone(by), by);
+    pair.is_significant
+        && is_tested
+        && pair.share >= PAIR_FROM
+        && pair.share > alone(factor)
+        && is_weaker
+}
+
+impl Comparison {
+    /// By the ratios whose p-value is not above the limit.
+    fn find_turns(&mut self, limit: f64) {
+        let side = |ratio: &TestedEstimate| {
+            let is_shown = ratio.p_value.is_some_and(|p_value| p_value <= limit);
+            is_above(&ratio.estimate).filter(|_| is_shown)
+        };
+        let sides: Vec<Option<bool>> = self.ratios.iter().map(side).collect();
+        self.turns = crossovers(&sides);
     }
-    let cell = |of_factor: usize, of_by: usize| match factor {
-        0 => &values[of_factor * levels[1] + of_by],
-        _ => &values[of_by * levels[1] + of_factor],
-    };
-    let own = |(at, pooled): (usize, Estimate)| {
-        waggle_stats::ratio(cell(level, at), cell(0, at)).unwrap_or(pooled)
-    };
-    pooled.into_iter().enumerate().map(own).collect()
+}
+
+impl OutcomeEffects {
+    /// Keeps what can be stated by p-values up to a limit, at which all statements of a report hold together.
+    pub(crate) fn hold(&mut self, limit: f64) {
+        for part in &mut self.parts {
+            part.hold(limit);
+        }
+        let parts = &self.parts;
+        let levels: Vec<usize> = self.ratios.iter().map(|ratios| ratios.len() + 1).collect();
+        for one in &mut self.comparisons {
+            let pair = Source::Pair(one.factor.min(one.by), one.factor.max(one.by));
+            let pair = parts.iter().find(|part| part.of == pair);
+            one.is_larger = pair.is_some_and(|pair| is_larger(parts, pair, (one.factor, one.by)));
+            one.find_turns(limit);
+        }
+        self.comparisons
+            .retain(|one| one.is_larger || is_always_compared(&levels, one.factor));
+    }
+
+    /// The p-values of all that could be stated; `with_ratios`: also those of the comparisons.
+    pub(crate) fn p_values(&self, with_ratios: bool) -> impl Iterator<Item = f64> {
+        let parts = self.parts.iter().filter_map(|part| part.p_value);
+        let comparisons = self.comparisons.iter().filter(move |_| with_ratios);
+        let ratios = comparisons.flat_map(|one| &one.ratios);
+        parts.chain(ratios.filter_map(|ratio| ratio.p_value))
+    }
 }

@@ -70,7 +70,7 @@ impl OutcomeEffects {
             });
             mains.max_by(|a, b| a.1.total_cmp(&b.1))
         };
-        let Some((factor, share)) = mains(&Variation::is_significant) else {
+        let Some((factor, share)) = mains(&|part| part.is_significant) else {
             return Strongest::Chance {
                 largest: mains(&|_| true),
             };
@@ -88,7 +88,7 @@ impl OutcomeEffects {
     /// only where the ratio changes sides.
     fn is_dependence(&self, one: &Comparison) -> bool {
         let spread = |one: &Comparison| {
-            let logs = || one.ratios.iter().map(|ratio| ratio.point.ln());
+            let logs = || one.ratios.iter().map(|ratio| ratio.estimate.point.ln());
             logs().fold(f64::NEG_INFINITY, f64::max) - logs().fold(f64::INFINITY, f64::min)
         };
         let alike = self

@@ -77,7 +77,7 @@ pub(crate) fn study(imported: &ImportedCalls, wanted: &[String]) -> Written {
     };
     let _ = writeln!(
         text,
-        "schedule:\n  warm_up: 2s\n  measure: {measure}\n  interval: 250ms\n  repeat: 3"
+        "schedule:\n  warm_up: 2s\n  measure: {measure}\n  interval: 250ms"
     );
     let _ = writeln!(
         text,

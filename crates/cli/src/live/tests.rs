@@ -6,7 +6,7 @@ use ratatui::{Terminal, backend::TestBackend, style::Color};
 use waggle_analysis::{TrialSoFar, cell_so_far};
 use waggle_load::{Interval, StepCounts, StepInterval};
 use waggle_results::{LevelKind, PhaseName};
-use waggle_stats::{Evidence, Verdict};
+use waggle_stats::{Evidence, Finding, Reason, Verdict};
 
 use super::{
     board::{CellBoard, Mark, PhaseNow, StudyBoard, TrialNow},
@@ -239,20 +239,28 @@ fn progress_is_shown_by_time_or_count() {
     );
 }
 
+fn overload_reason() -> Reason {
+    Reason {
+        verdict: Verdict::Overloaded,
+        finding: Finding::NothingSent,
+    }
+}
+
 /// A study in its second round of trials; the running trial is [`eventful`].
 fn study(cells: u32) -> StudyBoard {
     let cell = |number: u32| {
         let trials: Vec<TrialSoFar> = (0..if number < 3 { 2 } else { 1 })
             .map(|repetition| TrialSoFar {
-                verdict: if number == 2 {
-                    Verdict::Overloaded
+                reasons: if number == 2 {
+                    vec![overload_reason()]
                 } else {
-                    Verdict::Valid
+                    Vec::new()
                 },
                 goodput_per_s: Some(f64::from(number * 1_000 + repetition * 20)),
+                asked: Vec::new(),
             })
             .collect();
-        let marks = trials.iter().map(|trial| Mark::Judged(trial.verdict));
+        let marks = trials.iter().map(|trial| Mark::Judged(trial.verdict()));
         CellBoard {
             number,
             levels: vec![(10 * number).to_string(), "lines".to_owned()],

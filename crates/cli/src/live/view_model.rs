@@ -127,7 +127,7 @@ impl ViewModel {
             title,
             is_open: shape.model == LoadModel::Open,
             requests_at_most: shape.requests_at_most,
-            connections_asked: shape.connections,
+            connections_asked: shape.generator.connections,
             steps: steps.map(|name| Step::new(name)).collect(),
             ..Self::default()
         }

@@ -1,9 +1,13 @@
 //! Evaluates conditions on the result of a load. Pure.
 
 use anyhow::{Result, anyhow};
-use waggle_analysis::{TrialNumbers, TrialPercentile, TrialPercentiles, TrialStep, in_load};
-use waggle_results::SessionCounts;
-use waggle_stats::Verdict;
+use waggle_analysis::{
+    Decision, Shortcoming, TrialNumbers, TrialPercentile, TrialPercentiles, TrialStep,
+    held_in_load, in_load,
+};
+use waggle_report::wording;
+use waggle_results::{SessionCounts, ThresholdInfo};
+use waggle_stats::Reason;
 use waggle_study::Threshold;
 
 use super::summary::{LoadResult, ModelName, StepResult, ThresholdResult, Times};
@@ -21,26 +25,33 @@ pub(crate) fn conditions(flag: &str, texts: &[String], steps: &[String]) -> Resu
     texts.iter().map(read).collect()
 }
 
-/// Evaluates a condition. As in studies, conditions need a reliable result.
+/// Evaluates a condition, with the reasons of the verdict: as in studies, a doubt counts if it concerns the metric.
 pub(crate) fn threshold(
     threshold: &Threshold,
     result: &LoadResult,
-    verdict: Verdict,
+    reasons: &[Reason],
 ) -> ThresholdResult {
-    let observed = in_load(&threshold.metric, &numbers(result));
-    let reason = match observed {
-        _ if !verdict.counts_for_thresholds() => {
-            Some(format!("does not count: the result is {}", verdict.name()))
-        }
-        None => Some(format!("there is no metric {}", threshold.metric.join("."))),
-        Some(_) => None,
+    let condition = ThresholdInfo {
+        text: threshold.text.clone(),
+        metric: threshold.metric.clone(),
+        op: waggle_runner::comparison(threshold.op),
+        value: threshold.value,
     };
-    let compare = |value| waggle_runner::comparison(threshold.op).holds(value, threshold.value);
+    let observed = in_load(&threshold.metric, &numbers(result));
+    let (held, reason) = match observed {
+        Some(value) => held_in_load(&condition, value, reasons),
+        None => (
+            Decision::Undecided,
+            Some(Shortcoming::NoMetric(threshold.metric.clone())),
+        ),
+    };
+    let unit = waggle_analysis::unit(&threshold.metric);
     ThresholdResult {
-        condition: threshold.text.clone(),
-        holds: reason.is_none() && observed.is_some_and(compare),
+        condition: condition.text,
+        holds: held == Decision::Holds,
+        undecided: held == Decision::Undecided,
         observed,
-        reason,
+        reason: reason.map(|reason| wording::conditions::shortcoming(&reason, unit)),
     }
 }
 

@@ -33,6 +33,7 @@ mod view;
 use std::io::IsTerminal;
 
 use anyhow::{Context, Result};
+use waggle_stats::Verdict;
 use waggle_study::Threshold;
 
 use self::{
@@ -233,11 +234,21 @@ fn show(result: &LoadResult, as_json: bool) -> Result<()> {
     output::print_result(&text)
 }
 
-/// An interrupt takes precedence over the verdict, and the verdict over thresholds, which need a valid result.
+/// An interrupt takes precedence, and the verdict over thresholds. Limits of the generator point one way: with thresholds they count
+/// only if they leave one of them open.
 fn exit(result: &LoadResult) -> Exit {
+    let is_undecided = result
+        .thresholds
+        .iter()
+        .any(|threshold| threshold.undecided);
+    let is_believed = match result.verdict.as_str() {
+        verdict if verdict == Verdict::Valid.name() => true,
+        verdict if verdict == Verdict::InstrumentLimited.name() => !result.thresholds.is_empty(),
+        _ => false,
+    };
     if result.interrupted {
         Exit::Interrupted
-    } else if result.verdict != waggle_stats::Verdict::Valid.name() {
+    } else if is_undecided || !is_believed {
         Exit::NotValid
     } else if result.thresholds.iter().any(|threshold| !threshold.holds) {
         Exit::Threshold

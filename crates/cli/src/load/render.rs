@@ -338,21 +338,18 @@ fn verdict(out: &mut String, result: &LoadResult, colours: Colours) {
         line(out, "note", remark);
     }
     for threshold in &result.thresholds {
-        let outcome = match (&threshold.reason, threshold.observed) {
-            (Some(reason), _) => colours.paint("31", reason),
-            (None, observed) => {
-                let observed = observed.map_or_else(
-                    || "unknown".to_owned(),
-                    |value| observed_as(&threshold.condition, value),
-                );
-                let (colour, holds) = if threshold.holds {
-                    ("32", "holds")
-                } else {
-                    ("31", "does not hold")
-                };
-                colours.paint(colour, &format!("{holds}: {observed}"))
-            }
+        let observed = threshold.observed.map_or_else(
+            || "unknown".to_owned(),
+            |value| observed_as(&threshold.condition, value),
+        );
+        let (colour, held) = match (threshold.holds, threshold.undecided) {
+            (true, _) => ("32", "holds"),
+            (false, true) => ("33", "undecided"),
+            (false, false) => ("31", "does not hold"),
         };
+        let reason = threshold.reason.iter();
+        let reason: String = reason.map(|reason| format!(" ({reason})")).collect();
+        let outcome = colours.paint(colour, &format!("{held}: {observed}{reason}"));
         line(
             out,
             "threshold",

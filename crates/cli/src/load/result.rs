@@ -97,8 +97,8 @@ pub(crate) fn result(
         verdict: verdict.name().to_owned(),
         verdict_reasons: findings
             .reasons
-            .into_iter()
-            .map(|reason| findings::named_reason(&reason))
+            .iter()
+            .map(findings::named_reason)
             .collect(),
         remarks,
         thresholds: Vec::new(),
@@ -108,7 +108,7 @@ pub(crate) fn result(
     result.thresholds = inputs
         .thresholds
         .iter()
-        .map(|threshold| conditions::threshold(threshold, &result, verdict))
+        .map(|threshold| conditions::threshold(threshold, &result, &findings.reasons))
         .collect();
     result
 }

@@ -324,6 +324,8 @@ pub(crate) struct ThresholdResult {
     pub(crate) condition: String,
     /// Whether it holds.
     pub(crate) holds: bool,
+    /// Whether the result leaves open if it holds: the metric is doubtful, or there is none.
+    pub(crate) undecided: bool,
     /// Value of the metric: times in µs, sizes in bytes, rates per second, shares from 0 to 1; null if there is none.
     pub(crate) observed: Option<f64>,
     /// Why it does not hold, if the value does not explain it.

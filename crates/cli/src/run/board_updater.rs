@@ -118,6 +118,11 @@ impl BoardUpdater {
                 self.now_is_over();
                 self.trial_ended(*key);
             }
+            Event::TrialsAdded(added) => {
+                for trial in added {
+                    self.cell(trial.key.cell, |cell| cell.planned += 1);
+                }
+            }
             Event::Searched(step) => self.on_search_step(step),
             Event::Found { cell, answer, .. } => self.on_search_answer(*cell, answer),
             _ => {}
@@ -200,7 +205,7 @@ impl BoardUpdater {
         let mut so_far = SoFar::new(shape);
         so_far.idle_poll = self.facts.idle_poll;
         self.so_far = Some(so_far);
-        let repeat = self.state.outline.repeat;
+        let repeat = self.state.outline.repetitions();
         let level = self.state.now.as_ref().and_then(|now| now.level.clone());
         let which = match level {
             Some(level) => format!("{level}, trial {} of at most {repeat}", key.repetition),
@@ -252,6 +257,7 @@ impl BoardUpdater {
             return;
         };
         let ended = self.ended.entry(key.cell).or_default();
+        let verdict = trial.verdict();
         ended.push(trial);
         let is_searched = self.state.outline.what.is_some();
         // Trials of a search have different levels, so they are not repetitions.
@@ -262,7 +268,7 @@ impl BoardUpdater {
         self.cell(key.cell, |cell| {
             cell.so_far = so_far;
             if !is_searched {
-                cell.marks.push(Mark::Judged(trial.verdict));
+                cell.marks.push(Mark::Judged(verdict));
             }
         });
     }

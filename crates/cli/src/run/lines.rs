@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use waggle_report::wording::{labels, search};
+use waggle_results::{AddedReason, AddedTrial};
 use waggle_runner::Event;
 
 use super::state::State;
@@ -69,6 +70,7 @@ pub(super) fn lasting_line(event: &Event, state: &State) -> Option<String> {
             "{:>4}/{}  cell {:>2} repetition {}  failed: {reason}",
             state.done, state.trials, key.cell, key.repetition
         )),
+        Event::TrialsAdded(added) => Some(added_trials(added)),
         Event::Calibrating(shape) => Some(format!("calibrating the load generator: {shape}")),
         Event::Searched(step) => {
             let level = search::level(state.outline.what?, step.level);
@@ -98,4 +100,27 @@ pub(super) fn lasting_line(event: &Event, state: &State) -> Option<String> {
         Event::Warning(text) => Some(format!("warning: {text}")),
         _ => None,
     }
+}
+
+/// `5 trials are added: the intervals of 4 cells are too wide, the machine has disturbed 1`.
+fn added_trials(added: &[AddedTrial]) -> String {
+    let is_wide = |trial: &&AddedTrial| matches!(trial.reason, AddedReason::Wide { .. });
+    let wide = added.iter().filter(is_wide).count();
+    let disturbed = added.len() - wide;
+    let mut reasons = Vec::new();
+    match wide {
+        0 => {}
+        1 => reasons.push("the interval of 1 cell is too wide".to_owned()),
+        _ => reasons.push(format!("the intervals of {wide} cells are too wide")),
+    }
+    match disturbed {
+        0 => {}
+        1 => reasons.push("the machine has disturbed 1".to_owned()),
+        _ => reasons.push(format!("the machine has disturbed {disturbed}")),
+    }
+    let trials = match added.len() {
+        1 => "1 trial is added".to_owned(),
+        several => format!("{several} trials are added"),
+    };
+    format!("{trials}: {}", reasons.join(", "))
 }

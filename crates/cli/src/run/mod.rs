@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
         ))?;
         return Ok(Exit::Interrupted);
     }
-    let (text, exit) = report::write_report(&folder)?;
+    let (text, exit) = report::write_report(&folder, arguments.strict)?;
     output::print_result(&format!("{text}\n"))?;
     Ok(match ended {
         Ended::Finished => exit,

@@ -17,7 +17,10 @@ use crate::{
 pub(super) struct Outline {
     /// Numbers of the cells that run, for `cell k of n`: k is the position among them.
     pub(super) cells: Vec<u32>,
+    /// Trials of a cell; of a search the most.
     pub(super) repeat: u32,
+    /// The most trials of a cell, if it is not `repeat`.
+    repeat_max: u32,
     /// What a search maximizes.
     pub(super) what: Option<LevelKind>,
 }
@@ -27,7 +30,16 @@ impl Outline {
         Self {
             cells: study.cells.iter().map(|cell| cell.number).collect(),
             repeat: study.repeat,
+            repeat_max: study.repeat_max,
             what: study.search.as_ref().map(|find| level_kind(find.maximize)),
+        }
+    }
+
+    /// `3`, or `3 to 8` if repetitions may be added.
+    pub(super) fn repetitions(&self) -> String {
+        match self.repeat_max > self.repeat {
+            true => format!("{} to {}", self.repeat, self.repeat_max),
+            false => self.repeat.to_string(),
         }
     }
 }
@@ -111,12 +123,7 @@ impl State {
             }
             Event::Phase {
                 phase, expected, ..
-            } => {
-                if let Some(now) = &mut self.now {
-                    now.phase = Some((*phase, *expected));
-                    now.figures.clear();
-                }
-            }
+            } => self.begin_phase(*phase, *expected),
             Event::Interval { interval, .. } => {
                 if let Some(now) = &mut self.now {
                     let second = now.second.add(interval);
@@ -138,6 +145,9 @@ impl State {
                 self.took = elapsed;
                 self.now = None;
             }
+            Event::TrialsAdded(added) => {
+                self.trials += u32::try_from(added.len()).unwrap_or(u32::MAX);
+            }
             Event::Found { not_needed, .. } => {
                 self.trials = self.trials.saturating_sub(*not_needed);
             }
@@ -145,6 +155,13 @@ impl State {
             | Event::Searched { .. }
             | Event::Calibrating(_)
             | Event::Warning(_) => {}
+        }
+    }
+
+    fn begin_phase(&mut self, phase: PhaseName, expected: Option<Duration>) {
+        if let Some(now) = &mut self.now {
+            now.phase = Some((phase, expected));
+            now.figures.clear();
         }
     }
 
@@ -182,7 +199,7 @@ impl State {
             return String::new();
         };
         let (position, cells) = (self.cell_position(now.cell), self.outline.cells.len());
-        let (repetition, repeat) = (now.repetition, self.outline.repeat);
+        let (repetition, repeat) = (now.repetition, self.outline.repetitions());
         let mut parts = match &now.level {
             Some(level) => vec![
                 format!("cell {position} of {cells}, trial {repetition} of at most {repeat}"),
@@ -247,6 +264,7 @@ mod tests {
         let outline = Outline {
             cells: (1..=12).collect(),
             repeat: 3,
+            repeat_max: 3,
             what: Some(LevelKind::Rate),
         };
         let mut state = State::new(outline);

@@ -29,7 +29,7 @@ fn collect_findings(so_far: &SoFar, totals: &CountsRow) -> Findings {
         engine: &so_far.engine(),
         machine: so_far.cpus,
         kept_awake: so_far.idle_poll,
-        offered_per_s: shape.offered_per_s,
+        offered_per_s: shape.generator.offered_per_s,
         response_time: &so_far.response_time,
         service_time: &so_far.service_time_measured,
         time_bound_us: None,

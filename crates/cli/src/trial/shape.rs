@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use waggle_load as load;
+use waggle_runner::counts::GeneratorSettings;
 use waggle_stats::LoadModel;
 use waggle_study::{Cell, LoadModel as Model, Scenario, What};
 
@@ -12,12 +13,8 @@ use super::statuses;
 #[derive(Debug, Clone)]
 pub(crate) struct Shape {
     pub(crate) model: LoadModel,
-    /// Worker threads with connections.
-    pub(crate) workers: usize,
-    /// Connections or users.
-    pub(crate) connections: u64,
-    /// Constant offered load in requests per second; `None` if it is not constant.
-    pub(crate) offered_per_s: Option<f64>,
+    /// What the load asks of the generator.
+    pub(crate) generator: GeneratorSettings,
     /// The load has stages, so it is not expected to be steady.
     pub(crate) has_stages: bool,
     pub(crate) requests_at_most: Option<u64>,
@@ -55,23 +52,12 @@ impl Shape {
             Model::Open { .. } => LoadModel::Open,
             Model::Users { .. } => LoadModel::Users,
         };
-        let connections = cell.load.connections();
-        let requests_at_most = cell.schedule.requests_in_all();
-        // A load that ends by its request count waits for the last answers while nothing falls due.
-        let is_constant = cell.stages.is_empty() && requests_at_most.is_none();
+        let workers = workers.min(cell.load.connections() as usize);
         Self {
             model,
-            workers: workers.min(connections as usize),
-            connections: connections.into(),
-            offered_per_s: match cell.load {
-                // With a scenario the rate is one of sessions, of which only the first request falls due by it.
-                Model::Open { rate_per_s, .. } if steps.is_empty() && is_constant => {
-                    Some(rate_per_s)
-                }
-                _ => None,
-            },
+            generator: GeneratorSettings::from_cell(cell, workers),
             has_stages: !cell.stages.is_empty(),
-            requests_at_most,
+            requests_at_most: cell.schedule.requests_in_all(),
             interval: cell.schedule.interval,
             records_per_request: cell.records().map_or(0, |records| records.per_request),
             steps,

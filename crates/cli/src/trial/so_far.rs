@@ -48,7 +48,7 @@ impl SoFar {
     pub(crate) fn new(shape: Shape) -> Self {
         Self {
             course: Course::new(
-                shape.connections,
+                shape.generator.connections,
                 shape.interval.as_secs_f64(),
                 Length::Unknown,
             ),
@@ -86,9 +86,7 @@ impl SoFar {
 
     /// Metrics of the load generator in the measured phase.
     pub(crate) fn engine(&self) -> GeneratorInfo {
-        let shape = &self.shape;
-        self.measured
-            .engine(shape.workers, shape.connections, shape.offered_per_s)
+        self.measured.engine(&self.shape.generator)
     }
 
     /// Adds the part of the trial's result that its intervals lack.

@@ -4,21 +4,17 @@
 use std::process::Output;
 
 use serde_json::Value;
-use waggle_analysis::Model;
+use waggle_analysis::{Conclusion, Model};
 
 use crate::workspace::output_text;
 
 /// The exit code of a run on disk.
 pub(crate) fn run_code(model: &Model) -> i32 {
-    let cells = || model.cells.iter().filter_map(|cell| cell.verdict);
-    let answers = || model.search.iter().flat_map(|find| &find.cells);
-    let is_known = match &model.search {
-        None => cells().all(|verdict| ["valid", "noisy"].contains(&verdict.name())),
-        Some(_) => !answers().any(|search| search.answer.says_nothing()),
-    };
-    let holds = answers().all(|search| search.answer.holds.is_some())
-        && model.thresholds.iter().all(|threshold| threshold.holds);
-    code(is_known, holds)
+    match model.conclusion(false) {
+        Conclusion::Answered => 0,
+        Conclusion::Failed => 3,
+        Conclusion::Open => 4,
+    }
 }
 
 /// The exit code of a result of `waggle load --json`.
@@ -27,10 +23,10 @@ pub(crate) fn load_code(result: &Value) -> i32 {
         return 130;
     }
     let thresholds = result["thresholds"].as_array().unwrap();
-    let holds = thresholds
-        .iter()
-        .all(|threshold| threshold["holds"] == true);
-    code(result["verdict"] == "valid", holds)
+    let all = |key: &str, wanted: bool| thresholds.iter().all(|one| one[key] == wanted);
+    let is_limited = result["verdict"] == "instrument-limited" && !thresholds.is_empty();
+    let is_known = (result["verdict"] == "valid" || is_limited) && all("undecided", false);
+    code(is_known, all("holds", true))
 }
 
 /// The exit code of a result of `waggle load --search --json`.

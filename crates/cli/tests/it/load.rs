@@ -195,7 +195,7 @@ fn load_without_a_success_has_code_4() {
         "{text}"
     );
     assert!(
-        text.contains("does not count: the result is failed"),
+        text.contains("undecided: unknown (the run has no metric response_time.p99)"),
         "{text}"
     );
     assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");

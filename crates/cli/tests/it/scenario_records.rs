@@ -40,7 +40,7 @@ schedule:
   interval: 250ms
   sampling_interval: 250ms
   drain: { timeout: 10s }
-  repeat: { min: 1, max_ci_width: 1000% }
+  repeat: 1
 delivery: { probes: [by_time, as_csv, by_offset], poll_interval: 50ms }
 thresholds:
   - delivery.unknown <= 1

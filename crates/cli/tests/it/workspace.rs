@@ -83,8 +83,11 @@ impl Workspace {
             search,
         } = parts;
         let (repeat, search) = match search {
-            Some(search) => (String::new(), format!("search: {{ {search} }}\n")),
-            None => (format!("min: {repeat}, "), String::new()),
+            Some(search) => (
+                "{ max_ci_width: 1000% }".to_owned(),
+                format!("search: {{ {search} }}\n"),
+            ),
+            None => (repeat.to_string(), String::new()),
         };
         let text = format!(
             "study: faults\n\
@@ -93,7 +96,7 @@ impl Workspace {
              load:\n  {}\n  request:\n    name: put-readings\n    put: /records\n    \
              records: {{ file: readings.lp, per_request: 1 }}\n    expect: {{ status: 204 }}\n\
              schedule:\n  warm_up: 1s\n  measure: {measure}\n  interval: 250ms\n  sampling_interval: 250ms\n  \
-             drain: {{ timeout: 10s }}\n  repeat: {{ {repeat}max_ci_width: 1000% }}\n{search}\
+             drain: {{ timeout: 10s }}\n  repeat: {repeat}\n{search}\
              delivery: {{ probes: store, poll_interval: 50ms, late_threshold: 3s }}\n",
             load.split(", ").collect::<Vec<_>>().join("\n  ")
         );

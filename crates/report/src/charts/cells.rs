@@ -8,7 +8,7 @@ use super::{
     map::{self, Mapped},
     numbers::{estimate, significant},
 };
-use crate::{format, labels, wording};
+use crate::{labels, wording};
 use waggle_analysis::{CellModel, Model, Percentile, SpectrumPoint};
 
 /// Digits of a quantile.
@@ -54,7 +54,7 @@ impl<'a> Cell<'a> {
         });
         Self {
             cell: cell.cell,
-            label: format::levels(&cell.levels),
+            label: wording::cell_name(model, cell),
             levels: model.factors.iter().map(level).collect(),
             verdict: cell.verdict.map_or("not run", labels::verdict),
             believed: cell.is_believed(),

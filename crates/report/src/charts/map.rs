@@ -9,7 +9,9 @@ use crate::{
     labels,
     wording::{findings, metric},
 };
-use waggle_analysis::{CellModel, Distribution, Model, Number, Percentile, without_names};
+use waggle_analysis::{
+    CellModel, Distribution, Model, Number, Percentile, headline, without_names,
+};
 use waggle_metrics::{Metric, NamedMetric, Statistic, Wish};
 use waggle_stats::{Estimate, ThinTail};
 
@@ -54,7 +56,7 @@ pub(super) fn is_map(model: &Model) -> bool {
     }
 }
 
-/// The metrics that any cell has; the most important first.
+/// The metrics that any cell has: those that the study asks about, then the most important ones.
 pub(super) fn mapped_metrics(model: &Model) -> Vec<Mapped<'_>> {
     let response: Pick = |cell| &cell.response;
     let service: Pick = |cell| &cell.service;
@@ -96,6 +98,13 @@ pub(super) fn mapped_metrics(model: &Model) -> Vec<Mapped<'_>> {
         }));
     }
     all.retain(|one| one.is_known(model));
+    let asked = headline(&model.info);
+    all.sort_by_key(|one| {
+        asked
+            .iter()
+            .position(|named| *named == one.named)
+            .unwrap_or(asked.len())
+    });
     all
 }
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::numbers::round_to;
-use crate::{format, labels};
+use crate::{labels, wording::cell_name};
 use waggle_analysis::{Model, ReferenceModel, ReferenceValue, reference_level};
 
 #[derive(Serialize)]
@@ -43,7 +43,7 @@ impl<'a> Reference<'a> {
                 .collect::<Option<_>>()?;
             Some(Row {
                 level: levels.join(", "),
-                label: format::levels(&cell.levels),
+                label: cell_name(model, cell),
                 believed: cell.is_believed(),
                 values: row.values.iter().map(value).collect(),
             })

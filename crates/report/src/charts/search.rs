@@ -3,7 +3,7 @@
 use serde::Serialize;
 use waggle_results::LevelKind;
 
-use crate::{format, labels};
+use crate::{labels, wording::cell_name};
 use waggle_analysis::{CellSearch, Model, SearchModel, SearchStep, unit};
 
 #[derive(Serialize)]
@@ -55,7 +55,7 @@ impl<'a> CellOf<'a> {
         let cell = model.cells.iter().find(|cell| cell.cell == search.cell);
         Self {
             cell: search.cell,
-            label: cell.map(|cell| format::levels(&cell.levels)),
+            label: cell.map(|cell| cell_name(model, cell)),
             holds: search.answer.holds.map(|held| held.level),
             fails: search.answer.fails,
             steps: search.steps.iter().map(step).collect(),

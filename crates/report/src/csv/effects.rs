@@ -139,7 +139,7 @@ fn comparisons<'a>(effects: &'a EffectsModel, outcome: &'a OutcomeEffects) -> Ve
             level: &factor.levels[one.level],
             baseline_level: &factor.levels[0],
             other: (&by.name, held),
-            ratio: Some(*ratio),
+            ratio: Some(ratio.estimate),
             ..Row::default()
         })
     });

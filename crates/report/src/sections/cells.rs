@@ -22,7 +22,9 @@ pub(super) fn section(model: &Model) -> Section {
         Block::Drawn(Drawn::OfOneNumber(charts)),
         Block::Table(tables::cells(model)),
     ];
+    blocks.extend(Block::tables(tables::asked_metrics(model)));
     blocks.extend(Block::tables(tables::failures(model)));
+    blocks.extend(Block::tables(tables::all_levels(model)));
     Section {
         lead: match model.search {
             Some(_) => "Each cell at its highest holding level.",

@@ -1,14 +1,16 @@
 //! The question, its answer, and the tiles: the few values that a reader looks for first.
 
+use waggle_metrics::{Metric, Wish};
+use waggle_results::LoadModel;
 use waggle_stats::Estimate;
 
 use crate::{
     document::{Figure, Opening},
     format::{self, Unit},
     labels,
-    wording::{answer, warnings},
+    wording::{answer, answer::uncapitalise, name_of, warnings},
 };
-use waggle_analysis::{CellModel, Model};
+use waggle_analysis::{AnswerOf, CellModel, MetricAnswer, Model, Number};
 
 pub(super) fn opening(model: &Model) -> Opening {
     let info = &model.info;
@@ -27,61 +29,97 @@ pub(super) fn opening(model: &Model) -> Opening {
     }
 }
 
+/// So many metrics that the study asks about have a tile.
+const ASKED_TILES: usize = 2;
+
 fn figures(model: &Model) -> Vec<Figure> {
-    let best = model
-        .answer
-        .cell
-        .and_then(|number| model.cells.iter().find(|cell| cell.cell == number));
-    let mut figures: Vec<Figure> = best.map(|cell| of_best(model, cell)).unwrap_or_default();
+    let asked: &[MetricAnswer] = match &model.answer.of {
+        AnswerOf::Metrics(metrics) => metrics,
+        AnswerOf::Nothing | AnswerOf::Searches(_) => &[],
+    };
+    let best = model.answer.cell.and_then(|number| model.cell(number));
+    let mut figures: Vec<Figure> = asked
+        .iter()
+        .take(ASKED_TILES)
+        .map(|metric| of_metric(model, metric))
+        .collect();
+    figures.extend(
+        best.map(|cell| of_best(model, cell, asked))
+            .into_iter()
+            .flatten(),
+    );
     figures.extend(missing_figure(model));
     figures.push(reliable_figure(model));
     figures
 }
 
-fn of_best(model: &Model, cell: &CellModel) -> Vec<Figure> {
+/// The best value of a metric that the study asks about, and its cell.
+fn of_metric(model: &Model, answer: &MetricAnswer) -> Figure {
     let lone = model.cells.len() == 1;
-    let (most, place) = if lone {
-        ("Goodput", "")
-    } else {
-        ("Highest goodput", ", at that cell")
+    let what = match (lone, answer.wish) {
+        (true, _) => answer.name.clone(),
+        (false, Wish::Less) => format!("Lowest {}", uncapitalise(&answer.name)),
+        (false, Wish::More | Wish::Neither) => format!("Highest {}", uncapitalise(&answer.name)),
     };
-    let figure = |what: String, estimate: Option<&Estimate>, unit: Unit| {
-        let estimate = estimate?;
-        let small = match estimate.interval {
-            Some(_) => format::interval(estimate, unit),
+    let shown = |value: f64| format::in_unit(value, answer.unit);
+    let certainty = match answer.best.number {
+        Number::Estimate(estimate) => match estimate.interval {
+            Some((low, high)) => format!("{} – {}", shown(low), shown(high)),
             None => "single trial".to_owned(),
-        };
+        },
+        Number::Exact(_) => "over all trials".to_owned(),
+    };
+    Figure {
+        what: match answer.metric {
+            Metric::Goodput => format!("{what}, {}", labels::counted_word(model.counted)),
+            _ => what,
+        },
+        value: shown(answer.best.number.point()),
+        small: match lone {
+            true => certainty,
+            false => format!("{certainty} · {}", name_of(model, answer.best.cell)),
+        },
+    }
+}
+
+/// What else a reader looks for, in the same cell. The rate of a load that comes by itself was asked for, and is no finding.
+fn of_best(model: &Model, cell: &CellModel, asked: &[MetricAnswer]) -> Vec<Figure> {
+    let place = match model.cells.len() {
+        1 => "",
+        _ => ", at that cell",
+    };
+    let is_asked = |metric: Metric| asked.iter().any(|one| one.metric == metric);
+    let figure = |metric: Metric, what: &str, estimate: Option<&Estimate>, unit: Unit| {
+        let estimate = estimate.filter(|_| !is_asked(metric))?;
         Some(Figure {
-            what,
+            what: format!("{what}{place}"),
             value: unit.show(estimate.point),
-            small,
+            small: match estimate.interval {
+                Some(_) => format::interval(estimate, unit),
+                None => "single trial".to_owned(),
+            },
         })
     };
-    let word = labels::counted_word(model.counted);
+    let is_finding = model.info.load_model == LoadModel::Closed || model.search.is_some();
+    let goodput = cell.goodput.as_ref().filter(|_| is_finding);
     let goodput = figure(
-        format!("{most}, {word}"),
-        cell.goodput.as_ref(),
+        Metric::Goodput,
+        &format!("Goodput, {}/s", labels::counted_word(model.counted)),
+        goodput,
         Unit::Plain,
     );
-    let goodput = goodput.map(|figure| Figure {
-        value: format!("{}/s", figure.value),
-        small: match lone {
-            true => figure.small,
-            false => format!("{} · {}", figure.small, format::levels(&cell.levels)),
-        },
-        ..figure
-    });
-    let time = |what: &str, estimate: Option<&Estimate>| {
-        figure(format!("{what}{place}"), estimate, Unit::Time)
-    };
+    let time = |metric, what, estimate| figure(metric, what, estimate, Unit::Time);
+    let response = cell.response.p99.estimate.as_ref();
+    let cpu = cell.system_cpu_us_per_request.as_ref();
     [
         goodput,
-        time("Response time p99", cell.response.p99.estimate.as_ref()),
-        time("Delivery delay p99", cell.delay.p99.estimate.as_ref()),
+        time(Metric::ResponseTime, "Response time p99", response),
         time(
-            "System CPU per request",
-            cell.system_cpu_us_per_request.as_ref(),
+            Metric::Delay,
+            "Delivery delay p99",
+            cell.delay.p99.estimate.as_ref(),
         ),
+        time(Metric::SystemCpuPerRequest, "System CPU per request", cpu),
     ]
     .into_iter()
     .flatten()

@@ -3,6 +3,7 @@
 use crate::{
     document::{Block, Fold, Folded, Section},
     format, labels, tables,
+    wording::name_of,
 };
 use waggle_analysis::{Model, TrialModel};
 use waggle_results::parallel_map;
@@ -53,7 +54,7 @@ pub(super) fn section(model: &Model) -> Section {
 fn over_time(model: &Model, trial: &TrialModel) -> Option<Block> {
     let title = format!(
         "{}, repetition {} ({})",
-        format::levels(&trial.levels),
+        name_of(model, trial.key.cell),
         trial.key.repetition,
         labels::verdict(trial.verdict)
     );

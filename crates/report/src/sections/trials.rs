@@ -3,8 +3,8 @@
 use crate::{
     csv,
     document::{Block, Fold, Folded, Section},
-    format, tables,
-    wording::findings::remark,
+    tables,
+    wording::{findings::remark, name_of},
 };
 use waggle_analysis::Model;
 
@@ -17,7 +17,7 @@ pub(super) fn section(model: &Model) -> Section {
         let said: Vec<String> = trial.remarks.iter().map(remark).collect();
         format!(
             "{}, repetition {}: {}",
-            format::levels(&trial.levels),
+            name_of(model, trial.key.cell),
             trial.key.repetition,
             said.join("; ")
         )

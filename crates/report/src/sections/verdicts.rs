@@ -4,9 +4,10 @@ use waggle_stats::Verdict;
 
 use crate::{
     document::{Block, Failure, Fold, Folded, Section, Term},
-    format, labels,
+    labels,
     table::Field,
     tables,
+    wording::name_of,
 };
 use waggle_analysis::{Model, TrialModel};
 
@@ -24,7 +25,11 @@ const VERDICTS: [Verdict; 8] = [
 pub(super) fn section(model: &Model) -> Section {
     let mut blocks: Vec<Block> = Block::tables(tables::thresholds(model)).collect();
     blocks.push(Block::Table(tables::verdicts(model)));
-    blocks.extend(model.trials.iter().filter_map(failure));
+    let failures = model
+        .trials
+        .iter()
+        .filter_map(|trial| failure(model, trial));
+    blocks.extend(failures);
     blocks.push(Block::PageOnly(vec![Block::Folded(Folded {
         what: Fold::Legend,
         summary: "Definitions of the verdicts".to_owned(),
@@ -37,12 +42,12 @@ pub(super) fn section(model: &Model) -> Section {
     }
 }
 
-fn failure(trial: &TrialModel) -> Option<Block> {
+fn failure(model: &Model, trial: &TrialModel) -> Option<Block> {
     let failure = trial.failure.as_ref()?;
     Some(Block::Failure(Failure {
         title: format!(
             "{}, repetition {}: failed in {}",
-            format::levels(&trial.levels),
+            name_of(model, trial.key.cell),
             trial.key.repetition,
             labels::phase(failure.phase)
         ),

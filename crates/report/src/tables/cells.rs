@@ -3,13 +3,14 @@
 use waggle_results::FailureKind;
 
 use super::columns::{
-    MAX, P50, P90, P99, P999, Quantile, levels, per_second, percentiles, place_of_cell, verdict,
+    MAX, P50, P90, P99, P999, Quantile, levels, levels_of, per_second, percentiles, place_of_cell,
+    verdict,
 };
 use crate::{
     format::{self, Unit},
     table::{Column, Field, Table},
 };
-use waggle_analysis::{CellModel, Model, as_f64, failure_kinds};
+use waggle_analysis::{CellModel, Factor, Model, as_f64, failure_kinds};
 
 /// Goodput, response time, failed requests, verdict.
 pub(crate) fn cells(model: &Model) -> Table {
@@ -17,6 +18,28 @@ pub(crate) fn cells(model: &Model) -> Table {
     columns.push(verdict());
     columns.extend(outcome_columns(model, &[P50, P90, P99, P999, MAX]));
     Table::new("cells", caption(model), columns, &model.cells)
+}
+
+/// All levels of each cell, if the other tables have a name or a part of them.
+pub(crate) fn all_levels(model: &Model) -> Option<Table> {
+    let is_named = model.cells.iter().any(|cell| cell.name.is_some());
+    let varying = model
+        .factors
+        .iter()
+        .filter(|factor| factor.levels.len() > 1);
+    if !is_named && model.telling.len() >= varying.count() {
+        return None;
+    }
+    let mut columns = levels(model, |cell: &&CellModel| *cell);
+    let is_shown = |factor: &Factor| !is_named && model.telling.contains(factor);
+    for factor in model.factors.iter().filter(|factor| !is_shown(factor)) {
+        columns.extend(levels_of(
+            std::slice::from_ref(factor),
+            |cell: &&CellModel| *cell,
+        ));
+    }
+    let table = Table::new("levels", "All levels of each cell", columns, &model.cells);
+    Some(table.with_title("Levels of the cells"))
 }
 
 /// The same for a terminal, with delivered and missing records.
@@ -35,7 +58,7 @@ pub(crate) fn cells_in_short(model: &Model) -> Table {
 }
 
 fn caption(model: &Model) -> String {
-    let certainty = match model.info.schedule.repeat {
+    let certainty = match model.info.schedule.max_repetitions() {
         1 => "one trial each, so without intervals",
         _ => "with 95 % intervals over trials",
     };

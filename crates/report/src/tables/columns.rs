@@ -6,14 +6,26 @@ use crate::{
     table::{Column, Field},
     wording,
 };
-use waggle_analysis::{CellModel, Counted, Distribution, Model, Percentile};
+use waggle_analysis::{CellModel, Counted, Distribution, Factor, Model, Percentile};
 
-/// The cell's level of each factor.
+/// The cell's name if the study gives any, else its level of each factor that tells the cells apart.
 pub(super) fn levels<'a, T: 'a>(
     model: &'a Model,
     cell: impl Fn(&T) -> &'a CellModel + Copy + 'a,
 ) -> Vec<Column<'a, T>> {
-    let factors = model.factors.iter().map(|factor| {
+    if model.cells.iter().any(|cell| cell.name.is_some()) {
+        let name = move |row: &T| Field::plain(wording::cell_name(model, cell(row)));
+        return vec![Column::words("cell", name)];
+    }
+    levels_of(&model.telling, cell)
+}
+
+/// The cell's level of each of these factors.
+pub(super) fn levels_of<'a, T: 'a>(
+    factors: &'a [Factor],
+    cell: impl Fn(&T) -> &'a CellModel + Copy + 'a,
+) -> Vec<Column<'a, T>> {
+    let factors = factors.iter().map(|factor| {
         let field = move |row: &T| {
             let mut levels = cell(row).levels.iter();
             let level = levels.find(|(name, _)| *name == factor.name);

@@ -90,8 +90,8 @@ fn field(outcome: &Compared, at: &At<'_>) -> Field {
         }
         Found::Nothing => return Field::empty(),
     };
-    let shown = estimate_field(outcome.measure, found);
-    match waggle_stats::side_of(found, outcome.measure.neutral_value()) {
+    let shown = estimate_field(outcome.measure, &found.estimate);
+    match waggle_stats::side_of(&found.estimate, outcome.measure.neutral_value()) {
         Some(_) => shown,
         None => shown.with_mark(Mark::Even),
     }

@@ -89,7 +89,9 @@ pub(crate) fn dependences(effects: &EffectsModel, told: &[ComparisonModel]) -> O
             let by = &factors[at.of.by];
             Field::plain(format!("{}={}", by.name, by.levels[at.level]))
         }),
-        Column::numbers("ratio", |at: &AtLevel<'_>| ratio(&at.of.ratios[at.level])),
+        Column::numbers("ratio", |at: &AtLevel<'_>| {
+            ratio(&at.of.ratios[at.level].estimate)
+        }),
         Column::words("finding", |at: &AtLevel<'_>| {
             Field::plain(meaning(effects, at))
         }),
@@ -102,7 +104,7 @@ pub(crate) fn dependences(effects: &EffectsModel, told: &[ComparisonModel]) -> O
 
 fn meaning(effects: &EffectsModel, at: &AtLevel<'_>) -> String {
     let level = &effects.factors[at.of.factor].levels[at.of.level];
-    let found = &at.of.ratios[at.level];
+    let found = &at.of.ratios[at.level].estimate;
     let side = match (is_above(found), found.interval) {
         (_, None) => "no interval".to_owned(),
         (Some(true), _) => format!("{level} is higher"),
@@ -138,7 +140,7 @@ fn source(effects: &EffectsModel, of: Source) -> String {
 fn share(part: &Variation) -> Field {
     let field = Field::plain(format::share(part.share));
     match part.p_value {
-        Some(chance) if !part.is_significant() => field.with_mark(Mark::Chance(format!(
+        Some(chance) if !part.is_significant => field.with_mark(Mark::Chance(format!(
             "may be chance: trials of the same cell alone would show as much with a probability of {}",
             format::share(chance)
         ))),

@@ -1,5 +1,6 @@
 //! The report's tables, each defined once; Markdown, the page and the terminal lay out the same ones.
 
+mod asked;
 mod bottlenecks;
 mod cells;
 mod columns;
@@ -18,8 +19,9 @@ mod steps;
 mod trials;
 mod verdicts;
 
+pub(crate) use asked::asked_metrics;
 pub(crate) use bottlenecks::bottlenecks;
-pub(crate) use cells::{cells, cells_in_short, failures};
+pub(crate) use cells::{all_levels, cells, cells_in_short, failures};
 pub(crate) use comparisons::comparisons;
 pub(crate) use curves::curves;
 pub(crate) use delivery::{delay, ledger, meanings};

@@ -27,6 +27,16 @@ pub(crate) fn resources(model: &Model) -> Table {
             Field::share(cell.generator_capacity_used)
         }),
     ]);
+    if model
+        .cells
+        .iter()
+        .any(|cell| cell.probe_cpu_share.is_some())
+    {
+        columns.push(Column::numbers(
+            "probe, share of system CPU",
+            |cell: &&CellModel| Field::share(cell.probe_cpu_share),
+        ));
+    }
     // Runs of older versions lack it.
     if model.cells.iter().any(|cell| cell.cpu_steal.is_some()) {
         columns.extend([

@@ -4,19 +4,32 @@ use super::columns::{place_of_cell, verdict};
 use crate::{
     format::{self, NONE},
     table::{Column, Field, Table},
-    wording::{conditions::not_counted, findings::cell_reason},
+    wording::{cell_name, conditions, findings::cell_reason},
 };
-use waggle_analysis::{CellModel, Model, ThresholdCell, ThresholdOutcome, is_recovery};
+use waggle_analysis::{CellModel, Decision, Model, ThresholdCell, ThresholdOutcome};
 
 /// Each cell's verdict with its reasons.
 pub(crate) fn verdicts(model: &Model) -> Table {
     let mut columns = place_of_cell(model);
     columns.extend([
         verdict(),
+        Column::numbers("second half ÷ first half", |cell: &&CellModel| {
+            change(cell)
+        }),
         Column::words("reasons", |cell: &&CellModel| Field::plain(reasons(cell))),
     ]);
-    let caption = "Whether each cell is reliable, with the reasons";
+    let caption = "Whether each cell is reliable, with the reasons, and its throughput in the second half of the measured phase to that in the first";
     Table::new("verdicts", caption, columns, &model.cells).with_title("Verdicts")
+}
+
+/// Second half of the measured phase to the first: what it is shown to be, and what cannot be excluded.
+fn change(cell: &CellModel) -> Field {
+    let Some(change) = &cell.change else {
+        return Field::empty();
+    };
+    Field::plain(format::times(change.ratio.point))
+        .with_aside(change.ratio.interval.map(format::ratio_ends))
+        .bad_if(change.is_shown())
 }
 
 fn reasons(cell: &CellModel) -> String {
@@ -33,16 +46,16 @@ fn reasons(cell: &CellModel) -> String {
     reasons.collect::<Vec<_>>().join("\n")
 }
 
-/// Every threshold with the cells in which it fails.
+/// Every threshold with the cells in which it does not hold.
 pub(crate) fn thresholds(model: &Model) -> Option<Table> {
     let columns = vec![
         Column::words("threshold", |threshold: &&ThresholdOutcome| {
             Field::plain(&threshold.text)
         }),
-        Column::words("holds", |threshold: &&ThresholdOutcome| {
-            Field::plain(holding_text(threshold)).bad_if(!threshold.holds)
+        Column::words("result", |threshold: &&ThresholdOutcome| {
+            Field::plain(holding_text(threshold)).bad_if(threshold.held == Decision::Fails)
         }),
-        Column::words("fails in", |threshold: &&ThresholdOutcome| {
+        Column::words("cells", |threshold: &&ThresholdOutcome| {
             let failing =
                 failing_cells(threshold).map(|cell| where_it_fails(model, threshold, cell));
             match failing.collect::<Vec<_>>() {
@@ -53,7 +66,7 @@ pub(crate) fn thresholds(model: &Model) -> Option<Table> {
     ];
     Table::new(
         "thresholds",
-        thresholds_caption(model),
+        "Thresholds of the study, by the 95 % interval and by doubts about the metric",
         columns,
         &model.thresholds,
     )
@@ -61,27 +74,36 @@ pub(crate) fn thresholds(model: &Model) -> Option<Table> {
     .unless_empty()
 }
 
-fn thresholds_caption(model: &Model) -> String {
-    let mut thresholds = model.info.thresholds.iter();
-    let more = if thresholds.any(|threshold| is_recovery(&threshold.metric)) {
-        ", those on recovery_time on unsteady and overloaded cells, too"
-    } else {
-        ""
-    };
-    format!("Thresholds of the study; they hold only in valid and noisy cells{more}")
-}
-
+/// Cells in which it is not shown to hold, those in which it fails first.
 fn failing_cells(threshold: &ThresholdOutcome) -> impl Iterator<Item = &ThresholdCell> {
-    threshold.cells.iter().filter(|cell| !cell.holds)
+    let with = |held: Decision| {
+        let cells = threshold.cells.iter();
+        cells.filter(move |cell| cell.held == held)
+    };
+    with(Decision::Fails).chain(with(Decision::Undecided))
 }
 
 fn holding_text(threshold: &ThresholdOutcome) -> String {
-    if threshold.holds {
-        return "holds in every cell".to_owned();
-    }
+    let count = |held: Decision| {
+        let cells = threshold.cells.iter();
+        cells.filter(|cell| cell.held == held).count()
+    };
     let all = threshold.cells.len();
-    let holding = all - failing_cells(threshold).count();
-    format!("fails: holds in {holding} of {all} cells")
+    let undecided = match count(Decision::Undecided) {
+        0 => String::new(),
+        some => format!("undecided in {some} of {all} cells"),
+    };
+    match (threshold.held, count(Decision::Fails)) {
+        (Decision::Holds, _) => "holds in every cell".to_owned(),
+        (_, 0) => undecided,
+        (_, some) => {
+            let more = match undecided.as_str() {
+                "" => "",
+                _ => ", ",
+            };
+            format!("does not hold in {some} of {all} cells{more}{undecided}")
+        }
+    }
 }
 
 fn where_it_fails(model: &Model, threshold: &ThresholdOutcome, outcome: &ThresholdCell) -> String {
@@ -89,7 +111,7 @@ fn where_it_fails(model: &Model, threshold: &ThresholdOutcome, outcome: &Thresho
     let cell = cells.find(|cell| cell.cell == outcome.cell);
     let place = cell.map_or_else(
         || format!("cell {}", outcome.cell),
-        |cell| format::levels(&cell.levels),
+        |cell| cell_name(model, cell),
     );
     let seen = outcome
         .observed
@@ -98,7 +120,11 @@ fn where_it_fails(model: &Model, threshold: &ThresholdOutcome, outcome: &Thresho
     let reason = outcome
         .reason
         .as_ref()
-        .map(|reason| format!(" ({})", not_counted(reason)))
+        .map(|reason| format!(" ({})", conditions::shortcoming(reason, threshold.unit)))
         .unwrap_or_default();
-    format!("{place}{seen}{reason}")
+    let undecided = match outcome.held {
+        Decision::Undecided => "undecided: ",
+        Decision::Holds | Decision::Fails => "",
+    };
+    format!("{undecided}{place}{seen}{reason}")
 }

@@ -1,13 +1,15 @@
 //! The answer to the study's question, in sentences that claim no more than the results show.
 
 use waggle_analysis::{
-    Account, AnswerOf, CellModel, Counted, Highest, Limit, LimitedBy, Model, Spread,
+    Account, AnswerOf, CellModel, CellValue, Limit, LimitedBy, MetricAnswer, Model, Number, Spread,
 };
+use waggle_metrics::{Metric, Wish};
 use waggle_stats::{Estimate, Verdict};
 
 use super::{
+    cell_name,
     format::{self, Unit},
-    labels, levels_of, search,
+    labels, name_of, search,
 };
 
 /// Maximum number of cells of a search with a sentence each; of more, only the best cell has one.
@@ -20,8 +22,8 @@ pub fn sentences(model: &Model) -> Vec<String> {
         AnswerOf::Nothing => {
             vec!["No trial was completed, so the study has no answer.".to_owned()]
         }
-        AnswerOf::Highest(highest) => match find_cell(model, model.answer.cell) {
-            Some(cell) => of_highest(model, highest, cell),
+        AnswerOf::Metrics(metrics) => match find_cell(model, model.answer.cell) {
+            Some(cell) => of_metrics(model, metrics, cell),
             None => Vec::new(),
         },
         AnswerOf::Searches(ranking) => of_searches(model, ranking),
@@ -32,38 +34,147 @@ fn find_cell(model: &Model, cell: Option<u32>) -> Option<&CellModel> {
     model.cells.iter().find(|one| Some(one.cell) == cell)
 }
 
-fn of_highest(model: &Model, highest: &Highest, shown: &CellModel) -> Vec<String> {
+fn of_metrics(model: &Model, metrics: &[MetricAnswer], shown: &CellModel) -> Vec<String> {
     let mut sentences = Vec::new();
-    if !highest.is_believed {
-        sentences.push(
-            "No cell is reliable; this is the cell with the highest goodput, with its verdict."
-                .to_owned(),
-        );
-    }
     let cells = model.cells.len();
-    sentences.push(goodput(shown, model.counted, cells));
+    for metric in metrics {
+        sentences.extend(best_and_worst(model, metric));
+    }
+    let asks_for_times = metrics.iter().any(|one| one.metric == Metric::ResponseTime);
     let of_cell = [
-        response(shown),
-        quickest(model, shown, highest.quickest),
+        response(shown).filter(|_| !asks_for_times || cells > 1),
+        delay(shown).filter(|_| metrics.iter().all(|one| one.metric != Metric::Delay)),
         model.answer.limit.as_ref().map(limit),
     ];
-    // All of them are about this cell: one preposition is enough.
+    // All of them are about this cell: one prefix is enough.
     let prefix = match cells {
-        0 | 1 => "",
-        _ => "At that cell, ",
+        0 | 1 => String::new(),
+        _ => format!("At {}, ", cell_name(model, shown)),
     };
-    sentences.extend(add_prefix(prefix, of_cell));
+    sentences.extend(add_prefix(&prefix, of_cell));
+    for metric in metrics {
+        sentences.extend(ties(model, metric));
+        sentences.extend(doubtful(model, metric));
+    }
     sentences.extend(model.account.as_ref().map(|all| completeness(all, cells)));
-    if let Some(more) = find_cell(model, highest.more) {
+    sentences
+}
+
+fn best_and_worst(model: &Model, answer: &MetricAnswer) -> Vec<String> {
+    let mut sentences = Vec::new();
+    if !answer.is_believed {
         sentences.push(format!(
-            "{} has a higher goodput, {} {} per second, but is {}.",
-            cell_label(more),
-            Unit::Plain.show(point(more.goodput.as_ref())),
-            labels::counted_word(model.counted),
-            more.verdict.map_or("unfinished", labels::verdict)
+            "No cell has a reliable {}; these are the values with their verdicts.",
+            uncapitalise(&answer.name)
         ));
     }
+    let subject = match (&answer.worst, answer.wish) {
+        (None, _) => answer.name.clone(),
+        (Some(_), Wish::Less) => format!("The lowest {}", uncapitalise(&answer.name)),
+        (Some(_), Wish::More | Wish::Neither) => {
+            format!("The highest {}", uncapitalise(&answer.name))
+        }
+    };
+    let best = cell_value(model, answer, &answer.best);
+    sentences.push(match &answer.worst {
+        None => format!("{subject} is {best}."),
+        Some(worst) => {
+            let other = match answer.wish {
+                Wish::Less => "highest",
+                Wish::More | Wish::Neither => "lowest",
+            };
+            format!(
+                "{subject} is {best}; the {other} is {}.",
+                cell_value(model, answer, worst)
+            )
+        }
+    });
     sentences
+}
+
+/// A better value that may not be believed.
+fn doubtful(model: &Model, answer: &MetricAnswer) -> Option<String> {
+    let better = answer.doubtful?;
+    let cell = find_cell(model, Some(better.cell))?;
+    Some(format!(
+        "{} has {}, but is {}.",
+        cell_label(model, cell),
+        value(model, answer, better.number.point()),
+        cell.verdict.map_or("unfinished", labels::verdict)
+    ))
+}
+
+/// More cells than this are counted and not named.
+const TIED_SHOWN: usize = 3;
+
+fn ties(model: &Model, answer: &MetricAnswer) -> Option<String> {
+    let has_interval = |value: &CellValue| match value.number {
+        Number::Estimate(estimate) => estimate.interval.is_some(),
+        Number::Exact(_) => false,
+    };
+    if answer.tied.is_empty() || !has_interval(&answer.best) {
+        return None;
+    }
+    let what = match answer.tied.len() {
+        some if some + 1 == model.cells.len() => "that of any other cell".to_owned(),
+        some if some > TIED_SHOWN => format!("that of {some} other cells"),
+        _ => {
+            let names = answer.tied.iter().map(|cell| name_of(model, *cell));
+            format!("that at {}", names.collect::<Vec<_>>().join("; "))
+        }
+    };
+    let best = name_of(model, answer.best.cell);
+    Some(format!(
+        "{} at {best} is not shown to differ from {what}.",
+        answer.name
+    ))
+}
+
+/// `12.4 ms at rate=50/s (95 % interval 11.9 – 13.0 ms, 5 trials)`.
+fn cell_value(model: &Model, answer: &MetricAnswer, of: &CellValue) -> String {
+    let place = match (model.cells.len(), name_of(model, of.cell)) {
+        (0 | 1, _) => String::new(),
+        (_, levels) if levels.is_empty() => String::new(),
+        (_, levels) => format!(" at {levels}"),
+    };
+    let certainty = match of.number {
+        Number::Estimate(Estimate {
+            interval: Some((low, high)),
+            count,
+            ..
+        }) => format!(
+            "95 % interval {} – {}, {count} trials",
+            in_unit(low, answer.unit),
+            in_unit(high, answer.unit)
+        ),
+        Number::Estimate(_) => "single trial, no interval".to_owned(),
+        Number::Exact(_) => "over all trials".to_owned(),
+    };
+    let verdict = find_cell(model, Some(of.cell)).and_then(|cell| cell.verdict);
+    let doubt = verdict
+        .filter(|verdict| *verdict != Verdict::Valid)
+        .map(|verdict| format!("; verdict: {}", labels::verdict(verdict)))
+        .unwrap_or_default();
+    let value = value(model, answer, of.number.point());
+    format!("{value}{place} ({certainty}{doubt})")
+}
+
+fn value(model: &Model, answer: &MetricAnswer, number: f64) -> String {
+    match answer.metric {
+        Metric::Goodput => format!(
+            "{} {} per second",
+            Unit::Plain.show(number),
+            labels::counted_word(model.counted)
+        ),
+        _ => format::in_unit(number, answer.unit),
+    }
+}
+
+fn in_unit(number: f64, unit: waggle_metrics::Unit) -> String {
+    match unit {
+        waggle_metrics::Unit::Rate => Unit::Plain.show(number),
+        unit => format::in_unit(number, unit),
+    }
 }
 
 /// The highest level of all cells first, then those of the others.
@@ -96,7 +207,7 @@ fn of_searches(model: &Model, ranking: &[u32]) -> Vec<String> {
             0 | 1 => "At that level, ".to_owned(),
             _ => format!(
                 "At the highest of these levels, with {}, ",
-                format::levels(&best.levels)
+                cell_name(model, best)
             ),
         };
         let of_cell = [response(best), model.answer.limit.as_ref().map(limit)];
@@ -117,11 +228,7 @@ fn add_prefix<const N: usize>(
     })
 }
 
-fn point(estimate: Option<&Estimate>) -> f64 {
-    estimate.map_or(f64::NEG_INFINITY, |estimate| estimate.point)
-}
-
-fn uncapitalise(sentence: &str) -> String {
+pub(crate) fn uncapitalise(sentence: &str) -> String {
     let mut rest = sentence.chars();
     let first = rest
         .next()
@@ -130,45 +237,12 @@ fn uncapitalise(sentence: &str) -> String {
     format!("{first}{}", rest.as_str())
 }
 
-fn cell_label(cell: &CellModel) -> String {
+fn cell_label(model: &Model, cell: &CellModel) -> String {
     if cell.levels.is_empty() {
         "The cell".to_owned()
     } else {
-        format!("The cell {}", format::levels(&cell.levels))
+        format!("The cell {}", cell_name(model, cell))
     }
-}
-
-fn goodput(cell: &CellModel, counted: Counted, cells: usize) -> String {
-    let Some(estimate) = cell.goodput else {
-        return String::new();
-    };
-    let place = match (cells, cell.levels.is_empty()) {
-        (_, true) | (1, _) => String::new(),
-        _ => format!(", at {}", format::levels(&cell.levels)),
-    };
-    let certainty = match estimate.interval {
-        Some((low, high)) => format!(
-            "95 % interval {} – {}, {} trials",
-            Unit::Plain.show(low),
-            Unit::Plain.show(high),
-            estimate.count
-        ),
-        None => "single trial, no interval".to_owned(),
-    };
-    let verdict = cell.verdict.filter(|verdict| *verdict != Verdict::Valid);
-    let doubt = verdict
-        .map(|verdict| format!("; verdict: {}", labels::verdict(verdict)))
-        .unwrap_or_default();
-    let what = if cells > 1 {
-        "The highest goodput is"
-    } else {
-        "Goodput is"
-    };
-    format!(
-        "{what} {} {} per second{place} ({certainty}{doubt}).",
-        Unit::Plain.show(estimate.point),
-        labels::counted_word(counted)
-    )
 }
 
 fn response(cell: &CellModel) -> Option<String> {
@@ -224,28 +298,14 @@ fn beside_the_accepted(account: &Account) -> String {
     .concat()
 }
 
-fn quickest(model: &Model, best: &CellModel, quickest: Option<u32>) -> Option<String> {
-    let delay = best.delay.p99.estimate?;
-    let quickest = find_cell(model, quickest)?;
-    let resolution = best
+fn delay(cell: &CellModel) -> Option<String> {
+    let delay = cell.delay.p99.estimate?;
+    let resolution = cell
         .delay_resolution_ms
         .map(|ms| format!(" (resolution {})", Unit::Time.show(ms * 1000.0)))
         .unwrap_or_default();
-    let soonest = if quickest.cell != best.cell {
-        format!(
-            "; the shortest delay is {} at {}, with {} {} per second",
-            Unit::Time.show(quickest.delay.p99.estimate?.point),
-            levels_of(model, quickest.cell),
-            Unit::Plain.show(point(quickest.goodput.as_ref())),
-            labels::counted_word(model.counted)
-        )
-    } else if model.cells.len() > 1 {
-        ", the shortest delay of all cells".to_owned()
-    } else {
-        String::new()
-    };
     Some(format!(
-        "99 % of the records were visible within {}{resolution}{soonest}.",
+        "99 % of the records were visible within {}{resolution}.",
         Unit::Time.show(delay.point)
     ))
 }

@@ -1,19 +1,34 @@
-//! Why a condition fails in a cell although its value alone does not show it.
+//! What a condition comes to in a cell, and why if its value alone does not show it.
 
-use waggle_analysis::NotCounted;
+use waggle_analysis::{Decision, Shortcoming};
+use waggle_metrics::Unit;
+use waggle_stats::Bias;
 
-use super::{format, labels};
+use super::format;
 
-/// `does not count: the cell is overloaded`.
+/// `holds`, `undecided`, `does not hold`.
 #[must_use]
-pub fn not_counted(why: &NotCounted) -> String {
+pub fn decision_label(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Holds => "holds",
+        Decision::Undecided => "undecided",
+        Decision::Fails => "does not hold",
+    }
+}
+
+/// `the 95 % interval 46.1 – 53.2 ms contains the limit`; the unit is that of the condition's metric.
+#[must_use]
+pub fn shortcoming(why: &Shortcoming, unit: Unit) -> String {
     match why {
-        NotCounted::NoLevelHolds => "no level holds".to_owned(),
-        NotCounted::NotRun => "no trial has run".to_owned(),
-        NotCounted::Verdict(verdict) => {
-            format!("does not count: the cell is {}", labels::verdict(*verdict))
-        }
-        NotCounted::NotRecovered {
+        Shortcoming::NoLevelHolds => "no level holds".to_owned(),
+        Shortcoming::NotRun => "no trial has run".to_owned(),
+        Shortcoming::Interval(low, high) => format!(
+            "the limit is within the 95 % interval, {} to {}",
+            format::in_unit(*low, unit),
+            format::in_unit(*high, unit)
+        ),
+        Shortcoming::Doubtful(biases) => doubt(biases).to_owned(),
+        Shortcoming::NotRecovered {
             trials,
             of,
             within_s,
@@ -21,7 +36,16 @@ pub fn not_counted(why: &NotCounted) -> String {
             "{trials} of {of} trials did not recover within {}",
             format::set_time_s(*within_s)
         ),
-        NotCounted::NoRecovery => "no trial completed its recovery phase".to_owned(),
-        NotCounted::NoMetric(path) => format!("the run has no metric {}", path.join(".")),
+        Shortcoming::NoRecovery => "no trial completed its recovery phase".to_owned(),
+        Shortcoming::NoMetric(path) => format!("the run has no metric {}", path.join(".")),
+    }
+}
+
+/// In which directions the system's own value may differ.
+fn doubt(biases: &[Bias]) -> &'static str {
+    match biases {
+        [Bias::AtMost] => "the system's own value may be lower, see the verdict",
+        [Bias::AtLeast] => "the system's own value may be higher, see the verdict",
+        _ => "the measured value is doubtful, see the verdict",
     }
 }

@@ -3,7 +3,7 @@
 
 use waggle_analysis::{Account, Model, Spread};
 
-use super::{format, levels_of};
+use super::{format, name_of};
 
 /// Most cells that a sentence names.
 const NAMED: usize = 4;
@@ -74,7 +74,7 @@ fn spread_text(model: &Model, account: &Account, spread: &Spread) -> Option<(Str
     let (named, rest) = spread.cells.split_at(spread.cells.len().min(NAMED));
     let mut places: Vec<String> = named
         .iter()
-        .map(|(cell, count)| format!("{} at {}", format::count(*count), levels_of(model, *cell)))
+        .map(|(cell, count)| format!("{} at {}", format::count(*count), name_of(model, *cell)))
         .collect();
     match rest.len() {
         0 => {}
@@ -83,7 +83,7 @@ fn spread_text(model: &Model, account: &Account, spread: &Spread) -> Option<(Str
     }
     let place = match (account.cells, named) {
         (1, _) => String::new(),
-        (_, [(cell, _)]) => format!(" (at {})", levels_of(model, *cell)),
+        (_, [(cell, _)]) => format!(" (at {})", name_of(model, *cell)),
         _ => format!(" ({})", places.join(", ")),
     };
     Some((format::count(spread.sum), place))

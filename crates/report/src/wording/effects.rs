@@ -104,7 +104,7 @@ fn dependence(factors: &[Factor], outcome: &OutcomeEffects, one: &Comparison) ->
         .levels
         .iter()
         .zip(&one.ratios)
-        .map(|(level, ratio)| format!("{} at {level}", format::ratio(ratio)))
+        .map(|(level, ratio)| format!("{} at {level}", format::ratio(&ratio.estimate)))
         .collect();
     let turns: Vec<String> = one
         .turns
@@ -203,5 +203,8 @@ fn no_effects_text(why: &WithoutEffects) -> String {
             format::levels(levels)
         ),
         WithoutEffects::Constant => "it is the same in every trial".to_owned(),
+        WithoutEffects::Unresolved => {
+            "its cells differ by less than the resolution of the measurement".to_owned()
+        }
     }
 }

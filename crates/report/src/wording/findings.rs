@@ -1,15 +1,15 @@
 //! Findings of the checks of a trial and of a cell, a sentence each: reasons of verdicts, and remarks.
 
+mod system;
+
 use waggle_analysis::{CellReason, TrialRemark};
 use waggle_stats::{
-    AccountingFinding, Backlog, Calibrated, CellFinding, Change, Finding, InjectedFault,
-    InstrumentFinding, Lag, LagAllowed, LatenessFinding, MIN_SAMPLES_BEYOND, Reason,
-    RecordEquation, Series, Stall, Stretch, SystemFinding, ThinTail,
+    AccountingFinding, Calibrated, Finding, InstrumentFinding, Lag, LagAllowed, LatenessFinding,
+    MIN_SAMPLES_BEYOND, Reason, RecordEquation, Stretch, ThinTail,
 };
 
-use super::format::{
-    self, amount, count, plain, set_share, signed_text, three_digits, time_s, time_us,
-};
+use self::system::{cell, system};
+use super::format::{self, amount, count, plain, set_share, signed_text, time_s, time_us};
 
 /// A smaller share of waiting for a CPU is not shown.
 const WAIT_SHOWN: f64 = 0.01;
@@ -253,6 +253,38 @@ fn lateness(finding: &LatenessFinding) -> String {
     }
 }
 
+/// Findings about the probe; empty for others.
+fn probe(finding: &InstrumentFinding) -> String {
+    match finding {
+        InstrumentFinding::ProbeLag { lag_s, allowed_s } => format!(
+            "the probe lagged behind the store for {} ({} allowed), so delay and backlog are those of the probe",
+            time_s(*lag_s),
+            time_s(*allowed_s),
+        ),
+        InstrumentFinding::ProbeCpu { share, limit } => format!(
+            "reading the records back took {} of the CPU that the system used{}",
+            format::share(*share),
+            if share >= limit {
+                ", so its goodput may be higher and its CPU lower than measured".to_owned()
+            } else {
+                format!(
+                    " (from {} on, goodput and CPU are doubtful)",
+                    set_share(*limit)
+                )
+            }
+        ),
+        _ => String::new(),
+    }
+}
+
+/// Why a percentile is not the system's own.
+pub(crate) fn hiding_lag(lag_us: f64) -> String {
+    format!(
+        "up to {} of it is the load generator's own lag at the same percentile",
+        time_us(lag_us)
+    )
+}
+
 /// Other findings about the load generator and the probe.
 fn instrument(finding: &InstrumentFinding) -> String {
     match finding {
@@ -286,10 +318,11 @@ fn instrument(finding: &InstrumentFinding) -> String {
                     format!("; above {} the trial would not count", set_share(*limit)),
             }
         ),
-        InstrumentFinding::ProbeLag { lag_s, allowed_s } => format!(
-            "the probe lagged behind the store for {} ({} allowed), so delay and backlog are those of the probe",
-            time_s(*lag_s),
-            time_s(*allowed_s),
+        InstrumentFinding::ProbeLag { .. } | InstrumentFinding::ProbeCpu { .. } => probe(finding),
+        InstrumentFinding::InFlightMissing { asked, mean } => format!(
+            "{} requests in flight configured, {} on average",
+            plain(*asked),
+            plain(*mean)
         ),
         InstrumentFinding::ConnectionsMissing { asked, typical } => format!(
             "{} connections configured, {} open in the median interval",
@@ -344,128 +377,4 @@ fn lag_text(lag: &Lag) -> String {
         format::share(lag.of_median),
         time_us(lag.median_us),
     )
-}
-
-/// Findings about the system.
-fn system(finding: &SystemFinding) -> String {
-    const WARM_UP: &str = "the warm-up reached its timeout before the system was steady";
-    match finding {
-        SystemFinding::Unanswered {
-            due,
-            answered,
-            answered_share,
-            least_share,
-            skipped,
-        } => format!(
-            "{} requests fell due and {} were answered ({}; at least {} required), {} were skipped",
-            count(*due),
-            count(*answered),
-            format::share(*answered_share),
-            set_share(*least_share),
-            count(*skipped),
-        ),
-        SystemFinding::Grew { what, growth } => format!(
-            "{} grew from {} to {}, by {}/s at a load of {}/s",
-            match what {
-                Backlog::Requests => "unanswered requests",
-                Backlog::Records => "records accepted but not yet in the store",
-            },
-            plain(growth.from.max(0.0)),
-            plain(growth.to),
-            plain(growth.per_s),
-            plain(growth.asked_per_s),
-        ),
-        SystemFinding::NotJudged(killed) => {
-            let killed: Vec<String> = killed.iter().map(self::killed_text).collect();
-            format!(
-                "steadiness and backlogs were not judged: {}",
-                killed.join(", ")
-            )
-        }
-        SystemFinding::Staged => "steadiness was not tested: the load changes in stages".to_owned(),
-        SystemFinding::TooFewIntervals { needed } => {
-            format!("steadiness was not tested: it needs at least {needed} intervals")
-        }
-        SystemFinding::Changed {
-            what,
-            from,
-            to,
-            how,
-        } => format!(
-            "{} changed from {} to {} {}",
-            series(*what),
-            level(*what, *from),
-            level(*what, *to),
-            match how {
-                Change::Step { at_s } => format!("at {} of the measured phase", time_s(*at_s)),
-                Change::Drift => "gradually over the measured phase".to_owned(),
-            }
-        ),
-        SystemFinding::WarmUpUnsteady => format!("{WARM_UP}; the measured phase was steady"),
-        SystemFinding::NeverSteady => {
-            format!("{WARM_UP}, and the measured phase is too short to test")
-        }
-        SystemFinding::Stalled(silence) => silent(silence),
-    }
-}
-
-/// Findings about a cell.
-fn cell(finding: &CellFinding) -> String {
-    match finding {
-        CellFinding::Trials {
-            verdict, trials: 1, ..
-        } => format!("the only trial is {}", verdict.name()),
-        CellFinding::Trials {
-            verdict,
-            count,
-            trials,
-        } => format!("{count} of {trials} trials: {}", verdict.name()),
-        CellFinding::Wide { width, allowed } => format!(
-            "the 95 % interval of goodput is {} of the mean wide; {} is allowed (max_ci_width)",
-            format::share(*width),
-            set_share(*allowed)
-        ),
-    }
-}
-
-fn killed_text(killed: &InjectedFault) -> String {
-    format!(
-        "{} was killed at {} of the measured phase",
-        killed.name,
-        time_s(killed.at_s)
-    )
-}
-
-fn silent(silence: &Stall) -> String {
-    let until = match silence.to_the_end {
-        true => " until its end",
-        false => "",
-    };
-    let in_all = match silence.in_all_s > silence.longest_s {
-        true => format!("; {} in total", time_s(silence.in_all_s)),
-        false => String::new(),
-    };
-    format!(
-        "no request succeeded for {} of {}, from {} of the measured phase{until}, although requests were waiting{in_all}",
-        time_s(silence.longest_s),
-        time_s(silence.phase_s),
-        time_s(silence.from_s),
-    )
-}
-
-fn series(what: Series) -> &'static str {
-    match what {
-        Series::Throughput => "throughput",
-        Series::P50 => "median response time",
-        Series::P99 => "p99 of response time",
-        Series::Cpu => "CPU of the system",
-    }
-}
-
-fn level(what: Series, value: f64) -> String {
-    match what {
-        Series::Throughput => format!("{}/s", plain(value)),
-        Series::P50 | Series::P99 => time_us(value),
-        Series::Cpu => format!("{} cores", three_digits(value)),
-    }
 }

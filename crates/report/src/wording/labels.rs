@@ -34,6 +34,7 @@ pub fn evidence(evidence: Evidence) -> &'static str {
         Evidence::Met => "holds",
         Evidence::NotMet => "fails",
         Evidence::InstrumentLimited => "load generator limit",
+        Evidence::Unsteady => "unsteady",
         Evidence::Nothing => "no evidence",
     }
 }

@@ -1,8 +1,8 @@
 //! How it was measured, as pairs of term and text: what a reader needs to repeat it.
 
 use waggle_results::{
-    FeedInfo, LoadModel, Restart, RunInfo, ScenarioInfo, ScheduleInfo, SearchInfo, TrialOrder,
-    WarmUpUntil,
+    FeedInfo, LoadModel, Restart, RunInfo, SampleInfo, ScenarioInfo, ScheduleInfo, SearchInfo,
+    TrialOrder, WarmUpUntil,
 };
 
 use super::{
@@ -122,8 +122,9 @@ fn search(asked: &SearchInfo) -> String {
     let level = |of: f64| level(asked.maximize, of);
     format!(
         "the highest {} with {}; starts at {}, doubles or halves between {} and {}, then bisects on the log scale to a precision of {}; \
-         {} confirmations, at most {} trials per cell; in a trial that is overloaded, incomplete or unsteady the conditions fail; a trial \
-         that failed, is inconsistent or was limited by the load generator is no evidence; the results of a cell are those at its highest \
+         {} confirmations, at most {} trials per cell; in a trial that is overloaded or incomplete the conditions fail; an unsteady trial \
+         is repeated; a trial that failed or is inconsistent is no evidence, nor is one in which a limit of the load generator leaves a \
+         condition open; the answer is a bracket, not a confidence interval; the results of a cell are those at its highest \
          holding level",
         search::noun(asked.maximize),
         conditions.join(" and "),
@@ -225,10 +226,14 @@ fn schedule(info: &RunInfo) -> String {
             names => format!("{on}, except the external {}", names.join(", ")),
         }
     };
-    let trials = match (&info.search, schedule.repeat) {
-        (Some(_), _) => format!("trials {on}"),
-        (None, 1) => format!("1 repetition {on}"),
-        (None, repeat) => format!("{repeat} repetitions {on}"),
+    let trials = match (&info.search, schedule.repeat, schedule.max_repetitions()) {
+        (Some(_), ..) => format!("trials {on}"),
+        (None, 1, 1) => format!("1 repetition {on}"),
+        (None, repeat, max) if max > repeat => format!(
+            "{repeat} to {max} repetitions {on}; trials added: {}",
+            info.added.len()
+        ),
+        (None, repeat, _) => format!("{repeat} repetitions {on}"),
     };
     let timeout = format::set_time_s(schedule.warm_up_timeout_s);
     let warm_up = match schedule.warm_up_until {
@@ -292,12 +297,13 @@ fn order(info: &RunInfo) -> String {
 }
 
 fn statistics(schedule: &ScheduleInfo) -> String {
-    if schedule.repeat == 1 {
+    if schedule.max_repetitions() == 1 {
         return "one trial per cell, no intervals".to_owned();
     }
     format!(
-        "one observation per trial; 95 % intervals over trials; noisy if the interval of goodput is wider than {} of the mean; \
-         percentiles from merged histograms of three digits, never averaged within a trial",
+        "one observation per trial; geometric means with 95 % intervals (Student's t on logarithms), not narrower than the resolution; \
+         intervals in tables are pointwise, and sentences about differences hold together with 95 % (Holm); noisy if the interval of a \
+         metric that is asked about is wider than {} of it; percentiles from merged histograms of three digits, never averaged within a trial",
         format::share(schedule.max_ci_width)
     )
 }
@@ -316,6 +322,19 @@ fn delivery(at: &str, trials: &[TrialModel]) -> String {
         text.push_str(&format!(
             "; delay resolution {}, the time between two reads of the probe",
             Unit::Time.show(ms * 1000.0)
+        ));
+    }
+    let samples = probes().filter_map(|delivery| delivery.sample);
+    let sum = samples.reduce(|sum, one| SampleInfo {
+        followed: sum.followed + one.followed,
+        of: sum.of + one.of,
+    });
+    if let Some(sample) = sum {
+        text.push_str(&format!(
+            "; under load a sample was followed, {} of {} records: delays, late and out of order are of the sample, all other counts of all \
+             records",
+            format::count(sample.followed),
+            format::count(sample.of)
         ));
     }
     text.push_str(&format!("; {} negative delays", format::count(negative)));

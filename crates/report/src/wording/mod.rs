@@ -14,11 +14,19 @@ pub(crate) mod metric;
 pub mod search;
 pub mod warnings;
 
-use waggle_analysis::Model;
+use waggle_analysis::{CellModel, Model};
 
-/// The levels of a cell by its number, for a sentence.
-fn levels_of(model: &Model, cell: u32) -> String {
-    let mut cells = model.cells.iter();
-    let cell = cells.find(|one| one.cell == cell);
-    cell.map_or_else(String::new, |cell| format::levels(&cell.levels))
+/// What a cell is called in a sentence, by its number; empty if there is none.
+pub(crate) fn name_of(model: &Model, cell: u32) -> String {
+    model
+        .cell(cell)
+        .map_or_else(String::new, |cell| cell_name(model, cell))
+}
+
+/// What a cell is called: as the study names it, or by the levels that tell it apart.
+pub(crate) fn cell_name(model: &Model, cell: &CellModel) -> String {
+    match &cell.name {
+        Some(name) => name.clone(),
+        None => format::levels(&model.telling_levels(cell)),
+    }
 }

@@ -161,7 +161,7 @@ pub fn shortfall(shortfall: &Shortfall) -> String {
             unit,
             cell,
         } => match (&cell.reason, cell.observed) {
-            (Some(reason), _) => format!("{of}: {}", conditions::not_counted(reason)),
+            (Some(reason), _) => format!("{of}: {}", conditions::shortcoming(reason, *unit)),
             (None, Some(observed)) => {
                 format!("{of}: it was {}", format::in_unit(observed, *unit))
             }

@@ -38,6 +38,7 @@ fn healthy() -> TrialFacts<'static> {
             connections_open_median: 50,
             in_flight_mean: 50.0,
             in_flight_unexplained: 0.0,
+            in_flight_asked: None,
         },
         response_p50_us: Some(4_900.0),
         service_mean_us: Some(5_000.0),

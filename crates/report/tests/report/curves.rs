@@ -201,8 +201,11 @@ fn who_is_ahead_changes_where_it_was_put_in() {
         .expect("two levels are compared");
     // There in the order of the study: 100, 50, …
     let own = &find_outcome(one, "Goodput").at[0];
-    assert_eq!(Some(&same.ratios[0]), own[1].number());
-    assert_eq!(Some(&same.ratios[1]), own[0].number());
+    for (ratio, found) in same.ratios.iter().zip([&own[1], &own[0]]) {
+        let found = found.number().expect("both cells have the outcome");
+        assert!((ratio.estimate.point / found.point - 1.0).abs() < 1e-9);
+        assert_eq!(ratio.estimate.count, found.count);
+    }
 }
 
 /// At 300 users no request of REST succeeds: nothing is divided by it.
@@ -259,7 +262,7 @@ fn a_level_without_an_interval_decides_nothing() {
     let by_users: Vec<_> = comparisons.filter(|one| one.factor == 0).collect();
     assert!(!by_users.is_empty());
     for one in by_users {
-        assert!(one.ratios[3].interval.is_none());
+        assert!(one.ratios[3].estimate.interval.is_none());
         assert!(
             one.turns
                 .iter()
@@ -297,9 +300,10 @@ fn a_third_factor_makes_lines() {
         ["partitions 1", "partitions 8"]
     );
     let delay = find_outcome(&model.comparisons[0], "Delivery delay p99 at store");
-    for line in &delay.at {
+    // Two trials of one cell are too few to state it together with all else.
+    for (line, at_100_ms) in delay.at.iter().zip([Ahead::Neither, Ahead::Second]) {
         let ahead: Vec<Ahead> = line.iter().map(|found| delay.leader(found)).collect();
-        assert_eq!(ahead, [Ahead::First, Ahead::Second, Ahead::Second]);
+        assert_eq!(ahead, [Ahead::First, at_100_ms, Ahead::Second]);
     }
     // The sink at 100 ms failed once: it is named.
     let doubtful: usize = model.comparisons[0]

@@ -31,7 +31,11 @@ fn what_was_put_in_is_found() {
         .iter()
         .find(|one| (one.factor, one.by) == (0, 1));
     let writer = writer.expect("the writers are compared at each interval");
-    let sides: Vec<_> = writer.ratios.iter().map(is_above).collect();
+    let sides: Vec<_> = writer
+        .ratios
+        .iter()
+        .map(|ratio| is_above(&ratio.estimate))
+        .collect();
     assert_eq!(sides, [Some(true), Some(false), Some(false)]);
     assert_eq!(writer.turns, [(0, 1)]);
     for part in [

@@ -257,3 +257,13 @@ fn hostile_texts() {
     let ours = page.split("<script").next().unwrap_or_default();
     assert!(!ours.contains("<img") && !ours.contains("<b>"));
 }
+
+#[test]
+fn methodology_has_the_range_of_repetitions() {
+    let mut model = seeded_model(&Seeded::plain(&[("size", &["1", "2"])], 3));
+    assert!(markdown(&model).contains("3 repetitions on"));
+    model.info.schedule.repeat_max = Some(8);
+    let text = markdown(&model);
+    assert!(text.contains("3 to 8 repetitions on"), "{text}");
+    assert!(text.contains("trials added: 0"), "{text}");
+}

@@ -2,8 +2,8 @@
 
 use hdrhistogram::Histogram;
 use waggle_results::{
-    BacklogRow, DeliveryInfo, LedgerInfo, LoadStart, ProbeInfo, Run, SystemMetricRow, TrialInfo,
-    WriteError,
+    BacklogRow, DelayHistograms, DeliveryInfo, LedgerInfo, LoadStart, ProbeInfo, Run,
+    SystemMetricRow, TrialInfo, WriteError,
 };
 
 use crate::sample;
@@ -16,6 +16,19 @@ fn delays(values: &[u64]) -> Histogram<u64> {
         histogram.record(*value).unwrap();
     }
     histogram
+}
+
+fn probe_info(name: &str) -> ProbeInfo {
+    ProbeInfo {
+        ledger: LedgerInfo {
+            sent: 3,
+            ..LedgerInfo::default()
+        },
+        delivery: DeliveryInfo {
+            probe: name.to_owned(),
+            ..DeliveryInfo::default()
+        },
+    }
 }
 
 #[test]
@@ -42,29 +55,26 @@ fn intermediate_probes_and_metrics_are_read_back() {
     writer.intermediate_backlog(1, &row).unwrap();
     assert!(writer.intermediate_backlog(2, &row).is_err());
     let (arrival, visible) = (delays(&[1_000]), delays(&[2_000, 3_000]));
+    let (earliest, end_to_end) = (delays(&[900, 1_900]), delays(&[4_000, 4_100]));
+    let all = DelayHistograms {
+        delivery: &visible,
+        earliest: Some(&earliest),
+        end_to_end: Some(&end_to_end),
+        arrival: Some(&arrival),
+    };
+    writer.intermediate_delays(0, &all).unwrap();
     writer
-        .intermediate_delays(0, &visible, Some(&arrival))
+        .intermediate_delays(1, &sample::delays(&arrival))
         .unwrap();
-    writer.intermediate_delays(1, &arrival, None).unwrap();
-    writer.delivery_delay(&visible, Some(&arrival)).unwrap();
+    writer.delays(&all).unwrap();
     let lag = SystemMetricRow {
         at_s: 1.0,
         metric: "lag".to_owned(),
         value: 12.0,
     };
     writer.metric(&lag).unwrap();
-    let probe = |name: &str| ProbeInfo {
-        ledger: LedgerInfo {
-            sent: 3,
-            ..LedgerInfo::default()
-        },
-        delivery: DeliveryInfo {
-            probe: name.to_owned(),
-            ..DeliveryInfo::default()
-        },
-    };
     let info = TrialInfo {
-        intermediate_probes: PROBES.map(probe).to_vec(),
+        intermediate_probes: PROBES.map(probe_info).to_vec(),
         ..sample::trial_info(sample::key(2, 1), 1)
     };
     writer.finish(&info).unwrap();
@@ -77,6 +87,12 @@ fn intermediate_probes_and_metrics_are_read_back() {
     };
     assert_eq!(broker.delivery_delay.as_ref(), Some(&visible));
     assert_eq!(broker.arrival_delay.as_ref(), Some(&arrival));
+    let both = (Some(&earliest), Some(&end_to_end));
+    let found = (&broker.earliest_delay, &broker.end_to_end_delay);
+    assert_eq!((found.0.as_ref(), found.1.as_ref()), both);
+    let found = (&trial.earliest_delay, &trial.end_to_end_delay);
+    assert_eq!((found.0.as_ref(), found.1.as_ref()), both);
+    assert!(strange.earliest_delay.is_none() && strange.end_to_end_delay.is_none());
     assert!(broker.backlog.is_empty() && strange.arrival_delay.is_none());
     assert_eq!(strange.delivery_delay.as_ref(), Some(&arrival));
     assert_eq!(strange.backlog, [row]);

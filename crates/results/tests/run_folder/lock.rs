@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use waggle_results::{ReadError, RunFolder, WriteError};
+use waggle_results::{AddedReason, AddedTrial, ReadError, RunFolder, WriteError};
 
 use crate::sample;
 
@@ -17,7 +17,7 @@ fn two_writers_exclude_each_other() {
     ));
     drop(first);
     let second = RunFolder::open(&path).unwrap();
-    assert_eq!(second.info(), &sample::run_info());
+    assert_eq!(*second.info(), sample::run_info());
 }
 
 #[test]
@@ -94,4 +94,31 @@ fn only_planned_trials_are_written_and_only_once() {
         run.begin(sample::key(1, 1)),
         Err(WriteError::AlreadyFinished { .. })
     ));
+}
+
+#[test]
+fn trials_can_be_added_to_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    let first = sample::create(&path);
+    let before = first.info();
+    let added = |cell, repetition, reason| AddedTrial {
+        key: sample::key(cell, repetition),
+        reason,
+    };
+    let wide = [added(2, 3, AddedReason::Wide { width: Some(0.25) })];
+    let disturbed = [added(1, 3, AddedReason::Disturbed { repetition: 2 })];
+    first.add_trials(&wide, sample::key(2, 2)).unwrap();
+    first.add_trials(&disturbed, sample::key(1, 2)).unwrap();
+    assert!(matches!(
+        first.add_trials(&wide, sample::key(9, 9)),
+        Err(WriteError::NotPlanned { .. })
+    ));
+    drop(first);
+    let info = RunFolder::open(&path).unwrap().info();
+    let order = [(2, 1), (1, 1), (1, 2), (1, 3), (2, 2), (2, 3)];
+    let order = order.map(|(cell, repetition)| sample::key(cell, repetition));
+    assert_eq!(info.order, order);
+    assert_eq!(info.added, [wide, disturbed].concat());
+    assert_eq!(info.planned_order(), before.order);
 }

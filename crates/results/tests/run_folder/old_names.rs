@@ -127,7 +127,9 @@ fn write_all(path: &Path) {
         .unwrap();
     let mut delays = Histogram::new(3).unwrap();
     delays.record(1_000).unwrap();
-    writer.intermediate_delays(0, &delays, None).unwrap();
+    writer
+        .intermediate_delays(0, &sample::delays(&delays))
+        .unwrap();
     writer
         .metric(&SystemMetricRow {
             at_s,

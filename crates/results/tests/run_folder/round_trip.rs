@@ -3,9 +3,10 @@
 use hdrhistogram::Histogram;
 use proptest::prelude::*;
 use waggle_results::{
-    HistogramLogWriter, IntervalHistograms, IntervalRow, LoadDropInfo, LoadStart, MachineInfo,
-    PhaseInfo, PhaseName, RampUpInfo, RecoveryInfo, ResourceRow, Run, RunFolder, RunInfo,
-    ScheduleInfo, TrialEnd, TrialInfo, WriteError, read_histograms, read_run_info, trial_info,
+    Arrivals, DeliveryInfo, ExpectedVerdict, GeneratorInfo, HistogramLogWriter, IntervalHistograms,
+    IntervalRow, LagInfo, LoadDropInfo, LoadStart, MachineInfo, PhaseInfo, PhaseName, RampUpInfo,
+    RecoveryInfo, ResourceRow, Run, RunFolder, RunInfo, ScheduleInfo, TrialEnd, TrialInfo,
+    WriteError, read_histograms, read_run_info, trial_info,
 };
 
 use crate::sample;
@@ -27,7 +28,7 @@ fn a_trial_comes_back_whole() {
             read.study_text.as_str(),
             read.system_text.as_str()
         ),
-        (run.info(), sample::STUDY, sample::SYSTEM)
+        (&*run.info(), sample::STUDY, sample::SYSTEM)
     );
     let trial = &read.trials[0];
     assert_eq!(trial.info, sample::trial_info(sample::key(1, 2), 3));
@@ -232,6 +233,35 @@ fn reference_results_of_one_factor_are_read_as_older_formats_have_them() {
     assert_eq!(two.rows[0].levels, ["rest", "50"]);
 }
 
+#[test]
+fn the_figures_of_generator_and_probe_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = sample::create(folder.path());
+    let whole = sample::trial_info(sample::key(1, 2), 3);
+    let info = TrialInfo {
+        generator: GeneratorInfo {
+            lag: Some(LagInfo {
+                p50_us: 1.0,
+                p90_us: 2.0,
+                p99_us: 3.0,
+                p999_us: 4.0,
+                max_us: 5.0,
+            }),
+            arrivals: Arrivals::Uniform,
+            in_flight_asked: Some(20.0),
+            ..whole.generator.clone()
+        },
+        delivery: whole.delivery.clone().map(|delivery| DeliveryInfo {
+            measured_resolution_ms: Some(50.0),
+            measured_probe_lag_s: Some(0.25),
+            ..delivery
+        }),
+        ..whole
+    };
+    run.begin(sample::key(1, 2)).unwrap().finish(&info).unwrap();
+    assert_eq!(Run::read(folder.path()).unwrap().trials[0].info, info);
+}
+
 proptest! {
     /// For any order of the middles, and any stretch of time.
     #[test]
@@ -277,6 +307,25 @@ proptest! {
             prop_assert!(log.merge_range(0.0, f64::MAX).len() <= 6 << 40);
         }
     }
+}
+
+#[test]
+fn questions_and_expectations_are_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut info = RunInfo {
+        asks: vec![vec!["put".into(), "goodput".into()]],
+        expect_verdict: Some(ExpectedVerdict::Overloaded),
+        ..sample::run_info()
+    };
+    info.cells[0].name = Some("few".into());
+    info.cells[1].expect_verdict = Some(ExpectedVerdict::InstrumentLimited);
+    drop(RunFolder::create(folder.path(), &info, sample::STUDY, sample::SYSTEM).unwrap());
+    assert_eq!(Run::read(folder.path()).unwrap().info, info);
+    let file = folder.path().join("run.json");
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(text.matches("\"instrument-limited\"").count(), 1);
+    std::fs::write(&file, text.replace("instrument-limited", "valid")).unwrap();
+    assert!(Run::read(folder.path()).is_err());
 }
 
 #[test]

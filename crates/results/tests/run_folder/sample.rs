@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use hdrhistogram::Histogram;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use waggle_results::{
-    BacklogRow, CellInfo, Comparison, ComponentInfo, ConnectingInfo, CountsRow, DeliveryInfo,
-    FORMAT, FailureCount, FailureKind, FeedInfo, FeedOrder, FlowInfo, GeneratorInfo, Host,
-    IntervalHistograms, IntervalRow, LedgerInfo, LevelKind, LoadModel, LoadStart, NamedText,
+    BacklogRow, CellInfo, Comparison, ComponentInfo, ConnectingInfo, CountsRow, DelayHistograms,
+    DeliveryInfo, FORMAT, FailureCount, FailureKind, FeedInfo, FeedOrder, FlowInfo, GeneratorInfo,
+    Host, IntervalHistograms, IntervalRow, LedgerInfo, LevelKind, LoadModel, LoadStart, NamedText,
     PhaseInfo, PhaseName, ResourceRow, Restart, RunFolder, RunInfo, ScenarioInfo, ScheduleInfo,
     SearchInfo, SessionCounts, SessionsInfo, StepCounts, StepHistograms, StepInfo, ThresholdInfo,
     Trial, TrialEnd, TrialInfo, TrialKey, TrialOrder, TrialWriter, WarmUpUntil,
@@ -46,15 +46,20 @@ pub(crate) fn run_info() -> RunInfo {
             CellInfo {
                 cell: 1,
                 levels: level("1"),
+                name: None,
+                expect_verdict: None,
             },
             CellInfo {
                 cell: 2,
                 levels: level("10"),
+                name: None,
+                expect_verdict: None,
             },
         ],
         order: vec![key(2, 1), key(1, 1), key(1, 2), key(2, 2)],
         schedule: ScheduleInfo {
             repeat: 2,
+            repeat_max: None,
             order: TrialOrder::Shuffled,
             warm_up_until: WarmUpUntil::Steady,
             warm_up_timeout_s: 2.0,
@@ -67,6 +72,7 @@ pub(crate) fn run_info() -> RunInfo {
             recovery: None,
             ramp_up: None,
         },
+        asks: Vec::new(),
         thresholds: vec![ThresholdInfo {
             text: "delivery.missing == 0".into(),
             metric: vec!["delivery".into(), "missing".into()],
@@ -75,6 +81,8 @@ pub(crate) fn run_info() -> RunInfo {
         }],
         load_model: LoadModel::Closed,
         host: host(),
+        added: Vec::new(),
+        expect_verdict: None,
         records_file: Some("data/host-metrics.lp (1,000 records)".into()),
         delivery_probe: Some("store".into()),
         scenario: None,
@@ -251,10 +259,20 @@ pub(crate) fn write_rows(writer: &mut TrialWriter, seed: u64) -> Written {
             .unwrap();
     }
     let delivery_delay = histogram(&mut random, 1_346, 200_000);
-    writer.delivery_delay(&delivery_delay, None).unwrap();
+    writer.delays(&delays(&delivery_delay)).unwrap();
     Written {
         response_time,
         delivery_delay,
+    }
+}
+
+/// The delays of a probe that knows only when it saw a record.
+pub(crate) fn delays(delivery: &Histogram<u64>) -> DelayHistograms<'_> {
+    DelayHistograms {
+        delivery,
+        earliest: None,
+        end_to_end: None,
+        arrival: None,
     }
 }
 

@@ -95,7 +95,9 @@ impl ByTime {
                 Extract::Columns { key, time, run } => {
                     Reader::Csv(Box::new(Csv::new(key, time, run.as_deref())))
                 }
-                extract @ Extract::After { .. } => Reader::Marked(Box::new(markers(extract, None))),
+                extract @ Extract::After { .. } => {
+                    Reader::Marked(Box::new(markers(extract, (None, None))))
+                }
             },
             lines: Lines::default(),
             log: ProbeLog::new(config),
@@ -120,6 +122,7 @@ impl ByTime {
     ) -> Result<bool, ProbeError> {
         let (start, now_ns) = (Instant::now(), self.log.clock.unix_ns());
         self.pace.polls += 1;
+        self.pace.set_measured(self.log.measured_phase());
         let begin = if self.stretches.is_new_round() {
             let (begin, is_far_back) = self.time_cursor.begin(self.affordable(depth));
             self.is_far_back = is_far_back;
@@ -299,6 +302,7 @@ impl ByTime {
         let since_ns = before.map_or(sent_ns, |poll| poll.begun_ns.max(sent_ns));
         let gap = Duration::from_nanos(received_ns.saturating_sub(since_ns));
         self.pace.gap(gap);
+        self.log.note_earliest(sent_ns, since_ns);
     }
 }
 

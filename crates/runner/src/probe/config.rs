@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use waggle_study::{Delivery, Probe};
 
-use super::delays::Window;
+use super::{delays::Window, due_instants::DueInstants};
 use crate::{clock::Clock, http::HttpError, secrets::Secrets};
 
 /// The configuration of a probe.
@@ -25,6 +25,8 @@ pub(crate) struct ProbeConfig<'a> {
     pub(crate) has_others: bool,
     /// For `${secret.NAME}` in requests.
     pub(crate) secrets: &'a Secrets,
+    /// When records fell due; `None`: when they were sent, or by something else than a schedule.
+    pub(crate) due_instants: Option<DueInstants>,
     /// The measured phase, as soon as it is known.
     pub(crate) window: watch::Receiver<Option<Window>>,
 }

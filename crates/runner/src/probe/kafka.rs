@@ -93,7 +93,7 @@ impl Kafka {
                 log: ProbeLog::new(config),
                 pace: Pace::new(),
                 run: config.run.as_bytes().to_vec(),
-                markers: markers(&config.probe.extract, None),
+                markers: markers(&config.probe.extract, (None, None)),
                 at_end: Vec::new(),
                 problem: Some(format!("topic \"{topic}\" was not read yet")),
                 problems: 0,
@@ -227,6 +227,8 @@ impl Shared {
             return;
         }
         state.log.update_window();
+        let measured = state.log.measured_phase();
+        state.pace.set_measured(measured);
         state.pace.polls += 1;
         let mut oldest_ns = state.take(first);
         let mut more_waits = true;
@@ -295,6 +297,10 @@ impl State {
             received_ns,
             arrived_ns,
         };
+        // The broker shows no message before it has appended it.
+        let appended_ns = arrived_ns.map_or(0, |arrived_ns| arrived_ns + 1 - MS_NS);
+        let caught_up_ns = self.log.clock.unix_ns_at(self.pace.caught_up());
+        let since_ns = caught_up_ns.max(appended_ns).min(received_ns);
         let mut is_known = !rest.is_empty();
         while !rest.is_empty() {
             let end = memchr(b'\n', rest);
@@ -305,7 +311,13 @@ impl State {
             }
             self.pace.rows_read += 1;
             match self.markers.stamp(line, &self.run) {
-                Some(stamp) => is_known &= self.log.record(stamp, times) == Observation::StillThere,
+                Some(stamp) => {
+                    let observation = self.log.record(stamp, times);
+                    is_known &= observation == Observation::StillThere;
+                    if observation == Observation::First {
+                        self.log.note_earliest(stamp.time_ns, since_ns);
+                    }
+                }
                 None => {
                     is_known = false;
                     self.log.note_foreign_record();

@@ -57,6 +57,7 @@ impl Lines {
 #[derive(Debug)]
 pub(crate) struct Markers {
     offset: Option<Finder<'static>>,
+    arrival: Option<Finder<'static>>,
     key: Finder<'static>,
     /// `None`: every line is of this run.
     run: Option<Finder<'static>>,
@@ -68,6 +69,7 @@ pub(crate) struct Markers {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Marks<'a> {
     pub(crate) offset: Option<&'a str>,
+    pub(crate) arrival: Option<&'a str>,
     pub(crate) key: &'a str,
     pub(crate) run: Option<&'a str>,
     pub(crate) time: Option<&'a str>,
@@ -93,6 +95,7 @@ impl Markers {
         let finder = |text: &str| Finder::new(text.as_bytes()).into_owned();
         Self {
             offset: marks.offset.map(finder),
+            arrival: marks.arrival.map(finder),
             key: finder(marks.key),
             run: marks.run.map(finder),
             time: marks.time.map(finder),
@@ -108,6 +111,11 @@ impl Markers {
                 .and_then(|finder| number(text_after_marker(line, finder)?)),
             stamp: self.stamp(line, run),
         }
+    }
+
+    /// When the store had the record of a line, if the line says so.
+    pub(crate) fn arrived_ns(&self, line: &[u8]) -> Option<u64> {
+        number(text_after_marker(line, self.arrival.as_ref()?)?)
     }
 
     /// The stamps of a line's record, if it is of this run.
@@ -164,6 +172,7 @@ mod tests {
     fn markers() -> Markers {
         Markers::new(Marks {
             offset: Some("\"offset\":"),
+            arrival: Some("\"committed\":"),
             key: "\"waggle_key\":",
             run: Some("\"waggle_run\":\""),
             time: Some("\"time\":"),
@@ -216,10 +225,19 @@ mod tests {
     }
 
     #[test]
+    fn the_store_may_say_when_it_had_a_record() {
+        let arrived = |line: &str| markers().arrived_ns(line.as_bytes());
+        assert_eq!(arrived(r#"{"offset":7,"committed":12,"time":9}"#), Some(12));
+        assert_eq!(arrived(r#"{"offset":7,"time":9}"#), None);
+        assert_eq!(arrived(r#"{"offset":7,"committed":-1}"#), None);
+    }
+
+    #[test]
     fn line_protocol_has_its_time_at_the_end() {
         let read = |run: Option<&str>, line: &str| {
             let marks = Marks {
                 offset: None,
+                arrival: None,
                 key: "waggle_key=",
                 run,
                 time: None,

@@ -1,10 +1,15 @@
 //! The records of a trial that a probe has seen, for every kind of probe.
 
-use tokio::sync::watch;
+use std::time::Duration;
+
+use tokio::{sync::watch, time::Instant};
+
+use waggle_results::DelayHistograms;
 
 use super::{
     config::{ProbeConfig, nanoseconds},
     delays::{Delays, Window},
+    due_instants::DueInstants,
     lines::RowStamp,
     seen_set::{Fate, SeenSet},
 };
@@ -28,6 +33,8 @@ pub(crate) enum Observation {
     StillThere,
     /// It was seen before, or is not of this run.
     Known,
+    /// It was never seen before, and is not in the sample of those whose delays are noted.
+    Counted,
 }
 
 /// The records that one probe has seen.
@@ -40,10 +47,17 @@ pub(crate) struct ProbeLog {
     pub(crate) seen: SeenSet,
     /// The records that were seen before a restart.
     before: Option<SeenSet>,
+    /// Records whose delays were noted.
+    pub(crate) followed: u64,
+    /// One in so many is followed.
+    one_in: u64,
     pub(crate) late: u64,
     pub(crate) negative_delays: u64,
     visible: Delays,
+    earliest: Delays,
+    end_to_end: Delays,
     arrival: Delays,
+    due_instants: Option<DueInstants>,
     arrivals_are_known: bool,
     has_others: bool,
     window: watch::Receiver<Option<Window>>,
@@ -60,10 +74,15 @@ impl ProbeLog {
                 .map(|after| nanoseconds(after) / 1_000),
             seen: SeenSet::new(config.workers, config.sequence_max),
             before: None,
+            followed: 0,
+            one_in: 1,
             late: 0,
             negative_delays: 0,
             visible: Delays::new(),
+            earliest: Delays::new(),
+            end_to_end: Delays::new(),
             arrival: Delays::new(),
+            due_instants: config.due_instants.clone(),
             arrivals_are_known: false,
             has_others: config.has_others,
             window: config.window.clone(),
@@ -73,9 +92,25 @@ impl ProbeLog {
     /// Takes over the measured phase once it is known; call it before records are logged.
     pub(crate) fn update_window(&mut self) {
         if let Some(window) = *self.window.borrow() {
-            self.visible.decide(window);
-            self.arrival.decide(window);
+            for delays in [
+                &mut self.visible,
+                &mut self.earliest,
+                &mut self.end_to_end,
+                &mut self.arrival,
+            ] {
+                delays.decide(window);
+            }
         }
+    }
+
+    /// Start and end of the measured phase, once it is known.
+    pub(crate) fn measured_phase(&self) -> Option<(Instant, Instant)> {
+        let window = (*self.window.borrow())?;
+        let at = |interval: u64| {
+            let after = Duration::from_nanos(self.interval_ns.saturating_mul(interval));
+            self.clock.instant(after)
+        };
+        Some((at(window.from), at(window.to)))
     }
 
     /// Starts to read the store again: a record counts only if it is seen again. Its delay is known and stays.
@@ -95,6 +130,24 @@ impl ProbeLog {
         let out_of_order = self.seen.out_of_order;
         let fate = self.seen.note(stamp.key);
         self.observe((fate, out_of_order), stamp, times)
+    }
+
+    /// The store has this record, and it is not known since when.
+    pub(crate) fn count(&mut self, stamp: RowStamp, arrived_ns: Option<u64>) {
+        let out_of_order = self.seen.out_of_order;
+        if self.seen.note(stamp.key) == Fate::New {
+            // It comes after records that were sent later because it was skipped.
+            self.seen.out_of_order = out_of_order;
+            let before = self.before.as_ref();
+            if !before.is_some_and(|before| before.has_key(stamp.key)) {
+                self.note_arrival(stamp.time_ns, arrived_ns);
+            }
+        }
+    }
+
+    /// From here on only one record in so many has its delays noted; which, is decided by its key.
+    pub(crate) fn follow_one_in(&mut self, records: u64) {
+        self.one_in = records.max(1);
     }
 
     /// The same at a store that is polled for the same range repeatedly and in any order: a repetition is not a copy.
@@ -119,7 +172,13 @@ impl ProbeLog {
             self.seen.out_of_order = out_of_order;
             return Observation::StillThere;
         }
-        self.delays(stamp.time_ns, times);
+        self.note_arrival(stamp.time_ns, times.arrived_ns);
+        if self.one_in > 1 && !mix_bits(stamp.key).is_multiple_of(self.one_in) {
+            self.seen.out_of_order = out_of_order;
+            return Observation::Counted;
+        }
+        self.followed += 1;
+        self.note_delays(stamp, times);
         Observation::First
     }
 
@@ -137,26 +196,42 @@ impl ProbeLog {
         }
     }
 
-    /// Delays until visible of the records that were sent in the measured phase, in microseconds.
-    pub(crate) fn visible(&self) -> &hdrhistogram::Histogram<u64> {
-        self.visible.histogram()
-    }
-
-    /// Delays until the store had the record; `None` if the store does not provide them.
-    pub(crate) fn arrival(&self) -> Option<&hdrhistogram::Histogram<u64>> {
-        self.arrivals_are_known.then(|| self.arrival.histogram())
-    }
-
-    fn delays(&mut self, sent_ns: u64, times: RecordTimes) {
-        let since_start = sent_ns.saturating_sub(self.clock.start_unix_ns());
-        let interval = since_start / self.interval_ns;
-        if let Some(arrived_ns) = times.arrived_ns {
-            self.arrivals_are_known = true;
-            match arrived_ns.checked_sub(sent_ns) {
-                Some(delay_ns) => self.arrival.note(interval, delay_ns / 1_000),
-                None => self.negative_delays += 1,
-            }
+    /// Delays of the records that were sent in the measured phase, in microseconds. Those from due are known only if no request was
+    /// skipped between others.
+    pub(crate) fn delay_histograms(&self, skipped_under_load: bool) -> DelayHistograms<'_> {
+        let has_due = self.due_instants.is_some() && !skipped_under_load;
+        DelayHistograms {
+            delivery: self.visible.histogram(),
+            earliest: Some(self.earliest.histogram()),
+            end_to_end: has_due.then(|| self.end_to_end.histogram()),
+            arrival: self.arrivals_are_known.then(|| self.arrival.histogram()),
         }
+    }
+
+    /// The record of [`Observation::First`] may have been visible since this time, in nanoseconds since 1970, or since it was sent.
+    pub(crate) fn note_earliest(&mut self, sent_ns: u64, since_ns: u64) {
+        let delay_us = since_ns.saturating_sub(sent_ns) / 1_000;
+        self.earliest.note(self.interval_of(sent_ns), delay_us);
+    }
+
+    fn interval_of(&self, sent_ns: u64) -> u64 {
+        sent_ns.saturating_sub(self.clock.start_unix_ns()) / self.interval_ns
+    }
+
+    fn note_arrival(&mut self, sent_ns: u64, arrived_ns: Option<u64>) {
+        let Some(arrived_ns) = arrived_ns else { return };
+        self.arrivals_are_known = true;
+        match arrived_ns.checked_sub(sent_ns) {
+            Some(delay_ns) => self
+                .arrival
+                .note(self.interval_of(sent_ns), delay_ns / 1_000),
+            None => self.negative_delays += 1,
+        }
+    }
+
+    fn note_delays(&mut self, stamp: RowStamp, times: RecordTimes) {
+        let sent_ns = stamp.time_ns;
+        let interval = self.interval_of(sent_ns);
         let Some(delay_ns) = times.received_ns.checked_sub(sent_ns) else {
             self.negative_delays += 1;
             return;
@@ -169,5 +244,15 @@ impl ProbeLog {
             self.late += 1;
         }
         self.visible.note(interval, delay_us);
+        let instants = self.due_instants.as_mut();
+        if let Some(due_ns) = instants.and_then(|instants| instants.due_unix_ns(stamp.key)) {
+            let delay_ns = times.received_ns.saturating_sub(due_ns);
+            self.end_to_end.note(interval, delay_ns / 1_000);
+        }
     }
+}
+
+/// Spreads keys, of which neighbours come together, evenly.
+fn mix_bits(key: u64) -> u64 {
+    key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
 }

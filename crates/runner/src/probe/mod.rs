@@ -7,11 +7,13 @@ mod by_time;
 mod config;
 mod csv;
 mod delays;
+mod due_instants;
 mod kafka;
 mod lines;
 mod log;
 mod offset;
 mod pace;
+mod sampling;
 mod seen_set;
 #[cfg(test)]
 mod tests;
@@ -25,6 +27,7 @@ use self::{by_time::ByTime, kafka::Kafka, offset::Offset, pace::Pace};
 pub(crate) use self::{
     config::{ProbeConfig, ProbeError},
     delays::{Window, histogram},
+    due_instants::DueInstants,
     log::ProbeLog,
     seen_set::SeenSet,
     time_cursor::Depth,
@@ -69,9 +72,11 @@ impl<N: Connection> ProbeReader<N> {
             ProbeKind::Tail {
                 get,
                 offset_after,
+                arrival_after,
                 limit,
             } => {
-                let offset = Offset::new(config, get, (offset_after, *limit));
+                let after = (offset_after.as_str(), arrival_after.as_deref());
+                let offset = Offset::new(config, get, (after, *limit));
                 Self::Offset(Box::new(offset), connection(first))
             }
             ProbeKind::Query { query, limit } => {
@@ -100,6 +105,42 @@ impl<N: Connection> ProbeReader<N> {
             Self::Offset(offset, _) => of(&offset.log),
             Self::ByTime(by_time, _) => of(&by_time.log),
             Self::Kafka(kafka) => kafka.log(of),
+        }
+    }
+
+    /// How many different records the store has, as far as it is known.
+    pub(crate) fn visible(&self) -> u64 {
+        match self {
+            Self::Offset(offset, _) => offset.visible(),
+            Self::ByTime(..) | Self::Kafka(_) => self.log(|log| log.seen.distinct),
+        }
+    }
+
+    /// Whether the last poll looked at the end of the store.
+    pub(crate) fn has_looked(&self) -> bool {
+        match self {
+            Self::Offset(offset, _) => offset.has_looked,
+            Self::ByTime(..) | Self::Kafka(_) => true,
+        }
+    }
+
+    /// The load is over: what was skipped is read.
+    pub(crate) fn end_load(&mut self) {
+        if let Self::Offset(offset, _) = self {
+            offset.end_load();
+        }
+    }
+
+    /// Whether only a sample of the records has delays.
+    pub(crate) fn is_sample(&self) -> bool {
+        matches!(self, Self::Offset(offset, _) if offset.is_sample())
+    }
+
+    /// When the last record came; `None`: when it was counted.
+    pub(crate) fn last_row(&self) -> Option<tokio::time::Instant> {
+        match self {
+            Self::Offset(offset, _) => offset.last_row(),
+            Self::ByTime(..) | Self::Kafka(_) => None,
         }
     }
 
@@ -141,6 +182,8 @@ impl<N: Connection> ProbeReader<N> {
     pub(crate) fn poll_interval(&self, poll: Duration) -> Duration {
         match self {
             Self::Kafka(_) => Duration::from_millis(1),
+            // The length of its windows is in the pace.
+            Self::Offset(offset, _) if offset.is_sample() => Duration::ZERO,
             _ => poll,
         }
     }

@@ -12,7 +12,7 @@ use super::world::PER_INTERVAL;
 pub(super) struct Course {
     /// Requests that are due in an interval.
     pub(super) requests: fn(u32) -> u64,
-    /// Service time in an interval.
+    /// Service time in an interval; of a closed load it follows from what is in flight.
     pub(super) time: fn(u32) -> Duration,
     /// Limit on the requests that the system answers in an interval. More of them wait.
     pub(super) answers_at_most: u64,
@@ -53,6 +53,17 @@ pub(super) fn connections(model: &Model) -> u64 {
         Model::Users { users, .. } => users,
     };
     *connections as u64
+}
+
+/// How many requests a closed load keeps in flight; 0: another load.
+pub(super) fn keeps_in_flight(model: &Model) -> u32 {
+    match model {
+        Model::Closed {
+            connections,
+            pipelining,
+        } => u32::try_from(connections * pipelining).unwrap(),
+        _ => 0,
+    }
 }
 
 /// This many samples of one time.

@@ -28,6 +28,7 @@ async fn every_trial_goes_through_every_phase_in_order() {
 }
 
 #[tokio::test(start_paused = true)]
+#[expect(clippy::too_many_lines, reason = "one run, with all that it writes")]
 async fn a_good_run_is_reported_and_written() {
     let bench = Bench::new();
     let (_, events) = bench.run(&world(None), Then::Nothing).await;
@@ -86,7 +87,27 @@ async fn a_good_run_is_reported_and_written() {
             (ledger.unexpected, ledger.duplicates, ledger.out_of_order),
             (0, 0, 0)
         );
-        assert!(info.delivery.as_ref().unwrap().drain_time_s.is_some());
+        let delivery = info.delivery.as_ref().unwrap();
+        assert!(delivery.drain_time_s.is_some());
+        // Each poll reached the end of the store.
+        assert_eq!(delivery.measured_probe_lag_s, Some(0.0));
+        let resolution_ms = delivery.measured_resolution_ms.unwrap();
+        assert!((100.0..=delivery.resolution_ms).contains(&resolution_ms));
+        // A closed load has no due instants of its own.
+        assert!(trial.end_to_end_delay.is_none());
+        let earliest = trial.earliest_delay.as_ref().unwrap();
+        let latest = trial.delivery_delay.as_ref().unwrap();
+        assert_eq!(earliest.len(), latest.len());
+        for quantile in [0.0, 0.5, 0.99, 1.0] {
+            let [low, high] = [earliest, latest].map(|delays| delays.value_at_quantile(quantile));
+            // The store is polled every 100 ms.
+            assert!((low..=low + 102_000).contains(&high), "{low} {high}");
+        }
+        let generator = &info.generator;
+        assert_eq!(generator.in_flight_asked, Some(f64::from(info.key.cell)));
+        let lag = generator.lag.unwrap();
+        assert_eq!((lag.p50_us, lag.p999_us, lag.max_us), (10.0, 10.0, 10.0));
+        assert_eq!(lag.p99_us.to_bits(), generator.lag_p99_us.to_bits());
         // Only records that were sent in the measured phase have their delay counted.
         assert_eq!(
             trial.delivery_delay.as_ref().unwrap().len(),
@@ -97,6 +118,49 @@ async fn a_good_run_is_reported_and_written() {
             8 * PER_INTERVAL
         );
         assert!(!trial.resources.is_empty() && !trial.backlog.is_empty());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_after_the_measured_phase_are_in_its_times() {
+    let bench = Bench::new();
+    // The last of four intervals of warm-up and eight that are measured.
+    let fake = world(Some(Fault::StallsAt(11, 20)));
+    bench.run(&fake, Then::Nothing).await.0.unwrap();
+    for trial in &bench.results().trials {
+        assert_eq!(trial.info.measured.succeeded, 8 * PER_INTERVAL - 20);
+        let times = trial.measured_histograms();
+        for times in [&times.response_time, &times.service_time] {
+            assert_eq!(times.len(), 8 * PER_INTERVAL);
+            assert!(times.value_at_quantile(0.97) < 6_000);
+            assert!(times.value_at_quantile(0.98) > 249_000);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn delays_from_due_are_known_in_open_load() {
+    let open = "model: open\n  rate: 400/s\n  arrivals: uniform\n  connections: ${connections}";
+    let closed = "model: closed\n  connections: ${connections}\n  pipelining: 1";
+    let bench = Bench::new_with_study(&STUDY.replace(closed, open));
+    bench.run(&world(None), Then::Nothing).await.0.unwrap();
+    for trial in &bench.results().trials {
+        let sent = trial.delivery_delay.as_ref().unwrap();
+        let due = trial.end_to_end_delay.as_ref().unwrap();
+        assert_eq!(
+            (sent.len(), due.len()),
+            (8 * PER_INTERVAL, 8 * PER_INTERVAL)
+        );
+        // The fake sends what falls due within an interval of 250 ms at its end.
+        let waited = due.mean() - sent.mean();
+        assert!((120_000.0..130_000.0).contains(&waited), "{waited}");
+    }
+    // A request that was skipped makes it unknown which one fell due when.
+    let bench = Bench::new_with_study(&STUDY.replace(closed, open));
+    let fault = world(Some(Fault::Skips));
+    bench.run(&fault, Then::Nothing).await.0.unwrap();
+    for trial in &bench.results().trials {
+        assert!(trial.delivery_delay.is_some() && trial.end_to_end_delay.is_none());
     }
 }
 

@@ -192,6 +192,19 @@ async fn nothing_of_what_comes_behind_it_is_in_the_measured_phase() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn answers_in_the_recovery_are_not_in_the_times_of_the_measured_phase() {
+    let bench = open();
+    // The last measured interval, and the load goes on after it.
+    let fault = Some(Fault::StallsAt(11, 20));
+    bench.run(&world(fault), Then::Nothing).await.0.unwrap();
+    for trial in &bench.results().trials {
+        let times = trial.measured_histograms().response_time;
+        assert_eq!(times.len(), 8 * PER_INTERVAL - 20);
+        assert!(times.max() < 2_000);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn late_intervals_are_reported() {
     // The last measured interval comes together with the first after the drop.
     let bench = open();

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use waggle_analysis::{Model, TrialModel, TrialRemark};
+use waggle_analysis::{Decision, Model, TrialModel, TrialRemark};
 use waggle_stats::{
     AccountingFinding, Backlog, Change, End, Finding, InjectedFault, LatenessFinding, Recovery,
     Series, SystemFinding, Verdict,
@@ -61,13 +61,13 @@ fn ledger(trial: &TrialModel) -> (u64, u64, u64) {
 
 #[tokio::test(start_paused = true)]
 async fn a_system_that_does_well_is_valid_and_thresholds_count() {
-    let thresholds = "thresholds: [put.failed == 0, put.response_time.p99 < 2ms, put.response_time.p50 < 1us]\ndelivery: {";
+    let thresholds = "thresholds: [put.failed == 0, put.response_time.p99 < 30ms, put.response_time.p50 < 1us]\ndelivery: {";
     for load in [CLOSED, OPEN] {
         let bench = bench(&[("delivery: {", thresholds), (CLOSED, load)]);
         let model = judge_run(&bench, None, Course::default()).await;
         assert_eq!(reasons(&model), (Verdict::Valid, Vec::new()));
-        let holds: Vec<bool> = model.thresholds.iter().map(|one| one.holds).collect();
-        assert_eq!(holds, [true, true, false]);
+        let held: Vec<Decision> = model.thresholds.iter().map(|one| one.held).collect();
+        assert_eq!(held, [Decision::Holds, Decision::Holds, Decision::Fails]);
         let numbers = model.trials[0].numbers.as_ref().unwrap();
         assert_eq!((numbers.seconds, numbers.goodput_per_s), (2.0, 400.0));
     }
@@ -151,7 +151,7 @@ async fn a_system_that_slows_down_halfway_is_unsteady() {
         time: |interval| Duration::from_millis(if interval < 8 { 1 } else { 40 }),
         ..Course::default()
     };
-    let model = judge_run(&bench(&[]), None, course).await;
+    let model = judge_run(&bench(&[(CLOSED, OPEN)]), None, course).await;
     let (Verdict::Unsteady, reasons) = reasons(&model) else {
         panic!("{:?}", model.trials);
     };
@@ -294,6 +294,7 @@ async fn a_search_ends_as_its_trials_show() {
         lag: Duration::from_millis(5),
         ..Course::default()
     };
-    let (_, end, held) = search_connections(condition, None, course).await;
+    // A lag says nothing of failures; a time that does not hold with it may hold without.
+    let (_, end, held) = search_connections("put.response_time.p99 < 1us", None, course).await;
     assert_eq!((end, held), (End::InstrumentLimited, None));
 }

@@ -7,24 +7,23 @@ use tokio::{
     sync::watch,
     time::{Instant, sleep, sleep_until},
 };
-use waggle_load::{
-    Counts, Interval, Job, Model, Outcome, RequestOutcome, RequestOutcomes, What, key_of,
-};
+use waggle_load::{Job, Model, RequestOutcomes, What};
 use waggle_results::PhaseName;
 
 use super::{
     fake_http::ADDRESS,
-    fake_load::{Course, LoadEnd, connections, histogram, mark_in},
+    fake_load::{Course, LoadEnd, connections, keeps_in_flight, mark_in},
+    fake_run::FakeRun,
 };
 use crate::{
     clock::Clock,
     driver::{Death, Deaths, Driver, Failure, Setup, Usage},
-    load::{Load, LoadError, LoadRun},
+    load::{Load, LoadError},
     trial::TrialEnvironment,
 };
 
 /// How long a step of the fake system takes.
-const STEP: Duration = Duration::from_millis(10);
+pub(super) const STEP: Duration = Duration::from_millis(10);
 /// Requests of one interval, one record each.
 pub(crate) const PER_INTERVAL: u64 = 100;
 
@@ -62,6 +61,10 @@ pub(crate) enum Fault {
     Refuses(u32),
     /// With more connections than this the server refuses every second request.
     HoldsAtMost(u64),
+    /// A request was skipped before others were sent.
+    Skips,
+    /// So many requests of this interval, counted from 0, are answered only after the load has stopped.
+    StallsAt(u32, u64),
 }
 
 /// The state of the fake system, and its history.
@@ -70,6 +73,8 @@ pub(crate) struct World {
     pub(crate) fault: Option<Fault>,
     /// The behaviour of each load without a fault.
     pub(super) course: Course,
+    /// The behaviour of the next loads, before those with `course`.
+    pub(super) next_courses: VecDeque<Course>,
     pub(crate) done: Vec<String>,
     pub(crate) is_up: bool,
     /// It was killed: it has lost all records, and does not answer.
@@ -77,14 +82,14 @@ pub(crate) struct World {
     /// The model of each load that was started.
     pub(crate) models: Vec<Model>,
     pub(super) at_most: Vec<Duration>,
-    stored: Vec<(u64, u64)>,
+    pub(super) stored: Vec<(u64, u64)>,
     mark: String,
     deaths: watch::Sender<Vec<Death>>,
     idle_checks: u32,
     pub(super) load_has_stopped: bool,
     /// Records of requests without an answer: those that the store has not taken, and when it takes the next one.
-    unanswered: VecDeque<(u64, u64)>,
-    takes_next_at: Option<Instant>,
+    pub(super) unanswered: VecDeque<(u64, u64)>,
+    pub(super) takes_next_at: Option<Instant>,
 }
 
 pub(crate) type Shared = Rc<RefCell<World>>;
@@ -94,6 +99,7 @@ impl World {
         Rc::new(RefCell::new(Self {
             fault,
             course: Course::default(),
+            next_courses: VecDeque::new(),
             done: Vec::new(),
             is_up: false,
             is_dead: false,
@@ -278,12 +284,13 @@ impl Load for Fake {
         }
         world.load_has_stopped = false;
         let connections = connections(&job.model);
+        let keeps_in_flight = keeps_in_flight(&job.model);
         world.models.push(job.model.clone());
         world.at_most.push(job.max_duration);
         if let What::Requests { requests, .. } = &job.what {
             world.mark = mark_in(&requests[0].bytes);
         }
-        let course = world.course;
+        let course = world.next_courses.pop_front().unwrap_or(world.course);
         drop(world);
         Ok(FakeRun {
             world: Rc::clone(&self.0),
@@ -291,184 +298,16 @@ impl Load for Fake {
             clock: Clock::start(),
             interval: job.interval,
             connections,
+            keeps_in_flight,
             course,
             done: 0,
             due: 0,
             waiting: 0,
             failed: 0,
             account: RequestOutcomes::default(),
+            unanswered: 0,
             end: LoadEnd::from_job(&job),
             stop: watch::channel(false).0,
-        })
-    }
-}
-
-/// A load that sends records according to its course.
-#[derive(Debug)]
-pub(crate) struct FakeRun {
-    world: Shared,
-    start: Instant,
-    clock: Clock,
-    interval: Duration,
-    connections: u64,
-    course: Course,
-    done: u32,
-    due: u64,
-    /// Requests that are due and wait to be sent.
-    waiting: u64,
-    failed: u64,
-    account: RequestOutcomes,
-    end: LoadEnd,
-    stop: watch::Sender<bool>,
-}
-
-impl FakeRun {
-    fn send_records(&mut self, requests: u64, time: Duration) -> Counts {
-        let mut world = self.world.borrow_mut();
-        let due = if world.is_dead { 0 } else { requests };
-        let sent = (self.waiting + due).min(self.course.answers_at_most);
-        self.due += due;
-        self.waiting = self.waiting + due - sent;
-        let mut failed = 0;
-        let is_refused = matches!(world.fault, Some(Fault::Refuses(from)) if self.done > from);
-        for _ in 0..sent {
-            let request = self.account.send();
-            let stored = (key_of(0, request), self.clock.unix_ns());
-            if is_refused {
-                self.account.note(request, RequestOutcome::Rejected);
-                failed += 1;
-                continue;
-            }
-            if let Some(Fault::LeavesUnanswered(nth, _)) = world.fault
-                && (request + 1).is_multiple_of(nth)
-            {
-                world.unanswered.push_back(stored);
-                continue;
-            }
-            if let Some(Fault::HoldsAtMost(most)) = world.fault
-                && self.connections > most
-                && request.is_multiple_of(2)
-            {
-                self.account.note(request, RequestOutcome::Rejected);
-                failed += 1;
-                continue;
-            }
-            self.account.note(request, RequestOutcome::Accepted);
-            match world.fault {
-                Some(Fault::Loses(nth)) if (request + 1).is_multiple_of(nth) => {}
-                Some(Fault::Doubles(nth)) if (request + 1).is_multiple_of(nth) => {
-                    world.stored.extend([stored; 2])
-                }
-                _ => world.stored.push(stored),
-            }
-        }
-        self.failed += failed;
-        Counts {
-            due,
-            sent,
-            succeeded: sent - failed,
-            failed,
-            connections_open: self.connections,
-            in_flight_time: time * u32::try_from(sent).unwrap(),
-            in_flight_unexplained_ns: i64::try_from(time.as_nanos()).unwrap()
-                * i64::try_from(failed).unwrap(),
-            ..Counts::default()
-        }
-    }
-
-    fn fault(&self) -> Option<Fault> {
-        self.world.borrow().fault
-    }
-}
-
-impl LoadRun for FakeRun {
-    async fn next_interval(&mut self) -> Option<Interval> {
-        if *self.stop.borrow() || self.end.is_reached(self.interval * self.done) {
-            sleep(STEP).await;
-            return match self.fault() {
-                Some(Fault::Hangs(PhaseName::Finish)) => std::future::pending().await,
-                _ => None,
-            };
-        }
-        // The fake measures from its fourth interval on: the warm-up of the tests has that many.
-        match self.fault() {
-            Some(Fault::Fails(PhaseName::Measure)) if self.done >= 4 => return None,
-            Some(Fault::Hangs(PhaseName::Measure)) if self.done >= 4 => {
-                std::future::pending().await
-            }
-            // After as many measured intervals as the tests have, and one more.
-            Some(Fault::Fails(PhaseName::Recovery)) if self.done >= 13 => return None,
-            Some(Fault::Hangs(PhaseName::WarmUp)) => std::future::pending().await,
-            Some(Fault::Panics(PhaseName::WarmUp)) => panic!("the load panicked"),
-            _ => {}
-        }
-        let index = self.done;
-        let together = match self.fault() {
-            Some(Fault::HandsOverLate(intervals, from)) if from == index => intervals,
-            _ => 1,
-        };
-        let requests = (self.course.requests)(index);
-        let (requests, percent) = self.end.take(requests);
-        let time = (self.course.time)(index);
-        let length = self.interval * together * percent / 100;
-        sleep_until(self.start + self.interval * index + length).await;
-        self.done += together;
-        let counts = self.send_records(requests, time);
-        let waited = self.course.wait(self.waiting, self.interval);
-        let response_time = histogram(time + waited, counts.succeeded);
-        let service_time = histogram(time, counts.succeeded);
-        Some(Interval {
-            index: u64::from(index),
-            start: self.interval * index,
-            length,
-            counts,
-            response_time,
-            service_time,
-            failed_time: crate::probe::histogram(),
-            lag: histogram(self.course.lag, PER_INTERVAL),
-            steps: Vec::new(),
-            connect_time: crate::probe::histogram(),
-            handshake_time: crate::probe::histogram(),
-        })
-    }
-
-    fn stop(&self) {
-        self.stop.send_replace(true);
-        let mut world = self.world.borrow_mut();
-        if !world.load_has_stopped && world.fault == Some(Fault::ShowsAgain) {
-            world.stored.extend_from_within(..);
-        }
-        if let (false, Some(Fault::LeavesUnanswered(_, each_ms))) =
-            (world.load_has_stopped, world.fault)
-        {
-            world.takes_next_at = Some(Instant::now() + Duration::from_millis(each_ms));
-        }
-        world.load_has_stopped = true;
-    }
-
-    async fn join(self) -> Result<Outcome, LoadError> {
-        self.world.borrow_mut().done.push("joined".to_owned());
-        if self.fault() == Some(Fault::Fails(PhaseName::Finish)) {
-            return Err(LoadError::Lost);
-        }
-        let sent = self.account.sent_count();
-        Ok(Outcome {
-            totals: Counts {
-                due: self.due,
-                sent,
-                succeeded: sent - self.failed,
-                failed: self.failed,
-                skipped: self.waiting,
-                ..Counts::default()
-            },
-            started_unix_ns: self.clock.start_unix_ns(),
-            ran_for: self.start.elapsed(),
-            connections_asked: self.connections,
-            request_outcomes: vec![self.account],
-            steps: Vec::new(),
-            feeds_used_up: Vec::new(),
-            request_outcomes_full: false,
-            unconnected_for: None,
         })
     }
 }

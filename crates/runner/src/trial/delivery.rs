@@ -4,7 +4,7 @@ use std::{cell::RefCell, time::Duration};
 
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use waggle_load::RequestOutcomes;
-use waggle_results::{BacklogRow, DeliveryInfo, LedgerInfo, ProbeInfo, TrialWriter};
+use waggle_results::{BacklogRow, DeliveryInfo, LedgerInfo, ProbeInfo, SampleInfo, TrialWriter};
 
 use crate::{
     Event,
@@ -35,6 +35,17 @@ pub(crate) enum ProbePosition {
     Intermediate(usize),
     /// The probe at the destination.
     Last,
+}
+
+impl ProbePosition {
+    /// Of a probe by its number, counted from 0, among so many on the records' way.
+    pub(crate) fn new(number: usize, probes: usize) -> Self {
+        if number + 1 == probes {
+            Self::Last
+        } else {
+            Self::Intermediate(number)
+        }
+    }
 }
 
 /// What one probe shows in one trial.
@@ -108,6 +119,7 @@ impl<'a, N: Connection> Delivery<'a, N> {
         DrainTimes { at_most, quiet }: DrainTimes,
     ) -> Result<(), Abort> {
         let start = Instant::now();
+        self.reader.end_load();
         let mut arrivals =
             ArrivalState::new(count_accepted(sent.accounts, sent.records_per_request));
         self.read_under_load = self.reader.pace().bytes_read;
@@ -122,7 +134,9 @@ impl<'a, N: Connection> Delivery<'a, N> {
             let has_more = self.drain_poll(is_last, look_at_most, writer).await?;
             let is_new = self.reader.log(|log| arrivals.update(sent, &log.seen));
             if arrivals.is_complete {
-                self.drained_after.get_or_insert(start.elapsed());
+                let last_row = self.reader.last_row().unwrap_or_else(Instant::now);
+                self.drained_after
+                    .get_or_insert(last_row.saturating_duration_since(start));
                 let ends = !arrivals.is_open || (is_quiet && !is_new && self.problem.is_none());
                 // The rest in the store are copies, and records whose outcome is unknown.
                 if ends && !has_more {
@@ -198,10 +212,11 @@ impl<'a, N: Connection> Delivery<'a, N> {
         writer: &RefCell<TrialWriter>,
     ) -> Result<ProbeInfo, Abort> {
         let mut writer = writer.borrow_mut();
-        self.reader.log(|log| match self.position {
-            ProbePosition::Last => writer.delivery_delay(log.visible(), log.arrival()),
-            ProbePosition::Intermediate(index) => {
-                writer.intermediate_delays(index, log.visible(), log.arrival())
+        self.reader.log(|log| {
+            let delays = log.delay_histograms(sent.skipped_under_load);
+            match self.position {
+                ProbePosition::Last => writer.delays(&delays),
+                ProbePosition::Intermediate(index) => writer.intermediate_delays(index, &delays),
             }
         })?;
         Ok(ProbeInfo {
@@ -223,6 +238,18 @@ impl<'a, N: Connection> Delivery<'a, N> {
             probe: self.probe.name.clone(),
             resolution_ms: pace.longest_gap.max(poll).as_secs_f64() * 1e3,
             probe_lag_s: pace.longest_behind.as_secs_f64(),
+            measured_resolution_ms: pace
+                .has_measured()
+                .then(|| pace.measured_gap.max(poll).as_secs_f64() * 1e3),
+            measured_probe_lag_s: pace
+                .has_measured()
+                .then_some(pace.measured_behind.as_secs_f64()),
+            sample: self.reader.is_sample().then(|| {
+                self.reader.log(|log| SampleInfo {
+                    followed: log.followed,
+                    of: log.seen.distinct,
+                })
+            }),
             unread: self.unread,
             negative_delays: self.reader.log(|log| log.negative_delays),
             drain_time_s: self.drained_after.map(|after| after.as_secs_f64()),
@@ -324,13 +351,13 @@ impl<'a, N: Connection> Delivery<'a, N> {
             Ok(has_more) => {
                 self.problem = None;
                 self.is_behind_itself &= has_more;
-                if self.is_behind_itself {
+                if self.is_behind_itself || !self.reader.has_looked() {
                     // The backlog is not known before the store was read to its end.
                     return Ok(has_more);
                 }
                 let row = BacklogRow {
                     at_s: self.clock.elapsed().as_secs_f64(),
-                    visible: self.reader.log(|log| log.seen.distinct),
+                    visible: self.reader.visible(),
                 };
                 let mut writer = writer.borrow_mut();
                 match self.position {
@@ -395,6 +422,7 @@ impl ArrivalState {
         let Sent {
             accounts,
             records_per_request,
+            ..
         } = sent;
         // Counting is cheap and comparing is not, so the count comes first.
         self.is_complete =
@@ -409,4 +437,6 @@ impl ArrivalState {
 pub(crate) struct Sent<'a> {
     pub(crate) accounts: &'a [RequestOutcomes],
     pub(crate) records_per_request: u32,
+    /// Requests were skipped and later ones sent, so that it is not known which of them fell due when.
+    pub(crate) skipped_under_load: bool,
 }

@@ -397,6 +397,7 @@ impl Trial<'_> {
         Sent {
             accounts: &outcome.request_outcomes,
             records_per_request: job::records_per_request(self.context.cell),
+            skipped_under_load: outcome.skipped_under_load,
         }
     }
 

@@ -104,7 +104,7 @@ impl<R: LoadRun> LoadPhases<'_, R> {
         let first = schedule
             .ramp_up
             .map_or(0, |ramp_up| intervals_in(ramp_up.duration, self.interval));
-        let mut warm_up = WarmUp::new();
+        let mut warm_up = WarmUp::new(schedule.warm_up);
         let mut cpu = of_system(&driver.usage());
         let mut is_steady = false;
         let enough = match schedule.warm_up_until {

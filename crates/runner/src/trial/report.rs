@@ -7,12 +7,12 @@ use waggle_results::{
     LoadDropInfo, MachineInfo, PhaseInfo, PhaseName, ProbeInfo, SessionsInfo, StageInfo,
     StepCounts, StepInfo, StoppedInfo, TrialEnd, TrialInfo, TrialKey,
 };
-use waggle_study::{Cell, LoadModel, LoadStage};
+use waggle_study::{Cell, LoadStage};
 
 use crate::{
     clock,
     clock::Clock,
-    counts::{Carried, as_f64, session_counts, step_counts},
+    counts::{Carried, GeneratorSettings, as_f64, session_counts, step_counts},
     cpu_time::{CpuClocks, Ticks},
     driver::Failure,
     info, job,
@@ -57,9 +57,7 @@ pub(crate) struct Report {
 #[derive(Debug)]
 struct LoadFacts {
     clock: Clock,
-    workers: usize,
-    connections: u64,
-    offered_per_s: Option<f64>,
+    settings: GeneratorSettings,
     possible_per_s: Option<f64>,
     carried: Carried,
 }
@@ -101,14 +99,6 @@ impl Report {
         cell: &Cell,
         possible_per_s: Option<f64>,
     ) {
-        let offered_per_s = match cell.load {
-            // A schedule may ask for sessions; only the first request of each falls due by it. It has no single number if the
-            // load changes, or if it ends after a number of requests and then waits for the last answers.
-            LoadModel::Open { rate_per_s, .. } => {
-                Some(rate_per_s).filter(|_| cell.scenario().is_none() && !job::ends_by_itself(cell))
-            }
-            LoadModel::Closed { .. } | LoadModel::Users { .. } => None,
-        };
         let stage = |stage: &LoadStage| StageInfo {
             duration_s: stage.duration.as_secs_f64(),
             target: stage.target,
@@ -125,9 +115,7 @@ impl Report {
         }
         self.load = Some(LoadFacts {
             clock,
-            workers,
-            connections: cell.load.connections().into(),
-            offered_per_s,
+            settings: GeneratorSettings::from_cell(cell, workers),
             possible_per_s,
             carried: job::carrying_requests(cell),
         });
@@ -171,7 +159,7 @@ impl Report {
         if let Some(load) = &self.load {
             self.generator = GeneratorInfo {
                 capacity_per_s: load.possible_per_s,
-                ..measured.engine(load.workers, load.connections, load.offered_per_s)
+                ..measured.engine(&load.settings)
             };
         }
     }

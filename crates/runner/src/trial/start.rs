@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::watch;
-use waggle_load as load;
+use waggle_load::{self as load, DueTimes};
 use waggle_results::LoadStart;
 use waggle_study::{self as study, Delivery as DeliveryAsked, Probe, System};
 
@@ -13,8 +13,8 @@ use crate::{
     events::IntervalEvents,
     http::HttpConnector,
     job::{self, Parts, RECORDS_PER_WORKER_MAX},
-    load::Load,
-    probe::{ProbeConfig, ProbeReader, Window},
+    load::{Load, LoadRun},
+    probe::{DueInstants, ProbeConfig, ProbeReader, Window},
     scenario::load_scenario,
     trial::{
         TrialContext, TrialEnvironment,
@@ -49,21 +49,25 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: HttpConnector>(
     let cell = context.cell;
     let asked = cell.delivery.as_ref();
     let endpoints = asked.map_or(&[][..], |asked| &asked.probes);
+    let intermediate = endpoints.split_last().map_or(&[][..], |(_, before)| before);
     let probes = probes(context.system, endpoints)?;
     let before = Clock::start();
     let run = mark(before, context.position);
     let job = job_of(context, &environment.driver, &run)?;
     let workers = job.sending_workers();
-    let started = environment
-        .load
-        .start(job)
-        .map_err(|why| Failure::new(format!("the load cannot be started: {why}")))?;
+    let due_times = DueTimes::new(&job);
+    let started = environment.load.start(job);
+    let started =
+        started.map_err(|why| Failure::new(format!("the load cannot be started: {why}")))?;
+    let records = job::records_per_request(cell);
+    let due_instants =
+        due_times.map(|times| DueInstants::new(times, started.started_unix_ns(), records));
     // The load's own clock started a moment ago, when all of its threads were ready.
     let clock = Clock::start();
     trial.writer.borrow_mut().load_started(&LoadStart {
         name: cell.name(),
         steps: cell.scenario().map_or(&[], |scenario| &scenario.steps),
-        intermediate_probes: endpoints.split_last().map_or(&[], |(_, before)| before),
+        intermediate_probes: intermediate,
         started_unix_ns: clock.start_unix_ns(),
     })?;
     let (window, window_known) = watch::channel(None);
@@ -77,21 +81,15 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: HttpConnector>(
         interval: cell.schedule.interval,
         clock,
         since_ns: before.start_unix_ns(),
-        has_others: context.is_up
-            || probe
-                .sources()
-                .any(|source| is_external(context.system, source)),
+        has_others: has_others(context, probe),
         secrets: context.secrets,
+        due_instants: due_instants.clone(),
         window: window_known.clone(),
     };
     let mut deliveries = Vec::with_capacity(probes.len());
     for (number, probe) in probes.iter().enumerate() {
         let Some(asked) = asked else { break };
-        let position = if number + 1 == probes.len() {
-            ProbePosition::Last
-        } else {
-            ProbePosition::Intermediate(number)
-        };
+        let position = ProbePosition::new(number, probes.len());
         let config = config(probe, asked);
         let addresses = environment.driver.addresses(&probe.component, &probe.port);
         let reader = ProbeReader::new(&config, &addresses, |address| {
@@ -230,4 +228,10 @@ fn probe<'a>(system: &'a System, name: &str) -> Result<&'a Probe, Failure> {
 /// distinguishes two attempts at the same trial.
 pub(crate) fn mark(clock: Clock, position: u32) -> String {
     format!("t{position}x{:x}", clock.start_unix_ns())
+}
+
+/// Whether others may write where a probe reads, too.
+fn has_others(context: TrialContext<'_>, probe: &Probe) -> bool {
+    let is_from_outside = |source| is_external(context.system, source);
+    context.is_up || probe.sources().any(is_from_outside)
 }

@@ -3,7 +3,7 @@
 use super::findings::{ACHIEVED_MIN, CHANCE, Findings, SEARCH_BOUND_SHARE, float};
 use crate::{
     Calibrated, InstrumentFinding, Lag, LagAllowed, LatenessFinding, Verdict,
-    trial_facts::{LoadModel, TrialFacts},
+    trial_facts::{Arrivals, LoadModel, TrialFacts},
 };
 
 /// CPU of the busiest worker thread, used or waited for: worth a remark, and too much.
@@ -22,6 +22,13 @@ const RESOLUTION_US: f64 = 1.0;
 /// How long a probe may lag, as a share of the measured phase; and in seconds if that phase is short.
 const PROBE_LAG_SHARE: f64 = 0.10;
 const PROBE_LAG_MIN_S: f64 = 1.0;
+/// CPU time of the system that the probe causes, as a share of all: worth a remark, and too much.
+const PROBE_CPU_REMARK: f64 = 0.05;
+const PROBE_CPU_LIMIT: f64 = 0.10;
+/// Requests in flight in closed load against those asked for.
+const IN_FLIGHT_MIN: f64 = 0.97;
+/// Requests of a uniform schedule that may fall on the other side of the phase's ends.
+const AT_THE_ENDS: f64 = 2.0;
 /// CPU steal from this share on is a remark.
 const CPU_STEAL_REMARK: f64 = 0.02;
 /// CPUs that had so little to do could have been there for the generator.
@@ -137,8 +144,12 @@ pub(super) fn rate(facts: &TrialFacts<'_>, found: &mut Findings) -> bool {
     };
     let offered = per_s * facts.measured.seconds;
     let due = float(facts.measured.due);
-    // Poisson arrivals: the count varies by its root.
-    let apart = (1.0 - ACHIEVED_MIN) * offered + CHANCE * offered.max(0.0).sqrt();
+    // The count of Poisson arrivals varies by its root; that of a uniform schedule is known.
+    let by_chance = match facts.arrivals {
+        Arrivals::Poisson => CHANCE * offered.max(0.0).sqrt(),
+        Arrivals::Uniform => AT_THE_ENDS,
+    };
+    let apart = (1.0 - ACHIEVED_MIN) * offered + by_chance;
     if (offered - due).abs() > apart {
         found.reason(
             Verdict::InstrumentLimited,
@@ -212,6 +223,36 @@ pub(super) fn probe(facts: &TrialFacts<'_>, found: &mut Findings) {
                 lag_s: behind,
                 allowed_s: allowed,
             },
+        );
+    }
+}
+
+/// What the probe takes of the system's CPU is missing where the system is at its limit, and is in its CPU time everywhere.
+pub(super) fn probe_cpu(facts: &TrialFacts<'_>, found: &mut Findings) {
+    let Some(share) = facts.probe_cpu_share else {
+        return;
+    };
+    let finding = InstrumentFinding::ProbeCpu {
+        share,
+        limit: PROBE_CPU_LIMIT,
+    };
+    if share >= PROBE_CPU_LIMIT {
+        found.reason(Verdict::InstrumentLimited, finding);
+    } else if share >= PROBE_CPU_REMARK {
+        found.remark(finding);
+    }
+}
+
+/// A closed load keeps a number of requests in flight; a generator that is slow to send the next ones does not.
+pub(super) fn in_flight(facts: &TrialFacts<'_>, found: &mut Findings) {
+    let (Some(asked), LoadModel::Closed) = (facts.generator.in_flight_asked, facts.model) else {
+        return;
+    };
+    let mean = facts.generator.in_flight_mean;
+    if mean < IN_FLIGHT_MIN * asked && !facts.has_faults() {
+        found.reason(
+            Verdict::InstrumentLimited,
+            InstrumentFinding::InFlightMissing { asked, mean },
         );
     }
 }

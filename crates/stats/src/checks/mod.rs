@@ -7,6 +7,9 @@ mod findings;
 mod instrument;
 mod system;
 
+#[cfg(test)]
+mod tests;
+
 pub use findings::{ACHIEVED_MIN, Findings, SteadinessTest};
 pub use instrument::GENERATOR_BUSY;
 
@@ -38,6 +41,8 @@ pub fn check(facts: &TrialFacts<'_>) -> Findings {
     instrument::machine(facts, late.contains(&true), &mut found);
     instrument::check_capacity(facts, &mut found);
     instrument::probe(facts, &mut found);
+    instrument::probe_cpu(facts, &mut found);
+    instrument::in_flight(facts, &mut found);
     system::backlogs(facts, &mut found);
     system::steadiness(facts, &mut found);
     system::stalls(facts, &mut found);

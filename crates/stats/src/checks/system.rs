@@ -12,6 +12,8 @@ use crate::{
     trial_facts::{LoadModel, LoadProfile, RunningTotals, TrialFacts},
 };
 
+/// Two steps of a histogram of microseconds: a smaller change of a time is none.
+const TIME_RESOLUTION_US: f64 = 2.0;
 /// Silences shorter than this are not worth a line.
 const STALL_MIN_S: f64 = 0.2;
 /// Nor are those that are no longer than this many mean service times: few and slow requests leave gaps.
@@ -25,9 +27,11 @@ pub(super) fn backlogs(facts: &TrialFacts<'_>, found: &mut Findings) {
     let measured = &facts.measured;
     let answered = measured.succeeded.saturating_add(measured.failed);
     if facts.model == LoadModel::Open && measured.due > 0 {
-        // A steady load has this many in flight: they are no backlog.
+        // A steady load has some in flight: what it took to get there is no backlog. What the warm-up left in flight is there
+        // already.
+        let mean = facts.generator.in_flight_mean.max(0.0);
         let filled = float(u64::try_from(measured.in_flight_change).unwrap_or(0))
-            .min(facts.generator.in_flight_mean.max(0.0));
+            .min((mean - facts.in_flight_start).max(0.0));
         let left = float(measured.due) - float(answered) - filled;
         let chance = CHANCE * (facts.generator.in_flight_mean.max(0.0) + 1.0).sqrt();
         if left > (1.0 - ACHIEVED_MIN) * float(measured.due) + chance {
@@ -74,7 +78,8 @@ pub(super) fn steadiness(facts: &TrialFacts<'_>, found: &mut Findings) {
     }
     found.steadiness = SteadinessTest::Tested;
     let bins = SteadyBins {
-        min_time_change: SEARCH_BOUND_SHARE * facts.time_bound_us.unwrap_or(0.0),
+        min_time_change: (SEARCH_BOUND_SHARE * facts.time_bound_us.unwrap_or(0.0))
+            .max(TIME_RESOLUTION_US),
         ..facts.bins
     };
     match steady(&bins) {

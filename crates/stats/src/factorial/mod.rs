@@ -1,18 +1,20 @@
 //! A full factorial design: the effect of each factor as a ratio of levels, and how much of the variation each source explains.
 //!
 //! All arithmetic is on logarithms, so that effects multiply and a ratio is a difference. Each cell counts with the mean of its
-//! trials, however many they are, so that a cell with fewer trials biases no factor; intervals rest on the variance within the
-//! cells, pooled. Sources: Jain, The Art of Computer Systems Performance Analysis (1991), chapters 17, 18, 22 and 23; Montgomery,
-//! Design and Analysis of Experiments, chapter 5 (unequal numbers: the method of unweighted means).
+//! trials, however many they are, so that a cell with fewer trials biases no factor. Near overload cells scatter very differently, so
+//! nothing rests on one variance of all cells: intervals are those of `contrast`, and tests are the ANOVA-type statistic. Sources:
+//! Jain, The Art of Computer Systems Performance Analysis (1991), chapters 17, 18, 22 and 23; Montgomery, Design and Analysis of
+//! Experiments, chapter 5 (unequal numbers: the method of unweighted means); Brunner, Dette and Munk, JASA 92 (1997).
 
 mod variation;
 
 pub use variation::{Source, Variation};
 
 use crate::{
-    Estimate,
+    Estimate, TestedEstimate,
+    contrast::{Pooled, Sample, Term, contrast, values},
+    estimate::{Scale, p_value, ratio_interval, with_values},
     sample::{mean, size, squares_about},
-    student::critical_95,
 };
 
 /// Values within this share of each other are equal: the difference is rounding.
@@ -25,18 +27,43 @@ pub enum NoEffects {
     NoGrid,
     /// No trial of this cell has a value; cells count from 0.
     Empty { cell: usize },
-    /// A value of this cell is zero or less, or no number, and has no logarithm.
+    /// A value of this cell is below zero, or no number, and has no logarithm.
     NotPositive { cell: usize },
     /// All values are the same.
     Constant,
+    /// The highest cell is above the lowest by less than the metric's resolution.
+    Unresolved,
 }
 
 /// The trials of one cell.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Cell {
-    /// Of the logarithms.
+    /// Logarithms.
+    trials: Vec<Sample>,
     mean: f64,
     count: usize,
+    /// Of the mean, squared, with its degrees of freedom: of the cell's own trials, or pooled if it has one trial.
+    error2: f64,
+    degrees: f64,
+}
+
+impl Cell {
+    fn new(trials: Vec<Sample>) -> Self {
+        let logs = values(&trials);
+        let (mean, count) = (mean(&logs), logs.len());
+        let degrees = size(count) - 1.0;
+        let error2 = match count {
+            1 => 0.0,
+            _ => squares_about(&logs, mean) / degrees / size(count),
+        };
+        Self {
+            trials,
+            mean,
+            count,
+            error2,
+            degrees,
+        }
+    }
 }
 
 /// One outcome over a complete grid of factors.
@@ -48,15 +75,20 @@ pub struct Factorial {
     /// Sum of squares about the cells' means, and its degrees of freedom: 0 if each cell has one trial.
     within: f64,
     degrees: usize,
+    resolution: f64,
 }
 
 impl Factorial {
     /// A grid with `levels[f]` levels of each factor `f`, at least two, and the values of each cell's trials. The last factor
-    /// changes fastest, the first one slowest.
+    /// changes fastest, the first one slowest. A value below the resolution (0: not known) counts as the resolution.
     ///
     /// # Errors
     /// If the values give no effects.
-    pub fn new(levels: &[usize], cells: &[Vec<f64>]) -> Result<Self, NoEffects> {
+    pub fn new(
+        levels: &[usize],
+        cells: &[Vec<Sample>],
+        resolution: f64,
+    ) -> Result<Self, NoEffects> {
         let is_grid = levels.len() >= 2
             && levels.iter().all(|count| *count >= 2)
             && levels
@@ -69,34 +101,59 @@ impl Factorial {
         if let Some(cell) = cells.iter().position(Vec::is_empty) {
             return Err(NoEffects::Empty { cell });
         }
-        let fits = |value: &f64| *value > 0.0 && value.is_finite();
-        if let Some(cell) = cells.iter().position(|values| !values.iter().all(fits)) {
+        let fits = |trial: &Sample| trial.value >= 0.0 && trial.value.is_finite();
+        if let Some(cell) = cells.iter().position(|trials| !trials.iter().all(fits)) {
             return Err(NoEffects::NotPositive { cell });
         }
-        let logs: Vec<Vec<f64>> = cells
-            .iter()
-            .map(|values| values.iter().map(|value| value.ln()).collect())
-            .collect();
-        let all = || logs.iter().flatten().copied();
-        let (low, high) = all().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), log| {
-            (log.min(low), log.max(high))
-        });
-        if high - low < SAME_WITHIN {
+        let all: Vec<f64> = cells.iter().flatten().map(|trial| trial.value).collect();
+        if all.iter().all(|value| *value <= 0.0) {
             return Err(NoEffects::Constant);
         }
-        let of = |logs: &Vec<f64>| Cell {
-            mean: mean(logs),
-            count: logs.len(),
+        let logs = Scale::from_resolution(resolution).logs(&all);
+        let mut rest = logs.as_slice();
+        let cell = |trials: &Vec<Sample>| {
+            let (own, others) = rest.split_at(trials.len());
+            rest = others;
+            Cell::new(with_values(trials, own))
         };
-        Ok(Self {
+        Self::from_logs(levels, cells.iter().map(cell).collect(), resolution)
+    }
+
+    fn from_logs(
+        levels: &[usize],
+        mut cells: Vec<Cell>,
+        resolution: f64,
+    ) -> Result<Self, NoEffects> {
+        let all = || cells.iter().flat_map(|cell| &cell.trials);
+        let ends = all().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), log| {
+            (log.value.min(low), log.value.max(high))
+        });
+        if ends.1 - ends.0 < SAME_WITHIN {
+            return Err(NoEffects::Constant);
+        }
+        let degrees: usize = cells.iter().map(|cell| cell.count - 1).sum();
+        let within = cells
+            .iter()
+            .map(|cell| squares_about(&values(&cell.trials), cell.mean))
+            .sum();
+        if degrees > 0 {
+            for single in cells.iter_mut().filter(|cell| cell.count == 1) {
+                single.error2 = within / size(degrees);
+                single.degrees = size(degrees);
+            }
+        }
+        let design = Self {
             levels: levels.to_vec(),
-            cells: logs.iter().map(of).collect(),
-            within: logs
-                .iter()
-                .map(|logs| squares_about(logs, mean(logs)))
-                .sum(),
-            degrees: logs.iter().map(|logs| logs.len() - 1).sum(),
-        })
+            cells,
+            within,
+            degrees,
+            resolution,
+        };
+        let (low, high) = design.span();
+        if high - low < resolution {
+            return Err(NoEffects::Unresolved);
+        }
+        Ok(design)
     }
 
     /// Degrees of freedom of the variance between trials of the same cell; 0: nothing has an interval.
@@ -118,15 +175,20 @@ impl Factorial {
     #[must_use]
     pub fn ratios(&self, factor: usize) -> Vec<Estimate> {
         (1..self.levels[factor])
-            .map(|level| self.ratio(factor, level, |_| true))
+            .map(|level| {
+                self.ratio(factor, level, self.pooled_variance(), |_| true)
+                    .estimate
+            })
             .collect()
     }
 
-    /// One level of a factor as a ratio to the first, at each level of another factor, in their order.
+    /// One level of a factor as a ratio to the first, at each level of another factor, in their order. With two factors that is one
+    /// cell against another, and there is no interval if one of them has a single trial.
     #[must_use]
-    pub fn ratios_by(&self, factor: usize, level: usize, by: usize) -> Vec<Estimate> {
+    pub fn ratios_by(&self, factor: usize, level: usize, by: usize) -> Vec<TestedEstimate> {
+        let pooled = self.pooled_variance().filter(|_| self.levels.len() > 2);
         (0..self.levels[by])
-            .map(|held| self.ratio(factor, level, |cell| self.level(cell, by) == held))
+            .map(|held| self.ratio(factor, level, pooled, |cell| self.level(cell, by) == held))
             .collect()
     }
 
@@ -136,56 +198,59 @@ impl Factorial {
         cell / stride % self.levels[factor]
     }
 
-    fn ratio(&self, factor: usize, level: usize, among: impl Fn(usize) -> bool) -> Estimate {
-        let side = |level: usize| {
-            let cells = (0..self.cells.len())
-                .filter(|cell| among(*cell) && self.level(*cell, factor) == level);
-            Side::from_cells(&cells.map(|cell| self.cells[cell]).collect::<Vec<_>>())
+    fn ratio(
+        &self,
+        factor: usize,
+        level: usize,
+        pooled: Pooled,
+        among: impl Fn(usize) -> bool,
+    ) -> TestedEstimate {
+        let side = |level: usize| -> Vec<&Cell> {
+            (0..self.cells.len())
+                .filter(|cell| among(*cell) && self.level(*cell, factor) == level)
+                .map(|cell| &self.cells[cell])
+                .collect()
         };
         let (new, old) = (side(level), side(0));
-        let log = new.mean - old.mean;
-        let off = (self.degrees > 0).then(|| {
-            let degrees = size(self.degrees);
-            let variance = self.within / degrees * (new.inverse + old.inverse);
-            critical_95(degrees) * variance.sqrt()
-        });
-        Estimate {
-            point: log.exp(),
-            interval: off.map(|off| ((log - off).exp(), (log + off).exp())),
-            count: new.count + old.count,
+        let middle =
+            |side: &[&Cell]| side.iter().map(|cell| cell.mean).sum::<f64>() / size(side.len());
+        let levels = (middle(&new), middle(&old));
+        let found = contrast(&[terms(&new, 1.0), terms(&old, -1.0)].concat(), pooled);
+        let interval = ratio_interval(&found, (levels.0.exp(), levels.1.exp()), self.resolution);
+        TestedEstimate {
+            p_value: interval.and_then(|ends| p_value(&found, ends)),
+            is_paired: found.is_paired,
+            estimate: Estimate {
+                point: (levels.0 - levels.1).exp(),
+                interval,
+                count: new.iter().chain(&old).map(|cell| cell.count).sum(),
+            },
         }
+    }
+
+    /// Of a single trial, over all cells.
+    fn pooled_variance(&self) -> Pooled {
+        (self.degrees > 0).then(|| (self.within / size(self.degrees), size(self.degrees)))
     }
 }
 
-/// The cells on one side of a comparison.
-struct Side {
-    /// Of the cells' means.
-    mean: f64,
-    /// The variance of that mean, in variances of one trial: the mean of 1 ÷ count, over the number of cells.
-    inverse: f64,
-    count: usize,
+/// The mean of cells, as terms of a contrast.
+fn terms<'a>(cells: &[&'a Cell], sign: f64) -> Vec<Term<'a>> {
+    let weight = sign / size(cells.len());
+    let term = |cell: &&'a Cell| Term {
+        weight,
+        trials: &cell.trials,
+    };
+    cells.iter().map(term).collect()
 }
 
-impl Side {
-    fn from_cells(cells: &[Cell]) -> Self {
-        let number = size(cells.len());
-        let inverses: f64 = cells.iter().map(|cell| 1.0 / size(cell.count)).sum();
-        Self {
-            mean: cells.iter().map(|cell| cell.mean).sum::<f64>() / number,
-            inverse: inverses / (number * number),
-            count: cells.iter().map(|cell| cell.count).sum(),
-        }
-    }
-}
-
-/// Where a series of ratios crosses 1: the last index on the one side and the first on the other. A ratio whose interval contains
-/// 1, or that has no interval, is on neither side.
+/// Where a series of ratios crosses 1: the last index on the one side and the first on the other. Of each ratio whether it is shown
+/// to be above 1, or below; `None`: neither is shown.
 #[must_use]
-pub fn crossovers(ratios: &[Estimate]) -> Vec<(usize, usize)> {
-    let sides = ratios.iter().enumerate();
+pub fn crossovers(sides: &[Option<bool>]) -> Vec<(usize, usize)> {
+    let sides = sides.iter().enumerate();
     let clear: Vec<(usize, bool)> = sides
-        .filter(|(_, ratio)| ratio.interval.is_some())
-        .filter_map(|(index, ratio)| Some((index, is_above(ratio)?)))
+        .filter_map(|(index, is_above)| Some((index, (*is_above)?)))
         .collect();
     clear
         .windows(2)

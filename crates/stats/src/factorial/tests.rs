@@ -3,13 +3,40 @@
 use super::*;
 use crate::random::Random;
 
+/// Cells whose trials have these values, all of one repetition after another.
+fn blocks(cells: &[&[f64]]) -> Vec<Vec<Sample>> {
+    let sample = |(repetition, value): (u32, &f64)| Sample {
+        repetition,
+        value: *value,
+    };
+    let cells = cells.iter();
+    cells
+        .map(|values| (1..).zip(*values).map(sample).collect())
+        .collect()
+}
+
+/// The same, but no two trials are of the same repetition.
+fn unpaired_samples(cells: &[&[f64]]) -> Vec<Vec<Sample>> {
+    let apart = |(cell, trials): (u32, Vec<Sample>)| {
+        let apart = |sample: Sample| Sample {
+            repetition: 100 * cell + sample.repetition,
+            ..sample
+        };
+        trials.into_iter().map(apart).collect()
+    };
+    (1..).zip(blocks(cells)).map(apart).collect()
+}
+
+type Layout = fn(&[&[f64]]) -> Vec<Vec<Sample>>;
+
 /// Cells whose trials have these logarithms.
-fn of_logs(levels: &[usize], logs: &[&[f64]]) -> Factorial {
+fn of_logs(layout: Layout, levels: &[usize], logs: &[&[f64]]) -> Factorial {
     let cells: Vec<Vec<f64>> = logs
         .iter()
         .map(|logs| logs.iter().map(|log| log.exp()).collect())
         .collect();
-    Factorial::new(levels, &cells).unwrap()
+    let cells: Vec<&[f64]> = cells.iter().map(Vec::as_slice).collect();
+    Factorial::new(levels, &layout(&cells), 0.0).unwrap()
 }
 
 fn assert_near(found: f64, expected: f64) {
@@ -43,19 +70,19 @@ fn check_shares(design: &Factorial, expected: &[(Source, f64, usize)]) {
 }
 
 /// The workstation of Jain's chapter 18: memory and cache at two levels, three trials. By hand: effects 21.5, 9.5 and 5; squares
-/// 5547, 1083, 300 and 102 of 7032; s² = 102/8; the difference of two levels 43 ± 2.306 · 3.571 · √(2/6).
+/// 5547, 1083, 300 and 102 of 7032. The variances of the cells are 0.09, 0.21, 0.09 and 0.12: the difference of two levels has a
+/// standard error of √(0.51/12) and, by Satterthwaite, 7.03 degrees. Each repetition gives differences 4, 4.1 and 4.8 − … of its own.
 #[test]
 fn two_by_two_with_three_trials() {
-    let tenth = |values: &[f64]| values.iter().map(|value| value / 10.0).collect::<Vec<_>>();
-    let cells = [
-        tenth(&[15.0, 18.0, 12.0]),
-        tenth(&[25.0, 28.0, 19.0]),
-        tenth(&[45.0, 48.0, 51.0]),
-        tenth(&[75.0, 75.0, 81.0]),
+    let cells: [&[f64]; 4] = [
+        &[1.5, 1.8, 1.2],
+        &[2.5, 2.8, 1.9],
+        &[4.5, 4.8, 5.1],
+        &[7.5, 7.5, 8.1],
     ];
-    let design = of_logs(&[2, 2], &[&cells[0], &cells[1], &cells[2], &cells[3]]);
-    check_ratio(&design.ratios(0)[0], 4.3, Some(0.475_4));
-    check_ratio(&design.ratios(1)[0], 1.9, Some(0.475_4));
+    let design = of_logs(unpaired_samples, &[2, 2], &cells);
+    check_ratio(&design.ratios(0)[0], 4.3, Some(0.488));
+    check_ratio(&design.ratios(1)[0], 1.9, Some(0.488));
     check_shares(
         &design,
         &[
@@ -66,19 +93,28 @@ fn two_by_two_with_three_trials() {
         ],
     );
     // At each level of the other: 33 and 53, with half the cells.
-    let by = design.ratios_by(0, 1, 1);
-    check_ratio(&by[0], 3.3, Some(0.672_3));
-    check_ratio(&by[1], 5.3, Some(0.672_3));
+    let by: Vec<Estimate> = design
+        .ratios_by(0, 1, 1)
+        .iter()
+        .map(|one| one.estimate)
+        .collect();
+    check_ratio(&by[0], 3.3, Some(0.680));
+    check_ratio(&by[1], 5.3, Some(0.948_5));
     assert_eq!((design.degrees(), design.ratios(0)[0].count), (8, 12));
-    // F = 300 / 12.75 = 23.53 at (1, 8) degrees: the two-sided tail of t = 4.851, 0.0013 in the tables.
+    // The same difference in standard errors, t = 4.851 with 7.03 degrees: F = t² at (1, 7.03).
     let pair = design.variation()[2].p_value.unwrap();
-    assert!((0.001_2..0.001_4).contains(&pair), "{pair}");
+    assert!((0.001_85..0.001_92).contains(&pair), "{pair}");
+    // Differences of each repetition: 4, 3.85 and 5.05 of the first factor; 2, 1.85 and 1.85 of the second.
+    let paired = of_logs(blocks, &[2, 2], &cells);
+    check_ratio(&paired.ratios(0)[0], 4.3, Some(1.624_2));
+    check_ratio(&paired.ratios(1)[0], 1.9, Some(0.215_1));
 }
 
-/// Cell means 2, 4, 6 and 4, 5, 12; by hand squares 27, 78, 14 and 12 of 131, s² = 2 with 6 degrees, t = 2.447.
+/// Cell means 2, 4, 6 and 4, 5, 12; by hand squares 27, 78, 14 and 12 of 131, all variances are 2.
 #[test]
 fn two_by_three_with_two_trials() {
     let design = of_logs(
+        unpaired_samples,
         &[2, 3],
         &[
             &[1.0, 3.0],
@@ -91,11 +127,16 @@ fn two_by_three_with_two_trials() {
     );
     check_ratio(&design.ratios(0)[0], 3.0, Some(1.998));
     let second = design.ratios(1);
-    check_ratio(&second[0], 1.5, Some(2.447));
-    check_ratio(&second[1], 6.0, Some(2.447));
-    let by = design.ratios_by(0, 1, 1);
+    // Standard error 1, four degrees.
+    check_ratio(&second[0], 1.5, Some(2.776_4));
+    check_ratio(&second[1], 6.0, Some(2.776_4));
+    let by: Vec<Estimate> = design
+        .ratios_by(0, 1, 1)
+        .iter()
+        .map(|one| one.estimate)
+        .collect();
     for (found, log) in by.iter().zip([2.0, 1.0, 6.0]) {
-        check_ratio(found, log, Some(3.460_5));
+        check_ratio(found, log, Some(6.084_9));
     }
     check_shares(
         &design,
@@ -111,16 +152,18 @@ fn two_by_three_with_two_trials() {
     assert_near(high.ln(), 12.0);
 }
 
-/// Cells of one and two trials: means 1, 3, 4, 8; each counts as 4/3 trials; s² = 2 with 2 degrees, t = 4.303.
+/// Cells of one and two trials: means 1, 3, 4, 8; each counts as 4/3 trials. Cells with two have variance 2 with one degree; those
+/// with one get the pooled variance of 2 with two degrees.
 #[test]
 fn unequal_numbers_of_trials() {
-    let design = of_logs(&[2, 2], &[&[1.0], &[2.0, 4.0], &[3.0, 5.0], &[8.0]]);
-    check_ratio(&design.ratios(0)[0], 4.0, Some(5.269_7));
-    check_ratio(
-        &design.ratios_by(0, 1, 1)[0],
-        3.0,
-        Some(4.302_7 * 3_f64.sqrt()),
+    let design = of_logs(
+        unpaired_samples,
+        &[2, 2],
+        &[&[1.0], &[2.0, 4.0], &[3.0, 5.0], &[8.0]],
     );
+    check_ratio(&design.ratios(0)[0], 4.0, Some(2.996_8));
+    // One cell against another, of which one has a single trial.
+    check_ratio(&design.ratios_by(0, 1, 1)[0].estimate, 3.0, None);
     let total = 104.0 / 3.0 + 4.0;
     check_shares(
         &design,
@@ -138,7 +181,7 @@ fn unequal_numbers_of_trials() {
 fn single_trials_have_no_interval() {
     let logs = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 16.0];
     let cells: Vec<&[f64]> = logs.iter().map(std::slice::from_ref).collect();
-    let design = of_logs(&[2, 2, 2], &cells);
+    let design = of_logs(blocks, &[2, 2, 2], &cells);
     check_ratio(&design.ratios(0)[0], 6.0, None);
     let parts = design.variation();
     assert_eq!(parts.len(), 7);
@@ -155,8 +198,8 @@ fn single_trials_have_no_interval() {
 #[test]
 fn values_without_effects_say_why() {
     let check = |levels: &[usize], cells: &[&[f64]], expected: NoEffects| {
-        let cells: Vec<Vec<f64>> = cells.iter().map(|cell| cell.to_vec()).collect();
-        assert_eq!(Factorial::new(levels, &cells).unwrap_err(), expected);
+        let found = Factorial::new(levels, &blocks(cells), 1.5).unwrap_err();
+        assert_eq!(found, expected);
     };
     let one: &[f64] = &[1.0];
     check(&[4], &[one; 4], NoEffects::NoGrid);
@@ -165,7 +208,7 @@ fn values_without_effects_say_why() {
     check(&[2, 2], &[one, one, &[], one], NoEffects::Empty { cell: 2 });
     check(
         &[2, 2],
-        &[one, &[2.0, 0.0], one, one],
+        &[one, &[2.0, -1.0], one, one],
         NoEffects::NotPositive { cell: 1 },
     );
     check(
@@ -178,63 +221,83 @@ fn values_without_effects_say_why() {
         &[&[3.0, 3.0], &[3.0], &[3.0], &[3.0]],
         NoEffects::Constant,
     );
+    let none: &[f64] = &[0.0];
+    check(&[2, 2], &[none; 4], NoEffects::Constant);
+    check(
+        &[2, 2],
+        &[&[3.0], &[3.1], &[3.2], &[4.4]],
+        NoEffects::Unresolved,
+    );
 }
 
 /// If all trials of a cell are equal, no variation is left to chance.
 #[test]
 fn cells_without_scatter_have_points_for_intervals() {
     let design = of_logs(
+        blocks,
         &[2, 2],
         &[&[1.0, 1.0], &[1.0, 1.0], &[2.0, 2.0], &[2.0, 2.0]],
     );
     check_ratio(&design.ratios(0)[0], 1.0, Some(0.0));
     let parts = design.variation();
     assert!(parts[0].p_value.unwrap() < 1e-9 && parts[0].share > 0.999_999);
+    assert_eq!(parts[1].p_value, Some(1.0));
 }
 
 #[test]
 fn crossovers_need_clear_sides() {
-    let check = |intervals: &[(f64, f64)], expected: &[(usize, usize)]| {
-        let ratios: Vec<Estimate> = intervals
-            .iter()
-            .map(|(low, high)| Estimate {
-                point: (low * high).sqrt(),
-                interval: Some((*low, *high)),
-                count: 4,
-            })
-            .collect();
-        assert_eq!(crossovers(&ratios), expected);
+    let check = |sides: &[Option<bool>], expected: &[(usize, usize)]| {
+        assert_eq!(crossovers(sides), expected);
     };
-    let (below, unclear, above) = ((0.5, 0.9), (0.8, 1.3), (1.1, 1.4));
+    let (below, unclear, above) = (Some(false), None, Some(true));
     check(&[below, above, above], &[(0, 1)]);
     check(&[below, unclear, above, unclear], &[(0, 2)]);
     check(&[above, below, unclear, above], &[(0, 1), (1, 3)]);
     check(&[unclear, below, unclear, below], &[]);
     check(&[], &[]);
-    let alone = [0.5, 2.0].map(|point| Estimate {
-        point,
-        interval: None,
-        count: 2,
-    });
-    assert_eq!(crossovers(&alone), [], "no interval, no side");
 }
 
-/// A seeded 2 × 3 × 2 design: the second factor makes 1, 2 and 3 times as much, the third 1.5 times, the first only together with
-/// the third. Cells have two to four trials.
-fn seeded_design(seed: u64) -> Factorial {
+/// How the trials of a simulated design scatter.
+#[derive(Debug, Clone, Copy)]
+enum Scatter {
+    /// All cells alike, with two to four trials.
+    Equal,
+    /// The last cell is near overload and scatters thirty times as much as the others.
+    OneCell,
+    /// The host's speed differs from repetition to repetition.
+    Host,
+}
+
+/// A seeded 2 × 3 × 2 design: the second factor makes 1, 2 and 3 times as much, the third 1.5 times, the first only
+/// together with the third.
+fn seeded_design(scatter: Scatter, seed: u64) -> Factorial {
     let mut random = Random::from_seed(seed);
-    let mut cells = Vec::new();
+    let host: Vec<f64> = (0..3).map(|_| random.lognormal(1.0, 0.2)).collect();
+    let mut cells: Vec<Vec<Sample>> = Vec::new();
     for first in 0..2 {
         for second in [1.0, 2.0, 3.0] {
             for third in 0..2 {
                 let together = if first == third { 1.2 } else { 1.0 / 1.2 };
                 let level = 100.0 * second * [1.0, 1.5][third] * together;
-                let trials = 2 + cells.len() % 3;
-                cells.push((0..trials).map(|_| random.lognormal(level, 0.3)).collect());
+                let index = cells.len();
+                let (trials, spread) = match scatter {
+                    Scatter::Equal => (2 + index % 3, 0.3),
+                    Scatter::OneCell => (5, if index == 11 { 0.6 } else { 0.02 }),
+                    Scatter::Host => (3, 0.05),
+                };
+                let trial = |repetition: usize| Sample {
+                    repetition: repetition as u32,
+                    value: random.lognormal(level, spread)
+                        * match scatter {
+                            Scatter::Host => host[repetition],
+                            Scatter::Equal | Scatter::OneCell => 1.0,
+                        },
+                };
+                cells.push((0..trials).map(trial).collect());
             }
         }
     }
-    Factorial::new(&[2, 3, 2], &cells).unwrap()
+    Factorial::new(&[2, 3, 2], &cells, 0.0).unwrap()
 }
 
 #[test]
@@ -246,37 +309,65 @@ fn intervals_cover_the_truth_as_often_as_they_say() {
         (|design| design.ratios(1)[0], 2.0),
         (|design| design.ratios(1)[1], 3.0),
         (|design| design.ratios(2)[0], 1.5),
-        (|design| design.ratios_by(0, 1, 2)[0], 1.0 / 1.44),
+        (|design| design.ratios_by(0, 1, 2)[0].estimate, 1.0 / 1.44),
     ];
-    let designs: Vec<Factorial> = (0..SEEDS).map(seeded_design).collect();
-    for (pick, truth) in cases {
-        let covered = designs.iter().filter(|design| {
-            let (low, high) = pick(design).interval.unwrap();
-            (low..=high).contains(&truth)
-        });
-        let share = size(covered.count()) / 1_000.0;
-        assert!((0.93..=0.97).contains(&share), "{truth}: {share}");
+    for scatter in [Scatter::Equal, Scatter::OneCell, Scatter::Host] {
+        let design = |seed| seeded_design(scatter, seed);
+        let designs: Vec<Factorial> = (0..SEEDS).map(design).collect();
+        for (pick, truth) in cases {
+            let covered = designs.iter().filter(|design| {
+                let (low, high) = pick(design).interval.unwrap();
+                (low..=high).contains(&truth)
+            });
+            let share = size(covered.count()) / 1_000.0;
+            assert!(
+                (0.93..=0.97).contains(&share),
+                "{scatter:?} {truth}: {share}"
+            );
+        }
     }
 }
 
-/// A factor without effect appears significant as often as the test says.
+/// A factor without effect appears significant no more often than the test says, however the cells scatter.
 #[test]
 fn nothing_seems_something_in_one_of_twenty() {
-    let seems = |index: usize| {
-        let beyond = (0..1_000).filter(|seed| {
-            let p_value = seeded_design(*seed).variation()[index].p_value.unwrap();
-            p_value < 0.05
-        });
-        size(beyond.count()) / 1_000.0
+    let check = |scatter, cases: &[(usize, f64, f64)]| {
+        let design = |seed| seeded_design(scatter, seed);
+        let designs: Vec<Vec<Variation>> =
+            (0..1_000).map(|seed| design(seed).variation()).collect();
+        for (index, least, most) in cases {
+            let beyond = designs
+                .iter()
+                .filter(|parts| parts[*index].p_value.unwrap() < 0.05);
+            let share = size(beyond.count()) / 1_000.0;
+            assert!(
+                (*least..=*most).contains(&share),
+                "{scatter:?} {index}: {share}"
+            );
+        }
     };
-    // The first factor alone, the first with the second, all three; then the second factor, which has an effect.
-    for (index, least, most) in [
-        (0, 0.03, 0.07),
-        (3, 0.03, 0.075),
-        (6, 0.03, 0.075),
-        (1, 0.99, 1.0),
-    ] {
-        let share = seems(index);
-        assert!((least..=most).contains(&share), "{index}: {share}");
-    }
+    // The first factor alone, the first with the second, all three; then the second factor, which has an effect. What the host
+    // does is in the cells' own scatter, which makes the test careful.
+    check(
+        Scatter::Equal,
+        &[
+            (0, 0.02, 0.07),
+            (3, 0.02, 0.07),
+            (6, 0.02, 0.07),
+            (1, 0.99, 1.0),
+        ],
+    );
+    check(
+        Scatter::OneCell,
+        &[
+            (0, 0.03, 0.07),
+            (3, 0.03, 0.07),
+            (6, 0.03, 0.07),
+            (1, 0.5, 1.0),
+        ],
+    );
+    check(
+        Scatter::Host,
+        &[(0, 0.0, 0.05), (6, 0.0, 0.05), (1, 0.99, 1.0)],
+    );
 }

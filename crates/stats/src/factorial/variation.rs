@@ -1,6 +1,6 @@
 //! Which share of an outcome's variation goes with each factor, with each pair of factors, and with none.
 
-use super::Factorial;
+use super::{Factorial, SAME_WITHIN};
 use crate::{sample::size, student::f_tail};
 
 /// A source of variation. Factors count from 0.
@@ -26,15 +26,16 @@ pub struct Variation {
     /// Of the sum of squares of the logarithms, 0 to 1.
     pub share: f64,
     pub degrees: usize,
-    /// Probability that trials which differ by chance alone show at least as much (F test); `None` if trials cannot show it.
+    /// Probability that trials which differ by chance alone show at least as much; `None` if trials cannot show it.
     pub p_value: Option<f64>,
+    /// Whether it is more than chance; also true if trials cannot show it. By this test alone, until [`Self::hold`].
+    pub is_significant: bool,
 }
 
 impl Variation {
-    /// Whether it is more than chance; also true if trials cannot show it.
-    #[must_use]
-    pub fn is_significant(&self) -> bool {
-        self.p_value.is_none_or(|p_value| p_value < SIGNIFICANCE)
+    /// Judges it by the limit of p-values at which several statements hold together.
+    pub fn hold(&mut self, limit: f64) {
+        self.is_significant = self.p_value.is_none_or(|p_value| p_value <= limit);
     }
 }
 
@@ -61,7 +62,8 @@ impl Factorial {
                 of,
                 share: squares / total,
                 degrees,
-                p_value: self.p_value(of, squares, degrees),
+                p_value: self.p_value(of),
+                is_significant: (self.p_value(of)).is_none_or(|p_value| p_value < SIGNIFICANCE),
             })
             .collect()
     }
@@ -119,14 +121,77 @@ impl Factorial {
         trials * effects.iter().map(|effect| effect * effect).sum::<f64>()
     }
 
-    fn p_value(&self, of: Source, squares: f64, degrees: usize) -> Option<f64> {
+    /// The ANOVA-type statistic: the F distribution whose degrees of freedom follow from the cells' own variances. The F test on one
+    /// pooled variance calls nothing something in up to a quarter of designs with one cell near overload (docs/design/0046).
+    fn p_value(&self, of: Source) -> Option<f64> {
         if of == Source::Trials || self.degrees == 0 {
             return None;
         }
-        let within = self.within / size(self.degrees);
+        let weights = self.projection(of);
+        let cells = self.cells.len();
+        let of_pair = |one: usize, other: usize| weights[one * cells + other];
+        let (mut squares, mut products) = (0.0, 0.0);
+        for (one, cell) in self.cells.iter().enumerate() {
+            for (other, beside) in self.cells.iter().enumerate() {
+                let weight = of_pair(one, other);
+                squares += weight * cell.mean * beside.mean;
+                products += weight * weight * cell.error2 * beside.error2;
+            }
+        }
+        let own = |index: usize| of_pair(index, index) * self.cells[index].error2;
+        let trace: f64 = (0..cells).map(own).sum();
+        if trace <= 0.0 {
+            // Without scatter nothing is left to chance.
+            return Some(if squares > SAME_WITHIN * SAME_WITHIN {
+                0.0
+            } else {
+                1.0
+            });
+        }
+        let below: f64 = (0..cells)
+            .map(|index| own(index) * own(index) / self.cells[index].degrees)
+            .sum();
+        let trace2 = trace * trace;
         Some(f_tail(
-            squares / size(degrees) / within.max(f64::MIN_POSITIVE),
-            (size(degrees), size(self.degrees)),
+            squares.max(0.0) / trace,
+            (trace2 / products, trace2 / below),
         ))
+    }
+
+    /// The projection of the cells' means on what a source explains, row by row.
+    fn projection(&self, of: Source) -> Vec<f64> {
+        let cells = self.cells.len();
+        let factors: Vec<usize> = (0..self.levels.len()).collect();
+        let weight = |one: usize, other: usize| -> f64 {
+            let is_same = |factor: usize| self.level(one, factor) == self.level(other, factor);
+            // Of a factor in the source: whether it is the same level, less the mean; of another: the mean.
+            let of_factors = |within: &[usize]| -> f64 {
+                let part = |factor: &usize| {
+                    let mean = 1.0 / size(self.levels[*factor]);
+                    match within.contains(factor) {
+                        true => f64::from(u8::from(is_same(*factor))) - mean,
+                        false => mean,
+                    }
+                };
+                factors.iter().map(part).product()
+            };
+            match of {
+                Source::Factor(factor) => of_factors(&[factor]),
+                Source::Pair(a, b) => of_factors(&[a, b]),
+                Source::Further => {
+                    let mains: f64 = factors.iter().map(|factor| of_factors(&[*factor])).sum();
+                    let all = factors.iter();
+                    let pairs: f64 = all
+                        .flat_map(|a| (a + 1..factors.len()).map(move |b| [*a, b]))
+                        .map(|pair| of_factors(&pair))
+                        .sum();
+                    f64::from(u8::from(one == other)) - of_factors(&[]) - mains - pairs
+                }
+                Source::Trials => 0.0,
+            }
+        };
+        (0..cells * cells)
+            .map(|index| weight(index / cells, index % cells))
+            .collect()
     }
 }

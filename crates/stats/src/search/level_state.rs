@@ -2,6 +2,9 @@
 
 use super::{Evidence, MAX_SILENT_TRIALS, SearchTrial, Settings, is_same_level};
 
+/// So many trials that were unsteady, and none that held, show that a level does not hold.
+const UNSTEADY_TRIALS: usize = 3;
+
 /// What stops the search at a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
@@ -47,11 +50,13 @@ impl LevelState {
         self.met + self.inconclusive_trials() == 0 && self.stop.is_none()
     }
 
-    /// The load generator was the limit, in too few trials to give the level up.
+    /// It stopped the search in too few trials to go below it: the load generator was the limit, or one trial did not hold.
     pub(super) fn is_doubtful(&self) -> bool {
-        self.stop == Some(Stop::InstrumentLimited)
-            && self.not_met == 0
-            && self.trials() < MAX_SILENT_TRIALS
+        match self.stop {
+            Some(Stop::InstrumentLimited) => self.not_met == 0 && self.trials() < MAX_SILENT_TRIALS,
+            Some(Stop::NotMet) => !self.settled,
+            Some(Stop::Silent) | None => false,
+        }
     }
 
     /// Whether more than one trial says that the search stops here.
@@ -66,6 +71,10 @@ impl LevelState {
     fn inconclusive_trials(&self) -> u32 {
         self.not_met + self.limited
     }
+}
+
+fn count<'a>(tried: impl Iterator<Item = (usize, &'a SearchTrial)>, evidence: Evidence) -> usize {
+    tried.filter(|(_, one)| one.evidence == evidence).count()
 }
 
 /// Every level that was tried, in ascending order.
@@ -99,15 +108,24 @@ fn level_state(settings: &Settings, level: f64, tried: &[SearchTrial]) -> LevelS
         let all = tried.iter().enumerate();
         all.filter(|(_, one)| is_same_level(one.level, level))
     };
+    let unsteady = count(of_level(), Evidence::Unsteady);
+    let has_met = of_level().any(|(_, one)| one.evidence == Evidence::Met);
+    // One trial that is unsteady may be the machine's doing; a level at which none is steady does not hold.
+    let is_never_steady = unsteady >= UNSTEADY_TRIALS && !has_met;
     for (_, one) in of_level() {
-        match one.evidence {
+        let evidence = match one.evidence {
+            Evidence::Unsteady if is_never_steady => Evidence::NotMet,
+            Evidence::Unsteady => Evidence::Nothing,
+            evidence => evidence,
+        };
+        match evidence {
             Evidence::Met => seen.met += 1,
             Evidence::NotMet => seen.not_met += 1,
             Evidence::InstrumentLimited => seen.limited += 1,
-            Evidence::Nothing => seen.silent += 1,
+            Evidence::Nothing | Evidence::Unsteady => seen.silent += 1,
         }
-        if one.evidence != Evidence::Nothing {
-            held_first.get_or_insert(one.evidence == Evidence::Met);
+        if evidence != Evidence::Nothing {
+            held_first.get_or_insert(evidence == Evidence::Met);
         }
     }
     let stopped = seen.inconclusive_trials();
@@ -126,7 +144,11 @@ fn level_state(settings: &Settings, level: f64, tried: &[SearchTrial]) -> LevelS
         _ => Some(Stop::InstrumentLimited),
     };
     seen.stopped_by = seen.stop.and_then(|stop| {
-        let mut showing = of_level().filter(|(_, one)| one.evidence == stop.evidence());
+        let shows = |evidence: Evidence| {
+            evidence == stop.evidence()
+                || (stop != Stop::InstrumentLimited && evidence == Evidence::Unsteady)
+        };
+        let mut showing = of_level().filter(|(_, one)| shows(one.evidence));
         showing.next_back().map(|(index, _)| index)
     });
     seen.settled = seen.silent >= MAX_SILENT_TRIALS

@@ -60,19 +60,24 @@ pub enum Evidence {
     NotMet,
     /// The generator was the limit: neither this level nor a higher one can be judged with it.
     InstrumentLimited,
+    /// The conditions held on average, but the system did not keep one level. Again and again it shows that the level does not hold;
+    /// once, nothing.
+    Unsteady,
     /// The trial did not complete, or its accounting does not add up.
     Nothing,
 }
 
 impl Evidence {
-    /// The evidence of a trial with this verdict. An overloaded, incomplete or unsteady one shows that the system does not hold
-    /// the level, whatever the conditions are.
+    /// The evidence of a trial with this verdict. An overloaded or incomplete one shows that the system does not hold the level,
+    /// whatever the conditions are.
     #[must_use]
     pub fn from_verdict(verdict: Verdict, conditions_hold: bool) -> Self {
         match verdict {
             Verdict::Failed | Verdict::Inconsistent => Self::Nothing,
             Verdict::InstrumentLimited => Self::InstrumentLimited,
-            Verdict::Overloaded | Verdict::Incomplete | Verdict::Unsteady => Self::NotMet,
+            Verdict::Overloaded | Verdict::Incomplete => Self::NotMet,
+            Verdict::Unsteady if conditions_hold => Self::Unsteady,
+            Verdict::Unsteady => Self::NotMet,
             Verdict::Valid | Verdict::Noisy if conditions_hold => Self::Met,
             Verdict::Valid | Verdict::Noisy => Self::NotMet,
         }
@@ -199,7 +204,7 @@ impl Search {
         if let (Some(open), 1..) = (level_states.iter().find(|seen| seen.is_open()), left) {
             return Planned::Level(open.level);
         }
-        // Nothing is known of the system at the lowest level: it is tried again before the search goes below it.
+        // One trial at the lowest level is no reason to go below it: a single bad one would halve the answer.
         if let (None, Some(lowest), 1..) = (ends.holds, level_states.first(), left)
             && lowest.is_doubtful()
         {

@@ -79,7 +79,7 @@ fn brackets_bisects_and_confirms() {
 #[test]
 fn goes_down_if_the_start_does_not_hold() {
     let tried = [
-        1e3, 500.0, 250.0, 355.0, 300.0, 325.0, 310.0, 300.0, 300.0, 310.0,
+        1e3, 1e3, 500.0, 500.0, 250.0, 355.0, 300.0, 325.0, 310.0, 300.0, 300.0, 310.0,
     ];
     check(RATE, up_to(300.0), ("found: 300 in 3; not 310", &tried));
 }
@@ -97,7 +97,7 @@ fn says_that_it_holds_at_the_most_or_not_even_at_the_least() {
         ("met-up-to-most: 5000 in 3; not nothing", &tried),
     );
     let least = Settings { min: 300.0, ..RATE };
-    let tried = [1e3, 500.0, 300.0, 300.0];
+    let tried = [1e3, 1e3, 500.0, 500.0, 300.0, 300.0];
     check(least, up_to(0.0), ("never-met: nothing; not 300", &tried));
     let one = Settings {
         min: 7.0,
@@ -138,10 +138,8 @@ fn one_bad_trial_does_not_cut_off_what_lies_above() {
         precision: 0.5,
         ..RATE
     };
-    // 1,000 fails once; 500 holds, then 700; the second and third trial of 1,000 hold, and the search goes up again.
-    let tried = [
-        1e3, 500.0, 700.0, 700.0, 700.0, 1e3, 1e3, 2e3, 4e3, 4e3, 4e3,
-    ];
+    // 1,000 fails once, and holds twice when it is tried again; 500 holds, and the search goes up.
+    let tried = [1e3, 1e3, 1e3, 500.0, 2e3, 4e3, 4e3, 4e3];
     let show = one_off(1e9, &[0], Evidence::NotMet);
     check(
         small,
@@ -449,7 +447,13 @@ proptest! {
         max_trials in 1..40_u32,
         seed in any::<u64>(),
     ) {
-        let kinds = [Evidence::Met, Evidence::NotMet, Evidence::InstrumentLimited, Evidence::Nothing];
+        let kinds = [
+            Evidence::Met,
+            Evidence::NotMet,
+            Evidence::InstrumentLimited,
+            Evidence::Unsteady,
+            Evidence::Nothing,
+        ];
         let mut random = Random::from_seed(seed);
         let settings = Settings { max_trials, ..settings };
         let search = run_search(settings, |_, _| kinds[random.next_below(kinds.len())]);
@@ -474,25 +478,4 @@ proptest! {
     }
 }
 
-/// A system whose limit moves from trial to trial: the answer is near the middle of the limit, and a bad trial in a hundred does
-/// not spoil it.
-#[test]
-fn noise_moves_the_answer_little() {
-    let mut far = 0;
-    for seed in 0..200_u64 {
-        let mut random = Random::from_seed(seed);
-        let search = run_search(RATE, |level, _| {
-            let bad = random.next_below(100) == 0;
-            if !bad && level <= random.lognormal(3_000.0, 0.05) {
-                Evidence::Met
-            } else {
-                Evidence::NotMet
-            }
-        });
-        let held = search.answer().holds.map_or(0.0, |held| held.level);
-        if !(2_400.0..3_400.0).contains(&held) {
-            far += 1;
-        }
-    }
-    assert!(far <= 10, "{far} of 200 answers are far off");
-}
+mod noise;

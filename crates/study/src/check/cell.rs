@@ -82,6 +82,8 @@ pub(crate) fn cell(
     Some(Cell {
         number,
         levels: without_positions(levels),
+        short_name: None,
+        expect_verdict: None,
         parameters: parameters?,
         load: model?,
         stages: stages?,

@@ -42,13 +42,13 @@ pub(crate) use load::{
 pub use request::BODY_MAX_BYTES;
 pub(crate) use request::{endpoint, request};
 pub(crate) use scenario::{Around, scenario};
-pub use schedule::{MAX_INTERVALS, MAX_PHASE, MIN_STEADY_INTERVALS};
+pub use schedule::{MAX_INTERVALS, MAX_PHASE, MIN_STEADY_INTERVALS, MIN_WARM_UP_INTERVALS};
 pub(crate) use schedule::{ScheduleContext, intervals, schedule};
 pub(crate) use search::apply_search_max;
 pub(crate) use server::server;
 pub(crate) use set::{parameters, refusal};
 pub(crate) use stages::{stages, total_duration};
-pub(crate) use study::{study_without_cells, system_at_most};
+pub(crate) use study::{expected_verdict, study_without_cells, system_at_most};
 pub(crate) use system::system;
 pub use threshold::read_threshold;
 

@@ -147,7 +147,10 @@ impl<'n> Keys<'_, '_, 'n> {
         };
         match kind {
             "tail" => drop(self.require_key(&["extract", "offset"], raw.offset.as_ref(), expected)),
-            _ => self.refuse(&["extract", "offset"], raw.offset.is_some(), kind),
+            _ => {
+                self.refuse(&["extract", "offset"], raw.offset.is_some(), kind);
+                self.refuse(&["extract", "arrival"], raw.arrival.is_some(), kind);
+            }
         }
         if kind != "query" {
             self.require_key(&["extract", "run"], raw.run.as_ref(), expected);
@@ -161,6 +164,7 @@ impl<'n> Keys<'_, '_, 'n> {
         };
         if kind == "tail" {
             text("offset", &raw.offset);
+            text("arrival", &raw.arrival);
         }
         let (key, run, time) = (
             text("key", &raw.key),
@@ -235,10 +239,12 @@ impl<'n> Keys<'_, '_, 'n> {
             self.checker.target(get, &path);
         }
         let limit = self.require_key(&["limit"], raw.limit, LIMIT);
-        let offset = raw.extract.as_ref()?.offset.as_ref();
+        let extract = raw.extract.as_ref()?;
+        let (offset, arrival) = (extract.offset.as_ref(), extract.arrival.as_ref());
         Some(ProbeKind::Tail {
             get: get?,
             offset_after: offset?.after.clone()?,
+            arrival_after: arrival.and_then(|arrival| arrival.after.clone()),
             limit: limit?,
         })
     }

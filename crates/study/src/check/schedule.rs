@@ -16,8 +16,10 @@ use crate::{
     Delivery, LoadModel, Order, RampUp, Restart, Schedule, WarmUpUntil, mistake::Finding, raw,
 };
 
-/// Fewest intervals for a test of steadiness; a warm-up that may end when steady must be that long.
+/// Fewest intervals for a test of steadiness.
 pub const MIN_STEADY_INTERVALS: u32 = 4;
+/// Fewest intervals that show that a system is steady; a warm-up that may end when steady must be that long.
+pub const MIN_WARM_UP_INTERVALS: u32 = 8;
 /// Most histogram intervals of a phase that is counted in them.
 pub const MAX_INTERVALS: u32 = 100_000;
 /// Longest time of a phase.
@@ -32,9 +34,10 @@ const WARM_UP_TIMEOUT: Duration = Duration::from_secs(20);
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 const QUIET_PERIOD: Duration = Duration::from_secs(2);
 const READY_TIMEOUT: Duration = Duration::from_secs(30);
-const REPEAT: u32 = 5;
-/// Widest 95 % interval of goodput before a cell is noisy, by default.
-const MAX_CI_WIDTH: f64 = 0.1;
+/// Fewest and most trials of a cell, by default.
+const REPEAT: (u32, u32) = (3, 8);
+/// Widest 95 % interval of a metric that the study asks about before a cell is noisy, by default.
+const MAX_CI_WIDTH: f64 = 0.2;
 const MEASURE_TIMEOUT: Duration = Duration::from_secs(3600);
 const MEASURE: [&str; 2] = ["schedule", "measure"];
 const WARM_UP: [&str; 2] = ["schedule", "warm_up"];
@@ -128,21 +131,44 @@ pub(crate) fn intervals(
     )
 }
 
-/// How often, and in which order; the same for every cell.
-pub(crate) fn repeat_and_order(raw: &raw::Schedule) -> (u32, Order) {
-    let order = match raw.order {
+/// The order of the trials; the same for every cell.
+pub(crate) fn order(raw: &raw::Schedule) -> Order {
+    match raw.order {
         Some(raw::Order::AsListed) => Order::AsListed,
         Some(raw::Order::Shuffled) | None => Order::Shuffled,
-    };
-    let repeat = match &raw.repeat {
-        Some(raw::Repeat::Times(times)) => Some(*times),
-        Some(raw::Repeat::Until(until)) => until.min,
-        None => None,
-    };
-    (repeat.unwrap_or(REPEAT), order)
+    }
 }
 
-/// How wide the interval of goodput may be in a cell that is not noisy; the same for every cell.
+/// The fewest and the most trials, the same for every cell; nothing if they contradict each other, which is reported.
+pub(crate) fn repetitions(checker: &mut Checker<'_>, raw: &raw::Schedule) -> Option<(u32, u32)> {
+    let until = match &raw.repeat {
+        Some(raw::Repeat::Times(times)) => return Some((*times, *times)),
+        Some(raw::Repeat::Until(until)) => until,
+        None => return Some(REPEAT),
+    };
+    let (min, max) = match (until.min, until.max) {
+        (Some(min), max) => (min, max.unwrap_or(REPEAT.1.max(min))),
+        (None, Some(max)) => (REPEAT.0.min(max), max),
+        (None, None) => REPEAT,
+    };
+    if max < min {
+        let what = format!("schedule.repeat.max is {max}, less than min");
+        let position = checker.position_of(&["schedule", "repeat", "max"]);
+        checker.report(Finding::new(position, what).with_expected(format!("at least {min}")));
+        return None;
+    }
+    Some((min, max))
+}
+
+/// The time after which no repetition is added, if the study has one.
+pub(crate) fn max_duration(raw: Option<&raw::Schedule>) -> Option<Duration> {
+    match raw.and_then(|raw| raw.repeat.as_ref()) {
+        Some(raw::Repeat::Until(until)) => until.max_duration.map(|raw::DurationText(time)| time),
+        Some(raw::Repeat::Times(_)) | None => None,
+    }
+}
+
+/// How wide the interval of a metric that the study asks about may be in a cell that is not noisy; the same for every cell.
 pub(crate) fn max_ci_width(raw: Option<&raw::Schedule>) -> f64 {
     match raw.and_then(|raw| raw.repeat.as_ref()) {
         Some(raw::Repeat::Until(until)) => until.max_ci_width.map(|raw::Width(width)| width),
@@ -187,7 +213,7 @@ fn warm_up(
     let time = checker.check_bounds(time?, path, (Duration::ZERO, PHASE.1))?;
     let (intervals, why) = match until {
         WarmUpUntil::Steady => (
-            MIN_STEADY_INTERVALS,
+            MIN_WARM_UP_INTERVALS,
             "until: steady cannot be judged sooner",
         ),
         WarmUpUntil::Duration if time.is_zero() => (0, ""),

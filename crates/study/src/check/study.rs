@@ -6,12 +6,12 @@ use super::{
     Checker,
     reference::check_reference,
     request::RESERVED_NAMES,
-    schedule::{max_ci_width, repeat_and_order, restart},
+    schedule::{max_ci_width, max_duration, order, repetitions, restart},
     search::search,
-    threshold::{Known, Sent, conditions, known_metrics},
+    threshold::{Known, Sent, asks, conditions, known_metrics},
 };
 use crate::{
-    Level, Study, System,
+    ExpectedVerdict, Level, Search, Study, System,
     cells::Levels,
     mistake::{Finding, Position},
     raw,
@@ -45,6 +45,9 @@ pub(crate) fn study_without_cells(
     let wanted = wanted.and_then(|search| search.conditions.as_ref());
     let wanted = conditions(wanted, &["search", "conditions"]);
     let search = raw.search.as_ref().map(|raw| search(checker, raw, wanted));
+    let asks = known.as_ref().map_or_else(Vec::new, |known| {
+        asks(checker, raw.asks.as_ref(), known, delivery)
+    });
     let measured = |name: &str| delivery || !name.starts_with("delivery.");
     let known: Option<Vec<Known>> = known.map(|known| {
         let known = known.into_iter();
@@ -56,26 +59,13 @@ pub(crate) fn study_without_cells(
     };
     refuse_repeat(checker, raw);
     let load_cpuset = load_cpuset(checker);
-    let repeat_and_order = raw.schedule.as_ref().map(repeat_and_order);
-    let repeat_and_order = match &search {
-        Some(search) => repeat_and_order
-            .zip(search.as_ref())
-            .map(|((_, order), search)| (search.max_trials, order)),
-        None => repeat_and_order,
-    };
-    let trials = repeat_and_order.map_or(0, |(repeat, _)| u64::from(repeat) * cells.len() as u64);
-    if trials > MAX_TRIALS {
-        let what = format!("{} cells, each repeated, make {trials} trials", cells.len());
-        let position = match &search {
-            Some(_) => checker.position_of(&["search", "max_trials"]),
-            None => checker.position_of(&["schedule", "repeat"]),
-        };
-        checker.report(Finding::new(position, what).with_expected(format!("at most {MAX_TRIALS}")));
-    }
+    let order = raw.schedule.as_ref().map(order);
+    let repetitions = checked_repetitions(checker, raw, search.as_ref(), cells);
+    let repeat_max_duration = max_duration(raw.schedule.as_ref());
     let system = system?;
     check_system(checker, raw, system);
     let name = raw.study.clone()?.0;
-    let (repeat, order) = repeat_and_order?;
+    let (repeat, repeat_max) = repetitions?;
     Some(Study {
         question: raw.question.clone()?,
         system: system.name.clone(),
@@ -87,16 +77,32 @@ pub(crate) fn study_without_cells(
         factors: Vec::new(),
         cells: Vec::new(),
         repeat,
-        order,
+        repeat_max,
+        repeat_max_duration,
+        order: order?,
         restart: restart(raw.schedule.as_ref()),
         load_cpuset,
         max_ci_width: max_ci_width(raw.schedule.as_ref()),
         thresholds,
+        asks,
+        expect_verdict: raw.expect_verdict.map(expected_verdict),
         scenario_file: None,
         search: search.flatten(),
         reference,
         system_at_most: Duration::ZERO,
     })
+}
+
+pub(crate) fn expected_verdict(raw: raw::ExpectedVerdict) -> ExpectedVerdict {
+    match raw {
+        raw::ExpectedVerdict::Noisy => ExpectedVerdict::Noisy,
+        raw::ExpectedVerdict::Unsteady => ExpectedVerdict::Unsteady,
+        raw::ExpectedVerdict::Overloaded => ExpectedVerdict::Overloaded,
+        raw::ExpectedVerdict::InstrumentLimited => ExpectedVerdict::InstrumentLimited,
+        raw::ExpectedVerdict::Incomplete => ExpectedVerdict::Incomplete,
+        raw::ExpectedVerdict::Inconsistent => ExpectedVerdict::Inconsistent,
+        raw::ExpectedVerdict::Failed => ExpectedVerdict::Failed,
+    }
 }
 
 /// The CPUs of the load, from the tree: the raw `load` was taken by the first cell.
@@ -126,9 +132,16 @@ fn refuse_repeat(checker: &mut Checker<'_>, raw: &raw::Study) {
     let repeat = raw.schedule.as_ref().and_then(|raw| raw.repeat.as_ref());
     let (repeats, path) = match repeat {
         Some(raw::Repeat::Times(_)) => (true, &["schedule", "repeat"][..]),
-        Some(raw::Repeat::Until(until)) => {
-            (until.min.is_some(), &["schedule", "repeat", "min"][..])
+        Some(raw::Repeat::Until(until)) if until.min.is_some() => {
+            (true, &["schedule", "repeat", "min"][..])
         }
+        Some(raw::Repeat::Until(until)) if until.max.is_some() => {
+            (true, &["schedule", "repeat", "max"][..])
+        }
+        Some(raw::Repeat::Until(until)) => (
+            until.max_duration.is_some(),
+            &["schedule", "repeat", "max_duration"][..],
+        ),
         None => (false, &[][..]),
     };
     if raw.search.is_some() && repeats {
@@ -290,4 +303,33 @@ pub(crate) fn system_at_most(system: &System) -> Duration {
             .iter()
             .map(|component| component.stop_timeout)
             .sum::<Duration>()
+}
+
+/// How many trials each cell has, at least and at most; a search has as many as it may make.
+fn checked_repetitions(
+    checker: &mut Checker<'_>,
+    raw: &raw::Study,
+    search: Option<&Option<Search>>,
+    cells: &[Levels],
+) -> Option<(u32, u32)> {
+    let repetitions = raw
+        .schedule
+        .as_ref()
+        .and_then(|raw| repetitions(checker, raw));
+    let repetitions = match search {
+        Some(search) => search
+            .as_ref()
+            .map(|search| (search.max_trials, search.max_trials)),
+        None => repetitions,
+    };
+    let trials = repetitions.map_or(0, |(_, max)| u64::from(max) * cells.len() as u64);
+    if trials > MAX_TRIALS {
+        let what = format!("{} cells, each repeated, make {trials} trials", cells.len());
+        let position = match search {
+            Some(_) => checker.position_of(&["search", "max_trials"]),
+            None => checker.position_of(&["schedule", "repeat"]),
+        };
+        checker.report(Finding::new(position, what).with_expected(format!("at most {MAX_TRIALS}")));
+    }
+    repetitions
 }

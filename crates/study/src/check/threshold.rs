@@ -157,14 +157,8 @@ pub(crate) fn conditions(
     for (index, text) in raw.into_iter().flatten().enumerate() {
         let position = checker.position_of(&[path, &[index.to_string().as_str()]].concat());
         match threshold(text, position, known) {
-            Ok(threshold) if threshold.metric[0] == "delivery" && !delivery => {
-                let what = format!(
-                    "{} is not measured by this study",
-                    threshold.metric.join(".")
-                );
-                checker.report(
-                    Finding::new(position, what).with_expected("delivery: { probes: NAME }"),
-                );
+            Ok(threshold) if is_unmeasured(&threshold.metric, delivery) => {
+                checker.report(unmeasured_metric(&threshold.metric.join("."), position));
             }
             Ok(threshold) if path[0] == "search" && is_of_several_trials(&threshold.metric) => {
                 let name = threshold.metric.join(".");
@@ -177,6 +171,40 @@ pub(crate) fn conditions(
         }
     }
     checked
+}
+
+/// The metrics that the study asks about, each once; `delivery`: whether the study has delivery accounting.
+pub(crate) fn asks(
+    checker: &mut Checker<'_>,
+    raw: Option<&Vec<String>>,
+    known: &[Known],
+    delivery: bool,
+) -> Vec<Vec<String>> {
+    let mut checked: Vec<Vec<String>> = Vec::new();
+    for (index, text) in raw.into_iter().flatten().enumerate() {
+        let position = checker.position_of(&["asks", index.to_string().as_str()]);
+        let path: Vec<String> = text.trim().split('.').map(str::to_owned).collect();
+        if let Err(finding) = unit_of(text.trim(), position, known) {
+            checker.report(finding);
+        } else if is_unmeasured(&path, delivery) {
+            checker.report(unmeasured_metric(text, position));
+        } else if checked.contains(&path) {
+            let what = format!("asks has {text} twice");
+            checker.report(Finding::new(position, what).with_expected("each metric once"));
+        } else {
+            checked.push(path);
+        }
+    }
+    checked
+}
+
+fn is_unmeasured(metric: &[String], delivery: bool) -> bool {
+    metric[0] == "delivery" && !delivery
+}
+
+fn unmeasured_metric(metric: &str, position: Position) -> Finding {
+    let what = format!("{metric} is not measured by this study");
+    Finding::new(position, what).with_expected("delivery: { probes: NAME }")
 }
 
 fn is_of_several_trials(metric: &[String]) -> bool {

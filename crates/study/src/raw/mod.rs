@@ -31,7 +31,8 @@ pub(crate) use schedule::{
     WarmUpUntil,
 };
 pub(crate) use study::{
-    Delivery, Fault, Maximize, Reference, ReferenceColumn, Search, Study, UseSystem,
+    Delivery, ExpectedVerdict, Fault, Maximize, Reference, ReferenceColumn, Search, Study,
+    UseSystem,
 };
 pub(crate) use system::{
     Component, Endpoint, Parameter, Process, ReadyCheck, Replicas, System, Verify, VerifyCapture,

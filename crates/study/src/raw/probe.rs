@@ -82,6 +82,8 @@ pub(crate) struct Extract {
     /// The record's time: nanoseconds since 1970, in a column also as in RFC 3339. Without it the time is at the end of the line,
     /// as in line protocol (not with tail, not with columns).
     pub time: Option<ValueAt>,
+    /// When the store had the record, in nanoseconds since 1970, for tail; a line may lack it.
+    pub arrival: Option<ValueAt>,
 }
 
 /// How a value is found in a line: exactly one of after and column.

@@ -151,7 +151,7 @@ pub(crate) enum WarmUp {
     Until(WarmUpUntil),
 }
 
-/// `3` or `{min: 3, max_ci_width: 20%}`.
+/// `3` or `{min: 3, max: 8, max_ci_width: 20%}`.
 #[derive(Debug, Clone)]
 pub(crate) enum Repeat {
     Times(u32),

@@ -29,7 +29,7 @@ pub(crate) struct Schedule {
     pub ready_timeout: Option<DurationText>,
     /// Pause between two trials; none by default.
     pub cool_down: Option<DurationText>,
-    /// Trials of each cell: a number, or `{ min, max_ci_width }`; 5 by default.
+    /// Trials of each cell: a number, or `{ min, max, max_ci_width }`; 3 to 8 by default.
     pub repeat: Option<Repeat>,
     /// Order of the cells within each repetition; shuffled by default.
     pub order: Option<Order>,
@@ -37,15 +37,22 @@ pub(crate) struct Schedule {
     pub restart: Option<Restart>,
 }
 
-/// How many trials each cell has, and how wide their interval may be.
+/// How many trials each cell has: `min`, and more until the interval over them is narrow enough, or `max` is reached.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RepeatUntil {
-    /// Trials of each cell; 5 by default.
+    /// The fewest trials of each cell; 3 by default, or `max` if that is less.
     #[schemars(range(min = 1, max = 1_000))]
     pub min: Option<u32>,
-    /// The widest 95 % confidence interval of goodput over trials that is not noisy: its full width as a share of the mean, from
-    /// 0.1% to 1000%; 10% by default.
+    /// The most trials of each cell; 8 by default, or `min` if that is more. A trial that the machine has disturbed is replaced in
+    /// addition, at most twice a cell.
+    #[schemars(range(min = 1, max = 1_000))]
+    pub max: Option<u32>,
+    /// No repetition is added that would end later than this after the start of the study; three times the duration with `min`
+    /// repetitions by default.
+    pub max_duration: Option<DurationText>,
+    /// The widest 95 % confidence interval over trials of a metric that the study asks about: its full width as a share of the
+    /// metric, from 0.1% to 1000%; 20% by default. A cell with a wider one gets further trials, and is noisy if it stays wider.
     pub max_ci_width: Option<Width>,
 }
 

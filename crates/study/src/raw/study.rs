@@ -34,9 +34,17 @@ pub(crate) struct Study {
     /// ${factor}, or by having the name of one of the system's parameters.
     #[schemars(extend("x-waggle-keys" = "name"))]
     pub factors: Option<Factors>,
-    /// The cells row by row, in place of `factors`; every row has the same keys.
+    /// The cells row by row, in place of `factors`; every row has the same keys. A row may also have `name`, a short name of the
+    /// cell, and `expect_verdict`.
     #[schemars(length(min = 1))]
     pub cells: Option<Rows>,
+    /// What the study asks about: paths of metrics, as in `thresholds`, e.g. `delivery.store.delay.p99`. The report's answer and
+    /// the verdicts rest on them. By default goodput in closed load, the p99 of response time in open load and for users, and in a
+    /// search what is searched for.
+    #[schemars(length(min = 1))]
+    pub asks: Option<Vec<String>>,
+    /// The verdict that every cell is expected to have, if not `valid`, e.g. `overloaded`. A row of `cells` can have its own.
+    pub expect_verdict: Option<ExpectedVerdict>,
     /// The load on the system.
     #[schemars(required)]
     pub load: Option<Load>,
@@ -56,6 +64,26 @@ pub(crate) struct Study {
     /// Decides every random choice; made from the study's name by default.
     #[schemars(range(min = 0))]
     pub seed: Option<i64>,
+}
+
+/// The verdict of a cell that is expected not to be `valid`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ExpectedVerdict {
+    /// An interval is wider than `max_ci_width`.
+    Noisy,
+    /// The level changed while it was measured.
+    Unsteady,
+    /// The system does not keep up with the load.
+    Overloaded,
+    /// The load generator or a probe is the limit.
+    InstrumentLimited,
+    /// Accepted records are missing.
+    Incomplete,
+    /// The counts do not add up.
+    Inconsistent,
+    /// Trials do not complete.
+    Failed,
 }
 
 /// Reference results: a table of figures from elsewhere, each row next to the study's cell with the same levels.

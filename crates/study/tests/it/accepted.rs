@@ -18,7 +18,7 @@ fn request(cell: &Cell) -> &Request {
     }
 }
 
-fn read_valid_study(changes: &[(&str, &str)]) -> Study {
+pub(super) fn read_valid_study(changes: &[(&str, &str)]) -> Study {
     let text = source("study.yaml", change_text(STUDY, changes));
     read_study(&text, &system()).unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
@@ -50,7 +50,7 @@ fn every_value_arrives() {
     assert_eq!(study.factors, ["connections", "pipelining", "workers"]);
     assert_eq!(
         (study.repeat, study.order, study.max_ci_width),
-        (3, Order::Shuffled, 0.1)
+        (3, Order::Shuffled, 0.2)
     );
     assert_eq!(study.system_at_most, Duration::from_secs(3 + 10 + 2));
     let cell = &study.cells[5];

@@ -8,6 +8,7 @@ mod metrics;
 mod mistakes;
 mod planned;
 mod probes;
+mod questions;
 mod reference;
 mod renamed_study;
 mod renamed_system;

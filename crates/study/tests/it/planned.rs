@@ -107,3 +107,26 @@ fn the_time_after_the_load_has_fallen_is_counted() {
     assert_eq!(after.expected, before.expected + all);
     assert_eq!(after.at_most, before.at_most + all);
 }
+
+#[test]
+fn repetitions_are_added_for_a_time() {
+    let planned = |repeat: &str| plan(&study(&[("  repeat: 3\n", repeat)]));
+    let fixed = planned("  repeat: 3\n");
+    assert_eq!(
+        (fixed.trials.len(), fixed.expected_max),
+        (24, fixed.expected)
+    );
+    let default = planned("");
+    assert_eq!(default.trials, fixed.trials);
+    assert_eq!(default.expected, fixed.expected);
+    assert_eq!(default.expected_max, fixed.expected / 3 * 8);
+    assert_eq!(default.adding_limit, fixed.expected * 3);
+    // Two of a cell may be disturbed and replaced.
+    assert_eq!(default.at_most, fixed.at_most / 3 * 10);
+    let limit = Duration::from_secs(150);
+    let limited = planned("  repeat: { max_duration: 150s }\n");
+    assert_eq!((limited.expected_max, limited.adding_limit), (limit, limit));
+    // The fewest are run whatever they take.
+    let short = planned("  repeat: { max_duration: 1s }\n");
+    assert_eq!(short.expected_max, fixed.expected);
+}

@@ -155,3 +155,25 @@ fn every_mistake_of_a_probe() {
         read_system(&source("system.yaml", text)).err()
     });
 }
+
+#[test]
+fn a_tail_may_show_when_its_store_had_a_record() {
+    let offset = "offset: { after: '\"offset\":' }";
+    let arrival = format!("{offset}\n      arrival: {{ after: at= }}");
+    let changed = change_text(SYSTEM, &[(offset, &arrival)]);
+    let system = read_system(&source("system.yaml", changed)).unwrap();
+    let ProbeKind::Tail { arrival_after, .. } = &system.probes[0].kind else {
+        panic!("{:?}", system.probes[0]);
+    };
+    assert_eq!(arrival_after.as_deref(), Some("at="));
+    // The other kinds have none.
+    let column = "extract: { key: { column: _value }";
+    let changed = column.replace("{ key", "{ arrival: { column: _at }, key");
+    assert!(text().contains(column));
+    let refused = read_system(&source("system.yaml", text().replace(column, &changed)));
+    let mistakes = refused.unwrap_err().to_string();
+    assert!(
+        mistakes.contains("extract.arrival is not used with query"),
+        "{mistakes}"
+    );
+}

@@ -251,7 +251,9 @@ fn mark_of(frame: &Frame<'_>, mark: Mark) -> (&'static str, Style) {
         Mark::Judged(verdict) => ("○", verdict_style(frame, verdict)),
         Mark::Tried(Evidence::Met) => ("●", frame.palette.colour(GOOD)),
         Mark::Tried(Evidence::NotMet) => ("○", frame.palette.colour(BAD)),
-        Mark::Tried(Evidence::InstrumentLimited | Evidence::Nothing) => ("?", DIM),
+        Mark::Tried(Evidence::Unsteady | Evidence::InstrumentLimited | Evidence::Nothing) => {
+            ("?", DIM)
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use waggle_stats::{End, HoldingLevel, Verdict};
+use waggle_stats::{End, Finding, HoldingLevel, Reason, Verdict};
 use waggle_study::{Named, Source};
 
 use super::*;
@@ -41,11 +41,15 @@ fn test_following(study: &Study, judge: Judge) -> BoardUpdater {
 /// Trials of cell 2 are overloaded.
 fn by_cell(_: &Path, key: TrialKey) -> Option<TrialSoFar> {
     Some(TrialSoFar {
-        verdict: match key.cell {
-            2 => Verdict::Overloaded,
-            _ => Verdict::Valid,
+        reasons: match key.cell {
+            2 => vec![Reason {
+                verdict: Verdict::Overloaded,
+                finding: Finding::NothingSent,
+            }],
+            _ => Vec::new(),
         },
         goodput_per_s: Some(f64::from(1_000 * key.cell + key.repetition)),
+        asked: Vec::new(),
     })
 }
 
@@ -135,7 +139,10 @@ fn a_trial_is_judged_with_what_is_known_of_its_engine_and_its_cpus() {
     for (cell, workers) in [(1, 2), (2, 3)] {
         updater.apply(&trial_started_event(key(cell, 1)), Duration::ZERO);
         let so_far = updater.so_far.as_ref().unwrap();
-        assert_eq!((so_far.shape.workers, so_far.idle_poll), (workers, true));
+        assert_eq!(
+            (so_far.shape.generator.workers, so_far.idle_poll),
+            (workers, true)
+        );
     }
 }
 

@@ -1,7 +1,7 @@
 //! Who is ahead where, in whole sentences.
 
 use super::*;
-use waggle_analysis::NoSuccess;
+use waggle_analysis::{Difference, NoSuccess};
 
 const USERS: [&str; 6] = ["50", "100", "150", "200", "250", "300"];
 
@@ -20,7 +20,7 @@ fn ratios(points: &[f64]) -> Vec<Found> {
 }
 
 fn ratio(point: f64) -> Found {
-    let found = Found::Number(Estimate {
+    let found = found_number(Estimate {
         point,
         interval: Some((point * 0.95, point * 1.05)),
         count: 6,
@@ -28,9 +28,18 @@ fn ratio(point: f64) -> Found {
     if point > 0.0 { found } else { Found::Nothing }
 }
 
+fn found_number(estimate: Estimate) -> Found {
+    Found::Number(Difference {
+        estimate,
+        p_value: estimate.interval.map(|_| 0.0),
+        is_paired: true,
+        is_shown: true,
+    })
+}
+
 /// Without an interval.
 fn single(point: f64) -> Found {
-    Found::Number(Estimate {
+    found_number(Estimate {
         point,
         interval: None,
         count: 2,
@@ -45,6 +54,7 @@ fn test_compared(better: Better, measure: Measure) -> Compared {
     Compared {
         name: "It".to_owned(),
         better,
+        is_asked: true,
         measure,
         at: Vec::new(),
     }
@@ -106,7 +116,7 @@ fn less_is_better_for_times_and_errors() {
     );
     let errors = test_compared(Better::FewerErrors, Measure::Difference);
     let difference = |point: f64, off: f64| {
-        Found::Number(Estimate {
+        found_number(Estimate {
             point,
             interval: Some((point - off, point + off)),
             count: 6,
@@ -159,7 +169,7 @@ fn a_level_without_an_interval_is_on_neither_side() {
         "It over users: rest is higher at 50 (2.00× (1.90 – 2.11)); no interval from 100 on.",
     );
     // An interval that reaches zero has no upper end as a ratio.
-    let from_nothing = Found::Number(Estimate {
+    let from_nothing = found_number(Estimate {
         point: 0.5,
         interval: Some((0.0, 0.8)),
         count: 4,

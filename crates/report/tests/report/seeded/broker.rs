@@ -2,7 +2,8 @@
 
 use hdrhistogram::Histogram;
 use waggle_results::{
-    BacklogRow, DeliveryInfo, LedgerInfo, ProbeInfo, SystemMetricRow, TrialInfo, TrialWriter,
+    BacklogRow, DelayHistograms, DeliveryInfo, LedgerInfo, ProbeInfo, SystemMetricRow, TrialInfo,
+    TrialWriter,
 };
 
 /// Of one that was started.
@@ -38,8 +39,16 @@ pub(super) fn write(out: &mut TrialWriter, load_end: f64) {
         .unwrap();
         at_s += 0.1;
     }
-    out.intermediate_delays(0, &delays(4_000), Some(&delays(2_000)))
-        .unwrap();
+    out.intermediate_delays(
+        0,
+        &DelayHistograms {
+            delivery: &delays(4_000),
+            earliest: None,
+            end_to_end: None,
+            arrival: Some(&delays(2_000)),
+        },
+    )
+    .unwrap();
 }
 
 /// The account at the broker: all that was accepted.

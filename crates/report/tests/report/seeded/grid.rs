@@ -8,6 +8,7 @@ impl Seeded {
         Self {
             question: "Which of writer, flush interval and partitions matters for the delay?"
                 .to_owned(),
+            asks: vec![["delivery", "delay", "p99"].map(str::to_owned).to_vec()],
             wrong: vec![(5, Wrong::Slows), (10, Wrong::Fails)],
             has_broker: true,
             ..Self::plain(

@@ -35,6 +35,8 @@ pub(crate) struct Seeded {
     pub(crate) ran: Option<usize>,
     /// Conditions beside the study's two; of a number alone it is that it must be at least 0. A limit is in the base unit.
     pub(crate) thresholds: Vec<String>,
+    /// Paths of metrics.
+    pub(crate) asks: Vec<Vec<String>>,
     /// A log line of the trial that fails.
     pub(crate) log_line: String,
     /// Cells in which something is wrong, by number.
@@ -99,6 +101,7 @@ impl Seeded {
             repeat: 3,
             ran: None,
             thresholds: Vec::new(),
+            asks: Vec::new(),
             log_line: "error: store.db: disk is full".to_owned(),
             wrong: vec![
                 (2, Wrong::Scatters),
@@ -312,7 +315,12 @@ impl Seeded {
         }
         all.into_iter()
             .zip(1..)
-            .map(|(levels, cell)| CellInfo { cell, levels })
+            .map(|(levels, cell)| CellInfo {
+                cell,
+                levels,
+                name: None,
+                expect_verdict: None,
+            })
             .collect()
     }
 
@@ -328,6 +336,7 @@ impl Seeded {
         self.has_broker && self.factors.len() > 1
     }
 
+    #[expect(clippy::too_many_lines, reason = "a line a field")]
     fn info(&self) -> RunInfo {
         let cells = self.cells();
         // An order that is no order: cells in steps of five, another start in each repetition.
@@ -342,6 +351,9 @@ impl Seeded {
             })
             .collect();
         RunInfo {
+            asks: self.asks.clone(),
+            added: Vec::new(),
+            expect_verdict: None,
             format: FORMAT,
             waggle_version: "0.1.0".to_owned(),
             study: "ingest".to_owned(),
@@ -358,6 +370,7 @@ impl Seeded {
             cells,
             schedule: ScheduleInfo {
                 repeat: self.repeat,
+                repeat_max: None,
                 order: TrialOrder::Shuffled,
                 warm_up_until: WarmUpUntil::Steady,
                 warm_up_timeout_s: 2.0,

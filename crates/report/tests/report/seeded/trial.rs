@@ -3,10 +3,10 @@
 
 use hdrhistogram::Histogram;
 use waggle_results::{
-    BacklogRow, CellInfo, CountsRow, DeliveryInfo, FORMAT, FailureCount, FailureKind, FaultInfo,
-    GeneratorInfo, IntervalHistograms, IntervalRow, LedgerInfo, LoadStart, MachineInfo, PhaseInfo,
-    PhaseName, ResourceRow, SessionsInfo, StepCounts, StepInfo, TrialEnd, TrialInfo, TrialKey,
-    TrialWriter,
+    BacklogRow, CellInfo, CountsRow, DelayHistograms, DeliveryInfo, FORMAT, FailureCount,
+    FailureKind, FaultInfo, GeneratorInfo, IntervalHistograms, IntervalRow, LedgerInfo, LoadStart,
+    MachineInfo, PhaseInfo, PhaseName, ResourceRow, SessionsInfo, StepCounts, StepInfo, TrialEnd,
+    TrialInfo, TrialKey, TrialWriter,
 };
 
 use super::{
@@ -181,8 +181,7 @@ pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
     resources(&mut out, (seeded, made), load_end + drained, &mut chance);
     backlog(&mut out, made, &sums, load_end, drained);
     if seeded.steps.is_empty() {
-        out.delivery_delay(&delays(made, &sums, &mut chance), None)
-            .unwrap();
+        write_delays(&mut out, seeded, &delays(made, &sums, &mut chance));
     }
     if seeded.has_broker {
         broker::write(&mut out, load_end);
@@ -501,14 +500,15 @@ fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> Tria
         ledger: Some(ledger(made, &sums.totals)),
         delivery: Some(DeliveryInfo {
             probe: "store".to_owned(),
-            resolution_ms: 100.0,
+            resolution_ms: 5.0,
             probe_lag_s: 0.0,
             unread: false,
             negative_delays: 0,
             drain_time_s: (missing == 0).then_some(drained),
             polls: 52,
             bytes_read: accepted * 310,
-            probe_cpu_s: Some(0.21),
+            probe_cpu_s: Some(0.001),
+            ..DeliveryInfo::default()
         }),
         measured: sums.measured.clone(),
         totals: sums.totals.clone(),
@@ -592,6 +592,7 @@ fn engine(made: &Made, rate: f64) -> GeneratorInfo {
         in_flight_mean: made.in_flight * present,
         in_flight_unexplained: made.in_flight * made.pace.1,
         capacity_per_s: Some(1_000_000.0),
+        ..GeneratorInfo::default()
     }
 }
 
@@ -636,4 +637,14 @@ fn failed_trial(seeded: &Seeded, made: &Made) -> TrialInfo {
         stages: Vec::new(),
         stopped: None,
     }
+}
+
+fn write_delays(out: &mut TrialWriter, seeded: &Seeded, delays: &Histogram<u64>) {
+    out.delays(&DelayHistograms {
+        delivery: delays,
+        earliest: None,
+        end_to_end: seeded.drops.then_some(delays),
+        arrival: None,
+    })
+    .unwrap();
 }

@@ -102,8 +102,11 @@ async fn every_record_of_a_topic_is_accounted_for() {
         (3, 4, 2)
     );
     let (visible, arrival) = reader.log(|log| {
-        let arrival = log.arrival().unwrap();
-        (log.visible().clone(), arrival.clone())
+        let arrival = log.delay_histograms(false).arrival.unwrap();
+        (
+            log.delay_histograms(false).delivery.clone(),
+            arrival.clone(),
+        )
     });
     assert_eq!((visible.len(), arrival.len()), (SENT - 2, SENT - 2));
     assert!(arrival.value_at_quantile(0.5) <= visible.value_at_quantile(0.5) + 1_000);
@@ -140,7 +143,10 @@ async fn a_topic_is_read_again_after_a_kill_of_its_broker() {
     assert_eq!((ledger.delivered, ledger.missing), (SENT, 0));
     // The two copies are counted once, and so is each delay.
     assert_eq!((ledger.duplicates, ledger.unexpected), (2, 0));
-    assert_eq!(reader.log(|log| log.visible().len()), SENT);
+    assert_eq!(
+        reader.log(|log| log.delay_histograms(false).delivery.len()),
+        SENT
+    );
 }
 
 #[tokio::test]
@@ -165,7 +171,7 @@ async fn a_trial_begins_where_the_topic_ends() {
     poll_until(&mut reader, 50).await;
     let ledger = account(&reader, 50);
     assert_eq!((ledger.missing, ledger.unexpected), (0, 0));
-    assert!(reader.log(|log| log.arrival().is_none()));
+    assert!(reader.log(|log| log.delay_histograms(false).arrival.is_none()));
     let remark = reader.remark().unwrap();
     assert!(remark.contains("no time of arrival"), "{remark}");
 }

@@ -18,7 +18,7 @@ use crate::{
     secrets::Secrets,
 };
 
-const RUN: &str = "t1x2a";
+pub(super) const RUN: &str = "t1x2a";
 const LATE_AFTER: Duration = Duration::from_secs(1);
 /// Timeout for a store to show all records.
 const ALL_WITHIN: Duration = Duration::from_secs(120);
@@ -56,6 +56,10 @@ impl Bench {
         }
     }
 
+    pub(super) fn kind(&self) -> ProbeKind {
+        self.probe.kind.clone()
+    }
+
     pub(super) fn start_probe(&self) -> ProbeConfig<'_> {
         ProbeConfig {
             has_others: false,
@@ -69,6 +73,7 @@ impl Bench {
             // Records that are late on purpose have an earlier send time.
             since_ns: self.clock.start_unix_ns() - 10 * SECOND_NS,
             secrets: &self.secrets,
+            due_instants: None,
             window: self.window.subscribe(),
         }
     }

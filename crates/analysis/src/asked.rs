@@ -1,0 +1,201 @@
+//! The metrics that a study asks about, what a cell has of them, and how far that may be believed.
+//!
+//! A doubt belongs to a metric (`waggle_stats::Doubt`): here is which metric is of which kind, and which metrics count for the
+//! verdict of a cell. A study names them (`asks`); without that they are those that its load model leaves open.
+
+use waggle_metrics::{Metric, NamedMetric, Statistic, Unit};
+use waggle_results::{LoadModel, RunInfo};
+use waggle_stats::{Asked, Aspect, Bias, CLEAN_TRIALS_MIN, Estimate, Reason};
+
+use crate::{
+    TrialModel,
+    metric::{self, Number, without_names},
+    outcome::{Outcome, headline_outcomes},
+};
+
+/// What a metric is about.
+pub(crate) fn aspect(metric: Metric) -> Aspect {
+    match metric {
+        Metric::Goodput
+        | Metric::GoodputDeviation
+        | Metric::Throughput
+        | Metric::ErrorRate
+        | Metric::Succeeded
+        | Metric::Failed
+        | Metric::AchievedRatio
+        | Metric::Skipped
+        | Metric::BytesReceivedPerAnswer
+        | Metric::BytesReceivedRate
+        | Metric::BytesSentRate
+        | Metric::BytesReceived
+        | Metric::BytesSent
+        | Metric::SessionsStarted
+        | Metric::SessionsCompleted
+        | Metric::SessionsFailed
+        | Metric::SessionsGoodput => Aspect::Goodput,
+        Metric::InFlight
+        | Metric::ResponseTime
+        | Metric::ResponseTimeDeviation
+        | Metric::ServiceTime
+        | Metric::ServiceTimeDeviation
+        | Metric::ClientWaitTime
+        | Metric::FailedTime => Aspect::Times,
+        Metric::Backlog
+        | Metric::Late
+        | Metric::OutOfOrder
+        | Metric::Delay
+        | Metric::DelayDeviation
+        | Metric::EndToEndDelay
+        | Metric::ArrivalDelay
+        | Metric::DrainTime => Aspect::Delivery,
+        Metric::SystemCpuPerRequest
+        | Metric::SystemRss
+        | Metric::ComponentCpu
+        | Metric::ComponentCpuPerRequest
+        | Metric::ComponentRss
+        | Metric::SystemMetricMean
+        | Metric::SystemMetricMax
+        | Metric::SystemMetricEnd => Aspect::Cpu,
+        Metric::RecordsSent
+        | Metric::RecordsAccepted
+        | Metric::RecordsRejected
+        | Metric::RecordsUnknown
+        | Metric::Delivered
+        | Metric::Missing
+        | Metric::LossRate
+        | Metric::RejectedDelivered
+        | Metric::UnknownDelivered
+        | Metric::Duplicates
+        | Metric::Unexpected => Aspect::Accounting,
+        // What recovers is a system that did not keep up, or was not steady; what was asked for and how the instrument was are facts.
+        Metric::RecoveryTime
+        | Metric::TimeToReady
+        | Metric::LongestOutage
+        | Metric::FailedWholeLoad
+        | Metric::Offered
+        | Metric::MeasuredTime
+        | Metric::Resolution
+        | Metric::NegativeDelays
+        | Metric::ProbeCpu
+        | Metric::GeneratorUtilization
+        | Metric::GeneratorLagP99
+        | Metric::GeneratorCpuPerRequest
+        | Metric::GeneratorCapacity
+        | Metric::GeneratorCapacityUsed
+        | Metric::CpuSteal
+        | Metric::CpuIdle => Aspect::Generator,
+    }
+}
+
+/// What the study is about: what it `asks`; else what a search must hold; else what its load model leaves open. In closed load
+/// that is the goodput; where the load comes by itself, the goodput is what was asked for, and the response time is open.
+#[must_use]
+pub fn headline(info: &RunInfo) -> Vec<NamedMetric<'_>> {
+    let asks: Vec<NamedMetric<'_>> = resolve_all(info, &info.asks).collect();
+    if !asks.is_empty() {
+        return asks;
+    }
+    if let Some(search) = &info.search {
+        let conditions = search.conditions.iter().map(|condition| &condition.metric);
+        return resolve_all(info, conditions).collect();
+    }
+    vec![match info.load_model {
+        LoadModel::Closed => NamedMetric::of_all(Metric::Goodput),
+        LoadModel::Open | LoadModel::Users => NamedMetric {
+            statistic: Some(Statistic::P99),
+            ..NamedMetric::of_all(Metric::ResponseTime)
+        },
+    }]
+}
+
+/// The headline, and what thresholds and conditions name; each once.
+pub(crate) fn asked_metrics(info: &RunInfo) -> Vec<NamedMetric<'_>> {
+    let thresholds = info.thresholds.iter();
+    let conditions = info.search.iter().flat_map(|search| &search.conditions);
+    let named = thresholds
+        .chain(conditions)
+        .map(|condition| &condition.metric);
+    let mut all = headline(info);
+    for metric in resolve_all(info, named) {
+        if !all.contains(&metric) {
+            all.push(metric);
+        }
+    }
+    all
+}
+
+fn resolve_all<'a>(
+    info: &'a RunInfo,
+    paths: impl IntoIterator<Item = &'a Vec<String>>,
+) -> impl Iterator<Item = NamedMetric<'a>> {
+    let paths = paths.into_iter();
+    paths.filter_map(|path| without_names(path, info))
+}
+
+/// What trials that came to their end have of each metric that is asked about.
+pub(crate) fn asked_of(info: &RunInfo, counted: &[&TrialModel]) -> Vec<Asked> {
+    let metrics = asked_metrics(info).into_iter();
+    let asked = metrics.map(|named| Asked {
+        aspect: aspect(named.row.metric),
+        estimate: match metric::over_trials(&named, counted) {
+            Some(Number::Estimate(estimate)) => Some(estimate),
+            Some(Number::Exact(_)) | None => None,
+        },
+    });
+    asked.collect()
+}
+
+/// A metric that the study asks about, in one cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AskedMetric {
+    pub name: String,
+    pub metric: Metric,
+    pub unit: Unit,
+    /// Over all trials that came to their end.
+    pub number: Option<Number>,
+    /// The median over trials, whose interval does not depend on how they scatter; `None` of few trials.
+    pub median: Option<Estimate>,
+    /// Over the trials without a doubt about it; `None` if that is all of them, or none.
+    pub without_doubtful: Option<Number>,
+    /// How many trials have a doubt about it.
+    pub doubtful: usize,
+}
+
+/// Each metric that the study asks about, over trials that came to their end.
+pub(crate) fn estimate_asked_metrics(info: &RunInfo, counted: &[&TrialModel]) -> Vec<AskedMetric> {
+    let metric = |outcome: Outcome<'_>| {
+        let named = &outcome.named;
+        let aspect = aspect(named.row.metric);
+        let is_clean = |trial: &&&TrialModel| biases(aspect, &[&trial.reasons]).is_empty();
+        let clean: Vec<&TrialModel> = counted.iter().filter(is_clean).copied().collect();
+        let doubtful = counted.len() - clean.len();
+        AskedMetric {
+            metric: named.row.metric,
+            unit: named.row.unit,
+            number: metric::over_trials(named, counted),
+            median: metric::median(named, counted),
+            without_doubtful: metric::over_trials(named, &clean).filter(|_| doubtful > 0),
+            doubtful,
+            name: outcome.name,
+        }
+    };
+    headline_outcomes(info).into_iter().map(metric).collect()
+}
+
+/// In which directions the system's own value may differ from what trials with these reasons show. More trials than
+/// [`CLEAN_TRIALS_MIN`] without a doubt about it leave none.
+pub(crate) fn biases(aspect: Aspect, trials: &[&[Reason]]) -> Vec<Bias> {
+    let of_trial = |trial: &[Reason]| {
+        let doubts = trial.iter().flat_map(|reason| reason.finding.doubts());
+        let own = doubts.filter(|doubt| doubt.aspect == aspect);
+        own.map(|doubt| doubt.bias).collect::<Vec<Bias>>()
+    };
+    let all: Vec<Vec<Bias>> = trials.iter().map(|trial| of_trial(trial)).collect();
+    if all.iter().filter(|own| own.is_empty()).count() >= CLEAN_TRIALS_MIN {
+        return Vec::new();
+    }
+    let mut biases = all.concat();
+    biases.sort_unstable();
+    biases.dedup();
+    biases
+}

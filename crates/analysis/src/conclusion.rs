@@ -1,0 +1,154 @@
+//! What a run comes to: whether its question is answered, and its thresholds hold.
+
+use waggle_metrics::Metric;
+use waggle_results::{ExpectedVerdict, RunInfo};
+use waggle_stats::{Answer as SearchAnswer, Verdict};
+
+use crate::{CellModel, Decision, Model, path};
+
+/// What a run comes to, the worst last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Conclusion {
+    /// What was asked is answered, and every threshold holds. Doubts are in the verdicts.
+    Answered,
+    /// A threshold is shown not to hold, or a cell has another verdict than expected.
+    Failed,
+    /// The counts do not add up, accepted records are missing although nothing is said about them, a trial was not completed, no cell
+    /// can be believed, or what was asked stays open.
+    Open,
+}
+
+/// Cells that have a doubt, by verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Doubtful {
+    pub cells: usize,
+    pub of: usize,
+}
+
+impl Model {
+    /// What the run comes to. `is_strict`: every doubt counts.
+    #[must_use]
+    pub fn conclusion(&self, is_strict: bool) -> Conclusion {
+        let of_thresholds = self
+            .thresholds
+            .iter()
+            .map(|threshold| match threshold.held {
+                Decision::Holds => Conclusion::Answered,
+                Decision::Fails => Conclusion::Failed,
+                Decision::Undecided => Conclusion::Open,
+            });
+        let of_cells = self
+            .cells_that_ran()
+            .map(|cell| self.of_cell(cell, is_strict));
+        let of_search = self.search.iter().flat_map(|search| &search.cells);
+        let of_search = of_search.map(|search| of_search_answer(&search.answer));
+        let worst = of_thresholds.chain(of_cells).chain(of_search).max();
+        let is_believed =
+            self.search.is_some() || self.cells_that_ran().any(|cell| self.is_as_expected(cell));
+        match worst {
+            Some(worst) if is_believed => worst,
+            _ => Conclusion::Open,
+        }
+    }
+
+    /// How many cells that ran have a verdict other than `valid`, or than expected.
+    #[must_use]
+    pub fn doubtful(&self) -> Doubtful {
+        let is_fine = |cell: &&CellModel| {
+            cell.verdict == Some(Verdict::Valid) || self.expected_verdict(cell) == cell.verdict
+        };
+        Doubtful {
+            cells: self.cells_that_ran().filter(|cell| !is_fine(cell)).count(),
+            of: self.cells_that_ran().count(),
+        }
+    }
+
+    /// Cells that have not run do not count.
+    fn cells_that_ran(&self) -> impl Iterator<Item = &CellModel> {
+        self.cells.iter().filter(|cell| cell.verdict.is_some())
+    }
+
+    /// Of the cell alone.
+    fn required_verdict(&self, cell: &CellModel) -> Option<Verdict> {
+        let mut cells = self.info.cells.iter();
+        let own = cells.find(|one| one.cell == cell.cell)?;
+        own.expect_verdict.map(to_verdict)
+    }
+
+    /// Of the cell, else of the study, whose cells may have it or be valid.
+    fn expected_verdict(&self, cell: &CellModel) -> Option<Verdict> {
+        let of_study = || self.info.expect_verdict.map(to_verdict);
+        self.required_verdict(cell).or_else(of_study)
+    }
+
+    fn is_as_expected(&self, cell: &CellModel) -> bool {
+        match self.required_verdict(cell) {
+            Some(required) => cell.verdict == Some(required),
+            None if self.expected_verdict(cell) == cell.verdict => true,
+            // That records are missing is a fact, and a threshold decides what it means.
+            None if cell.verdict == Some(Verdict::Incomplete) => asks_for_missing(&self.info),
+            // The limits of the generator point one way, and cannot change what the thresholds say.
+            None if cell.verdict == Some(Verdict::InstrumentLimited) => self.is_decided(cell),
+            None => cell.is_believed(),
+        }
+    }
+
+    /// Whether the study has thresholds, and each of them holds or fails in a cell.
+    fn is_decided(&self, cell: &CellModel) -> bool {
+        let thresholds = self.thresholds.iter();
+        let mut own = thresholds.flat_map(|one| one.cells.iter().filter(|of| of.cell == cell.cell));
+        !self.thresholds.is_empty() && own.all(|one| one.held != Decision::Undecided)
+    }
+
+    fn of_cell(&self, cell: &CellModel, is_strict: bool) -> Conclusion {
+        let has = |verdict: Verdict| {
+            let mut reasons = cell.reasons.iter();
+            reasons.any(|reason| reason.reason.verdict == verdict)
+        };
+        let is_missing = has(Verdict::Incomplete) && !asks_for_missing(&self.info);
+        match (self.required_verdict(cell), cell.verdict) {
+            (_, verdict) if verdict == self.expected_verdict(cell) => Conclusion::Answered,
+            _ if has(Verdict::Inconsistent) || has(Verdict::Failed) || is_missing => {
+                Conclusion::Open
+            }
+            (Some(_), Some(verdict)) if verdict.is_believed() => Conclusion::Failed,
+            (Some(_), _) => Conclusion::Open,
+            (None, Some(verdict)) if is_strict && verdict != Verdict::Valid => Conclusion::Open,
+            (None, _) => Conclusion::Answered,
+        }
+    }
+}
+
+fn to_verdict(expected: ExpectedVerdict) -> Verdict {
+    match expected {
+        ExpectedVerdict::Noisy => Verdict::Noisy,
+        ExpectedVerdict::Unsteady => Verdict::Unsteady,
+        ExpectedVerdict::Overloaded => Verdict::Overloaded,
+        ExpectedVerdict::InstrumentLimited => Verdict::InstrumentLimited,
+        ExpectedVerdict::Incomplete => Verdict::Incomplete,
+        ExpectedVerdict::Inconsistent => Verdict::Inconsistent,
+        ExpectedVerdict::Failed => Verdict::Failed,
+    }
+}
+
+/// A search that shows nothing is open; one in which no level holds fails.
+fn of_search_answer(answer: &SearchAnswer) -> Conclusion {
+    if answer.says_nothing() {
+        Conclusion::Open
+    } else if answer.holds.is_none() {
+        Conclusion::Failed
+    } else {
+        Conclusion::Answered
+    }
+}
+
+/// Whether a threshold decides about missing records.
+fn asks_for_missing(info: &RunInfo) -> bool {
+    let mut thresholds = info.thresholds.iter();
+    thresholds.any(|threshold| {
+        matches!(
+            path::metric(&threshold.metric),
+            Some(Metric::Missing | Metric::LossRate | Metric::Delivered)
+        )
+    })
+}

@@ -1,0 +1,71 @@
+//! What a trial has of all that is sent, or of one step of it.
+
+use waggle_metrics::NamedMetric;
+use waggle_stats::Part;
+
+use super::Reading;
+use crate::{TrialNumbers, TrialPercentiles, TrialStep};
+
+/// All that is sent, or one step of it.
+pub(super) enum Load<'a> {
+    Whole(&'a TrialNumbers),
+    Step(&'a TrialStep),
+}
+
+impl<'a> Load<'a> {
+    /// A step's, if one has the name; the study's check sees to it that nothing else has.
+    pub(super) fn new(named: &NamedMetric<'_>, numbers: &'a TrialNumbers) -> Self {
+        let mut steps = numbers.steps.iter();
+        let step = steps.find(|step| Some(step.name.as_str()) == named.of);
+        step.map_or(Self::Whole(numbers), Self::Step)
+    }
+
+    pub(super) fn goodput_per_s(&self) -> f64 {
+        match self {
+            Self::Whole(numbers) => numbers.goodput_per_s,
+            Self::Step(step) => step.goodput_per_s,
+        }
+    }
+
+    pub(super) fn throughput_per_s(&self) -> f64 {
+        match self {
+            Self::Whole(numbers) => numbers.throughput_per_s,
+            Self::Step(step) => step.throughput_per_s,
+        }
+    }
+
+    /// Requests that succeeded, and that failed.
+    pub(super) fn answer_counts(&self) -> (u64, u64) {
+        match self {
+            Self::Whole(numbers) => (numbers.succeeded, numbers.failed),
+            Self::Step(step) => (step.succeeded, step.failed),
+        }
+    }
+
+    pub(super) fn error_rate(&self) -> Reading {
+        let (succeeded, failed) = self.answer_counts();
+        Reading::Share(Part {
+            of: failed,
+            all: succeeded + failed,
+        })
+    }
+
+    /// Both times are of the same successes, so the difference of the means is the mean of the differences.
+    pub(super) fn client_wait_mean_us(&self) -> Option<f64> {
+        Some(self.response()?.mean_us - self.service()?.mean_us)
+    }
+
+    pub(super) fn response(&self) -> Option<&'a TrialPercentiles> {
+        match self {
+            Self::Whole(numbers) => numbers.response.as_ref(),
+            Self::Step(step) => step.response.as_ref(),
+        }
+    }
+
+    pub(super) fn service(&self) -> Option<&'a TrialPercentiles> {
+        match self {
+            Self::Whole(numbers) => numbers.service.as_ref(),
+            Self::Step(step) => step.service.as_ref(),
+        }
+    }
+}

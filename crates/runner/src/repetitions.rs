@@ -1,0 +1,308 @@
+//! The trials of a study without a search: those of its plan, and repetitions that are added because an interval is too wide, or
+//! because the machine has disturbed a trial.
+//!
+//! Repetitions are added block by block: a block has one trial of each cell that needs one, in random order. With
+//! `restart: every_cell` they are added cell by cell. The decisions follow from the results on disk, and `run.json` has them: a run
+//! that is resumed continues with them. Which trials are added, and why: docs/design/0047-added-repetitions.md.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use waggle_analysis::TrialSoFar;
+use waggle_results::{AddedReason, AddedTrial, RunInfo, TrialKey, trial_info};
+use waggle_stats::Verdict;
+use waggle_study::{
+    ExpectedVerdict, MAX_REPLACEMENTS, Order, PlannedTrial, Restart, Study, expected_duration,
+};
+
+use crate::{
+    Ended, Event, RunError,
+    counts::share,
+    driver::Driver,
+    events::{Events, Shutdown},
+    http::HttpConnector,
+    load::Load,
+    schedule::{self, Series, Task},
+    trial::{self, TrialEnvironment},
+};
+
+/// Runs the rest of the plan, and adds repetitions to it.
+pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(
+    environment: &mut TrialEnvironment<D, L, W>,
+    series: Series<'_>,
+    events: &Events,
+    shutdown: &Shutdown,
+) -> Result<Ended, RunError> {
+    let finished = series.folder.finished_trials()?;
+    let mut finished: BTreeSet<TrialKey> = finished.into_iter().collect();
+    let order = series.folder.info().order.len();
+    schedule::report_start(series.plan, (order, finished.len()), events).await;
+    let mut history = History::default();
+    for cells in groups(series) {
+        loop {
+            while let Some(planned) = next_trial(&series.folder.info(), &cells, &finished) {
+                if shutdown.is_asked() {
+                    return Ok(Ended::Interrupted);
+                }
+                let task = task(series, &planned, &finished);
+                match schedule::run_trial(environment, series, task, events, shutdown).await? {
+                    trial::Ended::Completed(info) => {
+                        events.report(schedule::ended_event(&info)).await;
+                        finished.insert(info.key);
+                    }
+                    trial::Ended::Interrupted => return Ok(Ended::Interrupted),
+                }
+            }
+            let added = history.additions(series, &cells)?;
+            let info = series.folder.info();
+            let last = info.order.iter().rfind(|key| cells.contains(&key.cell));
+            let Some(last) = last.filter(|_| !added.is_empty()) else {
+                break;
+            };
+            series.folder.add_trials(&added, *last)?;
+            events.report(Event::TrialsAdded(added)).await;
+        }
+    }
+    Ok(Ended::Finished)
+}
+
+/// The cells between whose trials repetitions are added: all of them, or each by itself if the system is kept up over its trials.
+fn groups(series: Series<'_>) -> Vec<Vec<u32>> {
+    let mut cells: Vec<u32> = Vec::new();
+    for trial in &series.plan.trials {
+        if !cells.contains(&trial.cell) {
+            cells.push(trial.cell);
+        }
+    }
+    match series.study.restart {
+        Restart::EveryTrial => vec![cells],
+        Restart::EveryCell => cells.into_iter().map(|cell| vec![cell]).collect(),
+    }
+}
+
+/// The first trial of these cells without a result.
+fn next_trial(
+    info: &RunInfo,
+    cells: &[u32],
+    finished: &BTreeSet<TrialKey>,
+) -> Option<PlannedTrial> {
+    let mut left = (1..).zip(&info.order);
+    let is_left = |key: &TrialKey| cells.contains(&key.cell) && !finished.contains(key);
+    let (position, key) = left.find(|(_, key)| is_left(key))?;
+    Some(PlannedTrial {
+        position,
+        cell: key.cell,
+        repetition: key.repetition,
+    })
+}
+
+fn task<'a>(
+    series: Series<'a>,
+    planned: &'a PlannedTrial,
+    finished: &BTreeSet<TrialKey>,
+) -> Task<'a> {
+    let info = series.folder.info();
+    let key = schedule::key_of(planned);
+    let mut left = info
+        .order
+        .iter()
+        .filter(|left| !finished.contains(left) && **left != key);
+    let next = left.next();
+    let may_add = may_add(series.study);
+    Task {
+        cell: schedule::cell_of(series, planned.cell),
+        planned,
+        level: None,
+        has_next: next.is_some() || may_add,
+        next_is_of_cell: next.is_some_and(|next| next.cell == planned.cell) || may_add,
+    }
+}
+
+fn may_add(study: &Study) -> bool {
+    study.repeat_max > study.repeat
+}
+
+/// The results so far, each read once.
+#[derive(Debug, Default)]
+struct History {
+    trials: BTreeMap<TrialKey, Finished>,
+}
+
+/// A trial with a result.
+#[derive(Debug)]
+struct Finished {
+    so_far: TrialSoFar,
+    /// All of its phases.
+    took: Duration,
+}
+
+/// A trial that would be added.
+#[derive(Debug, Clone, Copy)]
+struct Wanted {
+    trial: AddedTrial,
+    /// How long it probably takes.
+    takes: Duration,
+    /// Those with a larger one come first if there is not time for all.
+    urgency: f64,
+}
+
+impl History {
+    /// The next block of repetitions of these cells, of which every trial has a result; empty: no more are added.
+    fn additions(
+        &mut self,
+        series: Series<'_>,
+        cells: &[u32],
+    ) -> Result<Vec<AddedTrial>, RunError> {
+        if !may_add(series.study) {
+            return Ok(Vec::new());
+        }
+        let info = series.folder.info();
+        self.read(series, &info, cells)?;
+        let wanted = cells
+            .iter()
+            .filter_map(|cell| self.trial_needed(series.study, &info, *cell));
+        let chosen = in_time(wanted.collect(), self.time_left(series, cells));
+        let mut added: Vec<AddedTrial> = chosen.into_iter().map(|wanted| wanted.trial).collect();
+        match series.study.order {
+            Order::AsListed => added.sort_by_key(|added| added.key),
+            Order::Shuffled => {
+                added.sort_by_key(|added| schedule::trial_seed(series.study.seed, added.key));
+            }
+        }
+        Ok(added)
+    }
+
+    fn read(&mut self, series: Series<'_>, info: &RunInfo, cells: &[u32]) -> Result<(), RunError> {
+        let path = series.folder.path();
+        for key in info.order.iter().filter(|key| cells.contains(&key.cell)) {
+            if self.trials.contains_key(key) {
+                continue;
+            }
+            let Some(trial) = trial_info(path, *key)? else {
+                continue;
+            };
+            let phases = trial.phases.first().zip(trial.phases.last());
+            let took = phases.map_or(0.0, |(first, last)| last.end_s - first.start_s);
+            let finished = Finished {
+                so_far: waggle_analysis::trial_so_far(path, *key)?,
+                took: Duration::try_from_secs_f64(took).unwrap_or_default(),
+            };
+            self.trials.insert(*key, finished);
+        }
+        Ok(())
+    }
+
+    fn of_cell(&self, cell: u32) -> impl Iterator<Item = (&TrialKey, &Finished)> {
+        let trials = self.trials.iter();
+        trials.filter(move |(key, _)| key.cell == cell)
+    }
+
+    /// The time that is left for further trials of these cells. If cells are run one after the other, each has its share of it.
+    fn time_left(&self, series: Series<'_>, cells: &[u32]) -> Duration {
+        let mut ended = self.trials.iter();
+        let ended = ended.by_ref().filter(|(key, _)| cells.contains(&key.cell));
+        let took: Duration = ended.map(|(_, finished)| finished.took).sum();
+        let expected = |is_meant: &dyn Fn(u32) -> bool| {
+            let all = series.study.cells.iter();
+            let meant = all.filter(|cell| is_meant(cell.number));
+            meant.map(expected_duration).sum::<Duration>().as_secs_f64()
+        };
+        let part = share(expected(&|cell| cells.contains(&cell)), expected(&|_| true));
+        series.plan.adding_limit.mul_f64(part).saturating_sub(took)
+    }
+
+    /// The trial that a cell needs, if it does.
+    fn trial_needed(&self, study: &Study, info: &RunInfo, cell: u32) -> Option<Wanted> {
+        let (keys, trials): (Vec<_>, Vec<_>) = self.of_cell(cell).unzip();
+        let judged: Vec<TrialSoFar> = trials.iter().map(|trial| trial.so_far.clone()).collect();
+        let reason = reason(study, info, cell, &judged, &keys)?;
+        let took: Duration = trials.iter().map(|trial| trial.took).sum();
+        let number = u32::try_from(keys.len()).unwrap_or(u32::MAX);
+        let last = keys.iter().map(|key| key.repetition).max()?;
+        Some(Wanted {
+            trial: AddedTrial {
+                key: TrialKey {
+                    cell,
+                    repetition: last + 1,
+                },
+                reason,
+            },
+            takes: took / number.max(1),
+            urgency: match reason {
+                AddedReason::Wide { width: Some(width) } => width,
+                AddedReason::Wide { width: None } | AddedReason::Disturbed { .. } => f64::INFINITY,
+            },
+        })
+    }
+}
+
+/// Why a cell needs another trial, from those that it has.
+fn reason(
+    study: &Study,
+    info: &RunInfo,
+    cell: u32,
+    judged: &[TrialSoFar],
+    keys: &[&TrialKey],
+) -> Option<AddedReason> {
+    let so_far = waggle_analysis::cell_so_far(judged, study.max_ci_width);
+    let verdict = so_far.verdict?;
+    let own = study.cells.iter().find(|known| known.number == cell)?;
+    let expected = own.expect_verdict.or(study.expect_verdict);
+    let replaced = info.added.iter().filter(|added| {
+        added.key.cell == cell && matches!(added.reason, AddedReason::Disturbed { .. })
+    });
+    let replaced = u32::try_from(replaced.count()).unwrap_or(u32::MAX);
+    let is_machine = matches!(verdict, Verdict::Unsteady | Verdict::InstrumentLimited);
+    if is_machine && !is_expected(verdict, expected) && replaced < MAX_REPLACEMENTS {
+        let mut trials = judged.iter().zip(keys);
+        let disturbed = trials.rfind(|(trial, _)| trial.verdict() == verdict);
+        if let Some((_, key)) = disturbed {
+            let repetition = key.repetition;
+            return Some(AddedReason::Disturbed { repetition });
+        }
+    }
+    let is_hopeless = match verdict {
+        Verdict::Failed => true,
+        // Its times grow with the load's duration, whatever their interval.
+        Verdict::Overloaded => !is_expected(verdict, expected),
+        _ => false,
+    };
+    let counted = u32::try_from(judged.len()).unwrap_or(u32::MAX);
+    let is_full = counted.saturating_sub(replaced) >= study.repeat_max;
+    let is_wide = match so_far.widest {
+        Some(width) => width > study.max_ci_width,
+        None => judged.len() < 2,
+    };
+    (is_wide && !is_full && !is_hopeless).then_some(AddedReason::Wide {
+        width: so_far.widest,
+    })
+}
+
+fn is_expected(verdict: Verdict, expected: Option<ExpectedVerdict>) -> bool {
+    expected
+        == Some(match verdict {
+            Verdict::Valid => return expected.is_none(),
+            Verdict::Noisy => ExpectedVerdict::Noisy,
+            Verdict::Unsteady => ExpectedVerdict::Unsteady,
+            Verdict::Overloaded => ExpectedVerdict::Overloaded,
+            Verdict::InstrumentLimited => ExpectedVerdict::InstrumentLimited,
+            Verdict::Incomplete => ExpectedVerdict::Incomplete,
+            Verdict::Inconsistent => ExpectedVerdict::Inconsistent,
+            Verdict::Failed => ExpectedVerdict::Failed,
+        })
+}
+
+/// The trials for which there is time, the most urgent first.
+fn in_time(mut wanted: Vec<Wanted>, mut left: Duration) -> Vec<Wanted> {
+    wanted.sort_by(|a, b| b.urgency.total_cmp(&a.urgency));
+    wanted.retain(|wanted| match left.checked_sub(wanted.takes) {
+        Some(rest) => {
+            left = rest;
+            true
+        }
+        None => false,
+    });
+    wanted
+}
