@@ -4,11 +4,12 @@
 //! verdict of a cell. A study names them (`asks`); without that they are those that its load model leaves open.
 
 use waggle_metrics::{Metric, NamedMetric, Statistic, Unit};
-use waggle_results::{LoadModel, RunInfo};
-use waggle_stats::{Asked, Aspect, Bias, CLEAN_TRIALS_MIN, Estimate, Reason};
+use waggle_results::{Comparison, LoadModel, RunInfo};
+use waggle_stats::{Asked, Aspect, Bias, CLEAN_TRIALS_MIN, Estimate, Range, Reason};
 
 use crate::{
-    TrialModel,
+    Decision, TrialModel,
+    decision::decide,
     metric::{self, Number, without_names},
     outcome::{Outcome, headline_outcomes},
 };
@@ -132,13 +133,38 @@ fn resolve_all<'a>(
     paths.filter_map(|path| without_names(path, info))
 }
 
+/// The limits that thresholds and conditions set to a metric, each with its comparison; `None`: it is part of the headline.
+pub(crate) fn limits_of(info: &RunInfo, named: &NamedMetric<'_>) -> Option<Vec<(Comparison, f64)>> {
+    if headline(info).contains(named) {
+        return None;
+    }
+    let conditions = info.search.iter().flat_map(|search| &search.conditions);
+    let own = info.thresholds.iter().chain(conditions);
+    let own = own.filter(|one| without_names(&one.metric, info).as_ref() == Some(named));
+    Some(own.map(|one| (one.op, one.value)).collect())
+}
+
+/// Whether the width of an interval leaves something open: that of the headline always does, that of a metric with limits only if
+/// one of them lies within it.
+pub(crate) fn is_width_open(limits: Option<&[(Comparison, f64)]>, estimate: &Estimate) -> bool {
+    let (Some(limits), Some(interval)) = (limits, estimate.interval) else {
+        return true;
+    };
+    let range = Range::new(interval, []);
+    let mut limits = limits.iter();
+    limits.any(|(op, limit)| decide(*op, range, *limit) == Decision::Undecided)
+}
+
 /// What trials that came to their end have of each metric that is asked about.
 pub(crate) fn asked_of(info: &RunInfo, counted: &[&TrialModel]) -> Vec<Asked> {
     let metrics = asked_metrics(info).into_iter();
     let asked = metrics.map(|named| Asked {
         aspect: aspect(named.row.metric),
         estimate: match metric::over_trials(&named, counted) {
-            Some(Number::Estimate(estimate)) => Some(estimate),
+            Some(Number::Estimate(estimate)) => {
+                let limits = limits_of(info, &named);
+                Some(estimate).filter(|estimate| is_width_open(limits.as_deref(), estimate))
+            }
             Some(Number::Exact(_)) | None => None,
         },
     });
@@ -198,4 +224,29 @@ pub(crate) fn biases(aspect: Aspect, trials: &[&[Reason]]) -> Vec<Bias> {
     biases.sort_unstable();
     biases.dedup();
     biases
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_width_is_open_if_a_limit_lies_within_the_interval() {
+        let estimate = Estimate {
+            point: 10.0,
+            interval: Some((5.0, 20.0)),
+            count: 3,
+        };
+        let check = |limits: Option<&[(Comparison, f64)]>, expected: bool| {
+            assert_eq!(is_width_open(limits, &estimate), expected, "{limits:?}");
+        };
+        check(None, true);
+        check(Some(&[(Comparison::Less, 500.0)]), false);
+        check(Some(&[(Comparison::Less, 1.0)]), false);
+        check(Some(&[(Comparison::Less, 12.0)]), true);
+        check(
+            Some(&[(Comparison::Less, 500.0), (Comparison::Greater, 6.0)]),
+            true,
+        );
+    }
 }

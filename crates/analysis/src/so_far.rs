@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use waggle_metrics::{NamedMetric, OverTrials};
-use waggle_results::{ReadError, Run, RunInfo, Trial, TrialKey};
+use waggle_results::{Comparison, ReadError, Run, RunInfo, Trial, TrialKey};
 use waggle_stats::{Asked, Aspect, Estimate, Findings, Reason, Scale, Verdict};
 
 use crate::{
     TrialModel,
-    asked::{asked_metrics, aspect},
+    asked::{asked_metrics, aspect, is_width_open, limits_of},
     factor::counted_unit,
     judge, metric,
     prepared::Prepared,
@@ -35,9 +35,11 @@ impl TrialSoFar {
 }
 
 /// What one trial has of a metric that the study asks about.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct AskedValue {
     pub aspect: Aspect,
+    /// What thresholds and conditions compare it with; `None`: it is part of the headline.
+    pub limits: Option<Vec<(Comparison, f64)>>,
     /// `None`: the trial does not have it.
     pub value: Option<f64>,
     pub scale: Scale,
@@ -100,6 +102,7 @@ fn asked_values(info: &RunInfo, trial: &TrialModel) -> Vec<AskedValue> {
     };
     let value = |named: NamedMetric<'_>| AskedValue {
         aspect: aspect(named.row.metric),
+        limits: limits_of(info, &named),
         value: trial.counts().and_then(|_| metric::in_trial(&named, trial)),
         scale: scale(&named, &[trial]),
     };
@@ -138,8 +141,10 @@ fn estimate_metric(trials: &[TrialSoFar], at: usize) -> Option<Asked> {
     let coarsest = each
         .iter()
         .max_by(|a, b| a.scale.resolution.total_cmp(&b.scale.resolution))?;
+    let limits = coarsest.limits.as_deref();
+    let estimate = waggle_stats::estimate(&values, coarsest.scale);
     Some(Asked {
         aspect: coarsest.aspect,
-        estimate: waggle_stats::estimate(&values, coarsest.scale),
+        estimate: estimate.filter(|estimate| is_width_open(limits, estimate)),
     })
 }

@@ -8,20 +8,12 @@ use waggle_results::{Comparison, ThresholdInfo};
 use waggle_stats::{Bias, Range, Reason};
 
 use crate::{
-    CellModel,
+    CellModel, Decision,
     asked::{aspect, biases},
+    decision::decide,
     metric::{Number, unit},
     path,
 };
-
-/// What trials show of a condition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Decision {
-    Holds,
-    /// Not shown either way.
-    Undecided,
-    Fails,
-}
 
 /// One condition of the study over all cells.
 #[derive(Debug, Clone, PartialEq)]
@@ -109,8 +101,8 @@ fn compare(
     };
     let biases = path::metric(&threshold.metric).map_or(&[][..], |metric| cell.biases(metric));
     let range = Range::new(interval, biases.iter().copied());
-    let held = held_in(threshold.op, range, threshold.value);
-    let by_interval = held_in(threshold.op, Range::new(interval, []), threshold.value);
+    let held = decide(threshold.op, range, threshold.value);
+    let by_interval = decide(threshold.op, Range::new(interval, []), threshold.value);
     let reason = match (held, by_interval) {
         (Decision::Undecided, Decision::Undecided) => {
             Some(Shortcoming::Interval(interval.0, interval.1))
@@ -130,25 +122,13 @@ pub fn held_in_load(
 ) -> (Decision, Option<Shortcoming>) {
     let metric = path::metric(&threshold.metric);
     let biases = metric.map_or_else(Vec::new, |metric| biases(aspect(metric), &[reasons]));
-    let held = held_in(
+    let held = decide(
         threshold.op,
         Range::new((value, value), biases.iter().copied()),
         threshold.value,
     );
     let reason = (held == Decision::Undecided).then_some(Shortcoming::Doubtful(biases));
     (held, reason)
-}
-
-/// Compares every value of a range.
-pub(crate) fn held_in(op: Comparison, range: Range, limit: f64) -> Decision {
-    match (op.holds(range.low, limit), op.holds(range.high, limit)) {
-        (false, false) if op == Comparison::Equal && (range.low..range.high).contains(&limit) => {
-            Decision::Undecided
-        }
-        (true, true) => Decision::Holds,
-        (false, false) => Decision::Fails,
-        _ => Decision::Undecided,
-    }
 }
 
 fn without_value(threshold: &ThresholdInfo, cell: &CellModel) -> (Decision, Option<Shortcoming>) {
@@ -181,37 +161,5 @@ fn not_recovered(cell: &CellModel) -> (Decision, Shortcoming) {
             },
         ),
         None => (Decision::Undecided, Shortcoming::NoRecovery),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_condition_is_decided_if_all_values_say_the_same() {
-        let check = |op, (low, high), expected| {
-            let found = held_in(op, Range { low, high }, 10.0);
-            assert_eq!(found, expected, "{op:?} {low} {high}");
-        };
-        use Comparison::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual};
-        use Decision::{Fails, Holds, Undecided};
-        let infinite = f64::INFINITY;
-        check(Less, (5.0, 9.0), Holds);
-        check(Less, (5.0, 10.0), Undecided);
-        check(Less, (10.0, 11.0), Fails);
-        check(LessOrEqual, (5.0, 10.0), Holds);
-        // A doubt that leaves only smaller values possible.
-        check(Less, (-infinite, 9.0), Holds);
-        check(Less, (-infinite, 12.0), Undecided);
-        check(Less, (11.0, infinite), Fails);
-        check(Less, (-infinite, infinite), Undecided);
-        check(Greater, (11.0, infinite), Holds);
-        check(GreaterOrEqual, (10.0, 12.0), Holds);
-        check(GreaterOrEqual, (-infinite, 9.0), Fails);
-        check(Equal, (10.0, 10.0), Holds);
-        check(Equal, (9.0, 9.0), Fails);
-        check(Equal, (9.0, 11.0), Undecided);
-        check(Equal, (11.0, 12.0), Fails);
     }
 }
