@@ -7,12 +7,15 @@ use waggle_stats::{ACHIEVED_MIN, GENERATOR_BUSY, Sample, Verdict};
 use crate::{
     CellModel, CellSearch, INSTRUMENT, Number, SearchModel, TrialModel,
     bottleneck::cpus_of_system,
+    distribution::as_f64,
     outcome::{Outcome, headline_outcomes},
     together::ORDER,
 };
 
 /// From this share of the CPUs that the system was given on, its CPU is what limits.
 const CPU_FULL: f64 = 0.9;
+/// Pairs of cells of which each is compared.
+const PAIRS_MAX: usize = 2_000;
 
 /// The answer, and how far it may be believed.
 #[derive(Debug, Clone, PartialEq)]
@@ -173,6 +176,9 @@ fn worst_of(values: &[CellValue], wish: Wish) -> Option<CellValue> {
 }
 
 /// Cells that cannot be told from the best one. Any cell could have come out best, so every pair counts as a comparison.
+///
+/// Of many cells only the comparisons with the best one are made, each at its share of the error rate (Bonferroni): it is never less
+/// strict than Holm's procedure over all pairs.
 fn indistinguishable_cells(
     outcome: &Outcome<'_>,
     (cells, shown): (&[CellModel], &[CellValue]),
@@ -195,11 +201,16 @@ fn indistinguishable_cells(
             .or_else(|| waggle_stats::ratio(b, a, resolution))?
             .p_value
     };
-    let pairs = (0..samples.len()).flat_map(|a| (a + 1..samples.len()).map(move |b| (a, b)));
-    let all: Vec<f64> = pairs
-        .filter_map(|(a, b)| p_value(&samples[a], &samples[b]))
-        .collect();
-    let limit = waggle_stats::rejection_limit(&all, ORDER);
+    let pairs = samples.len() * samples.len().saturating_sub(1) / 2;
+    let limit = if pairs <= PAIRS_MAX {
+        let pairs = (0..samples.len()).flat_map(|a| (a + 1..samples.len()).map(move |b| (a, b)));
+        let all: Vec<f64> = pairs
+            .filter_map(|(a, b)| p_value(&samples[a], &samples[b]))
+            .collect();
+        waggle_stats::rejection_limit(&all, ORDER)
+    } else {
+        ORDER / as_f64(pairs as u64)
+    };
     let Some(first) = samples.iter().find(|(cell, _)| *cell == best.cell) else {
         return Vec::new();
     };

@@ -3,15 +3,16 @@
 //! A doubt belongs to a metric (`waggle_stats::Doubt`): here is which metric is of which kind, and which metrics count for the
 //! verdict of a cell. A study names them (`asks`); without that they are those that its load model leaves open.
 
-use waggle_metrics::{Metric, NamedMetric, Statistic, Unit};
+use waggle_metrics::{Metric, NamedMetric, OverTrials, Statistic, Unit};
 use waggle_results::{Comparison, LoadModel, RunInfo};
-use waggle_stats::{Asked, Aspect, Bias, CLEAN_TRIALS_MIN, Estimate, Range, Reason};
+use waggle_stats::{Asked, Aspect, Bias, CLEAN_TRIALS_MIN, Estimate, Range, Reason, Scale};
 
 use crate::{
     Decision, TrialModel,
     decision::decide,
-    metric::{self, Number, without_names},
+    metric::{self, Number, Reading, without_names},
     outcome::{Outcome, headline_outcomes},
+    scale::scale,
 };
 
 /// What a metric is about.
@@ -155,20 +156,49 @@ pub(crate) fn is_width_open(limits: Option<&[(Comparison, f64)]>, estimate: &Est
     limits.any(|(op, limit)| decide(*op, range, *limit) == Decision::Undecided)
 }
 
-/// What trials that came to their end have of each metric that is asked about.
-pub(crate) fn asked_of(info: &RunInfo, counted: &[&TrialModel]) -> Vec<Asked> {
+/// What one trial that came to its end has of a metric that the study asks about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AskedReading {
+    aspect: Aspect,
+    over_trials: OverTrials,
+    /// What thresholds and conditions compare it with; `None`: it is part of the headline.
+    limits: Option<Vec<(Comparison, f64)>>,
+    /// `None`: the trial does not have it.
+    reading: Option<Reading>,
+    scale: Scale,
+}
+
+/// One for each metric that the study asks about, in the same order for every trial.
+pub(crate) fn asked_readings(info: &RunInfo, trial: &TrialModel) -> Vec<AskedReading> {
     let metrics = asked_metrics(info).into_iter();
-    let asked = metrics.map(|named| Asked {
+    let readings = metrics.map(|named| AskedReading {
         aspect: aspect(named.row.metric),
-        estimate: match metric::over_trials(&named, counted) {
-            Some(Number::Estimate(estimate)) => {
-                let limits = limits_of(info, &named);
-                Some(estimate).filter(|estimate| is_width_open(limits.as_deref(), estimate))
-            }
-            Some(Number::Exact(_)) | None => None,
-        },
+        over_trials: named.over_trials(),
+        limits: limits_of(info, &named),
+        reading: metric::reading_of(&named, trial),
+        scale: scale(&named, &[trial]),
     });
-    asked.collect()
+    readings.collect()
+}
+
+/// What trials that came to their end have of each metric that is asked about.
+pub(crate) fn estimate_readings(trials: &[&[AskedReading]]) -> Vec<Asked> {
+    let metrics = trials.first().map_or(0, |readings| readings.len());
+    let estimate = |at: usize| {
+        let own: Vec<&AskedReading> = trials.iter().filter_map(|trial| trial.get(at)).collect();
+        let first = own.first()?;
+        let readings: Vec<Option<Reading>> = own.iter().map(|one| one.reading).collect();
+        let scale = own.iter().map(|one| one.scale).reduce(Scale::coarser)?;
+        let estimate = match metric::aggregate(first.over_trials, &readings, scale) {
+            Some(Number::Estimate(estimate)) => Some(estimate),
+            Some(Number::Exact(_)) | None => None,
+        };
+        Some(Asked {
+            aspect: first.aspect,
+            estimate: estimate.filter(|one| is_width_open(first.limits.as_deref(), one)),
+        })
+    };
+    (0..metrics).filter_map(estimate).collect()
 }
 
 /// A metric that the study asks about, in one cell.

@@ -11,7 +11,10 @@ use waggle_stats::{
 
 use crate::{
     TrialModel, TrialNumbers,
-    asked::{AskedMetric, asked_of, aspect, biases, estimate_asked_metrics},
+    asked::{
+        AskedMetric, AskedReading, asked_readings, aspect, biases, estimate_asked_metrics,
+        estimate_readings,
+    },
     bottleneck::{self, Bottleneck, whole_components},
     distribution::{self, SpectrumPoint},
     distributions::{self, Distribution},
@@ -169,7 +172,12 @@ pub(crate) fn cell(
     let point = |metric| metric::over_trials(&all(metric), &own).map(Number::point);
     let goodput = over(Metric::Goodput);
     let change = change(&own);
-    let (verdict, reasons) = verdict(&ran, &asked_of(info, &own), change.as_ref(), info);
+    let readings: Vec<Vec<AskedReading>> = own
+        .iter()
+        .map(|trial| asked_readings(info, trial))
+        .collect();
+    let asked = estimate_readings(&readings.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    let (verdict, reasons) = verdict(&ran, &asked, change.as_ref(), info);
     let (component_cores, whole_component_cores) = cores(&counted, &own);
     CellModel {
         cell: cell.cell,

@@ -72,12 +72,12 @@ impl Model {
     fn required_verdict(&self, cell: &CellModel) -> Option<Verdict> {
         let mut cells = self.info.cells.iter();
         let own = cells.find(|one| one.cell == cell.cell)?;
-        own.expect_verdict.map(to_verdict)
+        own.expect_verdict.map(expected_verdict)
     }
 
     /// Of the cell, else of the study, whose cells may have it or be valid.
     fn expected_verdict(&self, cell: &CellModel) -> Option<Verdict> {
-        let of_study = || self.info.expect_verdict.map(to_verdict);
+        let of_study = || self.info.expect_verdict.map(expected_verdict);
         self.required_verdict(cell).or_else(of_study)
     }
 
@@ -119,7 +119,9 @@ impl Model {
     }
 }
 
-fn to_verdict(expected: ExpectedVerdict) -> Verdict {
+/// The verdict that a cell with this expectation has.
+#[must_use]
+pub fn expected_verdict(expected: ExpectedVerdict) -> Verdict {
     match expected {
         ExpectedVerdict::Noisy => Verdict::Noisy,
         ExpectedVerdict::Unsteady => Verdict::Unsteady,

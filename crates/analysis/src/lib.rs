@@ -54,7 +54,7 @@ mod warning;
 
 pub use account::{Account, Spread};
 pub use answer::{Answer, AnswerOf, CellValue, Limit, LimitedBy, MetricAnswer};
-pub use asked::{AskedMetric, headline};
+pub use asked::{AskedMetric, AskedReading, headline};
 pub use bottleneck::Bottleneck;
 pub use bottleneck::{cpus_of_system, of_trial as bottleneck_of_trial};
 pub use cell::failure_kinds;
@@ -62,7 +62,7 @@ pub use cell::{CellModel, CellReason};
 pub use comparisons::{
     Ahead, Compared, ComparisonModel, Difference, Found, Lead, Measure, NoSuccess, Without,
 };
-pub use conclusion::{Conclusion, Doubtful};
+pub use conclusion::{Conclusion, Doubtful, expected_verdict};
 pub use course::{Course, Length};
 pub use curves::{Curve, CurvePoint, CurvesModel, FailedOver};
 pub use decision::Decision;
@@ -84,7 +84,7 @@ pub use reference::{ReferenceModel, ReferenceValue, level as reference_level};
 pub use run_model::{Model, model};
 pub use search::{CellSearch, SearchModel, SearchStep, Shortfall, evidence, shortfalls_at_limit};
 pub use series::{CpuSeries, NamedSeries, Series, SeriesPoint};
-pub use so_far::{AskedValue, CellSoFar, TrialSoFar, cell_so_far, findings, trial_so_far};
+pub use so_far::{CellSoFar, TrialSoFar, cell_so_far, findings, trial_so_far};
 pub use step::TrialStep;
 pub use steps::{SessionsModel, StepModel};
 pub use system_metric::{MetricSummary, TrialSystemMetric};

@@ -134,10 +134,17 @@ pub fn without_names<'a>(path: &'a [String], info: &RunInfo) -> Option<NamedMetr
     Some(NamedMetric { of, ..named })
 }
 
+/// What a trial that came to its end has of a metric.
+pub(crate) fn reading_of(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<Reading> {
+    reading(named, Source::from_trial(trial))
+}
+
 /// A metric over trials that came to their end.
 pub(crate) fn over_trials(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<Number> {
-    let of = |trial: &&TrialModel| reading(named, Source::from_trial(trial));
-    let readings: Vec<Option<Reading>> = trials.iter().map(of).collect();
+    let readings: Vec<Option<Reading>> = trials
+        .iter()
+        .map(|trial| reading_of(named, trial))
+        .collect();
     aggregate(named.over_trials(), &readings, scale(named, trials))
 }
 
@@ -184,7 +191,11 @@ fn as_estimate(number: Number, count: usize) -> Estimate {
 }
 
 /// What each trial has makes one number.
-fn aggregate(over_trials: OverTrials, trials: &[Option<Reading>], scale: Scale) -> Option<Number> {
+pub(crate) fn aggregate(
+    over_trials: OverTrials,
+    trials: &[Option<Reading>],
+    scale: Scale,
+) -> Option<Number> {
     let readings = || trials.iter().copied().flatten();
     let values: Vec<f64> = readings().filter_map(Reading::value).collect();
     let exact = |value: Option<f64>| value.map(Number::Exact);
@@ -216,8 +227,8 @@ pub(crate) fn thin(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<Th
 }
 
 /// What one trial has of a metric.
-#[derive(Debug, Clone, Copy)]
-enum Reading {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Reading {
     Value(f64),
     Share(Part),
 }

@@ -2,17 +2,14 @@
 
 use std::path::Path;
 
-use waggle_metrics::{NamedMetric, OverTrials};
-use waggle_results::{Comparison, ReadError, Run, RunInfo, Trial, TrialKey};
-use waggle_stats::{Asked, Aspect, Estimate, Findings, Reason, Scale, Verdict};
+use waggle_results::{ReadError, Run, RunInfo, Trial, TrialKey};
+use waggle_stats::{Estimate, Findings, Reason, Scale, Verdict};
 
 use crate::{
-    TrialModel,
-    asked::{asked_metrics, aspect, is_width_open, limits_of},
+    asked::{AskedReading, asked_readings, estimate_readings},
     factor::counted_unit,
-    judge, metric,
+    judge,
     prepared::Prepared,
-    scale::scale,
     trial,
 };
 
@@ -22,8 +19,8 @@ pub struct TrialSoFar {
     pub reasons: Vec<Reason>,
     /// `None`: it did not come to its end, or measured nothing.
     pub goodput_per_s: Option<f64>,
-    /// Of each metric that is asked about and estimated over trials, in the study's order.
-    pub asked: Vec<AskedValue>,
+    /// Of each metric that the study asks about; empty if it did not come to its end.
+    pub asked: Vec<AskedReading>,
 }
 
 impl TrialSoFar {
@@ -32,17 +29,6 @@ impl TrialSoFar {
     pub fn verdict(&self) -> Verdict {
         waggle_stats::verdict_of(&self.reasons)
     }
-}
-
-/// What one trial has of a metric that the study asks about.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AskedValue {
-    pub aspect: Aspect,
-    /// What thresholds and conditions compare it with; `None`: it is part of the headline.
-    pub limits: Option<Vec<(Comparison, f64)>>,
-    /// `None`: the trial does not have it.
-    pub value: Option<f64>,
-    pub scale: Scale,
 }
 
 /// One cell over the trials that have ended.
@@ -65,7 +51,10 @@ pub fn trial_so_far(run: &Path, key: TrialKey) -> Result<TrialSoFar, ReadError> 
     let model = trial::trial(&raw, &info, counted_unit(&info));
     Ok(TrialSoFar {
         goodput_per_s: model.counts().map(|numbers| numbers.goodput_per_s),
-        asked: asked_values(&info, &model),
+        asked: match model.counts() {
+            Some(_) => asked_readings(&info, &model),
+            None => Vec::new(),
+        },
         reasons: model.reasons,
     })
 }
@@ -92,33 +81,14 @@ fn read(run: &Path, key: TrialKey) -> Result<(RunInfo, Trial), ReadError> {
     }
 }
 
-fn asked_values(info: &RunInfo, trial: &TrialModel) -> Vec<AskedValue> {
-    let is_estimated = |named: &NamedMetric<'_>| {
-        let over = named.over_trials();
-        matches!(
-            over,
-            OverTrials::Mean | OverTrials::MeanOfAll | OverTrials::ShareOfSums
-        )
-    };
-    let value = |named: NamedMetric<'_>| AskedValue {
-        aspect: aspect(named.row.metric),
-        limits: limits_of(info, &named),
-        value: trial.counts().and_then(|_| metric::in_trial(&named, trial)),
-        scale: scale(&named, &[trial]),
-    };
-    let metrics = asked_metrics(info).into_iter().filter(is_estimated);
-    metrics.map(value).collect()
-}
-
 /// What is known of a cell; `max_ci_width` as in the study.
 #[must_use]
 pub fn cell_so_far(trials: &[TrialSoFar], max_ci_width: f64) -> CellSoFar {
     let goodputs = trials.iter().filter_map(|trial| trial.goodput_per_s);
     let goodput = waggle_stats::estimate(&goodputs.collect::<Vec<f64>>(), Scale::default());
-    let metrics = trials.first().map_or(0, |trial| trial.asked.len());
-    let asked: Vec<Asked> = (0..metrics)
-        .filter_map(|at| estimate_metric(trials, at))
-        .collect();
+    let readings = trials.iter().map(|trial| &*trial.asked);
+    let readings: Vec<&[AskedReading]> = readings.filter(|all| !all.is_empty()).collect();
+    let asked = estimate_readings(&readings);
     let reasons: Vec<&[Reason]> = trials.iter().map(|trial| &*trial.reasons).collect();
     let reasons = waggle_stats::cell_reasons(&reasons, &asked, max_ci_width);
     let widths = asked
@@ -129,22 +99,4 @@ pub fn cell_so_far(trials: &[TrialSoFar], max_ci_width: f64) -> CellSoFar {
         goodput,
         widest: widths.reduce(f64::max),
     }
-}
-
-/// One of the metrics over the trials.
-fn estimate_metric(trials: &[TrialSoFar], at: usize) -> Option<Asked> {
-    let each: Vec<&AskedValue> = trials
-        .iter()
-        .filter_map(|trial| trial.asked.get(at))
-        .collect();
-    let values: Vec<f64> = each.iter().filter_map(|one| one.value).collect();
-    let coarsest = each
-        .iter()
-        .max_by(|a, b| a.scale.resolution.total_cmp(&b.scale.resolution))?;
-    let limits = coarsest.limits.as_deref();
-    let estimate = waggle_stats::estimate(&values, coarsest.scale);
-    Some(Asked {
-        aspect: coarsest.aspect,
-        estimate: estimate.filter(|estimate| is_width_open(limits, estimate)),
-    })
 }

@@ -142,7 +142,7 @@ pub(crate) fn cells(study: &Study) -> Vec<CellInfo> {
         .collect()
 }
 
-fn expected_verdict(verdict: waggle_study::ExpectedVerdict) -> ExpectedVerdict {
+pub(crate) fn expected_verdict(verdict: waggle_study::ExpectedVerdict) -> ExpectedVerdict {
     match verdict {
         waggle_study::ExpectedVerdict::Noisy => ExpectedVerdict::Noisy,
         waggle_study::ExpectedVerdict::Unsteady => ExpectedVerdict::Unsteady,

@@ -13,9 +13,7 @@ use std::{
 use waggle_analysis::TrialSoFar;
 use waggle_results::{AddedReason, AddedTrial, RunInfo, TrialKey, trial_info};
 use waggle_stats::Verdict;
-use waggle_study::{
-    ExpectedVerdict, MAX_REPLACEMENTS, Order, PlannedTrial, Restart, Study, expected_duration,
-};
+use waggle_study::{MAX_REPLACEMENTS, Order, PlannedTrial, Restart, Study, expected_duration};
 
 use crate::{
     Ended, Event, RunError,
@@ -23,6 +21,7 @@ use crate::{
     driver::Driver,
     events::{Events, Shutdown},
     http::HttpConnector,
+    info::expected_verdict,
     load::Load,
     schedule::{self, Series, Task},
     trial::{self, TrialEnvironment},
@@ -250,12 +249,15 @@ fn reason(
     let verdict = so_far.verdict?;
     let own = study.cells.iter().find(|known| known.number == cell)?;
     let expected = own.expect_verdict.or(study.expect_verdict);
+    let expected =
+        expected.map(|verdict| waggle_analysis::expected_verdict(expected_verdict(verdict)));
+    let is_expected = expected == Some(verdict);
     let replaced = info.added.iter().filter(|added| {
         added.key.cell == cell && matches!(added.reason, AddedReason::Disturbed { .. })
     });
     let replaced = u32::try_from(replaced.count()).unwrap_or(u32::MAX);
     let is_machine = matches!(verdict, Verdict::Unsteady | Verdict::InstrumentLimited);
-    if is_machine && !is_expected(verdict, expected) && replaced < MAX_REPLACEMENTS {
+    if is_machine && !is_expected && replaced < MAX_REPLACEMENTS {
         let mut trials = judged.iter().zip(keys);
         let disturbed = trials.rfind(|(trial, _)| trial.verdict() == verdict);
         if let Some((_, key)) = disturbed {
@@ -266,7 +268,7 @@ fn reason(
     let is_hopeless = match verdict {
         Verdict::Failed => true,
         // Its times grow with the load's duration, whatever their interval.
-        Verdict::Overloaded => !is_expected(verdict, expected),
+        Verdict::Overloaded => !is_expected,
         _ => false,
     };
     let counted = u32::try_from(judged.len()).unwrap_or(u32::MAX);
@@ -278,20 +280,6 @@ fn reason(
     (is_wide && !is_full && !is_hopeless).then_some(AddedReason::Wide {
         width: so_far.widest,
     })
-}
-
-fn is_expected(verdict: Verdict, expected: Option<ExpectedVerdict>) -> bool {
-    expected
-        == Some(match verdict {
-            Verdict::Valid => return expected.is_none(),
-            Verdict::Noisy => ExpectedVerdict::Noisy,
-            Verdict::Unsteady => ExpectedVerdict::Unsteady,
-            Verdict::Overloaded => ExpectedVerdict::Overloaded,
-            Verdict::InstrumentLimited => ExpectedVerdict::InstrumentLimited,
-            Verdict::Incomplete => ExpectedVerdict::Incomplete,
-            Verdict::Inconsistent => ExpectedVerdict::Inconsistent,
-            Verdict::Failed => ExpectedVerdict::Failed,
-        })
 }
 
 /// The trials for which there is time, the most urgent first.

@@ -37,6 +37,15 @@ impl Default for Scale {
 }
 
 impl Scale {
+    /// Of values with either scale.
+    #[must_use]
+    pub fn coarser(self, other: Self) -> Self {
+        Self {
+            resolution: self.resolution.max(other.resolution),
+            max: self.max.max(other.max),
+        }
+    }
+
     /// Of a metric that tells apart what differs by so much.
     #[must_use]
     pub fn from_resolution(resolution: f64) -> Self {

@@ -4,11 +4,9 @@ use serde::Deserialize;
 
 use crate::{
     Cell, ExpectedVerdict, Level,
-    check::expected_verdict,
     de::NodeReader,
     mistake::{Finding, Position},
     nearest::list,
-    raw,
     reserved::CELL_KEYS,
     schema::STUDY,
     tree::{Entry, Node, Value},
@@ -310,8 +308,7 @@ fn cell_verdict(node: &Node, path: &str, findings: &mut Vec<Finding>) -> Option<
     let mut node = node.clone();
     let schema = &STUDY["properties"]["expect_verdict"];
     findings.extend(validate(schema, &mut node, path));
-    let verdict = raw::ExpectedVerdict::deserialize(NodeReader(&node)).ok()?;
-    Some(expected_verdict(verdict))
+    ExpectedVerdict::deserialize(NodeReader(&node)).ok()
 }
 
 /// A row's levels in the order of the first row's keys.

@@ -6,6 +6,7 @@ mod components;
 mod configure;
 mod de;
 mod environment;
+mod expected_verdict;
 mod external;
 mod feed_text;
 mod fill;
@@ -39,13 +40,13 @@ pub use check::{
 };
 pub use components::{Arguments, Artifact, SetupStep, When};
 pub use environment::{EnvironmentError, Values};
+pub use expected_verdict::ExpectedVerdict;
 pub use external::{Address, ExternalComponent, ExternalPort};
 pub use mistake::{Mistake, Mistakes, Source};
 pub use model::{
-    Arrivals, Body, BodyExpect, Cell, Delivery, Expect, ExpectedVerdict, Fault, LoadModel,
-    LoadStage, Order, Protocol, RecordsBody, RecordsFormat, Reference, ReferenceColumn,
-    ReferenceRow, Request, Restart, Search, Sought, Study, Texts, Think, Threshold, ThresholdOp,
-    What,
+    Arrivals, Body, BodyExpect, Cell, Delivery, Expect, Fault, LoadModel, LoadStage, Order,
+    Protocol, RecordsBody, RecordsFormat, Reference, ReferenceColumn, ReferenceRow, Request,
+    Restart, Search, Sought, Study, Texts, Think, Threshold, ThresholdOp, What,
 };
 pub use origin::{GivenSecret, Origin, TakenValue};
 pub use parameters::parameter_levels;

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use waggle_template::variable::names;
 
 use crate::{
-    ExternalComponent, Feed, GivenSecret, Level, Scenario, Schedule, Source, TakenValue,
-    scenario::RECORD_KEY,
+    ExpectedVerdict, ExternalComponent, Feed, GivenSecret, Level, Scenario, Schedule, Source,
+    TakenValue, scenario::RECORD_KEY,
 };
 
 /// A checked study.
@@ -134,18 +134,6 @@ impl Sought {
 pub enum Order {
     Shuffled,
     AsListed,
-}
-
-/// The verdict that a cell is expected to have, if not valid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExpectedVerdict {
-    Noisy,
-    Unsteady,
-    Overloaded,
-    InstrumentLimited,
-    Incomplete,
-    Inconsistent,
-    Failed,
 }
 
 /// How often the system is started from scratch.

@@ -48,7 +48,7 @@ pub(crate) use search::apply_search_max;
 pub(crate) use server::server;
 pub(crate) use set::{parameters, refusal};
 pub(crate) use stages::{stages, total_duration};
-pub(crate) use study::{expected_verdict, study_without_cells, system_at_most};
+pub(crate) use study::{study_without_cells, system_at_most};
 pub(crate) use system::system;
 pub use threshold::read_threshold;
 

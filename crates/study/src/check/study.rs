@@ -11,7 +11,7 @@ use super::{
     threshold::{Known, Sent, asks, conditions, known_metrics},
 };
 use crate::{
-    ExpectedVerdict, Level, Search, Study, System,
+    Level, Search, Study, System,
     cells::Levels,
     mistake::{Finding, Position},
     raw,
@@ -85,24 +85,12 @@ pub(crate) fn study_without_cells(
         max_ci_width: max_ci_width(raw.schedule.as_ref()),
         thresholds,
         asks,
-        expect_verdict: raw.expect_verdict.map(expected_verdict),
+        expect_verdict: raw.expect_verdict,
         scenario_file: None,
         search: search.flatten(),
         reference,
         system_at_most: Duration::ZERO,
     })
-}
-
-pub(crate) fn expected_verdict(raw: raw::ExpectedVerdict) -> ExpectedVerdict {
-    match raw {
-        raw::ExpectedVerdict::Noisy => ExpectedVerdict::Noisy,
-        raw::ExpectedVerdict::Unsteady => ExpectedVerdict::Unsteady,
-        raw::ExpectedVerdict::Overloaded => ExpectedVerdict::Overloaded,
-        raw::ExpectedVerdict::InstrumentLimited => ExpectedVerdict::InstrumentLimited,
-        raw::ExpectedVerdict::Incomplete => ExpectedVerdict::Incomplete,
-        raw::ExpectedVerdict::Inconsistent => ExpectedVerdict::Inconsistent,
-        raw::ExpectedVerdict::Failed => ExpectedVerdict::Failed,
-    }
 }
 
 /// The CPUs of the load, from the tree: the raw `load` was taken by the first cell.

@@ -31,8 +31,7 @@ pub(crate) use schedule::{
     WarmUpUntil,
 };
 pub(crate) use study::{
-    Delivery, ExpectedVerdict, Fault, Maximize, Reference, ReferenceColumn, Search, Study,
-    UseSystem,
+    Delivery, Fault, Maximize, Reference, ReferenceColumn, Search, Study, UseSystem,
 };
 pub(crate) use system::{
     Component, Endpoint, Parameter, Process, ReadyCheck, Replicas, System, Verify, VerifyCapture,

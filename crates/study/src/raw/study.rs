@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{DurationText, Load, LoadLevel, Name, OneOrSeveral, Schedule, Share};
-use crate::Level;
+use crate::{ExpectedVerdict, Level};
 
 pub(crate) type Factors = IndexMap<String, Vec<Level>>;
 pub(crate) type Rows = Vec<IndexMap<String, Level>>;
@@ -64,26 +64,6 @@ pub(crate) struct Study {
     /// Decides every random choice; made from the study's name by default.
     #[schemars(range(min = 0))]
     pub seed: Option<i64>,
-}
-
-/// The verdict of a cell that is expected not to be `valid`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum ExpectedVerdict {
-    /// An interval is wider than `max_ci_width`.
-    Noisy,
-    /// The level changed while it was measured.
-    Unsteady,
-    /// The system does not keep up with the load.
-    Overloaded,
-    /// The load generator or a probe is the limit.
-    InstrumentLimited,
-    /// Accepted records are missing.
-    Incomplete,
-    /// The counts do not add up.
-    Inconsistent,
-    /// Trials do not complete.
-    Failed,
 }
 
 /// Reference results: a table of figures from elsewhere, each row next to the study's cell with the same levels.

@@ -1,0 +1,24 @@
+//! What a study says about cells that are not expected to be `valid`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// The verdict of a cell that is expected not to be `valid`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExpectedVerdict {
+    /// An interval is wider than `max_ci_width`.
+    Noisy,
+    /// The level changed while it was measured.
+    Unsteady,
+    /// The system does not keep up with the load.
+    Overloaded,
+    /// The load generator or a probe is the limit.
+    InstrumentLimited,
+    /// Accepted records are missing.
+    Incomplete,
+    /// The counts do not add up.
+    Inconsistent,
+    /// Trials do not complete.
+    Failed,
+}
