@@ -238,7 +238,7 @@ pub(crate) fn estimate_asked_metrics(info: &RunInfo, counted: &[&TrialModel]) ->
     headline_outcomes(info).into_iter().map(metric).collect()
 }
 
-/// In which directions the system's own value may differ from what trials with these reasons show. More trials than
+/// In which directions the system's own value may differ from what trials with these reasons show, each once. More trials than
 /// [`CLEAN_TRIALS_MIN`] without a doubt about it leave none.
 pub(crate) fn biases(aspect: Aspect, trials: &[&[Reason]]) -> Vec<Bias> {
     let of_trial = |trial: &[Reason]| {
@@ -250,10 +250,23 @@ pub(crate) fn biases(aspect: Aspect, trials: &[&[Reason]]) -> Vec<Bias> {
     if all.iter().filter(|own| own.is_empty()).count() >= CLEAN_TRIALS_MIN {
         return Vec::new();
     }
-    let mut biases = all.concat();
-    biases.sort_unstable();
-    biases.dedup();
-    biases
+    distinct(all.concat())
+}
+
+/// Each direction once, with the largest factor.
+pub(crate) fn distinct(biases: impl IntoIterator<Item = Bias>) -> Vec<Bias> {
+    let mut distinct: Vec<Bias> = Vec::new();
+    for bias in biases {
+        let known = distinct
+            .iter_mut()
+            .find(|known| std::mem::discriminant(*known) == std::mem::discriminant(&bias));
+        match (known, bias) {
+            (Some(Bias::Factor(known)), Bias::Factor(factor)) => *known = known.max(factor),
+            (Some(_), _) => {}
+            (None, bias) => distinct.push(bias),
+        }
+    }
+    distinct
 }
 
 #[cfg(test)]

@@ -12,8 +12,8 @@ use waggle_stats::{
 use crate::{
     TrialModel, TrialNumbers,
     asked::{
-        AskedMetric, AskedReading, asked_readings, aspect, biases, estimate_asked_metrics,
-        estimate_readings,
+        AskedMetric, AskedReading, asked_readings, aspect, biases, distinct,
+        estimate_asked_metrics, estimate_readings,
     },
     bottleneck::{self, Bottleneck, whole_components},
     distribution::{self, SpectrumPoint},
@@ -263,9 +263,9 @@ fn doubts(trials: &[&TrialModel], change: Option<&ChangeOverTrials>) -> Vec<(Asp
     let of_cell: Vec<Reason> = change_reason(change).into_iter().collect();
     let aspects = Aspect::ALL.into_iter();
     let all = aspects.map(|aspect| {
-        let mut all = biases(aspect, &each);
-        all.extend(biases(aspect, &[&of_cell]));
-        (aspect, all)
+        let own = biases(aspect, &each);
+        let of_cell = biases(aspect, &[&of_cell]);
+        (aspect, distinct(own.into_iter().chain(of_cell)))
     });
     all.filter(|(_, biases)| !biases.is_empty()).collect()
 }
@@ -371,7 +371,7 @@ fn verdict(
     let each: Vec<&[Reason]> = trials.iter().map(|trial| &*trial.reasons).collect();
     let mut reasons = waggle_stats::cell_reasons(&each, asked, info.schedule.max_ci_width);
     let concerns = |reason: &Reason| {
-        let mut doubts = reason.finding.doubts().iter();
+        let mut doubts = reason.finding.doubts().into_iter();
         doubts.any(|doubt| asked.iter().any(|asked| asked.aspect == doubt.aspect))
     };
     reasons.extend(change_reason(change).filter(concerns));

@@ -38,18 +38,20 @@ impl Aspect {
 }
 
 /// Where the system's own value can lie if the measured one is doubtful.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub enum Bias {
     /// At the measured value or below it.
     AtMost,
     /// At the measured value or above it.
     AtLeast,
+    /// Between the measured value divided by this factor, which is 1 or more, and the measured value times the factor.
+    Factor(f64),
     /// Anywhere.
     Unknown,
 }
 
 /// One metric's doubt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Doubt {
     pub aspect: Aspect,
     pub bias: Bias,
@@ -74,7 +76,7 @@ const EVERYTHING: &[Doubt] = &[
     doubt(Aspect::Cpu, Bias::Unknown),
     doubt(Aspect::Accounting, Bias::Unknown),
 ];
-/// Requests were not those that were asked for, or were not counted right.
+/// Requests were not those that were configured, or were not counted right.
 const REQUESTS: &[Doubt] = &[
     doubt(Aspect::Goodput, Bias::Unknown),
     doubt(Aspect::Times, Bias::Unknown),
@@ -83,7 +85,7 @@ const RECORDS: &[Doubt] = &[
     doubt(Aspect::Delivery, Bias::Unknown),
     doubt(Aspect::Accounting, Bias::Unknown),
 ];
-/// The level changed: the mean says how long each level lasted.
+/// Nothing is known of the level.
 const LEVEL: &[Doubt] = &[
     doubt(Aspect::Goodput, Bias::Unknown),
     doubt(Aspect::Times, Bias::Unknown),
@@ -110,17 +112,44 @@ const FEWER_IN_FLIGHT: &[Doubt] = &[
 impl Finding {
     /// The metrics that it makes doubtful as the reason of a verdict. As a remark it makes none doubtful.
     #[must_use]
-    pub fn doubts(&self) -> &'static [Doubt] {
-        match self {
+    pub fn doubts(&self) -> Vec<Doubt> {
+        let doubts = match self {
+            Self::System(SystemFinding::Changed { what, from, to, .. }) => {
+                return changed(level_aspects(*what), from / to);
+            }
+            Self::Cell(CellFinding::Changed { ratio }) => {
+                return changed(level_aspects(Series::Throughput), *ratio);
+            }
             Self::Ended(_) | Self::NothingSent => NOT_MEASURED,
             Self::Accounting(found) => found.doubts(),
             Self::Lateness(found) => found.doubts(),
             Self::Instrument(found) => found.doubts(),
             Self::System(found) => found.doubts(),
-            Self::Cell(CellFinding::Changed { .. }) => LEVEL,
             Self::Cell(CellFinding::Trials { .. } | CellFinding::Wide { .. }) => &[],
-        }
+        };
+        doubts.to_vec()
     }
+}
+
+/// The metrics that change with a series. Times and throughput of a closed load change together; the finding names the series that
+/// changed most.
+fn level_aspects(series: Series) -> &'static [Aspect] {
+    match series {
+        Series::Throughput => &[Aspect::Goodput, Aspect::Times, Aspect::Cpu],
+        Series::P50 => &[Aspect::Goodput, Aspect::Times],
+        Series::P99 => &[Aspect::Times],
+        Series::Cpu => &[Aspect::Cpu],
+    }
+}
+
+/// The level changed by a factor: the mean says how long each level lasted, and the system's own value is one of them.
+fn changed(aspects: &[Aspect], ratio: f64) -> Vec<Doubt> {
+    let factor = ratio.max(1.0 / ratio);
+    let bias = match factor.is_finite() {
+        true => Bias::Factor(factor),
+        false => Bias::Unknown,
+    };
+    aspects.iter().map(|aspect| doubt(*aspect, bias)).collect()
 }
 
 impl AccountingFinding {
@@ -182,15 +211,10 @@ impl SystemFinding {
                 what: Backlog::Records,
                 ..
             } => &[const { doubt(Aspect::Delivery, Bias::AtLeast) }],
-            Self::Changed { what, .. } => match what {
-                Series::Throughput => LEVEL,
-                // Times and throughput of a closed load change together; the finding names the series that changed most.
-                Series::P50 => REQUESTS,
-                Series::P99 => &[const { doubt(Aspect::Times, Bias::Unknown) }],
-                Series::Cpu => &[const { doubt(Aspect::Cpu, Bias::Unknown) }],
-            },
             Self::NeverSteady | Self::Stalled(_) => LEVEL,
-            Self::NotJudged(_)
+            // By its size, in `Finding::doubts`.
+            Self::Changed { .. }
+            | Self::NotJudged(_)
             | Self::Staged
             | Self::TooFewIntervals { .. }
             | Self::WarmUpUnsteady => &[],
@@ -210,6 +234,15 @@ impl Range {
     #[must_use]
     pub fn new((low, high): (f64, f64), biases: impl IntoIterator<Item = Bias>) -> Self {
         let mut range = Self { low, high };
+        let (factors, biases): (Vec<Bias>, Vec<Bias>) = biases
+            .into_iter()
+            .partition(|bias| matches!(bias, Bias::Factor(_)));
+        for bias in factors {
+            if let Bias::Factor(factor) = bias {
+                range.low = range.low.min(low / factor);
+                range.high = range.high.max(high * factor);
+            }
+        }
         for bias in biases {
             if matches!(bias, Bias::AtMost | Bias::Unknown) {
                 range.low = f64::NEG_INFINITY;
@@ -241,6 +274,9 @@ mod tests {
             f64::INFINITY,
         );
         check(&[Bias::Unknown], f64::NEG_INFINITY, f64::INFINITY);
+        check(&[Bias::Factor(2.0)], 1.0, 6.0);
+        check(&[Bias::Factor(1.5), Bias::Factor(2.0)], 1.0, 6.0);
+        check(&[Bias::AtMost, Bias::Factor(2.0)], f64::NEG_INFINITY, 6.0);
     }
 
     #[test]
@@ -272,6 +308,16 @@ mod tests {
                 (Aspect::Times, Bias::AtMost),
             ],
         );
+        let changed = |from, to| SystemFinding::Changed {
+            what: Series::P50,
+            from,
+            to,
+            how: crate::Change::Drift,
+        };
+        let within = |bias| [(Aspect::Goodput, bias), (Aspect::Times, bias)];
+        check(changed(3.0, 1.5).into(), &within(Bias::Factor(2.0)));
+        check(changed(1.0, 4.0).into(), &within(Bias::Factor(4.0)));
+        check(changed(0.0, 4.0).into(), &within(Bias::Unknown));
         let missing = |unread| AccountingFinding::Missing {
             missing: 1,
             accepted: 2,

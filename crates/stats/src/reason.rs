@@ -93,7 +93,7 @@ fn concerns(reason: &Reason, asked: &[Asked]) -> bool {
         reason.verdict,
         Verdict::Failed | Verdict::Incomplete | Verdict::Inconsistent | Verdict::Overloaded
     );
-    let mut doubts = reason.finding.doubts().iter();
+    let mut doubts = reason.finding.doubts().into_iter();
     is_fact || doubts.any(|doubt| asked.iter().any(|asked| asked.aspect == doubt.aspect))
 }
 

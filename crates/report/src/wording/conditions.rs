@@ -27,7 +27,7 @@ pub fn shortcoming(why: &Shortcoming, unit: Unit) -> String {
             format::in_unit(*low, unit),
             format::in_unit(*high, unit)
         ),
-        Shortcoming::Doubtful(biases) => doubt(biases).to_owned(),
+        Shortcoming::Doubtful(biases) => doubt(biases),
         Shortcoming::NotRecovered {
             trials,
             of,
@@ -42,10 +42,15 @@ pub fn shortcoming(why: &Shortcoming, unit: Unit) -> String {
 }
 
 /// In which directions the system's own value may differ.
-fn doubt(biases: &[Bias]) -> &'static str {
-    match biases {
-        [Bias::AtMost] => "the system's own value may be lower, see the verdict",
-        [Bias::AtLeast] => "the system's own value may be higher, see the verdict",
-        _ => "the measured value is doubtful, see the verdict",
-    }
+fn doubt(biases: &[Bias]) -> String {
+    let what = match biases {
+        [Bias::AtMost] => "the system's own value may be lower",
+        [Bias::AtLeast] => "the system's own value may be higher",
+        [Bias::Factor(factor)] => {
+            let factor = format::three_digits(*factor);
+            return format!("the level changed by a factor of {factor}, see the verdict");
+        }
+        _ => "the measured value is doubtful",
+    };
+    format!("{what}, see the verdict")
 }
