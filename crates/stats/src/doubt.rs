@@ -115,10 +115,10 @@ impl Finding {
     pub fn doubts(&self) -> Vec<Doubt> {
         let doubts = match self {
             Self::System(SystemFinding::Changed { what, from, to, .. }) => {
-                return changed(level_aspects(*what), from / to);
+                return level_doubts(level_aspects(*what), from / to);
             }
             Self::Cell(CellFinding::Changed { ratio }) => {
-                return changed(level_aspects(Series::Throughput), *ratio);
+                return level_doubts(level_aspects(Series::Throughput), *ratio);
             }
             Self::Ended(_) | Self::NothingSent => NOT_MEASURED,
             Self::Accounting(found) => found.doubts(),
@@ -143,7 +143,7 @@ fn level_aspects(series: Series) -> &'static [Aspect] {
 }
 
 /// The level changed by a factor: the mean says how long each level lasted, and the system's own value is one of them.
-fn changed(aspects: &[Aspect], ratio: f64) -> Vec<Doubt> {
+fn level_doubts(aspects: &[Aspect], ratio: f64) -> Vec<Doubt> {
     let factor = ratio.max(1.0 / ratio);
     let bias = match factor.is_finite() {
         true => Bias::Factor(factor),
