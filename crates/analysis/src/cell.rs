@@ -172,12 +172,7 @@ pub(crate) fn cell(
     let point = |metric| metric::over_trials(&all(metric), &own).map(Number::point);
     let goodput = over(Metric::Goodput);
     let change = change(&own);
-    let readings: Vec<Vec<AskedReading>> = own
-        .iter()
-        .map(|trial| asked_readings(info, trial))
-        .collect();
-    let asked = estimate_readings(&readings.iter().map(Vec::as_slice).collect::<Vec<_>>());
-    let (verdict, reasons) = verdict(&ran, &asked, change.as_ref(), info);
+    let (verdict, reasons) = verdict(&ran, &estimate_asked(info, &own), change.as_ref(), info);
     let (component_cores, whole_component_cores) = cores(&counted, &own);
     CellModel {
         cell: cell.cell,
@@ -226,6 +221,13 @@ pub(crate) fn cell(
         recovery: recovered::over_trials(&own),
         numbers: metric::of_cell(info, &own),
     }
+}
+
+/// Of trials that came to their end.
+fn estimate_asked(info: &RunInfo, trials: &[&TrialModel]) -> Vec<Asked> {
+    let readings = trials.iter().map(|trial| asked_readings(info, trial));
+    let readings: Vec<Vec<AskedReading>> = readings.collect();
+    estimate_readings(&readings.iter().map(Vec::as_slice).collect::<Vec<_>>())
 }
 
 fn largest(values: impl Iterator<Item = f64>) -> Option<f64> {

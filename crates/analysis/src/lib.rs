@@ -10,6 +10,7 @@ mod answer;
 mod asked;
 mod bottleneck;
 mod cell;
+pub mod compare;
 mod comparisons;
 mod conclusion;
 mod course;

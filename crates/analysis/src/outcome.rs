@@ -80,6 +80,11 @@ impl<'a> Outcome<'a> {
         )
     }
 
+    /// The outcome over trials that came to their end.
+    pub(crate) fn number_of(&self, trials: &[&TrialModel]) -> Option<Number> {
+        metric::over_trials(&self.named, trials)
+    }
+
     /// What it can tell apart in the trials of these cells; 0: not known.
     pub(crate) fn resolution(&self, cells: &[&CellModel], trials: &[TrialModel]) -> f64 {
         let own = cells.iter().flat_map(|cell| counted_trials(cell, trials));
@@ -97,10 +102,11 @@ impl<'a> Outcome<'a> {
     }
 }
 
-fn counted_trials<'a>(
+/// The trials of a cell that came to their end.
+pub(crate) fn counted_trials<'a>(
     cell: &CellModel,
     trials: &'a [TrialModel],
-) -> impl Iterator<Item = &'a TrialModel> {
+) -> impl Iterator<Item = &'a TrialModel> + use<'a> {
     let cell = cell.cell;
     let own = trials.iter().filter(move |trial| trial.key.cell == cell);
     own.filter(|trial| trial.counts().is_some())
@@ -110,7 +116,25 @@ fn counted_trials<'a>(
 ///
 /// What the study asks about comes first.
 pub(crate) fn outcomes<'a>(cells: &[&'a CellModel], info: &'a RunInfo) -> Vec<Outcome<'a>> {
-    let mut all: Vec<Outcome<'a>> = headline_outcomes(info);
+    with_usual(headline_outcomes(info), cells, info)
+}
+
+/// The same with other metrics in place of what the study asks about.
+pub(crate) fn outcomes_with<'a>(
+    asked: &[NamedMetric<'a>],
+    cells: &'a [CellModel],
+    info: &'a RunInfo,
+) -> Vec<Outcome<'a>> {
+    let asked = asked.iter().map(|named| Outcome::new(*named));
+    let asked = asked.map(|one| one.with_probe_name(info)).collect();
+    with_usual(asked, &cells.iter().collect::<Vec<_>>(), info)
+}
+
+fn with_usual<'a>(
+    mut all: Vec<Outcome<'a>>,
+    cells: &[&'a CellModel],
+    info: &'a RunInfo,
+) -> Vec<Outcome<'a>> {
     for one in usual_outcomes(cells).map(|one| one.with_probe_name(info)) {
         if !all.iter().any(|known| known.named == one.named) {
             all.push(one);

@@ -22,6 +22,7 @@ pub struct Model {
     /// What was planned, on which machine, with which versions.
     pub info: RunInfo,
     pub study_text: String,
+    pub system_text: String,
     /// What goodput counts.
     pub counted: Counted,
     /// In the study's order.
@@ -103,13 +104,14 @@ impl Model {
 pub fn model(run: &Run) -> Model {
     let counted = counted_unit(&run.info);
     let trials = parallel_map(&run.trials, |one| trial::trial(one, &run.info, counted));
-    of_trials(&run.info, &run.study_text, trials, &run.trials)
+    let texts = [&run.study_text, &run.system_text].map(String::as_str);
+    of_trials(&run.info, texts, trials, &run.trials)
 }
 
 /// Everything the report says of these trials; `raw`: their results, for what is merged over trials.
 pub(crate) fn of_trials(
     info: &RunInfo,
-    study_text: &str,
+    [study_text, system_text]: [&str; 2],
     mut trials: Vec<TrialModel>,
     raw: &[Trial],
 ) -> Model {
@@ -139,6 +141,7 @@ pub(crate) fn of_trials(
     };
     Model {
         study_text: study_text.to_owned(),
+        system_text: system_text.to_owned(),
         counted,
         telling: telling_factors(&factors, info),
         factors,

@@ -18,7 +18,7 @@ const USERS: [&str; 6] = ["10", "20", "40", "80", "160", "320"];
 
 /// How trials scatter.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Scatter {
+pub(crate) enum Scatter {
     /// All cells alike, by 5 %.
     Equal,
     /// One cell by 60 %, the others by 2 %.
@@ -32,15 +32,15 @@ enum Scatter {
 }
 
 /// A run of two variants over six numbers of users. `ratio`: what the second variant has of the first one's goodput.
-struct Simulated {
-    scatter: Scatter,
-    repetitions: u32,
-    ratio: f64,
+pub(crate) struct Simulated {
+    pub(crate) scatter: Scatter,
+    pub(crate) repetitions: u32,
+    pub(crate) ratio: f64,
 }
 
 impl Simulated {
     /// The report of one run, by its seed.
-    fn model(&self, seed: u64) -> Model {
+    pub(crate) fn model(&self, seed: u64) -> Model {
         let info = self.info();
         let mut random = StdRng::seed_from_u64(seed);
         let mut memory = 0.0;
@@ -60,7 +60,7 @@ impl Simulated {
                 trials.push(trial(key, cell, level, &mut random));
             }
         }
-        of_trials(&info, "", trials, &[])
+        of_trials(&info, [""; 2], trials, &[])
     }
 
     /// The goodput of a cell without noise.
@@ -240,7 +240,7 @@ fn states_a_difference(model: &Model) -> bool {
 }
 
 /// Share of the seeds for which something is true.
-fn share(seeds: u64, is_true: impl Fn(u64) -> bool + Sync) -> f64 {
+pub(crate) fn share(seeds: u64, is_true: impl Fn(u64) -> bool + Sync) -> f64 {
     let seeds: Vec<u64> = (0..seeds).collect();
     let all = waggle_results::parallel_map(&seeds, |seed| is_true(*seed));
     let count = all.iter().filter(|one| **one).count();

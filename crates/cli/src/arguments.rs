@@ -48,6 +48,11 @@ pub(crate) enum Command {
     Load(Box<Load>),
     /// Write report.html, report.md, tables.csv and effects.csv again from the files of a run
     Report(Report),
+    /// Compare two runs of a study, or two folders of runs: the ratio of each metric in each cell, judged by a margin
+    ///
+    /// Exit codes: 0 the same, or better; 2 invalid arguments, or the runs cannot be compared; 3 something that the study asks
+    /// about is worse; 4 undecided.
+    Compare(Compare),
     /// Print the JSON Schema of a study, system or scenario file (for editors), or of the JSON result of a load or search
     Schema(Schema),
     /// Write a study of a running server: from its URL, a curl command, a HAR file or an OpenAPI document
@@ -120,6 +125,44 @@ pub(crate) struct Report {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Compare {
+    /// The run to compare with, or a folder of runs
+    #[arg(value_name = "A")]
+    pub(crate) first: PathBuf,
+    /// The run that is compared, or a folder of runs
+    #[arg(value_name = "B")]
+    pub(crate) second: PathBuf,
+    /// Ratios from 1 ÷ (1 + margin) to 1 + margin are the same: a share, such as 5% or 0.05
+    #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = parse::margin)]
+    pub(crate) margin: f64,
+    /// A metric that decides, such as response_time.p99; may be repeated [default: what the study asks about]
+    #[arg(long, value_name = "METRIC", value_parser = parse::metric_path)]
+    pub(crate) metric: Vec<Vec<String>>,
+    #[command(flatten)]
+    pub(crate) files: CompareFiles,
+}
+
+/// Files that a comparison is written to.
+#[derive(Debug, Args)]
+pub(crate) struct CompareFiles {
+    /// Write the comparison as a page
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Write it as Markdown, for a pull request
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: Option<PathBuf>,
+    /// Write it as JSON (`waggle schema compare`)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write it as JUnit XML: a test case for each metric that the study asks about, in each cell
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Append it as Markdown to a file, such as $GITHUB_STEP_SUMMARY
+    #[arg(long, value_name = "FILE")]
+    pub(crate) summary_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Schema {
     /// The file or result
     pub(crate) of: SchemaOf,
@@ -134,6 +177,8 @@ pub(crate) enum SchemaOf {
     Scenario,
     /// The object that `waggle load --search … --json` prints
     Search,
+    /// The object that `waggle compare --json` writes
+    Compare,
     /// Old name of `search`, refused.
     #[value(hide = true)]
     Find,

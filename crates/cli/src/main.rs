@@ -1,6 +1,7 @@
 //! `waggle`: reads arguments and environment, calls the libraries, prints, and picks the exit code.
 
 mod arguments;
+mod compare;
 mod exit;
 mod files;
 mod filter;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Load(arguments) => load::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
         Command::System(arguments) => system::run(&arguments),

@@ -1,7 +1,5 @@
 //! The report as plain values: the answer, then sections of blocks. The page and Markdown lay out the same one.
 
-use waggle_stats::Verdict;
-
 use crate::table::{Field, Table};
 
 /// The whole report.
@@ -18,7 +16,8 @@ pub(crate) struct Opening {
     pub(crate) started_utc: String,
     /// The study's name if it has no question.
     pub(crate) question: String,
-    pub(crate) verdict: Option<Verdict>,
+    /// Of the answer, as a label.
+    pub(crate) verdict: Option<String>,
     /// The answer, a sentence each.
     pub(crate) answer: Vec<String>,
     pub(crate) warnings: Vec<String>,

@@ -3,9 +3,11 @@
 //! This crate lays out the results of `waggle-analysis`. It judges nothing, and computes no value twice.
 
 mod charts;
+mod compare;
 mod csv;
 mod document;
 mod html;
+mod junit;
 mod markdown;
 mod sections;
 mod table;
@@ -16,6 +18,9 @@ mod write;
 
 use wording::{format, labels};
 
+pub use compare::{
+    compare_html, compare_json, compare_junit, compare_markdown, compare_schema, compare_terminal,
+};
 pub use csv::{csv, effects as effects_csv};
 pub use html::html;
 pub use markdown::markdown;

@@ -2,7 +2,6 @@
 
 use crate::{
     document::{Block, Document, Failure, Opening, Section, Term},
-    labels,
     sections::document,
     table::{Align, Field, Mark, Table},
 };
@@ -26,7 +25,8 @@ pub(crate) fn text(document: &Document) -> String {
 fn opening(opening: &Opening) -> String {
     let verdict = opening
         .verdict
-        .map(|verdict| format!("**{}** · ", labels::verdict(verdict)));
+        .as_ref()
+        .map(|verdict| format!("**{verdict}** · "));
     let warnings: Vec<String> = opening
         .warnings
         .iter()

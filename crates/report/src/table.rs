@@ -47,6 +47,16 @@ pub(crate) struct Column<'a, T> {
 pub(crate) struct Field {
     value: Value,
     pub(crate) mark: Mark,
+    /// Drawn below the value on the page.
+    pub(crate) whisker: Option<Whisker>,
+}
+
+/// A ratio with its interval, drawn against a margin around 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Whisker {
+    pub(crate) point: f64,
+    pub(crate) interval: (f64, f64),
+    pub(crate) margin: f64,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -143,6 +153,7 @@ impl Field {
         Self {
             value: Value::Text { text, aside: None },
             mark: Mark::Plain,
+            whisker: None,
         }
     }
 
@@ -185,6 +196,7 @@ impl Field {
                 unit,
             },
             mark: Mark::Plain,
+            whisker: None,
         })
     }
 
@@ -211,6 +223,13 @@ impl Field {
         match is_bad {
             true => self.with_mark(Mark::Bad),
             false => self,
+        }
+    }
+
+    pub(crate) fn with_whisker(self, whisker: Whisker) -> Self {
+        Self {
+            whisker: Some(whisker),
+            ..self
         }
     }
 

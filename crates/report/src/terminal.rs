@@ -19,7 +19,7 @@ pub fn terminal(model: &Model) -> String {
     all.join("\n")
 }
 
-fn laid_out(table: &Table) -> String {
+pub(crate) fn laid_out(table: &Table) -> String {
     let mut out = comfy_table::Table::new();
     out.load_preset(presets::UTF8_HORIZONTAL_ONLY)
         .remove_style(TableComponent::HorizontalLines)

@@ -183,6 +183,22 @@ pub struct TestedEstimate {
 /// value is below zero or not finite, or `old` is nothing but 0.
 #[must_use]
 pub fn ratio(new: &[Sample], old: &[Sample], resolution: f64) -> Option<TestedEstimate> {
+    let (found, levels) = log_contrast(new, old, resolution)?;
+    let interval = ratio_interval(&found, levels, resolution);
+    let estimate = Estimate::finite(found.value.exp(), interval, new.len() + old.len())?;
+    Some(TestedEstimate {
+        p_value: estimate.interval.and_then(|ends| p_value(&found, ends)),
+        estimate,
+        is_paired: found.is_paired,
+    })
+}
+
+/// The difference of the logarithms of two groups, and the geometric mean of each; `None` as in [`ratio()`].
+pub(crate) fn log_contrast(
+    new: &[Sample],
+    old: &[Sample],
+    resolution: f64,
+) -> Option<(Contrast, (f64, f64))> {
     let all = [values(new), values(old)].concat();
     largest_finite(&all)?;
     let is_nothing = old.iter().all(|trial| trial.value <= 0.0);
@@ -194,14 +210,7 @@ pub fn ratio(new: &[Sample], old: &[Sample], resolution: f64) -> Option<TestedEs
     let (new, old) = (with_values(new, of_new), with_values(old, of_old));
     let term = |weight, trials| Term { weight, trials };
     let found = contrast(&[term(1.0, &new), term(-1.0, &old)], None);
-    let point = found.value.exp();
-    let interval = ratio_interval(&found, (level(&new), level(&old)), resolution);
-    let estimate = Estimate::finite(point, interval, new.len() + old.len())?;
-    Some(TestedEstimate {
-        p_value: estimate.interval.and_then(|ends| p_value(&found, ends)),
-        estimate,
-        is_paired: found.is_paired,
-    })
+    Some((found, (level(&new), level(&old))))
 }
 
 /// The same trials with other values.

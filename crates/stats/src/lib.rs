@@ -13,6 +13,7 @@ mod estimate;
 mod factorial;
 mod finding;
 mod holm;
+mod margin;
 mod proportion;
 mod quantile;
 #[cfg(test)]
@@ -45,6 +46,7 @@ pub use finding::{
     LagAllowed, LatenessFinding, RecordEquation, Stretch, SystemFinding,
 };
 pub use holm::rejection_limit;
+pub use margin::{MAX_TRIALS_NEEDED, MarginTest, compare_with_margin};
 pub use proportion::{Part, proportion, proportion_difference};
 pub use quantile::{MIN_SAMPLES_BEYOND, ThinTail, thin_tail};
 pub use reason::{Asked, CLEAN_TRIALS_MIN, Reason, cell_reasons, verdict_of};

@@ -154,6 +154,22 @@ pub(crate) fn share(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected a share such as 5% or 0.05".to_owned())
 }
 
+/// The path of a metric: `response_time.p99`.
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the form of a parser of arguments; whether a run has the metric is known later"
+)]
+pub(crate) fn metric_path(text: &str) -> Result<Vec<String>, String> {
+    Ok(text.split('.').map(ToOwned::to_owned).collect())
+}
+
+/// A margin around a ratio of 1: `5%` or `0.05`; 0 too.
+pub(crate) fn margin(text: &str) -> Result<f64, String> {
+    parse_share(text)
+        .filter(|share| (0.0..1.0).contains(share))
+        .ok_or_else(|| "expected a share below 1, such as 5%, 0.05 or 0".to_owned())
+}
+
 /// `1s`, `exp:1s`, `uniform:1s..3s`.
 pub(crate) fn think_time(text: &str) -> Result<ThinkText, String> {
     let think = match text.split_once(':') {

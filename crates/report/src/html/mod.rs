@@ -10,7 +10,6 @@ use maud::{DOCTYPE, Markup, html};
 use crate::{
     charts::Charts,
     document::{Document, Opening},
-    labels,
     sections::document,
 };
 use waggle_analysis::Model;
@@ -27,6 +26,15 @@ pub fn html(model: &Model) -> String {
 
 /// The same from an existing document.
 pub(crate) fn page(document: &Document, model: &Model) -> String {
+    laid_out(document, Some(model))
+}
+
+/// A document without charts that scripts draw.
+pub(crate) fn plain_page(document: &Document) -> String {
+    laid_out(document, None)
+}
+
+fn laid_out(document: &Document, model: Option<&Model>) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -47,11 +55,15 @@ pub(crate) fn page(document: &Document, model: &Model) -> String {
                     @for section in &document.sections { (blocks::section(section)) }
                 }
                 footer {
-                    "Written by waggle " (document.version) " from the results in this file's folder. \
-                     Charts: Apache ECharts 6.1.0, Apache Licence 2.0."
+                    "Written by waggle " (document.version) "."
+                    @if model.is_some() {
+                        " From the results in this file's folder. Charts: Apache ECharts 6.1.0, Apache Licence 2.0."
+                    }
                 }
-                script type="application/json" id="model" { (inlined::json(&Charts::new(model))) }
-                @for script in inlined::scripts() { script { (script) } }
+                @if let Some(model) = model {
+                    script type="application/json" id="model" { (inlined::json(&Charts::new(model))) }
+                    @for script in inlined::scripts() { script { (script) } }
+                }
             }
         }
     };
@@ -83,7 +95,7 @@ fn opening(opening: &Opening) -> Markup {
             @if let Some((first, rest)) = opening.answer.split_first() {
                 p class="answer" {
                     (phrases::unbroken(first)) " "
-                    @if let Some(verdict) = opening.verdict { (table::badge(labels::verdict(verdict))) }
+                    @if let Some(verdict) = &opening.verdict { (table::badge(verdict)) }
                 }
                 (blocks::sentences(rest))
             }

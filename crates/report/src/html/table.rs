@@ -2,7 +2,7 @@
 
 use maud::{Markup, Render, html};
 
-use crate::table::{Align, Field, Mark, Table};
+use crate::table::{Align, Field, Mark, Table, Whisker};
 
 pub(super) fn table(table: &Table) -> Markup {
     html! {
@@ -68,6 +68,33 @@ impl Render for Field {
         marked.render_to(page);
         if let Some(aside) = self.side_note() {
             html! { " " small class="range" { (aside) } }.render_to(page);
+        }
+        if let Some(drawn) = &self.whisker {
+            whisker(drawn).render_to(page);
+        }
+    }
+}
+
+/// Half the width of what is shown of a ratio, as a logarithm, in margins; and at least.
+const MARGINS_SHOWN: f64 = 4.0;
+const LEAST_SHOWN: f64 = 0.1;
+
+/// The band of the margin, the line of equality, and the interval with its point.
+fn whisker(drawn: &Whisker) -> Markup {
+    let band = drawn.margin.ln_1p();
+    let reach = (MARGINS_SHOWN * band).max(LEAST_SHOWN);
+    let at = |ratio: f64| {
+        let place = ratio.max(f64::MIN_POSITIVE).ln().clamp(-reach, reach) / reach;
+        format!("{:.1}", 60.0 + 58.0 * place)
+    };
+    let wide = 116.0 * band / reach;
+    let (low, high) = drawn.interval;
+    html! {
+        svg class="whisker" viewBox="0 0 120 12" aria-hidden="true" {
+            rect class="band" x=(format!("{:.1}", 60.0 - wide / 2.0)) y="0" width=(format!("{wide:.1}")) height="12" {}
+            line class="even" x1="60" x2="60" y1="0" y2="12" {}
+            line class="range" x1=(at(low)) x2=(at(high)) y1="6" y2="6" {}
+            circle cx=(at(drawn.point)) cy="6" r="2.5" {}
         }
     }
 }

@@ -22,7 +22,10 @@ pub(super) fn opening(model: &Model) -> Opening {
         study: info.study.clone(),
         started_utc: info.started_utc.clone(),
         question: question.clone(),
-        verdict: model.answer.verdict,
+        verdict: model
+            .answer
+            .verdict
+            .map(|verdict| labels::verdict(verdict).to_owned()),
         answer: answer::sentences(model),
         warnings: warnings::sentences(model),
         figures: figures(model),

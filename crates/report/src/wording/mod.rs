@@ -2,6 +2,7 @@
 
 pub mod answer;
 pub mod cell;
+pub mod compare;
 pub mod comparisons;
 pub mod conditions;
 pub mod delivery;

@@ -1,0 +1,96 @@
+//! What else differs between two runs that are compared.
+
+use waggle_results::{LoadModel, RunInfo};
+
+/// Something that differs, from the first side to the second.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConditionChange {
+    pub what: Condition,
+    pub first: String,
+    pub second: String,
+}
+
+/// What differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Condition {
+    Host,
+    Kernel,
+    CpuModel,
+    Cpus,
+    /// In bytes.
+    Memory,
+    IdlePoll,
+    /// CPUs of load generator and system.
+    CpuSets,
+    WaggleVersion,
+    System,
+    /// The version of a component.
+    Component(String),
+    LoadModel,
+    /// The text of the study.
+    Study,
+    /// The text of the system.
+    SystemText,
+}
+
+/// Of two runs with the texts of their studies and systems.
+pub(super) fn conditions_changed(
+    (first, first_texts): (&RunInfo, [&str; 2]),
+    (second, second_texts): (&RunInfo, [&str; 2]),
+) -> Vec<ConditionChange> {
+    let mut changes = Vec::new();
+    let mut add = |what, first: String, second: String| {
+        if first != second {
+            changes.push(ConditionChange {
+                what,
+                first,
+                second,
+            });
+        }
+    };
+    let mut host = |what, of: fn(&RunInfo) -> String| add(what, of(first), of(second));
+    host(Condition::Host, |info| info.host.name.clone());
+    host(Condition::Kernel, |info| info.host.kernel.clone());
+    host(Condition::CpuModel, |info| info.host.cpu_model.clone());
+    host(Condition::Cpus, |info| info.host.cpus.to_string());
+    host(Condition::Memory, |info| info.host.memory_bytes.to_string());
+    host(Condition::IdlePoll, |info| match info.host.idle_poll {
+        true => "on".to_owned(),
+        false => "off".to_owned(),
+    });
+    host(Condition::CpuSets, |info| {
+        let (load, system) = (&info.host.load_cpus, &info.host.system_cpus);
+        format!("load {load:?}, system {system:?}")
+    });
+    host(Condition::WaggleVersion, |info| info.waggle_version.clone());
+    host(Condition::System, |info| info.system.clone());
+    host(Condition::LoadModel, |info| load_model(info).to_owned());
+    let versions = |info: &RunInfo, name: &str| {
+        let mut all = info.components.iter();
+        let found = all.find(|component| component.name == name);
+        found.map_or_else(String::new, |component| component.version.clone())
+    };
+    let mut names: Vec<&String> = Vec::new();
+    for component in first.components.iter().chain(&second.components) {
+        if !names.contains(&&component.name) {
+            names.push(&component.name);
+        }
+    }
+    for name in names {
+        let what = Condition::Component(name.clone());
+        add(what, versions(first, name), versions(second, name));
+    }
+    let texts = [Condition::Study, Condition::SystemText];
+    for ((what, first), second) in texts.into_iter().zip(first_texts).zip(second_texts) {
+        add(what, first.to_owned(), second.to_owned());
+    }
+    changes
+}
+
+fn load_model(info: &RunInfo) -> &'static str {
+    match info.load_model {
+        LoadModel::Closed => "closed",
+        LoadModel::Open => "open",
+        LoadModel::Users => "users",
+    }
+}

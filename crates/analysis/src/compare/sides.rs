@@ -1,0 +1,349 @@
+//! The two sides: which cells and trials belong to each, and what one value of a metric is.
+
+use waggle_metrics::Metric;
+use waggle_stats::{Bias, Sample};
+
+use super::{
+    Key,
+    conditions::{ConditionChange, conditions_changed},
+};
+use crate::{
+    CellModel, Model,
+    asked::distinct,
+    metric::Number,
+    outcome::{Outcome, counted_trials},
+};
+
+/// From so many runs of each side on, a run is one value.
+const RUNS_MIN: usize = 3;
+/// Repetitions of different runs are not the same.
+const RUN_STRIDE: u32 = 100_000;
+const SIDE_STRIDE: u32 = 1_000 * RUN_STRIDE;
+/// Longest name of a side in tables.
+const LONG_NAME: usize = 16;
+
+/// Why two sides cannot be compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CompareError {
+    /// Runs of different studies.
+    Studies { first: String, second: String },
+    /// No cell of one has the levels of a cell of the other; the first cell of each.
+    NoCommonCell { first: String, second: String },
+    /// The run has no factor of this name with two levels.
+    NoFactor(String),
+    /// There is no metric of this path.
+    NoMetric(String),
+    /// No trial of this side has a result.
+    NoTrials(String),
+}
+
+/// What one value of a side is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SampleUnit {
+    /// A trial; both sides ran in the same repetitions.
+    PairedTrials,
+    /// A trial; one side ran after the other.
+    Trials,
+    /// The mean over the trials of a run; the runs of the two sides alternate.
+    PairedRuns,
+    /// The same; they do not.
+    Runs,
+}
+
+/// A side, as it is named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SideFacts {
+    /// As the user calls it, or the level of the factor.
+    pub name: String,
+    /// Its longer name, if it has one.
+    pub path: Option<String>,
+    /// When its runs began, RFC 3339, UTC.
+    pub started_utc: Vec<String>,
+    /// Trials with a result, and planned ones.
+    pub trials: usize,
+    pub planned: usize,
+}
+
+/// Both sides.
+pub(super) struct Sides<'a> {
+    pub(super) sides: [Side<'a>; 2],
+    pub(super) unit: SampleUnit,
+}
+
+/// The runs of a side, and the level that its cells have.
+pub(super) struct Side<'a> {
+    /// In place of a long name.
+    letter: char,
+    name: String,
+    runs: Vec<&'a Model>,
+    /// Factor and level of its cells; `None`: all cells are its own.
+    level: Option<(&'a str, &'a str)>,
+}
+
+impl<'a> Sides<'a> {
+    pub(super) fn from_runs(
+        (first_name, first): (&str, &'a [Model]),
+        (second_name, second): (&str, &'a [Model]),
+    ) -> Result<Self, CompareError> {
+        let side = |letter, name: &str, runs: &'a [Model]| {
+            let mut runs: Vec<&Model> = runs.iter().collect();
+            runs.sort_by(|a, b| a.info.started_utc.cmp(&b.info.started_utc));
+            Side {
+                letter,
+                name: name.to_owned(),
+                runs,
+                level: None,
+            }
+        };
+        let unit = if first.len() < RUNS_MIN || second.len() < RUNS_MIN {
+            SampleUnit::Trials
+        } else if alternate(first, second) {
+            SampleUnit::PairedRuns
+        } else {
+            SampleUnit::Runs
+        };
+        Self {
+            sides: [side('A', first_name, first), side('B', second_name, second)],
+            unit,
+        }
+        .check()
+    }
+
+    pub(super) fn from_levels(model: &'a Model, factor: &'a str) -> Result<Self, CompareError> {
+        let known = model.factors.iter().find(|one| one.name == factor);
+        let Some([first, second]) = known.map(|factor| factor.levels.as_slice()) else {
+            return Err(CompareError::NoFactor(factor.to_owned()));
+        };
+        let side = |letter, level: &'a String| Side {
+            letter,
+            name: level.clone(),
+            runs: vec![model],
+            level: Some((factor, level)),
+        };
+        Self {
+            sides: [side('A', first), side('B', second)],
+            unit: SampleUnit::PairedTrials,
+        }
+        .check()
+    }
+
+    fn check(self) -> Result<Self, CompareError> {
+        let [first, second] = &self.sides;
+        let studies = [first, second].map(|side| side.reference().info.study.clone());
+        let others = first.runs.iter().chain(&second.runs);
+        let mut others = others.filter(|run| run.info.study != studies[0]);
+        if let Some(other) = others.next() {
+            return Err(CompareError::Studies {
+                first: studies[0].clone(),
+                second: other.info.study.clone(),
+            });
+        }
+        for side in [first, second] {
+            if side.facts().trials == 0 {
+                return Err(CompareError::NoTrials(side.facts().name));
+            }
+        }
+        if self.shared_cells().is_empty() {
+            let name = |side: &Side<'_>| {
+                let key = side.keys().into_iter().next().unwrap_or_default();
+                key_text(&key)
+            };
+            return Err(CompareError::NoCommonCell {
+                first: name(first),
+                second: name(second),
+            });
+        }
+        Ok(self)
+    }
+
+    /// Cells of both sides.
+    pub(super) fn shared_cells(&self) -> Vec<Key> {
+        let [first, second] = &self.sides;
+        let others = second.keys();
+        let mut keys = first.keys();
+        keys.retain(|key| others.contains(key));
+        keys
+    }
+
+    pub(super) fn unmatched_names(&self) -> [Vec<String>; 2] {
+        let common = self.shared_cells();
+        self.sides.each_ref().map(|side| {
+            let own = side.keys().into_iter();
+            let own = own.filter(|key| !common.contains(key));
+            own.map(|key| self.cell_name(&key)).collect()
+        })
+    }
+
+    /// The name that the study gives the cell, else its levels.
+    pub(super) fn cell_name(&self, key: &Key) -> String {
+        let cells = self.sides.iter().flat_map(|side| side.cells(key));
+        let mut names = cells.filter_map(|(_, cell)| cell.name.clone());
+        names.next().unwrap_or_else(|| key_text(key))
+    }
+
+    pub(super) fn has_one_load_model(&self) -> bool {
+        let [first, second] = self.sides.each_ref().map(Side::reference);
+        first.info.load_model == second.info.load_model
+    }
+
+    pub(super) fn changes(&self) -> Vec<ConditionChange> {
+        let [first, second] = self.sides.each_ref().map(Side::reference);
+        conditions_changed(
+            (&first.info, [&first.study_text, &first.system_text]),
+            (&second.info, [&second.study_text, &second.system_text]),
+        )
+    }
+
+    /// The values of a metric in a cell of a side.
+    pub(super) fn samples(&self, at: usize, key: &Key, outcome: &Outcome<'_>) -> Vec<Sample> {
+        let side = &self.sides[at];
+        let offset = u32::try_from(at).unwrap_or(0) * SIDE_STRIDE;
+        let cells = side.cells(key);
+        let of_run = |(run, cell): &(usize, &CellModel)| {
+            let number = outcome.number(cell, &side.runs[*run].trials)?;
+            let place = u32::try_from(*run).unwrap_or(u32::MAX);
+            Some(Sample {
+                repetition: match self.unit {
+                    SampleUnit::PairedRuns => place,
+                    _ => offset.saturating_add(place),
+                },
+                value: number.point(),
+            })
+        };
+        let of_trials = |(run, cell): &(usize, &'a CellModel)| {
+            let stride = u32::try_from(*run).unwrap_or(0).saturating_mul(RUN_STRIDE);
+            let offset = match self.unit {
+                SampleUnit::PairedTrials => 0,
+                _ => offset.saturating_add(stride),
+            };
+            let samples = outcome.samples(cell, &side.runs[*run].trials).into_iter();
+            let moved = samples.map(move |sample| Sample {
+                repetition: sample.repetition.saturating_add(offset),
+                ..sample
+            });
+            moved.collect::<Vec<Sample>>()
+        };
+        match self.unit {
+            SampleUnit::PairedRuns | SampleUnit::Runs => cells.iter().filter_map(of_run).collect(),
+            SampleUnit::PairedTrials | SampleUnit::Trials => {
+                cells.iter().flat_map(of_trials).collect()
+            }
+        }
+    }
+}
+
+impl<'a> Side<'a> {
+    /// The first of its runs, from which names and units are taken.
+    pub(super) fn reference(&self) -> &'a Model {
+        self.runs[0]
+    }
+
+    pub(super) fn facts(&self) -> SideFacts {
+        let keys = self.keys();
+        let cells = || keys.iter().flat_map(|key| self.cells(key));
+        SideFacts {
+            path: (self.level.is_none() && self.name.chars().count() > LONG_NAME)
+                .then(|| self.name.clone()),
+            name: self.short_name(),
+            started_utc: self
+                .runs
+                .iter()
+                .map(|run| run.info.started_utc.clone())
+                .collect(),
+            trials: cells().map(|(_, cell)| cell.ran).sum(),
+            planned: cells()
+                .map(|(_, cell)| usize::try_from(cell.planned).unwrap_or(usize::MAX))
+                .sum(),
+        }
+    }
+
+    /// Names of columns are short.
+    fn short_name(&self) -> String {
+        match self.name.chars().count() > LONG_NAME {
+            true => self.letter.to_string(),
+            false => self.name.clone(),
+        }
+    }
+
+    /// The levels of its cells, without that of the side.
+    fn keys(&self) -> Vec<Key> {
+        let mut keys: Vec<Key> = Vec::new();
+        for cell in self.runs.iter().flat_map(|run| &run.cells) {
+            if let Some(key) = self.key(cell)
+                && !keys.contains(&key)
+            {
+                keys.push(key);
+            }
+        }
+        keys
+    }
+
+    fn key(&self, cell: &CellModel) -> Option<Key> {
+        let Some((factor, level)) = self.level else {
+            return Some(cell.levels.clone());
+        };
+        let mut levels = cell.levels.iter();
+        let is_own = levels.any(|(name, own)| name == factor && own == level);
+        let others = cell.levels.iter().filter(|(name, _)| name != factor);
+        is_own.then(|| others.cloned().collect())
+    }
+
+    /// The cell in each run that has it, with the place of the run.
+    pub(super) fn cells(&self, key: &Key) -> Vec<(usize, &'a CellModel)> {
+        let cell = |(at, run): (usize, &&'a Model)| {
+            let mut cells = run.cells.iter();
+            let cell = cells.find(|cell| self.key(cell).as_ref() == Some(key))?;
+            Some((at, cell))
+        };
+        self.runs.iter().enumerate().filter_map(cell).collect()
+    }
+
+    pub(super) fn resolution(&self, key: &Key, outcome: &Outcome<'_>) -> f64 {
+        let each = self.cells(key).into_iter();
+        let each = each.map(|(run, cell)| outcome.resolution(&[cell], &self.runs[run].trials));
+        each.fold(0.0, f64::max)
+    }
+
+    /// Over the trials of all its runs.
+    pub(super) fn number(&self, key: &Key, outcome: &Outcome<'_>) -> Option<Number> {
+        let trials = self.cells(key).into_iter();
+        let trials = trials.flat_map(|(run, cell)| counted_trials(cell, &self.runs[run].trials));
+        outcome.number_of(&trials.collect::<Vec<_>>())
+    }
+
+    pub(super) fn biases(&self, key: &Key, metric: Metric) -> Vec<Bias> {
+        let cells = self.cells(key).into_iter();
+        distinct(cells.flat_map(|(_, cell)| cell.biases(metric).to_vec()))
+    }
+}
+
+fn key_text(key: &Key) -> String {
+    if key.is_empty() {
+        return "the only cell".to_owned();
+    }
+    let levels = key.iter().map(|(name, level)| format!("{name}={level}"));
+    levels.collect::<Vec<_>>().join(" ")
+}
+
+/// Whether the runs of the two sides were started in turn.
+fn alternate(first: &[Model], second: &[Model]) -> bool {
+    let started = |runs: &[Model]| -> Vec<String> {
+        let mut all: Vec<String> = runs
+            .iter()
+            .map(|run| run.info.started_utc.clone())
+            .collect();
+        all.sort_unstable();
+        all
+    };
+    let (first, second) = (started(first), started(second));
+    if first.len() != second.len() {
+        return false;
+    }
+    // Each pair ends before the next one begins.
+    let pairs: Vec<(&String, &String)> = first
+        .iter()
+        .zip(&second)
+        .map(|(a, b)| if a < b { (a, b) } else { (b, a) })
+        .collect();
+    pairs.windows(2).all(|pair| pair[0].1 < pair[1].0)
+}

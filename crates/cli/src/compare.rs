@@ -1,0 +1,141 @@
+//! `waggle compare`: two runs, or two folders of runs, against each other.
+
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail};
+use waggle_analysis::{
+    Model,
+    compare::{CompareModel, CompareSettings, Outcomes, compare},
+    model,
+};
+use waggle_report::{
+    compare_html, compare_json, compare_junit, compare_markdown, compare_terminal,
+    wording::compare::error,
+};
+use waggle_results::Run;
+
+use crate::{
+    arguments::{Compare, CompareFiles},
+    exit::Exit,
+    output,
+};
+
+/// Runs of one side; more are not read.
+const MAX_RUNS: usize = 200;
+
+pub(crate) fn run(arguments: &Compare) -> Result<Exit> {
+    let first = read_side(&arguments.first)?;
+    let second = read_side(&arguments.second)?;
+    let [first_name, second_name] = names(&arguments.first, &arguments.second);
+    let found = compare(
+        (&first_name, &first),
+        (&second_name, &second),
+        &CompareSettings {
+            margin: arguments.margin,
+            metrics: arguments.metric.clone(),
+        },
+    );
+    let found = match found {
+        Ok(found) => found,
+        Err(why) => bail!("{}", error(&why)),
+    };
+    write_files(&found, &arguments.files)?;
+    output::print_result(&format!("{}\n", compare_terminal(&found)))?;
+    Ok(exit(&found))
+}
+
+/// 3 if something is worse, whatever else is undecided.
+pub(crate) fn exit(found: &CompareModel) -> Exit {
+    match found.outcome() {
+        Outcomes::Same | Outcomes::Better => Exit::Fine,
+        Outcomes::Worse => Exit::Threshold,
+        Outcomes::Undecided => Exit::NotValid,
+    }
+}
+
+/// Writes each file that is asked for.
+pub(crate) fn write_files(found: &CompareModel, files: &CompareFiles) -> Result<()> {
+    let version = env!("CARGO_PKG_VERSION");
+    let put = |path: &Option<PathBuf>, text: &dyn Fn() -> String| -> Result<()> {
+        let Some(path) = path else {
+            return Ok(());
+        };
+        fs::write(path, text()).with_context(|| format!("cannot write {}", path.display()))
+    };
+    put(&files.html, &|| compare_html(found, version))?;
+    put(&files.markdown, &|| compare_markdown(found, version))?;
+    put(&files.json, &|| compare_json(found))?;
+    put(&files.junit, &|| compare_junit(found))?;
+    match &files.summary_file {
+        Some(path) => append(path, &compare_markdown(found, version)),
+        None => Ok(()),
+    }
+}
+
+/// Appends to a file that others may append to as well.
+fn append(path: &Path, text: &str) -> Result<()> {
+    let file = fs::OpenOptions::new().append(true).create(true).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes()))
+        .with_context(|| format!("cannot append to {}", path.display()))
+}
+
+/// The last part of each path in which the two differ.
+fn names(first: &Path, second: &Path) -> [String; 2] {
+    let parts = |path: &Path| -> Vec<String> {
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let parts = path.components().rev();
+        parts
+            .map(|part| part.as_os_str().to_string_lossy().into_owned())
+            .collect()
+    };
+    let (own, other) = (parts(first), parts(second));
+    let differing = own.iter().zip(&other).find(|(a, b)| a != b);
+    match differing {
+        Some((a, b)) => [a.clone(), b.clone()],
+        None => ["first".to_owned(), "second".to_owned()],
+    }
+}
+
+/// A run, or every run of a folder.
+fn read_side(path: &Path) -> Result<Vec<Model>> {
+    let folders = run_folders(path)?;
+    let read = |folder: &PathBuf| {
+        let run = Run::read(folder);
+        let run = run.with_context(|| format!("cannot compare {}", folder.display()))?;
+        Ok(model(&run))
+    };
+    folders.iter().map(read).collect()
+}
+
+fn run_folders(path: &Path) -> Result<Vec<PathBuf>> {
+    let is_run = |folder: &Path| folder.join("run.json").is_file();
+    if is_run(path) {
+        return Ok(vec![path.to_owned()]);
+    }
+    let entries = fs::read_dir(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut folders = Vec::new();
+    for entry in entries {
+        let folder = entry
+            .with_context(|| format!("cannot read {}", path.display()))?
+            .path();
+        if is_run(&folder) {
+            folders.push(folder);
+        }
+    }
+    folders.sort();
+    match folders.len() {
+        0 => bail!(
+            "{} is no run and has no runs in it: give the folder that waggle run printed, or a folder of such folders",
+            path.display()
+        ),
+        count if count > MAX_RUNS => bail!(
+            "{} has {count} runs: at most {MAX_RUNS} are compared",
+            path.display()
+        ),
+        _ => Ok(folders),
+    }
+}

@@ -1,0 +1,135 @@
+//! A comparison as a document: the answer, what is asked about, the rest, what else differs, and how it was made.
+
+use similar::TextDiff;
+use waggle_analysis::compare::{CompareModel, Condition, ConditionChange};
+
+use super::tables;
+use crate::{
+    document::{Block, Document, Figure, Opening, Section, Term},
+    table::Field,
+    wording::compare as wording,
+};
+
+/// Lines around a change of a text.
+const CONTEXT_LINES: usize = 2;
+
+pub(super) fn document(model: &CompareModel, version: &str) -> Document {
+    let sections = [
+        Some(asked_section(model)),
+        others(model),
+        changes(model),
+        Some(method(model)),
+    ];
+    Document {
+        opening: opening(model),
+        sections: sections.into_iter().flatten().collect(),
+        version: version.to_owned(),
+    }
+}
+
+fn opening(model: &CompareModel) -> Opening {
+    let [first, second] = &model.sides;
+    let label = wording::outcome_label(model.outcome());
+    Opening {
+        study: model.study.clone(),
+        started_utc: match (first.started_utc.first(), second.started_utc.first()) {
+            (Some(a), Some(b)) if a != b => format!("{a} and {b}"),
+            (Some(a), _) => a.clone(),
+            (None, _) => String::new(),
+        },
+        question: format!("Is {} worse than {}?", second.name, first.name),
+        verdict: Some(label.to_owned()),
+        answer: wording::sentences(model),
+        warnings: wording::warnings(model),
+        figures: figures(model),
+    }
+}
+
+/// Of each metric that the study asks about: the ratio that is furthest from 1.
+fn figures(model: &CompareModel) -> Vec<Figure> {
+    let figure = |metric: &waggle_analysis::compare::MetricComparison| {
+        let pairs = metric.cells.iter().zip(&model.cells);
+        let numbers = pairs.filter_map(|(pair, cell)| Some((pair.ratio?, cell)));
+        let (ratio, cell) =
+            numbers.max_by(|(a, _), (b, _)| a.point.ln().abs().total_cmp(&b.point.ln().abs()))?;
+        let ends = ratio.interval.map(crate::format::ratio_ends);
+        let ends = ends.unwrap_or_else(|| "no interval".to_owned());
+        Some(Figure {
+            what: format!("Largest change of {}", wording::metric_in_sentence(metric)),
+            value: crate::format::times(ratio.point),
+            small: match model.cells.len() {
+                1 => ends,
+                _ => format!("{ends} · {}", cell.name),
+            },
+        })
+    };
+    model.asked_metrics().filter_map(figure).take(4).collect()
+}
+
+fn asked_section(model: &CompareModel) -> Section {
+    let compared = model
+        .asked_metrics()
+        .filter(|metric| metric.left_out.is_none());
+    let tables = compared.map(|metric| Block::Table(tables::metric(model, metric)));
+    Section {
+        lead: "Each line is a 95 % interval of the ratio; the band is the margin, the vertical line 1.",
+        blocks: tables.collect(),
+        ..Section::new("asked", "What the study asks about")
+    }
+}
+
+fn others(model: &CompareModel) -> Option<Section> {
+    let table = tables::others(model)?;
+    Some(Section {
+        blocks: vec![Block::Table(table)],
+        ..Section::new("others", "Other metrics")
+    })
+}
+
+/// Whether its values are texts of files.
+pub(super) fn is_text(change: &ConditionChange) -> bool {
+    matches!(change.what, Condition::Study | Condition::SystemText)
+}
+
+fn changes(model: &CompareModel) -> Option<Section> {
+    let short = model.changes.iter().filter(|change| !is_text(change));
+    let terms: Vec<Term> = short
+        .map(|change| {
+            let (name, meaning) = wording::change(change);
+            Term {
+                name: Field::plain(name),
+                code: None,
+                meaning,
+            }
+        })
+        .collect();
+    let mut blocks = Vec::new();
+    if !terms.is_empty() {
+        blocks.push(Block::Terms(terms));
+    }
+    for change in model.changes.iter().filter(|change| is_text(change)) {
+        let (name, _) = wording::change(change);
+        blocks.push(Block::Heading(format!("The {name}")));
+        blocks.push(Block::File {
+            label: "Difference of lines",
+            text: difference(&change.first, &change.second),
+        });
+    }
+    (!blocks.is_empty()).then(|| Section {
+        blocks,
+        ..Section::new("differs", "What else differs")
+    })
+}
+
+fn difference(first: &str, second: &str) -> String {
+    let difference = TextDiff::from_lines(first, second);
+    let mut unified = difference.unified_diff();
+    unified.context_radius(CONTEXT_LINES).to_string()
+}
+
+fn method(model: &CompareModel) -> Section {
+    Section {
+        blocks: vec![Block::Sentences(wording::method(model))],
+        ..Section::new("method", "How it was compared")
+    }
+}

@@ -1,0 +1,208 @@
+//! A comparison for other programs. Values that are not known are `null`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use waggle_analysis::{
+    Number,
+    compare::{CompareModel, Condition, ConditionChange, Judgement, MetricPair, SampleUnit},
+};
+use waggle_metrics::Unit;
+
+use crate::{labels, wording::compare as wording};
+
+/// The format of [`Comparison`]; a change that a reader must know of counts it up.
+const FORMAT: u32 = 1;
+
+/// What `waggle compare --json` writes.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "waggle comparison")]
+pub(crate) struct Comparison<'a> {
+    format: u32,
+    study: &'a str,
+    /// `same`, `better`, `worse` or `undecided`, over the metrics that the study asks about.
+    outcome: &'static str,
+    /// The sentences of the report.
+    answer: Vec<String>,
+    /// Ratios from 1 ÷ (1 + margin) to 1 + margin are the same.
+    margin: f64,
+    /// What one value is: a trial or the mean of a run; paired if both sides ran in the same repetitions, or in turn.
+    sample: &'static str,
+    /// The one that is compared with, and the one that is compared.
+    sides: Vec<Side<'a>>,
+    cells: Vec<Cell<'a>>,
+    /// Cells that only one side has.
+    only_in_first: &'a [String],
+    only_in_second: &'a [String],
+    /// What else differs.
+    differences: Vec<Difference>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Side<'a> {
+    name: &'a str,
+    /// When its runs began, UTC.
+    started: &'a [String],
+    /// Trials with a result, and planned ones.
+    trials: usize,
+    planned: usize,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Cell<'a> {
+    name: &'a str,
+    levels: Vec<Level<'a>>,
+    /// Of each side.
+    verdicts: [Option<&'static str>; 2],
+    /// Accepted records that are missing, of each side.
+    missing: [Option<u64>; 2],
+    /// Failed ÷ answered requests, of each side.
+    error_rates: [Option<f64>; 2],
+    metrics: Vec<Metric<'a>>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Level<'a> {
+    factor: &'a str,
+    level: &'a str,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Metric<'a> {
+    /// As in the columns of `tables.csv`.
+    name: &'a str,
+    heading: &'a str,
+    /// `us`, `per_s`, `share`, `count`, `cpus`, `bytes` or `bytes_per_s`.
+    unit: &'static str,
+    /// Whether the study asks about it.
+    asked: bool,
+    first: Option<Value>,
+    second: Option<Value>,
+    /// The second ÷ the first.
+    ratio: Option<Value>,
+    paired: bool,
+    /// How often sides that differ by the margin, or less, show at least so much.
+    p_value: Option<f64>,
+    /// `same`, `better`, `worse`, `different` or `undecided`.
+    judgement: &'static str,
+    /// Why it is undecided.
+    why: Option<String>,
+    /// Values of each side that would decide.
+    trials_needed: Option<usize>,
+}
+
+/// A point with its 95 % interval.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Value {
+    point: f64,
+    low: Option<f64>,
+    high: Option<f64>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Difference {
+    what: String,
+    first: String,
+    second: String,
+}
+
+impl<'a> Comparison<'a> {
+    pub(crate) fn new(model: &'a CompareModel) -> Self {
+        let sides = model.sides.iter().map(|side| Side {
+            name: &side.name,
+            started: &side.started_utc,
+            trials: side.trials,
+            planned: side.planned,
+        });
+        Self {
+            format: FORMAT,
+            study: &model.study,
+            outcome: wording::outcome_label(model.outcome()),
+            answer: wording::sentences(model),
+            margin: model.margin,
+            sample: match model.unit {
+                SampleUnit::PairedTrials => "paired_trials",
+                SampleUnit::Trials => "trials",
+                SampleUnit::PairedRuns => "paired_runs",
+                SampleUnit::Runs => "runs",
+            },
+            sides: sides.collect(),
+            cells: (0..model.cells.len()).map(|at| cell(model, at)).collect(),
+            only_in_first: &model.unmatched[0],
+            only_in_second: &model.unmatched[1],
+            differences: model.changes.iter().map(difference).collect(),
+        }
+    }
+}
+
+fn cell(model: &CompareModel, at: usize) -> Cell<'_> {
+    let cell = &model.cells[at];
+    let levels = cell
+        .levels
+        .iter()
+        .map(|(factor, level)| Level { factor, level });
+    let metrics = model.metrics.iter().filter_map(|metric| {
+        let pair: &MetricPair = metric.cells.get(at)?;
+        let value = |number: Number| Value {
+            point: number.point(),
+            low: ends(number).map(|(low, _)| low),
+            high: ends(number).map(|(_, high)| high),
+        };
+        Some(Metric {
+            name: &metric.column,
+            heading: &metric.name,
+            unit: unit(metric.unit),
+            asked: metric.is_asked,
+            first: pair.numbers[0].map(value),
+            second: pair.numbers[1].map(value),
+            ratio: pair.ratio.map(|ratio| value(Number::Estimate(ratio))),
+            paired: pair.is_paired,
+            p_value: pair.p_value,
+            judgement: wording::judgement_label(pair.judgement),
+            why: wording::open_reason(pair, model.unit),
+            trials_needed: match pair.judgement {
+                Judgement::Undecided(open) => open.trials_needed,
+                _ => None,
+            },
+        })
+    });
+    Cell {
+        name: &cell.name,
+        levels: levels.collect(),
+        verdicts: cell.verdicts.map(|verdict| verdict.map(labels::verdict)),
+        missing: cell.missing,
+        error_rates: cell.error_rates,
+        metrics: metrics.collect(),
+    }
+}
+
+fn ends(number: Number) -> Option<(f64, f64)> {
+    match number {
+        Number::Estimate(estimate) => estimate.interval.filter(|(_, high)| high.is_finite()),
+        Number::Exact(_) => None,
+    }
+}
+
+fn unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Time => "us",
+        Unit::Rate => "per_s",
+        Unit::Share => "share",
+        Unit::Count => "count",
+        Unit::Cpus => "cpus",
+        Unit::Bytes => "bytes",
+        Unit::ByteRate => "bytes_per_s",
+    }
+}
+
+/// The texts of files as they are.
+fn difference(change: &ConditionChange) -> Difference {
+    let (what, _) = wording::change(change);
+    Difference {
+        what: match &change.what {
+            Condition::Component(name) => format!("component {name}"),
+            _ => what,
+        },
+        first: change.first.clone(),
+        second: change.second.clone(),
+    }
+}

@@ -1,0 +1,103 @@
+//! A comparison of two sides as a page, Markdown, terminal text, JSON and JUnit. All of them lay out the same document and tables.
+
+mod document;
+mod json;
+mod tables;
+
+use waggle_analysis::compare::{CompareModel, Judgement};
+
+use crate::{
+    format, html,
+    junit::{self, TestCase, TestResult, TestSuite},
+    markdown, terminal as lines,
+    wording::compare as wording,
+};
+
+/// The comparison as one HTML file; `version`: of waggle.
+#[must_use]
+pub fn compare_html(model: &CompareModel, version: &str) -> String {
+    html::plain_page(&document::document(model, version))
+}
+
+/// The comparison as Markdown, for a pull request.
+#[must_use]
+pub fn compare_markdown(model: &CompareModel, version: &str) -> String {
+    markdown::text(&document::document(model, version))
+}
+
+/// The comparison for other programs; [`compare_schema`] describes it.
+#[must_use]
+pub fn compare_json(model: &CompareModel) -> String {
+    let json = serde_json::to_string_pretty(&json::Comparison::new(model));
+    json.expect("keys are names and numbers are finite, so that all of it can be written") + "\n"
+}
+
+/// The JSON Schema of [`compare_json`].
+#[must_use]
+pub fn compare_schema() -> schemars::Schema {
+    schemars::schema_for!(json::Comparison<'_>)
+}
+
+/// The comparison as JUnit XML: a case for each metric that the study asks about, in each cell. What is worse fails; what is undecided
+/// is an error.
+#[must_use]
+pub fn compare_junit(model: &CompareModel) -> String {
+    let cases = model.asked_metrics().flat_map(|metric| {
+        let pairs = metric.cells.iter().zip(&model.cells);
+        pairs.map(|(pair, cell)| {
+            let ratio = pair.ratio.as_ref().map_or_else(String::new, format::ratio);
+            let label = wording::judgement_label(pair.judgement);
+            let why = wording::open_reason(pair, model.unit);
+            let why = why.map_or_else(String::new, |why| format!("; {why}"));
+            let text = format!("{label}: {ratio}{why}");
+            TestCase {
+                class: metric.name.clone(),
+                name: cell.name.clone(),
+                result: match pair.judgement {
+                    Judgement::Same | Judgement::Better => TestResult::Passed(text),
+                    Judgement::Worse | Judgement::Different => TestResult::Failed(text),
+                    Judgement::Undecided(_) => TestResult::Error(text),
+                },
+            }
+        })
+    });
+    let [first, second] = model.sides.each_ref().map(|side| &side.name);
+    junit::xml(&TestSuite {
+        name: format!("{}: {second} against {first}", model.study),
+        cases: cases.collect(),
+    })
+}
+
+/// The tables of what is asked about, and what the comparison comes to.
+#[must_use]
+pub fn compare_terminal(model: &CompareModel) -> String {
+    let tables = model
+        .asked_metrics()
+        .filter(|metric| metric.left_out.is_none());
+    let tables = tables.map(|metric| {
+        let table = tables::metric(model, metric);
+        format!("{}\n{}", table.caption, lines::laid_out(&table))
+    });
+    let warnings = wording::warnings(model).into_iter();
+    let warnings = warnings.map(|warning| format!("note: {warning}"));
+    let changes = model
+        .changes
+        .iter()
+        .filter(|change| !document::is_text(change));
+    let changes = changes.map(|change| {
+        let (name, meaning) = wording::change(change);
+        format!("note: {name} differs: {meaning}")
+    });
+    let texts = model
+        .changes
+        .iter()
+        .filter(|change| document::is_text(change));
+    let texts = texts.map(|change| format!("note: the {} differs", wording::change(change).0));
+    let all: Vec<String> = tables
+        .chain(warnings)
+        .chain(changes)
+        .chain(texts)
+        .chain([wording::sentences(model).join(" ")])
+        .collect();
+    all.join("\n")
+}

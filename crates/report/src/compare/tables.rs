@@ -1,0 +1,153 @@
+//! The tables of a comparison.
+
+use waggle_analysis::{
+    Number,
+    compare::{CellPair, CompareModel, Judgement, MetricComparison, MetricPair},
+};
+use waggle_metrics::Unit;
+
+use crate::{
+    format, labels,
+    table::{Column, Field, Mark, Table, Whisker},
+    wording::{compare as wording, metric::label},
+};
+
+/// A cell with what one metric shows.
+type Row<'a> = (&'a CellPair, &'a MetricPair);
+
+/// One metric, a row for each cell.
+pub(super) fn metric(model: &CompareModel, metric: &MetricComparison) -> Table {
+    let unit = metric.unit;
+    let name = label(metric.metric, None, &metric.name, model.counted);
+    let mut columns = cell_columns(model);
+    for (at, side) in model.sides.iter().enumerate() {
+        columns.push(Column::numbers(&side.name, move |row: &Row<'_>| {
+            number(row.1.numbers[at], unit)
+        }));
+    }
+    let [first, second] = model.sides.each_ref().map(|side| &side.name);
+    let (margin, sampled) = (model.margin, model.unit);
+    columns.extend([
+        Column::numbers(format!("{second} ÷ {first}"), move |row: &Row<'_>| {
+            ratio(row.1, margin)
+        }),
+        Column::words("judgement", move |row: &Row<'_>| {
+            let label = wording::judgement_label(row.1.judgement);
+            Field::verdict(label).with_aside(wording::open_reason(row.1, sampled))
+        }),
+        Column::words("not valid", move |row: &Row<'_>| {
+            Field::plain(not_valid(model, row.0))
+        }),
+    ]);
+    let rows = model.cells.iter().zip(&metric.cells);
+    Table::new("compared", name, columns, rows)
+}
+
+/// Ratios of every other metric, a row for each cell; `None` if there is none.
+pub(super) fn others(model: &CompareModel) -> Option<Table> {
+    let others = model.metrics.iter();
+    let others: Vec<&MetricComparison> = others
+        .filter(|metric| !metric.is_asked && metric.left_out.is_none())
+        .collect();
+    if others.is_empty() {
+        return None;
+    }
+    let mut columns: Vec<Column<'_, usize>> = vec![Column::words("cell", |at: &usize| {
+        Field::plain(&model.cells[*at].name)
+    })];
+    columns.extend(others.into_iter().map(|metric| {
+        Column::numbers(&metric.name, move |at: &usize| {
+            let pair = &metric.cells[*at];
+            let field = ratio(pair, model.margin);
+            match pair.judgement {
+                Judgement::Better | Judgement::Worse | Judgement::Different => field,
+                Judgement::Same | Judgement::Undecided(_) => field.with_mark(Mark::Even),
+            }
+        })
+    }));
+    columns.push(Column::numbers("errors", |at: &usize| {
+        let [first, second] = model.cells[*at].error_rates.map(shown_share);
+        Field::plain(format!("{first} → {second}"))
+    }));
+    let caption =
+        "Ratios of metrics that the study does not ask about; greyed: no difference is shown";
+    Some(Table::new("others", caption, columns, 0..model.cells.len()))
+}
+
+fn shown_share(share: Option<f64>) -> String {
+    share.map_or_else(|| format::NONE.to_owned(), format::share)
+}
+
+/// A column for each factor, or the name.
+fn cell_columns<'a>(model: &'a CompareModel) -> Vec<Column<'a, Row<'a>>> {
+    let by_name = |cell: &CellPair| {
+        let levels: Vec<String> = cell
+            .levels
+            .iter()
+            .map(|(name, level)| format!("{name}={level}"))
+            .collect();
+        cell.name != levels.join(" ") || levels.is_empty()
+    };
+    let first = model.cells.first();
+    let Some(first) = first.filter(|_| !model.cells.iter().any(by_name)) else {
+        return vec![Column::words("cell", |row: &Row<'_>| {
+            Field::plain(&row.0.name)
+        })];
+    };
+    let varying = (0..first.levels.len()).filter(|at| {
+        let mut cells = model.cells.iter();
+        model.cells.len() == 1 || cells.any(|cell| cell.levels[*at] != first.levels[*at])
+    });
+    let column = |at: usize| {
+        Column::numbers(&first.levels[at].0, move |row: &Row<'_>| {
+            Field::plain(&row.0.levels[at].1)
+        })
+    };
+    varying.map(column).collect()
+}
+
+fn number(number: Option<Number>, unit: Unit) -> Field {
+    let Some(number) = number else {
+        return Field::empty();
+    };
+    let interval = match number {
+        Number::Estimate(estimate) => estimate.interval,
+        Number::Exact(_) => None,
+    };
+    // The heading has the unit of a rate.
+    match unit {
+        Unit::Rate => {
+            let ends = interval
+                .map(|(low, high)| format!("{} – {}", format::plain(low), format::plain(high)));
+            Field::plain(format::plain(number.point())).with_aside(ends)
+        }
+        _ => Field::plain(format::in_unit(number.point(), unit))
+            .with_aside(interval.map(|ends| format::ends_in_unit(ends, unit))),
+    }
+}
+
+fn ratio(pair: &MetricPair, margin: f64) -> Field {
+    let Some(ratio) = &pair.ratio else {
+        return Field::empty();
+    };
+    let field =
+        Field::plain(format::times(ratio.point)).with_aside(ratio.interval.map(format::ratio_ends));
+    match ratio.interval {
+        Some(interval) => field.with_whisker(Whisker {
+            point: ratio.point,
+            interval,
+            margin,
+        }),
+        None => field,
+    }
+}
+
+fn not_valid(model: &CompareModel, cell: &CellPair) -> String {
+    let sides = model.sides.iter().zip(cell.verdicts);
+    let doubtful = sides.filter_map(|(side, verdict)| {
+        let verdict = verdict?;
+        (verdict != waggle_stats::Verdict::Valid)
+            .then(|| format!("{} {}", side.name, labels::verdict(verdict)))
+    });
+    doubtful.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,271 @@
+//! Whether two groups of trials differ by more than a margin, or are the same within it, and how many trials would decide that.
+//!
+//! Both are read off one 95 % interval of the ratio: all of it outside the margin, or all of it within (two one-sided tests at 2.5 %
+//! each: Schuirmann, 1987; Chow, Shao and Wang, Sample Size Calculations in Clinical Research, chapter 3).
+
+use crate::{
+    Estimate, Sample,
+    contrast::Contrast,
+    estimate::{log_contrast, ratio_interval},
+    sample::size,
+    student::{critical_95, two_sided},
+};
+
+/// Quantiles of the normal distribution: of the chance to decide with the number of trials that is given, 90 %, on one side or on both;
+/// and of the scatter, which is known from few trials and is taken as large as it is in at most 80 of 100 cases.
+const POWER: f64 = 1.281_551_565_544_6;
+const POWER_OF_BOTH: f64 = 1.644_853_626_951_5;
+const SCATTER: f64 = 0.841_621_233_572_9;
+/// More trials than this are run in no practice, and no number of them is given.
+pub const MAX_TRIALS_NEEDED: usize = 200;
+
+/// A ratio of two groups, tested against a margin.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MarginTest {
+    /// `new ÷ old`, with its 95 % interval.
+    pub estimate: Estimate,
+    /// How often groups that differ by the margin, or less, show at least so much; `None` without an interval.
+    pub p_value: Option<f64>,
+    /// Compared repetition by repetition.
+    pub is_paired: bool,
+    /// Trials of each group that decide in nine of ten cases, if the true ratio is the observed one; `None`: more than
+    /// [`MAX_TRIALS_NEEDED`], or not known.
+    pub trials_needed: Option<usize>,
+}
+
+/// Tests the ratio of two groups, which share no trial, of a metric with this resolution (0: not known), against a margin: ratios
+/// from `1 ÷ (1 + margin)` to `1 + margin` count as the same. `None` if a group is empty, a value is below zero or not finite, or
+/// `old` is nothing but 0.
+#[must_use]
+pub fn compare_with_margin(
+    new: &[Sample],
+    old: &[Sample],
+    resolution: f64,
+    margin: f64,
+) -> Option<MarginTest> {
+    let (found, levels) = log_contrast(new, old, resolution)?;
+    let interval = ratio_interval(&found, levels, resolution);
+    let estimate = Estimate::finite(found.value.exp(), interval, new.len() + old.len())?;
+    let limit = margin.ln_1p();
+    let counts = (new.len(), old.len());
+    Some(MarginTest {
+        p_value: estimate
+            .interval
+            .and_then(|ends| p_value(&found, limit, ends)),
+        trials_needed: trials_needed(&found, limit, counts),
+        estimate,
+        is_paired: found.is_paired,
+    })
+}
+
+/// Of the scatter; 1 if only the resolution leaves open that the ratio lies within the limit.
+fn p_value(found: &Contrast, limit: f64, (low, high): (f64, f64)) -> Option<f64> {
+    let (error, degrees) = found.error?;
+    let beyond = found.value.abs() - limit;
+    if beyond <= 0.0 || low.ln() <= limit && high.ln() >= -limit {
+        // The part of the interval within the limit is that of the resolution, or of the scatter; neither shows a difference.
+        let by_scatter = tails(beyond.max(0.0), found.value.abs() + limit, error, degrees);
+        return Some(by_scatter.max(f64::from(found.is_beyond(limit))));
+    }
+    Some(tails(beyond, found.value.abs() + limit, error, degrees))
+}
+
+/// The chance of a value this far beyond the near limit, or beyond the far one.
+fn tails(near: f64, far: f64, error: f64, degrees: f64) -> f64 {
+    if error <= 0.0 {
+        return f64::from(near <= 0.0);
+    }
+    f64::midpoint(
+        two_sided(near / error, degrees),
+        two_sided(far / error, degrees),
+    )
+}
+
+impl Contrast {
+    /// Whether all of the interval of the scatter is beyond a limit on the log scale.
+    fn is_beyond(&self, limit: f64) -> bool {
+        let interval = self.interval();
+        interval.is_some_and(|(low, high)| low > limit || high < -limit)
+    }
+}
+
+/// Solves `half width + quantile of the power × error = distance` for the number of trials, with the scatter of a trial that is
+/// known.
+fn trials_needed(found: &Contrast, limit: f64, (new, old): (usize, usize)) -> Option<usize> {
+    let (error, degrees) = found.error?;
+    // As many trials of each group as would have this error.
+    let each = 2.0 / (1.0 / size(new) + 1.0 / size(old));
+    let variance = error * error * each * scatter_factor(degrees);
+    let distance = (limit - found.value.abs()).abs();
+    // Near equality both ends of the interval have to lie within.
+    let both_ends = found.value.abs() < limit / 4.0;
+    let power = if both_ends { POWER_OF_BOTH } else { POWER };
+    let decides = |count: usize| {
+        let degrees = match found.is_paired {
+            true => size(count - 1),
+            false => 2.0 * size(count - 1),
+        };
+        let error = (variance / size(count)).sqrt();
+        (critical_95(degrees) + power) * error <= distance
+    };
+    let (mut low, mut high) = (new.max(old), MAX_TRIALS_NEEDED);
+    if low >= high || !decides(high) {
+        return None;
+    }
+    while high - low > 1 {
+        let middle = low.midpoint(high);
+        if decides(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    Some(high)
+}
+
+/// By how much the variance may be larger than it was seen to be: degrees ÷ the lower quantile of χ² (Wilson and Hilferty, 1931).
+fn scatter_factor(degrees: f64) -> f64 {
+    let ninth = 2.0 / (9.0 * degrees);
+    let root = 1.0 - ninth - SCATTER * ninth.sqrt();
+    1.0 / root.max(0.1).powi(3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    const SEEDS: u64 = 1_000;
+
+    struct Pair {
+        new: Vec<Sample>,
+        old: Vec<Sample>,
+    }
+
+    fn pair(random: &mut Random, count: usize, ratio: f64, (spread, drift): (f64, f64)) -> Pair {
+        let mut pair = Pair {
+            new: Vec::new(),
+            old: Vec::new(),
+        };
+        for repetition in (1..).take(count) {
+            let host = random.lognormal(1_000.0, drift);
+            let mut sample = |level| Sample {
+                repetition,
+                value: random.lognormal(level, spread),
+            };
+            pair.new.push(sample(host * ratio));
+            pair.old.push(sample(host));
+        }
+        pair
+    }
+
+    fn test(pair: &Pair, margin: f64) -> MarginTest {
+        compare_with_margin(&pair.new, &pair.old, 0.0, margin).unwrap()
+    }
+
+    fn is_decided(test: &MarginTest, margin: f64) -> bool {
+        is_same(test, margin) || is_different(test, margin)
+    }
+
+    fn is_same(test: &MarginTest, margin: f64) -> bool {
+        let (low, high) = test.estimate.interval.unwrap();
+        low >= 1.0 / (1.0 + margin) && high <= 1.0 + margin
+    }
+
+    fn is_different(test: &MarginTest, margin: f64) -> bool {
+        let (low, high) = test.estimate.interval.unwrap();
+        high < 1.0 / (1.0 + margin) || low > 1.0 + margin
+    }
+
+    fn share(of: impl Fn(&mut Random) -> bool) -> f64 {
+        let found = (0..SEEDS).filter(|seed| of(&mut Random::from_seed(*seed)));
+        size(found.count()) / 1_000.0
+    }
+
+    #[test]
+    fn equal_groups_are_rarely_different_and_groups_at_the_margin_rarely_the_same() {
+        let check = |count: usize, ratio: f64, margin: f64| {
+            let different = share(|random| {
+                let pair = pair(random, count, ratio, (0.03, 0.2));
+                is_different(&test(&pair, margin), margin)
+            });
+            let limit = if margin == 0.0 { 0.06 } else { 0.035 };
+            assert!(different <= limit, "{count} {ratio} {margin}: {different}");
+            let same = share(|random| {
+                let pair = pair(random, count, ratio, (0.03, 0.2));
+                is_same(&test(&pair, margin), margin)
+            });
+            assert!(ratio == 1.0 || same <= 0.035, "{count} {ratio}: {same}");
+        };
+        for count in [3, 5, 8] {
+            check(count, 1.0, 0.0);
+            check(count, 1.0, 0.02);
+            check(count, 1.02, 0.02);
+            check(count, 1.0 / 1.05, 0.05);
+        }
+    }
+
+    #[test]
+    fn the_p_value_agrees_with_the_interval() {
+        for seed in 0..500 {
+            let pair = pair(&mut Random::from_seed(seed), 4, 1.04, (0.03, 0.0));
+            for margin in [0.0, 0.02] {
+                let found = test(&pair, margin);
+                let p_value = found.p_value.unwrap();
+                if is_different(&found, margin) {
+                    assert!(p_value <= 0.05, "{seed} {margin} {found:?}");
+                } else {
+                    assert!(p_value > 0.025, "{seed} {margin} {found:?}");
+                }
+            }
+        }
+    }
+
+    /// Of pairs that are undecided: another experiment with so many trials decides in at least so many of ten.
+    #[test]
+    fn the_number_of_trials_decides_in_nine_of_ten() {
+        let check = |count: usize, ratio: f64, margin: f64| {
+            let (mut open, mut decided) = (0_usize, 0_usize);
+            for seed in 0..SEEDS {
+                let mut random = Random::from_seed(seed);
+                let found = test(&pair(&mut random, count, ratio, (0.03, 0.0)), margin);
+                let Some(needed) = found.trials_needed.filter(|_| !is_decided(&found, margin))
+                else {
+                    continue;
+                };
+                open += 1;
+                let again = test(&pair(&mut random, needed, ratio, (0.03, 0.0)), margin);
+                decided += usize::from(is_decided(&again, margin));
+            }
+            let share = size(decided) / size(open);
+            assert!(share >= 0.88, "{count} {ratio} {margin}: {share} of {open}");
+        };
+        for count in [5, 8] {
+            check(count, 1.0, 0.05);
+            check(count, 1.1, 0.02);
+        }
+    }
+
+    #[test]
+    fn by_hand() {
+        let samples = |values: &[f64]| -> Vec<Sample> {
+            (1..)
+                .zip(values)
+                .map(|(repetition, &value)| Sample { repetition, value })
+                .collect()
+        };
+        let check = |new: &[f64], old: &[f64], expected: Option<(f64, bool)>| {
+            let found = compare_with_margin(&samples(new), &samples(old), 0.0, 0.05);
+            let found =
+                found.map(|found| (found.estimate.point, found.estimate.interval.is_some()));
+            assert_eq!(found, expected, "{new:?} {old:?}");
+        };
+        check(&[2.0, 2.0], &[1.0, 1.0], Some((2.0, true)));
+        check(&[2.0], &[1.0], Some((2.0, false)));
+        check(&[], &[1.0], None);
+        check(&[1.0], &[0.0], None);
+        // One side scatters by a factor of three.
+        let wide = compare_with_margin(&samples(&[1.0, 3.0]), &samples(&[1.0, 1.0]), 0.0, 0.5);
+        assert_eq!(wide.unwrap().trials_needed, None);
+    }
+}
