@@ -12,7 +12,7 @@ use crate::{
 };
 use waggle_report::{csv, effects_csv, html, markdown, terminal};
 
-fn check(written: &str, golden: &str) {
+pub(crate) fn check(written: &str, golden: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("tests/report/golden")
         .join(golden);

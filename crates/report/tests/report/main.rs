@@ -6,6 +6,7 @@ mod curves;
 mod effects;
 mod golden;
 mod numbers;
+mod recorded;
 mod seeded;
 mod verdicts;
 

@@ -1,0 +1,67 @@
+//! Ten recorded runs of `studies/ingest.yaml` on a machine with two CPUs that did other work at the same time (compilers, and in some
+//! of them a second study), with three of the twelve cells: what the report says of them.
+
+use std::{fs, path::Path};
+
+use flate2::read::GzDecoder;
+use waggle_analysis::{Conclusion, Decision, Model, model};
+use waggle_report::{
+    markdown, terminal,
+    wording::{answer, conditions, warnings},
+};
+use waggle_results::Run;
+
+use crate::golden::check;
+
+const RUNS: u32 = 10;
+
+fn recorded(number: u32) -> Model {
+    let archive = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/report/recorded")
+        .join(format!("busy-{number:02}.tar.gz"));
+    let folder = tempfile::tempdir().unwrap();
+    let archive = fs::File::open(archive).unwrap();
+    tar::Archive::new(GzDecoder::new(archive))
+        .unpack(folder.path())
+        .unwrap();
+    model(&Run::read(folder.path()).unwrap())
+}
+
+/// What a user sees at the end of the run, and the reasons of the verdicts.
+fn words(model: &Model) -> String {
+    let mut lines = vec![terminal(model)];
+    lines.extend(warnings::sentences(model));
+    for threshold in &model.thresholds {
+        let held = conditions::decision_label(threshold.held);
+        lines.push(format!("threshold {}: {held}", threshold.text));
+        for cell in &threshold.cells {
+            if let Some(reason) = &cell.reason {
+                let why = conditions::shortcoming(reason, threshold.unit);
+                lines.push(format!("cell {}: {why}", cell.cell));
+            }
+        }
+    }
+    lines.extend(answer::sentences(model));
+    let page = markdown(model);
+    let verdicts = page.split("## Verdicts").nth(1).unwrap();
+    lines.push(verdicts.split("\n## ").next().unwrap().trim().to_owned());
+    lines.join("\n")
+}
+
+/// Nothing was lost, and every p99 is far below its limit: a busy machine widens intervals, and changes nothing of that.
+#[test]
+fn runs_on_a_busy_machine_are_answered() {
+    let mut all = Vec::new();
+    for number in 1..=RUNS {
+        let model = recorded(number);
+        assert_eq!(
+            model.conclusion(false),
+            Conclusion::Answered,
+            "run {number}"
+        );
+        let held = model.thresholds.iter().map(|threshold| threshold.held);
+        assert!(held.clone().all(|held| held == Decision::Holds), "{number}");
+        all.push(format!("# Run {number}\n\n{}\n", words(&model)));
+    }
+    check(&all.join("\n"), "recorded.md");
+}
