@@ -14,6 +14,8 @@ use crate::{
 
 /// From this share of the CPUs that the system was given on, its CPU is what limits.
 const CPU_FULL: f64 = 0.9;
+/// The kernel's own work is below this share of the CPUs.
+const OTHERS_SHARE: f64 = 0.15;
 /// Pairs of cells of which each is compared.
 const PAIRS_MAX: usize = 2_000;
 
@@ -81,13 +83,17 @@ pub struct Limit {
 }
 
 /// What a limit is by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LimitedBy {
     SystemCpu,
     /// The load generator was near its own limit (method, rule 9).
     Generator,
     /// No CPU was full, and all that was asked for was answered: no more was asked for.
     Asked,
+    /// No CPU of the system was full, and other programs used so many cores of the machine.
+    OtherPrograms {
+        cores: f64,
+    },
     /// No CPU was full; what the users asked for, or waiting.
     UsersOrWaiting,
     /// No CPU was full; waiting for disk, locks or answers.
@@ -256,6 +262,8 @@ fn limit(cell: &CellModel, info: &RunInfo) -> Option<Limit> {
             LimitedBy::SystemCpu
         } else if generator_utilization >= GENERATOR_BUSY {
             LimitedBy::Generator
+        } else if let Some(cores) = cores_of_others(cell, info) {
+            LimitedBy::OtherPrograms { cores }
         } else {
             beside_cpus(cell, info)
         },
@@ -264,6 +272,19 @@ fn limit(cell: &CellModel, info: &RunInfo) -> Option<Limit> {
         most: (components().count() > 1).then(|| (busiest.clone(), cores.point)),
         generator_utilization,
     })
+}
+
+/// Cores that neither the system nor waggle used, nor were idle; `None`: few, or not known.
+fn cores_of_others(cell: &CellModel, info: &RunInfo) -> Option<f64> {
+    let cpus = f64::from(info.host.cpus);
+    let without_work = cell.cpu_idle? + cell.cpu_steal.unwrap_or(0.0);
+    let known: f64 = cell
+        .component_cores
+        .iter()
+        .map(|(_, cores)| cores.point)
+        .sum();
+    let others = cpus * (1.0 - without_work) - known;
+    (others >= OTHERS_SHARE * cpus).then_some(others)
 }
 
 /// What limits where no CPU does: of load that comes by itself it is that no more came, as long as all of it was answered.

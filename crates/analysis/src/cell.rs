@@ -94,6 +94,8 @@ pub struct CellModel {
     pub probe_cpu_share: Option<f64>,
     /// The largest share of the CPUs' time that the machine's host took in any trial; `None`: not noted.
     pub cpu_steal: Option<f64>,
+    /// The mean share of the CPUs' time without work; `None`: not noted.
+    pub cpu_idle: Option<f64>,
     /// The largest share of what the engine can send by its calibration; `None` where it was not calibrated.
     pub generator_capacity_used: Option<f64>,
     /// Of the histograms of all counted trials together.
@@ -212,6 +214,7 @@ pub(crate) fn cell(
         generator_lag_p99_us: point(Metric::GeneratorLagP99),
         probe_cpu_share: largest(of_all().filter_map(|one| one.probe_cpu_share)),
         cpu_steal: point(Metric::CpuSteal),
+        cpu_idle: point(Metric::CpuIdle),
         generator_capacity_used: point(Metric::GeneratorCapacityUsed),
         spectrum: distribution::spectrum_of(
             own_raw.iter().map(|trial| (*trial, &trial.response_time)),

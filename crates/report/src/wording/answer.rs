@@ -331,6 +331,12 @@ fn limit(limit: &Limit) -> String {
                 "The bottleneck may be the load generator (utilization {busy}), while {used}."
             );
         }
+        LimitedBy::OtherPrograms { cores } => {
+            let cores = format::three_digits(cores);
+            return format!(
+                "The bottleneck may be other programs on the machine: they used {cores} cores, while {used}."
+            );
+        }
         LimitedBy::Asked => "the offered load",
         LimitedBy::UsersOrWaiting => {
             "the load that the users offer, or waiting for disks, locks or answers"
