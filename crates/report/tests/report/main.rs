@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod checks;
+mod compare;
 mod curves;
 mod effects;
 mod golden;

@@ -1,0 +1,151 @@
+//! Comparisons in every format, from seeded runs of which one is changed.
+
+use std::slice::from_ref;
+
+use waggle_analysis::{
+    Model,
+    compare::{CompareModel, CompareSettings, Judgement, Outcomes, compare},
+};
+use waggle_report::{
+    compare_html, compare_json, compare_junit, compare_markdown, compare_schema, compare_terminal,
+};
+
+use crate::{
+    golden::check,
+    seeded::{Seeded, Wrong},
+    seeded_model,
+};
+
+const SETTINGS: CompareSettings = CompareSettings {
+    margin: 0.05,
+    metrics: Vec::new(),
+};
+
+fn run() -> Model {
+    let mut seeded = Seeded::plain(&[("connections", &["1", "10", "50", "100"])], 5);
+    seeded.wrong = vec![(4, Wrong::Scatters)];
+    seeded_model(&seeded)
+}
+
+/// The goodput of the first cells times these factors.
+fn changed(mut model: Model, factors: &[f64]) -> Model {
+    for trial in &mut model.trials {
+        let at = usize::try_from(trial.key.cell - 1).unwrap();
+        if let (Some(numbers), Some(factor)) = (&mut trial.numbers, factors.get(at)) {
+            numbers.goodput_per_s *= factor;
+        }
+    }
+    model.info.host.kernel = "6.99".to_owned();
+    model.info.started_utc = "2026-02-02T00:00:00Z".to_owned();
+    model.study_text = model
+        .study_text
+        .replace("study: ingest", "study: ingest # changed");
+    model
+}
+
+fn compared(first: &Model, second: &Model) -> CompareModel {
+    compare(
+        ("main", from_ref(first)),
+        ("change", from_ref(second)),
+        &SETTINGS,
+    )
+    .unwrap()
+}
+
+#[test]
+fn every_format_says_the_same() {
+    let first = run();
+    let found = compared(&first, &changed(first.clone(), &[0.7, 1.0, 1.4]));
+    let judged: Vec<Judgement> = found.metrics[0]
+        .cells
+        .iter()
+        .map(|pair| pair.judgement)
+        .collect();
+    assert!(
+        matches!(
+            judged[..],
+            [
+                Judgement::Worse,
+                Judgement::Same,
+                Judgement::Better,
+                Judgement::Undecided(_)
+            ]
+        ),
+        "{judged:?}"
+    );
+    assert_eq!(found.outcome(), Outcomes::Worse);
+    check(&compare_markdown(&found, "0.1.0"), "compare.md");
+    check(&compare_terminal(&found), "compare.terminal.txt");
+    check(&compare_json(&found), "compare.json");
+    check(&compare_junit(&found), "compare.junit.xml");
+    let page = compare_html(&found, "0.1.0");
+    for part in [
+        "badge worse",
+        "badge same",
+        "badge better",
+        "badge undecided",
+        "class=\"whisker\"",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn each_outcome_has_its_answer() {
+    let first = run();
+    let outcome = |factors: &[f64]| {
+        let mut second = changed(first.clone(), factors);
+        second.cells.truncate(3);
+        let mut first = first.clone();
+        first.cells.truncate(3);
+        compared(&first, &second).outcome()
+    };
+    assert_eq!(outcome(&[1.0, 1.0, 1.0]), Outcomes::Same);
+    assert_eq!(outcome(&[1.0, 1.0, 1.4]), Outcomes::Better);
+    assert_eq!(outcome(&[1.0, 0.7, 1.4]), Outcomes::Worse);
+    assert_eq!(outcome(&[1.0, 1.05, 1.4]), Outcomes::Undecided);
+}
+
+#[test]
+fn json_has_the_form_of_its_schema() {
+    let first = run();
+    let found = compared(&first, &changed(first.clone(), &[0.7]));
+    let json: serde_json::Value = serde_json::from_str(&compare_json(&found)).unwrap();
+    let schema = compare_schema().to_value();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<String> = validator
+        .iter_errors(&json)
+        .map(|one| one.to_string())
+        .collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    assert_eq!(json["cells"][0]["metrics"][0]["judgement"], "worse");
+}
+
+#[test]
+fn junit_is_xml_whatever_a_study_is_called() {
+    let mut first = seeded_model(&Seeded::hostile());
+    first.cells.truncate(3);
+    let found = compared(&first, &first);
+    let text = compare_junit(&found);
+    let document = roxmltree::Document::parse(&text).unwrap();
+    let cases = document
+        .descendants()
+        .filter(|node| node.has_tag_name("testcase"));
+    let count = cases.count();
+    let suite = document.root_element();
+    assert_eq!(suite.attribute("tests"), Some(count.to_string().as_str()));
+    let open = |name: &str| {
+        document
+            .descendants()
+            .filter(|node| node.has_tag_name(name))
+            .count()
+    };
+    assert_eq!(
+        suite.attribute("failures"),
+        Some(open("failure").to_string().as_str())
+    );
+    assert_eq!(
+        suite.attribute("errors"),
+        Some(open("error").to_string().as_str())
+    );
+}
