@@ -28,7 +28,7 @@ fn run() -> Model {
 }
 
 /// The goodput of the first cells times these factors.
-fn changed(mut model: Model, factors: &[f64]) -> Model {
+fn change_run(mut model: Model, factors: &[f64]) -> Model {
     for trial in &mut model.trials {
         let at = usize::try_from(trial.key.cell - 1).unwrap();
         if let (Some(numbers), Some(factor)) = (&mut trial.numbers, factors.get(at)) {
@@ -43,7 +43,7 @@ fn changed(mut model: Model, factors: &[f64]) -> Model {
     model
 }
 
-fn compared(first: &Model, second: &Model) -> CompareModel {
+fn compare_runs(first: &Model, second: &Model) -> CompareModel {
     compare(
         ("main", from_ref(first)),
         ("change", from_ref(second)),
@@ -55,7 +55,7 @@ fn compared(first: &Model, second: &Model) -> CompareModel {
 #[test]
 fn every_format_says_the_same() {
     let first = run();
-    let found = compared(&first, &changed(first.clone(), &[0.7, 1.0, 1.4]));
+    let found = compare_runs(&first, &change_run(first.clone(), &[0.7, 1.0, 1.4]));
     let judged: Vec<Judgement> = found.metrics[0]
         .cells
         .iter()
@@ -94,11 +94,11 @@ fn every_format_says_the_same() {
 fn each_outcome_has_its_answer() {
     let first = run();
     let outcome = |factors: &[f64]| {
-        let mut second = changed(first.clone(), factors);
+        let mut second = change_run(first.clone(), factors);
         second.cells.truncate(3);
         let mut first = first.clone();
         first.cells.truncate(3);
-        compared(&first, &second).outcome()
+        compare_runs(&first, &second).outcome()
     };
     assert_eq!(outcome(&[1.0, 1.0, 1.0]), Outcomes::Same);
     assert_eq!(outcome(&[1.0, 1.0, 1.4]), Outcomes::Better);
@@ -109,7 +109,7 @@ fn each_outcome_has_its_answer() {
 #[test]
 fn json_has_the_form_of_its_schema() {
     let first = run();
-    let found = compared(&first, &changed(first.clone(), &[0.7]));
+    let found = compare_runs(&first, &change_run(first.clone(), &[0.7]));
     let json: serde_json::Value = serde_json::from_str(&compare_json(&found)).unwrap();
     let schema = compare_schema().to_value();
     let validator = jsonschema::validator_for(&schema).unwrap();
@@ -125,7 +125,7 @@ fn json_has_the_form_of_its_schema() {
 fn junit_is_xml_whatever_a_study_is_called() {
     let mut first = seeded_model(&Seeded::hostile());
     first.cells.truncate(3);
-    let found = compared(&first, &first);
+    let found = compare_runs(&first, &first);
     let text = compare_junit(&found);
     let document = roxmltree::Document::parse(&text).unwrap();
     let cases = document

@@ -15,7 +15,7 @@ use crate::golden::check;
 
 const RUNS: u32 = 10;
 
-fn recorded(number: u32) -> Model {
+fn recorded_run(number: u32) -> Model {
     let archive = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/report/recorded")
         .join(format!("busy-{number:02}.tar.gz"));
@@ -53,7 +53,7 @@ fn words(model: &Model) -> String {
 fn runs_on_a_busy_machine_are_answered() {
     let mut all = Vec::new();
     for number in 1..=RUNS {
-        let model = recorded(number);
+        let model = recorded_run(number);
         assert_eq!(
             model.conclusion(false),
             Conclusion::Answered,
