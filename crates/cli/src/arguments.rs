@@ -78,6 +78,10 @@ pub(crate) struct Choice {
     /// One repetition with the shortest phases: checks that the study works, not how fast the system is
     #[arg(long)]
     pub(crate) quick: bool,
+    /// Run two versions of the system in each repetition: as the study has it, and with this level of a parameter, or with another
+    /// program of a component; may be repeated, all make the changed version
+    #[arg(long, value_name = "PARAMETER=LEVEL|program.COMPONENT=PATH")]
+    pub(crate) against: Vec<String>,
     /// Seed of the order of trials and of every other random choice; overrides the seed of the study
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
@@ -106,6 +110,21 @@ pub(crate) struct Run {
     /// Every doubt counts: exit code 4 if any cell has a verdict other than valid, or than the study expects
     #[arg(long)]
     pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) comparison: RunComparison,
+}
+
+/// The comparison at the end of a run with two versions.
+#[derive(Debug, Args)]
+pub(crate) struct RunComparison {
+    /// With --against: ratios from 1 ÷ (1 + margin) to 1 + margin are the same
+    #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = parse::margin)]
+    pub(crate) margin: f64,
+    /// With --against: a metric that decides, such as response_time.p99; may be repeated [default: what the study asks about]
+    #[arg(long, value_name = "METRIC", value_parser = parse::metric_path)]
+    pub(crate) metric: Vec<Vec<String>>,
+    #[command(flatten)]
+    pub(crate) files: CompareFiles,
 }
 
 #[derive(Debug, Args)]

@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use waggle_study::{Named, Source, Study, System};
 
-use crate::{arguments::Choice, filter};
+use crate::{against, arguments::Choice, filter};
 
 /// A checked study and its system, with their texts.
 pub(crate) struct Loaded {
@@ -31,6 +31,7 @@ pub(crate) fn load(choice: &Choice) -> Result<Loaded> {
     }
     let system = system.with_external(&study.external);
     filter::keep_cells(&mut study, &choice.filter)?;
+    against::add_versions(&mut study, &system, &choice.against)?;
     if choice.quick {
         filter::quick(&mut study);
     }

@@ -1,5 +1,6 @@
 //! `waggle`: reads arguments and environment, calls the libraries, prints, and picks the exit code.
 
+mod against;
 mod arguments;
 mod compare;
 mod exit;

@@ -4,6 +4,10 @@ use std::{collections::BTreeMap, time::Duration};
 
 use crate::{Component, ExternalComponent, ExternalPort, Level, ProcessDriver, System};
 
+/// A level of `program.COMPONENT` is the path of another program for the component; it is no parameter of a system, whose names have
+/// no dot.
+pub const PROGRAM_OVERRIDE: &str = "program.";
+
 impl System {
     /// The part of the system that exists if its parameters have these levels. What belongs to an absent component is absent too,
     /// as are dependencies on it. In texts of probes, metrics and checks, levels replace the parameters' names.
@@ -21,6 +25,12 @@ impl System {
         for component in &mut system.components {
             component.depends_on.retain(|other| names.contains(other));
             component.setup.retain(|step| step.when.holds(parameters));
+            if let Some(Level::Text(path)) =
+                parameters.get(&format!("{PROGRAM_OVERRIDE}{}", component.name))
+                && let Some(program) = component.process.command.first_mut()
+            {
+                program.clone_from(path);
+            }
             let arguments = std::mem::take(&mut component.process.arguments);
             component.process.command.extend(
                 arguments

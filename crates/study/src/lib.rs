@@ -39,6 +39,7 @@ pub use check::{
     MIN_STEADY_INTERVALS, MIN_WARM_UP_INTERVALS, read_threshold,
 };
 pub use components::{Arguments, Artifact, SetupStep, When};
+pub use configure::PROGRAM_OVERRIDE;
 pub use environment::{EnvironmentError, Values};
 pub use expected_verdict::ExpectedVerdict;
 pub use external::{Address, ExternalComponent, ExternalPort};

@@ -176,7 +176,8 @@ impl<'a> Sides<'a> {
 
     /// The name that the study gives the cell, else its levels.
     pub(super) fn cell_name(&self, key: &Key) -> String {
-        let cells = self.sides.iter().flat_map(|side| side.cells(key));
+        let of_runs = self.sides.iter().filter(|side| side.level.is_none());
+        let cells = of_runs.flat_map(|side| side.cells(key));
         let mut names = cells.filter_map(|(_, cell)| cell.name.clone());
         names.next().unwrap_or_else(|| key_text(key))
     }

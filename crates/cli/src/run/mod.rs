@@ -11,6 +11,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use tokio::sync::{mpsc, watch};
+use waggle_analysis::{
+    Model,
+    compare::{CompareSettings, compare_levels},
+};
+use waggle_report::wording::compare::error as compare_error;
 use waggle_runner::{CpuUse, Ended, Event, RunRequest};
 use waggle_study::{Study, Values};
 
@@ -22,7 +27,9 @@ use self::{
 };
 
 use crate::{
+    against,
     arguments::Run,
+    compare,
     exit::Exit,
     files::{self, Loaded},
     folders,
@@ -58,10 +65,11 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
         ))?;
         return Ok(Exit::Interrupted);
     }
-    let (text, exit) = report::write_report(&folder, arguments.strict)?;
+    let (text, model, exit) = report::write_report(&folder, arguments.strict)?;
     output::print_result(&format!("{text}\n"))?;
     Ok(match ended {
-        Ended::Finished => exit,
+        Ended::Finished if arguments.choice.against.is_empty() => exit,
+        Ended::Finished => compare_versions(arguments, &model, exit)?,
         Ended::Interrupted => {
             let study = arguments.choice.study.display();
             let idle_poll = if arguments.idle_poll {
@@ -69,12 +77,33 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
             } else {
                 ""
             };
+            let against = arguments.choice.against.iter();
+            let against: String = against
+                .map(|change| format!(" --against {change}"))
+                .collect();
             output::print_result(&format!(
-                "interrupted; resume with: waggle run {study}{idle_poll} --resume={}\n",
+                "interrupted; resume with: waggle run {study}{idle_poll}{against} --resume={}\n",
                 folder.display()
             ))?;
             Exit::Interrupted
         }
+    })
+}
+
+/// Compares the two versions of the run. A trial that failed and counts that do not add up have precedence.
+fn compare_versions(arguments: &Run, model: &Model, exit: Exit) -> Result<Exit> {
+    let asked = &arguments.comparison;
+    let settings = CompareSettings {
+        margin: asked.margin,
+        metrics: asked.metric.clone(),
+    };
+    let found = compare_levels(model, against::VERSION, &settings);
+    let found = found.map_err(|why| anyhow!("{}", compare_error(&why)))?;
+    compare::write_files(&found, &asked.files)?;
+    output::print_result(&format!("{}\n", waggle_report::compare_terminal(&found)))?;
+    Ok(match exit {
+        Exit::NotValid => exit,
+        _ => compare::exit(&found),
     })
 }
 
