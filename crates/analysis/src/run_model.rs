@@ -5,9 +5,9 @@ use waggle_results::{Run, RunInfo, Trial, parallel_map};
 use waggle_stats::Verdict;
 
 use crate::{
-    Account, Answer, CellFaults, CellModel, ComparisonModel, Counted, CurvesModel, EffectsModel,
-    Factor, ReferenceModel, SearchModel, ThresholdOutcome, TrialModel, Warning, account, answer,
-    cell, comparisons, curves, effects,
+    Account, Answer, CellFaults, CellModel, ComparisonModel, Counted, CurvesModel, DriftModel,
+    EffectsModel, Factor, ReferenceModel, SearchModel, ThresholdOutcome, TrialModel, Warning,
+    account, answer, cell, comparisons, curves, drift, effects,
     factor::{counted_unit, factors, telling_factors},
     faults,
     metric::{self, Number},
@@ -49,6 +49,8 @@ pub struct Model {
     pub answer: Answer,
     /// What became of records; `None` where no account was kept.
     pub account: Option<Account>,
+    /// Whether the machine drifted; `None`: nothing shows it.
+    pub drift: Option<DriftModel>,
     /// What a reader must know before believing a number.
     pub warnings: Vec<Warning>,
 }
@@ -105,7 +107,21 @@ pub fn model(run: &Run) -> Model {
     let counted = counted_unit(&run.info);
     let trials = parallel_map(&run.trials, |one| trial::trial(one, &run.info, counted));
     let texts = [&run.study_text, &run.system_text].map(String::as_str);
-    of_trials(&run.info, texts, trials, &run.trials)
+    let sentinel = run.info.cells.iter().find(|cell| cell.is_sentinel);
+    let Some(sentinel) = sentinel.map(|cell| cell.cell) else {
+        return of_trials(&run.info, texts, trials, &run.trials);
+    };
+    // The sentinel's trials are in no other result.
+    let mut info = run.info.clone();
+    info.cells.retain(|cell| cell.cell != sentinel);
+    info.order.retain(|key| key.cell != sentinel);
+    info.added.retain(|added| added.key.cell != sentinel);
+    let (of_sentinel, trials): (Vec<TrialModel>, Vec<TrialModel>) = trials
+        .into_iter()
+        .partition(|trial| trial.key.cell == sentinel);
+    let mut model = of_trials(&info, texts, trials, &run.trials);
+    model.drift = drift::drift(&info, &model.trials, &of_sentinel);
+    model
 }
 
 /// Everything the report says of these trials; `raw`: their results, for what is merged over trials.
@@ -151,6 +167,7 @@ pub(crate) fn of_trials(
         faults: faults::cells(&trials, search.as_ref()),
         answer: answer::answer(info, &cells, &trials, search.as_ref()),
         account: account::account(info, &cells),
+        drift: drift::drift(info, &trials, &[]),
         warnings: warning::warnings(info, &trials, search.as_ref()),
         info: info.clone(),
         reference,

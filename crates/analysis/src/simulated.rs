@@ -102,6 +102,7 @@ impl Simulated {
             levels: levels.map(owned).to_vec(),
             name: None,
             expect_verdict: None,
+            is_sentinel: false,
         });
         RunInfo {
             format: FORMAT,
@@ -325,4 +326,22 @@ fn planted_differences_are_found() {
     check(1.20, 5, 0.95);
     check(1.05, 8, 0.50);
     check(1.10, 8, 0.97);
+}
+
+#[test]
+fn a_change_of_the_host_is_found_and_none_is_made_up() {
+    let shown = |scatter, repetitions| {
+        let runs = Simulated {
+            scatter,
+            repetitions,
+            ratio: 1.0,
+        };
+        share(300, |seed| runs.model(seed).drift.unwrap().is_shown())
+    };
+    for repetitions in [3, 8] {
+        let equal = shown(Scatter::Equal, repetitions);
+        assert!(equal <= 0.03, "{repetitions}: {equal}");
+    }
+    let changed = shown(Scatter::Host, 5);
+    assert!(changed >= 0.95, "{changed}");
 }

@@ -35,6 +35,7 @@ pub(crate) fn load(choice: &Choice) -> Result<Loaded> {
     if choice.quick {
         filter::quick(&mut study);
     }
+    study.add_sentinel();
     Ok(Loaded {
         study,
         study_source,

@@ -52,6 +52,7 @@ pub(crate) fn quick(study: &mut Study) {
         None => 1,
     };
     study.repeat_max = study.repeat;
+    study.sentinel_every = None;
     for cell in &mut study.cells {
         let shortest = cell.schedule.interval * MIN_STEADY_INTERVALS;
         // Faults need the whole measured phase.

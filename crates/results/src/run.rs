@@ -230,6 +230,9 @@ pub struct CellInfo {
     /// The verdict that this cell is expected to have; `None`: that of the run. Since format 6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect_verdict: Option<ExpectedVerdict>,
+    /// The first cell again, run every so often to show whether the host drifts. Since format 6.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_sentinel: bool,
 }
 
 /// A trial that was added while the study ran.
@@ -248,6 +251,8 @@ pub enum AddedReason {
     Wide { width: Option<f64> },
     /// The machine has disturbed this trial of the cell, which is kept.
     Disturbed { repetition: u32 },
+    /// It is a trial of the sentinel, and so many others have run.
+    Sentinel,
 }
 
 /// Which trial.

@@ -138,6 +138,7 @@ pub(crate) fn cells(study: &Study) -> Vec<CellInfo> {
             levels: levels(cell),
             name: cell.short_name.clone(),
             expect_verdict: cell.expect_verdict.map(expected_verdict),
+            is_sentinel: cell.is_sentinel,
         })
         .collect()
 }

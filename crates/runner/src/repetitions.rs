@@ -13,7 +13,9 @@ use std::{
 use waggle_analysis::TrialSoFar;
 use waggle_results::{AddedReason, AddedTrial, RunInfo, TrialKey, trial_info};
 use waggle_stats::Verdict;
-use waggle_study::{MAX_REPLACEMENTS, Order, PlannedTrial, Restart, Study, expected_duration};
+use waggle_study::{
+    MAX_REPLACEMENTS, Order, PlannedTrial, Restart, Study, expected_duration, since_sentinel,
+};
 
 use crate::{
     Ended, Event, RunError,
@@ -159,9 +161,9 @@ impl History {
         }
         let info = series.folder.info();
         self.read(series, &info, cells)?;
-        let wanted = cells
-            .iter()
-            .filter_map(|cell| self.trial_needed(series.study, &info, *cell));
+        let sentinel = series.study.sentinel().map(|cell| cell.number);
+        let own = cells.iter().filter(|cell| Some(**cell) != sentinel);
+        let wanted = own.filter_map(|cell| self.trial_needed(series.study, &info, *cell));
         let chosen = in_time(wanted.collect(), self.time_left(series, cells));
         let mut added: Vec<AddedTrial> = chosen.into_iter().map(|wanted| wanted.trial).collect();
         match series.study.order {
@@ -170,6 +172,7 @@ impl History {
                 added.sort_by_key(|added| schedule::trial_seed(series.study.seed, added.key));
             }
         }
+        added.extend(sentinel_trial(series.study, &info, &added));
         Ok(added)
     }
 
@@ -231,7 +234,9 @@ impl History {
             takes: took / number.max(1),
             urgency: match reason {
                 AddedReason::Wide { width: Some(width) } => width,
-                AddedReason::Wide { width: None } | AddedReason::Disturbed { .. } => f64::INFINITY,
+                AddedReason::Wide { width: None }
+                | AddedReason::Disturbed { .. }
+                | AddedReason::Sentinel => f64::INFINITY,
             },
         })
     }
@@ -279,6 +284,26 @@ fn reason(
     };
     (is_wide && !is_full && !is_hopeless).then_some(AddedReason::Wide {
         width: so_far.widest,
+    })
+}
+
+/// The sentinel's next trial, if so many others run in between.
+fn sentinel_trial(study: &Study, info: &RunInfo, added: &[AddedTrial]) -> Option<AddedTrial> {
+    let (sentinel, every) = study.sentinel().zip(study.sentinel_every)?;
+    let order = info
+        .order
+        .iter()
+        .chain(added.iter().map(|added| &added.key));
+    let order: Vec<u32> = order.map(|key| key.cell).collect();
+    let is_due = !added.is_empty() && since_sentinel(sentinel, order.iter().copied()) >= every;
+    let own = order.iter().filter(|cell| **cell == sentinel.number);
+    let repetition = u32::try_from(own.count()).unwrap_or(u32::MAX);
+    is_due.then_some(AddedTrial {
+        key: TrialKey {
+            cell: sentinel.number,
+            repetition: repetition.saturating_add(1),
+        },
+        reason: AddedReason::Sentinel,
     })
 }
 

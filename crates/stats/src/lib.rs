@@ -25,6 +25,7 @@ mod search;
 mod stall;
 mod steady;
 mod student;
+mod trend;
 mod trial_facts;
 mod verdict;
 
@@ -57,6 +58,7 @@ pub use search::{
 };
 pub use stall::Stall;
 pub use steady::{MIN_STEADY_BINS, Series, Shape, Steadiness, SteadyBins, steady};
+pub use trend::{MIN_TREND_POINTS, trend};
 pub use trial_facts::{
     Arrivals, Counts, Generator, InjectedFault, Ledger, LoadModel, LoadProfile, Machine,
     RunningTotals, Served, TrialFacts,

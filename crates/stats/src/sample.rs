@@ -100,6 +100,13 @@ impl Line {
         self.level + self.slope * (x - self.middle)
     }
 
+    /// The standard error of the slope, enlarged by the autocorrelation of the residuals.
+    pub(crate) fn slope_error(&self) -> f64 {
+        let squares: f64 = self.residuals.iter().map(|off| off * off).sum();
+        let variance = squares / size(self.residuals.len() - 2);
+        (variance / self.width).sqrt() * autocorrelation_factor(&self.residuals)
+    }
+
     /// Probability of this slope or a steeper one if there is none, with this much noise (at least `noise_min`).
     pub(crate) fn slope_p_value(&self, noise_min: f64) -> f64 {
         let degrees = size(self.residuals.len() - 2);

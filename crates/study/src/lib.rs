@@ -25,6 +25,7 @@ mod renamed;
 mod reserved;
 mod scenario;
 mod schema;
+mod sentinel;
 mod shuffle;
 mod sources;
 mod substitute;
@@ -62,6 +63,7 @@ pub use scenario::{
     Scenario, Step, StepCheck,
 };
 pub use schema::{scenario_schema, study_schema, system_schema};
+pub use sentinel::since_sentinel;
 pub use sources::{Files, no_files};
 pub use system::{
     Check, Component, Endpoint, External, ExternalTls, Parameter, ParameterKind, ProcessDriver,

@@ -34,6 +34,8 @@ pub struct Study {
     /// No trial beyond `repeat` is added that would end later; `None`: [`crate::Plan::adding_limit`] says when.
     pub repeat_max_duration: Option<Duration>,
     pub order: Order,
+    /// A trial of the sentinel after every so many others; `None`: there is none.
+    pub sentinel_every: Option<u32>,
     pub restart: Restart,
     /// CPUs of load worker threads, each once; empty: half of all.
     pub load_cpuset: Vec<usize>,
@@ -155,6 +157,8 @@ pub struct Cell {
     pub short_name: Option<String>,
     /// `None`: that of the study.
     pub expect_verdict: Option<ExpectedVerdict>,
+    /// The first cell again, run every so often to show whether the host drifts; not one of the study's own.
+    pub is_sentinel: bool,
     /// Every parameter of the system with its value in this cell, defaults included.
     pub parameters: BTreeMap<String, Level>,
     pub load: LoadModel,

@@ -2,7 +2,11 @@
 
 use std::{fmt, time::Duration};
 
-use crate::{Cell, Order, Restart, Study, shuffle::Shuffle};
+use crate::{
+    Cell, Order, Restart, Study,
+    sentinel::{sentinel_trials, with_sentinel},
+    shuffle::Shuffle,
+};
 
 /// Estimated time to start, check and stop a system if nothing is known yet.
 const UP_AND_DOWN: Duration = Duration::from_millis(800);
@@ -67,7 +71,8 @@ pub struct PlannedTrial {
 pub fn plan(study: &Study) -> Plan {
     let mut shuffle = Shuffle::new(study.seed);
     let mut cells = || {
-        let mut cells: Vec<_> = study.cells.iter().map(|cell| cell.number).collect();
+        let own = study.cells.iter().filter(|cell| !cell.is_sentinel);
+        let mut cells: Vec<_> = own.map(|cell| cell.number).collect();
         if study.order == Order::Shuffled {
             shuffle.shuffle(&mut cells);
         }
@@ -83,8 +88,15 @@ pub fn plan(study: &Study) -> Plan {
             .flat_map(|repetition| cells().into_iter().map(move |cell| (cell, repetition)))
             .collect(),
     };
+    let sentinels = |trials: usize| match (study.sentinel(), study.sentinel_every) {
+        (Some(cell), Some(every)) => Some((cell, sentinel_trials(trials, every))),
+        _ => None,
+    };
+    let of_sentinel = |of: &dyn Fn(&Cell) -> Duration, trials: usize| {
+        sentinels(trials).map_or(Duration::ZERO, |(cell, count)| of(cell) * count)
+    };
     let trials = (1..)
-        .zip(each)
+        .zip(with_sentinel(study, each))
         .map(|(position, (cell, repetition))| PlannedTrial {
             position,
             cell,
@@ -92,7 +104,9 @@ pub fn plan(study: &Study) -> Plan {
         })
         .collect();
     let over_cells = |of: &dyn Fn(&Cell) -> Duration, repetitions: u32| {
-        study.cells.iter().map(of).sum::<Duration>() * repetitions
+        let own = study.cells.iter().filter(|cell| !cell.is_sentinel);
+        let trials = own.clone().count() * usize::try_from(repetitions).unwrap_or(usize::MAX);
+        own.map(of).sum::<Duration>() * repetitions + of_sentinel(of, trials)
     };
     let expected = over_cells(&expected_duration, study.repeat);
     let adding_limit = study

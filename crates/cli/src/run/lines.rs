@@ -106,7 +106,8 @@ pub(super) fn lasting_line(event: &Event, state: &State) -> Option<String> {
 fn added_trials(added: &[AddedTrial]) -> String {
     let is_wide = |trial: &&AddedTrial| matches!(trial.reason, AddedReason::Wide { .. });
     let wide = added.iter().filter(is_wide).count();
-    let disturbed = added.len() - wide;
+    let is_disturbed = |trial: &&AddedTrial| matches!(trial.reason, AddedReason::Disturbed { .. });
+    let disturbed = added.iter().filter(is_disturbed).count();
     let mut reasons = Vec::new();
     match wide {
         0 => {}
@@ -117,6 +118,9 @@ fn added_trials(added: &[AddedTrial]) -> String {
         0 => {}
         1 => reasons.push("the machine has disturbed 1".to_owned()),
         _ => reasons.push(format!("the machine has disturbed {disturbed}")),
+    }
+    if wide + disturbed < added.len() {
+        reasons.push("the sentinel is due".to_owned());
     }
     let trials = match added.len() {
         1 => "1 trial is added".to_owned(),

@@ -5,6 +5,7 @@ mod cells;
 mod comparisons;
 mod curves;
 mod delivery;
+mod drift;
 mod effects;
 mod faults;
 mod method;
@@ -60,6 +61,7 @@ fn sections(model: &Model) -> Vec<Section> {
         bottlenecks::section(model),
         Some(resources::section(model)),
         Some(verdicts::section(model)),
+        drift::section(model),
     ];
     sections.into_iter().flatten().collect()
 }

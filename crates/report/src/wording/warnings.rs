@@ -4,7 +4,8 @@ use waggle_analysis::{Model, SharedCpus, Warning};
 
 #[must_use]
 pub fn sentences(model: &Model) -> Vec<String> {
-    model.warnings.iter().map(sentence).collect()
+    let drift = model.drift.iter().flat_map(super::drift::shown);
+    model.warnings.iter().map(sentence).chain(drift).collect()
 }
 
 fn sentence(warning: &Warning) -> String {

@@ -137,8 +137,9 @@ impl Bench {
         };
         let system = waggle_study::read_system(&source(system))
             .unwrap_or_else(|mistakes| panic!("{mistakes}"));
-        let study = waggle_study::read_study(&source(study), &system)
+        let mut study = waggle_study::read_study(&source(study), &system)
             .unwrap_or_else(|mistakes| panic!("{mistakes}"));
+        study.add_sentinel();
         let plan = waggle_study::plan(&study);
         Self {
             folder,

@@ -39,6 +39,7 @@ fn reasons(bench: &Bench) -> String {
     let reason = |reason: AddedReason| match reason {
         AddedReason::Wide { width } => width.map_or("?".to_owned(), |_| "w".to_owned()),
         AddedReason::Disturbed { repetition } => repetition.to_string(),
+        AddedReason::Sentinel => "s".to_owned(),
     };
     let added = results.info.added.iter().map(|added| reason(added.reason));
     added.collect::<Vec<_>>().join(" ")
@@ -158,4 +159,31 @@ async fn a_run_that_was_interrupted_continues_with_its_decisions() {
     assert_eq!((trials, already_done), (8, 7));
     assert_eq!(bench.results().info.order, whole.results().info.order);
     assert_eq!(bench.results().info.added, whole.results().info.added);
+}
+
+/// The sentinel is cell 3.
+#[tokio::test(start_paused = true)]
+async fn the_sentinel_runs_between_the_others_and_in_added_blocks() {
+    let text = study("{ min: 2, max: 4 }\n  sentinel: { every: 2 }");
+    let bench = Bench::new_with_study(&text);
+    finish(&bench, &make_world(".+.....+....+")).await;
+    let order = keys(bench.results().info.order);
+    let order = order.split(' ').collect::<Vec<_>>();
+    let of_sentinel: Vec<&str> = order
+        .iter()
+        .copied()
+        .filter(|key| key.starts_with("c3"))
+        .collect();
+    assert_eq!(order[0], "c3r1");
+    assert_eq!(order[3], "c3r2");
+    let model = waggle_analysis::model(&bench.results());
+    assert!(model.cells.iter().all(|cell| cell.cell < 3));
+    assert!(model.trials.iter().all(|trial| trial.key.cell < 3));
+    let drift = model.drift.unwrap().sentinel.unwrap();
+    assert_eq!(drift.points.len(), of_sentinel.len());
+    let added = bench.results().info.added;
+    let is_sentinel = added
+        .iter()
+        .filter(|one| one.reason == AddedReason::Sentinel);
+    assert_eq!(is_sentinel.count(), of_sentinel.len() - 3, "{order:?}");
 }

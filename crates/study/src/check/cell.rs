@@ -84,6 +84,7 @@ pub(crate) fn cell(
         levels: without_positions(levels),
         short_name: None,
         expect_verdict: None,
+        is_sentinel: false,
         parameters: parameters?,
         load: model?,
         stages: stages?,

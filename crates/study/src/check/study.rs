@@ -6,7 +6,7 @@ use super::{
     Checker,
     reference::check_reference,
     request::RESERVED_NAMES,
-    schedule::{max_ci_width, max_duration, order, repetitions, restart},
+    schedule::{max_ci_width, max_duration, order, repetitions, restart, sentinel},
     search::search,
     threshold::{Known, Sent, asks, conditions, known_metrics},
 };
@@ -80,6 +80,7 @@ pub(crate) fn study_without_cells(
         repeat_max,
         repeat_max_duration,
         order: order?,
+        sentinel_every: sentinel(checker, raw),
         restart: restart(raw.schedule.as_ref()),
         load_cpuset,
         max_ci_width: max_ci_width(raw.schedule.as_ref()),

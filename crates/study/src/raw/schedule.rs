@@ -33,6 +33,9 @@ pub(crate) struct Schedule {
     pub repeat: Option<Repeat>,
     /// Order of the cells within each repetition; shuffled by default.
     pub order: Option<Order>,
+    /// Runs the first cell again every so many trials, to show whether the host drifts; these trials are in no other result. None by
+    /// default.
+    pub sentinel: Option<Sentinel>,
     /// How often the system is started from scratch; for every trial by default.
     pub restart: Option<Restart>,
 }
@@ -54,6 +57,15 @@ pub(crate) struct RepeatUntil {
     /// The widest 95 % confidence interval over trials of a metric that the study asks about: its full width as a share of the
     /// metric, from 0.1% to 1000%; 20% by default. A cell with a wider one gets further trials, and is noisy if it stays wider.
     pub max_ci_width: Option<Width>,
+}
+
+/// When the first cell is run again, to show whether the host drifts.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Sentinel {
+    /// After so many trials of the study.
+    #[schemars(required, range(min = 2, max = 1_000))]
+    pub every: Option<u32>,
 }
 
 /// How often the system is started from scratch.

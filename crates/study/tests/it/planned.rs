@@ -130,3 +130,24 @@ fn repetitions_are_added_for_a_time() {
     let short = planned("  repeat: { max_duration: 1s }\n");
     assert_eq!(short.expected_max, fixed.expected);
 }
+
+/// Trials by their cells; the study has eight, and the sentinel is the ninth.
+#[test]
+fn the_sentinel_is_run_every_so_many_trials() {
+    let cells = |every: u32| {
+        let text = format!("repeat: 2\n  order: as_listed\n  sentinel: {{ every: {every} }}");
+        let mut study = study(&[("repeat: 3", &text)]);
+        let without = plan(&study);
+        study.add_sentinel();
+        assert_eq!(study.cells[8].levels, study.cells[0].levels);
+        let plan = plan(&study);
+        assert!(plan.expected > without.expected);
+        let positions = plan.trials.iter().map(|trial| trial.position);
+        assert!(positions.eq(1..=u32::try_from(plan.trials.len()).unwrap()));
+        let cells = plan.trials.iter().map(|trial| trial.cell.to_string());
+        cells.collect::<String>()
+    };
+    assert_eq!(cells(3), "91239456978192349567989");
+    assert_eq!(cells(8), "9123456789123456789");
+    assert_eq!(cells(100), "912345678123456789");
+}

@@ -320,6 +320,7 @@ impl Seeded {
                 levels,
                 name: None,
                 expect_verdict: None,
+                is_sentinel: false,
             })
             .collect()
     }

@@ -1,0 +1,57 @@
+//! Sentences about the machine's drift.
+
+use waggle_analysis::{DriftModel, RepetitionDrift, SentinelModel};
+
+use super::{answer::uncapitalise, format};
+
+/// What is shown of it; empty: no drift is shown.
+#[must_use]
+pub fn shown(drift: &DriftModel) -> Vec<String> {
+    let repetitions = drift.repetitions.iter().filter(|one| one.is_shown);
+    let repetitions = repetitions.map(|one| repetition_sentence(drift, one));
+    let sentinel = drift.sentinel.iter().filter(|one| one.is_shown);
+    let sentinel = sentinel.filter_map(|one| sentinel_sentence(drift, one));
+    repetitions.chain(sentinel).collect()
+}
+
+/// What is shown, and what is not.
+#[must_use]
+pub fn sentences(drift: &DriftModel) -> Vec<String> {
+    let repetitions = drift.repetitions.iter();
+    let repetitions = repetitions.map(|one| repetition_sentence(drift, one));
+    let sentinel = drift.sentinel.iter();
+    let sentinel = sentinel.filter_map(|one| sentinel_sentence(drift, one));
+    repetitions.chain(sentinel).collect()
+}
+
+fn repetition_sentence(drift: &DriftModel, one: &RepetitionDrift) -> String {
+    let metric = uncapitalise(&drift.metric);
+    let ratio = format::ratio(&one.ratio);
+    let (first, second) = (one.first, one.second);
+    if one.is_shown {
+        return format!(
+            "The machine changed while the study ran: over all cells, {metric} in repetition {second} is {ratio} of that in repetition \
+             {first}. Comparisons repetition by repetition are not affected; intervals of single cells are wider."
+        );
+    }
+    format!(
+        "No change of the machine is shown between {} repetitions: over all cells, {metric} differs most between repetitions {first} and \
+         {second}, {ratio}.",
+        one.repetitions
+    )
+}
+
+fn sentinel_sentence(drift: &DriftModel, one: &SentinelModel) -> Option<String> {
+    let metric = uncapitalise(&drift.metric);
+    let ratio = format::ratio(one.trend.as_ref()?);
+    let trials = one.points.len();
+    Some(if one.is_shown {
+        format!(
+            "The machine drifted: over {trials} trials of the sentinel, {metric} went to {ratio} of its first level."
+        )
+    } else {
+        format!(
+            "No drift of the machine is shown by {trials} trials of the sentinel: {metric} went to {ratio} of its first level."
+        )
+    })
+}
