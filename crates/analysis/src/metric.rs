@@ -418,11 +418,11 @@ fn time_to_ready_us(faults: &TrialFaults) -> Option<f64> {
     Some(each?.into_iter().reduce(f64::max)? * 1e6)
 }
 
-/// Nothing where it had not recovered to the end.
+/// Nothing if it had not recovered to the end, or if that is not known.
 fn recovery_us(recovery: TrialRecovery) -> Option<f64> {
     match recovery.outcome {
         Recovery::After(after_s) => Some(after_s * 1e6),
-        Recovery::NotWithin(_) => None,
+        Recovery::NotWithin(_) | Recovery::NoReference => None,
     }
 }
 

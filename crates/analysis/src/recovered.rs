@@ -2,7 +2,7 @@
 
 use waggle_metrics::{Metric, NamedMetric};
 use waggle_results::RecoveryInfo;
-use waggle_stats::{Estimate, Recovery};
+use waggle_stats::{Control, Estimate, Recovery};
 
 use crate::{TrialModel, TrialRecovery, metric};
 
@@ -10,6 +10,8 @@ use crate::{TrialModel, TrialRecovery, metric};
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellRecovery {
     pub asked: RecoveryInfo,
+    /// The controls of all trials together; `None` if the study has none.
+    pub control: Option<Control>,
     /// By repetition.
     pub trials: Vec<Recovery>,
     /// How many of them recovered while it was looked for.
@@ -24,9 +26,25 @@ impl CellRecovery {
     pub fn not_within_s(&self) -> Option<f64> {
         let longest = self.trials.iter().filter_map(|trial| match trial {
             Recovery::NotWithin(looked_s) => Some(*looked_s),
-            Recovery::After(_) => None,
+            Recovery::After(_) | Recovery::NoReference => None,
         });
         longest.reduce(f64::max)
+    }
+
+    /// The trials that did not recover while it was observed.
+    #[must_use]
+    pub fn not_recovered(&self) -> usize {
+        self.count(|trial| matches!(trial, Recovery::NotWithin(_)))
+    }
+
+    /// The trials whose control was bad itself.
+    #[must_use]
+    pub fn without_reference(&self) -> usize {
+        self.count(|trial| matches!(trial, Recovery::NoReference))
+    }
+
+    fn count(&self, is: impl Fn(&Recovery) -> bool) -> usize {
+        self.trials.iter().filter(|trial| is(trial)).count()
     }
 }
 
@@ -35,7 +53,13 @@ pub(crate) fn over_trials(trials: &[&TrialModel]) -> Option<CellRecovery> {
     let each: Vec<TrialRecovery> = trials.iter().filter_map(|trial| trial.recovery).collect();
     let outcomes: Vec<Recovery> = each.iter().map(|trial| trial.outcome).collect();
     let has_recovered = |outcome: &&Recovery| matches!(outcome, Recovery::After(_));
+    let control = each.iter().filter_map(|trial| trial.control);
+    let control = control.reduce(|all, trial| Control {
+        bad: all.bad + trial.bad,
+        intervals: all.intervals + trial.intervals,
+    });
     Some(CellRecovery {
+        control,
         asked: each.first()?.load_drop.recovery,
         recovered: outcomes.iter().filter(has_recovered).count(),
         after: metric::estimate(&NamedMetric::of_all(Metric::RecoveryTime), trials),

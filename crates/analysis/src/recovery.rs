@@ -1,6 +1,6 @@
 //! How soon the system had recovered after the load dropped: a trial's own figures.
 
-use waggle_results::{LoadDropInfo, PhaseName, Trial, TrialEnd};
+use waggle_results::{ControlInfo, LoadDropInfo, PhaseName, Trial, TrialEnd};
 use waggle_stats::{AfterDrop, Control, Recovery};
 
 use crate::distribution;
@@ -9,16 +9,19 @@ use crate::distribution;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TrialRecovery {
     pub load_drop: LoadDropInfo,
+    /// The same level in the warm-up; `None` if the study has no control.
+    pub control: Option<Control>,
     pub outcome: Recovery,
 }
 
 impl TrialRecovery {
-    /// From which instant on all was well, in seconds since the start of the load; `None` where it was not, to the end.
+    /// From which instant on all was well, in seconds since the start of the load; `None` if it was not, to the end, or if that is
+    /// not known.
     #[must_use]
     pub fn at_s(&self) -> Option<f64> {
         match self.outcome {
             Recovery::After(after_s) => Some(self.load_drop.at_s + after_s),
-            Recovery::NotWithin(_) => None,
+            Recovery::NotWithin(_) | Recovery::NoReference => None,
         }
     }
 }
@@ -28,14 +31,23 @@ pub(crate) fn of_trial(trial: &Trial) -> Option<TrialRecovery> {
     let load_drop = trial.info.load_drop?;
     let phase = trial.info.phase(PhaseName::Recovery)?;
     let ended = trial.info.end == TrialEnd::Completed;
-    let intervals = after_drop(trial, load_drop.at_s, (phase.start_s, phase.end_s));
-    let outcome = waggle_stats::recovery(&intervals, load_drop.recovery.p99_us, Control::default())
+    let p99_us = load_drop.recovery.p99_us;
+    let control = load_drop.recovery.control.map(|control| {
+        let ControlInfo { start_s, end_s } = control;
+        Control::from_intervals(&intervals(trial, start_s, (start_s, end_s)), p99_us)
+    });
+    let after_drop = intervals(trial, load_drop.at_s, (phase.start_s, phase.end_s));
+    let outcome = waggle_stats::recovery(&after_drop, p99_us, control.unwrap_or_default())
         .filter(|_| ended)?;
-    Some(TrialRecovery { load_drop, outcome })
+    Some(TrialRecovery {
+        load_drop,
+        control,
+        outcome,
+    })
 }
 
-/// The intervals of the phase. What had fallen due before and was not sent is waited for, too.
-fn after_drop(trial: &Trial, dropped_at_s: f64, (from_s, to_s): (f64, f64)) -> Vec<AfterDrop> {
+/// The intervals of a stretch, in seconds since `zero_s`. What had fallen due before and was not sent is waited for, too.
+fn intervals(trial: &Trial, zero_s: f64, (from_s, to_s): (f64, f64)) -> Vec<AfterDrop> {
     let mut unsent = 0_i128;
     let mut intervals = Vec::new();
     let mut times = distribution::empty();
@@ -49,8 +61,8 @@ fn after_drop(trial: &Trial, dropped_at_s: f64, (from_s, to_s): (f64, f64)) -> V
         times.reset();
         trial.response_time.add_to(&mut times, row.start_s, end_s);
         intervals.push(AfterDrop {
-            start_s: row.start_s - dropped_at_s,
-            end_s: end_s - dropped_at_s,
+            start_s: row.start_s - zero_s,
+            end_s: end_s - zero_s,
             succeeded: counts.succeeded,
             failed: counts.failed,
             p99_us: distribution::quantile(&times, 0.99),

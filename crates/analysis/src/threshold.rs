@@ -55,6 +55,8 @@ pub enum Shortcoming {
         of: usize,
         within_s: f64,
     },
+    /// In so many of the trials the control of the recovery was bad itself.
+    NoReference { trials: usize, of: usize },
     /// No trial of the cell came to the end of its recovery.
     NoRecovery,
     /// The run has no such metric; its path.
@@ -152,10 +154,17 @@ pub fn is_recovery(number: &[String]) -> bool {
 /// Why a cell has no time of recovery.
 fn not_recovered(cell: &CellModel) -> (Decision, Shortcoming) {
     match &cell.recovery {
+        Some(recovery) if recovery.not_recovered() == 0 => (
+            Decision::Undecided,
+            Shortcoming::NoReference {
+                trials: recovery.without_reference(),
+                of: recovery.trials.len(),
+            },
+        ),
         Some(recovery) => (
             Decision::Fails,
             Shortcoming::NotRecovered {
-                trials: recovery.trials.len() - recovery.recovered,
+                trials: recovery.not_recovered(),
                 of: recovery.trials.len(),
                 within_s: recovery.not_within_s().unwrap_or(recovery.asked.duration_s),
             },

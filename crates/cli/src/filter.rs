@@ -67,11 +67,13 @@ pub(crate) fn quick(study: &mut Study) {
             ramp_up.duration = ramp_up.duration.min(shortest);
             warm_up += ramp_up.duration;
         }
-        cell.schedule.warm_up = cell.schedule.warm_up.min(warm_up);
-        cell.schedule.cool_down = Duration::ZERO;
         if let Some(recovery) = &mut cell.schedule.recovery {
             recovery.duration = recovery.duration.min(shortest);
+            recovery.control = recovery.control.map(|control| control.min(shortest));
+            warm_up += recovery.control.unwrap_or_default();
         }
+        cell.schedule.warm_up = cell.schedule.warm_up.min(warm_up);
+        cell.schedule.cool_down = Duration::ZERO;
     }
 }
 

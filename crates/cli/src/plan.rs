@@ -181,7 +181,7 @@ fn fault_text(fault: &Fault) -> String {
     )
 }
 
-/// `, then 100/s for 30 s`, if the cell has a recovery phase.
+/// `, then 100/s for 30 s (control of 20 s in the warm-up)`, if the cell has a recovery phase.
 fn fall(cell: &Cell) -> String {
     let Some(recovery) = &cell.schedule.recovery else {
         return String::new();
@@ -191,8 +191,11 @@ fn fall(cell: &Cell) -> String {
         LoadModel::Closed { .. } => LevelKind::Connections,
         LoadModel::Users { .. } => LevelKind::Users,
     };
+    let control = recovery.control.map_or_else(String::new, |control| {
+        format!(" (control of {} in the warm-up)", duration(control))
+    });
     format!(
-        ", then {} for {}",
+        ", then {} for {}{control}",
         level(what, recovery.level),
         duration(recovery.duration)
     )

@@ -1,6 +1,6 @@
 //! Writes the run folder of a made-up study with its report: `cargo run -p waggle-report --example seeded_report FOLDER`.
 //! A second argument picks another study: `ingest` (the default), `shopping`, `pipeline`, `hostile`, `search`, `writers`,
-//! `transports`, `overload`, `killed`, `zero`, `refused`, `one-factor`, `three-factors`, `single`, `cut`, and
+//! `transports`, `overload`, `overload-control`, `killed`, `zero`, `refused`, `one-factor`, `three-factors`, `single`, `cut`, and
 //! `large`: 1,000 trials, for `bench/report`.
 
 #[path = "../tests/report/seeded/mod.rs"]
@@ -24,6 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "writers" => Seeded::writers(),
         "transports" => Seeded::transports(),
         "overload" => Seeded::overload(),
+        "overload-control" => Seeded::overload_with_control(),
         "one-factor" => Seeded::plain(&[("connections", &["1", "5", "10", "20", "50", "100"])], 5),
         "three-factors" => Seeded::plain(
             &[

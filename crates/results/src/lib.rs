@@ -54,9 +54,9 @@ pub use parse::{
 };
 pub use read::{Limits, Run, StepLogs, StepTimes, Trial, TrialHistograms, trial_info};
 pub use run::{
-    AddedReason, AddedTrial, CellInfo, ComponentInfo, FeedInfo, FlowInfo, Host, NamedText,
-    RampUpInfo, RecoveryInfo, ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo, RunInfo,
-    ScenarioInfo, ScheduleInfo, SearchInfo, SystemMetricInfo, ThresholdInfo, TrialKey,
+    AddedReason, AddedTrial, CellInfo, ComponentInfo, ControlInfo, FeedInfo, FlowInfo, Host,
+    NamedText, RampUpInfo, RecoveryInfo, ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo,
+    RunInfo, ScenarioInfo, ScheduleInfo, SearchInfo, SystemMetricInfo, ThresholdInfo, TrialKey,
 };
 pub use trial::{
     BacklogRow, ConnectingInfo, CountsRow, DeliveryInfo, FailureCount, FaultInfo, GeneratorInfo,
@@ -78,5 +78,5 @@ pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};
 /// its field; and added the generator's lag at more percentiles, what a closed load keeps in flight and how requests are spread
 /// (`lag`, `in_flight_asked`, `arrivals`), the resolution and lag of a probe in the measured phase alone (`measured_…`), delays from due
 /// (`end_to_end_delay.hlog`) and the earliest that delays may be (`earliest_delay.hlog`),
-/// and whether a probe followed a sample (`sample`).
+/// whether a probe followed a sample (`sample`), and the level of the recovery in the warm-up (`control`).
 pub const FORMAT: u32 = 6;

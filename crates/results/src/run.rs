@@ -361,6 +361,17 @@ pub struct RecoveryInfo {
     /// How long it continues. In formats up to 5 `at_most_s`.
     #[serde(alias = "at_most_s")]
     pub duration_s: f64,
+    /// The same level in the warm-up, as the reference; `None`: there was none. Since format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<ControlInfo>,
+}
+
+/// When a load had the level of the recovery before it was measured. Seconds count from its start.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ControlInfo {
+    pub start_s: f64,
+    pub end_s: f64,
 }
 
 /// The machine.

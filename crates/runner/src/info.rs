@@ -1,13 +1,13 @@
 //! `run.json` from the request: what is planned, on which machine, with which versions.
 
 use waggle_results::{
-    self as results, CellInfo, Comparison, ComponentInfo, ExpectedVerdict, FORMAT, FeedInfo,
-    FlowInfo, Host, LevelKind, NamedText, RampUpInfo, RecoveryInfo, ReferenceColumnInfo,
+    self as results, CellInfo, Comparison, ComponentInfo, ControlInfo, ExpectedVerdict, FORMAT,
+    FeedInfo, FlowInfo, Host, LevelKind, NamedText, RampUpInfo, RecoveryInfo, ReferenceColumnInfo,
     ReferenceInfo, ReferenceRowInfo, RunInfo, ScenarioInfo, ScheduleInfo, SearchInfo,
     SystemMetricInfo, ThresholdInfo, TrialKey, TrialOrder,
 };
 use waggle_study::{
-    Cell, FeedOrder, LoadModel, Order, Plan, Recovery, Reference, Restart, Scenario, Sought, Study,
+    Cell, FeedOrder, LoadModel, Order, Plan, Reference, Restart, Scenario, Schedule, Sought, Study,
     Threshold, ThresholdOp, WarmUpUntil,
 };
 
@@ -189,7 +189,7 @@ pub(crate) fn schedule(study: &Study, first: &Cell) -> ScheduleInfo {
             Restart::EveryTrial => results::Restart::EveryTrial,
             Restart::EveryCell => results::Restart::EveryCell,
         },
-        recovery: schedule.recovery.as_ref().map(recovery),
+        recovery: recovery(schedule),
         ramp_up: schedule.ramp_up.map(|ramp_up| RampUpInfo {
             level: ramp_up.level,
             duration_s: ramp_up.duration.as_secs_f64(),
@@ -198,12 +198,17 @@ pub(crate) fn schedule(study: &Study, first: &Cell) -> ScheduleInfo {
 }
 
 /// The recovery check after the load has dropped, in the form of the results.
-pub(crate) fn recovery(recovery: &Recovery) -> RecoveryInfo {
-    RecoveryInfo {
+pub(crate) fn recovery(schedule: &Schedule) -> Option<RecoveryInfo> {
+    let control = schedule.control().map(|(from, to)| ControlInfo {
+        start_s: from.as_secs_f64(),
+        end_s: to.as_secs_f64(),
+    });
+    schedule.recovery.map(|recovery| RecoveryInfo {
         level: recovery.level,
         p99_us: recovery.p99.as_secs_f64() * 1e6,
         duration_s: recovery.duration.as_secs_f64(),
-    }
+        control,
+    })
 }
 
 pub(crate) fn search(study: &Study) -> Option<SearchInfo> {

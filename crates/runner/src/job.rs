@@ -225,14 +225,25 @@ fn stretches(cell: &Cell, own: f64) -> Vec<(f64, Duration)> {
     if ramp_up.is_none() && falls_after.is_none() {
         return Vec::new();
     }
-    let begins = ramp_up.map_or(Duration::ZERO, |ramp_up| ramp_up.duration);
     let ends = falls_after.unwrap_or(schedule.warm_up + schedule.measure + SPARE);
-    let ramp_up = ramp_up.map(|ramp_up| (ramp_up.level, ramp_up.duration));
-    let recovery = schedule
-        .recovery
-        .map(|recovery| (recovery.level, recovery.duration + SPARE));
-    let own = (own, ends.saturating_sub(begins));
-    ramp_up.into_iter().chain([own]).chain(recovery).collect()
+    let recovery = schedule.recovery.map(|recovery| recovery.level);
+    let control = schedule.control();
+    // Each level with its end.
+    let levels = [
+        ramp_up.map(|ramp_up| (ramp_up.level, ramp_up.duration)),
+        // A ramp-up that changes nothing.
+        control.map(|(from, _)| (own, from)),
+        recovery.zip(control).map(|(level, (_, to))| (level, to)),
+        Some((own, ends)),
+        recovery.map(|level| (level, ends + schedule.recovery_duration() + SPARE)),
+    ];
+    let mut before = Duration::ZERO;
+    let stretches = levels.into_iter().flatten().map(|(level, end)| {
+        let over = end.saturating_sub(before);
+        before = end;
+        (level, over)
+    });
+    stretches.filter(|(_, over)| !over.is_zero()).collect()
 }
 
 fn body_check(expect: &BodyExpect) -> load::BodyCheck {

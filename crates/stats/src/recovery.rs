@@ -2,7 +2,8 @@
 //!
 //! Judged by whole intervals: it has recovered when no more of them are bad than of the same load before the measured phase, the
 //! control. Without a control, or if none was bad in it, that is the end of the last bad one. If the last interval of a trial is bad,
-//! recovery takes longer than it was observed, and no number is made of that. Reasons: docs/design/0024-recovery.md.
+//! recovery takes longer than it was observed, and no number is made of that. A control that is bad itself is no reference. Reasons:
+//! docs/design/0024-recovery.md.
 
 use crate::sample::size;
 
@@ -30,6 +31,8 @@ pub enum Recovery {
     After(f64),
     /// Not recovered within this many seconds, the time that was observed.
     NotWithin(f64),
+    /// At least half of the control was bad, so nothing shows when the system was as before.
+    NoReference,
 }
 
 /// What the control shows: intervals with the level of the recovery, before the system was overloaded.
@@ -51,15 +54,19 @@ impl Control {
         }
     }
 
+    /// Whether more intervals were good than bad, or none was bad.
+    #[must_use]
+    pub fn is_reference(self) -> bool {
+        self.bad == 0 || 2 * self.bad < self.intervals
+    }
+
     /// How many of so many intervals may be bad in a system that is as it was.
+    /// Of a control that is a reference.
     fn max_bad(self, intervals: usize) -> usize {
         if self.bad == 0 {
             return 0;
         }
         let share = size(self.bad) / size(self.intervals);
-        if share >= 1.0 {
-            return intervals;
-        }
         // The quantile of the binomial distribution, term by term.
         let mut term = (1.0 - share).powf(size(intervals));
         let (mut allowed, mut sum) = (0, term);
@@ -98,7 +105,7 @@ impl AfterDrop {
 ///
 /// An interval is bad if a request failed, if its p99 was above `p99_us`, or if nothing was answered although something was
 /// pending. One without due requests counts neither way. The bad intervals right after the load drop belong to the recovery,
-/// whatever the control allows.
+/// whatever the control allows. If no interval was good, it has not recovered, whatever the control is.
 #[must_use]
 pub fn recovery(intervals: &[AfterDrop], p99_us: f64, control: Control) -> Option<Recovery> {
     let last = intervals.last()?;
@@ -118,6 +125,9 @@ pub fn recovery(intervals: &[AfterDrop], p99_us: f64, control: Control) -> Optio
         good > 0 && (bad == 0 || !is_bad_at_once) && bad <= control.max_bad(bad + good)
     };
     let ends_bad = kinds.iter().rev().find(|kind| **kind != Kind::Quiet) == Some(&Kind::Bad);
+    if first_good.is_some() && !control.is_reference() {
+        return Some(Recovery::NoReference);
+    }
     let recovered = starts.filter(|_| first_good.is_some()).find(is_well);
     Some(match recovered {
         Some(at) if !ends_bad || control.bad > 0 => Recovery::After(intervals[at].start_s.max(0.0)),
@@ -210,6 +220,23 @@ mod tests {
     }
 
     #[test]
+    fn a_control_that_is_bad_itself_is_no_reference() {
+        let check = |control: &str, expected: Recovery| {
+            let control = Control::from_intervals(&intervals(control), LIMIT_US);
+            let found = recovery(&intervals("xxxx"), LIMIT_US, control);
+            assert_eq!(found, Some(expected), "{control:?}");
+            // One that stays bad has not recovered to anything.
+            let found = recovery(&intervals("sf.-"), LIMIT_US, control);
+            assert_eq!(found, Some(Recovery::NotWithin(2.0)), "{control:?}");
+        };
+        check("ssss", Recovery::NoReference);
+        check("s---", Recovery::NoReference);
+        check("sxsx", Recovery::NoReference);
+        check("xsxx-", Recovery::After(0.0));
+        check("----", Recovery::After(0.0));
+    }
+
+    #[test]
     fn an_interval_without_times_is_not_good() {
         let odd = AfterDrop {
             end_s: 1.0,
@@ -244,6 +271,7 @@ mod tests {
                     let after_bad = letters.rfind(['s', 'f', '.']).map_or(0, |index| index + 1);
                     prop_assert!(!letters[after_bad..].contains('x'));
                 }
+                Recovery::NoReference => prop_assert!(false, "there is no control"),
             }
         }
 
@@ -256,7 +284,7 @@ mod tests {
             match (before, after) {
                 (Recovery::After(before), Recovery::After(after)) => prop_assert_eq!(before, after),
                 (Recovery::NotWithin(before), Recovery::After(after)) => prop_assert!(after <= before),
-                (_, Recovery::NotWithin(_)) => prop_assert!(false, "its last interval is good"),
+                other => prop_assert!(false, "its last interval is good: {other:?}"),
             }
         }
     }

@@ -44,6 +44,16 @@ impl Schedule {
         self.recovery
             .map_or(Duration::ZERO, |recovery| recovery.duration)
     }
+
+    /// From when to when since the start of the load the warm-up has the level of the recovery, if it has a control.
+    #[must_use]
+    pub fn control(&self) -> Option<(Duration, Duration)> {
+        let duration = self.recovery?.control?;
+        let from = self
+            .ramp_up
+            .map_or(Duration::ZERO, |ramp_up| ramp_up.duration);
+        Some((from, from + duration))
+    }
 }
 
 /// A level before the load's own one.
@@ -64,6 +74,8 @@ pub struct Recovery {
     pub p99: Duration,
     /// How long it continues; whole intervals.
     pub duration: Duration,
+    /// How long the warm-up has the same level after its ramp-up; whole intervals, less than the rest of the warm-up.
+    pub control: Option<Duration>,
 }
 
 /// A metric that ends a trial in its warm-up or measured phase once it has been above its bound for some time.

@@ -10,11 +10,11 @@ use crate::{
     workspace::{Parts, Workspace},
 };
 
-/// The columns of the recovery in the only row.
-fn columns(table: &str) -> [String; 3] {
+/// Columns of the only row.
+fn columns<const N: usize>(table: &str, names: [&str; N]) -> [String; N] {
     let mut lines = table.lines().map(fields);
     let (heads, row) = (lines.next().unwrap(), lines.next().unwrap());
-    ["recovered", "recovery_time_s", "recovery_observed_s"].map(|name| {
+    names.map(|name| {
         let column = heads.iter().position(|head| head == name);
         row[column.unwrap_or_else(|| panic!("no {name} among {heads:?}"))].clone()
     })
@@ -32,9 +32,13 @@ fn recovery_is_in_every_report() {
     let text = fs::read_to_string(&study).unwrap();
     let measure = "  measure: 1s\n";
     assert!(text.contains(measure));
-    let recovery = "  recovery: { rate: 50/s, p99: 3s, duration: 1s }\n";
+    let recovery = "  recovery: { rate: 50/s, p99: 3s, duration: 1s, control: 500ms }\n";
     let text = text.replace(measure, &format!("{measure}{recovery}"));
     fs::write(&study, text + "thresholds: [recovery_time < 1h]\n").unwrap();
+    let plan = workspace.output(&["plan", "study.yaml"]);
+    let plan = String::from_utf8(plan.stdout).unwrap();
+    let shown = "then 50/s for 1 s (control of 0.5 s in the warm-up)";
+    assert!(plan.contains(shown), "{plan}");
     let model = workspace.run();
     let trial = &model.trials[0];
     let phase = |name| trial.phases.iter().find(|phase| phase.phase == name);
@@ -48,8 +52,13 @@ fn recovery_is_in_every_report() {
     let expected = match trial.recovery.unwrap().outcome {
         Recovery::After(after_s) => ["true".to_owned(), after_s.to_string(), "1".to_owned()],
         Recovery::NotWithin(_) => ["false".to_owned(), String::new(), "1".to_owned()],
+        Recovery::NoReference => [String::new(), String::new(), "1".to_owned()],
     };
-    assert_eq!(columns(&read("tables.csv")), expected);
+    let names = ["recovered", "recovery_time_s", "recovery_observed_s"];
+    assert_eq!(columns(&read("tables.csv"), names), expected);
+    // Half a second of control, in intervals of 250 ms.
+    let intervals = columns(&read("tables.csv"), ["recovery_control_intervals"]);
+    assert_eq!(intervals, ["2"]);
     assert!(read("report.md").contains("## Recovery"));
     assert_eq!(model.thresholds.len(), 1);
 }

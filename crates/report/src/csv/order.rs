@@ -154,10 +154,12 @@ pub(super) fn leading_columns(model: &Model) -> Vec<First<'_>> {
         ]));
         all.extend(texts(&text::KILLED_FAILURES));
     }
-    if model.info.schedule.recovery.is_some() {
+    if let Some(recovery) = model.info.schedule.recovery {
         all.extend(texts(&text::RECOVERED));
         all.extend(numbers(&["recovery_time_s"]));
         all.extend(texts(&text::LOOKED_FOR));
+        let control = recovery.control.map(|_| texts(&text::CONTROL));
+        all.extend(control.into_iter().flatten());
     }
     if model.search.is_some() {
         all.extend(texts(&text::SEARCH));

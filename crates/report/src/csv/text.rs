@@ -1,6 +1,7 @@
 //! Columns of `tables.csv` that hold no number of a trial: names, words, and what the study or a search says.
 
 use waggle_results::FailureCount;
+use waggle_stats::{Control, Recovery};
 
 use super::number::number;
 use crate::{labels, wording::findings};
@@ -118,9 +119,11 @@ fn faults_text(trial: &TrialModel, text: fn(&TrialFaults) -> String) -> String {
 /// A time that is not known is no number: how long it was looked for stands in a column of its own.
 pub(super) const RECOVERED: [Named; 1] = [("recovered", |_, trial| {
     let recovery = trial.recovery.as_ref();
-    recovery
-        .map(|recovery| recovery.at_s().is_some().to_string())
-        .unwrap_or_default()
+    match recovery.map(|recovery| recovery.outcome) {
+        Some(Recovery::After(_)) => true.to_string(),
+        Some(Recovery::NotWithin(_)) => false.to_string(),
+        Some(Recovery::NoReference) | None => String::new(),
+    }
 })];
 
 pub(super) const LOOKED_FOR: [Named; 1] = [("recovery_observed_s", |_, trial| {
@@ -129,6 +132,22 @@ pub(super) const LOOKED_FOR: [Named; 1] = [("recovery_observed_s", |_, trial| {
         .map(|recovery| number(recovery.load_drop.recovery.duration_s))
         .unwrap_or_default()
 })];
+
+pub(super) const CONTROL: [Named; 2] = [
+    ("recovery_control_bad", |_, trial| {
+        control_text(trial, |control| control.bad)
+    }),
+    ("recovery_control_intervals", |_, trial| {
+        control_text(trial, |control| control.intervals)
+    }),
+];
+
+fn control_text(trial: &TrialModel, count: fn(Control) -> usize) -> String {
+    let control = trial.recovery.and_then(|recovery| recovery.control);
+    control
+        .map(|control| count(control).to_string())
+        .unwrap_or_default()
+}
 
 /// What a trial of a search showed, and the answer of its cell.
 pub(super) const SEARCH: [Named; 5] = [

@@ -36,6 +36,9 @@ pub fn shortcoming(why: &Shortcoming, unit: Unit) -> String {
             "{trials} of {of} trials did not recover within {}",
             format::set_time_s(*within_s)
         ),
+        Shortcoming::NoReference { trials, of } => {
+            format!("in {trials} of {of} trials at least half of the control's intervals were bad")
+        }
         Shortcoming::NoRecovery => "no trial completed its recovery phase".to_owned(),
         Shortcoming::NoMetric(path) => format!("the run has no metric {}", path.join(".")),
     }

@@ -1,8 +1,8 @@
 //! How it was measured, as pairs of term and text: what a reader needs to repeat it.
 
 use waggle_results::{
-    FeedInfo, LoadModel, Restart, RunInfo, SampleInfo, ScenarioInfo, ScheduleInfo, SearchInfo,
-    TrialOrder, WarmUpUntil,
+    FeedInfo, LevelKind, LoadModel, RecoveryInfo, Restart, RunInfo, SampleInfo, ScenarioInfo,
+    ScheduleInfo, SearchInfo, TrialOrder, WarmUpUntil,
 };
 
 use super::{
@@ -258,22 +258,44 @@ fn schedule(info: &RunInfo) -> String {
             level(info.load_model.level_kind(), ramp_up.level)
         )
     });
-    let recovery = schedule.recovery.map(|recovery| {
-        let what = info.load_model.level_kind();
-        format!(
-            "then recovery at {} for {} (not in the results; recovered at the end of the last interval in which a request failed, no \
-             answer came, or the p99 of response time was above {}); ",
-            level(what, recovery.level),
-            format::set_time_s(recovery.duration_s),
-            format::set_time_s(recovery.p99_us / 1e6)
-        )
-    });
-    let recovery = recovery.unwrap_or_default();
+    let what = info.load_model.level_kind();
+    let (control, recovery) = schedule
+        .recovery
+        .map_or_else(Default::default, |of| recovery(what, of));
     format!(
-        "warm-up {warm_up}{ramp_up} (not in the results); measured phase {measured}; {recovery}drain timeout {}; {trials}; intervals of {}",
+        "warm-up {warm_up}{ramp_up}{control} (not in the results); measured phase {measured}; {recovery}drain timeout {}; {trials}; intervals of {}",
         format::set_time_s(schedule.drain_timeout_s),
         format::set_time_s(schedule.interval_s)
     )
+}
+
+/// The control, as a part of the warm-up, and the phase with what recovered means.
+fn recovery(what: LevelKind, recovery: RecoveryInfo) -> (String, String) {
+    let dropped = level(what, recovery.level);
+    let bad = format!(
+        "a request failed, no answer came, or the p99 of response time was above {}",
+        format::set_time_s(recovery.p99_us / 1e6)
+    );
+    let (control, recovered) = match recovery.control {
+        Some(control) => (
+            format!(
+                ", of which control {} at {dropped}",
+                format::set_time_s(control.end_s - control.start_s)
+            ),
+            format!(
+                "recovered at the end of the last bad interval after which no more are bad than the control's share explains (the 95 % \
+                 quantile); bad: {bad}; unknown if at least half of the control's intervals were bad"
+            ),
+        ),
+        None => (
+            String::new(),
+            format!("recovered at the end of the last interval in which {bad}"),
+        ),
+    };
+    let duration = format::set_time_s(recovery.duration_s);
+    let phase =
+        format!("then recovery at {dropped} for {duration} (not in the results; {recovered}); ");
+    (control, phase)
 }
 
 fn order(info: &RunInfo) -> String {

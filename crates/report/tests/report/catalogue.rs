@@ -195,7 +195,7 @@ fn is_written(table: &str, named: &NamedMetric<'_>) -> bool {
 }
 
 /// The fields of a line; commas between quotes part nothing.
-fn fields(line: &str) -> Vec<String> {
+pub(super) fn fields(line: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut is_quoted = false;
     for letter in line.chars() {

@@ -7,6 +7,7 @@ use waggle_metrics::{Metric, NamedMetric};
 use waggle_stats::Verdict;
 
 use crate::{
+    catalogue::fields,
     seeded::{Seeded, Wrong},
     seeded_model,
 };
@@ -221,6 +222,46 @@ fn a_load_that_drops() {
     }
     let other = html(&seeded_model(&Seeded::plain(&[], 1)));
     assert!(!other.contains("#recovery") && !other.contains("table-recovery"));
+}
+
+/// The part of a page below a heading.
+fn part<'a>(page: &'a str, heading: &str) -> &'a str {
+    let (_, from) = page.split_once(heading).expect("there is the heading");
+    from.split("\n## ").next().unwrap_or_default().trim()
+}
+
+#[test]
+fn a_load_that_drops_with_a_control() {
+    let model = seeded_model(&Seeded::overload_with_control());
+    let page = markdown(&model);
+    let schedule = page.lines().find(|line| line.starts_with("- **Schedule**"));
+    let shown = [
+        part(&page, "\n## Recovery\n"),
+        part(&page, "\n## Thresholds\n"),
+        schedule.unwrap_or_default(),
+        "",
+    ];
+    check(&shown.join("\n\n"), "overload-control.md");
+    let table = csv(&model);
+    let mut rows = table.lines().map(fields);
+    let heads = rows.next().unwrap();
+    let columns = [
+        "recovered",
+        "recovery_control_bad",
+        "recovery_control_intervals",
+    ];
+    let columns = columns.map(|name| heads.iter().position(|head| *head == name).unwrap());
+    let rows: Vec<_> = rows
+        .filter(|row| row[1] == "1")
+        .map(|row| columns.map(|column| row[column].clone()))
+        .collect();
+    let expected = [
+        ["true", "1", "5"],
+        ["", "4", "5"],
+        ["", "4", "5"],
+        ["false", "0", "5"],
+    ];
+    assert_eq!(rows, expected);
 }
 
 #[test]

@@ -141,7 +141,9 @@ fn write_all(path: &Path) {
 }
 
 fn recovery() -> RecoveryInfo {
+    // Formats up to 5 have no control.
     RecoveryInfo {
+        control: None,
         level: 100.0,
         p99_us: 250e3,
         duration_s: 30.0,

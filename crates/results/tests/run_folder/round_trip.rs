@@ -3,10 +3,10 @@
 use hdrhistogram::Histogram;
 use proptest::prelude::*;
 use waggle_results::{
-    Arrivals, DeliveryInfo, ExpectedVerdict, GeneratorInfo, HistogramLogWriter, IntervalHistograms,
-    IntervalRow, LagInfo, LoadDropInfo, LoadStart, MachineInfo, PhaseInfo, PhaseName, RampUpInfo,
-    RecoveryInfo, ResourceRow, Run, RunFolder, RunInfo, ScheduleInfo, TrialEnd, TrialInfo,
-    WriteError, read_histograms, read_run_info, trial_info,
+    Arrivals, ControlInfo, DeliveryInfo, ExpectedVerdict, GeneratorInfo, HistogramLogWriter,
+    IntervalHistograms, IntervalRow, LagInfo, LoadDropInfo, LoadStart, MachineInfo, PhaseInfo,
+    PhaseName, RampUpInfo, RecoveryInfo, ResourceRow, Run, RunFolder, RunInfo, ScheduleInfo,
+    TrialEnd, TrialInfo, WriteError, read_histograms, read_run_info, trial_info,
 };
 
 use crate::sample;
@@ -335,6 +335,10 @@ fn a_load_that_dropped_is_read_back() {
         level: 100.0,
         p99_us: 250e3,
         duration_s: 30.0,
+        control: Some(ControlInfo {
+            start_s: 2.5,
+            end_s: 12.5,
+        }),
     };
     let info = RunInfo {
         schedule: ScheduleInfo {
@@ -369,4 +373,13 @@ fn a_load_that_dropped_is_read_back() {
     assert_eq!(read.info, info);
     assert_eq!(read.trials[0].info, trial);
     assert_eq!(read.trials[0].info.phase(PhaseName::Recovery), Some(&phase));
+}
+
+#[test]
+fn a_recovery_without_a_control_is_read() {
+    let recovery: RecoveryInfo =
+        serde_json::from_str(r#"{ "level": 100, "p99_us": 250000, "duration_s": 30 }"#).unwrap();
+    assert_eq!(recovery.control, None);
+    let text = serde_json::to_string(&recovery).unwrap();
+    assert!(!text.contains("control"), "{text}");
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use waggle_load::{Model, Rate, Stage, UserStage};
-use waggle_results::{LoadDropInfo, PhaseName, RampUpInfo, RecoveryInfo, TrialEnd};
+use waggle_results::{ControlInfo, LoadDropInfo, PhaseName, RampUpInfo, RecoveryInfo, TrialEnd};
 
 use super::{
     Bench, STUDY, Then, phases, world,
@@ -144,6 +144,79 @@ async fn the_engine_gets_the_time_of_the_rise() {
     }
 }
 
+/// A warm-up of a second whose control is the half of it, or the part after a ramp-up of a quarter.
+fn bench_with_control(ramp_up: &str) -> Bench {
+    let load = "  model: open\n  rate: 400/s\n  connections: ${connections}\n";
+    let closed = "  model: closed\n  connections: ${connections}\n  pipelining: 1\n";
+    let warm_up = "warm_up: 1s";
+    let recovery = "  recovery: { rate: 100/s, p99: 250ms, duration: 1500ms, control: 500ms }\n";
+    assert!(STUDY.contains(closed) && STUDY.contains(warm_up));
+    let study = STUDY
+        .replace(closed, load)
+        .replace(warm_up, &format!("warm_up: {{ duration: 1s{ramp_up} }}"))
+        .replace("  measure: 2s\n", &format!("  measure: 2s\n{recovery}"));
+    Bench::new_with_study(&study)
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_engine_gets_the_control_and_the_results_have_its_window() {
+    let ramp_up = |rate: &str| format!(", ramp_up: {{ rate: {rate}, duration: 250ms }}");
+    let rest = (100.0, 1_500 + 30_000);
+    // The rest of the warm-up, and the measured phase.
+    let cases = [
+        (String::new(), vec![(100.0, 500), (400.0, 2_500), rest], 0.0),
+        (
+            ramp_up("50/s"),
+            vec![(50.0, 250), (100.0, 500), (400.0, 2_250), rest],
+            0.25,
+        ),
+        // A ramp-up above the load's level changes nothing.
+        (
+            ramp_up("500/s"),
+            vec![(400.0, 250), (100.0, 500), (400.0, 2_250), rest],
+            0.25,
+        ),
+    ];
+    for (ramp_up, expected, start_s) in cases {
+        let bench = bench_with_control(&ramp_up);
+        for given in engine_rates(&bench).await {
+            assert_eq!(given, expected);
+        }
+        let run = bench.results();
+        let control = Some(ControlInfo {
+            start_s,
+            end_s: start_s + 0.5,
+        });
+        let recovery = run.info.schedule.recovery.unwrap();
+        assert_eq!(recovery.control, control);
+        for trial in &run.trials {
+            assert_eq!(trial.info.end, TrialEnd::Completed);
+            let load_drop = trial.info.load_drop.unwrap();
+            assert_eq!((load_drop.at_s, load_drop.recovery), (3.0, recovery));
+            let measured = trial.info.phase(PhaseName::Measure).unwrap();
+            assert_eq!((measured.start_s, measured.end_s), (1.0, 3.0));
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_engine_gets_the_control_of_users() {
+    let load = "  model: users\n  think_time: 1s\n  users: 40\n  workers: ${connections}\n";
+    let bench = falling_with(load, "users: 10, control: 250ms", "");
+    let fake = world(None);
+    bench.run(&fake, Then::Nothing).await.0.unwrap();
+    for model in &fake.borrow().models {
+        let Model::Users { stages, .. } = model else {
+            panic!("{model:?}");
+        };
+        let held = stages.iter().filter(|stage| !stage.over.is_zero());
+        let held: Vec<_> = held
+            .map(|stage| (stage.to, stage.over.as_millis()))
+            .collect();
+        assert_eq!(held, [(10, 250), (40, 2_750), (10, 31_500)]);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn nothing_of_what_comes_behind_it_is_in_the_measured_phase() {
     let (bench, fake) = (open(), world(None));
@@ -156,6 +229,7 @@ async fn nothing_of_what_comes_behind_it_is_in_the_measured_phase() {
         level: 100.0,
         p99_us: 250e3,
         duration_s: 1.5,
+        control: None,
     };
     assert_eq!(run.info.schedule.recovery, Some(recovery));
     for trial in &run.trials {

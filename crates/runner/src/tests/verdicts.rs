@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use waggle_analysis::{Decision, Model, TrialModel, TrialRemark};
+use waggle_analysis::{Decision, Model, Shortcoming, TrialModel, TrialRemark};
 use waggle_stats::{
-    AccountingFinding, Backlog, Change, End, Finding, InjectedFault, LatenessFinding, Recovery,
-    Series, SystemFinding, Verdict,
+    AccountingFinding, Backlog, Change, Control, End, Finding, InjectedFault, LatenessFinding,
+    Recovery, Series, SystemFinding, Verdict,
 };
 
 use super::{
@@ -243,6 +243,67 @@ async fn a_system_has_recovered_when_what_had_piled_up_is_done() {
     // take an interval and so more than the limit.
     assert_eq!(recovery("6s").await, Recovery::After(3.0));
     assert_eq!(recovery("2s").await, Recovery::NotWithin(2.0));
+}
+
+/// The recovery of the only cell if these requests take 400 ms, more than the limit. The load drops with interval 56; with a control
+/// the first forty intervals have the same level.
+async fn recovery_with_slow(control: bool, time: fn(u32) -> Duration) -> Model {
+    let control = if control { ", control: 10s" } else { "" };
+    let measure = format!(
+        "  measure: 2s\n  recovery: {{ rate: 100/s, p99: 250ms, duration: 30s{control} }}\n"
+    );
+    let bench = bench(&[
+        (CLOSED, OPEN),
+        ("warm_up: 1s", "warm_up: 12s"),
+        ("  measure: 2s\n", &measure),
+        (
+            "delivery: {",
+            "thresholds: [recovery_time < 1s]\ndelivery: {",
+        ),
+    ]);
+    let course = Course {
+        time,
+        ..Course::default()
+    };
+    judge_run(&bench, None, course).await
+}
+
+/// One interval in forty is slow, whatever the load is.
+fn pauses(interval: u32) -> Duration {
+    Duration::from_millis(if interval % 40 == 20 { 400 } else { 1 })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_system_that_has_bad_intervals_at_any_time_has_recovered_at_once() {
+    let model = recovery_with_slow(true, pauses).await;
+    let recovery = model.cells[0].recovery.as_ref().unwrap();
+    let (bad, intervals) = (1, 40);
+    assert_eq!(recovery.control, Some(Control { bad, intervals }));
+    assert_eq!(recovery.trials, [Recovery::After(0.0)]);
+    assert_eq!(model.thresholds[0].held, Decision::Holds);
+
+    // Without a control the last of them is its end.
+    let model = recovery_with_slow(false, pauses).await;
+    let recovery = model.cells[0].recovery.as_ref().unwrap();
+    assert_eq!(recovery.control, None);
+    assert_eq!(recovery.trials, [Recovery::After(21.25)]);
+    assert_eq!(model.thresholds[0].held, Decision::Fails);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_control_that_is_bad_itself_decides_nothing() {
+    let time = |interval| Duration::from_millis(if interval < 40 { 400 } else { 1 });
+    let model = recovery_with_slow(true, time).await;
+    let recovery = model.cells[0].recovery.as_ref().unwrap();
+    assert_eq!(recovery.trials, [Recovery::NoReference]);
+    assert_eq!((recovery.recovered, recovery.after), (0, None));
+    let (trials, of) = (1, 1);
+    let threshold = &model.thresholds[0];
+    assert_eq!(threshold.held, Decision::Undecided);
+    assert_eq!(
+        threshold.cells[0].reason,
+        Some(Shortcoming::NoReference { trials, of })
+    );
 }
 
 /// The answer of a search for connections.

@@ -147,11 +147,11 @@ impl Report {
         self.recovery_until = progress.recovery.map(|window| seconds(window.to));
         self.load_drop = progress
             .recovery
-            .zip(cell.schedule.recovery)
+            .zip(info::recovery(&cell.schedule))
             .zip(job::falls_with(cell))
             .map(|((_, recovery), with)| LoadDropInfo {
                 at_s: seconds(with),
-                recovery: info::recovery(&recovery),
+                recovery,
             });
         if let (Some((from, to)), Some(load_drop)) = (self.measured_within, self.load_drop) {
             self.handed_over_late(from - seconds(job::warms_up_for(cell)), to - load_drop.at_s);

@@ -2,16 +2,22 @@
 
 use std::time::Duration;
 
+use waggle_units::format_duration;
+
 use super::{
     Checker,
     level::GivenLevel,
+    path_text,
     schedule::{ScheduleContext, whole_intervals},
 };
-use crate::{Recovery, mistake::Finding, raw};
+use crate::{RampUp, Recovery, WarmUpUntil, mistake::Finding, raw};
 
 const PATH: [&str; 2] = ["schedule", "recovery"];
 /// The range of the histograms of response times.
 const P99: (Duration, Duration) = (Duration::from_micros(1), Duration::from_secs(3600));
+
+/// What ends the warm-up and how long it takes, and its ramp-up; `None` if that is invalid.
+type WarmUp = (Option<(WarmUpUntil, Duration)>, Option<Option<RampUp>>);
 
 /// Checks `schedule.recovery`; `schedule` is the part that contains it.
 pub(super) fn recovery(
@@ -19,6 +25,7 @@ pub(super) fn recovery(
     schedule: &raw::Schedule,
     given: &raw::Recovery,
     context: &ScheduleContext<'_>,
+    warm_up: WarmUp,
 ) -> Option<Recovery> {
     refuse_unknown_instant(checker, schedule);
     let level = context.load.and_then(|load| {
@@ -38,11 +45,47 @@ pub(super) fn recovery(
     let duration = given.duration.and_then(|raw::DurationText(time)| {
         whole_intervals(checker, time, &key("duration"), context.interval)
     });
+    let control = match given.control {
+        Some(raw::DurationText(time)) => control(checker, time, context, warm_up).map(Some),
+        None => checker.value_or_default(None, &key("control"), None),
+    };
     Some(Recovery {
         level: level?,
         p99: p99?,
         duration: duration?,
+        control: control?,
     })
+}
+
+/// How long the level of the recovery is held in the warm-up, if it leaves an interval of that to the load's own level.
+fn control(
+    checker: &mut Checker<'_>,
+    time: Duration,
+    context: &ScheduleContext<'_>,
+    warm_up: WarmUp,
+) -> Option<Duration> {
+    let path = key("control");
+    let control = whole_intervals(checker, time, &path, context.interval)?;
+    if let (Some((WarmUpUntil::Duration, warm_up)), Some(ramp_up)) = warm_up {
+        let ramp_up = ramp_up.map_or(Duration::ZERO, |ramp_up| ramp_up.duration);
+        let shortest = ramp_up + control + context.interval?;
+        // A ramp-up that is too long by itself was reported.
+        if (ramp_up + context.interval?..shortest).contains(&warm_up) {
+            let what = format!(
+                "{} is {}, too long for a warm-up of {}",
+                path_text(&path),
+                format_duration(control),
+                format_duration(warm_up)
+            );
+            let expected = format!(
+                "schedule.warm_up of at least {}: ramp-up, control, and an interval at the load's own level",
+                format_duration(shortest)
+            );
+            checker.report(Finding::new(checker.position_of(&path), what).with_expected(expected));
+            return None;
+        }
+    }
+    Some(control)
 }
 
 fn key(name: &'static str) -> [&'static str; 3] {

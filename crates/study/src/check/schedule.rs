@@ -72,7 +72,7 @@ pub(crate) fn schedule(
         refuse_other_levels(checker, raw);
     }
     let recovery = match &raw.recovery {
-        Some(given) => recovery(checker, raw, given, context).map(Some),
+        Some(given) => recovery(checker, raw, given, context, (warm_up, ramp_up)).map(Some),
         None => checker.value_or_default(None, &["schedule", "recovery"], None),
     };
     let stop_when = stop_when(checker, raw, context.is_external);

@@ -154,7 +154,8 @@ pub(crate) struct StopWhen {
 }
 
 /// Load after the measured phase, at a level to which it drops at once. The system has recovered at the end of the last bad
-/// interval: one in which a request failed, the p99 of response time was above `p99`, or no answer came.
+/// interval: one in which a request failed, the p99 of response time was above `p99`, or no answer came. With `control` it has
+/// recovered once no more intervals are bad than of the control.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Recovery {
@@ -169,6 +170,10 @@ pub(crate) struct Recovery {
     /// How long the load continues, and so how long recovery is observed: a whole multiple of schedule.interval.
     #[schemars(required)]
     pub duration: Option<DurationText>,
+    /// The same level before the overload, as the reference: how long the warm-up has it, after its ramp-up and before it rises to
+    /// the load's own level. A whole multiple of schedule.interval, and less than what the ramp-up leaves of the warm-up; none by
+    /// default.
+    pub control: Option<DurationText>,
 }
 
 /// Waiting for records after the load.

@@ -9,6 +9,7 @@ mod mistakes;
 mod planned;
 mod probes;
 mod questions;
+mod recovery;
 mod reference;
 mod renamed_study;
 mod renamed_system;

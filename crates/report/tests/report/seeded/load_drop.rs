@@ -1,6 +1,8 @@
 //! A load that drops after the measured phase, and cells that recover from it sooner, later or not at all.
 
-use waggle_results::{LoadDropInfo, PhaseInfo, PhaseName, RampUpInfo, RecoveryInfo, TrialKey};
+use waggle_results::{
+    ControlInfo, LoadDropInfo, PhaseInfo, PhaseName, RampUpInfo, RecoveryInfo, TrialKey,
+};
 
 use super::{Seeded, Wrong};
 
@@ -11,12 +13,21 @@ pub(super) const RECOVERY: RecoveryInfo = RecoveryInfo {
     level: RATE_PER_S,
     p99_us: 20e3,
     duration_s: 3.0,
+    control: None,
+};
+/// Five intervals of the warm-up.
+const CONTROL: ControlInfo = ControlInfo {
+    start_s: 0.25,
+    end_s: 1.5,
 };
 
-pub(super) const RAMP_UP: RampUpInfo = RampUpInfo {
-    level: 20.0,
-    duration_s: 1.0,
-};
+/// It ends when the control begins.
+pub(super) fn ramp_up(recovery: RecoveryInfo) -> RampUpInfo {
+    RampUpInfo {
+        level: 20.0,
+        duration_s: recovery.control.map_or(1.0, |control| control.start_s),
+    }
+}
 
 impl Seeded {
     /// A load that drops: the first cell is well at once, the second after a while, the third not in every trial, the fourth
@@ -26,10 +37,33 @@ impl Seeded {
             question: "How soon is it well again when the load has fallen?".to_owned(),
             thresholds: vec!["recovery".to_owned()],
             wrong: [2, 3, 4].map(|cell| (cell, Wrong::FallsBehind)).to_vec(),
-            drops: true,
+            recovery: Some(RECOVERY),
             ..Self::plain(&[("rate", &["50", "100", "150", "200"])], 3)
         }
     }
+
+    /// The same with a control: one of its intervals is bad in the first cell, and most of them in the second and in a trial of the
+    /// third.
+    pub(crate) fn overload_with_control() -> Self {
+        let control = Some(CONTROL);
+        Self {
+            recovery: Some(RecoveryInfo {
+                control,
+                ..RECOVERY
+            }),
+            ..Self::overload()
+        }
+    }
+}
+
+/// How long an answer takes in an interval of the control.
+pub(super) fn control_us(key: TrialKey, interval: usize) -> f64 {
+    let is_bad = match (key.cell, key.repetition) {
+        (1, _) => interval == 3,
+        (2, _) | (3, 1) => interval != 3,
+        _ => false,
+    };
+    if is_bad { 80e3 } else { 5e3 }
 }
 
 /// How long an answer takes in an interval after the drop.
@@ -44,7 +78,11 @@ pub(super) fn typical_us(key: TrialKey, interval: usize) -> f64 {
 }
 
 /// The phase after the measured one, and what the trial says of the drop.
-pub(super) fn load_drop_info(dropped_at_s: f64, end_s: f64) -> (PhaseInfo, LoadDropInfo) {
+pub(super) fn load_drop_info(
+    recovery: RecoveryInfo,
+    dropped_at_s: f64,
+    end_s: f64,
+) -> (PhaseInfo, LoadDropInfo) {
     let phase = PhaseInfo {
         phase: PhaseName::Recovery,
         start_s: dropped_at_s,
@@ -52,7 +90,7 @@ pub(super) fn load_drop_info(dropped_at_s: f64, end_s: f64) -> (PhaseInfo, LoadD
     };
     let load_drop = LoadDropInfo {
         at_s: dropped_at_s,
-        recovery: RECOVERY,
+        recovery,
     };
     (phase, load_drop)
 }

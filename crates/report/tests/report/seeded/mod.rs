@@ -21,8 +21,8 @@ use std::path::Path;
 
 use waggle_results::{
     CellInfo, Comparison, ComponentInfo, FORMAT, FeedInfo, FeedOrder, FlowInfo, Host, LevelKind,
-    LoadModel, NamedText, ReferenceInfo, Restart, RunFolder, RunInfo, ScenarioInfo, ScheduleInfo,
-    SearchInfo, SystemMetricInfo, ThresholdInfo, TrialKey, TrialOrder, WarmUpUntil,
+    LoadModel, NamedText, RecoveryInfo, ReferenceInfo, Restart, RunFolder, RunInfo, ScenarioInfo,
+    ScheduleInfo, SearchInfo, SystemMetricInfo, ThresholdInfo, TrialKey, TrialOrder, WarmUpUntil,
 };
 use waggle_stats::{Levels, Search, Settings};
 
@@ -50,8 +50,8 @@ pub(crate) struct Seeded {
     pub(crate) reference: Option<ReferenceInfo>,
     /// The highest number of connections is searched for; `repeat` is how many trials a cell may have.
     pub(crate) is_searched: bool,
-    /// The load drops after the measured phase.
-    pub(crate) drops: bool,
+    /// How the load drops after the measured phase.
+    pub(crate) recovery: Option<RecoveryInfo>,
     /// With idle polling.
     pub(crate) idle_poll: bool,
     /// Half of each response time is a wait in the client.
@@ -117,7 +117,7 @@ impl Seeded {
             has_broker: false,
             reference: None,
             is_searched: false,
-            drops: false,
+            recovery: None,
             idle_poll: false,
             waits: false,
         }
@@ -381,11 +381,11 @@ impl Seeded {
                 interval_s: 0.25,
                 max_ci_width: 0.2,
                 restart: Restart::EveryTrial,
-                recovery: self.drops.then_some(load_drop::RECOVERY),
-                ramp_up: self.drops.then_some(load_drop::RAMP_UP),
+                recovery: self.recovery,
+                ramp_up: self.recovery.map(load_drop::ramp_up),
             },
             thresholds: self.thresholds(),
-            load_model: if self.drops {
+            load_model: if self.recovery.is_some() {
                 LoadModel::Open
             } else {
                 LoadModel::Closed

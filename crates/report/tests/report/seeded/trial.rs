@@ -5,8 +5,8 @@ use hdrhistogram::Histogram;
 use waggle_results::{
     BacklogRow, CellInfo, CountsRow, DelayHistograms, DeliveryInfo, FORMAT, FailureCount,
     FailureKind, FaultInfo, GeneratorInfo, IntervalHistograms, IntervalRow, LedgerInfo, LoadStart,
-    MachineInfo, PhaseInfo, PhaseName, ResourceRow, SessionsInfo, StepCounts, StepInfo, TrialEnd,
-    TrialInfo, TrialKey, TrialWriter,
+    MachineInfo, PhaseInfo, PhaseName, RecoveryInfo, ResourceRow, SessionsInfo, StepCounts,
+    StepInfo, TrialEnd, TrialInfo, TrialKey, TrialWriter,
 };
 
 use super::{
@@ -72,7 +72,12 @@ impl Made {
     }
 
     /// How long an answer takes in an interval, at its rate.
-    fn typical_us(&self, place: usize, rate: f64) -> f64 {
+    fn typical_us(&self, seeded: &Seeded, place: usize, rate: f64) -> f64 {
+        let control = seeded.recovery.and_then(|recovery| recovery.control);
+        let start_s = place as f64 * INTERVAL_S;
+        if control.is_some_and(|control| (control.start_s..control.end_s).contains(&start_s)) {
+            return load_drop::control_us(self.key, place);
+        }
         match place.checked_sub(WARM_UP + MEASURED) {
             Some(interval) => load_drop::typical_us(self.key, interval),
             None => self.in_flight / rate * 1e6,
@@ -158,11 +163,7 @@ pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
         let rate = made.rate_per_s() * whole * ramp * slow * chance.jitter(0.02);
         interval(&mut out, seeded, made, (place, rate), &mut sums);
     }
-    let dropped = if seeded.drops {
-        load_drop::INTERVALS
-    } else {
-        0
-    };
+    let dropped = seeded.recovery.map_or(0, |_| load_drop::INTERVALS);
     for place in (WARM_UP + MEASURED..).take(dropped) {
         interval(
             &mut out,
@@ -226,7 +227,7 @@ fn interval(
         .filter(|failure| failure.kind != FailureKind::Refused);
     let failed: u64 = requests.map(|failure| failure.count).sum();
     let succeeded = answered.saturating_sub(failed);
-    let typical_us = made.typical_us(place, rate);
+    let typical_us = made.typical_us(seeded, place, rate);
     let service = spread(succeeded, typical_us);
     let response = if seeded.waits {
         spread(succeeded, 2.0 * typical_us)
@@ -412,8 +413,8 @@ fn completed_trial(
     (load_end, drained): (f64, f64),
 ) -> TrialInfo {
     let mut whole = of_records(made, &sums, (load_end, drained));
-    if seeded.drops {
-        add_recovery_phase(&mut whole, load_end);
+    if let Some(recovery) = seeded.recovery {
+        add_recovery_phase(&mut whole, recovery, load_end);
     }
     let steps: Vec<StepInfo> = seeded
         .step_names()
@@ -445,10 +446,10 @@ fn completed_trial(
 }
 
 /// The load, which was open, went on after the measured phase.
-fn add_recovery_phase(info: &mut TrialInfo, load_end: f64) {
+fn add_recovery_phase(info: &mut TrialInfo, recovery: RecoveryInfo, load_end: f64) {
     info.generator.offered_per_s = Some(info.measured.due as f64 / info.measured.seconds);
     let dropped_at_s = (WARM_UP + MEASURED) as f64 * INTERVAL_S;
-    let (phase, load_drop) = load_drop::load_drop_info(dropped_at_s, load_end);
+    let (phase, load_drop) = load_drop::load_drop_info(recovery, dropped_at_s, load_end);
     let mut phases = info.phases.iter_mut();
     let measure = phases.find(|phase| phase.phase == PhaseName::Measure);
     measure.unwrap().end_s = dropped_at_s;
@@ -643,7 +644,7 @@ fn write_delays(out: &mut TrialWriter, seeded: &Seeded, delays: &Histogram<u64>)
     out.delays(&DelayHistograms {
         delivery: delays,
         earliest: None,
-        end_to_end: seeded.drops.then_some(delays),
+        end_to_end: seeded.recovery.map(|_| delays),
         arrival: None,
     })
     .unwrap();
