@@ -6,7 +6,7 @@ use super::{answer::uncapitalise, format};
 
 /// What is shown of it; empty: no drift is shown.
 #[must_use]
-pub fn shown(drift: &DriftModel) -> Vec<String> {
+pub fn shown_sentences(drift: &DriftModel) -> Vec<String> {
     let repetitions = drift.repetitions.iter().filter(|one| one.is_shown);
     let repetitions = repetitions.map(|one| repetition_sentence(drift, one));
     let sentinel = drift.sentinel.iter().filter(|one| one.is_shown);

@@ -4,7 +4,7 @@ use waggle_analysis::{Model, SharedCpus, Warning};
 
 #[must_use]
 pub fn sentences(model: &Model) -> Vec<String> {
-    let drift = model.drift.iter().flat_map(super::drift::shown);
+    let drift = model.drift.iter().flat_map(super::drift::shown_sentences);
     model.warnings.iter().map(sentence).chain(drift).collect()
 }
 

@@ -1,5 +1,7 @@
 //! Comparisons in every format, from seeded runs of which one is changed.
 
+#![expect(clippy::unwrap_used, reason = "tests")]
+
 use std::slice::from_ref;
 
 use waggle_analysis::{

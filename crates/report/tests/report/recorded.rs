@@ -1,6 +1,8 @@
 //! Ten recorded runs of `studies/ingest.yaml` on a machine with two CPUs that did other work at the same time (compilers, and in some
 //! of them a second study), with three of the twelve cells: what the report says of them.
 
+#![expect(clippy::unwrap_used, reason = "tests")]
+
 use std::{fs, path::Path};
 
 use flate2::read::GzDecoder;

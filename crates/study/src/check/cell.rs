@@ -28,9 +28,8 @@ pub(crate) fn cell(
     let set = raw.system.as_ref().and_then(|system| system.set.as_ref());
     let parameters = system.map(|system| check::parameters(checker, set, levels, system));
     // A study can name only what exists in this configuration.
-    let present = system
-        .zip(parameters.as_ref())
-        .map(|(system, parameters)| system.configure(parameters));
+    let configured = system.zip(parameters.as_ref());
+    let present = configured.map(|(system, parameters)| system.configure(parameters));
     let both = system.zip(present.as_ref());
     let system = present.as_ref();
     let mut load = raw.load.take();

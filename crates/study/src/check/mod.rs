@@ -18,6 +18,7 @@ mod request;
 mod scenario;
 mod schedule;
 mod search;
+mod sentinel;
 mod server;
 mod set;
 mod stages;

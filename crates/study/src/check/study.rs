@@ -6,8 +6,9 @@ use super::{
     Checker,
     reference::check_reference,
     request::RESERVED_NAMES,
-    schedule::{max_ci_width, max_duration, order, repetitions, restart, sentinel},
+    schedule::{max_ci_width, max_duration, order, repetitions, restart},
     search::search,
+    sentinel::sentinel,
     threshold::{Known, Sent, asks, conditions, known_metrics},
 };
 use crate::{
