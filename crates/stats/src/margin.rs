@@ -189,7 +189,8 @@ mod tests {
                 let pair = pair(random, count, ratio, (0.03, 0.2));
                 is_different(&test(&pair, margin), margin)
             });
-            let limit = if margin == 0.0 { 0.06 } else { 0.035 };
+            // Of 1,000 samples a rate of 5 % shows as up to 6.4 % in one case of forty.
+            let limit = if margin == 0.0 { 0.064 } else { 0.035 };
             assert!(different <= limit, "{count} {ratio} {margin}: {different}");
             let same = share(|random| {
                 let pair = pair(random, count, ratio, (0.03, 0.2));
