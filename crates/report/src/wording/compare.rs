@@ -230,8 +230,8 @@ pub fn warnings(model: &CompareModel) -> Vec<String> {
     }
     match model.unit {
         SampleUnit::Trials => all.push(
-            "The sides ran one after the other: whatever else the machine did in between is part of the difference. A study with \
-             the version as a factor runs both in turn."
+            "The sides ran one after the other: whatever else the machine did in between is part of the difference. `waggle run \
+             --against` runs both in turn."
                 .to_owned(),
         ),
         SampleUnit::Runs => all.push(
