@@ -5,6 +5,7 @@
 mod calibration;
 mod closed_pipes;
 mod commands;
+mod compare;
 mod component_crash;
 mod exit_codes;
 mod external_components;

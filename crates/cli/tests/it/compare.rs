@@ -1,0 +1,123 @@
+//! `waggle compare` and `waggle run --against`: two versions of a system in one run, two runs, and what cannot be compared.
+
+use std::{fs, path::Path, process::Output};
+
+use serde_json::Value;
+
+use crate::workspace::{Parts, Workspace, output_text};
+
+fn short() -> Workspace {
+    let workspace = Workspace::new();
+    workspace.study(&Parts {
+        load: "model: closed, connections: 2",
+        measure: "1s",
+        repeat: 2,
+        ..Parts::default()
+    });
+    workspace
+}
+
+/// The comparison in a file; checks that the exit code matches it.
+fn comparison(workspace: &Workspace, output: &Output) -> Value {
+    let text = fs::read_to_string(workspace.path().join("compare.json"))
+        .unwrap_or_else(|_| panic!("{}", output_text(output)));
+    let found: Value = serde_json::from_str(&text).unwrap();
+    let code = match found["outcome"].as_str().unwrap() {
+        "same" | "better" => 0,
+        "worse" => 3,
+        "undecided" => 4,
+        other => panic!("{other}"),
+    };
+    assert_eq!(output.status.code(), Some(code), "{}", output_text(output));
+    found
+}
+
+#[test]
+fn two_versions_in_one_run_and_two_runs() {
+    let workspace = short();
+    let program = Path::new(env!("CARGO_BIN_EXE_waggle"));
+    let other = program.parent().unwrap().join("examples/faulty_store");
+    fs::copy(other, workspace.path().join("other_store")).unwrap();
+    let output = workspace.output(&[
+        "run",
+        "study.yaml",
+        "--against",
+        "program.store=other_store",
+        "--json",
+        "compare.json",
+        "--junit",
+        "compare.xml",
+        "--summary-file",
+        "summary.md",
+    ]);
+    workspace.assert_none_left();
+    let model = workspace.model();
+    let versions: Vec<&str> = model.factors[0].levels.iter().map(String::as_str).collect();
+    assert_eq!(versions, ["baseline", "changed"]);
+    // A trial that a busy machine failed is no comparison.
+    if model.conclusion(false) != waggle_analysis::Conclusion::Open {
+        let found = comparison(&workspace, &output);
+        assert_eq!(found["sample"], "paired_trials");
+        assert_eq!(found["cells"].as_array().unwrap().len(), 1);
+        assert_eq!(found["sides"][1]["name"], "changed");
+    }
+    for file in ["compare.xml", "summary.md"] {
+        let text = fs::read_to_string(workspace.path().join(file)).unwrap();
+        assert!(text.contains("Goodput"), "{file}: {text}");
+    }
+
+    let run = workspace.run_folder();
+    let run = run.to_str().unwrap();
+    let output = workspace.output(&[
+        "compare",
+        run,
+        run,
+        "--margin",
+        "90%",
+        "--json",
+        "compare.json",
+    ]);
+    let found = comparison(&workspace, &output);
+    assert_eq!(found["sample"], "trials");
+    assert_eq!(found["cells"].as_array().unwrap().len(), 2);
+    assert_eq!(found["cells"][0]["metrics"][0]["ratio"]["point"], 1.0);
+    let before = fs::read_to_string(workspace.path().join("summary.md")).unwrap();
+    workspace.output(&["compare", run, "runs", "--summary-file", "summary.md"]);
+    let after = fs::read_to_string(workspace.path().join("summary.md")).unwrap();
+    assert!(after.starts_with(&before) && after.len() > before.len());
+}
+
+#[test]
+fn what_cannot_be_compared_is_a_mistake() {
+    let workspace = short();
+    let check = |arguments: &[&str], expected: &str| {
+        let output = workspace.output(arguments);
+        let text = output_text(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {text}");
+        assert!(text.contains(expected), "{arguments:?}: {text}");
+    };
+    fs::create_dir(workspace.path().join("empty")).unwrap();
+    check(&["compare", "nowhere", "empty"], "cannot read nowhere");
+    check(
+        &["compare", "empty", "empty"],
+        "is no run and has no runs in it",
+    );
+    check(
+        &["compare", "empty", "empty", "--margin", "150%"],
+        "expected a share below 1",
+    );
+    let against = |change: &str, expected: &str| {
+        check(&["plan", "study.yaml", "--against", change], expected);
+    };
+    against(
+        "store",
+        "expected PARAMETER=LEVEL or program.COMPONENT=PATH",
+    );
+    against("colour=red", "has no parameter \"colour\"");
+    against("fault=sleeps", "expected none, dies");
+    against("program.shop=/bin/true", "starts no component \"shop\"");
+    against("program.store=nowhere", "there is no program nowhere");
+    fs::create_dir(workspace.path().join("empty/run")).unwrap();
+    fs::write(workspace.path().join("empty/run/run.json"), "{").unwrap();
+    check(&["compare", "empty", "empty"], "run.json");
+}
