@@ -33,6 +33,8 @@ pub enum CompareError {
     NoFactor(String),
     /// There is no metric of this path.
     NoMetric(String),
+    /// The study searches for a level, so that the trials of a cell are at different ones.
+    Search(String),
     /// No trial of this side has a result.
     NoTrials(String),
 }
@@ -137,6 +139,10 @@ impl<'a> Sides<'a> {
                 first: studies[0].clone(),
                 second: other.info.study.clone(),
             });
+        }
+        let mut runs = first.runs.iter().chain(&second.runs);
+        if runs.any(|run| run.search.is_some()) {
+            return Err(CompareError::Search(studies[0].clone()));
         }
         for side in [first, second] {
             if side.facts().trials == 0 {

@@ -325,6 +325,9 @@ pub fn error(error: &CompareError) -> String {
         CompareError::NoMetric(path) => format!(
             "the runs have no metric {path}: docs/metrics.md lists them, for example response_time.p99"
         ),
+        CompareError::Search(study) => format!(
+            "{study} searches for a level, and its answer is a bracket: compare the brackets in the two reports, or run the study at one level"
+        ),
         CompareError::NoTrials(name) => format!(
             "no trial of {name} has a result: finish it with waggle run STUDY --resume, or give another run"
         ),

@@ -151,3 +151,12 @@ fn junit_is_xml_whatever_a_study_is_called() {
         Some(open("error").to_string().as_str())
     );
 }
+
+#[test]
+fn searches_are_not_compared() {
+    let run = seeded_model(&Seeded::search());
+    let side = ("main", from_ref(&run));
+    let found = compare(side, side, &SETTINGS).unwrap_err();
+    let text = waggle_report::wording::compare::error(&found);
+    assert!(text.contains("its answer is a bracket"), "{text}");
+}
