@@ -117,10 +117,14 @@ pub(crate) struct Run {
 /// The comparison at the end of a run with two versions.
 #[derive(Debug, Args)]
 pub(crate) struct RunComparison {
-    /// With --against: ratios from 1 ÷ (1 + margin) to 1 + margin are the same
+    /// Compare with an earlier run of the study, or with a folder of them, at the end. What the machine did in between is part of
+    /// the difference; --against excludes that
+    #[arg(long, value_name = "RUN", conflicts_with = "against")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// With --against and --baseline: ratios from 1 ÷ (1 + margin) to 1 + margin are the same
     #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = parse::margin)]
     pub(crate) margin: f64,
-    /// With --against: a metric that decides, such as response_time.p99; may be repeated [default: what the study asks about]
+    /// With --against and --baseline: a metric that decides, such as response_time.p99; may be repeated [default: what the study asks about]
     #[arg(long, value_name = "METRIC", value_parser = parse::metric_path)]
     pub(crate) metric: Vec<Vec<String>>,
     #[command(flatten)]

@@ -28,28 +28,42 @@ use crate::{
 const MAX_RUNS: usize = 200;
 
 pub(crate) fn run(arguments: &Compare) -> Result<Exit> {
-    let first = read_side(&arguments.first)?;
-    let second = read_side(&arguments.second)?;
-    let [first_name, second_name] = names(&arguments.first, &arguments.second);
-    let found = compare(
-        (&first_name, &first),
-        (&second_name, &second),
-        &CompareSettings {
-            margin: arguments.margin,
-            metrics: arguments.metric.clone(),
-        },
-    );
-    let found = match found {
-        Ok(found) => found,
-        Err(why) => bail!("{}", error(&why)),
+    let sides = [arguments.first.as_path(), arguments.second.as_path()];
+    let settings = CompareSettings {
+        margin: arguments.margin,
+        metrics: arguments.metric.clone(),
     };
-    write_files(&found, &arguments.files)?;
-    output::print_result(&format!("{}\n", compare_terminal(&found)))?;
-    Ok(exit(&found))
+    compare_folders(sides, &settings, &arguments.files)
+}
+
+/// Compares two runs, or two folders of runs.
+pub(crate) fn compare_folders(
+    [first, second]: [&Path; 2],
+    settings: &CompareSettings,
+    files: &CompareFiles,
+) -> Result<Exit> {
+    let [first_name, second_name] = names(first, second);
+    let sides = [read_side(first)?, read_side(second)?];
+    let found = compare(
+        (&first_name, &sides[0]),
+        (&second_name, &sides[1]),
+        settings,
+    );
+    match found {
+        Ok(found) => show(&found, files),
+        Err(why) => bail!("{}", error(&why)),
+    }
+}
+
+/// Writes the files that are asked for, and prints the comparison.
+pub(crate) fn show(found: &CompareModel, files: &CompareFiles) -> Result<Exit> {
+    write_files(found, files)?;
+    output::print_result(&format!("{}\n", compare_terminal(found)))?;
+    Ok(exit(found))
 }
 
 /// 3 if something is worse, whatever else is undecided.
-pub(crate) fn exit(found: &CompareModel) -> Exit {
+fn exit(found: &CompareModel) -> Exit {
     match found.outcome() {
         Outcomes::Same | Outcomes::Better => Exit::Fine,
         Outcomes::Worse => Exit::Threshold,
@@ -58,7 +72,7 @@ pub(crate) fn exit(found: &CompareModel) -> Exit {
 }
 
 /// Writes each file that is asked for.
-pub(crate) fn write_files(found: &CompareModel, files: &CompareFiles) -> Result<()> {
+fn write_files(found: &CompareModel, files: &CompareFiles) -> Result<()> {
     let version = env!("CARGO_PKG_VERSION");
     let put = |path: &Option<PathBuf>, text: &dyn Fn() -> String| -> Result<()> {
         let Some(path) = path else {
@@ -111,7 +125,7 @@ fn read_side(path: &Path) -> Result<Vec<Model>> {
     folders.iter().map(read).collect()
 }
 
-fn run_folders(path: &Path) -> Result<Vec<PathBuf>> {
+pub(crate) fn run_folders(path: &Path) -> Result<Vec<PathBuf>> {
     let is_run = |folder: &Path| folder.join("run.json").is_file();
     if is_run(path) {
         return Ok(vec![path.to_owned()]);

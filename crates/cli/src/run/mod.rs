@@ -50,6 +50,9 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
         Some((line, column)) => anyhow!("{}:{line}:{column}: {why}", loaded.study_source.name),
         None => why.into(),
     })?;
+    if let Some(baseline) = &arguments.comparison.baseline {
+        compare::run_folders(baseline)?;
+    }
     let folder = match &arguments.resume {
         Some(Some(folder)) => folder.clone(),
         Some(None) => files::newest_run(&arguments.runs, &loaded.study.name)?,
@@ -68,8 +71,7 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
     let (text, model, exit) = report::write_report(&folder, arguments.strict)?;
     output::print_result(&format!("{text}\n"))?;
     Ok(match ended {
-        Ended::Finished if arguments.choice.against.is_empty() => exit,
-        Ended::Finished => compare_versions(arguments, &model, exit)?,
+        Ended::Finished => compare_run(arguments, &folder, &model, exit)?,
         Ended::Interrupted => {
             let study = arguments.choice.study.display();
             let idle_poll = if arguments.idle_poll {
@@ -90,20 +92,26 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
     })
 }
 
-/// Compares the two versions of the run. A trial that failed and counts that do not add up have precedence.
-fn compare_versions(arguments: &Run, model: &Model, exit: Exit) -> Result<Exit> {
+/// Compares the two versions of the run, or the run with an earlier one. A trial that failed and counts that do not add up have
+/// precedence.
+fn compare_run(arguments: &Run, folder: &Path, model: &Model, exit: Exit) -> Result<Exit> {
     let asked = &arguments.comparison;
     let settings = CompareSettings {
         margin: asked.margin,
         metrics: asked.metric.clone(),
     };
-    let found = compare_levels(model, against::VERSION, &settings);
-    let found = found.map_err(|why| anyhow!("{}", compare_error(&why)))?;
-    compare::write_files(&found, &asked.files)?;
-    output::print_result(&format!("{}\n", waggle_report::compare_terminal(&found)))?;
+    let compared = match &asked.baseline {
+        Some(baseline) => compare::compare_folders([baseline, folder], &settings, &asked.files)?,
+        None if arguments.choice.against.is_empty() => return Ok(exit),
+        None => {
+            let found = compare_levels(model, against::VERSION, &settings);
+            let found = found.map_err(|why| anyhow!("{}", compare_error(&why)))?;
+            compare::show(&found, &asked.files)?
+        }
+    };
     Ok(match exit {
         Exit::NotValid => exit,
-        _ => compare::exit(&found),
+        _ => compared,
     })
 }
 

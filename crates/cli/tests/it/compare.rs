@@ -88,6 +88,31 @@ fn two_versions_in_one_run_and_two_runs() {
 }
 
 #[test]
+fn a_run_is_compared_with_an_earlier_one() {
+    let workspace = short();
+    let missing = workspace.output(&["run", "study.yaml", "--baseline", "nowhere"]);
+    assert_eq!(missing.status.code(), Some(2), "{}", output_text(&missing));
+    assert!(!workspace.path().join("runs").exists());
+    workspace.output(&["run", "study.yaml", "--runs", "first"]);
+    let mut arguments = vec![
+        "run",
+        "study.yaml",
+        "--runs",
+        "second",
+        "--baseline",
+        "first",
+    ];
+    arguments.extend(["--margin", "95%", "--json", "compare.json"]);
+    let output = workspace.output(&arguments);
+    let text = fs::read_to_string(workspace.path().join("compare.json"));
+    let text = text.unwrap_or_else(|_| panic!("{}", output_text(&output)));
+    let found: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(found["sample"], "trials");
+    assert_eq!(found["sides"][0]["name"], "first");
+    assert!(output_text(&output).contains("one after the other"));
+}
+
+#[test]
 fn what_cannot_be_compared_is_a_mistake() {
     let workspace = short();
     let check = |arguments: &[&str], expected: &str| {
