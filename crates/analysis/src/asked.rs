@@ -160,12 +160,12 @@ pub(crate) fn asked_of(info: &RunInfo, counted: &[&TrialModel]) -> Vec<Asked> {
     let metrics = asked_metrics(info).into_iter();
     let asked = metrics.map(|named| Asked {
         aspect: aspect(named.row.metric),
-        estimate: match metric::over_trials(&named, counted) {
+        estimate: match metric::scatter(&named, counted) {
             Some(Number::Estimate(estimate)) => {
                 let limits = limits_of(info, &named);
                 Some(estimate).filter(|estimate| is_width_open(limits.as_deref(), estimate))
             }
-            Some(Number::Exact(_)) | None => None,
+            Some(Number::Exact(_) | Number::Within(_)) | None => None,
         },
     });
     asked.collect()
@@ -236,6 +236,7 @@ mod tests {
             point: 10.0,
             interval: Some((5.0, 20.0)),
             count: 3,
+            least: None,
         };
         let check = |limits: Option<&[(Comparison, f64)]>, expected: bool| {
             assert_eq!(is_width_open(limits, &estimate), expected, "{limits:?}");

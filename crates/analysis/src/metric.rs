@@ -4,7 +4,7 @@ mod load;
 
 use waggle_metrics::{Metric, NamedMetric, OverTrials, Statistic, Subject, Unit, resolve_in_load};
 use waggle_results::{DeliveryInfo, LedgerInfo, RunInfo};
-use waggle_stats::{Estimate, Part, Recovery, Scale, ThinTail};
+use waggle_stats::{Estimate, Part, Range, Recovery, Scale, ThinTail};
 
 use self::load::Load;
 use crate::{
@@ -18,6 +18,8 @@ use crate::{
 pub enum Number {
     Estimate(Estimate),
     Exact(f64),
+    /// It is known to be in this range.
+    Within(Range),
 }
 
 impl Number {
@@ -27,6 +29,17 @@ impl Number {
         match self {
             Self::Estimate(estimate) => estimate.point,
             Self::Exact(value) => value,
+            Self::Within(range) => range.high,
+        }
+    }
+
+    /// All values that it can have: the ends of its interval, or of its range.
+    #[must_use]
+    pub fn ends(self) -> (f64, f64) {
+        match self {
+            Self::Estimate(estimate) => estimate.ends(),
+            Self::Exact(value) => (value, value),
+            Self::Within(range) => (range.low, range.high),
         }
     }
 }
@@ -60,6 +73,14 @@ pub fn in_load(path: &[String], numbers: &TrialNumbers) -> Option<f64> {
 #[must_use]
 pub fn in_trial(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<f64> {
     single_value(named, Source::from_trial(trial))
+}
+
+/// The same with the lowest value that it may have; that is the same value unless the metric is known to within a range only.
+#[must_use]
+pub fn range_in_trial(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<Range> {
+    let high = in_trial(named, trial)?;
+    let range = reading(named, Source::from_trial(trial)).and_then(Reading::range);
+    Some(range.unwrap_or(Range { low: high, high }))
 }
 
 fn single_value(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<f64> {
@@ -141,6 +162,14 @@ pub(crate) fn over_trials(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Op
     aggregate(named.over_trials(), &readings, scale(named, trials))
 }
 
+/// The same of the values alone, whatever the ranges are in which they are known: that is what more trials make clearer.
+pub(crate) fn scatter(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<Number> {
+    let of = |trial: &&TrialModel| reading(named, Source::from_trial(trial));
+    let readings = trials.iter().map(|trial| of(trial).map(Reading::without_range));
+    let readings: Vec<Option<Reading>> = readings.collect();
+    aggregate(named.over_trials(), &readings, scale(named, trials))
+}
+
 /// The same as an estimate.
 pub(crate) fn estimate(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<Estimate> {
     over_trials(named, trials).map(|number| as_estimate(number, trials.len()))
@@ -179,6 +208,13 @@ fn as_estimate(number: Number, count: usize) -> Estimate {
             point,
             interval: None,
             count,
+            least: None,
+        },
+        Number::Within(range) => Estimate {
+            point: range.high,
+            interval: None,
+            count,
+            least: Some(range.low),
         },
     }
 }
@@ -188,12 +224,23 @@ fn aggregate(over_trials: OverTrials, trials: &[Option<Reading>], scale: Scale) 
     let readings = || trials.iter().copied().flatten();
     let values: Vec<f64> = readings().filter_map(Reading::value).collect();
     let exact = |value: Option<f64>| value.map(Number::Exact);
+    let ranges: Vec<Range> = readings().filter_map(Reading::range).collect();
     let some_have_none = values.len() < trials.len();
     match over_trials {
         OverTrials::MeanOfAll | OverTrials::MaxOfAll if some_have_none => None,
+        OverTrials::Mean | OverTrials::MeanOfAll if !ranges.is_empty() => {
+            waggle_stats::estimate_ranges(&ranges, scale).map(Number::Estimate)
+        }
         OverTrials::Mean | OverTrials::MeanOfAll => {
             waggle_stats::estimate(&values, scale).map(Number::Estimate)
         }
+        OverTrials::Max if !ranges.is_empty() => ranges
+            .into_iter()
+            .reduce(|one, other| Range {
+                low: one.low.max(other.low),
+                high: one.high.max(other.high),
+            })
+            .map(Number::Within),
         OverTrials::Sum => exact(values.into_iter().reduce(|sum, value| sum + value)),
         OverTrials::Max | OverTrials::MaxOfAll => exact(values.into_iter().reduce(f64::max)),
         OverTrials::Min => exact(values.into_iter().reduce(f64::min)),
@@ -219,6 +266,8 @@ pub(crate) fn thin(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<Th
 #[derive(Debug, Clone, Copy)]
 enum Reading {
     Value(f64),
+    /// It is known to be in this range; the high end is its value.
+    Within(Range),
     Share(Part),
 }
 
@@ -227,14 +276,29 @@ impl Reading {
     fn value(self) -> Option<f64> {
         match self {
             Self::Value(value) => Some(value),
+            Self::Within(range) => Some(range.high),
             Self::Share(Part { all: 0, .. }) => None,
             Self::Share(Part { of, all }) => Some(as_f64(of) / as_f64(all)),
         }
     }
 
+    fn range(self) -> Option<Range> {
+        match self {
+            Self::Within(range) => Some(range),
+            Self::Value(_) | Self::Share(_) => None,
+        }
+    }
+
+    fn without_range(self) -> Self {
+        match self {
+            Self::Within(range) => Self::Value(range.high),
+            Self::Value(_) | Self::Share(_) => self,
+        }
+    }
+
     fn part(self) -> Option<Part> {
         match self {
-            Self::Value(_) => None,
+            Self::Value(_) | Self::Within(_) => None,
             Self::Share(part) => Some(part),
         }
     }
@@ -259,10 +323,9 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         | Metric::ServiceTime
         | Metric::ServiceTimeDeviation
         | Metric::FailedTime
-        | Metric::Delay
         | Metric::DelayDeviation
-        | Metric::EndToEndDelay
         | Metric::ArrivalDelay => value(percentiles(named, trial)?.statistic(named.statistic?)),
+        Metric::Delay | Metric::EndToEndDelay => delay(named, trial),
         Metric::ClientWaitTime => value(load()?.client_wait_mean_us()?),
         Metric::Offered => value(numbers()?.offered_per_s?),
         Metric::Skipped => count(numbers()?.skipped),
@@ -333,6 +396,35 @@ fn value(value: f64) -> Option<Reading> {
 
 fn count(count: u64) -> Option<Reading> {
     value(as_f64(count))
+}
+
+/// Until a record was seen, and until it may have been visible. Of results without the second it was at most the probe's resolution
+/// earlier.
+fn delay(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
+    let statistic = named.statistic?;
+    let high = percentiles(named, trial)?.statistic(statistic);
+    let low = match earliest(named, trial) {
+        Some(earliest) => earliest.statistic(statistic).min(high),
+        None => (high - resolution_us(delivery(named, trial)?)).max(0.0),
+    };
+    Some(Reading::Within(Range { low, high }))
+}
+
+/// The distribution of the earliest that delays may have been.
+fn earliest<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a TrialPercentiles> {
+    let is_end_to_end = named.row.metric == Metric::EndToEndDelay;
+    match (probe(named, trial), is_end_to_end) {
+        (Some(probe), false) => probe.earliest.as_ref(),
+        (Some(probe), true) => probe.earliest_end_to_end.as_ref(),
+        (None, false) => trial.numbers?.earliest.as_ref(),
+        (None, true) => trial.numbers?.earliest_end_to_end.as_ref(),
+    }
+}
+
+/// The longest time that a record of the measured phase may have been visible before it was seen.
+pub(crate) fn resolution_us(delivery: &DeliveryInfo) -> f64 {
+    let known = delivery.measured_resolution_ms;
+    known.unwrap_or(delivery.resolution_ms) * 1e3
 }
 
 /// The distribution that a metric is a statistic of.
