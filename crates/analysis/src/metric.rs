@@ -33,6 +33,16 @@ impl Number {
         }
     }
 
+    /// The lower end of the range in which it is known, if the number alone would say too much.
+    #[must_use]
+    pub fn shown_least(self) -> Option<f64> {
+        match self {
+            Self::Estimate(estimate) => estimate.shown_least(),
+            Self::Exact(_) => None,
+            Self::Within(range) => range.is_wide().then_some(range.low),
+        }
+    }
+
     /// All values that it can have: the ends of its interval, or of its range.
     #[must_use]
     pub fn ends(self) -> (f64, f64) {
@@ -76,7 +86,6 @@ pub fn in_trial(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<f64> {
 }
 
 /// The same with the lowest value that it may have; that is the same value unless the metric is known to within a range only.
-#[must_use]
 pub fn range_in_trial(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<Range> {
     let high = in_trial(named, trial)?;
     let range = reading(named, Source::from_trial(trial)).and_then(Reading::range);
@@ -165,7 +174,9 @@ pub(crate) fn over_trials(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Op
 /// The same of the values alone, whatever the ranges are in which they are known: that is what more trials make clearer.
 pub(crate) fn scatter(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<Number> {
     let of = |trial: &&TrialModel| reading(named, Source::from_trial(trial));
-    let readings = trials.iter().map(|trial| of(trial).map(Reading::without_range));
+    let readings = trials
+        .iter()
+        .map(|trial| of(trial).map(Reading::without_range));
     let readings: Vec<Option<Reading>> = readings.collect();
     aggregate(named.over_trials(), &readings, scale(named, trials))
 }
@@ -183,11 +194,11 @@ pub(crate) fn median(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<
         named.over_trials(),
         OverTrials::Mean | OverTrials::MeanOfAll
     );
-    let values: Vec<f64> = trials
-        .iter()
-        .filter_map(|trial| in_trial(named, trial))
+    let trials = trials.iter();
+    let ranges: Vec<Range> = trials
+        .filter_map(|trial| range_in_trial(named, trial))
         .collect();
-    waggle_stats::median(&values).filter(|_| is_mean)
+    waggle_stats::median_of_ranges(&ranges).filter(|_| is_mean)
 }
 
 /// An estimate of values of which each trial has one at most, by the rule of a metric.

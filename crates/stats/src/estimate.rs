@@ -103,15 +103,12 @@ pub struct Estimate {
     pub least: Option<f64>,
 }
 
-/// A range that is a larger share of its point than this is shown with it.
-const RANGE_SHOWN_FROM: f64 = 0.1;
-
 impl Estimate {
     /// The lower end of the range in which the value is known, if it is so far from the point that the point alone says too much.
     #[must_use]
     pub fn shown_least(&self) -> Option<f64> {
-        let shown = |least: &f64| self.point - least > RANGE_SHOWN_FROM * self.point;
-        self.least.filter(shown)
+        let high = self.point;
+        self.least.filter(|&low| Range { low, high }.is_wide())
     }
 
     /// All values that it can have: its interval, or without one the range of its point.
@@ -164,9 +161,20 @@ pub fn estimate(values: &[f64], scale: Scale) -> Option<Estimate> {
 /// trials' lowest values to the high end of that of their highest.
 #[must_use]
 pub fn estimate_ranges(trials: &[Range], scale: Scale) -> Option<Estimate> {
+    join_ranges(trials, |values| estimate(values, scale))
+}
+
+/// Estimates both ends of the ranges. What is known exactly has no range.
+fn join_ranges(
+    trials: &[Range],
+    estimate: impl Fn(&[f64]) -> Option<Estimate>,
+) -> Option<Estimate> {
     let each = |end: fn(&Range) -> f64| -> Vec<f64> { trials.iter().map(end).collect() };
-    let least = estimate(&each(|range| range.low), scale)?;
-    let most = estimate(&each(|range| range.high), scale)?;
+    let most = estimate(&each(|range| range.high))?;
+    if trials.iter().all(|range| range.low >= range.high) {
+        return Some(most);
+    }
+    let least = estimate(&each(|range| range.low))?;
     let interval = most.interval.zip(least.interval);
     Some(Estimate {
         interval: interval.map(|((low, high), (lowest, _))| (low.min(lowest), high)),
@@ -192,6 +200,12 @@ pub fn median(values: &[f64]) -> Option<Estimate> {
     sorted.sort_by(f64::total_cmp);
     let interval = (sorted[below], sorted[sorted.len() - 1 - below]);
     Estimate::finite(middle(&sorted), Some(interval), values.len())
+}
+
+/// The same of a metric that is known in each trial only to within a range.
+#[must_use]
+pub fn median_of_ranges(trials: &[Range]) -> Option<Estimate> {
+    join_ranges(trials, median)
 }
 
 /// How many values lie beyond either end of the interval: as many as leave the median out in at most 2.5 % of samples.

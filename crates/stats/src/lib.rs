@@ -37,7 +37,7 @@ pub use equivalence::{
 };
 pub use estimate::{
     Estimate, MEDIAN_FROM, Scale, TestedEstimate, estimate, estimate_ranges, largest, median,
-    ratio, standard_deviation,
+    median_of_ranges, ratio, standard_deviation,
 };
 pub use factorial::{Factorial, NoEffects, Source, Variation, crossovers, is_above, side_of};
 pub use finding::{

@@ -293,14 +293,14 @@ impl State {
         self.without_append_time += u64::from(arrived_ns.is_none());
         let mut rest = message.payload().unwrap_or_default();
         self.pace.bytes_read += rest.len() as u64;
-        let times = RecordTimes {
-            received_ns,
-            arrived_ns,
-        };
         // The broker shows no message before it has appended it.
         let appended_ns = arrived_ns.map_or(0, |arrived_ns| arrived_ns + 1 - MS_NS);
         let caught_up_ns = self.log.clock.unix_ns_at(self.pace.caught_up());
-        let since_ns = caught_up_ns.max(appended_ns).min(received_ns);
+        let times = RecordTimes {
+            received_ns,
+            since_ns: caught_up_ns.max(appended_ns),
+            arrived_ns,
+        };
         let mut is_known = !rest.is_empty();
         while !rest.is_empty() {
             let end = memchr(b'\n', rest);
@@ -314,9 +314,6 @@ impl State {
                 Some(stamp) => {
                     let observation = self.log.record(stamp, times);
                     is_known &= observation == Observation::StillThere;
-                    if observation == Observation::First {
-                        self.log.note_earliest(stamp.time_ns, since_ns);
-                    }
                 }
                 None => {
                     is_known = false;

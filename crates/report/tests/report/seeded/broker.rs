@@ -44,6 +44,7 @@ pub(super) fn write(out: &mut TrialWriter, load_end: f64) {
         &DelayHistograms {
             delivery: &delays(4_000),
             earliest: None,
+            earliest_end_to_end: None,
             end_to_end: None,
             arrival: Some(&delays(2_000)),
         },
