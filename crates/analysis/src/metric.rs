@@ -1,58 +1,20 @@
 //! The joint between the catalogue of metrics and results: how a trial has a metric, and how the trials of a cell make one number of it.
 
 mod load;
+mod number;
+mod reading;
 
 use waggle_metrics::{Metric, NamedMetric, OverTrials, Statistic, Subject, Unit, resolve_in_load};
 use waggle_results::{DeliveryInfo, LedgerInfo, RunInfo};
 use waggle_stats::{Estimate, Part, Range, Recovery, Scale, ThinTail};
 
-use self::load::Load;
+pub use self::number::Number;
+use self::{load::Load, reading::Reading};
 use crate::{
     Memory, TrialFaults, TrialModel, TrialNumbers, TrialPercentiles, TrialProbe, TrialRecovery,
     TrialSystemMetric, bottleneck::whole_components, distribution::as_f64, path::resolve_path,
-    scale::scale,
+    probe::resolution_us, scale::scale,
 };
-
-/// A number of a cell: an estimate over trials, or one that has no interval.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Number {
-    Estimate(Estimate),
-    Exact(f64),
-    /// It is known to be in this range.
-    Within(Range),
-}
-
-impl Number {
-    /// The number itself.
-    #[must_use]
-    pub fn point(self) -> f64 {
-        match self {
-            Self::Estimate(estimate) => estimate.point,
-            Self::Exact(value) => value,
-            Self::Within(range) => range.high,
-        }
-    }
-
-    /// The lower end of the range in which it is known, if the number alone would say too much.
-    #[must_use]
-    pub fn shown_least(self) -> Option<f64> {
-        match self {
-            Self::Estimate(estimate) => estimate.shown_least(),
-            Self::Exact(_) => None,
-            Self::Within(range) => range.is_wide().then_some(range.low),
-        }
-    }
-
-    /// All values that it can have: the ends of its interval, or of its range.
-    #[must_use]
-    pub fn ends(self) -> (f64, f64) {
-        match self {
-            Self::Estimate(estimate) => estimate.ends(),
-            Self::Exact(value) => (value, value),
-            Self::Within(range) => (range.low, range.high),
-        }
-    }
-}
 
 /// A number that the run names somewhere, in one cell.
 #[derive(Debug, Clone, PartialEq)]
@@ -273,48 +235,6 @@ pub(crate) fn thin(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<Th
     fewest.percentile(statistic)?.thin
 }
 
-/// What one trial has of a metric.
-#[derive(Debug, Clone, Copy)]
-enum Reading {
-    Value(f64),
-    /// It is known to be in this range; the high end is its value.
-    Within(Range),
-    Share(Part),
-}
-
-impl Reading {
-    /// `None` for a share of nothing.
-    fn value(self) -> Option<f64> {
-        match self {
-            Self::Value(value) => Some(value),
-            Self::Within(range) => Some(range.high),
-            Self::Share(Part { all: 0, .. }) => None,
-            Self::Share(Part { of, all }) => Some(as_f64(of) / as_f64(all)),
-        }
-    }
-
-    fn range(self) -> Option<Range> {
-        match self {
-            Self::Within(range) => Some(range),
-            Self::Value(_) | Self::Share(_) => None,
-        }
-    }
-
-    fn without_range(self) -> Self {
-        match self {
-            Self::Within(range) => Self::Value(range.high),
-            Self::Value(_) | Self::Share(_) => self,
-        }
-    }
-
-    fn part(self) -> Option<Part> {
-        match self {
-            Self::Value(_) | Self::Within(_) => None,
-            Self::Share(part) => Some(part),
-        }
-    }
-}
-
 /// How a trial has a metric.
 #[expect(
     clippy::too_many_lines,
@@ -430,12 +350,6 @@ fn earliest<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a TrialP
         (None, false) => trial.numbers?.earliest.as_ref(),
         (None, true) => trial.numbers?.earliest_end_to_end.as_ref(),
     }
-}
-
-/// The longest time that a record of the measured phase may have been visible before it was seen.
-pub(crate) fn resolution_us(delivery: &DeliveryInfo) -> f64 {
-    let known = delivery.measured_resolution_ms;
-    known.unwrap_or(delivery.resolution_ms) * 1e3
 }
 
 /// The distribution that a metric is a statistic of.

@@ -53,3 +53,9 @@ pub(crate) fn of_trial(prepared: &Prepared<'_>) -> Vec<TrialProbe> {
         .zip(&trial.intermediate_probes);
     probes.map(probe).collect()
 }
+
+/// The longest time that a record of the measured phase may have been visible before it was seen.
+pub(crate) fn resolution_us(delivery: &DeliveryInfo) -> f64 {
+    let known = delivery.measured_resolution_ms;
+    known.unwrap_or(delivery.resolution_ms) * 1e3
+}

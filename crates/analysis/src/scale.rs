@@ -3,10 +3,7 @@
 use waggle_metrics::{Metric, NamedMetric};
 use waggle_stats::Scale;
 
-use crate::{
-    TrialModel, TrialNumbers,
-    metric::{delivery_of, resolution_us},
-};
+use crate::{TrialModel, TrialNumbers, metric::delivery_of, probe::resolution_us};
 
 /// A tick of the kernel's accounting of CPU time.
 const CPU_TICK_US: f64 = 10_000.0;

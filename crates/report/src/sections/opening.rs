@@ -77,7 +77,7 @@ fn of_metric(model: &Model, answer: &MetricAnswer) -> Figure {
             Metric::Goodput => format!("{what}, {}", labels::counted_word(model.counted)),
             _ => what,
         },
-        value: format::bounded(shown(answer.best.number.point()), least),
+        value: format::value_with_bound(shown(answer.best.number.point()), least),
         small: match lone {
             true => certainty,
             false => format!("{certainty} · {}", name_of(model, answer.best.cell)),

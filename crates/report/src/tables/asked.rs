@@ -58,5 +58,5 @@ fn number(asked: &AskedMetric, number: Option<Number>) -> Field {
         (Some((low, high)), _) => Some(format!("{} – {}", shown(low), shown(high))),
         (None, least) => least.map(|least| format!("≥ {}", shown(least))),
     };
-    Field::plain(format::bounded(shown(number.point()), least)).with_aside(ends)
+    Field::plain(format::value_with_bound(shown(number.point()), least)).with_aside(ends)
 }

@@ -99,7 +99,7 @@ fn doubtful(model: &Model, answer: &MetricAnswer) -> Option<String> {
     Some(format!(
         "{} has {}, but is {}.",
         cell_label(model, cell),
-        format::bounded(
+        format::value_with_bound(
             value(model, answer, better.number.point()),
             better.number.shown_least()
         ),
@@ -161,7 +161,7 @@ fn cell_value(model: &Model, answer: &MetricAnswer, of: &CellValue) -> String {
         .filter(|verdict| *verdict != Verdict::Valid)
         .map(|verdict| format!("; verdict: {}", labels::verdict(verdict)))
         .unwrap_or_default();
-    let value = format::bounded(value(model, answer, of.number.point()), least);
+    let value = format::value_with_bound(value(model, answer, of.number.point()), least);
     format!("{value}{place} ({certainty}{doubt})")
 }
 

@@ -252,7 +252,7 @@ fn factor(ratio: f64) -> String {
 }
 
 /// A number of which only the highest value is known: `≤ 108 ms`. `least`: the lowest, if it is much lower.
-pub fn bounded(shown: String, least: Option<f64>) -> String {
+pub fn value_with_bound(shown: String, least: Option<f64>) -> String {
     match least {
         Some(_) => format!("≤ {shown}"),
         None => shown,
@@ -261,7 +261,7 @@ pub fn bounded(shown: String, least: Option<f64>) -> String {
 
 /// `12.3k`, or `≤ 12.3k` if the value is known only to within a range.
 pub fn point(estimate: &Estimate, unit: Unit) -> String {
-    bounded(unit.show(estimate.point), estimate.shown_least())
+    value_with_bound(unit.show(estimate.point), estimate.shown_least())
 }
 
 /// `12.3k ± 4 %`, or `12.3k (6.1k – 24k)` if the interval is wide, or the point alone; `≤ 108 ms (3.00 – 112 ms)` if the value is
@@ -292,7 +292,7 @@ pub fn certainty(estimate: &Estimate, unit: Unit) -> Option<String> {
     let show = |value: f64| unit.show(value);
     match (estimate.interval, estimate.shown_least()) {
         (Some((low, high)), None) => Some(ends(low, high, show)),
-        (Some((low, high)), Some(_)) => Some(between(low, high, show)),
+        (Some((low, high)), Some(_)) => Some(show_ends(low, high, show)),
         (None, least) => least.map(|least| format!("≥ {}", show(least))),
     }
 }
@@ -316,10 +316,10 @@ fn ends(low: f64, high: f64, show: impl Fn(f64) -> String) -> String {
     if low > 0.0 && high / low > ENDS_APART_AT_MOST {
         return "more than 1000-fold".to_owned();
     }
-    between(low, high, show)
+    show_ends(low, high, show)
 }
 
-fn between(low: f64, high: f64, show: impl Fn(f64) -> String) -> String {
+fn show_ends(low: f64, high: f64, show: impl Fn(f64) -> String) -> String {
     let (low, high) = (show(low), show(high));
     // If both ends have the same unit, it is written once.
     match (low.split_once(' '), high.split_once(' ')) {

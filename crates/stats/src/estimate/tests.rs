@@ -344,7 +344,7 @@ fn the_unit_does_not_matter_and_the_reverse_ratio_is_the_inverse() {
 }
 
 /// Values that may be as low as these, of repetitions 1, 2, …
-fn ranged(values: &[(f64, f64)]) -> Vec<Sample> {
+fn range_samples(values: &[(f64, f64)]) -> Vec<Sample> {
     let sample = |(repetition, &(least, value)): (u32, &(f64, f64))| Sample {
         repetition,
         least,
@@ -377,7 +377,7 @@ fn an_estimate_covers_the_range_in_which_it_is_known() {
 fn ranges_that_overlap_show_no_difference() {
     let check = |new: &[(f64, f64)], old: &[(f64, f64)], is_shown: bool| {
         for (new, old, side) in [(new, old, 1.0), (old, new, -1.0)] {
-            let found = ratio(&ranged(new), &ranged(old), 0.0).unwrap();
+            let found = ratio(&range_samples(new), &range_samples(old), 0.0).unwrap();
             let (low, high) = found.estimate.interval.unwrap();
             assert_eq!(!(low..=high).contains(&1.0), is_shown, "{found:?}");
             assert_eq!(found.p_value.unwrap() < 0.05, is_shown, "{found:?}");
