@@ -23,6 +23,7 @@ use std::{net::SocketAddr, time::Duration};
 
 use waggle_study::{ProbeKind, ProbeQuery};
 
+pub use self::sampling::SampleLimits;
 use self::{by_time::ByTime, kafka::Kafka, offset::Offset, pace::Pace};
 pub(crate) use self::{
     config::{ProbeConfig, ProbeError},

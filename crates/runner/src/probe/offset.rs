@@ -10,7 +10,7 @@ use super::{
     lines::{Lines, Markers, Marks},
     log::{ProbeLog, RecordTimes},
     pace::Pace,
-    sampling::{SampleLimits, Sampling, Turn},
+    sampling::{Sampling, Turn},
 };
 use crate::{
     http::{Connection, HttpError, Request},
@@ -81,7 +81,7 @@ impl Offset {
             offset: 0,
             pace: Pace::new(),
             without_offset: 0,
-            sampling: Sampling::new(SampleLimits::default()),
+            sampling: Sampling::new(config.sample_limits),
             purpose: Purpose::Follow,
             poll_interval: config.delivery.poll_interval,
             has_looked: false,

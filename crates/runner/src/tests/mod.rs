@@ -169,6 +169,7 @@ impl Bench {
             shares: &shares,
             calibration: &calibration,
             clocks: None,
+            sample_limits: crate::SampleLimits::default(),
         };
         let (sender, mut receiver) = mpsc::channel(10);
         let (wishes, shutdown) = Wishes::new();
@@ -223,6 +224,7 @@ impl Bench {
             idle_poll: false,
             cpus: crate::CpuUse::Shared,
             server_at: None,
+            sample_limits: crate::SampleLimits::default(),
             end_load: None,
         };
         let found = info::Inventory {
