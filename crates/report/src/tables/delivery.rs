@@ -203,7 +203,7 @@ pub(crate) fn delay(model: &Model) -> Option<Table> {
     }));
     if all_rows(model).any(|at| at.sample.is_some()) {
         columns.push(Column::numbers("sample", |at: &AtProbe<'_>| {
-            Field::optional(at.sample.map(delivery::sample))
+            Field::optional(at.sample.map(delivery::sample_counts))
         }));
         caption.push_str("; of a sample of the records if the probe could not read all under load");
     }

@@ -55,6 +55,16 @@ pub fn sentences(model: &Model) -> Vec<String> {
     sentences
 }
 
+/// `12,345 of 1,200,000`.
+#[must_use]
+pub fn sample_counts(sample: SampleInfo) -> String {
+    format!(
+        "{} of {}",
+        format::count(sample.followed),
+        format::count(sample.of)
+    )
+}
+
 /// `of 12,345 sampled records of 1,200,000`.
 #[must_use]
 pub fn sample(sample: SampleInfo) -> String {
