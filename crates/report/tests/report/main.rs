@@ -3,6 +3,7 @@
 mod catalogue;
 mod checks;
 mod curves;
+mod delays;
 mod effects;
 mod golden;
 mod numbers;

@@ -171,32 +171,6 @@ fn a_threshold_is_decided_by_what_concerns_its_metric() {
 }
 
 #[test]
-fn a_delay_is_decided_by_its_earliest_and_its_latest_value() {
-    use Decision::{Fails, Holds, Undecided};
-    // The p99 at the broker is 7.92 ms at the latest, and 4.95 ms at the earliest.
-    let check = |limit_us: u32, expected: Decision| {
-        let study = Seeded {
-            thresholds: vec![format!("delivery.broker.delay.p99 < {limit_us}")],
-            ..Seeded::pipeline()
-        };
-        let model = seeded_model(&study);
-        let mut thresholds = model.thresholds.iter();
-        let of_delay = thresholds
-            .find(|one| one.text.starts_with("delivery.broker.delay"))
-            .unwrap();
-        assert_eq!(of_delay.held, expected, "{limit_us}: {of_delay:?}");
-        for cell in &of_delay.cells {
-            let is_within = matches!(cell.reason, Some(Shortcoming::Within(..)));
-            assert_eq!(is_within, expected == Undecided, "{cell:?}");
-        }
-    };
-    check(8_500, Holds);
-    check(7_000, Undecided);
-    check(5_500, Undecided);
-    check(4_500, Fails);
-}
-
-#[test]
 fn recovery_has_a_time_only_where_every_trial_recovered() {
     let model = seeded_model(&Seeded::overload());
     let verdicts: Vec<Option<Verdict>> = model.cells.iter().map(|cell| cell.verdict).collect();
