@@ -163,7 +163,7 @@ pub struct AskedReading {
     over_trials: OverTrials,
     /// What thresholds and conditions compare it with; `None`: it is part of the headline.
     limits: Option<Vec<(Comparison, f64)>>,
-    /// `None`: the trial does not have it.
+    /// Without the range in which it is known, which more trials do not narrow; `None`: the trial does not have it.
     reading: Option<Reading>,
     scale: Scale,
 }
@@ -175,7 +175,7 @@ pub(crate) fn asked_readings(info: &RunInfo, trial: &TrialModel) -> Vec<AskedRea
         aspect: aspect(named.row.metric),
         over_trials: named.over_trials(),
         limits: limits_of(info, &named),
-        reading: metric::reading_of(&named, trial),
+        reading: metric::reading_of(&named, trial).map(Reading::without_range),
         scale: scale(&named, &[trial]),
     });
     readings.collect()
@@ -191,7 +191,7 @@ pub(crate) fn estimate_readings(trials: &[&[AskedReading]]) -> Vec<Asked> {
         let scale = own.iter().map(|one| one.scale).reduce(Scale::coarser)?;
         let estimate = match metric::aggregate(first.over_trials, &readings, scale) {
             Some(Number::Estimate(estimate)) => Some(estimate),
-            Some(Number::Exact(_)) | None => None,
+            Some(Number::Exact(_) | Number::Within(_)) | None => None,
         };
         Some(Asked {
             aspect: first.aspect,
@@ -279,6 +279,7 @@ mod tests {
             point: 10.0,
             interval: Some((5.0, 20.0)),
             count: 3,
+            least: None,
         };
         let check = |limits: Option<&[(Comparison, f64)]>, expected: bool| {
             assert_eq!(is_width_open(limits, &estimate), expected, "{limits:?}");

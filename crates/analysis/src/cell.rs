@@ -4,7 +4,7 @@
 //! select. The cell's verdict says whether they may be believed.
 
 use waggle_metrics::{Metric, NamedMetric, Statistic};
-use waggle_results::{CellInfo, FailureKind, LedgerInfo, RunInfo, Trial};
+use waggle_results::{CellInfo, FailureKind, LedgerInfo, RunInfo, SampleInfo, Trial};
 use waggle_stats::{
     Asked, Aspect, Bias, CellFinding, ChangeOverTrials, Estimate, Reason, Scale, Verdict,
 };
@@ -73,8 +73,8 @@ pub struct CellModel {
     pub achieved_ratio: Option<f64>,
     /// Sum over trials; `None` where no account was kept.
     pub ledger: Option<LedgerInfo>,
-    /// Largest of the trials' poll intervals.
-    pub delay_resolution_ms: Option<f64>,
+    /// The records whose delays are known at the last probe, if that is only a part of them.
+    pub delay_sample: Option<SampleInfo>,
     pub system_cpu_us_per_request: Option<Estimate>,
     pub generator_cpu_us_per_request: Option<Estimate>,
     /// The largest in any trial.
@@ -202,7 +202,10 @@ pub(crate) fn cell(
         error_rate: point(Metric::ErrorRate),
         achieved_ratio: point(Metric::AchievedRatio),
         ledger: ledger(&counted),
-        delay_resolution_ms: point(Metric::Resolution).map(|us| us / 1e3),
+        delay_sample: probes::sample(
+            own.iter()
+                .filter_map(|trial| Some((trial.delivery.as_ref()?, trial.ledger.as_ref()?))),
+        ),
         system_cpu_us_per_request: over(Metric::SystemCpuPerRequest),
         generator_cpu_us_per_request: over(Metric::GeneratorCpuPerRequest),
         system_rss_max_bytes: peak_memory(&own),

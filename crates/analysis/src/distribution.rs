@@ -111,6 +111,11 @@ pub(crate) fn of_trial(histogram: &Histogram<u64>) -> Option<TrialPercentiles> {
     })
 }
 
+/// The same of what may not have been noted.
+pub(crate) fn of_some(histogram: &Option<Histogram<u64>>) -> Option<TrialPercentiles> {
+    histogram.as_ref().and_then(of_trial)
+}
+
 /// The spectrum of the measured phases of several trials together, each with its log; none where they have no sample.
 pub(crate) fn spectrum_of<'a>(
     logs: impl Iterator<Item = (&'a Trial, &'a HistogramLog)>,

@@ -100,10 +100,8 @@ fn repetition_drift(named: &NamedMetric<'_>, trials: &[TrialModel]) -> Option<Re
             .clone()
             .filter(|trial| trial.key.repetition == repetition);
         let values = own.filter_map(|trial| {
-            Some(Sample {
-                repetition: trial.key.cell,
-                value: metric::in_trial(named, trial)?,
-            })
+            let value = metric::in_trial(named, trial)?;
+            Some(Sample::exact(trial.key.cell, value))
         });
         values.collect()
     };

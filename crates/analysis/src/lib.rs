@@ -77,7 +77,7 @@ pub use faults::{CellFaults, Kill};
 pub(crate) use instrument::INSTRUMENT;
 pub use layout::{Line, Over};
 pub use memory::Memory;
-pub use metric::{CellNumber, Number, in_load, in_trial, unit, without_names};
+pub use metric::{CellNumber, Number, in_load, in_trial, range_in_trial, unit, without_names};
 pub use outcome::Better;
 pub use probe::TrialProbe;
 pub use probes::ProbeModel;

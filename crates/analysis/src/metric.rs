@@ -1,35 +1,21 @@
 //! The joint between the catalogue of metrics and results: how a trial has a metric, and how the trials of a cell make one number of it.
 
 mod load;
+mod number;
+mod reading;
 
 use waggle_metrics::{Metric, NamedMetric, OverTrials, Statistic, Subject, Unit, resolve_in_load};
 use waggle_results::{DeliveryInfo, LedgerInfo, RunInfo};
-use waggle_stats::{Estimate, Part, Recovery, Scale, ThinTail};
+use waggle_stats::{Estimate, Part, Range, Recovery, Scale, ThinTail};
 
 use self::load::Load;
+pub use self::number::Number;
+pub(crate) use self::reading::Reading;
 use crate::{
     Memory, TrialFaults, TrialModel, TrialNumbers, TrialPercentiles, TrialProbe, TrialRecovery,
     TrialSystemMetric, bottleneck::whole_components, distribution::as_f64, path::resolve_path,
-    scale::scale,
+    probe::resolution_us, scale::scale,
 };
-
-/// A number of a cell: an estimate over trials, or one that has no interval.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Number {
-    Estimate(Estimate),
-    Exact(f64),
-}
-
-impl Number {
-    /// The number itself.
-    #[must_use]
-    pub fn point(self) -> f64 {
-        match self {
-            Self::Estimate(estimate) => estimate.point,
-            Self::Exact(value) => value,
-        }
-    }
-}
 
 /// A number that the run names somewhere, in one cell.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,6 +46,13 @@ pub fn in_load(path: &[String], numbers: &TrialNumbers) -> Option<f64> {
 #[must_use]
 pub fn in_trial(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<f64> {
     single_value(named, Source::from_trial(trial))
+}
+
+/// The same with the lowest value that it may have; that is the same value unless the metric is known to within a range only.
+pub fn range_in_trial(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<Range> {
+    let high = in_trial(named, trial)?;
+    let range = reading(named, Source::from_trial(trial)).and_then(Reading::range);
+    Some(range.unwrap_or(Range { low: high, high }))
 }
 
 fn single_value(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<f64> {
@@ -161,11 +154,11 @@ pub(crate) fn median(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<
         named.over_trials(),
         OverTrials::Mean | OverTrials::MeanOfAll
     );
-    let values: Vec<f64> = trials
-        .iter()
-        .filter_map(|trial| in_trial(named, trial))
+    let trials = trials.iter();
+    let ranges: Vec<Range> = trials
+        .filter_map(|trial| range_in_trial(named, trial))
         .collect();
-    waggle_stats::median(&values).filter(|_| is_mean)
+    waggle_stats::median_of_ranges(&ranges).filter(|_| is_mean)
 }
 
 /// An estimate of values of which each trial has one at most, by the rule of a metric.
@@ -186,6 +179,13 @@ fn as_estimate(number: Number, count: usize) -> Estimate {
             point,
             interval: None,
             count,
+            least: None,
+        },
+        Number::Within(range) => Estimate {
+            point: range.high,
+            interval: None,
+            count,
+            least: Some(range.low),
         },
     }
 }
@@ -199,12 +199,23 @@ pub(crate) fn aggregate(
     let readings = || trials.iter().copied().flatten();
     let values: Vec<f64> = readings().filter_map(Reading::value).collect();
     let exact = |value: Option<f64>| value.map(Number::Exact);
+    let ranges: Vec<Range> = readings().filter_map(Reading::range).collect();
     let some_have_none = values.len() < trials.len();
     match over_trials {
         OverTrials::MeanOfAll | OverTrials::MaxOfAll if some_have_none => None,
+        OverTrials::Mean | OverTrials::MeanOfAll if !ranges.is_empty() => {
+            waggle_stats::estimate_ranges(&ranges, scale).map(Number::Estimate)
+        }
         OverTrials::Mean | OverTrials::MeanOfAll => {
             waggle_stats::estimate(&values, scale).map(Number::Estimate)
         }
+        OverTrials::Max if !ranges.is_empty() => ranges
+            .into_iter()
+            .reduce(|one, other| Range {
+                low: one.low.max(other.low),
+                high: one.high.max(other.high),
+            })
+            .map(Number::Within),
         OverTrials::Sum => exact(values.into_iter().reduce(|sum, value| sum + value)),
         OverTrials::Max | OverTrials::MaxOfAll => exact(values.into_iter().reduce(f64::max)),
         OverTrials::Min => exact(values.into_iter().reduce(f64::min)),
@@ -226,31 +237,6 @@ pub(crate) fn thin(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<Th
     fewest.percentile(statistic)?.thin
 }
 
-/// What one trial has of a metric.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Reading {
-    Value(f64),
-    Share(Part),
-}
-
-impl Reading {
-    /// `None` for a share of nothing.
-    fn value(self) -> Option<f64> {
-        match self {
-            Self::Value(value) => Some(value),
-            Self::Share(Part { all: 0, .. }) => None,
-            Self::Share(Part { of, all }) => Some(as_f64(of) / as_f64(all)),
-        }
-    }
-
-    fn part(self) -> Option<Part> {
-        match self {
-            Self::Value(_) => None,
-            Self::Share(part) => Some(part),
-        }
-    }
-}
-
 /// How a trial has a metric.
 #[expect(
     clippy::too_many_lines,
@@ -270,10 +256,9 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         | Metric::ServiceTime
         | Metric::ServiceTimeDeviation
         | Metric::FailedTime
-        | Metric::Delay
         | Metric::DelayDeviation
-        | Metric::EndToEndDelay
         | Metric::ArrivalDelay => value(percentiles(named, trial)?.statistic(named.statistic?)),
+        Metric::Delay | Metric::EndToEndDelay => delay(named, trial),
         Metric::ClientWaitTime => value(load()?.client_wait_mean_us()?),
         Metric::Offered => value(numbers()?.offered_per_s?),
         Metric::Skipped => count(numbers()?.skipped),
@@ -344,6 +329,29 @@ fn value(value: f64) -> Option<Reading> {
 
 fn count(count: u64) -> Option<Reading> {
     value(as_f64(count))
+}
+
+/// Until a record was seen, and until it may have been visible. Of results without the second it was at most the probe's resolution
+/// earlier.
+fn delay(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
+    let statistic = named.statistic?;
+    let high = percentiles(named, trial)?.statistic(statistic);
+    let low = match earliest(named, trial) {
+        Some(earliest) => earliest.statistic(statistic).min(high),
+        None => (high - resolution_us(delivery(named, trial)?)).max(0.0),
+    };
+    Some(Reading::Within(Range { low, high }))
+}
+
+/// The distribution of the earliest that delays may have been.
+fn earliest<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a TrialPercentiles> {
+    let is_end_to_end = named.row.metric == Metric::EndToEndDelay;
+    match (probe(named, trial), is_end_to_end) {
+        (Some(probe), false) => probe.earliest.as_ref(),
+        (Some(probe), true) => probe.earliest_end_to_end.as_ref(),
+        (None, false) => trial.numbers?.earliest.as_ref(),
+        (None, true) => trial.numbers?.earliest_end_to_end.as_ref(),
+    }
 }
 
 /// The distribution that a metric is a statistic of.

@@ -64,9 +64,11 @@ impl<'a> Outcome<'a> {
     /// The outcome in each trial of a cell that came to its end.
     pub(crate) fn samples(&self, cell: &CellModel, trials: &[TrialModel]) -> Vec<Sample> {
         let sample = |trial: &TrialModel| {
+            let range = metric::range_in_trial(&self.named, trial)?;
             Some(Sample {
                 repetition: trial.key.repetition,
-                value: metric::in_trial(&self.named, trial)?,
+                least: range.low,
+                value: range.high,
             })
         };
         counted_trials(cell, trials).filter_map(sample).collect()

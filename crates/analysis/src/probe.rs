@@ -15,8 +15,12 @@ pub struct TrialProbe {
     pub delivery: DeliveryInfo,
     /// From sent until visible there.
     pub delay: Option<TrialPercentiles>,
+    /// From sent until it may have been visible there; `None`: not noted.
+    pub earliest: Option<TrialPercentiles>,
     /// From due until visible there; `None` if requests fall due when they are sent.
     pub end_to_end: Option<TrialPercentiles>,
+    /// From due until it may have been visible there.
+    pub earliest_end_to_end: Option<TrialPercentiles>,
     /// From sent until its store had it; `None` if the probe does not know that.
     pub arrival: Option<TrialPercentiles>,
     /// Most records that were accepted and not yet visible there at one look of the measured phase.
@@ -35,15 +39,11 @@ pub(crate) fn of_trial(prepared: &Prepared<'_>) -> Vec<TrialProbe> {
         name: info.delivery.probe.clone(),
         ledger: info.ledger.clone(),
         delivery: info.delivery.clone(),
-        delay: logs
-            .delivery_delay
-            .as_ref()
-            .and_then(distribution::of_trial),
-        end_to_end: logs
-            .end_to_end_delay
-            .as_ref()
-            .and_then(distribution::of_trial),
-        arrival: logs.arrival_delay.as_ref().and_then(distribution::of_trial),
+        delay: distribution::of_some(&logs.delivery_delay),
+        earliest: distribution::of_some(&logs.earliest_delay),
+        end_to_end: distribution::of_some(&logs.end_to_end_delay),
+        earliest_end_to_end: distribution::of_some(&logs.earliest_end_to_end_delay),
+        arrival: distribution::of_some(&logs.arrival_delay),
         backlog_max: accepted.waiting_max(&logs.backlog, *measured),
     };
     let probes = trial
@@ -52,4 +52,10 @@ pub(crate) fn of_trial(prepared: &Prepared<'_>) -> Vec<TrialProbe> {
         .iter()
         .zip(&trial.intermediate_probes);
     probes.map(probe).collect()
+}
+
+/// The longest time that a record of the measured phase may have been visible before it was seen.
+pub(crate) fn resolution_us(delivery: &DeliveryInfo) -> f64 {
+    let known = delivery.measured_resolution_ms;
+    known.unwrap_or(delivery.resolution_ms) * 1e3
 }

@@ -1,12 +1,11 @@
 //! Probes on the records' way to where they must arrive, over the trials of a cell.
 
 use waggle_metrics::{Metric, NamedMetric};
-use waggle_results::LedgerInfo;
+use waggle_results::{DeliveryInfo, LedgerInfo, SampleInfo};
 
 use crate::{
     TrialModel,
     distributions::{self, Distribution},
-    metric,
 };
 
 /// One intermediate probe, over the trials of a cell.
@@ -17,8 +16,8 @@ pub struct ProbeModel {
     pub ledger: LedgerInfo,
     pub delay: Distribution,
     pub arrival: Distribution,
-    /// Largest of the trials' resolutions.
-    pub resolution_ms: f64,
+    /// The records whose delays are known, if that is only a part of them.
+    pub sample: Option<SampleInfo>,
 }
 
 /// The intermediate probes over the trials that count, in their order.
@@ -37,21 +36,36 @@ fn probe_model(name: &str, trials: &[&TrialModel]) -> ProbeModel {
         of: Some(name),
         ..NamedMetric::of_all(metric)
     };
-    let accounts = trials.iter().filter_map(|trial| {
-        let probe = trial
-            .intermediate_probes
-            .iter()
-            .find(|probe| probe.name == name)?;
-        Some(probe.ledger.clone())
-    });
-    let resolution = metric::over_trials(&named(Metric::Resolution), trials);
+    let own = || {
+        let probes = trials.iter().flat_map(|trial| &trial.intermediate_probes);
+        probes.filter(|probe| probe.name == name)
+    };
+    let ledgers = own().map(|probe| probe.ledger.clone());
     ProbeModel {
         name: name.to_owned(),
-        ledger: accounts.reduce(sum).unwrap_or_default(),
+        ledger: ledgers.reduce(sum).unwrap_or_default(),
         delay: distributions::over_trials(&named(Metric::Delay), trials),
         arrival: distributions::over_trials(&named(Metric::ArrivalDelay), trials),
-        resolution_ms: resolution.map_or(0.0, |resolution| resolution.point() / 1e3),
+        sample: sample(own().map(|probe| (&probe.delivery, &probe.ledger))),
     }
+}
+
+/// The records that were followed in these trials, and all that were found; `None` if each trial followed all.
+pub(crate) fn sample<'a>(
+    trials: impl Iterator<Item = (&'a DeliveryInfo, &'a LedgerInfo)>,
+) -> Option<SampleInfo> {
+    let (mut sum, mut is_sample) = (SampleInfo::default(), false);
+    for (delivery, ledger) in trials {
+        let found = ledger.delivered + ledger.unknown_delivered + ledger.rejected_delivered;
+        let own = delivery.sample.unwrap_or(SampleInfo {
+            followed: found,
+            of: found,
+        });
+        sum.followed += own.followed;
+        sum.of += own.of;
+        is_sample |= delivery.sample.is_some();
+    }
+    is_sample.then_some(sum)
 }
 
 /// Two accounts as one.

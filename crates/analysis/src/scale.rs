@@ -3,7 +3,7 @@
 use waggle_metrics::{Metric, NamedMetric};
 use waggle_stats::Scale;
 
-use crate::{TrialModel, TrialNumbers, metric::delivery_of};
+use crate::{TrialModel, TrialNumbers, metric::delivery_of, probe::resolution_us};
 
 /// A tick of the kernel's accounting of CPU time.
 const CPU_TICK_US: f64 = 10_000.0;
@@ -30,14 +30,11 @@ fn resolution(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<f64> {
         | Metric::ServiceTime
         | Metric::ClientWaitTime
         | Metric::FailedTime
+        | Metric::Delay
         | Metric::EndToEndDelay
         | Metric::ArrivalDelay
         | Metric::GeneratorLagP99 => Some(TIME_US),
-        Metric::Delay | Metric::DrainTime => {
-            let delivery = delivery_of(named, trial)?;
-            let known = delivery.measured_resolution_ms;
-            Some(known.unwrap_or(delivery.resolution_ms) * 1e3)
-        }
+        Metric::DrainTime => Some(resolution_us(delivery_of(named, trial)?)),
         Metric::Backlog => Some(1.0),
         Metric::RecoveryTime | Metric::LongestOutage => Some(trial.interval_s * 1e6),
         Metric::SystemCpuPerRequest | Metric::ComponentCpuPerRequest => {

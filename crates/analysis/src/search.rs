@@ -173,11 +173,15 @@ fn settings(asked: &SearchInfo) -> Settings {
 /// fail all the same.
 fn evidence_of(verdict: Verdict, conditions: &[ThresholdCell]) -> Evidence {
     let is_failing = conditions.iter().any(|one| one.held == Decision::Fails);
+    // More trials do not narrow the range in which a delay is known, so the level is not shown to hold.
+    let is_unresolved =
+        |one: &ThresholdCell| matches!(one.reason, Some(threshold::Shortcoming::Within(..)));
+    let fails = is_failing || conditions.iter().any(is_unresolved);
     let holds = conditions.iter().all(|one| one.held == Decision::Holds);
     match verdict {
         Verdict::InstrumentLimited if holds => Evidence::Met,
         Verdict::InstrumentLimited if is_failing => Evidence::NotMet,
-        verdict => Evidence::from_verdict(verdict, !is_failing),
+        verdict => Evidence::from_verdict(verdict, !fails),
     }
 }
 

@@ -47,6 +47,8 @@ pub enum Shortcoming {
     NotRun,
     /// The limit lies within the 95 % interval.
     Interval(f64, f64),
+    /// The limit lies within the range in which the value is known.
+    Within(f64, f64),
     /// The system's own value may differ from the measured one in these directions.
     Doubtful(Vec<Bias>),
     /// So many of the trials did not recover within this time.
@@ -94,25 +96,36 @@ fn compare(
     cell: &CellModel,
 ) -> (Decision, Option<Shortcoming>) {
     let point = number.point();
-    let interval = match number {
+    let interval = match threshold.op {
         // Equality is asked of counts, which are exact.
-        Number::Estimate(estimate) if threshold.op != Comparison::Equal => {
-            estimate.interval.unwrap_or((point, point))
-        }
-        Number::Estimate(_) | Number::Exact(_) => (point, point),
+        Comparison::Equal => (point, point),
+        _ => number.ends(),
     };
     let biases = path::metric(&threshold.metric).map_or(&[][..], |metric| cell.biases(metric));
     let range = Range::new(interval, biases.iter().copied());
     let held = decide(threshold.op, range, threshold.value);
     let by_interval = decide(threshold.op, Range::new(interval, []), threshold.value);
+    let is_open = |range: (f64, f64)| {
+        decide(threshold.op, Range::new(range, []), threshold.value) == Decision::Undecided
+    };
     let reason = match (held, by_interval) {
-        (Decision::Undecided, Decision::Undecided) => {
-            Some(Shortcoming::Interval(interval.0, interval.1))
-        }
+        (Decision::Undecided, Decision::Undecided) => Some(match range_of_point(number) {
+            Some(range) if is_open(range) => Shortcoming::Within(range.0, range.1),
+            _ => Shortcoming::Interval(interval.0, interval.1),
+        }),
         (Decision::Undecided, _) => Some(Shortcoming::Doubtful(biases.to_vec())),
         _ => None,
     };
     (held, reason)
+}
+
+/// In which a value is known, however the trials scatter; `None`: it is known exactly.
+fn range_of_point(number: Number) -> Option<(f64, f64)> {
+    match number {
+        Number::Estimate(estimate) => Some((estimate.least?, estimate.point)),
+        Number::Within(range) => Some((range.low, range.high)),
+        Number::Exact(_) => None,
+    }
 }
 
 /// What a single load shows of a condition: its value and the reasons of its verdict. There is no interval.

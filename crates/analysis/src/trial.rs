@@ -1,6 +1,5 @@
 //! One trial's numbers, verdict and reasons.
 
-use hdrhistogram::Histogram;
 use waggle_results::{
     DeliveryInfo, FailureCount, LagInfo, LedgerInfo, PhaseInfo, PhaseName, RunInfo, SessionCounts,
     Trial, TrialEnd, TrialKey,
@@ -99,8 +98,12 @@ pub struct TrialNumbers {
     pub failed_times: Option<TrialPercentiles>,
     /// From sent until visible, over the whole load.
     pub delay: Option<TrialPercentiles>,
+    /// From sent until it may have been visible; `None`: not noted.
+    pub earliest: Option<TrialPercentiles>,
     /// From due until visible; `None` if requests fall due when they are sent.
     pub end_to_end: Option<TrialPercentiles>,
+    /// From due until it may have been visible.
+    pub earliest_end_to_end: Option<TrialPercentiles>,
     /// From sent until the store of the probe where it must arrive had it; `None` if the probe does not know that.
     pub arrival: Option<TrialPercentiles>,
     /// `None` where resources were not sampled.
@@ -229,7 +232,6 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
     let answered = as_f64(measured.succeeded + measured.failed);
     let sessions = trial.info.sessions.as_ref();
     let sessions = sessions.map(|sessions| sessions.measured);
-    let delays = |of: &Option<Histogram<u64>>| of.as_ref().and_then(distribution::of_trial);
     let cores = samples.cores(*within);
     let memory = memory::of_trial(samples, *within);
     Some(TrialNumbers {
@@ -244,9 +246,11 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
         response: distribution::of_trial(&times.response_time),
         service: distribution::of_trial(&times.service_time),
         failed_times: distribution::of_trial(&times.failed_time),
-        delay: delays(&trial.delivery_delay),
-        end_to_end: delays(&trial.end_to_end_delay),
-        arrival: delays(&trial.arrival_delay),
+        delay: distribution::of_some(&trial.delivery_delay),
+        earliest: distribution::of_some(&trial.earliest_delay),
+        end_to_end: distribution::of_some(&trial.end_to_end_delay),
+        earliest_end_to_end: distribution::of_some(&trial.earliest_end_to_end_delay),
+        arrival: distribution::of_some(&trial.arrival_delay),
         system_cpu_us_per_request: samples::of_system(&cores)
             .filter(|_| answered > 0.0)
             .map(|cores| cores * measured.seconds * 1e6 / answered),

@@ -12,6 +12,10 @@ trials and no `recovery_time`. This page is written from the catalogue in `crate
 *Better* says whether more or less of it is better. *Over trials* says how the trials of a cell make one value: their mean with an
 interval, their sum, the largest or the smallest of them, the share of sums, or their standard deviation. Of the statistic `max` it is
 always the largest of all trials, without an interval.
+
+A delivery delay and an end-to-end delay are the latest that they may be, and their intervals begin with the earliest
+([probes.md](probes.md#delays)); columns with `_earliest` in front of the unit have that. If a probe followed a sample, delays, late
+records and records out of order are those of the sample.
 ";
 
 /// Subject, title, what comes before the name in the path, what comes before the column; in the order of the page.

@@ -10,7 +10,7 @@ mod text;
 mod written;
 
 pub use effects::effects;
-use waggle_metrics::{CATALOGUE, NamedMetric, OverTrials, Subject};
+use waggle_metrics::{CATALOGUE, Metric, NamedMetric, OverTrials, Subject};
 
 use crate::{
     document::Document,
@@ -18,7 +18,7 @@ use crate::{
 };
 use number::number;
 use text::Text;
-use waggle_analysis::{Model, TrialModel, in_trial};
+use waggle_analysis::{Model, TrialModel, in_trial, range_in_trial};
 use written::to_csv;
 
 /// The name of the table in the document.
@@ -60,6 +60,8 @@ struct Column<'a> {
 enum Holds<'a> {
     Text(Text<'a>),
     Number(NamedMetric<'a>),
+    /// The lowest that it may be.
+    Least(NamedMetric<'a>),
     /// Of each cell that has it, the same in all of its trials.
     OfCell(Vec<(u32, f64)>),
 }
@@ -82,11 +84,22 @@ impl<'a> Column<'a> {
         }
     }
 
+    /// The lowest that a delay may be: `delivery_delay_p99_earliest_us`.
+    fn of_earliest(named: NamedMetric<'a>) -> Self {
+        Self {
+            head: earliest_of(&named.column()),
+            holds: Holds::Least(named),
+        }
+    }
+
     fn field(&self, model: &Model, trial: &TrialModel) -> String {
         match &self.holds {
             Holds::Text(text) => text.field(model, trial),
             Holds::Number(named) => in_trial(named, trial)
                 .map(|value| number(named.row.in_column(value)))
+                .unwrap_or_default(),
+            Holds::Least(named) => range_in_trial(named, trial)
+                .map(|range| number(named.row.in_column(range.low)))
                 .unwrap_or_default(),
             Holds::OfCell(cells) => cells
                 .iter()
@@ -100,7 +113,7 @@ impl<'a> Column<'a> {
     fn is_known(&self, model: &Model) -> bool {
         match &self.holds {
             Holds::Text(_) => true,
-            Holds::Number(named) => {
+            Holds::Number(named) | Holds::Least(named) => {
                 let mut trials = model.trials.iter();
                 trials.any(|trial| in_trial(named, trial).is_some())
             }
@@ -113,7 +126,12 @@ impl<'a> Column<'a> {
 fn columns(model: &Model) -> Vec<Column<'_>> {
     let mut numbers: Vec<Column<'_>> = numbers(model)
         .into_iter()
-        .map(|named| Column::of_number(model, named))
+        .flat_map(|named| {
+            let earliest = is_range(&named).then(|| Column::of_earliest(named));
+            [Column::of_number(model, named)]
+                .into_iter()
+                .chain(earliest)
+        })
         .collect();
     let mut columns = Vec::new();
     for (head, text) in order::leading_columns(model) {
@@ -130,6 +148,16 @@ fn columns(model: &Model) -> Vec<Column<'_>> {
     numbers.retain(|column| column.is_known(model));
     columns.extend(numbers);
     columns
+}
+
+/// Whether a probe knows it only to within a range.
+fn is_range(named: &NamedMetric<'_>) -> bool {
+    matches!(named.row.metric, Metric::Delay | Metric::EndToEndDelay)
+}
+
+fn earliest_of(head: &str) -> String {
+    let stem = head.strip_suffix("_us").unwrap_or(head);
+    format!("{stem}_earliest_us")
 }
 
 /// Every number of the catalogue, of everything that the run has.

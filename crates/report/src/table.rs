@@ -248,7 +248,7 @@ impl Field {
     pub(crate) fn text(&self) -> Cow<'_, str> {
         match &self.value {
             Value::Text { text, .. } => text.into(),
-            Value::Estimate { estimate, unit } => unit.show(estimate.point).into(),
+            Value::Estimate { estimate, unit } => format::point(estimate, *unit).into(),
         }
     }
 
@@ -256,10 +256,7 @@ impl Field {
     pub(crate) fn side_note(&self) -> Option<Cow<'_, str>> {
         match &self.value {
             Value::Text { aside, .. } => Some(aside.as_deref()?.into()),
-            Value::Estimate { estimate, unit } => {
-                estimate.interval?;
-                Some(format::interval(estimate, *unit).into())
-            }
+            Value::Estimate { estimate, unit } => format::certainty(estimate, *unit).map(Cow::from),
         }
     }
 

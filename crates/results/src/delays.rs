@@ -7,7 +7,7 @@ use hdrhistogram::{Histogram, serialization::V2DeflateSerializer};
 use crate::{
     WriteError,
     hlog::LineHead,
-    names::{ARRIVAL_DELAY, EARLIEST_DELAY, END_TO_END_DELAY},
+    names::{ARRIVAL_DELAY, EARLIEST_DELAY, EARLIEST_END_TO_END_DELAY, END_TO_END_DELAY},
     trial_files::OutputFile,
 };
 
@@ -16,10 +16,12 @@ use crate::{
 pub struct DelayHistograms<'a> {
     /// From sent until seen: at the latest.
     pub delivery: &'a Histogram<u64>,
-    /// From sent until the start of the last look that did not show the record: it may have been visible since.
+    /// From sent until the record may have been visible: the start of the last poll that did not show it, or when the store had it.
     pub earliest: Option<&'a Histogram<u64>>,
     /// From due until seen; `None`: requests fall due when they are sent.
     pub end_to_end: Option<&'a Histogram<u64>>,
+    /// From due until it may have been visible.
+    pub earliest_end_to_end: Option<&'a Histogram<u64>>,
     /// From sent until the store had the record; `None`: the probe does not know that.
     pub arrival: Option<&'a Histogram<u64>>,
 }
@@ -36,6 +38,7 @@ impl DelayHistograms<'_> {
         for (name, histogram) in [
             (EARLIEST_DELAY, self.earliest),
             (END_TO_END_DELAY, self.end_to_end),
+            (EARLIEST_END_TO_END_DELAY, self.earliest_end_to_end),
             (ARRIVAL_DELAY, self.arrival),
         ] {
             let Some(histogram) = histogram else { continue };

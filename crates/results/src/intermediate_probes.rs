@@ -24,6 +24,8 @@ pub struct ProbeLogs {
     pub earliest_delay: Option<Histogram<u64>>,
     /// From due until visible there; `None` if requests fall due when they are sent. Since format 6.
     pub end_to_end_delay: Option<Histogram<u64>>,
+    /// From due until it may have been visible there. Since format 6.
+    pub earliest_end_to_end_delay: Option<Histogram<u64>>,
     /// From sent until its store had it; `None` if the probe does not know that.
     pub arrival_delay: Option<Histogram<u64>>,
 }

@@ -8,7 +8,8 @@
 //! trials/0001-c03-r1/    trial.json (written last)  intervals.ndjson  resources.ndjson  backlog.ndjson
 //!                        response_time.hlog  service_time.hlog  failed_time.hlog  lag.hlog  delivery_delay.hlog  logs/
 //!                        connect_time.hlog  handshake_time.hlog (if the engine notes them)
-//!                        earliest_delay.hlog  end_to_end_delay.hlog (open load)  metrics.ndjson
+//!                        earliest_delay.hlog  metrics.ndjson
+//!                        end_to_end_delay.hlog  earliest_end_to_end_delay.hlog (open load)
 //!                        arrival_delay.hlog (if the probe knows when its store had a record)
 //!                        intermediate/01-broker/    backlog.ndjson  delivery_delay.hlog  earliest_delay.hlog  …
 //!                        steps/01-login/    response_time.hlog  service_time.hlog  failed_time.hlog (of a scenario)
@@ -77,6 +78,6 @@ pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};
 /// trials that were ended early (`stopped`); 6 has new names for keys, files and paths of metrics: each old key is an alias of
 /// its field; and added the generator's lag at more percentiles, what a closed load keeps in flight and how requests are spread
 /// (`lag`, `in_flight_asked`, `arrivals`), the resolution and lag of a probe in the measured phase alone (`measured_…`), delays from due
-/// (`end_to_end_delay.hlog`) and the earliest that delays may be (`earliest_delay.hlog`),
-/// whether a probe followed a sample (`sample`), and the level of the recovery in the warm-up (`control`).
+/// (`end_to_end_delay.hlog`), the earliest that delays may be (`earliest_delay.hlog`, `earliest_end_to_end_delay.hlog`), whether a
+/// probe followed a sample (`sample`), and the level of the recovery in the warm-up (`control`).
 pub const FORMAT: u32 = 6;

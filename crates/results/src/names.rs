@@ -18,6 +18,8 @@ pub(crate) const DELIVERY_DELAY: &str = "delivery_delay.hlog";
 pub(crate) const ARRIVAL_DELAY: &str = "arrival_delay.hlog";
 pub(crate) const END_TO_END_DELAY: &str = "end_to_end_delay.hlog";
 pub(crate) const EARLIEST_DELAY: &str = "earliest_delay.hlog";
+/// The same from due.
+pub(crate) const EARLIEST_END_TO_END_DELAY: &str = "earliest_end_to_end_delay.hlog";
 pub(crate) const METRICS: &str = "metrics.ndjson";
 /// [`METRICS`] in formats up to 5.
 const METRICS_5: &str = "watches.ndjson";

@@ -12,10 +12,10 @@ use crate::{
     BacklogRow, HistogramLog, IntervalRow, ProbeInfo, ProbeLogs, ReadError, ResourceRow, RunInfo,
     StepInfo, SystemMetricRow, TextError, TrialInfo, TrialKey, hlog,
     names::{
-        ARRIVAL_DELAY, BACKLOG, CONNECT_TIME, DELIVERY_DELAY, EARLIEST_DELAY, END_TO_END_DELAY,
-        FAILED_TIME, HANDSHAKE_TIME, INTERVALS, LAG, RESOURCES, RESPONSE_TIME, RUN_FILE,
-        SERVICE_TIME, STUDY_FILE, SYSTEM_FILE, TRIAL_FILE, TRIALS, folder_name, metrics_file,
-        probe_folder, step_folder,
+        ARRIVAL_DELAY, BACKLOG, CONNECT_TIME, DELIVERY_DELAY, EARLIEST_DELAY,
+        EARLIEST_END_TO_END_DELAY, END_TO_END_DELAY, FAILED_TIME, HANDSHAKE_TIME, INTERVALS, LAG,
+        RESOURCES, RESPONSE_TIME, RUN_FILE, SERVICE_TIME, STUDY_FILE, SYSTEM_FILE, TRIAL_FILE,
+        TRIALS, folder_name, metrics_file, probe_folder, step_folder,
     },
     parallel_map, parse,
 };
@@ -69,6 +69,8 @@ pub struct Trial {
     pub earliest_delay: Option<Histogram<u64>>,
     /// From due until visible; `None` if requests fall due when they are sent. Since format 6.
     pub end_to_end_delay: Option<Histogram<u64>>,
+    /// From due until it may have been visible. Since format 6.
+    pub earliest_end_to_end_delay: Option<Histogram<u64>>,
     /// From sent until the store of the probe where records must arrive had them; `None` if the probe does not know that.
     pub arrival_delay: Option<Histogram<u64>>,
     /// In the order of [`TrialInfo::intermediate_probes`].
@@ -356,6 +358,7 @@ fn read_trial(folder: PathBuf, info: TrialInfo, limits: Limits) -> Result<Trial,
             delivery_delay: delay(&format!("{of}/{DELIVERY_DELAY}"))?,
             earliest_delay: delay(&format!("{of}/{EARLIEST_DELAY}"))?,
             end_to_end_delay: delay(&format!("{of}/{END_TO_END_DELAY}"))?,
+            earliest_end_to_end_delay: delay(&format!("{of}/{EARLIEST_END_TO_END_DELAY}"))?,
             arrival_delay: delay(&format!("{of}/{ARRIVAL_DELAY}"))?,
         })
     };
@@ -376,6 +379,7 @@ fn read_trial(folder: PathBuf, info: TrialInfo, limits: Limits) -> Result<Trial,
         delivery_delay: delay(DELIVERY_DELAY)?,
         earliest_delay: delay(EARLIEST_DELAY)?,
         end_to_end_delay: delay(END_TO_END_DELAY)?,
+        earliest_end_to_end_delay: delay(EARLIEST_END_TO_END_DELAY)?,
         arrival_delay: delay(ARRIVAL_DELAY)?,
         intervals,
         path: folder,

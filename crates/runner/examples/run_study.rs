@@ -1,5 +1,6 @@
 //! The smallest program that runs a study: `run_study STUDY.yaml SYSTEM_FOLDER RUN_FOLDER [MODE…]`. Modes are `resume`,
-//! `abandon`, `idle-poll` (with idle polling) and `without-loops` (the same with a program that cannot do it).
+//! `abandon`, `idle-poll` (with idle polling), `without-loops` (the same with a program that cannot do it) and `sample` (probes follow
+//! a sample of the records, whatever their rate).
 //!
 //! It prints one event per line. It is its own supervisor, as every program that uses the runner must be. Tests use it if they
 //! need a whole process, for instance one that is killed.
@@ -11,7 +12,7 @@ use std::{
 
 use tokio::sync::{mpsc, watch};
 use waggle_results::PhaseName;
-use waggle_runner::{CpuUse, Ended, Event, RunRequest};
+use waggle_runner::{CpuUse, Ended, Event, RunRequest, SampleLimits};
 use waggle_study::{Named, Source, Values};
 
 const EVENTS_MAX: usize = 100;
@@ -27,7 +28,7 @@ fn main() -> ExitCode {
         }
         [study, system, run, modes @ ..] => exit_code(run_study([study, system, run], modes)),
         _ => exit_code(Err(
-            "expected STUDY.yaml SYSTEM_FOLDER RUN_FOLDER [resume|abandon|idle-poll|without-loops…]"
+            "expected STUDY.yaml SYSTEM_FOLDER RUN_FOLDER [resume|abandon|idle-poll|without-loops|sample…]"
                 .into(),
         )),
     }
@@ -62,6 +63,10 @@ fn run_study(files: [&str; 3], modes: &[String]) -> Result<Ended, Box<dyn std::e
     let mut request = request(files.map(Path::new))?;
     request.resume = is("resume");
     request.idle_poll = is("idle-poll") || is("without-loops");
+    if is("sample") {
+        request.sample_limits.whole_bytes_per_s = 1;
+        request.sample_limits.burst_bytes = 1;
+    }
     if is("without-loops") {
         request.supervisor = "/bin/false".into();
     }
@@ -151,6 +156,7 @@ fn request([study, system, run]: [&Path; 3]) -> Result<RunRequest, Box<dyn std::
         idle_poll: false,
         cpus: CpuUse::Shared,
         server_at: None,
+        sample_limits: SampleLimits::default(),
         end_load: None,
         program_folders: folders,
         artifacts_folder: None,

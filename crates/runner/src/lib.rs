@@ -55,6 +55,7 @@ pub use event::Event;
 pub use idle_poll::{IdlePollError, idle_poll};
 pub use info::{comparison, level_kind};
 pub use named_files::{NAMED_FILE_MAX_BYTES, files_beside};
+pub use probe::SampleLimits;
 pub use records::{RECORDS_FILE_MAX_BYTES, RecordFiles, RecordsError};
 pub use request::{CpuUse, Ended, RunError, RunRequest};
 pub use run::run;

@@ -6,7 +6,7 @@ use tokio::sync::watch;
 use waggle_results::{ReadError, WriteError};
 use waggle_study::{Plan, Study, System};
 
-use crate::{driver::ProgramError, idle_poll::IdlePollError};
+use crate::{SampleLimits, driver::ProgramError, idle_poll::IdlePollError};
 
 /// A study to run, or a run to complete.
 #[derive(Debug, Clone)]
@@ -38,6 +38,8 @@ pub struct RunRequest {
     /// Address at which the server of `system.url` accepts connections; `None`: the runner waits for the server and finds the
     /// address.
     pub server_at: Option<SocketAddr>,
+    /// How much of a store probes read under load.
+    pub sample_limits: SampleLimits,
     /// True ends the load under way: its trial is kept with what was measured by then, and no other is started. A stop that is
     /// requested after that does not wait for outstanding answers, and the trial is still kept. `None`: the load cannot be ended.
     pub end_load: Option<watch::Receiver<bool>>,

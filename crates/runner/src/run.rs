@@ -163,6 +163,7 @@ async fn prepare_and_run(
         shares: &shares,
         calibration: &calibration,
         clocks: Some(&clocks),
+        sample_limits: request.sample_limits,
     };
     trials(request, programs, series, events, shutdown).await
 }

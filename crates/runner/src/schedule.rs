@@ -9,7 +9,7 @@ use waggle_results::{RunFolder, TrialEnd, TrialInfo, TrialKey};
 use waggle_study::{Cell, LoadModel, Plan, PlannedTrial, Restart, Study, System};
 
 use crate::{
-    Ended, Event, RunError,
+    Ended, Event, RunError, SampleLimits,
     calibration::Calibration,
     counts::{as_f64, share},
     cpu_time::CpuClocks,
@@ -44,6 +44,8 @@ pub(crate) struct Series<'a> {
     pub(crate) calibration: &'a Calibration,
     /// CPU clocks of the CPUs that waggle may use; `None`: they are not read.
     pub(crate) clocks: Option<&'a CpuClocks>,
+    /// How much of a store probes read under load.
+    pub(crate) sample_limits: SampleLimits,
 }
 
 /// A trial to run.
@@ -162,6 +164,7 @@ pub(crate) async fn run_trial<D: Driver, L: Load, W: HttpConnector>(
         tls: series.tls,
         shares: series.shares,
         clocks: series.clocks,
+        sample_limits: series.sample_limits,
         possible_per_s: possible_per_s(series, task),
         folder: &folder,
         logs: &logs,

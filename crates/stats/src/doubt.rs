@@ -229,7 +229,16 @@ pub struct Range {
     pub high: f64,
 }
 
+/// A range that is a larger share of its high end than this is wide.
+const WIDE_FROM: f64 = 0.1;
+
 impl Range {
+    /// Whether its high end alone would say too much.
+    #[must_use]
+    pub fn is_wide(self) -> bool {
+        self.high - self.low > WIDE_FROM * self.high
+    }
+
     /// From an interval (for a number without one its point, twice), and the doubts about the number.
     #[must_use]
     pub fn new((low, high): (f64, f64), biases: impl IntoIterator<Item = Bias>) -> Self {

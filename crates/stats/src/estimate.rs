@@ -8,6 +8,7 @@
 //! Nagaraja, Order Statistics, section 7.1. Why no bootstrap: docs/design/0046.
 
 use crate::{
+    Range,
     contrast::{Contrast, Sample, Term, contrast, values},
     sample::{mean, median as middle, size, squares_about},
     student::critical_95,
@@ -58,14 +59,35 @@ impl Scale {
     /// The logarithms of values of which none is below zero and one is above. A value below the resolution counts as the resolution;
     /// if that is not known, 0 counts as a thousandth of the largest value, or as the smallest one above 0.
     pub(crate) fn logs(&self, values: &[f64]) -> Vec<f64> {
+        let floor = self.floor(values);
+        values.iter().map(|value| value.max(floor).ln()).collect()
+    }
+
+    /// The same of trials, in their groups.
+    pub(crate) fn sample_logs(&self, groups: &[&[Sample]]) -> Vec<Vec<Sample>> {
+        let floor = self.floor(
+            &groups
+                .iter()
+                .flat_map(|of| values(of))
+                .collect::<Vec<f64>>(),
+        );
+        let logs = |trial: &Sample| Sample {
+            least: trial.least.max(floor).ln(),
+            value: trial.value.max(floor).ln(),
+            ..*trial
+        };
+        let groups = groups.iter();
+        groups.map(|of| of.iter().map(logs).collect()).collect()
+    }
+
+    /// What a value of 0 counts as.
+    fn floor(&self, values: &[f64]) -> f64 {
         let above = || values.iter().copied().filter(|value| *value > 0.0);
         let largest = above().fold(0.0, f64::max);
-        let floor = if self.resolution > 0.0 {
-            self.resolution
-        } else {
-            above().fold(ZERO_SHARE * largest, f64::min)
-        };
-        values.iter().map(|value| value.max(floor).ln()).collect()
+        match self.resolution > 0.0 {
+            true => self.resolution,
+            false => above().fold(ZERO_SHARE * largest, f64::min),
+        }
     }
 
     /// Not narrower than the resolution, and within what can be.
@@ -86,9 +108,25 @@ pub struct Estimate {
     pub interval: Option<(f64, f64)>,
     /// How many trials the estimate rests on.
     pub count: usize,
+    /// The lowest that the system's own value may be, if the measurement knows it only to within a range; the point is the highest.
+    pub least: Option<f64>,
 }
 
 impl Estimate {
+    /// The lower end of the range in which the value is known, if it is so far from the point that the point alone says too much.
+    #[must_use]
+    pub fn shown_least(&self) -> Option<f64> {
+        let high = self.point;
+        self.least.filter(|&low| Range { low, high }.is_wide())
+    }
+
+    /// All values that it can have: its interval, or without one the range of its point.
+    #[must_use]
+    pub fn ends(&self) -> (f64, f64) {
+        let point = (self.least.unwrap_or(self.point), self.point);
+        self.interval.unwrap_or(point)
+    }
+
     /// `None` if the arithmetic overflowed.
     pub(crate) fn finite(point: f64, interval: Option<(f64, f64)>, count: usize) -> Option<Self> {
         let interval = interval.filter(|(low, high)| low.is_finite() && high.is_finite());
@@ -96,6 +134,7 @@ impl Estimate {
             point,
             interval,
             count,
+            least: None,
         })
     }
 
@@ -127,6 +166,32 @@ pub fn estimate(values: &[f64], scale: Scale) -> Option<Estimate> {
     Estimate::finite(point, interval, count)
 }
 
+/// The same of a metric that is known in each trial only to within a range. The interval reaches from the low end of that of the
+/// trials' lowest values to the high end of that of their highest.
+#[must_use]
+pub fn estimate_ranges(trials: &[Range], scale: Scale) -> Option<Estimate> {
+    join_ranges(trials, |values| estimate(values, scale))
+}
+
+/// Estimates both ends of the ranges. What is known exactly has no range.
+fn join_ranges(
+    trials: &[Range],
+    estimate: impl Fn(&[f64]) -> Option<Estimate>,
+) -> Option<Estimate> {
+    let each = |end: fn(&Range) -> f64| -> Vec<f64> { trials.iter().map(end).collect() };
+    let most = estimate(&each(|range| range.high))?;
+    if trials.iter().all(|range| range.low >= range.high) {
+        return Some(most);
+    }
+    let least = estimate(&each(|range| range.low))?;
+    let interval = most.interval.zip(least.interval);
+    Some(Estimate {
+        interval: interval.map(|((low, high), (lowest, _))| (low.min(lowest), high)),
+        least: Some(least.point.min(most.point)),
+        ..most
+    })
+}
+
 /// The largest of the trials' values; `None` without values or if one is not finite. It has no interval: a maximum grows with the
 /// number of samples, and the scatter of the trials' maxima does not bound the next one.
 #[must_use]
@@ -144,6 +209,12 @@ pub fn median(values: &[f64]) -> Option<Estimate> {
     sorted.sort_by(f64::total_cmp);
     let interval = (sorted[below], sorted[sorted.len() - 1 - below]);
     Estimate::finite(middle(&sorted), Some(interval), values.len())
+}
+
+/// The same of a metric that is known in each trial only to within a range.
+#[must_use]
+pub fn median_of_ranges(trials: &[Range]) -> Option<Estimate> {
+    join_ranges(trials, median)
 }
 
 /// How many values lie beyond either end of the interval: as many as leave the median out in at most 2.5 % of samples.
@@ -185,7 +256,7 @@ pub struct TestedEstimate {
 pub fn ratio(new: &[Sample], old: &[Sample], resolution: f64) -> Option<TestedEstimate> {
     let (found, levels) = log_contrast(new, old, resolution)?;
     let interval = ratio_interval(&found, levels, resolution);
-    let estimate = Estimate::finite(found.value.exp(), interval, new.len() + old.len())?;
+    let estimate = Estimate::finite(found.sum.value.exp(), interval, new.len() + old.len())?;
     Some(TestedEstimate {
         p_value: estimate.interval.and_then(|ends| p_value(&found, ends)),
         estimate,
@@ -205,20 +276,13 @@ pub(crate) fn log_contrast(
     if new.is_empty() || is_nothing || all.iter().any(|value| *value < 0.0) {
         return None;
     }
-    let logs = Scale::from_resolution(resolution).logs(&all);
-    let (of_new, of_old) = logs.split_at(new.len());
-    let (new, old) = (with_values(new, of_new), with_values(old, of_old));
+    let logs = Scale::from_resolution(resolution).sample_logs(&[new, old]);
+    let [new, old] = logs.as_slice() else {
+        return None;
+    };
     let term = |weight, trials| Term { weight, trials };
-    let found = contrast(&[term(1.0, &new), term(-1.0, &old)], None);
-    Some((found, (level(&new), level(&old))))
-}
-
-/// The same trials with other values.
-pub(crate) fn with_values(trials: &[Sample], values: &[f64]) -> Vec<Sample> {
-    let pairs = trials.iter().zip(values);
-    pairs
-        .map(|(trial, &value)| Sample { value, ..*trial })
-        .collect()
+    let found = contrast(&[term(1.0, new), term(-1.0, old)], None);
+    Some((found, (level(new), level(old))))
 }
 
 /// The interval of a ratio of two levels whose difference on the log scale is known; not narrower than the resolution allows.

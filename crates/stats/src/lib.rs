@@ -38,8 +38,8 @@ pub use equivalence::{
     is_equivalent,
 };
 pub use estimate::{
-    Estimate, MEDIAN_FROM, Scale, TestedEstimate, estimate, largest, median, ratio,
-    standard_deviation,
+    Estimate, MEDIAN_FROM, Scale, TestedEstimate, estimate, estimate_ranges, largest, median,
+    median_of_ranges, ratio, standard_deviation,
 };
 pub use factorial::{Factorial, NoEffects, Source, Variation, crossovers, is_above, side_of};
 pub use finding::{

@@ -5,7 +5,7 @@
 
 use crate::{
     Estimate, Sample,
-    contrast::Contrast,
+    contrast::{Contrast, Sum},
     estimate::{log_contrast, ratio_interval},
     sample::size,
     student::{critical_95, two_sided},
@@ -45,7 +45,7 @@ pub fn compare_with_margin(
 ) -> Option<MarginTest> {
     let (found, levels) = log_contrast(new, old, resolution)?;
     let interval = ratio_interval(&found, levels, resolution);
-    let estimate = Estimate::finite(found.value.exp(), interval, new.len() + old.len())?;
+    let estimate = Estimate::finite(found.sum.value.exp(), interval, new.len() + old.len())?;
     let limit = margin.ln_1p();
     let counts = (new.len(), old.len());
     Some(MarginTest {
@@ -58,47 +58,46 @@ pub fn compare_with_margin(
     })
 }
 
-/// Of the scatter; 1 if only the resolution leaves open that the ratio lies within the limit.
+/// Of the scatter, whatever the values are in their ranges; 1 if only the resolution or the ranges leave open that the ratio lies
+/// within the limit.
 fn p_value(found: &Contrast, limit: f64, (low, high): (f64, f64)) -> Option<f64> {
-    let (error, degrees) = found.error?;
-    let beyond = found.value.abs() - limit;
-    if beyond <= 0.0 || low.ln() <= limit && high.ln() >= -limit {
-        // The part of the interval within the limit is that of the resolution, or of the scatter; neither shows a difference.
-        let by_scatter = tails(beyond.max(0.0), found.value.abs() + limit, error, degrees);
-        return Some(by_scatter.max(f64::from(found.is_beyond(limit))));
-    }
-    Some(tails(beyond, found.value.abs() + limit, error, degrees))
+    let is_beyond = |(low, high): (f64, f64)| low > limit || high < -limit;
+    let (least, most) = found.ends;
+    let sums = [least, found.sum, most].map(|sum| beyond(&sum, limit));
+    let by_scatter = sums
+        .into_iter()
+        .try_fold(0.0, |p_value: f64, one| Some(p_value.max(one?)))?;
+    let is_open = !is_beyond((low.ln(), high.ln()));
+    let is_different = found.sum.interval().is_some_and(is_beyond);
+    Some(if is_open && is_different {
+        1.0
+    } else {
+        by_scatter
+    })
 }
 
-/// The chance of a value this far beyond the near limit, or beyond the far one.
-fn tails(near: f64, far: f64, error: f64, degrees: f64) -> f64 {
-    if error <= 0.0 {
-        return f64::from(near <= 0.0);
-    }
-    f64::midpoint(
-        two_sided(near / error, degrees),
-        two_sided(far / error, degrees),
-    )
-}
-
-impl Contrast {
-    /// Whether all of the interval of the scatter is beyond a limit on the log scale.
-    fn is_beyond(&self, limit: f64) -> bool {
-        let interval = self.interval();
-        interval.is_some_and(|(low, high)| low > limit || high < -limit)
-    }
+/// The chance of a sum this far beyond the limit on either side.
+fn beyond(sum: &Sum, limit: f64) -> Option<f64> {
+    let (error, degrees) = sum.error?;
+    let (near, far) = (sum.value.abs() - limit, sum.value.abs() + limit);
+    Some(if error <= 0.0 {
+        f64::from(near <= 0.0)
+    } else {
+        let near = two_sided(near.max(0.0) / error, degrees);
+        f64::midpoint(near, two_sided(far / error, degrees))
+    })
 }
 
 /// Solves `half width + quantile of the power × error = distance` for the number of trials, with the scatter of a trial that is
 /// known.
 fn trials_needed(found: &Contrast, limit: f64, (new, old): (usize, usize)) -> Option<usize> {
-    let (error, degrees) = found.error?;
+    let (error, degrees) = found.sum.error?;
     // As many trials of each group as would have this error.
     let each = 2.0 / (1.0 / size(new) + 1.0 / size(old));
     let variance = error * error * each * scatter_factor(degrees);
-    let distance = (limit - found.value.abs()).abs();
+    let distance = (limit - found.sum.value.abs()).abs();
     // Near equality both ends of the interval have to lie within.
-    let both_ends = found.value.abs() < limit / 4.0;
+    let both_ends = found.sum.value.abs() < limit / 4.0;
     let power = if both_ends { POWER_OF_BOTH } else { POWER };
     let decides = |count: usize| {
         let degrees = match found.is_paired {
@@ -149,10 +148,7 @@ mod tests {
         };
         for repetition in (1..).take(count) {
             let host = random.lognormal(1_000.0, drift);
-            let mut sample = |level| Sample {
-                repetition,
-                value: random.lognormal(level, spread),
-            };
+            let mut sample = |level| Sample::exact(repetition, random.lognormal(level, spread));
             pair.new.push(sample(host * ratio));
             pair.old.push(sample(host));
         }
@@ -252,7 +248,7 @@ mod tests {
         let samples = |values: &[f64]| -> Vec<Sample> {
             (1..)
                 .zip(values)
-                .map(|(repetition, &value)| Sample { repetition, value })
+                .map(|(repetition, &value)| Sample::exact(repetition, value))
                 .collect()
         };
         let check = |new: &[f64], old: &[f64], expected: Option<(f64, bool)>| {

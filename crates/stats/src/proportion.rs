@@ -36,6 +36,7 @@ pub fn proportion(trials: &[Part]) -> Option<Estimate> {
         point: proportion.point,
         interval,
         count: proportion.count,
+        least: None,
     })
 }
 
@@ -62,6 +63,7 @@ pub fn proportion_difference(new: &[Part], old: &[Part]) -> Option<TestedEstimat
             point,
             interval: scatter.map(|(interval, _)| interval),
             count: new.count + old.count,
+            least: None,
         },
     })
 }

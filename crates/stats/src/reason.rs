@@ -156,6 +156,7 @@ mod tests {
                 point: 100.0,
                 interval,
                 count: 3,
+                least: None,
             }),
         }
     }

@@ -130,7 +130,7 @@ proptest! {
     #[test]
     fn estimates_are_finite_or_absent(new in numbers(), old in numbers(), resolution in any_number()) {
         let samples = |values: &[f64]| -> Vec<Sample> {
-            let sample = |(repetition, value): (u32, &f64)| Sample { repetition, value: *value };
+            let sample = |(repetition, value): (u32, &f64)| Sample::exact(repetition, *value);
             (1..).zip(values).map(sample).collect()
         };
         let compared = ratio(&samples(&new), &samples(&old), resolution);

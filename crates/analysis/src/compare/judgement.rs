@@ -124,6 +124,7 @@ mod tests {
                     point: f64::midpoint(low, high),
                     interval: Some((low, high)),
                     count: 6,
+                    least: None,
                 },
                 p_value: None,
                 is_paired: false,

@@ -214,6 +214,7 @@ impl<'a> Sides<'a> {
                     SampleUnit::PairedRuns => place,
                     _ => offset.saturating_add(place),
                 },
+                least: number.ends_of_point().0,
                 value: number.point(),
             })
         };

@@ -206,6 +206,7 @@ impl Compared {
             point: turn(found.point),
             interval: found.interval.map(|(low, high)| (turn(high), turn(low))),
             count: found.count,
+            least: None,
         };
         match self.measure {
             Measure::Ratio if found.point < 1.0 => turned(|ratio| 1.0 / ratio),
@@ -280,7 +281,7 @@ mod tests {
 
     fn samples(values: &[f64], first: u32) -> Vec<Sample> {
         let each = values.iter().zip(first..);
-        each.map(|(&value, repetition)| Sample { repetition, value })
+        each.map(|(&value, repetition)| Sample::exact(repetition, value))
             .collect()
     }
 

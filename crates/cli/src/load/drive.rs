@@ -156,6 +156,7 @@ fn request(planned: &Planned, environment: Environment<'_>) -> Result<RunRequest
             engine: planned.pinned.clone(),
         },
         server_at: Some(environment.reached.address),
+        sample_limits: waggle_runner::SampleLimits::default(),
         end_load: None,
     })
 }

@@ -139,6 +139,7 @@ fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest>
         idle_poll: arguments.idle_poll,
         cpus: CpuUse::Shared,
         server_at: None,
+        sample_limits: waggle_runner::SampleLimits::default(),
         end_load: None,
     })
 }

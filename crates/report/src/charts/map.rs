@@ -196,6 +196,7 @@ pub(super) fn numbers(
         Some(match one.number? {
             Number::Estimate(of) => estimate(&of),
             Number::Exact(value) => vec![round_to(value)],
+            Number::Within(range) => [range.high, range.low, range.high].map(round_to).to_vec(),
         })
     };
     (shown.iter().map(number).collect(), thin.collect())

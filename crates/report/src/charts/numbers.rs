@@ -34,9 +34,11 @@ pub(super) fn instant(seconds: f64) -> f64 {
     (seconds * 1e3).round() / 1e3
 }
 
-/// `[point]`, or `[point, low, high]`.
+/// `[point]`, or `[point, low, high]` with the ends of its interval or of its range.
 pub(super) fn estimate(estimate: &Estimate) -> Vec<f64> {
-    let ends = estimate.interval.map(|(low, high)| [low, high]);
+    let is_known_to_a_point = estimate.interval.is_none() && estimate.least.is_none();
+    let (low, high) = estimate.ends();
+    let ends = (!is_known_to_a_point).then_some([low, high]);
     [estimate.point]
         .into_iter()
         .chain(ends.into_iter().flatten())

@@ -178,6 +178,7 @@ fn cell(model: &CompareModel, at: usize) -> Cell<'_> {
 fn ends(number: Number) -> Option<(f64, f64)> {
     match number {
         Number::Estimate(estimate) => estimate.interval.filter(|(_, high)| high.is_finite()),
+        Number::Within(range) => Some((range.low, range.high)),
         Number::Exact(_) => None,
     }
 }

@@ -112,6 +112,7 @@ fn number(number: Option<Number>, unit: Unit) -> Field {
     };
     let interval = match number {
         Number::Estimate(estimate) => estimate.interval,
+        Number::Within(range) => Some((range.low, range.high)),
         Number::Exact(_) => None,
     };
     // The heading has the unit of a rate.

@@ -65,19 +65,22 @@ fn of_metric(model: &Model, answer: &MetricAnswer) -> Figure {
         (false, Wish::More | Wish::Neither) => format!("Highest {}", uncapitalise(&answer.name)),
     };
     let shown = |value: f64| format::in_unit(value, answer.unit);
+    let least = answer.best.number.shown_least();
+    let lowest = least.map(|least| format!("≥ {} · ", shown(least)));
+    let lowest = lowest.unwrap_or_default();
     let certainty = match answer.best.number {
         Number::Estimate(estimate) => match estimate.interval {
             Some((low, high)) => format!("{} – {}", shown(low), shown(high)),
-            None => "single trial".to_owned(),
+            None => format!("{lowest}single trial"),
         },
-        Number::Exact(_) => "over all trials".to_owned(),
+        Number::Exact(_) | Number::Within(_) => format!("{lowest}over all trials"),
     };
     Figure {
         what: match answer.metric {
             Metric::Goodput => format!("{what}, {}", labels::counted_word(model.counted)),
             _ => what,
         },
-        value: shown(answer.best.number.point()),
+        value: format::value_with_bound(shown(answer.best.number.point()), least),
         small: match lone {
             true => certainty,
             false => format!("{certainty} · {}", name_of(model, answer.best.cell)),
@@ -96,11 +99,8 @@ fn of_best(model: &Model, cell: &CellModel, asked: &[MetricAnswer]) -> Vec<Figur
         let estimate = estimate.filter(|_| !is_asked(metric))?;
         Some(Figure {
             what: format!("{what}{place}"),
-            value: unit.show(estimate.point),
-            small: match estimate.interval {
-                Some(_) => format::interval(estimate, unit),
-                None => "single trial".to_owned(),
-            },
+            value: format::point(estimate, unit),
+            small: format::certainty(estimate, unit).unwrap_or_else(|| "single trial".to_owned()),
         })
     };
     let is_finding = model.info.load_model == LoadModel::Closed || model.search.is_some();

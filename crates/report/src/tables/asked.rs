@@ -51,8 +51,12 @@ fn number(asked: &AskedMetric, number: Option<Number>) -> Field {
     let shown = |value: f64| format::in_unit(value, asked.unit);
     let interval = match number {
         Number::Estimate(estimate) => estimate.interval,
-        Number::Exact(_) => None,
+        Number::Exact(_) | Number::Within(_) => None,
     };
-    let ends = interval.map(|(low, high)| format!("{} – {}", shown(low), shown(high)));
-    Field::plain(shown(number.point())).with_aside(ends)
+    let least = number.shown_least();
+    let ends = match (interval, least) {
+        (Some((low, high)), _) => Some(format!("{} – {}", shown(low), shown(high))),
+        (None, least) => least.map(|least| format!("≥ {}", shown(least))),
+    };
+    Field::plain(format::value_with_bound(shown(number.point()), least)).with_aside(ends)
 }

@@ -1,11 +1,12 @@
 //! Delivery accounting and delivery delay: a row for each cell, or for each probe of each cell.
 
-use waggle_results::LedgerInfo;
+use waggle_results::{LedgerInfo, SampleInfo};
 
 use super::columns::{MAX, P50, P90, P99, percentiles, place, summed_over};
 use crate::{
-    format::{NONE, Unit},
+    format::NONE,
     table::{Column, Field, Table},
+    wording::delivery,
 };
 use waggle_analysis::{CellModel, Distribution, Model, Percentile};
 
@@ -16,7 +17,7 @@ struct AtProbe<'a> {
     ledger: Option<&'a LedgerInfo>,
     delay: &'a Distribution,
     arrival: &'a Distribution,
-    resolution_ms: Option<f64>,
+    sample: Option<SampleInfo>,
 }
 
 /// Every probe of a cell, in the order of the records' way.
@@ -27,7 +28,7 @@ fn probes<'a>(model: &'a Model, cell: &'a CellModel) -> Vec<AtProbe<'a>> {
         ledger: Some(&probe.ledger),
         delay: &probe.delay,
         arrival: &probe.arrival,
-        resolution_ms: Some(probe.resolution_ms),
+        sample: probe.sample,
     });
     let last = AtProbe {
         cell,
@@ -35,7 +36,7 @@ fn probes<'a>(model: &'a Model, cell: &'a CellModel) -> Vec<AtProbe<'a>> {
         ledger: cell.ledger.as_ref(),
         delay: &cell.delay,
         arrival: &cell.arrival,
-        resolution_ms: cell.delay_resolution_ms,
+        sample: cell.delay_sample,
     };
     before.chain([last]).collect()
 }
@@ -162,7 +163,11 @@ pub(crate) fn ledger(model: &Model) -> Option<Table> {
         let is_known = account.is_told_apart || kind.name != "rejected_delivered";
         Column::numbers(kind.head, move |at: &AtProbe<'_>| {
             let ledger = at.ledger.filter(|_| is_known);
-            ledger.map_or_else(Field::empty, kind.field)
+            let field = ledger.map_or_else(Field::empty, kind.field);
+            match at.sample.filter(|_| is_of_sample(kind)) {
+                Some(sample) => field.with_aside(delivery::sample(sample)),
+                None => field,
+            }
         })
     }));
     let caption = format!(
@@ -171,6 +176,17 @@ pub(crate) fn ledger(model: &Model) -> Option<Table> {
         summed_over(model)
     );
     Some(Table::new("delivery", caption, columns, all_rows(model)))
+}
+
+/// Whether only the records of a sample can count.
+fn is_of_sample(kind: &Kind) -> bool {
+    matches!(kind.name, "late" | "out_of_order")
+}
+
+fn is_range(times: &Distribution) -> bool {
+    let all = [&times.p50, &times.p90, &times.p99, &times.max];
+    let mut estimates = all.into_iter().filter_map(|one| one.estimate);
+    estimates.any(|estimate| estimate.shown_least().is_some())
 }
 
 /// From sent until visible; `None` if records were not followed.
@@ -185,9 +201,15 @@ pub(crate) fn delay(model: &Model) -> Option<Table> {
     columns.extend(percentiles(&[P50, P90, P99, MAX], |at: &AtProbe<'_>| {
         at.delay
     }));
-    columns.push(Column::numbers("resolution", |at: &AtProbe<'_>| {
-        Field::optional(at.resolution_ms.map(|ms| Unit::Time.show(ms * 1000.0)))
-    }));
+    if all_rows(model).any(|at| at.sample.is_some()) {
+        columns.push(Column::numbers("sample", |at: &AtProbe<'_>| {
+            Field::optional(at.sample.map(delivery::sample_counts))
+        }));
+        caption.push_str("; of a sample of the records if the probe could not read all under load");
+    }
+    if all_rows(model).any(|at| is_range(at.delay)) {
+        caption.push_str("; ≤: the probe knows the delay only to within a range, whose low end the interval includes");
+    }
     // Most stores do not report when a record arrived.
     if all_rows(model).any(|at| is_known(at.arrival)) {
         caption.push_str("; and arrival delay, until the arrival that the store itself reports (in whole milliseconds)");

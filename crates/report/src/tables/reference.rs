@@ -63,5 +63,7 @@ fn value_field(value: Option<f64>, unit: Unit) -> Field {
 fn own_value_field(value: &ReferenceValue, unit: Unit) -> Field {
     let ends = |ends: (f64, f64)| format::ends_in_unit(ends, unit);
     let interval = value.estimate.and_then(|estimate| estimate.interval);
-    value_field(value.point, unit).with_aside(interval.map(ends))
+    let least = value.estimate.and_then(|estimate| estimate.shown_least());
+    let shown = |point| format::value_with_bound(format::in_unit(point, unit), least);
+    Field::optional(value.point.map(shown)).with_aside(interval.map(ends))
 }

@@ -99,7 +99,10 @@ fn doubtful(model: &Model, answer: &MetricAnswer) -> Option<String> {
     Some(format!(
         "{} has {}, but is {}.",
         cell_label(model, cell),
-        value(model, answer, better.number.point()),
+        format::value_with_bound(
+            value(model, answer, better.number.point()),
+            better.number.shown_least()
+        ),
         cell.verdict.map_or("unfinished", labels::verdict)
     ))
 }
@@ -110,7 +113,7 @@ const TIED_SHOWN: usize = 3;
 fn ties(model: &Model, answer: &MetricAnswer) -> Option<String> {
     let has_interval = |value: &CellValue| match value.number {
         Number::Estimate(estimate) => estimate.interval.is_some(),
-        Number::Exact(_) => false,
+        Number::Exact(_) | Number::Within(_) => false,
     };
     if answer.tied.is_empty() || !has_interval(&answer.best) {
         return None;
@@ -137,6 +140,9 @@ fn cell_value(model: &Model, answer: &MetricAnswer, of: &CellValue) -> String {
         (_, levels) if levels.is_empty() => String::new(),
         (_, levels) => format!(" at {levels}"),
     };
+    let least = of.number.shown_least();
+    let lowest = least.map(|least| format!("≥ {}, ", in_unit(least, answer.unit)));
+    let lowest = lowest.unwrap_or_default();
     let certainty = match of.number {
         Number::Estimate(Estimate {
             interval: Some((low, high)),
@@ -147,15 +153,15 @@ fn cell_value(model: &Model, answer: &MetricAnswer, of: &CellValue) -> String {
             in_unit(low, answer.unit),
             in_unit(high, answer.unit)
         ),
-        Number::Estimate(_) => "single trial, no interval".to_owned(),
-        Number::Exact(_) => "over all trials".to_owned(),
+        Number::Estimate(_) => format!("{lowest}single trial, no interval"),
+        Number::Exact(_) | Number::Within(_) => format!("{lowest}over all trials"),
     };
     let verdict = find_cell(model, Some(of.cell)).and_then(|cell| cell.verdict);
     let doubt = verdict
         .filter(|verdict| *verdict != Verdict::Valid)
         .map(|verdict| format!("; verdict: {}", labels::verdict(verdict)))
         .unwrap_or_default();
-    let value = value(model, answer, of.number.point());
+    let value = format::value_with_bound(value(model, answer, of.number.point()), least);
     format!("{value}{place} ({certainty}{doubt})")
 }
 
@@ -300,14 +306,14 @@ fn beside_the_accepted(account: &Account) -> String {
 
 fn delay(cell: &CellModel) -> Option<String> {
     let delay = cell.delay.p99.estimate?;
-    let resolution = cell
-        .delay_resolution_ms
-        .map(|ms| format!(" (resolution {})", Unit::Time.show(ms * 1000.0)))
-        .unwrap_or_default();
-    Some(format!(
-        "99 % of the records were visible within {}{resolution}.",
-        Unit::Time.show(delay.point)
-    ))
+    let most = Unit::Time.show(delay.point);
+    Some(match delay.shown_least() {
+        None => format!("99 % of the records were visible within {most}."),
+        Some(least) => format!(
+            "The p99 of the delivery delay was ≤ {most} (≥ {}).",
+            Unit::Time.show(least)
+        ),
+    })
 }
 
 fn limit(limit: &Limit) -> String {

@@ -28,6 +28,11 @@ pub fn shortcoming(why: &Shortcoming, unit: Unit) -> String {
             format::in_unit(*high, unit)
         ),
         Shortcoming::Doubtful(biases) => doubt(biases),
+        Shortcoming::Within(low, high) => format!(
+            "the limit is within the range in which the value is known, {} to {}",
+            format::in_unit(*low, unit),
+            format::in_unit(*high, unit)
+        ),
         Shortcoming::NotRecovered {
             trials,
             of,

@@ -2,6 +2,7 @@
 //! The numbers are those of the table.
 
 use waggle_analysis::{Account, Model, Spread};
+use waggle_results::SampleInfo;
 
 use super::{format, name_of};
 
@@ -52,6 +53,26 @@ pub fn sentences(model: &Model) -> Vec<String> {
         format!("{what}, but visible: {count} records{place}.")
     }));
     sentences
+}
+
+/// `12,345 of 1,200,000`.
+#[must_use]
+pub fn sample_counts(sample: SampleInfo) -> String {
+    format!(
+        "{} of {}",
+        format::count(sample.followed),
+        format::count(sample.of)
+    )
+}
+
+/// `of 12,345 sampled records of 1,200,000`.
+#[must_use]
+pub fn sample(sample: SampleInfo) -> String {
+    format!(
+        "of {} sampled records of {}",
+        format::count(sample.followed),
+        format::count(sample.of)
+    )
 }
 
 /// Rejected records, and how many of them were delivered.

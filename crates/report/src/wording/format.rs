@@ -251,15 +251,29 @@ fn factor(ratio: f64) -> String {
     }
 }
 
-/// `12.3k ± 4 %`, or `12.3k (6.1k – 24k)` if the interval is wide, or the point alone.
+/// A number of which only the highest value is known: `≤ 108 ms`. `least`: the lowest, if it is much lower.
+pub fn value_with_bound(shown: String, least: Option<f64>) -> String {
+    match least {
+        Some(_) => format!("≤ {shown}"),
+        None => shown,
+    }
+}
+
+/// `12.3k`, or `≤ 12.3k` if the value is known only to within a range.
+pub fn point(estimate: &Estimate, unit: Unit) -> String {
+    value_with_bound(unit.show(estimate.point), estimate.shown_least())
+}
+
+/// `12.3k ± 4 %`, or `12.3k (6.1k – 24k)` if the interval is wide, or the point alone; `≤ 108 ms (3.00 – 112 ms)` if the value is
+/// known only to within a range.
 pub fn short(estimate: Option<&Estimate>, unit: Unit) -> String {
     let Some(estimate) = estimate else {
         return NONE.to_owned();
     };
-    let point = unit.show(estimate.point);
-    let Some((low, high)) = estimate.interval else {
-        return point;
+    let (Some((low, high)), None) = (estimate.interval, estimate.shown_least()) else {
+        return long(Some(estimate), unit);
     };
+    let point = unit.show(estimate.point);
     let spread = (high - estimate.point).max(estimate.point - low) / estimate.point.abs();
     if spread.is_finite() && spread <= PLUS_MINUS_AT_MOST {
         format!("{point} ± {} %", two_digits(spread * 100.0))
@@ -268,12 +282,19 @@ pub fn short(estimate: Option<&Estimate>, unit: Unit) -> String {
     }
 }
 
-/// The interval's ends: `11.9k – 12.8k`; [`NONE`] without an interval.
+/// The interval's ends: `11.9k – 12.8k`; without an interval the lowest value if only a range is known, `≥ 3.00 ms`, or [`NONE`].
 pub fn interval(estimate: &Estimate, unit: Unit) -> String {
-    estimate.interval.map_or_else(
-        || NONE.to_owned(),
-        |(low, high)| ends(low, high, |value| unit.show(value)),
-    )
+    certainty(estimate, unit).unwrap_or_else(|| NONE.to_owned())
+}
+
+/// The same; `None` for [`NONE`].
+pub fn certainty(estimate: &Estimate, unit: Unit) -> Option<String> {
+    let show = |value: f64| unit.show(value);
+    match (estimate.interval, estimate.shown_least()) {
+        (Some((low, high)), None) => Some(ends(low, high, show)),
+        (Some((low, high)), Some(_)) => Some(show_ends(low, high, show)),
+        (None, least) => least.map(|least| format!("≥ {}", show(least))),
+    }
 }
 
 /// `12.3k (11.9k – 12.8k)`, or the point alone.
@@ -281,13 +302,10 @@ pub fn long(estimate: Option<&Estimate>, unit: Unit) -> String {
     let Some(estimate) = estimate else {
         return NONE.to_owned();
     };
-    match estimate.interval {
-        Some(_) => format!(
-            "{} ({})",
-            unit.show(estimate.point),
-            interval(estimate, unit)
-        ),
-        None => unit.show(estimate.point),
+    let point = point(estimate, unit);
+    match certainty(estimate, unit) {
+        Some(ends) => format!("{point} ({ends})"),
+        None => point,
     }
 }
 
@@ -298,6 +316,10 @@ fn ends(low: f64, high: f64, show: impl Fn(f64) -> String) -> String {
     if low > 0.0 && high / low > ENDS_APART_AT_MOST {
         return "more than 1000-fold".to_owned();
     }
+    show_ends(low, high, show)
+}
+
+fn show_ends(low: f64, high: f64, show: impl Fn(f64) -> String) -> String {
     let (low, high) = (show(low), show(high));
     // If both ends have the same unit, it is written once.
     match (low.split_once(' '), high.split_once(' ')) {
@@ -358,6 +380,7 @@ mod tests {
             point: 12_300.0,
             interval: Some((11_900.0, 12_800.0)),
             count: 3,
+            least: None,
         };
         check(&short(Some(&narrow), Unit::Plain), "12.3k ± 4.1 %");
         check(&long(Some(&narrow), Unit::Plain), "12.3k (11.9k – 12.8k)");
@@ -365,6 +388,7 @@ mod tests {
             point: 1_000.0,
             interval: Some((500.0, 2_000.0)),
             count: 3,
+            least: None,
         };
         check(
             &short(Some(&wide), Unit::Time),
@@ -374,12 +398,14 @@ mod tests {
             point: 1_200.0,
             interval: Some((1_100.0, 1_300.0)),
             count: 3,
+            least: None,
         };
         check(&long(Some(&slow), Unit::Time), "1.20 ms (1.10 – 1.30 ms)");
         let single = Estimate {
             point: 1_000.0,
             interval: None,
             count: 1,
+            least: None,
         };
         check(&short(Some(&single), Unit::Time), "1.00 ms");
         // Two trials of which one was a hundred times the other.
@@ -387,11 +413,36 @@ mod tests {
             point: 1_000.0,
             interval: Some((1e-4, 3e15)),
             count: 2,
+            least: None,
         };
         check(
             &long(Some(&unknown), Unit::Time),
             "1.00 ms (more than 1000-fold)",
         );
         check(&short(None, Unit::Time), "–");
+    }
+
+    #[test]
+    fn a_value_that_is_known_to_within_a_range_is_shown_as_its_highest() {
+        let ranged = |interval, least| Estimate {
+            point: 108_000.0,
+            interval,
+            count: 3,
+            least: Some(least),
+        };
+        let both = |estimate: &Estimate, expected: &str| {
+            check(&short(Some(estimate), Unit::Time), expected);
+            check(&long(Some(estimate), Unit::Time), expected);
+        };
+        let wide = ranged(Some((2_900.0, 112_000.0)), 3_000.0);
+        both(&wide, "≤ 108 ms (2.90 – 112 ms)");
+        // Not the scatter of the trials.
+        let lowest = ranged(Some((1.0, 112_000.0)), 1.0);
+        both(&lowest, "≤ 108 ms (1.00 µs – 112 ms)");
+        both(&ranged(None, 3_000.0), "≤ 108 ms (≥ 3.00 ms)");
+        // Less than a tenth is not worth a word.
+        both(&ranged(None, 100_000.0), "108 ms");
+        let narrow = ranged(Some((99_000.0, 112_000.0)), 100_000.0);
+        check(&long(Some(&narrow), Unit::Time), "108 ms (99.0 – 112 ms)");
     }
 }

@@ -4,6 +4,7 @@ mod catalogue;
 mod checks;
 mod compare;
 mod curves;
+mod delays;
 mod effects;
 mod golden;
 mod numbers;

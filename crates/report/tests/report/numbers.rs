@@ -49,6 +49,7 @@ fn numbers_are_written_by_the_rule() {
                 (ends[0].as_f64().unwrap(), high)
             }),
             count: 3,
+            least: None,
         };
         let unit = row["unit"].as_str().unwrap();
         assert_eq!(row["text"], value_text(unit, &estimate), "{row}");

@@ -60,6 +60,7 @@ fn intermediate_probes_and_metrics_are_read_back() {
         delivery: &visible,
         earliest: Some(&earliest),
         end_to_end: Some(&end_to_end),
+        earliest_end_to_end: None,
         arrival: Some(&arrival),
     };
     writer.intermediate_delays(0, &all).unwrap();

@@ -273,6 +273,7 @@ pub(crate) fn delays(delivery: &Histogram<u64>) -> DelayHistograms<'_> {
     DelayHistograms {
         delivery,
         earliest: None,
+        earliest_end_to_end: None,
         end_to_end: None,
         arrival: None,
     }

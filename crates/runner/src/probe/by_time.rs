@@ -284,25 +284,23 @@ impl ByTime {
     }
 
     fn record(&mut self, stamp: RowStamp, received_ns: u64) {
+        // It may have been there since the start of the last poll that did not show it, or since it was sent.
+        let sent_ns = stamp.time_ns;
+        let covers = |poll: &&Poll| (poll.from_ns..poll.to_ns).contains(&sent_ns);
+        let before = self.polls.iter().rev().find(covers);
         let times = RecordTimes {
             received_ns,
+            since_ns: before.map_or(sent_ns, |poll| poll.begun_ns.max(sent_ns)),
             arrived_ns: None,
         };
         let sight = self.log.record_again(stamp, times);
         if sight != Observation::Known {
             self.time_cursor.note(stamp.key, stamp.time_ns);
         }
-        if sight != Observation::First {
-            return;
+        if sight == Observation::First {
+            let gap = Duration::from_nanos(received_ns.saturating_sub(times.since_ns));
+            self.pace.gap(gap);
         }
-        // It may have been there since the start of the last poll that did not show it, or since it was sent.
-        let sent_ns = stamp.time_ns;
-        let covers = |poll: &&Poll| (poll.from_ns..poll.to_ns).contains(&sent_ns);
-        let before = self.polls.iter().rev().find(covers);
-        let since_ns = before.map_or(sent_ns, |poll| poll.begun_ns.max(sent_ns));
-        let gap = Duration::from_nanos(received_ns.saturating_sub(since_ns));
-        self.pace.gap(gap);
-        self.log.note_earliest(sent_ns, since_ns);
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use waggle_study::{Delivery, Probe};
 
-use super::{delays::Window, due_instants::DueInstants};
+use super::{delays::Window, due_instants::DueInstants, sampling::SampleLimits};
 use crate::{clock::Clock, http::HttpError, secrets::Secrets};
 
 /// The configuration of a probe.
@@ -23,6 +23,8 @@ pub(crate) struct ProbeConfig<'a> {
     pub(crate) since_ns: u64,
     /// The store may contain records of others: it is older than the trial, or shared.
     pub(crate) has_others: bool,
+    /// How much of a store is read under load.
+    pub(crate) sample_limits: SampleLimits,
     /// For `${secret.NAME}` in requests.
     pub(crate) secrets: &'a Secrets,
     /// When records fell due; `None`: when they were sent, or by something else than a schedule.

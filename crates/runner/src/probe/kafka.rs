@@ -1,8 +1,13 @@
-//! The probe of a Kafka topic: a consumer on its own thread reads every message. A message's value is one line or several.
+//! The probe of a Kafka topic: a consumer on its own thread reads every message, or under high load a sample of them. A message's
+//! value is one line or several.
 //!
 //! If the topic records when the broker appended a message (`message.timestamp.type=LogAppendTime`), a record has two delays:
 //! until the broker had it, to the end of the broker's millisecond, and until a consumer had it. The two times also show whether
 //! the probe keeps up: a message that is old when it is read waited for the probe, not for the broker.
+
+mod skipped;
+mod state;
+mod topic;
 
 use std::{
     net::SocketAddr,
@@ -14,32 +19,41 @@ use std::{
     time::Duration,
 };
 
-use memchr::memchr;
 use rdkafka::{
-    ClientConfig, Message, Offset, Timestamp, TopicPartitionList,
     consumer::{BaseConsumer, Consumer},
     error::KafkaError,
     message::BorrowedMessage,
 };
-use tokio::time::{Instant, sleep};
+use tokio::{
+    sync::oneshot,
+    time::{Instant, sleep},
+};
 
+use self::{
+    state::{Purpose, State},
+    topic::Topic,
+};
 use super::{
     config::{ProbeConfig, ProbeError},
-    lines::Markers,
-    log::{Observation, ProbeLog, RecordTimes},
+    log::ProbeLog,
     offset::markers,
     pace::Pace,
+    sampling::{Sampling, Turn},
 };
 use crate::driver::Failure;
 
-/// Timeout for one answer of the broker.
-const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 /// Pause between two attempts to find the topic.
 const AGAIN_EVERY: Duration = Duration::from_millis(100);
 /// How long the thread waits for the next message before it checks whether it should end.
 const WAIT: Duration = Duration::from_millis(20);
+/// How long the thread waits between two windows before it checks the same.
+const REST: Duration = Duration::from_millis(5);
 /// Messages are logged in batches of at most this duration.
 const BATCH_AT_MOST: Duration = Duration::from_millis(2);
+/// How long a window waits for its first message.
+const SETTLE_AT_MOST: Duration = Duration::from_millis(100);
+/// How long the topic is read again to measure the cost of reading.
+const COST_TIME: Duration = Duration::from_millis(300);
 /// A message older than this when it is read waited for the probe.
 const OLD_NS: u64 = 250_000_000;
 const MS_NS: u64 = 1_000_000;
@@ -49,6 +63,9 @@ const MS_NS: u64 = 1_000_000;
 pub(crate) struct Kafka {
     shared: Arc<Shared>,
     poll: Duration,
+    topic: Topic,
+    /// The last poll has seen the end of the topic.
+    pub(crate) has_looked: bool,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -60,20 +77,13 @@ struct Shared {
     state: Mutex<State>,
 }
 
-/// The state that the thread shares.
-#[derive(Debug)]
-struct State {
-    log: ProbeLog,
-    pace: Pace,
-    run: Vec<u8>,
-    markers: Markers,
-    /// Which partitions have been read to their end, by their number.
-    at_end: Vec<bool>,
-    /// Why nothing can be read at present.
-    problem: Option<String>,
-    problems: u64,
-    /// Messages without a timestamp of the broker.
-    without_append_time: u64,
+/// What the thread does next.
+struct Next {
+    turn: Turn,
+    /// Something that was skipped is left to read now.
+    has_skipped: bool,
+    /// The thread could not read since then.
+    held_up_since: Option<Instant>,
 }
 
 impl Kafka {
@@ -84,31 +94,37 @@ impl Kafka {
         topic: &str,
     ) -> Result<Self, Failure> {
         let brokers: Vec<String> = brokers.iter().map(ToString::to_string).collect();
-        let consumer = consumer(&brokers.join(","), &config.run)
+        let topic = Topic {
+            name: topic.to_owned(),
+            brokers: brokers.join(","),
+            run: config.run.clone(),
+        };
+        let consumer = topic
+            .consumer()
             .map_err(|why| Failure::new(format!("probe \"{}\": {why}", config.probe.name)))?;
+        let mut state = State::new(
+            ProbeLog::new(config),
+            markers(&config.probe.extract, (None, None)),
+            &config.run,
+            Sampling::new(config.sample_limits),
+        );
+        state.problem = Some(format!("topic \"{}\" was not read yet", topic.name));
         let shared = Arc::new(Shared {
             ends: AtomicBool::new(false),
             begins_anew: AtomicBool::new(false),
-            state: Mutex::new(State {
-                log: ProbeLog::new(config),
-                pace: Pace::new(),
-                run: config.run.as_bytes().to_vec(),
-                markers: markers(&config.probe.extract, (None, None)),
-                at_end: Vec::new(),
-                problem: Some(format!("topic \"{topic}\" was not read yet")),
-                problems: 0,
-                without_append_time: 0,
-            }),
+            state: Mutex::new(state),
         });
-        let (of_thread, topic) = (Arc::clone(&shared), topic.to_owned());
+        let (of_thread, own_topic) = (Arc::clone(&shared), topic.clone());
         let start_ms = config.since_ns / MS_NS;
         let thread = thread::Builder::new()
             .name(format!("probe-{}", config.probe.name))
-            .spawn(move || of_thread.read(&consumer, &topic, start_ms))
+            .spawn(move || of_thread.read(&consumer, &own_topic, start_ms))
             .map_err(|why| Failure::new(format!("cannot start a thread for a probe: {why}")))?;
         Ok(Self {
             shared,
             poll: config.delivery.poll_interval,
+            topic,
+            has_looked: true,
             thread: Some(thread),
         })
     }
@@ -116,9 +132,13 @@ impl Kafka {
     /// Makes the thread read from the beginning.
     pub(crate) fn forget(&mut self) {
         let mut state = self.shared.state();
-        state.log.restart();
-        state.at_end = vec![false];
+        state.forget();
         self.shared.begins_anew.store(true, Ordering::Release);
+    }
+
+    /// The load is over: everything is read from here on, and what was skipped.
+    pub(crate) fn end_load(&mut self) {
+        self.shared.state().end_load();
     }
 
     /// Returns the state of the thread. If it has not reached the end, waits one poll interval first.
@@ -133,7 +153,8 @@ impl Kafka {
         if !at_end {
             sleep(self.poll).await;
         }
-        let state = self.shared.state();
+        let mut state = self.shared.state();
+        self.has_looked = state.take_look();
         Ok(!self.shared.is_at_end(&state))
     }
 
@@ -143,6 +164,32 @@ impl Kafka {
 
     pub(crate) fn pace(&self) -> Pace {
         self.shared.state().pace
+    }
+
+    /// How many different records are in the topic, as far as it is known.
+    pub(crate) fn visible(&self) -> u64 {
+        self.shared.state().visible()
+    }
+
+    /// Whether some records were skipped under load, so that delays are those of a sample.
+    pub(crate) fn is_sample(&self) -> bool {
+        self.shared.state().is_sample()
+    }
+
+    /// When the last message came, if that is known although it was counted later.
+    pub(crate) fn last_row(&self) -> Option<Instant> {
+        let state = self.shared.state();
+        state.last_message.filter(|_| state.is_sample())
+    }
+
+    /// Reads the topic again, and returns the bytes; `None` if it cannot be read.
+    pub(crate) async fn read_again(&self) -> Option<u64> {
+        let starts = self.shared.state().starts.clone();
+        let topic = self.topic.clone();
+        let (sender, bytes) = oneshot::channel();
+        // It ends by itself, whether somebody waits for it or not.
+        thread::spawn(move || sender.send(topic.read_for(&starts, COST_TIME)));
+        bytes.await.ok()?
     }
 
     pub(crate) fn remark(&self) -> Option<String> {
@@ -183,46 +230,182 @@ impl Shared {
         self.ends.load(Ordering::Relaxed)
     }
 
+    fn begins_anew(&self) -> bool {
+        self.begins_anew.load(Ordering::Acquire)
+    }
+
     /// Whether the topic has been read to its end.
     fn is_at_end(&self, state: &State) -> bool {
-        !self.begins_anew.load(Ordering::Acquire) && state.is_at_end()
+        !self.begins_anew() && state.is_at_end()
     }
 
     /// The main loop of the thread.
-    fn read(&self, consumer: &BaseConsumer, topic: &str, start_ms: u64) {
+    fn read(&self, consumer: &BaseConsumer, topic: &Topic, start_ms: u64) {
         self.begin(consumer, topic, start_ms);
+        // Reads what was skipped, when the load is over.
+        let mut second: Option<BaseConsumer> = None;
         while !self.ends() {
-            if self.begins_anew.load(Ordering::Acquire) {
+            if self.begins_anew() {
+                second = None;
                 self.begin(consumer, topic, start_ms);
                 self.begins_anew.store(false, Ordering::Release);
             }
-            if let Some(first) = consumer.poll(WAIT) {
-                self.batch(consumer, first);
+            let Next {
+                turn,
+                has_skipped,
+                held_up_since,
+            } = self.next();
+            match turn {
+                Turn::Window => self.window(consumer, topic),
+                Turn::Rest => thread::sleep(REST),
+                Turn::ReadOn | Turn::Skipped(_) if has_skipped => {
+                    if let Some(first) = consumer.poll(Duration::ZERO) {
+                        self.batch(consumer, first, held_up_since);
+                    }
+                    self.read_skipped(&mut second, topic);
+                }
+                Turn::ReadOn | Turn::Skipped(_) => {
+                    second = None;
+                    if let Some(first) = consumer.poll(WAIT) {
+                        self.batch(consumer, first, held_up_since);
+                    }
+                }
             }
         }
     }
 
+    fn next(&self) -> Next {
+        let start = Instant::now();
+        let mut state = self.state();
+        let is_held_up = start.elapsed() > Duration::from_nanos(OLD_NS);
+        let bytes = state.pace.bytes_read;
+        Next {
+            turn: state.sampling.turn(bytes),
+            has_skipped: state.sampling.is_over() && !state.skipped.is_empty(),
+            held_up_since: is_held_up.then_some(start),
+        }
+    }
+
     /// Starts to read at the first message that was appended since `start_ms`, once the broker gives its offset.
-    fn begin(&self, consumer: &BaseConsumer, topic: &str, start_ms: u64) {
+    fn begin(&self, consumer: &BaseConsumer, topic: &Topic, start_ms: u64) {
         while !self.ends() {
-            match assign(consumer, topic, start_ms) {
-                Ok(partitions) => {
-                    let mut state = self.state();
-                    state.at_end = vec![false; partitions];
-                    state.problem = None;
-                    return;
-                }
+            let starts = topic.offsets_since(consumer, start_ms).and_then(|starts| {
+                topic.assign(consumer, starts.iter().copied().enumerate())?;
+                Ok(starts)
+            });
+            match starts {
+                Ok(starts) => return self.state().begin(starts),
                 Err(problem) => self.state().problem = Some(problem),
             }
             thread::sleep(AGAIN_EVERY);
         }
     }
 
-    /// Logs a message and all others that are already buffered.
-    fn batch(&self, consumer: &BaseConsumer, first: Result<BorrowedMessage<'_>, KafkaError>) {
-        let start = Instant::now();
+    /// Skips to the ends of the partitions and reads what comes in a short time. Nothing is fetched until the next window.
+    fn window(&self, consumer: &BaseConsumer, topic: &Topic) {
+        let began = Instant::now();
+        let partitions = self.state().starts.len();
+        let ends = topic.ends(consumer, partitions).and_then(|ends| {
+            topic.assign(consumer, ends.iter().copied().enumerate())?;
+            Ok(ends)
+        });
+        let ends = match ends {
+            Ok(ends) => ends,
+            Err(problem) => {
+                self.state().note_problem(problem);
+                return thread::sleep(AGAIN_EVERY);
+            }
+        };
+        let window = {
+            let mut state = self.state();
+            if self.begins_anew() {
+                return;
+            }
+            state.begin_window(began, &ends);
+            state.sampling.window()
+        };
+        // What came while the client began to fetch has waited for it.
+        let mut messages =
+            self.read_until(consumer, Instant::now() + SETTLE_AT_MOST, Purpose::Count);
+        messages += self.read_until(consumer, Instant::now() + window, Purpose::Follow);
         let mut state = self.state();
-        if self.begins_anew.load(Ordering::Acquire) {
+        if self.begins_anew() {
+            return;
+        }
+        state.end_window(began, messages);
+        if !state.sampling.is_over() {
+            // Without an assignment nothing is fetched; the client only refuses it if it has been closed.
+            consumer.unassign().ok();
+        }
+    }
+
+    /// Reads until then, and returns the number of messages. Those that only count are read until the client has no more of them.
+    fn read_until(&self, consumer: &BaseConsumer, until: Instant, purpose: Purpose) -> u64 {
+        let mut messages = 0;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let wait = match purpose {
+                Purpose::Count if messages > 0 => Duration::ZERO,
+                Purpose::Count | Purpose::Follow => left,
+            };
+            let Some(message) = consumer.poll(wait) else {
+                return messages;
+            };
+            let mut state = self.state();
+            if self.begins_anew() {
+                return messages;
+            }
+            messages += u64::from(message.is_ok());
+            state.take(message, purpose);
+            let is_settled = purpose == Purpose::Count && state.are_partitions_at_end();
+            if is_settled || left.is_zero() {
+                return messages;
+            }
+        }
+    }
+
+    /// Counts messages that were skipped.
+    fn read_skipped(&self, second: &mut Option<BaseConsumer>, topic: &Topic) {
+        if second.is_none() {
+            let found = topic.consumer().and_then(|consumer| {
+                topic.assign(&consumer, self.state().skipped.starts())?;
+                Ok(consumer)
+            });
+            match found {
+                Ok(consumer) => *second = Some(consumer),
+                Err(problem) => {
+                    self.state().note_problem(problem);
+                    return thread::sleep(AGAIN_EVERY);
+                }
+            }
+        }
+        let Some(consumer) = second else { return };
+        let start = Instant::now();
+        let mut next = consumer.poll(WAIT);
+        let mut state = self.state();
+        while let Some(message) = next {
+            if self.begins_anew() {
+                return;
+            }
+            state.log.update_window();
+            state.take_skipped(message);
+            next = match start.elapsed() <= BATCH_AT_MOST && !state.skipped.is_empty() {
+                true => consumer.poll(Duration::ZERO),
+                false => None,
+            };
+        }
+    }
+
+    /// Logs a message and all others that are already buffered.
+    fn batch(
+        &self,
+        consumer: &BaseConsumer,
+        first: Result<BorrowedMessage<'_>, KafkaError>,
+        held_up_since: Option<Instant>,
+    ) {
+        let start = held_up_since.unwrap_or_else(Instant::now);
+        let mut state = self.state();
+        if self.begins_anew() {
             // A message of the first read would count as a copy in the second.
             return;
         }
@@ -230,11 +413,11 @@ impl Shared {
         let measured = state.log.measured_phase();
         state.pace.set_measured(measured);
         state.pace.polls += 1;
-        let mut oldest_ns = state.take(first);
+        let mut oldest_ns = state.take(first, Purpose::Follow);
         let mut more_waits = true;
         while more_waits && start.elapsed() <= BATCH_AT_MOST {
             match consumer.poll(Duration::ZERO) {
-                Some(message) => oldest_ns = oldest_ns.max(state.take(message)),
+                Some(message) => oldest_ns = oldest_ns.max(state.take(message, Purpose::Follow)),
                 None => more_waits = false,
             }
         }
@@ -247,156 +430,4 @@ impl Shared {
         }
         state.pace.gap(start.elapsed() + Duration::from_millis(1));
     }
-}
-
-impl State {
-    fn is_at_end(&self) -> bool {
-        self.at_end.iter().all(|at_end| *at_end)
-    }
-
-    /// Logs a message, and returns for how many nanoseconds it waited at the broker.
-    fn take(&mut self, message: Result<BorrowedMessage<'_>, KafkaError>) -> u64 {
-        match message {
-            Ok(message) => {
-                self.problem = None;
-                self.note_position(message.partition(), false);
-                self.message(&message)
-            }
-            Err(KafkaError::PartitionEOF(partition)) => {
-                self.problem = None;
-                self.note_position(partition, true);
-                0
-            }
-            Err(problem) => {
-                self.problems += 1;
-                self.problem = Some(problem.to_string());
-                self.pace.note_failure();
-                0
-            }
-        }
-    }
-
-    fn note_position(&mut self, partition: i32, end: bool) {
-        let index = usize::try_from(partition).ok();
-        if let Some(at_end) = index.and_then(|index| self.at_end.get_mut(index)) {
-            *at_end = end;
-        }
-    }
-
-    fn message(&mut self, message: &BorrowedMessage<'_>) -> u64 {
-        let received_ns = self.log.clock.unix_ns();
-        // The end of the broker's millisecond, so that no record arrives before it was sent.
-        let arrived_ns = match message.timestamp() {
-            Timestamp::LogAppendTime(ms) => u64::try_from(ms).ok().map(|ms| (ms + 1) * MS_NS - 1),
-            _ => None,
-        };
-        self.without_append_time += u64::from(arrived_ns.is_none());
-        let mut rest = message.payload().unwrap_or_default();
-        self.pace.bytes_read += rest.len() as u64;
-        let times = RecordTimes {
-            received_ns,
-            arrived_ns,
-        };
-        // The broker shows no message before it has appended it.
-        let appended_ns = arrived_ns.map_or(0, |arrived_ns| arrived_ns + 1 - MS_NS);
-        let caught_up_ns = self.log.clock.unix_ns_at(self.pace.caught_up());
-        let since_ns = caught_up_ns.max(appended_ns).min(received_ns);
-        let mut is_known = !rest.is_empty();
-        while !rest.is_empty() {
-            let end = memchr(b'\n', rest);
-            let line = &rest[..end.unwrap_or(rest.len())];
-            rest = end.map_or(&[], |end| &rest[end + 1..]);
-            if line.is_empty() {
-                continue;
-            }
-            self.pace.rows_read += 1;
-            match self.markers.stamp(line, &self.run) {
-                Some(stamp) => {
-                    let observation = self.log.record(stamp, times);
-                    is_known &= observation == Observation::StillThere;
-                    if observation == Observation::First {
-                        self.log.note_earliest(stamp.time_ns, since_ns);
-                    }
-                }
-                None => {
-                    is_known = false;
-                    self.log.note_foreign_record();
-                }
-            }
-        }
-        // A record that is read again is old because it was read before.
-        if is_known {
-            return 0;
-        }
-        arrived_ns.map_or(0, |arrived_ns| received_ns.saturating_sub(arrived_ns))
-    }
-}
-
-fn consumer(brokers: &str, run: &str) -> Result<BaseConsumer, String> {
-    let settings = [
-        ("bootstrap.servers", brokers),
-        ("client.id", "waggle-probe"),
-        // The client requires a group. Partitions are assigned and nothing is committed, so no group is joined.
-        ("group.id", run),
-        ("enable.auto.commit", "false"),
-        ("enable.auto.offset.store", "false"),
-        ("allow.auto.create.topics", "false"),
-        ("auto.offset.reset", "earliest"),
-        ("enable.partition.eof", "true"),
-        ("fetch.wait.max.ms", "100"),
-        ("fetch.queue.backoff.ms", "10"),
-        ("reconnect.backoff.max.ms", "500"),
-        // Messages buffered in memory for the thread.
-        ("queued.max.messages.kbytes", "32768"),
-    ];
-    let mut config = ClientConfig::new();
-    for (name, value) in settings {
-        config.set(name, value);
-    }
-    config
-        .create()
-        .map_err(|why| format!("cannot create a consumer: {why}"))
-}
-
-/// Assigns every partition of the topic from the first message that was appended since `start_ms`; returns their number.
-fn assign(consumer: &BaseConsumer, topic: &str, start_ms: u64) -> Result<usize, String> {
-    let topic_error = |why: KafkaError| format!("topic \"{topic}\": {why}");
-    let metadata = consumer
-        .fetch_metadata(Some(topic), ANSWER_WITHIN)
-        .map_err(topic_error)?;
-    let found = metadata.topics().iter().find(|found| found.name() == topic);
-    let partitions = found.map_or(0, |found| found.partitions().len());
-    if partitions == 0 {
-        return Err(format!("there is no topic \"{topic}\""));
-    }
-    let numbers = 0..i32::try_from(partitions).unwrap_or(i32::MAX);
-    let mut ends = Vec::with_capacity(partitions);
-    let mut by_time = TopicPartitionList::new();
-    let start = Offset::Offset(i64::try_from(start_ms).unwrap_or(i64::MAX));
-    for partition in numbers.clone() {
-        // Read before the offsets by time: if nothing was appended by then, the next message will be at this offset.
-        let (_, end) = consumer
-            .fetch_watermarks(topic, partition, ANSWER_WITHIN)
-            .map_err(topic_error)?;
-        ends.push(end);
-        by_time
-            .add_partition_offset(topic, partition, start)
-            .map_err(topic_error)?;
-    }
-    let found = consumer
-        .offsets_for_times(by_time, ANSWER_WITHIN)
-        .map_err(topic_error)?;
-    let mut assigned = TopicPartitionList::new();
-    for (partition, end) in numbers.zip(ends) {
-        let by_time = found.find_partition(topic, partition);
-        let from = match by_time.map(|element| element.offset()) {
-            Some(Offset::Offset(offset)) => offset,
-            _ => end,
-        };
-        assigned
-            .add_partition_offset(topic, partition, Offset::Offset(from))
-            .map_err(topic_error)?;
-    }
-    consumer.assign(&assigned).map_err(topic_error)?;
-    Ok(partitions)
 }

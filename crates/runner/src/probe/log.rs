@@ -18,8 +18,10 @@ use crate::clock::Clock;
 /// When a record was seen, in nanoseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RecordTimes {
-    /// When the probe received it.
+    /// It was visible at the latest now: when the probe received it, or when the store showed it by its own clock.
     pub(crate) received_ns: u64,
+    /// It may have been visible since then, or since it was sent.
+    pub(crate) since_ns: u64,
     /// When the store received it, if the store provides that.
     pub(crate) arrived_ns: Option<u64>,
 }
@@ -56,6 +58,7 @@ pub(crate) struct ProbeLog {
     visible: Delays,
     earliest: Delays,
     end_to_end: Delays,
+    earliest_end_to_end: Delays,
     arrival: Delays,
     due_instants: Option<DueInstants>,
     arrivals_are_known: bool,
@@ -81,6 +84,7 @@ impl ProbeLog {
             visible: Delays::new(),
             earliest: Delays::new(),
             end_to_end: Delays::new(),
+            earliest_end_to_end: Delays::new(),
             arrival: Delays::new(),
             due_instants: config.due_instants.clone(),
             arrivals_are_known: false,
@@ -96,6 +100,7 @@ impl ProbeLog {
                 &mut self.visible,
                 &mut self.earliest,
                 &mut self.end_to_end,
+                &mut self.earliest_end_to_end,
                 &mut self.arrival,
             ] {
                 delays.decide(window);
@@ -204,14 +209,9 @@ impl ProbeLog {
             delivery: self.visible.histogram(),
             earliest: Some(self.earliest.histogram()),
             end_to_end: has_due.then(|| self.end_to_end.histogram()),
+            earliest_end_to_end: has_due.then(|| self.earliest_end_to_end.histogram()),
             arrival: self.arrivals_are_known.then(|| self.arrival.histogram()),
         }
-    }
-
-    /// The record of [`Observation::First`] may have been visible since this time, in nanoseconds since 1970, or since it was sent.
-    pub(crate) fn note_earliest(&mut self, sent_ns: u64, since_ns: u64) {
-        let delay_us = since_ns.saturating_sub(sent_ns) / 1_000;
-        self.earliest.note(self.interval_of(sent_ns), delay_us);
     }
 
     fn interval_of(&self, sent_ns: u64) -> u64 {
@@ -243,11 +243,14 @@ impl ProbeLog {
         {
             self.late += 1;
         }
+        let since_ns = times.since_ns.clamp(sent_ns, times.received_ns);
         self.visible.note(interval, delay_us);
+        self.earliest.note(interval, (since_ns - sent_ns) / 1_000);
         let instants = self.due_instants.as_mut();
         if let Some(due_ns) = instants.and_then(|instants| instants.due_unix_ns(stamp.key)) {
-            let delay_ns = times.received_ns.saturating_sub(due_ns);
-            self.end_to_end.note(interval, delay_ns / 1_000);
+            let delay_us = |at_ns: u64| at_ns.saturating_sub(due_ns) / 1_000;
+            self.end_to_end.note(interval, delay_us(times.received_ns));
+            self.earliest_end_to_end.note(interval, delay_us(since_ns));
         }
     }
 }

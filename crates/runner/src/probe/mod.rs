@@ -23,6 +23,7 @@ use std::{net::SocketAddr, time::Duration};
 
 use waggle_study::{ProbeKind, ProbeQuery};
 
+pub use self::sampling::SampleLimits;
 use self::{by_time::ByTime, kafka::Kafka, offset::Offset, pace::Pace};
 pub(crate) use self::{
     config::{ProbeConfig, ProbeError},
@@ -34,7 +35,7 @@ pub(crate) use self::{
 };
 use crate::{
     driver::Failure,
-    http::{Connection, HttpError, Request},
+    http::{Connection, Request},
     placeholder::{PlaceholderError, fill},
     secrets::Secrets,
 };
@@ -112,7 +113,8 @@ impl<N: Connection> ProbeReader<N> {
     pub(crate) fn visible(&self) -> u64 {
         match self {
             Self::Offset(offset, _) => offset.visible(),
-            Self::ByTime(..) | Self::Kafka(_) => self.log(|log| log.seen.distinct),
+            Self::ByTime(..) => self.log(|log| log.seen.distinct),
+            Self::Kafka(kafka) => kafka.visible(),
         }
     }
 
@@ -120,27 +122,35 @@ impl<N: Connection> ProbeReader<N> {
     pub(crate) fn has_looked(&self) -> bool {
         match self {
             Self::Offset(offset, _) => offset.has_looked,
-            Self::ByTime(..) | Self::Kafka(_) => true,
+            Self::ByTime(..) => true,
+            Self::Kafka(kafka) => kafka.has_looked,
         }
     }
 
     /// The load is over: what was skipped is read.
     pub(crate) fn end_load(&mut self) {
-        if let Self::Offset(offset, _) = self {
-            offset.end_load();
+        match self {
+            Self::Offset(offset, _) => offset.end_load(),
+            Self::ByTime(..) => {}
+            Self::Kafka(kafka) => kafka.end_load(),
         }
     }
 
     /// Whether only a sample of the records has delays.
     pub(crate) fn is_sample(&self) -> bool {
-        matches!(self, Self::Offset(offset, _) if offset.is_sample())
+        match self {
+            Self::Offset(offset, _) => offset.is_sample(),
+            Self::ByTime(..) => false,
+            Self::Kafka(kafka) => kafka.is_sample(),
+        }
     }
 
     /// When the last record came; `None`: when it was counted.
     pub(crate) fn last_row(&self) -> Option<tokio::time::Instant> {
         match self {
             Self::Offset(offset, _) => offset.last_row(),
-            Self::ByTime(..) | Self::Kafka(_) => None,
+            Self::ByTime(..) => None,
+            Self::Kafka(kafka) => kafka.last_row(),
         }
     }
 
@@ -210,20 +220,24 @@ impl<N: Connection> ProbeReader<N> {
         matches!(self, Self::ByTime(..))
     }
 
-    /// Repeats an earlier request, to measure its cost; `None` if it cannot be measured.
-    pub(crate) async fn ask_again(&mut self, bytes: &mut u64) -> Option<Result<u16, HttpError>> {
+    /// Reads again, to measure the cost, and adds the bytes; `None` if it cannot be measured.
+    pub(crate) async fn ask_again(&mut self, bytes: &mut u64) -> Option<()> {
         let mut count = |chunk: &[u8]| *bytes += chunk.len() as u64;
         match self {
             Self::Offset(offset, connection) => {
                 let path = offset.first_page();
-                Some(connection.send(&Request::get(&path), &mut count).await)
+                connection
+                    .send(&Request::get(&path), &mut count)
+                    .await
+                    .ok()?;
             }
             Self::ByTime(by_time, connection) => {
                 let request = by_time.largest_query();
-                Some(connection.send(&request.borrow(), &mut count).await)
+                connection.send(&request.borrow(), &mut count).await.ok()?;
             }
-            Self::Kafka(_) => None,
+            Self::Kafka(kafka) => *bytes += kafka.read_again().await?,
         }
+        Some(())
     }
 
     /// A remark for the report.

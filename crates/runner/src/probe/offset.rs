@@ -8,9 +8,9 @@ use waggle_study::Extract;
 use super::{
     config::ProbeConfig,
     lines::{Lines, Markers, Marks},
-    log::{Observation, ProbeLog, RecordTimes},
+    log::{ProbeLog, RecordTimes},
     pace::Pace,
-    sampling::{SampleLimits, Sampling, Turn},
+    sampling::{Sampling, Turn},
 };
 use crate::{
     http::{Connection, HttpError, Request},
@@ -81,7 +81,7 @@ impl Offset {
             offset: 0,
             pace: Pace::new(),
             without_offset: 0,
-            sampling: Sampling::new(SampleLimits::default()),
+            sampling: Sampling::new(config.sample_limits),
             purpose: Purpose::Follow,
             poll_interval: config.delivery.poll_interval,
             has_looked: false,
@@ -334,18 +334,20 @@ impl Offset {
         let Some(stamp) = row.stamp else {
             return self.log.note_foreign_record();
         };
-        let times = RecordTimes {
-            received_ns,
-            arrived_ns: self.markers.arrived_ns(line),
-        };
+        let arrived_ns = self.markers.arrived_ns(line);
         if self.purpose != Purpose::Follow {
-            return self.log.count(stamp, times.arrived_ns);
+            return self.log.count(stamp, arrived_ns);
         }
-        if self.log.record(stamp, times) == Observation::First {
-            let caught_up_ns = self.log.clock.unix_ns_at(self.pace.caught_up());
-            let since_ns = caught_up_ns.max(times.arrived_ns.unwrap_or(0));
-            self.log.note_earliest(stamp.time_ns, since_ns);
-        }
+        // A store that shows when a record arrived has shown it since; two clocks may differ a little.
+        let visible_ns =
+            arrived_ns.map(|at_ns| at_ns.clamp(stamp.time_ns.min(received_ns), received_ns));
+        let caught_up_ns = self.log.clock.unix_ns_at(self.pace.caught_up());
+        let times = RecordTimes {
+            received_ns: visible_ns.unwrap_or(received_ns),
+            since_ns: visible_ns.unwrap_or(caught_up_ns),
+            arrived_ns,
+        };
+        self.log.record(stamp, times);
     }
 }
 

@@ -9,15 +9,15 @@ use std::{collections::VecDeque, ops::Range, time::Duration};
 use tokio::time::Instant;
 
 /// How much of a store is read under load.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct SampleLimits {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SampleLimits {
     /// A store that is read at no more than this rate is read completely.
-    pub(super) whole_bytes_per_s: u64,
+    pub whole_bytes_per_s: u64,
     /// Bytes that may be read at once before that rate counts.
-    pub(super) burst_bytes: u64,
+    pub burst_bytes: u64,
     /// Of what comes, a share of 1 in this number is read in windows.
-    pub(super) share: u32,
-    pub(super) window: Duration,
+    pub share: u32,
+    pub window: Duration,
 }
 
 impl Default for SampleLimits {

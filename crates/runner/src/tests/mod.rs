@@ -170,6 +170,7 @@ impl Bench {
             shares: &shares,
             calibration: &calibration,
             clocks: None,
+            sample_limits: crate::SampleLimits::default(),
         };
         let (sender, mut receiver) = mpsc::channel(10);
         let (wishes, shutdown) = Wishes::new();
@@ -224,6 +225,7 @@ impl Bench {
             idle_poll: false,
             cpus: crate::CpuUse::Shared,
             server_at: None,
+            sample_limits: crate::SampleLimits::default(),
             end_load: None,
         };
         let found = info::Inventory {

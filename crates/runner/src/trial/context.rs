@@ -5,7 +5,9 @@ use std::path::Path;
 use waggle_results::TrialKey;
 use waggle_study::{Cell, System};
 
-use crate::{cpu_time::CpuClocks, cpus::Shares, records::RecordFiles, secrets::Secrets};
+use crate::{
+    SampleLimits, cpu_time::CpuClocks, cpus::Shares, records::RecordFiles, secrets::Secrets,
+};
 
 /// The driver, the load and the network; a test can replace each of them.
 #[derive(Debug)]
@@ -44,6 +46,7 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) clocks: Option<&'a CpuClocks>,
     /// The capacity of the engine with this shape of load, if it is known.
     pub(crate) possible_per_s: Option<f64>,
+    pub(crate) sample_limits: SampleLimits,
     /// For the files of the system; removed after the trial.
     pub(crate) folder: &'a Path,
     /// The folder in which the components write their logs.

@@ -177,13 +177,17 @@ impl<'a, N: Connection> Delivery<'a, N> {
     }
 
     async fn read_again(&mut self, driver: &impl Driver) {
-        let replica = format!("{}-0", self.probe.component);
+        // A topic is spread over all brokers; another store has one replica.
         let cpu = || {
-            driver
-                .usage()
-                .into_iter()
-                .find(|usage| usage.replica == replica)
+            let usage = driver.usage().into_iter();
+            let is_probed = |replica: &str| {
+                let (component, _) = replica.rsplit_once('-').unwrap_or((replica, ""));
+                component == self.probe.component
+            };
+            usage
+                .filter(|usage| is_probed(&usage.replica))
                 .map(|usage| usage.cpu)
+                .reduce(|sum, cpu| sum + cpu)
         };
         if self.read_under_load == 0 {
             return;
@@ -191,9 +195,9 @@ impl<'a, N: Connection> Delivery<'a, N> {
         let Some(before) = cpu() else { return };
         let (mut bytes, start) = (0, Instant::now());
         while bytes < COST_AT_LEAST_BYTES && start.elapsed() < COST_AT_MOST {
-            let Some(Ok(_)) = self.reader.ask_again(&mut bytes).await else {
+            if self.reader.ask_again(&mut bytes).await.is_none() {
                 return;
-            };
+            }
             // An empty answer would repeat at once; the store has rows, or nothing would have been read.
             if bytes == 0 {
                 return;

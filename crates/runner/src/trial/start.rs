@@ -82,6 +82,7 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: HttpConnector>(
         clock,
         since_ns: before.start_unix_ns(),
         has_others: has_others(context, probe),
+        sample_limits: context.sample_limits,
         secrets: context.secrets,
         due_instants: due_instants.clone(),
         window: window_known.clone(),

@@ -6,6 +6,7 @@ mod faulty_stores;
 mod idle_poll;
 mod orphans;
 mod provision;
+mod sampling;
 mod systems;
 
 use std::{
@@ -76,7 +77,11 @@ impl Bench {
 
     /// Runs the study, which must succeed.
     fn results(&self) -> Run {
-        let output = self.run(&[]);
+        self.results_in(&[])
+    }
+
+    fn results_in(&self, modes: &[&str]) -> Run {
+        let output = self.run(modes);
         assert!(
             output.status.success(),
             "{}",

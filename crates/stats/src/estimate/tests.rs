@@ -29,7 +29,7 @@ fn estimate_of(values: &[f64]) -> Option<Estimate> {
 fn samples(values: &[f64]) -> Vec<Sample> {
     (1..)
         .zip(values)
-        .map(|(repetition, &value)| Sample { repetition, value })
+        .map(|(repetition, &value)| Sample::exact(repetition, value))
         .collect()
 }
 
@@ -341,4 +341,52 @@ fn the_unit_does_not_matter_and_the_reverse_ratio_is_the_inverse() {
             1.0
         ));
     }
+}
+
+/// Values that may be as low as these, of repetitions 1, 2, …
+fn range_samples(values: &[(f64, f64)]) -> Vec<Sample> {
+    let sample = |(repetition, &(least, value)): (u32, &(f64, f64))| Sample {
+        repetition,
+        least,
+        value,
+    };
+    (1..).zip(values).map(sample).collect()
+}
+
+#[test]
+fn an_estimate_covers_the_range_in_which_it_is_known() {
+    let ranges =
+        [(95.0, 100.0), (10.0, 101.0), (30.0, 99.0)].map(|(low, high)| Range { low, high });
+    let found = estimate_ranges(&ranges, Scale::default()).unwrap();
+    let highest = estimate_of(&ranges.map(|range| range.high)).unwrap();
+    let lowest = estimate_of(&ranges.map(|range| range.low)).unwrap();
+    assert_eq!(
+        (found.point, found.least),
+        (highest.point, Some(lowest.point))
+    );
+    let ends = (lowest.interval.unwrap().0, highest.interval.unwrap().1);
+    assert_eq!((found.interval, found.ends()), (Some(ends), ends));
+    assert_eq!(found.shown_least(), Some(lowest.point));
+    // Of a single trial there is no interval, and the range is known all the same.
+    let single = estimate_ranges(&ranges[..1], Scale::default()).unwrap();
+    assert!(single.interval.is_none() && single.ends().0 < 96.0 && single.ends().1 > 99.0);
+    assert_eq!(single.shown_least(), None);
+}
+
+#[test]
+fn ranges_that_overlap_show_no_difference() {
+    let check = |new: &[(f64, f64)], old: &[(f64, f64)], is_shown: bool| {
+        for (new, old, side) in [(new, old, 1.0), (old, new, -1.0)] {
+            let found = ratio(&range_samples(new), &range_samples(old), 0.0).unwrap();
+            let (low, high) = found.estimate.interval.unwrap();
+            assert_eq!(!(low..=high).contains(&1.0), is_shown, "{found:?}");
+            assert_eq!(found.p_value.unwrap() < 0.05, is_shown, "{found:?}");
+            assert!(side * found.estimate.point.ln() > 0.0, "{found:?}");
+        }
+    };
+    // Ten times as much, and known exactly; to within a range; not at all.
+    let old = [(10.0, 10.0), (10.1, 10.1), (9.9, 9.9)];
+    check(&[(100.0, 100.0), (101.0, 101.0), (99.0, 99.0)], &old, true);
+    check(&[(50.0, 100.0), (51.0, 101.0), (49.0, 99.0)], &old, true);
+    check(&[(1.0, 100.0), (1.1, 101.0), (1.0, 99.0)], &old, false);
 }

@@ -13,7 +13,7 @@ pub use variation::{Source, Variation};
 use crate::{
     Estimate, TestedEstimate,
     contrast::{Pooled, Sample, Term, contrast, values},
-    estimate::{Scale, p_value, ratio_interval, with_values},
+    estimate::{Scale, p_value, ratio_interval},
     sample::{mean, size, squares_about},
 };
 
@@ -31,7 +31,7 @@ pub enum NoEffects {
     NotPositive { cell: usize },
     /// All values are the same.
     Constant,
-    /// The highest cell is above the lowest by less than the metric's resolution.
+    /// The highest cell is above the lowest by less than the metric's resolution, or one value is possible in all cells.
     Unresolved,
 }
 
@@ -41,6 +41,8 @@ struct Cell {
     /// Logarithms.
     trials: Vec<Sample>,
     mean: f64,
+    /// The lowest that the mean may be, as far as the trials' values are known.
+    least: f64,
     count: usize,
     /// Of the mean, squared, with its degrees of freedom: of the cell's own trials, or pooled if it has one trial.
     error2: f64,
@@ -50,18 +52,20 @@ struct Cell {
 impl Cell {
     fn new(trials: Vec<Sample>) -> Self {
         let logs = values(&trials);
-        let (mean, count) = (mean(&logs), logs.len());
+        let count = logs.len();
         let degrees = size(count) - 1.0;
-        let error2 = match count {
+        let error2 = |logs: &[f64]| match count {
             1 => 0.0,
-            _ => squares_about(&logs, mean) / degrees / size(count),
+            _ => squares_about(logs, mean(logs)) / degrees / size(count),
         };
+        let lowest: Vec<f64> = trials.iter().map(|trial| trial.least).collect();
         Self {
-            trials,
-            mean,
+            mean: mean(&logs),
+            least: mean(&lowest),
             count,
-            error2,
+            error2: error2(&logs).max(error2(&lowest)),
             degrees,
+            trials,
         }
     }
 }
@@ -109,14 +113,13 @@ impl Factorial {
         if all.iter().all(|value| *value <= 0.0) {
             return Err(NoEffects::Constant);
         }
-        let logs = Scale::from_resolution(resolution).logs(&all);
-        let mut rest = logs.as_slice();
-        let cell = |trials: &Vec<Sample>| {
-            let (own, others) = rest.split_at(trials.len());
-            rest = others;
-            Cell::new(with_values(trials, own))
-        };
-        Self::from_logs(levels, cells.iter().map(cell).collect(), resolution)
+        let groups: Vec<&[Sample]> = cells.iter().map(Vec::as_slice).collect();
+        let logs = Scale::from_resolution(resolution).sample_logs(&groups);
+        Self::from_logs(
+            levels,
+            logs.into_iter().map(Cell::new).collect(),
+            resolution,
+        )
     }
 
     fn from_logs(
@@ -149,11 +152,22 @@ impl Factorial {
             degrees,
             resolution,
         };
-        let (low, high) = design.span();
-        if high - low < resolution {
-            return Err(NoEffects::Unresolved);
+        match design.is_resolved() {
+            true => Ok(design),
+            false => Err(NoEffects::Unresolved),
         }
-        Ok(design)
+    }
+
+    /// Whether no value is possible in all cells: the ranges of their means have none in common, and they differ by more than the
+    /// metric's resolution.
+    fn is_resolved(&self) -> bool {
+        let ends = self.cells.iter().map(|cell| (cell.least, cell.mean));
+        let (highest_least, lowest_most) = ends.fold(
+            (f64::NEG_INFINITY, f64::INFINITY),
+            |(least, most), (low, high)| (least.max(low), most.min(high)),
+        );
+        let (low, high) = self.span();
+        highest_least > lowest_most && high - low >= self.resolution
     }
 
     /// Degrees of freedom of the variance between trials of the same cell; 0: nothing has an interval.
@@ -224,6 +238,7 @@ impl Factorial {
                 point: (levels.0 - levels.1).exp(),
                 interval,
                 count: new.iter().chain(&old).map(|cell| cell.count).sum(),
+                least: None,
             },
         }
     }

@@ -5,10 +5,7 @@ use crate::random::Random;
 
 /// Cells whose trials have these values, all of one repetition after another.
 fn blocks(cells: &[&[f64]]) -> Vec<Vec<Sample>> {
-    let sample = |(repetition, value): (u32, &f64)| Sample {
-        repetition,
-        value: *value,
-    };
+    let sample = |(repetition, value): (u32, &f64)| Sample::exact(repetition, *value);
     let cells = cells.iter();
     cells
         .map(|values| (1..).zip(*values).map(sample).collect())
@@ -285,13 +282,13 @@ fn seeded_design(scatter: Scatter, seed: u64) -> Factorial {
                     Scatter::OneCell => (5, if index == 11 { 0.6 } else { 0.02 }),
                     Scatter::Host => (3, 0.05),
                 };
-                let trial = |repetition: usize| Sample {
-                    repetition: repetition as u32,
-                    value: random.lognormal(level, spread)
+                let trial = |repetition: usize| {
+                    let value = random.lognormal(level, spread)
                         * match scatter {
                             Scatter::Host => host[repetition],
                             Scatter::Equal | Scatter::OneCell => 1.0,
-                        },
+                        };
+                    Sample::exact(repetition as u32, value)
                 };
                 cells.push((0..trials).map(trial).collect());
             }
@@ -369,5 +366,46 @@ fn nothing_seems_something_in_one_of_twenty() {
     check(
         Scatter::Host,
         &[(0, 0.0, 0.05), (6, 0.0, 0.05), (1, 0.99, 1.0)],
+    );
+}
+
+#[test]
+fn nothing_is_stated_of_ranges_that_overlap() {
+    let of = |ranges: &[[(f64, f64); 2]; 4]| {
+        let sample = |(repetition, &(least, value)): (u32, &(f64, f64))| Sample {
+            repetition,
+            least,
+            value,
+        };
+        let cells = ranges
+            .iter()
+            .map(|trials| (1..).zip(trials).map(sample).collect());
+        Factorial::new(&[2, 2], &cells.collect::<Vec<Vec<Sample>>>(), 0.0)
+    };
+    let p_values = |ranges: &[[(f64, f64); 2]; 4]| {
+        let parts = of(ranges).unwrap().variation();
+        let mut parts = parts.iter();
+        let mut of_source = |of: Source| parts.find(|part| part.of == of).unwrap().p_value.unwrap();
+        (of_source(Source::Factor(0)), of_source(Source::Factor(1)))
+    };
+    // The first factor doubles, the second does nothing.
+    let exact = [[10.0, 10.1], [10.0, 10.1], [20.0, 20.2], [20.1, 20.3]];
+    let with_least = |least: [f64; 4]| {
+        let mut cells = exact.map(|trials| trials.map(|value| (value, value)));
+        for (cell, least) in cells.iter_mut().zip(least) {
+            for trial in cell {
+                trial.0 *= least;
+            }
+        }
+        cells
+    };
+    assert!(p_values(&with_least([1.0; 4])).0 < 0.01);
+    assert!(p_values(&with_least([0.9; 4])).0 < 0.05);
+    // A single cell that may be a quarter of its value: then both levels have the same mean.
+    let (first, second) = p_values(&with_least([1.0, 1.0, 0.2, 1.0]));
+    assert!(first > 0.9 && second > 0.5, "{first} {second}");
+    assert_eq!(
+        of(&with_least([0.3; 4])).unwrap_err(),
+        NoEffects::Unresolved
     );
 }

@@ -16,6 +16,9 @@ pub enum Source {
     Trials,
 }
 
+/// Most rounds of the search for the smallest effect that ranges allow.
+const DESCENT_ROUNDS: usize = 200;
+
 /// Significance level of the F test.
 const SIGNIFICANCE: f64 = 0.05;
 
@@ -130,11 +133,12 @@ impl Factorial {
         let weights = self.projection(of);
         let cells = self.cells.len();
         let of_pair = |one: usize, other: usize| weights[one * cells + other];
+        let means = self.closest_means(&weights);
         let (mut squares, mut products) = (0.0, 0.0);
         for (one, cell) in self.cells.iter().enumerate() {
             for (other, beside) in self.cells.iter().enumerate() {
                 let weight = of_pair(one, other);
-                squares += weight * cell.mean * beside.mean;
+                squares += weight * means[one] * means[other];
                 products += weight * weight * cell.error2 * beside.error2;
             }
         }
@@ -156,6 +160,38 @@ impl Factorial {
             squares.max(0.0) / trace,
             (trace2 / products, trace2 / below),
         ))
+    }
+
+    /// The means of the cells, each within its range, of which a projection explains least: what is shown of these is shown of all.
+    fn closest_means(&self, projection: &[f64]) -> Vec<f64> {
+        let mut means: Vec<f64> = self.cells.iter().map(|cell| cell.mean).collect();
+        let is_exact = self.cells.iter().all(|cell| cell.least >= cell.mean);
+        if is_exact {
+            return means;
+        }
+        // Coordinate descent: the sum of squares is convex, and the ranges are a box.
+        for _ in 0..DESCENT_ROUNDS {
+            let mut moved: f64 = 0.0;
+            for (index, cell) in self.cells.iter().enumerate() {
+                let row = &projection[index * means.len()..][..means.len()];
+                let slope: f64 = row
+                    .iter()
+                    .zip(&means)
+                    .map(|(weight, mean)| weight * mean)
+                    .sum();
+                if row[index] <= 0.0 {
+                    continue;
+                }
+                let best =
+                    (means[index] - slope / row[index]).clamp(cell.least.min(cell.mean), cell.mean);
+                moved = moved.max((best - means[index]).abs());
+                means[index] = best;
+            }
+            if moved < SAME_WITHIN {
+                break;
+            }
+        }
+        means
     }
 
     /// The projection of the cells' means on what a source explains, row by row.

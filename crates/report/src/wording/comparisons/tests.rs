@@ -24,6 +24,7 @@ fn ratio(point: f64) -> Found {
         point,
         interval: Some((point * 0.95, point * 1.05)),
         count: 6,
+        least: None,
     });
     if point > 0.0 { found } else { Found::Nothing }
 }
@@ -43,6 +44,7 @@ fn single(point: f64) -> Found {
         point,
         interval: None,
         count: 2,
+        least: None,
     })
 }
 
@@ -120,6 +122,7 @@ fn less_is_better_for_times_and_errors() {
             point,
             interval: Some((point - off, point + off)),
             count: 6,
+            least: None,
         })
     };
     check_of(
@@ -173,6 +176,7 @@ fn a_level_without_an_interval_is_on_neither_side() {
         point: 0.5,
         interval: Some((0.0, 0.8)),
         count: 4,
+        least: None,
     });
     check(
         &[from_nothing, ratio(1.0), ratio(1.0)],

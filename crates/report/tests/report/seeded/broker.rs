@@ -2,8 +2,8 @@
 
 use hdrhistogram::Histogram;
 use waggle_results::{
-    BacklogRow, DelayHistograms, DeliveryInfo, LedgerInfo, ProbeInfo, SystemMetricRow, TrialInfo,
-    TrialWriter,
+    BacklogRow, DelayHistograms, DeliveryInfo, LedgerInfo, ProbeInfo, SampleInfo, SystemMetricRow,
+    TrialInfo, TrialWriter,
 };
 
 /// Of one that was started.
@@ -43,7 +43,8 @@ pub(super) fn write(out: &mut TrialWriter, load_end: f64) {
         0,
         &DelayHistograms {
             delivery: &delays(4_000),
-            earliest: None,
+            earliest: Some(&delays(2_500)),
+            earliest_end_to_end: None,
             end_to_end: None,
             arrival: Some(&delays(2_000)),
         },
@@ -59,7 +60,7 @@ pub(super) fn probe(whole: &TrialInfo) -> ProbeInfo {
             delivered: ledger.accepted,
             missing: 0,
             missing_keys: Vec::new(),
-            ..ledger
+            ..ledger.clone()
         },
         delivery: DeliveryInfo {
             probe: "broker".to_owned(),
@@ -67,6 +68,10 @@ pub(super) fn probe(whole: &TrialInfo) -> ProbeInfo {
             drain_time_s: Some(0.1),
             polls: 100,
             bytes_read: 1_000,
+            sample: Some(SampleInfo {
+                followed: 1_000,
+                of: ledger.accepted,
+            }),
             ..DeliveryInfo::default()
         },
     }

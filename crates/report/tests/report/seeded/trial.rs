@@ -644,6 +644,7 @@ fn write_delays(out: &mut TrialWriter, seeded: &Seeded, delays: &Histogram<u64>)
     out.delays(&DelayHistograms {
         delivery: delays,
         earliest: None,
+        earliest_end_to_end: None,
         end_to_end: seeded.recovery.map(|_| delays),
         arrival: None,
     })

@@ -6,10 +6,14 @@ use tokio::time::{Instant, sleep};
 use waggle_load::key_of;
 use waggle_study::{Extract, ProbeKind};
 
-use super::{Offset, SampleLimits, Sampling};
+use super::Offset;
 use crate::{
+    SampleLimits,
     http::{Connection, HttpError, Request},
-    probe::tests::{Bench, RUN},
+    probe::{
+        ProbeConfig,
+        tests::{Bench, RUN},
+    },
 };
 
 /// How long each answer of the store takes.
@@ -169,12 +173,15 @@ async fn read_all(bench: &Bench, store: Store, load_ends: Duration) -> Found {
     else {
         panic!("it is a tail");
     };
+    let config = ProbeConfig {
+        sample_limits: LIMITS,
+        ..bench.start_probe()
+    };
     let mut offset = Offset::new(
-        &bench.start_probe(),
+        &config,
         &get,
         ((&offset_after, arrival_after.as_deref()), limit),
     );
-    offset.sampling = Sampling::new(LIMITS);
     let start = Instant::now();
     let store = Rc::new(RefCell::new(store));
     let mut fake = Fake(Rc::clone(&store));

@@ -200,6 +200,68 @@ async fn a_probe_that_cannot_keep_up_says_so() {
 }
 
 #[tokio::test]
+async fn of_a_topic_that_grows_quickly_a_sample_is_followed_and_everything_counted() {
+    const BATCH: u64 = 700;
+    let kafka = Kafka::start();
+    let broker = kafka.address();
+    create_topic(broker, "LogAppendTime").await;
+    let bench = bench();
+    let config = super::ProbeConfig {
+        sample_limits: crate::SampleLimits {
+            whole_bytes_per_s: 1,
+            burst_bytes: 1,
+            ..crate::SampleLimits::default()
+        },
+        ..bench.start_probe()
+    };
+    let connection =
+        |address| crate::http::HttpConnector::connection(&crate::http::Network, address);
+    let mut reader = super::ProbeReader::new(&config, &[broker], connection).unwrap();
+    // Until several windows have followed records; a few are lost, and some come twice.
+    let (mut sent, start) = (0, Instant::now());
+    let lost = |sequence: u64| sequence % 1_000 == 17;
+    while !reader.is_sample() || reader.log(|log| log.followed) < BATCH {
+        assert!(start.elapsed() < ALL_WITHIN, "{sent} sent");
+        let sequences = (sent..sent + BATCH).filter(|sequence| !lost(*sequence));
+        let mut lines: Vec<String> = sequences.map(|one| bench.line(one, 0)).collect();
+        lines.push(lines[0].clone());
+        produce(broker, &lines);
+        sent += BATCH;
+        reader.poll(Depth::Turn).await.ok();
+    }
+    reader.end_load();
+    // Records that come after the load.
+    let late: Vec<String> = (sent..sent + BATCH).map(|one| bench.line(one, 0)).collect();
+    let all_lost = (0..sent).filter(|sequence| lost(*sequence)).count() as u64;
+    produce(broker, &late);
+    let copies = sent / BATCH;
+    sent += BATCH;
+    poll_until(&mut reader, sent - all_lost).await;
+    while !matches!(reader.poll(Depth::Turn).await, Ok(false)) {
+        assert!(start.elapsed() < ALL_WITHIN, "it is not read to its end");
+    }
+    let ledger = account(&reader, sent);
+    assert_eq!(
+        (ledger.delivered, ledger.missing),
+        (sent - all_lost, all_lost)
+    );
+    assert_eq!((ledger.duplicates, ledger.unexpected), (copies, 0));
+    assert!(reader.is_sample() && reader.last_row().is_some());
+    assert_eq!(reader.visible(), sent - all_lost);
+    reader.log(|log| {
+        assert!(log.followed < sent - all_lost, "all were followed");
+        let delays = log.delay_histograms(false);
+        assert_eq!(delays.delivery.len(), log.followed);
+        assert_eq!(delays.earliest.unwrap().len(), log.followed);
+        assert_eq!(delays.arrival.unwrap().len(), sent - all_lost);
+        assert!(delays.earliest.unwrap().max() <= delays.delivery.max());
+    });
+    let mut bytes = 0;
+    reader.ask_again(&mut bytes).await.unwrap();
+    assert!(bytes >= reader.pace().bytes_read / 2, "{bytes}");
+}
+
+#[tokio::test]
 async fn a_missing_broker_or_topic_is_reported() {
     let kafka = Kafka::start();
     let bench = bench();

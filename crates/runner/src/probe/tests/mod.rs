@@ -10,7 +10,7 @@ use waggle_load::{RequestOutcome, RequestOutcomes, key_of};
 use waggle_results::LedgerInfo;
 use waggle_study::{Delivery, Extract, Probe, ProbeKind};
 
-use super::{Depth, ProbeConfig, ProbeReader, Window};
+use super::{Depth, ProbeConfig, ProbeReader, SampleLimits, Window};
 use crate::{
     clock::Clock,
     http::{HttpConnection, HttpConnector, Network},
@@ -72,6 +72,7 @@ impl Bench {
             clock: self.clock,
             // Records that are late on purpose have an earlier send time.
             since_ns: self.clock.start_unix_ns() - 10 * SECOND_NS,
+            sample_limits: SampleLimits::default(),
             secrets: &self.secrets,
             due_instants: None,
             window: self.window.subscribe(),

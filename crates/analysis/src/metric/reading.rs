@@ -1,0 +1,47 @@
+//! What one trial has of a metric.
+
+use waggle_stats::{Part, Range};
+
+use crate::distribution::as_f64;
+
+/// What one trial has of a metric.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Reading {
+    Value(f64),
+    /// It is known to be in this range; the high end is its value.
+    Within(Range),
+    Share(Part),
+}
+
+impl Reading {
+    /// `None` for a share of nothing.
+    pub(super) fn value(self) -> Option<f64> {
+        match self {
+            Self::Value(value) => Some(value),
+            Self::Within(range) => Some(range.high),
+            Self::Share(Part { all: 0, .. }) => None,
+            Self::Share(Part { of, all }) => Some(as_f64(of) / as_f64(all)),
+        }
+    }
+
+    pub(super) fn range(self) -> Option<Range> {
+        match self {
+            Self::Within(range) => Some(range),
+            Self::Value(_) | Self::Share(_) => None,
+        }
+    }
+
+    pub(crate) fn without_range(self) -> Self {
+        match self {
+            Self::Within(range) => Self::Value(range.high),
+            Self::Value(_) | Self::Share(_) => self,
+        }
+    }
+
+    pub(super) fn part(self) -> Option<Part> {
+        match self {
+            Self::Value(_) | Self::Within(_) => None,
+            Self::Share(part) => Some(part),
+        }
+    }
+}

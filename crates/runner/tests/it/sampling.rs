@@ -1,0 +1,93 @@
+//! The real gateway with its embedded store, of whose records a probe follows a sample.
+
+use waggle_results::TrialEnd;
+
+use super::{Bench, study};
+
+/// The gateway, whose reads show when records were committed.
+fn system() -> String {
+    let test = std::env::current_exe().unwrap();
+    let program = test.ancestors().nth(2).unwrap().join("waggle-gateway");
+    assert!(
+        program.exists(),
+        "{} is missing: cargo build -p waggle-gateway",
+        program.display()
+    );
+    let command = format!(
+        "[{}, serve, '--listen=127.0.0.1:${{port.http}}', --workers=1, '--store=${{dir}}/store.db']",
+        program.display()
+    );
+    format!(
+        "
+system: gateway
+summary: A gateway with its embedded store.
+components:
+  gateway:
+    ports: [http]
+    process: {{ command: {command} }}
+    ready: {{ http: {{ port: http, path: /readyz }} }}
+    stop_timeout: 20s
+endpoints:
+  records: {{ component: gateway, port: http }}
+probes:
+  store:
+    component: gateway
+    port: http
+    tail:
+      get: /api/v1/topics/plant/records?offset=${{offset}}&limit=${{limit}}&select=waggle_run,waggle_key&committed=true
+    limit: 50000
+    extract:
+      offset: {{ after: '\"offset\":' }}
+      arrival: {{ after: '\"committed\":' }}
+      time: {{ after: '\"time\":' }}
+      run: {{ after: '\"waggle_run\":\"' }}
+      key: {{ after: '\"waggle_key\":' }}
+verify:
+  - {{ name: it is ready, endpoint: records, get: /readyz, expect: {{ status: 200 }} }}
+"
+    )
+}
+
+#[test]
+fn of_a_sample_the_account_is_complete_and_delays_come_from_commit_instants() {
+    let delivery = "delivery: { probes: store, poll_interval: 20ms, late_threshold: 60s }\n";
+    let mut study = study("gateway", delivery);
+    for (old, new) in [
+        ("put: /records", "put: /api/v1/topics/plant/records"),
+        ("drain: { timeout: 6s }", "drain: { timeout: 60s }"),
+    ] {
+        assert!(study.contains(old), "{study}");
+        study = study.replace(old, new);
+    }
+    let run = Bench::new(&system(), &study).results_in(&["sample"]);
+    let trial = &run.trials[0];
+    assert_eq!(trial.info.end, TrialEnd::Completed);
+    let ledger = trial.info.ledger.as_ref().unwrap();
+    assert!(ledger.accepted > 0);
+    assert_eq!(
+        (ledger.delivered, ledger.missing, ledger.duplicates),
+        (ledger.accepted, 0, 0),
+        "{ledger:?}"
+    );
+    assert_eq!((ledger.unexpected, ledger.late), (0, 0), "{ledger:?}");
+    let delivery = trial.info.delivery.as_ref().unwrap();
+    let sample = delivery.sample.expect("a sample was followed");
+    assert!(!delivery.unread);
+    assert_eq!(sample.of, ledger.delivered + ledger.unknown_delivered);
+    assert!(
+        sample.followed > 0 && sample.followed < sample.of,
+        "{sample:?}"
+    );
+    // The gateway remembers the commits of this load, so both ends of each delay are the commit instant.
+    let latest = trial.delivery_delay.as_ref().unwrap();
+    let earliest = trial.earliest_delay.as_ref().unwrap();
+    assert!(!latest.is_empty() && latest.len() <= sample.followed);
+    assert_eq!(earliest.len(), latest.len());
+    // A record that is read between its commit and the note of it lacks the instant; these are few.
+    for quantile in [0.25, 0.5, 0.75] {
+        let [low, high] = [earliest, latest].map(|delays| delays.value_at_quantile(quantile));
+        assert!(high - low <= 1, "{quantile}: {low} to {high} µs");
+    }
+    let arrival = trial.arrival_delay.as_ref().unwrap();
+    assert!(arrival.len() >= latest.len());
+}
