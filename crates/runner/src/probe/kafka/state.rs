@@ -125,7 +125,7 @@ impl State {
     /// It ended with so many messages.
     pub(super) fn end_window(&mut self, began: Instant, messages: u64) {
         self.pace.end_window(messages > 0);
-        let passed = self.passed();
+        let passed = self.passed_offsets();
         self.sampling.end_window(began, messages, passed);
         self.has_looked = true;
     }
@@ -142,7 +142,7 @@ impl State {
     }
 
     /// Offsets that were read or skipped.
-    fn passed(&self) -> u64 {
+    fn passed_offsets(&self) -> u64 {
         let partitions = self.positions.iter().zip(&self.starts);
         partitions
             .map(|(position, start)| position.abs_diff(*start))
@@ -152,7 +152,7 @@ impl State {
     /// How many different records are in the topic, as far as it is known. A skipped message counts as the mean of those that were
     /// read.
     pub(super) fn visible(&self) -> u64 {
-        let (passed, distinct) = (self.passed(), self.log.seen.distinct);
+        let (passed, distinct) = (self.passed_offsets(), self.log.seen.distinct);
         let read = passed.saturating_sub(self.skipped.count());
         if read == 0 || self.skipped.is_empty() {
             return distinct;
