@@ -202,10 +202,7 @@ pub(crate) fn cell(
         error_rate: point(Metric::ErrorRate),
         achieved_ratio: point(Metric::AchievedRatio),
         ledger: ledger(&counted),
-        delay_sample: probes::sample(
-            own.iter()
-                .filter_map(|trial| Some((trial.delivery.as_ref()?, trial.ledger.as_ref()?))),
-        ),
+        delay_sample: delay_sample(&own),
         system_cpu_us_per_request: over(Metric::SystemCpuPerRequest),
         generator_cpu_us_per_request: over(Metric::GeneratorCpuPerRequest),
         system_rss_max_bytes: peak_memory(&own),
@@ -227,6 +224,13 @@ pub(crate) fn cell(
         recovery: recovered::over_trials(&own),
         numbers: metric::of_cell(info, &own),
     }
+}
+
+fn delay_sample(trials: &[&TrialModel]) -> Option<SampleInfo> {
+    let trials = trials.iter();
+    probes::sample(
+        trials.filter_map(|trial| Some((trial.delivery.as_ref()?, trial.ledger.as_ref()?))),
+    )
 }
 
 /// Of trials that came to their end.

@@ -352,15 +352,7 @@ fn read_trial(folder: PathBuf, info: TrialInfo, limits: Limits) -> Result<Trial,
     let delay = |name: &str| Ok(delay(&series.read(name, hlog::read_histograms)?));
     let format = info.format;
     let of_probe = |(index, account): (usize, &ProbeInfo)| {
-        let of = probe_folder(index, &account.delivery.probe, format);
-        Ok(ProbeLogs {
-            backlog: series.read(&format!("{of}/{BACKLOG}"), parse::read_backlog)?,
-            delivery_delay: delay(&format!("{of}/{DELIVERY_DELAY}"))?,
-            earliest_delay: delay(&format!("{of}/{EARLIEST_DELAY}"))?,
-            end_to_end_delay: delay(&format!("{of}/{END_TO_END_DELAY}"))?,
-            earliest_end_to_end_delay: delay(&format!("{of}/{EARLIEST_END_TO_END_DELAY}"))?,
-            arrival_delay: delay(&format!("{of}/{ARRIVAL_DELAY}"))?,
-        })
+        series.probe_logs(&probe_folder(index, &account.delivery.probe, format))
     };
     let probes = info.intermediate_probes.iter().enumerate().map(of_probe);
     Ok(Trial {
@@ -442,6 +434,22 @@ impl Series<'_> {
             Vec::new()
         };
         reader(&bytes).map_err(in_file(&file))
+    }
+
+    /// The files of a probe on the records' way, in a folder of their own.
+    fn probe_logs(&self, of: &str) -> Result<ProbeLogs, ReadError> {
+        let delay = |name: &str| {
+            let log = self.read(&format!("{of}/{name}"), hlog::read_histograms)?;
+            Ok::<_, ReadError>(delay(&log))
+        };
+        Ok(ProbeLogs {
+            backlog: self.read(&format!("{of}/{BACKLOG}"), parse::read_backlog)?,
+            delivery_delay: delay(DELIVERY_DELAY)?,
+            earliest_delay: delay(EARLIEST_DELAY)?,
+            end_to_end_delay: delay(END_TO_END_DELAY)?,
+            earliest_end_to_end_delay: delay(EARLIEST_END_TO_END_DELAY)?,
+            arrival_delay: delay(ARRIVAL_DELAY)?,
+        })
     }
 }
 

@@ -63,7 +63,7 @@ pub fn compare_with_margin(
 fn p_value(found: &Contrast, limit: f64, (low, high): (f64, f64)) -> Option<f64> {
     let is_beyond = |(low, high): (f64, f64)| low > limit || high < -limit;
     let (least, most) = found.ends;
-    let sums = [least, found.sum, most].map(|sum| beyond(&sum, limit));
+    let sums = [least, found.sum, most].map(|sum| tail_probability(&sum, limit));
     let by_scatter = sums
         .into_iter()
         .try_fold(0.0, |p_value: f64, one| Some(p_value.max(one?)))?;
@@ -77,7 +77,7 @@ fn p_value(found: &Contrast, limit: f64, (low, high): (f64, f64)) -> Option<f64>
 }
 
 /// The chance of a sum this far beyond the limit on either side.
-fn beyond(sum: &Sum, limit: f64) -> Option<f64> {
+fn tail_probability(sum: &Sum, limit: f64) -> Option<f64> {
     let (error, degrees) = sum.error?;
     let (near, far) = (sum.value.abs() - limit, sum.value.abs() + limit);
     Some(if error <= 0.0 {
