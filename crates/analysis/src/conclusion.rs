@@ -54,13 +54,18 @@ impl Model {
     /// How many cells that ran have a verdict other than `valid`, or than expected.
     #[must_use]
     pub fn doubtful(&self) -> Doubtful {
-        let is_fine = |cell: &&CellModel| {
-            cell.verdict == Some(Verdict::Valid) || self.expected_verdict(cell) == cell.verdict
-        };
+        let is_fine =
+            |cell: &&CellModel| cell.verdict == Some(Verdict::Valid) || self.is_expected(cell);
         Doubtful {
             cells: self.cells_that_ran().filter(|cell| !is_fine(cell)).count(),
             of: self.cells_that_ran().count(),
         }
+    }
+
+    /// Whether a cell has the verdict that the study expects of it, if it expects one other than `valid`.
+    #[must_use]
+    pub fn is_expected(&self, cell: &CellModel) -> bool {
+        cell.verdict.is_some() && self.expected_verdict(cell) == cell.verdict
     }
 
     /// Cells that have not run do not count.

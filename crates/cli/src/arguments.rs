@@ -46,7 +46,7 @@ pub(crate) enum Command {
     /// 4 the result is not reliable (its verdict is not valid), which takes precedence over 3; 130 interrupted, the result so far
     /// is printed.
     Load(Box<Load>),
-    /// Write report.html, report.md, tables.csv and effects.csv again from the files of a run
+    /// Write report.html, report.md, report.json, tables.csv and effects.csv again from the files of a run
     Report(Report),
     /// Compare two runs of a study, or two folders of runs: the ratio of each metric in each cell, judged by a margin
     ///
@@ -142,6 +142,12 @@ pub(crate) struct Report {
     /// The folder of the run
     #[arg(value_name = "RUN")]
     pub(crate) run: PathBuf,
+    /// Write the thresholds and verdicts as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Append the answer and the table of cells as Markdown to a file, such as $GITHUB_STEP_SUMMARY
+    #[arg(long, value_name = "FILE")]
+    pub(crate) summary_file: Option<PathBuf>,
     /// Every doubt counts: exit code 4 if any cell has a verdict other than valid, or than the study expects
     #[arg(long)]
     pub(crate) strict: bool,
@@ -200,6 +206,8 @@ pub(crate) enum SchemaOf {
     Scenario,
     /// The object that `waggle load --search … --json` prints
     Search,
+    /// `report.json` of a run
+    Report,
     /// The object that `waggle compare --json` writes
     Compare,
     /// Old name of `search`, refused.

@@ -91,7 +91,7 @@ fn write_files(found: &CompareModel, files: &CompareFiles) -> Result<()> {
 }
 
 /// Appends to a file that others may append to as well.
-fn append(path: &Path, text: &str) -> Result<()> {
+pub(crate) fn append(path: &Path, text: &str) -> Result<()> {
     let file = fs::OpenOptions::new().append(true).create(true).open(path);
     file.and_then(|mut file| file.write_all(text.as_bytes()))
         .with_context(|| format!("cannot append to {}", path.display()))

@@ -1,16 +1,37 @@
 //! `waggle report`: writes the report of a run again from its files.
 
-use std::path::Path;
+use std::{fs, path::Path};
 
 use anyhow::{Context, Result};
 use waggle_analysis::{Conclusion, Model};
 
-use crate::{arguments::Report, exit::Exit, output, table};
+use crate::{arguments::Report, compare::append, exit::Exit, output, table};
 
 pub(crate) fn run(arguments: &Report) -> Result<Exit> {
-    let (text, _, exit) = write_report(&arguments.run, arguments.strict)?;
+    let (text, model, exit) = write_report(&arguments.run, arguments.strict)?;
+    write_checks(
+        &model,
+        arguments.junit.as_deref(),
+        arguments.summary_file.as_deref(),
+    )?;
     output::print_result(&format!("{text}\n"))?;
     Ok(exit)
+}
+
+/// Writes what continuous integration shows of a run.
+pub(crate) fn write_checks(
+    model: &Model,
+    junit: Option<&Path>,
+    summary: Option<&Path>,
+) -> Result<()> {
+    if let Some(path) = junit {
+        fs::write(path, waggle_report::junit(model))
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    match summary {
+        Some(path) => append(path, &waggle_report::summary(model)),
+        None => Ok(()),
+    }
 }
 
 /// Writes the report. Returns the closing text for the screen, what the run shows, and the exit code of the run; `is_strict`: every doubt counts.

@@ -15,6 +15,7 @@ pub(crate) fn run(arguments: &Schema) -> Result<Exit> {
         SchemaOf::System => waggle_study::system_schema(),
         SchemaOf::Load => load::summary::schema(),
         SchemaOf::Search => load::search_result::schema(),
+        SchemaOf::Report => waggle_report::report_schema().to_value(),
         SchemaOf::Compare => waggle_report::compare_schema().to_value(),
         SchemaOf::Find => bail!("find is now search"),
     };

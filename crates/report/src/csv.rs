@@ -161,7 +161,7 @@ fn earliest_of(head: &str) -> String {
 }
 
 /// Every number of the catalogue, of everything that the run has.
-fn numbers(model: &Model) -> Vec<NamedMetric<'_>> {
+pub(crate) fn numbers(model: &Model) -> Vec<NamedMetric<'_>> {
     let mut all = Vec::new();
     for row in CATALOGUE {
         for of in names(model, row.subject) {

@@ -3,10 +3,12 @@
 //! This crate lays out the results of `waggle-analysis`. It judges nothing, and computes no value twice.
 
 mod charts;
+mod checks;
 mod compare;
 mod csv;
 mod document;
 mod html;
+mod json;
 mod junit;
 mod markdown;
 mod sections;
@@ -18,11 +20,13 @@ mod write;
 
 use wording::{format, labels};
 
+pub use checks::{junit, summary};
 pub use compare::{
     compare_html, compare_json, compare_junit, compare_markdown, compare_schema, compare_terminal,
 };
 pub use csv::{csv, effects as effects_csv};
 pub use html::html;
+pub use json::{report_json, report_schema};
 pub use markdown::markdown;
 pub use terminal::terminal;
 pub use write::{ReportError, Written, write_all};

@@ -9,7 +9,9 @@ use std::{
 use thiserror::Error;
 use waggle_results::{ReadError, Run};
 
-use crate::{csv, document::Document, effects_csv, html, markdown, sections::document};
+use crate::{
+    csv, document::Document, effects_csv, html, json::report_json, markdown, sections::document,
+};
 use waggle_analysis::{Model, model};
 
 /// What was written.
@@ -19,6 +21,8 @@ pub struct Written {
     pub html: PathBuf,
     pub markdown: PathBuf,
     pub csv: PathBuf,
+    /// For other programs.
+    pub json: PathBuf,
     /// If the cells form a complete grid of two or more factors.
     pub effects: Option<PathBuf>,
 }
@@ -32,7 +36,7 @@ pub enum ReportError {
     Write { path: PathBuf, source: io::Error },
 }
 
-/// Reads a run and writes `report.html`, `report.md`, `tables.csv` and, if it has effects, `effects.csv` into its folder.
+/// Reads a run and writes `report.html`, `report.md`, `tables.csv`, `report.json` and, if it has effects, `effects.csv` into its folder.
 ///
 /// # Errors
 /// If the run cannot be read, or a file cannot be written.
@@ -42,6 +46,7 @@ pub fn write_all(run_folder: &Path) -> Result<Written, ReportError> {
         html: run_folder.join("report.html"),
         markdown: run_folder.join("report.md"),
         csv: run_folder.join("tables.csv"),
+        json: run_folder.join("report.json"),
         effects: model
             .effects
             .as_ref()
@@ -64,6 +69,7 @@ pub fn write_all(run_folder: &Path) -> Result<Written, ReportError> {
 fn put_others(written: &Written, document: &Document) -> Result<(), ReportError> {
     put(&written.markdown, &markdown::text(document))?;
     put(&written.csv, &csv::of_document(document))?;
+    put(&written.json, &report_json(&written.model))?;
     if let (Some(path), Some(effects)) = (&written.effects, &written.model.effects) {
         put(path, &effects_csv(effects))?;
     }

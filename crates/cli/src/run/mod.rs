@@ -9,7 +9,7 @@ mod state;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use tokio::sync::{mpsc, watch};
 use waggle_analysis::{
     Model,
@@ -28,7 +28,7 @@ use self::{
 
 use crate::{
     against,
-    arguments::Run,
+    arguments::{Run, RunComparison},
     compare,
     exit::Exit,
     files::{self, Loaded},
@@ -50,8 +50,10 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
         Some((line, column)) => anyhow!("{}:{line}:{column}: {why}", loaded.study_source.name),
         None => why.into(),
     })?;
-    if let Some(baseline) = &arguments.comparison.baseline {
-        compare::run_folders(baseline)?;
+    match &arguments.comparison.baseline {
+        Some(baseline) => drop(compare::run_folders(baseline)?),
+        None if arguments.choice.against.is_empty() => refuse_comparison(&arguments.comparison)?,
+        None => {}
     }
     let folder = match &arguments.resume {
         Some(Some(folder)) => folder.clone(),
@@ -92,6 +94,23 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
     })
 }
 
+/// A run that is compared with nothing has these files in its own folder.
+fn refuse_comparison(asked: &RunComparison) -> Result<()> {
+    let files = &asked.files;
+    let given = [
+        ("--html", files.html.is_some()),
+        ("--markdown", files.markdown.is_some()),
+        ("--json", files.json.is_some()),
+        ("--metric", !asked.metric.is_empty()),
+    ];
+    match given.iter().find(|(_, is_given)| *is_given) {
+        Some((flag, _)) => bail!(
+            "{flag} belongs to a comparison, with --against or --baseline; the run's folder has report.html, report.md and report.json"
+        ),
+        None => Ok(()),
+    }
+}
+
 /// Compares the two versions of the run, or the run with an earlier one. A trial that failed and counts that do not add up have
 /// precedence.
 fn compare_run(arguments: &Run, folder: &Path, model: &Model, exit: Exit) -> Result<Exit> {
@@ -102,7 +121,11 @@ fn compare_run(arguments: &Run, folder: &Path, model: &Model, exit: Exit) -> Res
     };
     let compared = match &asked.baseline {
         Some(baseline) => compare::compare_folders([baseline, folder], &settings, &asked.files)?,
-        None if arguments.choice.against.is_empty() => return Ok(exit),
+        None if arguments.choice.against.is_empty() => {
+            let files = &asked.files;
+            report::write_checks(model, files.junit.as_deref(), files.summary_file.as_deref())?;
+            return Ok(exit);
+        }
         None => {
             let found = compare_levels(model, against::VERSION, &settings);
             let found = found.map_err(|why| anyhow!("{}", compare_error(&why)))?;

@@ -6,9 +6,13 @@ use waggle_analysis::{
     Number,
     compare::{CompareModel, Condition, ConditionChange, Judgement, MetricPair, SampleUnit},
 };
-use waggle_metrics::Unit;
+use waggle_metrics::NamedMetric;
 
-use crate::{labels, wording::compare as wording};
+use crate::{
+    json::values::{Level, Value, levels},
+    labels,
+    wording::compare as wording,
+};
 
 /// The format of [`Comparison`]; a change that a reader must know of counts it up.
 const FORMAT: u32 = 1;
@@ -61,18 +65,10 @@ struct Cell<'a> {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Level<'a> {
-    factor: &'a str,
-    level: &'a str,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
 struct Metric<'a> {
-    /// As in the columns of `tables.csv`.
+    /// As in the columns of `tables.csv`, with the unit at the end.
     name: &'a str,
     heading: &'a str,
-    /// `us`, `per_s`, `share`, `count`, `cpus`, `bytes` or `bytes_per_s`.
-    unit: &'static str,
     /// Whether the study asks about it.
     asked: bool,
     first: Option<Value>,
@@ -88,14 +84,6 @@ struct Metric<'a> {
     why: Option<String>,
     /// Values of each side that would decide.
     trials_needed: Option<usize>,
-}
-
-/// A point with its 95 % interval.
-#[derive(Debug, Serialize, JsonSchema)]
-struct Value {
-    point: f64,
-    low: Option<f64>,
-    high: Option<f64>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -136,25 +124,17 @@ impl<'a> Comparison<'a> {
 
 fn cell(model: &CompareModel, at: usize) -> Cell<'_> {
     let cell = &model.cells[at];
-    let levels = cell
-        .levels
-        .iter()
-        .map(|(factor, level)| Level { factor, level });
     let metrics = model.metrics.iter().filter_map(|metric| {
         let pair: &MetricPair = metric.cells.get(at)?;
-        let value = |number: Number| Value {
-            point: number.point(),
-            low: ends(number).map(|(low, _)| low),
-            high: ends(number).map(|(_, high)| high),
-        };
+        let row = NamedMetric::of_all(metric.metric).row;
+        let value = |number: Number| Value::of_metric(row, number);
         Some(Metric {
             name: &metric.column,
             heading: &metric.name,
-            unit: unit(metric.unit),
             asked: metric.is_asked,
-            first: pair.numbers[0].map(value),
-            second: pair.numbers[1].map(value),
-            ratio: pair.ratio.map(|ratio| value(Number::Estimate(ratio))),
+            first: pair.numbers[0].and_then(value),
+            second: pair.numbers[1].and_then(value),
+            ratio: pair.ratio.as_ref().and_then(Value::of_ratio),
             paired: pair.is_paired,
             p_value: pair.p_value,
             judgement: wording::judgement_label(pair.judgement),
@@ -167,31 +147,11 @@ fn cell(model: &CompareModel, at: usize) -> Cell<'_> {
     });
     Cell {
         name: &cell.name,
-        levels: levels.collect(),
+        levels: levels(&cell.levels),
         verdicts: cell.verdicts.map(|verdict| verdict.map(labels::verdict)),
         missing: cell.missing,
         error_rates: cell.error_rates,
         metrics: metrics.collect(),
-    }
-}
-
-fn ends(number: Number) -> Option<(f64, f64)> {
-    match number {
-        Number::Estimate(estimate) => estimate.interval.filter(|(_, high)| high.is_finite()),
-        Number::Within(range) => Some((range.low, range.high)),
-        Number::Exact(_) => None,
-    }
-}
-
-fn unit(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Time => "us",
-        Unit::Rate => "per_s",
-        Unit::Share => "share",
-        Unit::Count => "count",
-        Unit::Cpus => "cpus",
-        Unit::Bytes => "bytes",
-        Unit::ByteRate => "bytes_per_s",
     }
 }
 

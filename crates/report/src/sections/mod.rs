@@ -22,7 +22,7 @@ mod verdicts;
 
 use std::{panic, thread};
 
-use crate::document::{Document, Section};
+use crate::document::{Document, Opening, Section};
 use waggle_analysis::Model;
 
 /// The report of a run.
@@ -41,6 +41,11 @@ pub(crate) fn document(model: &Model) -> Document {
         sections: rest.into_iter().chain([trials]).chain(method).collect(),
         version: model.info.waggle_version.clone(),
     }
+}
+
+/// What a reader sees first.
+pub(crate) fn opening_of(model: &Model) -> Opening {
+    opening::opening(model)
 }
 
 /// All before the trials.

@@ -1,6 +1,6 @@
 //! Labels of verdicts, phases, evidence and units, the same in every format.
 
-use waggle_results::PhaseName;
+use waggle_results::{LoadModel, PhaseName};
 use waggle_stats::{Evidence, Verdict};
 
 use waggle_analysis::Counted;
@@ -24,6 +24,16 @@ pub fn meaning(verdict: Verdict) -> &'static str {
         }
         Verdict::Inconsistent => "the counts of requests or records do not add up",
         Verdict::Failed => "the trial was not completed",
+    }
+}
+
+/// The load model, as in a study.
+#[must_use]
+pub fn load_model(model: LoadModel) -> &'static str {
+    match model {
+        LoadModel::Closed => "closed",
+        LoadModel::Open => "open",
+        LoadModel::Users => "users",
     }
 }
 

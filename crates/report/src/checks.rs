@@ -1,0 +1,87 @@
+//! What continuous integration shows of a run: its thresholds as test cases, and a short text.
+
+use waggle_analysis::{Conclusion, Decision, Model};
+use waggle_stats::Verdict;
+
+use crate::{
+    document::{Block, Document, Section},
+    format,
+    junit::{self, TestCase, TestResult, TestSuite},
+    labels, markdown, sections, tables,
+    wording::{self, conditions, findings},
+};
+
+/// The run as JUnit XML: a case for each threshold in each cell, and one for the verdict of each cell. What is shown not to hold
+/// fails; what is undecided, or in doubt, is an error.
+#[must_use]
+pub fn junit(model: &Model) -> String {
+    let thresholds = model.thresholds.iter().flat_map(|outcome| {
+        outcome.cells.iter().map(|cell| {
+            let observed = cell
+                .observed
+                .map(|value| format::in_unit(value, outcome.unit));
+            let why = cell.reason.as_ref();
+            let why = why.map(|why| conditions::shortcoming(why, outcome.unit));
+            let text: Vec<String> = observed.into_iter().chain(why).collect();
+            let text = text.join("; ");
+            TestCase {
+                class: outcome.text.clone(),
+                name: wording::name_of(model, cell.cell),
+                result: match cell.held {
+                    Decision::Holds => TestResult::Passed(text),
+                    Decision::Fails => TestResult::Failed(text),
+                    Decision::Undecided => TestResult::Error(text),
+                },
+            }
+        })
+    });
+    let verdicts = model.cells.iter().filter_map(|cell| {
+        let verdict = cell.verdict?;
+        let reasons = cell.reasons.iter().map(findings::cell_reason);
+        let mut text = labels::verdict(verdict).to_owned();
+        for reason in reasons {
+            text = format!("{text}; {reason}");
+        }
+        let is_fine = matches!(verdict, Verdict::Valid | Verdict::Noisy) || model.is_expected(cell);
+        Some(TestCase {
+            class: "verdict".to_owned(),
+            name: wording::name_of(model, cell.cell),
+            result: match is_fine {
+                true => TestResult::Passed(text),
+                false => TestResult::Error(text),
+            },
+        })
+    });
+    junit::xml(&TestSuite {
+        name: model.info.study.clone(),
+        cases: thresholds.chain(verdicts).collect(),
+    })
+}
+
+/// The answer and the table of cells as Markdown, for the summary of a job.
+#[must_use]
+pub fn summary(model: &Model) -> String {
+    let held = match model.conclusion(false) {
+        Conclusion::Answered => "The question is answered, and every threshold holds.",
+        Conclusion::Failed => {
+            "A threshold does not hold, or a cell has another verdict than expected."
+        }
+        Conclusion::Open => "The question stays open: see the thresholds and verdicts.",
+    };
+    let thresholds = model.thresholds.iter().map(|outcome| {
+        let held = conditions::decision_label(outcome.held);
+        format!("{}: {held}", outcome.text)
+    });
+    let sentences: Vec<String> = std::iter::once(held.to_owned()).chain(thresholds).collect();
+    markdown::text(&Document {
+        opening: sections::opening_of(model),
+        sections: vec![Section {
+            blocks: vec![
+                Block::Sentences(sentences),
+                Block::Table(tables::cells_in_short(model)),
+            ],
+            ..Section::new("summary", "Summary")
+        }],
+        version: model.info.waggle_version.clone(),
+    })
+}

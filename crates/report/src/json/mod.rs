@@ -1,0 +1,341 @@
+//! `report.json`: the report for other programs. What is not known is `null` or absent, never 0.
+
+pub(crate) mod values;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use waggle_analysis::{
+    Account, CellModel, Conclusion, Model, ThresholdOutcome, TrialModel, headline, in_trial,
+};
+use waggle_metrics::NamedMetric;
+use waggle_stats::{Aspect, Bias, Reason};
+
+use self::values::{Level, Value, levels};
+use crate::{
+    csv::numbers,
+    labels,
+    wording::{self, answer, conditions, findings, warnings},
+};
+
+/// The format of [`Report`]; a change that a reader must know of counts it up.
+const FORMAT: u32 = 1;
+
+/// `report.json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "waggle report")]
+pub(crate) struct Report<'a> {
+    format: u32,
+    waggle_version: &'a str,
+    study: &'a str,
+    question: &'a str,
+    seed: u64,
+    /// RFC 3339, UTC.
+    started: &'a str,
+    /// `closed`, `open` or `users`.
+    load_model: &'static str,
+    system: &'a str,
+    components: Vec<Component<'a>>,
+    host: Host<'a>,
+    /// `answered`, `failed` or `open`.
+    conclusion: &'static str,
+    /// That of `waggle report`, without `--strict`.
+    exit_code: u8,
+    /// The sentences of the page.
+    answer: Vec<String>,
+    warnings: Vec<String>,
+    factors: Vec<Factor<'a>>,
+    /// Names of the metrics that the study asks about.
+    asks: Vec<String>,
+    cells: Vec<Cell<'a>>,
+    thresholds: Vec<Threshold<'a>>,
+    /// What became of the records of all cells; `null`: no account.
+    account: Option<Accounting>,
+    /// By cell and repetition; only those that have run.
+    trials: Vec<Trial<'a>>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Component<'a> {
+    name: &'a str,
+    version: &'a str,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Host<'a> {
+    name: &'a str,
+    kernel: &'a str,
+    cpu_model: &'a str,
+    cpus: u32,
+    memory_bytes: u64,
+    /// Load generator and system share the machine.
+    shared: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Factor<'a> {
+    name: &'a str,
+    levels: &'a [String],
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Cell<'a> {
+    number: u32,
+    name: String,
+    levels: Vec<Level<'a>>,
+    /// `null`: no trial has run, or no level holds.
+    verdict: Option<&'static str>,
+    reasons: Vec<ReasonText>,
+    trials: Trials,
+    error_rate: Option<f64>,
+    /// By name, as in the columns of `tables.csv`, with the unit at the end.
+    metrics: BTreeMap<String, Value>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Trials {
+    planned: u32,
+    ran: usize,
+    /// Those that the metrics rest on.
+    counted: usize,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct ReasonText {
+    /// The trial; `null`: all of them together.
+    repetition: Option<u32>,
+    verdict: &'static str,
+    text: String,
+    /// What it makes doubtful.
+    doubts: Vec<Doubt>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Doubt {
+    /// `requests`, `times`, `delivery`, `cpu`, `accounting` or `generator`.
+    about: &'static str,
+    /// Where the system's own value is: `at_most` or `at_least` the measured one, within a `factor` of it, or `unknown`.
+    own_value: &'static str,
+    factor: Option<f64>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Threshold<'a> {
+    text: &'a str,
+    /// `holds`, `does not hold` or `undecided`, over all cells.
+    result: &'static str,
+    cells: Vec<ThresholdCell>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct ThresholdCell {
+    cell: u32,
+    result: &'static str,
+    /// In µs, per second, a share of 1, bytes or a count.
+    observed: Option<f64>,
+    why: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Accounting {
+    accepted: u64,
+    delivered: u64,
+    missing: u64,
+    duplicates: u64,
+    rejected: u64,
+    rejected_delivered: u64,
+    unknown: u64,
+    unknown_delivered: u64,
+    unexpected: u64,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Trial<'a> {
+    cell: u32,
+    repetition: u32,
+    /// In the order of execution, counted from 1.
+    position: u32,
+    started: &'a str,
+    verdict: &'static str,
+    reasons: Vec<ReasonText>,
+    /// By name, as in the columns of `tables.csv`, with the unit at the end.
+    metrics: BTreeMap<String, f64>,
+}
+
+impl<'a> Report<'a> {
+    pub(crate) fn new(model: &'a Model) -> Self {
+        let info = &model.info;
+        let (conclusion, exit_code) = match model.conclusion(false) {
+            Conclusion::Answered => ("answered", 0),
+            Conclusion::Failed => ("failed", 3),
+            Conclusion::Open => ("open", 4),
+        };
+        let all = numbers(model);
+        let components = info.components.iter().map(|one| Component {
+            name: &one.name,
+            version: &one.version,
+        });
+        Self {
+            format: FORMAT,
+            waggle_version: &info.waggle_version,
+            study: &info.study,
+            question: &info.question,
+            seed: info.seed,
+            started: &info.started_utc,
+            load_model: labels::load_model(info.load_model),
+            system: &info.system,
+            components: components.collect(),
+            host: host(model),
+            conclusion,
+            exit_code,
+            answer: answer::sentences(model),
+            warnings: warnings::sentences(model),
+            factors: model.factors.iter().map(factor).collect(),
+            asks: headline(info).iter().map(NamedMetric::column).collect(),
+            cells: model
+                .cells
+                .iter()
+                .map(|one| cell(model, one, &all))
+                .collect(),
+            thresholds: model.thresholds.iter().map(threshold).collect(),
+            account: model.account.as_ref().map(accounting),
+            trials: model.trials.iter().map(|one| trial(one, &all)).collect(),
+        }
+    }
+}
+
+fn host(model: &Model) -> Host<'_> {
+    let host = &model.info.host;
+    Host {
+        name: &host.name,
+        kernel: &host.kernel,
+        cpu_model: &host.cpu_model,
+        cpus: host.cpus,
+        memory_bytes: host.memory_bytes,
+        shared: host.shared_with_system,
+    }
+}
+
+fn factor(factor: &waggle_analysis::Factor) -> Factor<'_> {
+    Factor {
+        name: &factor.name,
+        levels: &factor.levels,
+    }
+}
+
+fn cell<'a>(model: &Model, cell: &'a CellModel, all: &[NamedMetric<'_>]) -> Cell<'a> {
+    let metric = |named: &NamedMetric<'_>| {
+        let number = model.number_of_cell(named, cell.cell)?;
+        Some((named.column(), Value::of_metric(named.row, number)?))
+    };
+    let reason = |one: &waggle_analysis::CellReason| ReasonText {
+        repetition: one.repetition,
+        ..reason_text(&one.reason)
+    };
+    Cell {
+        number: cell.cell,
+        name: wording::name_of(model, cell.cell),
+        levels: levels(&cell.levels),
+        verdict: cell.verdict.map(labels::verdict),
+        reasons: cell.reasons.iter().map(reason).collect(),
+        trials: Trials {
+            planned: cell.planned,
+            ran: cell.ran,
+            counted: cell.counted,
+        },
+        error_rate: cell.error_rate,
+        metrics: all.iter().filter_map(metric).collect(),
+    }
+}
+
+fn reason_text(reason: &Reason) -> ReasonText {
+    let doubts = reason.finding.doubts().into_iter();
+    ReasonText {
+        repetition: None,
+        verdict: labels::verdict(reason.verdict),
+        text: findings::reason(reason),
+        doubts: doubts.map(doubt).collect(),
+    }
+}
+
+fn doubt(doubt: waggle_stats::Doubt) -> Doubt {
+    let (own_value, factor) = match doubt.bias {
+        Bias::AtMost => ("at_most", None),
+        Bias::AtLeast => ("at_least", None),
+        Bias::Factor(factor) => ("factor", Some(factor)),
+        Bias::Unknown => ("unknown", None),
+    };
+    Doubt {
+        about: match doubt.aspect {
+            Aspect::Goodput => "requests",
+            Aspect::Times => "times",
+            Aspect::Delivery => "delivery",
+            Aspect::Cpu => "cpu",
+            Aspect::Accounting => "accounting",
+            Aspect::Generator => "generator",
+        },
+        own_value,
+        factor,
+    }
+}
+
+fn threshold(outcome: &ThresholdOutcome) -> Threshold<'_> {
+    let cell = |one: &waggle_analysis::ThresholdCell| ThresholdCell {
+        cell: one.cell,
+        result: conditions::decision_label(one.held),
+        observed: one.observed.filter(|value| value.is_finite()),
+        why: one
+            .reason
+            .as_ref()
+            .map(|why| conditions::shortcoming(why, outcome.unit)),
+    };
+    Threshold {
+        text: &outcome.text,
+        result: conditions::decision_label(outcome.held),
+        cells: outcome.cells.iter().map(cell).collect(),
+    }
+}
+
+fn accounting(account: &Account) -> Accounting {
+    Accounting {
+        accepted: account.accepted,
+        delivered: account.delivered,
+        missing: account.missing.sum,
+        duplicates: account.duplicates.sum,
+        rejected: account.rejected.sum,
+        rejected_delivered: account.rejected_delivered.sum,
+        unknown: account.unknown.sum,
+        unknown_delivered: account.unknown_delivered,
+        unexpected: account.stray.sum,
+    }
+}
+
+fn trial<'a>(trial: &'a TrialModel, all: &[NamedMetric<'_>]) -> Trial<'a> {
+    let metric = |named: &NamedMetric<'_>| {
+        let value = named.row.in_column(in_trial(named, trial)?);
+        value.is_finite().then(|| (named.column(), value))
+    };
+    Trial {
+        cell: trial.key.cell,
+        repetition: trial.key.repetition,
+        position: trial.position,
+        started: &trial.started_utc,
+        verdict: labels::verdict(trial.verdict),
+        reasons: trial.reasons.iter().map(reason_text).collect(),
+        metrics: all.iter().filter_map(metric).collect(),
+    }
+}
+
+/// The report for other programs; [`report_schema`] describes it.
+#[must_use]
+pub fn report_json(model: &Model) -> String {
+    let json = serde_json::to_string_pretty(&Report::new(model));
+    json.expect("keys are names and numbers are finite, so that all of it can be written") + "\n"
+}
+
+/// The JSON Schema of [`report_json`].
+#[must_use]
+pub fn report_schema() -> schemars::Schema {
+    schemars::schema_for!(Report<'_>)
+}

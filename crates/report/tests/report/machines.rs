@@ -1,0 +1,82 @@
+//! Results for other programs: `report.json` by its schema, thresholds and verdicts as JUnit, and the summary of a job.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use serde_json::Value;
+use waggle_analysis::{Conclusion, Model};
+use waggle_report::{junit, report_json, report_schema, summary};
+
+use crate::{golden::check, seeded::Seeded, seeded_model};
+
+fn json(model: &Model) -> Value {
+    let json = serde_json::from_str(&report_json(model)).unwrap();
+    let validator = jsonschema::validator_for(&report_schema().to_value()).unwrap();
+    let errors: Vec<String> = validator
+        .iter_errors(&json)
+        .map(|one| one.to_string())
+        .collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    json
+}
+
+#[test]
+fn json_has_the_form_of_its_schema_and_the_numbers_of_the_model() {
+    for seeded in [
+        Seeded::ingest(),
+        Seeded::pipeline(),
+        Seeded::search(),
+        Seeded::shopping_study(),
+        Seeded::hostile(),
+    ] {
+        let model = seeded_model(&seeded);
+        let found = json(&model);
+        assert_eq!(found["cells"].as_array().unwrap().len(), model.cells.len());
+        assert_eq!(
+            found["trials"].as_array().unwrap().len(),
+            model.trials.len()
+        );
+        let code = match model.conclusion(false) {
+            Conclusion::Answered => 0,
+            Conclusion::Failed => 3,
+            Conclusion::Open => 4,
+        };
+        assert_eq!(found["exit_code"], code);
+        for (cell, found) in model.cells.iter().zip(found["cells"].as_array().unwrap()) {
+            let goodput = cell.goodput.map(|goodput| goodput.point);
+            assert_eq!(found["metrics"]["goodput_per_s"]["point"].as_f64(), goodput);
+        }
+    }
+}
+
+#[test]
+fn a_small_run_in_full() {
+    let model = seeded_model(&Seeded::plain(&[("connections", &["1"])], 2));
+    check(&report_json(&model), "single.json");
+}
+
+#[test]
+fn thresholds_and_verdicts_are_test_cases() {
+    let model = seeded_model(&Seeded::ingest());
+    let text = junit(&model);
+    let document = roxmltree::Document::parse(&text).unwrap();
+    let count = |name: &str| {
+        let nodes = document.descendants();
+        nodes.filter(|node| node.has_tag_name(name)).count()
+    };
+    let ran = model.cells.iter().filter(|cell| cell.verdict.is_some());
+    let cases = model.thresholds.len() * model.cells.len() + ran.count();
+    assert_eq!(count("testcase"), cases);
+    let suite = document.root_element();
+    for (attribute, name) in [("failures", "failure"), ("errors", "error")] {
+        let counted = suite.attribute(attribute).unwrap();
+        assert_eq!(counted, count(name).to_string(), "{name}");
+        assert!(count(name) > 0, "{name}");
+    }
+    check(&text, "ingest.junit.xml");
+}
+
+#[test]
+fn the_summary_is_short() {
+    let model = seeded_model(&Seeded::ingest());
+    check(&summary(&model), "ingest.summary.md");
+}
