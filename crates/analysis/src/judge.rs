@@ -101,6 +101,7 @@ pub(crate) fn trial(prepared: &Prepared<'_>, info: &RunInfo) -> Judged {
             })
             .reduce(f64::max),
         probe_cpu_share: probe_cpu_share(prepared),
+        negative_delay_share: negative_delay_share(&trial.info),
         store_unread: trial
             .info
             .delivery
@@ -151,6 +152,24 @@ fn facts<'a>(load: &LoadFacts<'_>, course: &'a Course) -> TrialFacts<'a> {
         },
         ..TrialFacts::default()
     }
+}
+
+/// Of the probe that saw the largest share of its records before they were sent.
+fn negative_delay_share(info: &results::TrialInfo) -> Option<f64> {
+    let share = |delivery: &results::DeliveryInfo, ledger: &results::LedgerInfo| {
+        let seen = match delivery.sample {
+            Some(sample) => sample.followed,
+            None => ledger.delivered,
+        };
+        (seen > 0).then(|| as_f64(delivery.negative_delays) / as_f64(seen))
+    };
+    let probes = info.intermediate_probes.iter();
+    let probes = probes.map(|probe| (&probe.delivery, &probe.ledger));
+    let last = info.delivery.as_ref().zip(info.ledger.as_ref());
+    let shares = probes
+        .chain(last)
+        .filter_map(|(delivery, ledger)| share(delivery, ledger));
+    shares.reduce(f64::max)
 }
 
 /// CPU that reading the records back took of the system, as a share of what the system used under load; `None` if it is not known.

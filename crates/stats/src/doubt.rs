@@ -191,6 +191,7 @@ impl InstrumentFinding {
             }
             Self::Calibrated { .. } => GENERATOR_LIMIT,
             Self::ProbeLag { .. } => &[const { doubt(Aspect::Delivery, Bias::AtMost) }],
+            Self::NegativeDelays { .. } => &[const { doubt(Aspect::Delivery, Bias::Unknown) }],
             Self::ProbeCpu { .. } => PROBE_CPU,
             Self::InFlightMissing { .. } => FEWER_IN_FLIGHT,
             Self::ConnectionsFewest { .. } => &[],

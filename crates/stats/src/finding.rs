@@ -104,6 +104,8 @@ pub enum InstrumentFinding {
     ProbeLag { lag_s: f64, allowed_s: f64 },
     /// CPU time of the system that the probe caused, as a share of all that the system used; from `limit` on it is a reason.
     ProbeCpu { share: f64, limit: f64 },
+    /// Records that were seen before they were sent: the clocks of two hosts differ.
+    NegativeDelays { share: f64, limit: f64 },
     /// Mean number of requests in flight in closed load, and how many were asked for.
     InFlightMissing { asked: f64, mean: f64 },
     /// Connections that were not open in the typical interval.

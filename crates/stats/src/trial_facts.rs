@@ -50,6 +50,8 @@ pub struct TrialFacts<'a> {
     pub probe_lag_s: Option<f64>,
     /// CPU time of the system that reading the store took, as a share of what the system used in the measured phase.
     pub probe_cpu_share: Option<f64>,
+    /// Records that were seen before they were sent, by the clocks of two hosts, as a share of those seen.
+    pub negative_delay_share: Option<f64>,
     /// It had not read all of the store when its time was up.
     pub store_unread: bool,
     /// Open load: requests due and requests answered or failed, likewise.

@@ -261,6 +261,11 @@ fn probe(finding: &InstrumentFinding) -> String {
             time_s(*lag_s),
             time_s(*allowed_s),
         ),
+        InstrumentFinding::NegativeDelays { share, limit } => format!(
+            "{} of the records were seen before they were sent ({} allowed): the clocks differ, so delays are wrong by an unknown time",
+            format::share(*share),
+            set_share(*limit)
+        ),
         InstrumentFinding::ProbeCpu { share, limit } => format!(
             "reading the records back took {} of the CPU that the system used{}",
             format::share(*share),
@@ -318,7 +323,9 @@ fn instrument(finding: &InstrumentFinding) -> String {
                     format!("; above {} the trial would not count", set_share(*limit)),
             }
         ),
-        InstrumentFinding::ProbeLag { .. } | InstrumentFinding::ProbeCpu { .. } => probe(finding),
+        InstrumentFinding::ProbeLag { .. }
+        | InstrumentFinding::ProbeCpu { .. }
+        | InstrumentFinding::NegativeDelays { .. } => probe(finding),
         InstrumentFinding::InFlightMissing { asked, mean } => format!(
             "{} requests in flight configured, {} on average",
             plain(*asked),

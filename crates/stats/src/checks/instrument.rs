@@ -25,6 +25,8 @@ const PROBE_LAG_MIN_S: f64 = 1.0;
 /// CPU time of the system that the probe causes, as a share of all: worth a remark, and too much.
 const PROBE_CPU_REMARK: f64 = 0.05;
 const PROBE_CPU_LIMIT: f64 = 0.10;
+/// Records that were seen before they were sent.
+const NEGATIVE_DELAYS_MAX: f64 = 0.001;
 /// Requests in flight in closed load against those asked for.
 const IN_FLIGHT_MIN: f64 = 0.97;
 /// Requests of a uniform schedule that may fall on the other side of the phase's ends.
@@ -240,6 +242,22 @@ pub(super) fn probe_cpu(facts: &TrialFacts<'_>, found: &mut Findings) {
         found.reason(Verdict::InstrumentLimited, finding);
     } else if share >= PROBE_CPU_REMARK {
         found.remark(finding);
+    }
+}
+
+/// A record cannot be seen before it is sent: the clock that says so differs from the one that stamped it, and so all delays are wrong
+/// by an unknown time.
+pub(super) fn clocks(facts: &TrialFacts<'_>, found: &mut Findings) {
+    if let Some(share) = facts.negative_delay_share
+        && share > NEGATIVE_DELAYS_MAX
+    {
+        found.reason(
+            Verdict::InstrumentLimited,
+            InstrumentFinding::NegativeDelays {
+                share,
+                limit: NEGATIVE_DELAYS_MAX,
+            },
+        );
     }
 }
 

@@ -42,6 +42,7 @@ pub fn check(facts: &TrialFacts<'_>) -> Findings {
     instrument::check_capacity(facts, &mut found);
     instrument::probe(facts, &mut found);
     instrument::probe_cpu(facts, &mut found);
+    instrument::clocks(facts, &mut found);
     instrument::in_flight(facts, &mut found);
     system::backlogs(facts, &mut found);
     system::steadiness(facts, &mut found);

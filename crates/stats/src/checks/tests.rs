@@ -175,3 +175,25 @@ fn a_closed_load_keeps_as_many_in_flight_as_were_asked_for() {
     assert!(!found(LoadModel::Closed, None, 480.0));
     assert!(!found(LoadModel::Open, Some(500.0), 480.0));
 }
+
+#[test]
+fn records_that_are_seen_before_they_are_sent_make_delays_doubtful() {
+    let aspects = |share| {
+        let found = check(&TrialFacts {
+            negative_delay_share: share,
+            ..TrialFacts::default()
+        });
+        let own = found.reasons.into_iter().filter(|reason| {
+            matches!(
+                reason.finding,
+                Finding::Instrument(InstrumentFinding::NegativeDelays { .. })
+            )
+        });
+        own.flat_map(|reason| reason.finding.doubts())
+            .map(|doubt| doubt.aspect)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(aspects(None), []);
+    assert_eq!(aspects(Some(0.001)), []);
+    assert_eq!(aspects(Some(0.002)), [crate::Aspect::Delivery]);
+}
