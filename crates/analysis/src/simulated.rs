@@ -144,6 +144,7 @@ impl Simulated {
             intermediate_probes: Vec::new(),
             metrics: Vec::new(),
             reference: None,
+            imported: None,
         }
     }
 }

@@ -23,6 +23,7 @@ mod error;
 mod failure;
 mod folder;
 mod hlog;
+mod imported;
 mod intermediate_probes;
 mod kinds;
 mod names;
@@ -42,6 +43,9 @@ pub use failure::{FailureKind, UnknownFailure};
 pub use folder::RunFolder;
 pub use hlog::{
     HistogramLog, HistogramLogWriter, LoggedHistogram, MAX_LINES as HLOG_MAX_LINES, read_histograms,
+};
+pub use imported::{
+    ImportedInfo, ImportedTrialInfo, QuantilePoint, QuantilesInfo, UnknownFact,
 };
 pub use intermediate_probes::ProbeLogs;
 pub use kinds::{
@@ -78,5 +82,5 @@ pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};
 /// its field; and added the generator's lag at more percentiles, what a closed load keeps in flight and how requests are spread
 /// (`lag`, `in_flight_asked`, `arrivals`), the resolution and lag of a probe in the measured phase alone (`measured_…`), delays from due
 /// (`end_to_end_delay.hlog`) and the earliest that delays may be (`earliest_delay.hlog`),
-/// and whether a probe followed a sample (`sample`).
+/// whether a probe followed a sample (`sample`), and results of other tools (`imported`), which have no `generator`.
 pub const FORMAT: u32 = 6;
