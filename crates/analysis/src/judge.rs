@@ -8,7 +8,7 @@ use waggle_results::{
 };
 use waggle_stats::{
     Arrivals, Counts, Findings, Generator, InjectedFault, Ledger, LoadModel, LoadProfile, Machine,
-    TrialFacts,
+    Sender, TrialFacts,
 };
 
 use crate::{
@@ -30,8 +30,8 @@ pub struct LoadFacts<'a> {
     pub measured: &'a CountsRow,
     /// Whole run of the engine.
     pub totals: &'a CountsRow,
-    /// Over the measured phase.
-    pub engine: &'a GeneratorInfo,
+    /// Over the measured phase; `None`: another tool sent the load.
+    pub engine: Option<&'a GeneratorInfo>,
     pub machine: Option<MachineInfo>,
     /// Whether loops were to keep the CPUs awake.
     pub kept_awake: bool,
@@ -75,10 +75,11 @@ pub(crate) fn trial(prepared: &Prepared<'_>, info: &RunInfo) -> Judged {
         },
         measured: &trial.info.measured,
         totals: &trial.info.totals,
-        engine: &trial.info.generator,
+        engine: trial.info.generator.as_ref(),
         machine: trial.info.machine,
         kept_awake: info.host.idle_poll,
-        offered_per_s: trial.info.generator.offered_per_s,
+        offered_per_s: (trial.info.generator.as_ref())
+            .and_then(|generator| generator.offered_per_s),
         response_time: &times.response_time,
         service_time: &prepared.service_time_measured,
         time_bound_us: (info.search.as_ref()).and_then(|search| time_bound_us(&search.conditions)),
@@ -125,7 +126,13 @@ fn facts<'a>(load: &LoadFacts<'_>, course: &'a Course) -> TrialFacts<'a> {
         failed: load.failed.clone(),
         measured: counts(load.measured),
         totals: counts(load.totals),
-        generator: engine(load.engine, course.connections_open_median()),
+        generator: load.engine.map_or_else(Generator::default, |of| {
+            engine(of, course.connections_open_median())
+        }),
+        sender: match load.engine {
+            Some(_) => Sender::Waggle,
+            None => Sender::OtherTool,
+        },
         machine: load.machine.map(|machine| Machine {
             cpu_steal: machine.cpu_steal,
             cpu_idle: machine.cpu_idle,
@@ -135,9 +142,9 @@ fn facts<'a>(load: &LoadFacts<'_>, course: &'a Course) -> TrialFacts<'a> {
         response_p50_us: (!response.is_empty()).then(|| as_f64(response.value_at_quantile(0.5))),
         service_mean_us: (!service.is_empty()).then(|| service.mean()),
         time_bound_us: load.time_bound_us,
-        arrivals: match load.engine.arrivals {
-            results::Arrivals::Poisson => Arrivals::Poisson,
-            results::Arrivals::Uniform => Arrivals::Uniform,
+        arrivals: match load.engine.map(|engine| engine.arrivals) {
+            Some(results::Arrivals::Uniform) => Arrivals::Uniform,
+            Some(results::Arrivals::Poisson) | None => Arrivals::Poisson,
         },
         in_flight_start: course.in_flight_start(),
         answers: course.answers(),
@@ -174,7 +181,11 @@ fn course(prepared: &Prepared<'_>) -> Course {
     let measure = trial.info.phase(PhaseName::Measure);
     let length = measure.map_or(0.0, |phase| phase.end_s - phase.start_s);
     let mut course = Course::new(
-        trial.info.generator.connections_asked,
+        trial
+            .info
+            .generator
+            .as_ref()
+            .map(|generator| generator.connections_asked),
         interval_s(trial),
         Length::Seconds(length),
     );

@@ -20,6 +20,7 @@ mod distributions;
 pub mod effects;
 mod factor;
 mod faults;
+mod imported;
 mod instrument;
 pub mod judge;
 mod layout;

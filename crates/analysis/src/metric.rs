@@ -258,6 +258,9 @@ impl Reading {
 )]
 fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
     let numbers = || trial.numbers;
+    if numbers().is_some_and(|numbers| numbers.unknown.contains(&named.row.metric)) {
+        return None;
+    }
     let load = || Some(Load::new(named, numbers()?));
     match named.row.metric {
         Metric::Goodput | Metric::GoodputDeviation => value(load()?.goodput_per_s()),
@@ -273,7 +276,7 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         | Metric::Delay
         | Metric::DelayDeviation
         | Metric::EndToEndDelay
-        | Metric::ArrivalDelay => value(percentiles(named, trial)?.statistic(named.statistic?)),
+        | Metric::ArrivalDelay => value(percentiles(named, trial)?.statistic(named.statistic?)?),
         Metric::ClientWaitTime => value(load()?.client_wait_mean_us()?),
         Metric::Offered => value(numbers()?.offered_per_s?),
         Metric::Skipped => count(numbers()?.skipped),

@@ -1,6 +1,6 @@
 //! What a reader must know before believing any number of the run.
 
-use waggle_results::{Host, RunInfo};
+use waggle_results::{Host, RunInfo, UnknownFact};
 
 use waggle_stats::End;
 
@@ -9,6 +9,11 @@ use crate::{SearchModel, TrialModel};
 /// One thing that a reader must know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Warning {
+    /// Another tool measured: which, and what its results do not show.
+    Imported {
+        tool: String,
+        unknown: Vec<UnknownFact>,
+    },
     /// Load generator and system were on one machine.
     SharedHost(SharedCpus),
     /// Components that waggle did not start.
@@ -49,6 +54,10 @@ pub(crate) fn warnings(
     search: Option<&SearchModel>,
 ) -> Vec<Warning> {
     let mut warnings = Vec::new();
+    warnings.extend(info.imported.as_ref().map(|imported| Warning::Imported {
+        tool: imported.tool.clone(),
+        unknown: imported.unknown.clone(),
+    }));
     if info.host.shared_with_system {
         warnings.push(Warning::SharedHost(shared_cpus(info)));
     }

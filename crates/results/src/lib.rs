@@ -44,9 +44,7 @@ pub use folder::RunFolder;
 pub use hlog::{
     HistogramLog, HistogramLogWriter, LoggedHistogram, MAX_LINES as HLOG_MAX_LINES, read_histograms,
 };
-pub use imported::{
-    ImportedInfo, ImportedTrialInfo, QuantilePoint, QuantilesInfo, UnknownFact,
-};
+pub use imported::{ImportedInfo, ImportedTrialInfo, QuantilePoint, QuantilesInfo, UnknownFact};
 pub use intermediate_probes::ProbeLogs;
 pub use kinds::{
     Arrivals, Comparison, ExpectedVerdict, FeedOrder, LevelKind, LoadModel, Restart, TrialOrder,

@@ -5,7 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
-    Comparison, ExpectedVerdict, FeedOrder, ImportedInfo, LevelKind, LoadModel, Restart, TrialOrder, WarmUpUntil,
+    Comparison, ExpectedVerdict, FeedOrder, ImportedInfo, LevelKind, LoadModel, Restart,
+    TrialOrder, WarmUpUntil,
 };
 
 /// The whole of `run.json`.

@@ -164,7 +164,7 @@ impl InstrumentFinding {
             Self::ProbeLag { .. } => &[const { doubt(Aspect::Delivery, Bias::AtMost) }],
             Self::ProbeCpu { .. } => PROBE_CPU,
             Self::InFlightMissing { .. } => FEWER_IN_FLIGHT,
-            Self::ConnectionsFewest { .. } => &[],
+            Self::ConnectionsFewest { .. } | Self::NotKnown => &[],
         }
     }
 }

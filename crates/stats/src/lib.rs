@@ -57,6 +57,6 @@ pub use stall::Stall;
 pub use steady::{MIN_STEADY_BINS, Series, Shape, Steadiness, SteadyBins, steady};
 pub use trial_facts::{
     Arrivals, Counts, Generator, InjectedFault, Ledger, LoadModel, LoadProfile, Machine,
-    RunningTotals, Served, TrialFacts,
+    RunningTotals, Sender, Served, TrialFacts,
 };
 pub use verdict::Verdict;

@@ -8,6 +8,7 @@ pub mod delivery;
 pub mod effects;
 pub mod findings;
 pub mod format;
+pub(crate) mod imported;
 pub mod labels;
 pub(crate) mod methodology;
 pub(crate) mod metric;

@@ -2,6 +2,8 @@
 
 use waggle_analysis::{Model, SharedCpus, Warning};
 
+use super::imported;
+
 #[must_use]
 pub fn sentences(model: &Model) -> Vec<String> {
     model.warnings.iter().map(sentence).collect()
@@ -9,6 +11,7 @@ pub fn sentences(model: &Model) -> Vec<String> {
 
 fn sentence(warning: &Warning) -> String {
     match warning {
+        Warning::Imported { tool, unknown } => imported::warning(tool, unknown),
         Warning::SharedHost(cpus) => shared_host(cpus),
         Warning::RanAlready { components } => format!(
             "External components: {}. waggle did not start them, delete their data or restart them between trials; their CPU and memory \
