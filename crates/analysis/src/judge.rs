@@ -8,7 +8,7 @@ use waggle_results::{
 };
 use waggle_stats::{
     Arrivals, Counts, Findings, Generator, InjectedFault, Ledger, LoadModel, LoadProfile, Machine,
-    Sender, TrialFacts,
+    Sender, SteadyBins, TrialFacts,
 };
 
 use crate::{
@@ -108,6 +108,10 @@ pub(crate) fn trial(prepared: &Prepared<'_>, info: &RunInfo) -> Judged {
             .as_ref()
             .is_some_and(|delivery| delivery.unread),
         warm_up_steady: trial.info.warm_up_steady,
+        bins: SteadyBins {
+            min_time_change: min_time_change(trial),
+            ..course.bins()
+        },
         faults: &disturbances,
         ..facts(&of_load, &course)
     });
@@ -117,6 +121,12 @@ pub(crate) fn trial(prepared: &Prepared<'_>, info: &RunInfo) -> Judged {
         findings,
         half_change,
     }
+}
+
+/// The least change of a time that imported results show: two steps of their resolution. 0: as little as histograms show.
+fn min_time_change(trial: &Trial) -> f64 {
+    let imported = trial.info.imported.as_ref();
+    imported.map_or(0.0, |imported| 2.0 * imported.resolution_us)
 }
 
 fn facts<'a>(load: &LoadFacts<'_>, course: &'a Course) -> TrialFacts<'a> {

@@ -7,11 +7,12 @@ use waggle_stats::End;
 use crate::{SearchModel, TrialModel};
 
 /// One thing that a reader must know.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Warning {
     /// Another tool measured: which, and what its results do not show.
     Imported {
         tool: String,
+        resolution_us: f64,
         unknown: Vec<UnknownFact>,
     },
     /// Load generator and system were on one machine.
@@ -56,6 +57,7 @@ pub(crate) fn warnings(
     let mut warnings = Vec::new();
     warnings.extend(info.imported.as_ref().map(|imported| Warning::Imported {
         tool: imported.tool.clone(),
+        resolution_us: imported.resolution_us,
         unknown: imported.unknown.clone(),
     }));
     if info.host.shared_with_system {

@@ -6,13 +6,15 @@
 use serde::{Deserialize, Serialize};
 
 /// Part of `run.json`: the run was imported. Since format 6.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ImportedInfo {
     /// With its version, if the files say it: `ab 2.3`.
     pub tool: String,
     /// Names of the files, without their folders.
     pub files: Vec<String>,
+    /// Resolution of times in the coarsest of them.
+    pub resolution_us: f64,
     /// What at least one of the trials does not show.
     pub unknown: Vec<UnknownFact>,
 }

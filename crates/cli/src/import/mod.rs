@@ -284,6 +284,7 @@ fn run_info(
         imported: Some(ImportedInfo {
             tool,
             files,
+            resolution_us: trials.iter().map(Trial::resolution_us).fold(0.0, f64::max),
             unknown,
         }),
     }

@@ -1,6 +1,6 @@
 //! The cells of an import, from the words of the command line.
 
-use std::path::PathBuf;
+use std::{collections::HashSet, path::PathBuf};
 
 use anyhow::{Result, bail};
 
@@ -86,9 +86,23 @@ fn check(cells: &[CellSource]) -> Result<()> {
             bail!("{levels} is named twice: write its files after one another");
         }
     }
+    check_files(cells)?;
     let trials: usize = cells.iter().map(|cell| cell.trials.len()).sum();
     if trials > TRIALS_MAX {
         bail!("{trials} files are more than {TRIALS_MAX}");
+    }
+    Ok(())
+}
+
+/// A file that is two trials would make them agree.
+fn check_files(cells: &[CellSource]) -> Result<()> {
+    let files = cells.iter().flat_map(|cell| cell.trials.iter().flatten());
+    let mut known = HashSet::new();
+    for file in files {
+        let same = file.canonicalize().unwrap_or_else(|_| file.clone());
+        if !known.insert(same) {
+            bail!("{} is named twice", file.display());
+        }
     }
     Ok(())
 }
@@ -143,6 +157,7 @@ mod tests {
         check("v=1", "v=1 has no files");
         check("a v=1 b", "v=1: each cell must name the same factors");
         check("v=1 v=2 a", "v=1 v=2: a factor is named twice");
+        check("v=1 a v=2 a", "a is named twice");
         check("v=1 a v=1 b", "v=1 is named twice");
     }
 }

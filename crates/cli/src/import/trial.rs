@@ -129,6 +129,13 @@ impl Trial {
         }
     }
 
+    pub(crate) fn resolution_us(&self) -> f64 {
+        match self {
+            Self::Requests(requests, _) => requests.facts.resolution_us,
+            Self::Summary(_, summary) => summary.resolution_us,
+        }
+    }
+
     pub(crate) fn unknown(&self, plan: &Plan<'_>) -> Vec<UnknownFact> {
         let mut unknown = ALWAYS_UNKNOWN.to_vec();
         let mut lacks = |fact, lacks: bool| {
@@ -223,16 +230,12 @@ impl Trial {
         (sums, phases): (Sums, Vec<PhaseInfo>),
         files: &[PathBuf],
     ) -> TrialInfo {
-        let (resolution_us, remarks, quantiles) = match self {
+        let (remarks, quantiles) = match self {
             Self::Requests(requests, _) => {
                 let facts = &requests.facts;
-                (facts.resolution_us, facts.remarks.clone(), None)
+                (facts.remarks.clone(), None)
             }
-            Self::Summary(_, summary) => (
-                summary.resolution_us,
-                summary.remarks.clone(),
-                Some(summary.quantiles.clone()),
-            ),
+            Self::Summary(_, summary) => (summary.remarks.clone(), Some(summary.quantiles.clone())),
         };
         let steps = plan.steps.iter().zip(sums.steps);
         TrialInfo {
@@ -267,7 +270,7 @@ impl Trial {
             stopped: None,
             imported: Some(ImportedTrialInfo {
                 files: files.iter().map(|path| file_name(path)).collect(),
-                resolution_us,
+                resolution_us: self.resolution_us(),
                 unknown: self.unknown(plan),
                 quantiles,
             }),

@@ -2,17 +2,27 @@
 
 use waggle_results::{LoadModel, RunInfo, UnknownFact};
 
-use super::format;
+use super::format::{self, Unit};
 
 /// The times of imported results.
 pub(crate) const RESPONSE_TIME: &str =
     "from sent to the complete answer: the results do not say when requests were due";
 
+/// A resolution that needs no mention.
+const HISTOGRAM_US: f64 = 1.0;
+
 /// The warning at the top of the report.
-pub(crate) fn warning(tool: &str, facts: &[UnknownFact]) -> String {
+pub(crate) fn warning(tool: &str, resolution_us: f64, facts: &[UnknownFact]) -> String {
+    let resolution = match resolution_us > HISTOGRAM_US {
+        true => format!(
+            " Times have a resolution of {}.",
+            Unit::Time.show(resolution_us)
+        ),
+        false => String::new(),
+    };
     format!(
         "Imported from {tool}: response times count from when a request was sent. A slow server delays the next requests, so times are \
-         too short under overload (coordinated omission). Verdicts rest on what the files show; not known: {}.",
+         too short under overload (coordinated omission).{resolution} Verdicts rest on what the files show; not known: {}.",
         unknown(facts)
     )
 }
@@ -56,6 +66,9 @@ pub(crate) fn missing_lines(info: &RunInfo) -> Option<&'static str> {
     let is_missing = imported.unknown.contains(&UnknownFact::SingleRequests);
     is_missing.then_some("Trials of which only quantiles are known have no line here.")
 }
+
+/// Why a cell is valid.
+pub(crate) const VALID: &str = "every check that the results allow passed";
 
 /// What a verdict of such results rests on.
 pub(crate) const CHECKS: &str = "Imported results: the counts of requests, stalls, and steadiness (with single requests and four intervals) were checked. Whether \

@@ -11,7 +11,11 @@ pub fn sentences(model: &Model) -> Vec<String> {
 
 fn sentence(warning: &Warning) -> String {
     match warning {
-        Warning::Imported { tool, unknown } => imported::warning(tool, unknown),
+        Warning::Imported {
+            tool,
+            resolution_us,
+            unknown,
+        } => imported::warning(tool, *resolution_us, unknown),
         Warning::SharedHost(cpus) => shared_host(cpus),
         Warning::RanAlready { components } => format!(
             "External components: {}. waggle did not start them, delete their data or restart them between trials; their CPU and memory \
