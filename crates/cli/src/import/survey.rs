@@ -1,6 +1,9 @@
 //! The first pass over the files: what they are, whether they can be read to their end, and what their requests span.
 
-use std::path::{Path, PathBuf};
+use std::{
+    cmp::Ordering,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result, bail};
 use waggle_results::QuantilePoint;
@@ -17,6 +20,8 @@ use super::{
 pub(crate) const STEPS_MAX: usize = 50;
 /// A load that is shorter than this has no rate.
 const SPAN_MIN_US: u64 = 1_000;
+/// Starts in the files of `ab -g` are whole seconds.
+const AB_SECOND_US: u64 = 1_000_000;
 
 /// How the requests of a file are read.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,11 +80,23 @@ pub(crate) fn requests(reader: &Reader, files: &[PathBuf]) -> Result<Surveyed> {
 }
 
 fn survey(reader: &Reader, path: &Path, summary: Option<Summary>) -> Result<Surveyed> {
-    let (mut count, mut start_us, mut end_us) = (0u64, u64::MAX, 0);
+    let (mut count, mut end_us) = (0u64, 0);
+    // The first and the last start, and how many requests have it.
+    let (mut first, mut last) = ((u64::MAX, 0u64), (0, 0u64));
     let mut labels: Vec<String> = Vec::new();
     let facts = reader.read(path, &mut |request| {
         count += 1;
-        start_us = start_us.min(request.start_us);
+        let at_us = request.start_us;
+        first = match at_us.cmp(&first.0) {
+            Ordering::Less => (at_us, 1),
+            Ordering::Equal => (at_us, first.1 + 1),
+            Ordering::Greater => first,
+        };
+        last = match at_us.cmp(&last.0) {
+            Ordering::Greater => (at_us, 1),
+            Ordering::Equal => (at_us, last.1 + 1),
+            Ordering::Less => last,
+        };
         end_us = end_us.max(request.end_us());
         let is_known = labels.iter().any(|label| label == request.label);
         if !is_known && labels.len() <= STEPS_MAX {
@@ -87,14 +104,9 @@ fn survey(reader: &Reader, path: &Path, summary: Option<Summary>) -> Result<Surv
         }
         Ok(())
     })?;
+    let mut start_us = first.0;
     if let Some(summary) = &summary {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "ab's reader refuses times that are negative or too long"
-        )]
-        let seconds_us = (summary.seconds * 1e6).round() as u64;
-        end_us = start_us + seconds_us.max(1);
+        (start_us, end_us) = ab_span(summary.seconds, first, last);
     }
     if end_us - start_us < SPAN_MIN_US {
         bail!(
@@ -111,6 +123,28 @@ fn survey(reader: &Reader, path: &Path, summary: Option<Summary>) -> Result<Surv
         labels,
         summary,
     })))
+}
+
+/// Start and end of a test of ab that took so many seconds. Of its first and its last request the second is known in which they
+/// were sent, and how many others were sent in it; the rate is taken to be the same in both.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "counts are far below 2^52, and the reader refuses times that are negative or too long"
+)]
+fn ab_span(seconds: f64, first: (u64, u64), last: (u64, u64)) -> (u64, u64) {
+    let length_us = (seconds * 1e6).round().max(1.0) as u64;
+    let whole_us = (last.0 - first.0).saturating_sub(AB_SECOND_US);
+    let ends_us = length_us.saturating_sub(whole_us);
+    let start_us = if last.0 > first.0 {
+        let share = first.1 as f64 / (first.1 + last.1) as f64;
+        let in_first_us = (ends_us as f64 * share).round() as u64;
+        first.0 + AB_SECOND_US - in_first_us.clamp(1, AB_SECOND_US)
+    } else {
+        first.0
+    };
+    (start_us, start_us + length_us)
 }
 
 /// The files of one trial of ab, by their kinds.

@@ -109,10 +109,11 @@ impl Tally {
         let first = &mut self.buckets[sent];
         first.bytes_sent += request.bytes_sent;
         first.steps[step].counts.sent += 1;
-        let start_us = request.start_us.min(line.end_us);
+        let start_us = request.start_us.clamp(line.start_us, line.end_us);
         first.flight_us += i128::from(line.span(sent).1) - i128::from(start_us);
         let last = &mut self.buckets[answered];
-        last.flight_us -= i128::from(line.span(answered).1) - i128::from(end_us.min(line.end_us));
+        last.flight_us -= i128::from(line.span(answered).1)
+            - i128::from(end_us.clamp(line.start_us, line.end_us));
         last.bytes_received += request.bytes_received;
         let bucket = &mut last.steps[step];
         let is_new = match request.failure {
@@ -228,7 +229,7 @@ mod tests {
 
     #[test]
     fn requests_are_in_the_interval_of_their_answer_and_in_flight_before() {
-        let timeline = Timeline::new((0, 1_000_000), 0, 0);
+        let timeline = Timeline::new((0, 1_000_000), 0);
         let mut tally = Tally::new(timeline, &[]);
         for one in [
             request(0, 100, None),

@@ -83,7 +83,11 @@ impl Trial {
             ),
             Surveyed::Summary(path, summary) => return Ok(Self::Summary(path, summary)),
         };
-        let measure_us = requests.start_us.saturating_add(plan.warm_up_us);
+        let is_ab = *plan.reader == Reader::AbRequests;
+        let mut measure_us = requests.start_us.saturating_add(plan.warm_up_us);
+        if is_ab && plan.warm_up_us > 0 {
+            measure_us = measure_us.next_multiple_of(AB_START_US);
+        }
         if measure_us >= requests.end_us {
             bail!(
                 "{}: --warm-up leaves out everything: the load took {} s",
@@ -91,12 +95,12 @@ impl Trial {
                 seconds(requests.end_us - requests.start_us)
             );
         }
-        let shortest_us = match plan.reader {
-            Reader::AbRequests => AB_START_US,
-            _ => 0,
-        };
         let span = (requests.start_us, requests.end_us);
-        let timeline = Timeline::new(span, measure_us, shortest_us);
+        let mut timeline = Timeline::new(span, measure_us);
+        if is_ab {
+            timeline.grid_us = measure_us.next_multiple_of(AB_START_US);
+            timeline = timeline.with_intervals_from(AB_START_US);
+        }
         Ok(Self::Requests(requests, timeline))
     }
 
@@ -114,7 +118,7 @@ impl Trial {
             if tally.is_some() {
                 return Ok(TalliedTrial { trial: self, tally });
             }
-            timeline = timeline.longer();
+            timeline = timeline.with_intervals_from(timeline.interval_us.saturating_add(1));
         }
     }
 
