@@ -16,7 +16,8 @@ const WHOLE_FROM: f64 = 0.999;
 /// What the intervals of a load said so far.
 #[derive(Debug)]
 pub struct Course {
-    connections_asked: u64,
+    /// `None`: another tool sent the load, and nothing is known of its connections.
+    connections_asked: Option<u64>,
     interval_s: f64,
     /// At the end of the warm-up.
     in_flight_start: u64,
@@ -52,7 +53,7 @@ impl Course {
     /// Before the first interval of a load over so many connections, with intervals of so many seconds; one that was taken late
     /// may be longer.
     #[must_use]
-    pub fn new(connections_asked: u64, interval_s: f64, length: Length) -> Self {
+    pub fn new(connections_asked: Option<u64>, interval_s: f64, length: Length) -> Self {
         Self {
             connections_asked,
             interval_s,
@@ -79,7 +80,7 @@ impl Course {
     /// the interval belongs to.
     pub fn add(&mut self, row: &IntervalRow, add_times: impl Fn(&mut Histogram<u64>)) {
         let counts = &row.counts;
-        self.served.push(to_served(row));
+        self.served.push(self.to_served(row));
         self.connections_open.push(row.connections_open);
         self.answers.add(
             row.start_s + counts.seconds,
@@ -106,14 +107,27 @@ impl Course {
         let Opening::Since(before) = self.opening else {
             return false;
         };
-        let is_over =
-            before.is_some_and(|before| before >= self.connections_asked || open <= before);
+        let asked = self.connections_asked.unwrap_or(0);
+        let is_over = before.is_some_and(|before| before >= asked || open <= before);
         self.opening = if is_over {
             Opening::Over
         } else {
             Opening::Since(Some(open))
         };
         !is_over
+    }
+
+    /// An interval, as the search for silences takes it.
+    fn to_served(&self, row: &IntervalRow) -> Served {
+        let before = row
+            .in_flight
+            .checked_add_signed(row.counts.in_flight_change.saturating_neg());
+        let is_cut_off = self.connections_asked.is_some() && row.connections_open == 0;
+        Served {
+            seconds: row.counts.seconds,
+            succeeded: row.counts.succeeded,
+            waited: is_cut_off || (row.in_flight > 0 && before.is_some_and(|before| before > 0)),
+        }
     }
 
     fn has_second_bins(&self) -> bool {
@@ -190,19 +204,6 @@ impl Course {
         let mut open = self.connections_open.clone();
         open.sort_unstable();
         open.get(open.len() / 2).copied()
-    }
-}
-
-/// An interval, as the search for silences takes it.
-pub(crate) fn to_served(row: &IntervalRow) -> Served {
-    let before = row
-        .in_flight
-        .checked_add_signed(row.counts.in_flight_change.saturating_neg());
-    Served {
-        seconds: row.counts.seconds,
-        succeeded: row.counts.succeeded,
-        waited: row.connections_open == 0
-            || (row.in_flight > 0 && before.is_some_and(|before| before > 0)),
     }
 }
 
@@ -310,7 +311,7 @@ mod tests {
 
     /// Intervals of 250 ms, at the end of each of which so many connections are open; one success each, of 100 µs.
     fn course(asked: u64, length: Length, warm_up: &[u64], measured: &[u64]) -> Course {
-        let mut course = Course::new(asked, 0.25, length);
+        let mut course = Course::new(Some(asked), 0.25, length);
         for (index, open) in (0..).zip(warm_up.iter().chain(measured)) {
             let row = interval(index, *open, 0.25);
             match usize::try_from(index).unwrap() < warm_up.len() {

@@ -2,7 +2,7 @@
 
 use hdrhistogram::Histogram;
 use waggle_metrics::Statistic;
-use waggle_results::{FailureCount, FailureKind, HistogramLog, PhaseName, Trial};
+use waggle_results::{FailureCount, FailureKind, HistogramLog, PhaseName, QuantilesInfo, Trial};
 use waggle_stats::ThinTail;
 
 /// Points of a spectrum for each factor of ten towards the tail.
@@ -31,38 +31,40 @@ pub struct TrialPercentile {
     pub thin: Option<ThinTail>,
 }
 
-/// One trial's percentiles over the measured phase.
+/// One trial's percentiles over the measured phase. `None`: imported results lack it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialPercentiles {
     pub count: u64,
-    pub p50: TrialPercentile,
-    pub p90: TrialPercentile,
-    pub p95: TrialPercentile,
-    pub p99: TrialPercentile,
-    pub p999: TrialPercentile,
-    pub p9999: TrialPercentile,
-    pub max: TrialPercentile,
-    pub mean_us: f64,
+    pub p50: Option<TrialPercentile>,
+    pub p90: Option<TrialPercentile>,
+    pub p95: Option<TrialPercentile>,
+    pub p99: Option<TrialPercentile>,
+    pub p999: Option<TrialPercentile>,
+    pub p9999: Option<TrialPercentile>,
+    pub max: Option<TrialPercentile>,
+    pub mean_us: Option<f64>,
 }
 
 impl TrialPercentiles {
     /// One of them in µs, by its name in the catalogue.
     #[must_use]
-    pub fn statistic(&self, statistic: Statistic) -> f64 {
-        self.percentile(statistic)
-            .map_or(self.mean_us, |percentile| percentile.us)
+    pub fn statistic(&self, statistic: Statistic) -> Option<f64> {
+        match statistic {
+            Statistic::Mean => self.mean_us,
+            _ => self.percentile(statistic).map(|percentile| percentile.us),
+        }
     }
 
     /// The same with whether it may be relied on; `None` of the mean, which is no percentile.
     pub(crate) fn percentile(&self, statistic: Statistic) -> Option<&TrialPercentile> {
         match statistic {
-            Statistic::P50 => Some(&self.p50),
-            Statistic::P90 => Some(&self.p90),
-            Statistic::P95 => Some(&self.p95),
-            Statistic::P99 => Some(&self.p99),
-            Statistic::P999 => Some(&self.p999),
-            Statistic::P9999 => Some(&self.p9999),
-            Statistic::Max => Some(&self.max),
+            Statistic::P50 => self.p50.as_ref(),
+            Statistic::P90 => self.p90.as_ref(),
+            Statistic::P95 => self.p95.as_ref(),
+            Statistic::P99 => self.p99.as_ref(),
+            Statistic::P999 => self.p999.as_ref(),
+            Statistic::P9999 => self.p9999.as_ref(),
+            Statistic::Max => self.max.as_ref(),
             Statistic::Mean => None,
         }
     }
@@ -91,9 +93,11 @@ pub(crate) fn of_trial(histogram: &Histogram<u64>) -> Option<TrialPercentiles> {
     if histogram.is_empty() {
         return None;
     }
-    let at = |quantile: f64| TrialPercentile {
-        us: as_f64(histogram.value_at_quantile(quantile)),
-        thin: waggle_stats::thin_tail(histogram.len(), quantile),
+    let at = |quantile: f64| {
+        Some(TrialPercentile {
+            us: as_f64(histogram.value_at_quantile(quantile)),
+            thin: waggle_stats::thin_tail(histogram.len(), quantile),
+        })
     };
     Some(TrialPercentiles {
         count: histogram.len(),
@@ -103,17 +107,43 @@ pub(crate) fn of_trial(histogram: &Histogram<u64>) -> Option<TrialPercentiles> {
         p99: at(0.99),
         p999: at(0.999),
         p9999: at(0.9999),
-        max: TrialPercentile {
+        max: Some(TrialPercentile {
             us: as_f64(histogram.max()),
             thin: None,
-        },
-        mean_us: histogram.mean(),
+        }),
+        mean_us: Some(histogram.mean()),
     })
 }
 
 /// The same of what may not have been noted.
 pub(crate) fn of_some(histogram: &Option<Histogram<u64>>) -> Option<TrialPercentiles> {
     histogram.as_ref().and_then(of_trial)
+}
+
+/// The percentiles of `count` requests of which only some quantiles are known.
+pub(crate) fn of_quantiles(quantiles: &QuantilesInfo, count: u64) -> TrialPercentiles {
+    let at = |quantile: f64| {
+        let mut points = quantiles.points.iter();
+        let point = points.find(|point| (point.quantile - quantile).abs() < EXACT)?;
+        Some(TrialPercentile {
+            us: point.us,
+            thin: match quantile < 1.0 {
+                true => waggle_stats::thin_tail(count, quantile),
+                false => None,
+            },
+        })
+    };
+    TrialPercentiles {
+        count,
+        p50: at(0.5),
+        p90: at(0.9),
+        p95: at(0.95),
+        p99: at(0.99),
+        p999: at(0.999),
+        p9999: at(0.9999),
+        max: at(1.0),
+        mean_us: quantiles.mean_us,
+    }
 }
 
 /// The spectrum of the measured phases of several trials together, each with its log; none where they have no sample.

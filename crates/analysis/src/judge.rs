@@ -8,7 +8,7 @@ use waggle_results::{
 };
 use waggle_stats::{
     Arrivals, Counts, Findings, Generator, InjectedFault, Ledger, LoadModel, LoadProfile, Machine,
-    TrialFacts,
+    Sender, SteadyBins, TrialFacts,
 };
 
 use crate::{
@@ -30,8 +30,8 @@ pub struct LoadFacts<'a> {
     pub measured: &'a CountsRow,
     /// Whole run of the engine.
     pub totals: &'a CountsRow,
-    /// Over the measured phase.
-    pub engine: &'a GeneratorInfo,
+    /// Over the measured phase; `None`: another tool sent the load.
+    pub engine: Option<&'a GeneratorInfo>,
     pub machine: Option<MachineInfo>,
     /// Whether loops were to keep the CPUs awake.
     pub kept_awake: bool,
@@ -75,10 +75,11 @@ pub(crate) fn trial(prepared: &Prepared<'_>, info: &RunInfo) -> Judged {
         },
         measured: &trial.info.measured,
         totals: &trial.info.totals,
-        engine: &trial.info.generator,
+        engine: trial.info.generator.as_ref(),
         machine: trial.info.machine,
         kept_awake: info.host.idle_poll,
-        offered_per_s: trial.info.generator.offered_per_s,
+        offered_per_s: (trial.info.generator.as_ref())
+            .and_then(|generator| generator.offered_per_s),
         response_time: &times.response_time,
         service_time: &prepared.service_time_measured,
         time_bound_us: (info.search.as_ref()).and_then(|search| time_bound_us(&search.conditions)),
@@ -108,6 +109,10 @@ pub(crate) fn trial(prepared: &Prepared<'_>, info: &RunInfo) -> Judged {
             .as_ref()
             .is_some_and(|delivery| delivery.unread),
         warm_up_steady: trial.info.warm_up_steady,
+        bins: SteadyBins {
+            min_time_change: min_time_change(trial),
+            ..course.bins()
+        },
         faults: &disturbances,
         ..facts(&of_load, &course)
     });
@@ -119,6 +124,12 @@ pub(crate) fn trial(prepared: &Prepared<'_>, info: &RunInfo) -> Judged {
     }
 }
 
+/// The least change of a time that imported results show: two steps of their resolution. 0: as little as histograms show.
+fn min_time_change(trial: &Trial) -> f64 {
+    let imported = trial.info.imported.as_ref();
+    imported.map_or(0.0, |imported| 2.0 * imported.resolution_us)
+}
+
 fn facts<'a>(load: &LoadFacts<'_>, course: &'a Course) -> TrialFacts<'a> {
     let (response, service) = (load.response_time, load.service_time);
     TrialFacts {
@@ -126,7 +137,13 @@ fn facts<'a>(load: &LoadFacts<'_>, course: &'a Course) -> TrialFacts<'a> {
         failed: load.failed.clone(),
         measured: counts(load.measured),
         totals: counts(load.totals),
-        generator: engine(load.engine, course.connections_open_median()),
+        generator: load.engine.map_or_else(Generator::default, |of| {
+            engine(of, course.connections_open_median())
+        }),
+        sender: match load.engine {
+            Some(_) => Sender::Waggle,
+            None => Sender::OtherTool,
+        },
         machine: load.machine.map(|machine| Machine {
             cpu_steal: machine.cpu_steal,
             cpu_idle: machine.cpu_idle,
@@ -136,9 +153,9 @@ fn facts<'a>(load: &LoadFacts<'_>, course: &'a Course) -> TrialFacts<'a> {
         response_p50_us: (!response.is_empty()).then(|| as_f64(response.value_at_quantile(0.5))),
         service_mean_us: (!service.is_empty()).then(|| service.mean()),
         time_bound_us: load.time_bound_us,
-        arrivals: match load.engine.arrivals {
-            results::Arrivals::Poisson => Arrivals::Poisson,
-            results::Arrivals::Uniform => Arrivals::Uniform,
+        arrivals: match load.engine.map(|engine| engine.arrivals) {
+            Some(results::Arrivals::Uniform) => Arrivals::Uniform,
+            Some(results::Arrivals::Poisson) | None => Arrivals::Poisson,
         },
         in_flight_start: course.in_flight_start(),
         answers: course.answers(),
@@ -193,7 +210,11 @@ fn course(prepared: &Prepared<'_>) -> Course {
     let measure = trial.info.phase(PhaseName::Measure);
     let length = measure.map_or(0.0, |phase| phase.end_s - phase.start_s);
     let mut course = Course::new(
-        trial.info.generator.connections_asked,
+        trial
+            .info
+            .generator
+            .as_ref()
+            .map(|generator| generator.connections_asked),
         interval_s(trial),
         Length::Seconds(length),
     );

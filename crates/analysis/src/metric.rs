@@ -244,6 +244,9 @@ pub(crate) fn thin(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<Th
 )]
 fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
     let numbers = || trial.numbers;
+    if numbers().is_some_and(|numbers| numbers.unknown.contains(&named.row.metric)) {
+        return None;
+    }
     let load = || Some(Load::new(named, numbers()?));
     match named.row.metric {
         Metric::Goodput | Metric::GoodputDeviation => value(load()?.goodput_per_s()),
@@ -257,7 +260,7 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         | Metric::ServiceTimeDeviation
         | Metric::FailedTime
         | Metric::DelayDeviation
-        | Metric::ArrivalDelay => value(percentiles(named, trial)?.statistic(named.statistic?)),
+        | Metric::ArrivalDelay => value(percentiles(named, trial)?.statistic(named.statistic?)?),
         Metric::Delay | Metric::EndToEndDelay => delay(named, trial),
         Metric::ClientWaitTime => value(load()?.client_wait_mean_us()?),
         Metric::Offered => value(numbers()?.offered_per_s?),
@@ -335,9 +338,9 @@ fn count(count: u64) -> Option<Reading> {
 /// earlier.
 fn delay(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
     let statistic = named.statistic?;
-    let high = percentiles(named, trial)?.statistic(statistic);
+    let high = percentiles(named, trial)?.statistic(statistic)?;
     let low = match earliest(named, trial) {
-        Some(earliest) => earliest.statistic(statistic).min(high),
+        Some(earliest) => earliest.statistic(statistic)?.min(high),
         None => (high - resolution_us(delivery(named, trial)?)).max(0.0),
     };
     Some(Reading::Within(Range { low, high }))

@@ -23,6 +23,7 @@ pub(crate) fn scale(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Scale {
 /// `None`: not known.
 fn resolution(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<f64> {
     let numbers = trial.numbers.as_ref();
+    let time_us = numbers.map_or(TIME_US, |numbers| numbers.time_resolution_us.max(TIME_US));
     let per_second = || Some(1.0 / numbers?.seconds);
     match named.row.metric {
         Metric::Goodput | Metric::Throughput | Metric::SessionsGoodput => per_second(),
@@ -33,7 +34,7 @@ fn resolution(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<f64> {
         | Metric::Delay
         | Metric::EndToEndDelay
         | Metric::ArrivalDelay
-        | Metric::GeneratorLagP99 => Some(TIME_US),
+        | Metric::GeneratorLagP99 => Some(time_us),
         Metric::DrainTime => Some(resolution_us(delivery_of(named, trial)?)),
         Metric::Backlog => Some(1.0),
         Metric::RecoveryTime | Metric::LongestOutage => Some(trial.interval_s * 1e6),

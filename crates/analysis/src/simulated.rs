@@ -145,6 +145,7 @@ impl Simulated {
             intermediate_probes: Vec::new(),
             metrics: Vec::new(),
             reference: None,
+            imported: None,
         }
     }
 }
@@ -168,7 +169,7 @@ fn host() -> Host {
 fn trial(key: TrialKey, cell: &CellInfo, goodput: f64, random: &mut StdRng) -> TrialModel {
     let mut time = |us: f64| us * 1_000.0 / goodput * (0.02 * normal(random)).exp();
     let (p50, p99) = (time(10_000.0), time(40_000.0));
-    let at = |us| TrialPercentile { us, thin: None };
+    let at = |us| Some(TrialPercentile { us, thin: None });
     let times = TrialPercentiles {
         count: 10_000,
         p50: at(p50),
@@ -178,7 +179,7 @@ fn trial(key: TrialKey, cell: &CellInfo, goodput: f64, random: &mut StdRng) -> T
         p999: at(1.5 * p99),
         p9999: at(1.8 * p99),
         max: at(2.0 * p99),
-        mean_us: p50,
+        mean_us: Some(p50),
     };
     TrialModel {
         key,

@@ -1,8 +1,9 @@
 //! One trial's numbers, verdict and reasons.
 
+use waggle_metrics::Metric;
 use waggle_results::{
-    DeliveryInfo, FailureCount, LagInfo, LedgerInfo, PhaseInfo, PhaseName, RunInfo, SessionCounts,
-    Trial, TrialEnd, TrialKey,
+    CountsRow, DeliveryInfo, FailureCount, GeneratorInfo, LagInfo, LedgerInfo, PhaseInfo,
+    PhaseName, RunInfo, SessionCounts, Trial, TrialEnd, TrialKey,
 };
 use waggle_stats::{Finding, Reason, Verdict};
 
@@ -10,6 +11,7 @@ use crate::{
     Counted,
     bottleneck::cpus_of_system,
     distribution::{self, TrialPercentiles, as_f64},
+    imported,
     judge::{self, Judged},
     memory::{self, Memory},
     prepared::Prepared,
@@ -143,6 +145,10 @@ pub struct TrialNumbers {
     /// Completed ones.
     pub sessions_per_s: Option<f64>,
     pub metrics: Vec<TrialSystemMetric>,
+    /// What imported results do not show, so that the numbers above have no meaning; empty of waggle's own.
+    pub unknown: Vec<Metric>,
+    /// Times are not finer than this; 0: as fine as histograms are.
+    pub time_resolution_us: f64,
 }
 
 impl TrialModel {
@@ -232,6 +238,11 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
     let answered = as_f64(measured.succeeded + measured.failed);
     let sessions = trial.info.sessions.as_ref();
     let sessions = sessions.map(|sessions| sessions.measured);
+    let imported = trial.info.imported.as_ref();
+    let generator = trial.info.generator.clone().unwrap_or_default();
+    let quantiles = imported.and_then(|imported| imported.quantiles.as_ref());
+    let quantiles = quantiles
+        .map(|known| distribution::of_quantiles(known, measured.succeeded + measured.failed));
     let cores = samples.cores(*within);
     let memory = memory::of_trial(samples, *within);
     Some(TrialNumbers {
@@ -241,10 +252,13 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
         succeeded: measured.succeeded,
         failed: measured.failed,
         skipped: measured.skipped,
-        in_flight_mean: trial.info.generator.in_flight_mean,
+        in_flight_mean: match &trial.info.generator {
+            Some(generator) => generator.in_flight_mean,
+            None => mean_in_flight(trial, *within),
+        },
         failures: measured.failures.clone(),
-        response: distribution::of_trial(&times.response_time),
-        service: distribution::of_trial(&times.service_time),
+        response: distribution::of_trial(&times.response_time).or_else(|| quantiles.clone()),
+        service: distribution::of_trial(&times.service_time).or(quantiles),
         failed_times: distribution::of_trial(&times.failed_time),
         delay: distribution::of_some(&trial.delivery_delay),
         earliest: distribution::of_some(&trial.earliest_delay),
@@ -254,20 +268,21 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
         system_cpu_us_per_request: samples::of_system(&cores)
             .filter(|_| answered > 0.0)
             .map(|cores| cores * measured.seconds * 1e6 / answered),
-        generator_cpu_us_per_request: trial.info.generator.cpu_us_per_request,
-        generator_utilization: trial.info.generator.utilization,
-        generator_lag_p99_us: trial.info.generator.lag_p99_us,
-        lag: trial.info.generator.lag,
+        generator_cpu_us_per_request: generator.cpu_us_per_request,
+        generator_utilization: generator.utilization,
+        generator_lag_p99_us: generator.lag_p99_us,
+        lag: generator.lag,
         probe_cpu_share: judge::probe_cpu_share(prepared),
         cpu_steal: trial.info.machine.map(|machine| machine.cpu_steal),
         cpu_idle: trial.info.machine.map(|machine| machine.cpu_idle),
-        generator_capacity_per_s: trial.info.generator.capacity_per_s,
-        generator_capacity_used: capacity_used(trial),
+        generator_capacity_per_s: generator.capacity_per_s,
+        generator_capacity_used: capacity_used(&generator, measured),
         component_cores: own_names(cores),
         system_rss: memory.system,
         component_rss: memory.components,
-        offered_per_s: trial.info.generator.offered_per_s,
-        achieved_ratio: (measured.due > 0).then(|| answered / as_f64(measured.due)),
+        offered_per_s: generator.offered_per_s,
+        achieved_ratio: (measured.due > 0 && imported.is_none())
+            .then(|| answered / as_f64(measured.due)),
         backlog_max: accepted.waiting_max(&trial.backlog, *within),
         bytes_sent: measured.bytes_sent,
         bytes_received: measured.bytes_received,
@@ -277,6 +292,8 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
         sessions,
         sessions_per_s: sessions.map(|counts| as_f64(counts.completed) / measured.seconds),
         metrics: system_metric::of_trial(&trial.metrics, *within),
+        unknown: imported.map(imported::unknown_metrics).unwrap_or_default(),
+        time_resolution_us: imported.map_or(0.0, |imported| imported.resolution_us),
     })
 }
 
@@ -288,8 +305,19 @@ fn own_names(cores: Vec<(&str, f64)>) -> Vec<(String, f64)> {
 }
 
 /// Requests sent, as a share of what the load generator can send.
-fn capacity_used(trial: &Trial) -> Option<f64> {
-    let (generator, measured) = (&trial.info.generator, &trial.info.measured);
+fn capacity_used(generator: &GeneratorInfo, measured: &CountsRow) -> Option<f64> {
     let capacity = generator.capacity_per_s.filter(|rate| *rate > 0.0)?;
     Some(as_f64(measured.sent) / measured.seconds / capacity)
+}
+
+/// Mean number in flight by the intervals, weighted by their lengths.
+fn mean_in_flight(trial: &Trial, (from_s, to_s): (f64, f64)) -> f64 {
+    let (sum, seconds) =
+        trial
+            .intervals_within(from_s, to_s)
+            .fold((0.0, 0.0), |(sum, seconds), row| {
+                let length = row.counts.seconds;
+                (sum + row.in_flight_mean * length, seconds + length)
+            });
+    if seconds > 0.0 { sum / seconds } else { 0.0 }
 }

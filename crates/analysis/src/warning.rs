@@ -1,14 +1,20 @@
 //! What a reader must know before believing any number of the run.
 
-use waggle_results::{Host, RunInfo};
+use waggle_results::{Host, RunInfo, UnknownFact};
 
 use waggle_stats::End;
 
 use crate::{SearchModel, TrialModel};
 
 /// One thing that a reader must know.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Warning {
+    /// Another tool measured: which, and what its results do not show.
+    Imported {
+        tool: String,
+        resolution_us: f64,
+        unknown: Vec<UnknownFact>,
+    },
     /// Load generator and system were on one machine.
     SharedHost(SharedCpus),
     /// Components that waggle did not start.
@@ -49,6 +55,11 @@ pub(crate) fn warnings(
     search: Option<&SearchModel>,
 ) -> Vec<Warning> {
     let mut warnings = Vec::new();
+    warnings.extend(info.imported.as_ref().map(|imported| Warning::Imported {
+        tool: imported.tool.clone(),
+        resolution_us: imported.resolution_us,
+        unknown: imported.unknown.clone(),
+    }));
     if info.host.shared_with_system {
         warnings.push(Warning::SharedHost(shared_cpus(info)));
     }

@@ -57,6 +57,8 @@ pub(crate) enum Command {
     Schema(Schema),
     /// Write a study of a running server: from its URL, a curl command, a HAR file or an OpenAPI document
     Init(Init),
+    /// Make a run of the results of ab, k6, JMeter or a CSV file, for the statistics and the report of waggle
+    Import(Import),
     /// Fetch the artifacts of a system, start it without a study, show its status, stop it
     #[command(subcommand)]
     System(System),
@@ -242,6 +244,57 @@ pub(crate) enum InitFrom {
     Curl,
     Har,
     Openapi,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Import {
+    /// The tool that measured
+    #[arg(value_name = "TOOL")]
+    pub(crate) tool: ImportTool,
+    /// The files, each a trial; FACTOR=LEVEL before files names their cell. Files of one trial are joined by a comma: a.txt,a.tsv
+    #[arg(value_name = "[FACTOR=LEVEL…] FILE…", required = true)]
+    pub(crate) sources: Vec<String>,
+    /// Folder of the run folders
+    #[arg(long, value_name = "FOLDER", default_value = "runs")]
+    pub(crate) runs: PathBuf,
+    /// Name of the study [default: the name of the tool]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// How requests were sent, as far as you know
+    #[arg(long, value_name = "MODEL", default_value = "closed")]
+    pub(crate) load_model: ImportLoadModel,
+    /// Leave the start of each file out of the results; a bare number is seconds
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = parse::duration)]
+    pub(crate) warm_up: Duration,
+    /// CSV: what a column is: start=NAME[:UNIT], end=NAME[:UNIT], duration=NAME:UNIT, success=NAME, status=NAME, label=NAME,
+    /// sent=NAME, received=NAME; units s, ms, us, ns; a start without a unit is RFC 3339
+    #[arg(long, value_name = "WHAT=NAME[:UNIT]")]
+    pub(crate) column: Vec<String>,
+    /// Count every request as a success: for files that do not say which requests failed
+    #[arg(long)]
+    pub(crate) all_succeeded: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ImportTool {
+    /// `ab`: its text output, with the files of -e and -g
+    Ab,
+    /// `k6 run --out json=FILE`
+    K6,
+    /// A JTL file in CSV format
+    Jmeter,
+    /// A CSV file of single requests; needs --column
+    Csv,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ImportLoadModel {
+    /// An answer makes room for the next request
+    Closed,
+    /// Requests fall due at a rate
+    Open,
+    /// Users think between an answer and the next request
+    Users,
 }
 
 #[derive(Debug, Subcommand)]

@@ -7,6 +7,7 @@ mod exit;
 mod files;
 mod filter;
 mod folders;
+mod import;
 mod init;
 mod input;
 mod interrupts;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
+        Command::Import(arguments) => import::run(&arguments),
         Command::System(arguments) => system::run(&arguments),
         Command::Supervise(arguments) => return waggle_runner::supervise(&arguments.command),
         Command::IdlePoll(arguments) => return waggle_runner::idle_poll(&arguments.command),

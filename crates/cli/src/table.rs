@@ -78,8 +78,12 @@ fn doubts(model: &Model) -> Option<String> {
     let doubtful = model.doubtful();
     let noun = if doubtful.of == 1 { "cell" } else { "cells" };
     (doubtful.cells > 0).then(|| {
+        let help = match model.info.imported {
+            Some(_) => "more trials",
+            None => "more trials, --idle-poll or an idle machine",
+        };
         format!(
-            "note: {} of {} {noun} have doubts (see verdicts): more trials, --idle-poll or an idle machine may help",
+            "note: {} of {} {noun} have doubts (see verdicts): {help} may help",
             doubtful.cells, doubtful.of
         )
     })

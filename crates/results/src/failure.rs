@@ -49,6 +49,8 @@ kinds! {
     CheckFailed "check_failed",
     NotCaptured "not_captured",
     BodyNotKept "body_not_kept",
+    NotConnected "not_connected",
+    Other "other",
     HandshakeUnknownIssuer "handshake_unknown_issuer",
     HandshakeExpired "handshake_expired",
     HandshakeWrongName "handshake_wrong_name",
@@ -85,7 +87,10 @@ impl FailureKind {
             | Self::Protocol
             | Self::CheckFailed
             | Self::NotCaptured
-            | Self::BodyNotKept => false,
+            | Self::BodyNotKept
+            // Of imported results: a request that got no connection, and one that failed for another reason.
+            | Self::NotConnected
+            | Self::Other => false,
         }
     }
 

@@ -24,6 +24,7 @@ mod error;
 mod failure;
 mod folder;
 mod hlog;
+mod imported;
 mod intermediate_probes;
 mod kinds;
 mod names;
@@ -44,6 +45,7 @@ pub use folder::RunFolder;
 pub use hlog::{
     HistogramLog, HistogramLogWriter, LoggedHistogram, MAX_LINES as HLOG_MAX_LINES, read_histograms,
 };
+pub use imported::{ImportedInfo, ImportedTrialInfo, QuantilePoint, QuantilesInfo, UnknownFact};
 pub use intermediate_probes::ProbeLogs;
 pub use kinds::{
     Arrivals, Comparison, ExpectedVerdict, FeedOrder, LevelKind, LoadModel, Restart, TrialOrder,
@@ -79,5 +81,6 @@ pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};
 /// its field; and added the generator's lag at more percentiles, what a closed load keeps in flight and how requests are spread
 /// (`lag`, `in_flight_asked`, `arrivals`), the resolution and lag of a probe in the measured phase alone (`measured_…`), delays from due
 /// (`end_to_end_delay.hlog`), the earliest that delays may be (`earliest_delay.hlog`, `earliest_end_to_end_delay.hlog`), whether a
-/// probe followed a sample (`sample`), and the level of the recovery in the warm-up (`control`).
+/// probe followed a sample (`sample`), the level of the recovery in the warm-up (`control`), and results of other tools (`imported`), which
+/// have no `generator`.
 pub const FORMAT: u32 = 6;

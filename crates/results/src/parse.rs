@@ -61,6 +61,10 @@ pub fn read_run_info(text: &[u8]) -> Result<RunInfo, TextError> {
 /// See [`TextError`].
 pub fn read_trial_info(text: &[u8]) -> Result<TrialInfo, TextError> {
     let info = parse_versioned(text, |info: &TrialInfo| info.format)?;
+    if info.generator.is_none() && info.imported.is_none() {
+        let problem = "missing field `generator` in a trial that was not imported";
+        return Err(TextError::at_line(1, problem.to_owned()));
+    }
     match info.phases.iter().find(|phase| phase.end_s < phase.start_s) {
         None => Ok(info),
         Some(phase) => Err(TextError::at_line(

@@ -5,7 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
-    Comparison, ExpectedVerdict, FeedOrder, LevelKind, LoadModel, Restart, TrialOrder, WarmUpUntil,
+    Comparison, ExpectedVerdict, FeedOrder, ImportedInfo, LevelKind, LoadModel, Restart,
+    TrialOrder, WarmUpUntil,
 };
 
 /// The whole of `run.json`.
@@ -63,6 +64,9 @@ pub struct RunInfo {
     /// Reference results, shown with the study's own. Since format 3; up to 5 `published`.
     #[serde(alias = "published", default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<ReferenceInfo>,
+    /// The tool that measured; `None`: waggle did. Since format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<ImportedInfo>,
 }
 
 /// A table of reference results.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
 pub use rows::{BacklogRow, IntervalRow, ResourceRow, SystemMetricRow};
 
-use crate::{Arrivals, FailureKind, RecoveryInfo, TrialKey};
+use crate::{Arrivals, FailureKind, ImportedTrialInfo, RecoveryInfo, TrialKey};
 
 /// The largest count that is read: exact as a floating-point number, and a thousand of them add up in 64 bits.
 const COUNT_MAX: u64 = 1 << 53;
@@ -41,9 +41,9 @@ pub struct TrialInfo {
     pub measured: CountsRow,
     /// Whole run of the engine, warm-up and finish included.
     pub totals: CountsRow,
-    /// In formats up to 5 `engine`.
-    #[serde(alias = "engine")]
-    pub generator: GeneratorInfo,
+    /// `None`: an imported trial. In formats up to 5 `engine`.
+    #[serde(alias = "engine", default, skip_serializing_if = "Option::is_none")]
+    pub generator: Option<GeneratorInfo>,
     /// At the probe where records must arrive.
     pub ledger: Option<LedgerInfo>,
     pub delivery: Option<DeliveryInfo>,
@@ -81,6 +81,9 @@ pub struct TrialInfo {
     /// What ended the trial early because the study asks for it; `None`: nothing. Since format 5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<StoppedInfo>,
+    /// What is known of a trial that another tool measured; `None`: waggle did. Since format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<ImportedTrialInfo>,
 }
 
 /// A value that was above its bound for so long that the trial was ended.

@@ -69,6 +69,7 @@ pub(crate) fn run_info(
             })
             .collect(),
         reference: study.reference.as_ref().map(reference_info),
+        imported: None,
     }
 }
 

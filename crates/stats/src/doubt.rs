@@ -194,7 +194,7 @@ impl InstrumentFinding {
             Self::NegativeDelays { .. } => &[const { doubt(Aspect::Delivery, Bias::Unknown) }],
             Self::ProbeCpu { .. } => PROBE_CPU,
             Self::InFlightMissing { .. } => FEWER_IN_FLIGHT,
-            Self::ConnectionsFewest { .. } => &[],
+            Self::ConnectionsFewest { .. } | Self::NotKnown => &[],
         }
     }
 }

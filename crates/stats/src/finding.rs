@@ -86,6 +86,8 @@ impl From<LatenessFinding> for Finding {
 /// Of the instrument otherwise: rates, calibration, probe, connections and Little's law.
 #[derive(Debug, Clone, PartialEq)]
 pub enum InstrumentFinding {
+    /// Another tool sent the load: nothing of its generator was checked.
+    NotKnown,
     /// The number of requests that fell due is not that of the offered load.
     Rate {
         per_s: f64,

@@ -61,6 +61,6 @@ pub use steady::{MIN_STEADY_BINS, Series, Shape, Steadiness, SteadyBins, steady}
 pub use trend::{MIN_TREND_POINTS, trend};
 pub use trial_facts::{
     Arrivals, Counts, Generator, InjectedFault, Ledger, LoadModel, LoadProfile, Machine,
-    RunningTotals, Served, TrialFacts,
+    RunningTotals, Sender, Served, TrialFacts,
 };
 pub use verdict::Verdict;

@@ -31,6 +31,8 @@ pub struct TrialFacts<'a> {
     /// Whole run of the load generator, warm-up and finish included.
     pub totals: Counts,
     pub generator: Generator,
+    /// Who sent the load; of another tool's generator nothing is known.
+    pub sender: Sender,
     pub machine: Option<Machine>,
     /// Offered load in requests per second, in the open model.
     pub offered_per_s: Option<f64>,
@@ -70,6 +72,15 @@ pub struct TrialFacts<'a> {
     pub profile: LoadProfile,
     /// Replicas that were killed in the measured phase.
     pub faults: &'a [InjectedFault],
+}
+
+/// Who sent a load.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Sender {
+    #[default]
+    Waggle,
+    /// Another tool, whose results were imported.
+    OtherTool,
 }
 
 /// A replica that was killed, and when, in seconds of the measured phase.

@@ -52,7 +52,7 @@ impl<'a> Load<'a> {
 
     /// Both times are of the same successes, so the difference of the means is the mean of the differences.
     pub(super) fn client_wait_mean_us(&self) -> Option<f64> {
-        Some(self.response()?.mean_us - self.service()?.mean_us)
+        Some(self.response()?.mean_us? - self.service()?.mean_us?)
     }
 
     pub(super) fn response(&self) -> Option<&'a TrialPercentiles> {

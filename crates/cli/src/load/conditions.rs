@@ -115,15 +115,16 @@ fn percentiles(times: &Times) -> Option<TrialPercentiles> {
             thin: None,
         })
     };
+    times.mean?;
     Some(TrialPercentiles {
         count: times.count,
-        p50: at(times.p50)?,
-        p90: at(times.p90)?,
-        p95: at(times.p95)?,
-        p99: at(times.p99)?,
-        p999: at(times.p99_9)?,
-        p9999: at(times.p99_99)?,
-        max: at(times.max)?,
-        mean_us: times.mean?,
+        p50: at(times.p50),
+        p90: at(times.p90),
+        p95: at(times.p95),
+        p99: at(times.p99),
+        p999: at(times.p99_9),
+        p9999: at(times.p99_99),
+        max: at(times.max),
+        mean_us: times.mean,
     })
 }

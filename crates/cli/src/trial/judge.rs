@@ -26,7 +26,7 @@ fn collect_findings(so_far: &SoFar, totals: &CountsRow) -> Findings {
         failed: nothing_succeeded(so_far).or_else(|| so_far.failure.clone()),
         measured: &so_far.measured.counts(),
         totals,
-        engine: &so_far.engine(),
+        engine: Some(&so_far.engine()),
         machine: so_far.cpus,
         kept_awake: so_far.idle_poll,
         offered_per_s: shape.generator.offered_per_s,

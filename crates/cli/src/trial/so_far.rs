@@ -48,7 +48,7 @@ impl SoFar {
     pub(crate) fn new(shape: Shape) -> Self {
         Self {
             course: Course::new(
-                shape.generator.connections,
+                Some(shape.generator.connections),
                 shape.interval.as_secs_f64(),
                 Length::Unknown,
             ),

@@ -12,6 +12,7 @@ mod external_components;
 mod external_server;
 mod faults;
 mod idle_poll;
+mod import;
 mod init;
 mod interrupts;
 mod live;

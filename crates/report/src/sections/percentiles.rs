@@ -3,22 +3,25 @@
 use crate::{
     document::{Block, Drawn, Section},
     tables,
+    wording::imported,
 };
 use waggle_analysis::Model;
 
 pub(super) fn section(model: &Model) -> Section {
+    let note = imported::missing_lines(&model.info).map(|text| Block::Note(text.to_owned()));
+    let blocks = vec![
+        Block::Drawn(Drawn::Cells),
+        Block::wide(
+            "spectrum",
+            "Response time by percentile, both axes logarithmic",
+        ),
+        Block::PageOnly(vec![Block::Table(tables::spectrum(model))]),
+    ];
     Section {
         lead: "All trials of a cell are merged. Each step to the right leaves a tenth of the requests; a line ends at the slowest \
                request.",
         link: Some("Response times"),
-        blocks: vec![
-            Block::Drawn(Drawn::Cells),
-            Block::wide(
-                "spectrum",
-                "Response time by percentile, both axes logarithmic",
-            ),
-            Block::PageOnly(vec![Block::Table(tables::spectrum(model))]),
-        ],
+        blocks: note.into_iter().chain(blocks).collect(),
         ..Section::new("percentiles", "Response time distribution")
     }
 }

@@ -3,10 +3,17 @@
 use crate::{
     document::{Block, Section},
     tables,
+    wording::imported,
 };
 use waggle_analysis::Model;
 
 pub(super) fn section(model: &Model) -> Section {
+    if let Some(imported) = &model.info.imported {
+        return Section {
+            blocks: vec![Block::Note(imported::no_resources(&imported.tool))],
+            ..Section::new("resources", "Resource use")
+        };
+    }
     let all = [
         Some(tables::resources(model)),
         tables::system_metrics(model),

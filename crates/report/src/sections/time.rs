@@ -3,13 +3,18 @@
 use crate::{
     document::{Block, Fold, Folded, Section},
     format, labels, tables,
-    wording::name_of,
+    wording::{imported, name_of},
 };
 use waggle_analysis::{Model, TrialModel};
 use waggle_results::parallel_map;
 
 pub(super) fn section(model: &Model) -> Section {
-    let mut blocks = vec![
+    let note = imported::missing_lines(&model.info);
+    let mut blocks: Vec<Block> = note
+        .map(|text| Block::Note(text.to_owned()))
+        .into_iter()
+        .collect();
+    blocks.extend([
         Block::choice("time-choice"),
         Block::wide(
             "time-rate",
@@ -30,7 +35,7 @@ pub(super) fn section(model: &Model) -> Section {
             "time-backlog",
             "Backlog: records accepted but not yet visible",
         ),
-    ];
+    ]);
     let metrics = model.info.metrics.iter().enumerate();
     blocks.extend(metrics.map(|(place, metric)| {
         let label = format!("{}: {}", metric.name, metric.summary);

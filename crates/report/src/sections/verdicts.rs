@@ -7,7 +7,7 @@ use crate::{
     labels,
     table::Field,
     tables,
-    wording::name_of,
+    wording::{imported, name_of},
 };
 use waggle_analysis::{Model, TrialModel};
 
@@ -25,6 +25,9 @@ const VERDICTS: [Verdict; 8] = [
 pub(super) fn section(model: &Model) -> Section {
     let mut blocks: Vec<Block> = Block::tables(tables::thresholds(model)).collect();
     blocks.push(Block::Table(tables::verdicts(model)));
+    if model.info.imported.is_some() {
+        blocks.push(Block::Note(imported::CHECKS.to_owned()));
+    }
     let failures = model
         .trials
         .iter()

@@ -41,9 +41,9 @@ pub(crate) fn trials(model: &Model) -> Table {
             per_second(model.counted),
             number(|numbers| Field::plain(format::plain(numbers.goodput_per_s))),
         ),
-        Column::numbers("p50", time(|times| &times.p50)),
-        Column::numbers("p99", time(|times| &times.p99)),
-        Column::numbers("max", time(|times| &times.max)),
+        Column::numbers("p50", time(|times| times.p50.as_ref())),
+        Column::numbers("p99", time(|times| times.p99.as_ref())),
+        Column::numbers("max", time(|times| times.max.as_ref())),
         Column::numbers(
             "errors",
             number(|numbers| Field::nothing_expected(numbers.failed)),
@@ -89,9 +89,11 @@ fn of_ledger(field: fn(&LedgerInfo) -> Field) -> impl Fn(&Row<'_>) -> Field {
     move |(_, trial)| trial.ledger.as_ref().map_or_else(Field::empty, field)
 }
 
-fn time(pick: fn(&TrialPercentiles) -> &TrialPercentile) -> impl Fn(&Row<'_>) -> Field {
+fn time(pick: fn(&TrialPercentiles) -> Option<&TrialPercentile>) -> impl Fn(&Row<'_>) -> Field {
     let field = move |times: &TrialPercentiles| {
-        let one = pick(times);
+        let Some(one) = pick(times) else {
+            return Field::empty();
+        };
         let field = Field::plain(Unit::Time.show(one.us));
         match &one.thin {
             Some(reason) => field.thin(reason),

@@ -4,19 +4,22 @@ use super::columns::{place_of_cell, verdict};
 use crate::{
     format::{self, NONE},
     table::{Column, Field, Table},
-    wording::{cell_name, conditions, findings::cell_reason},
+    wording::{cell_name, conditions, findings::cell_reason, imported},
 };
 use waggle_analysis::{CellModel, Decision, Model, ThresholdCell, ThresholdOutcome};
 
 /// Each cell's verdict with its reasons.
 pub(crate) fn verdicts(model: &Model) -> Table {
+    let is_imported = model.info.imported.is_some();
     let mut columns = place_of_cell(model);
     columns.extend([
         verdict(),
         Column::numbers("second half ÷ first half", |cell: &&CellModel| {
             change(cell)
         }),
-        Column::words("reasons", |cell: &&CellModel| Field::plain(reasons(cell))),
+        Column::words("reasons", move |cell: &&CellModel| {
+            Field::plain(reasons(cell, is_imported))
+        }),
     ]);
     let caption = "Whether each cell is reliable, with the reasons, and its throughput in the second half of the measured phase to that in the first";
     Table::new("verdicts", caption, columns, &model.cells).with_title("Verdicts")
@@ -32,7 +35,7 @@ fn change(cell: &CellModel) -> Field {
         .bad_if(change.is_shown())
 }
 
-fn reasons(cell: &CellModel) -> String {
+fn reasons(cell: &CellModel, is_imported: bool) -> String {
     if cell.verdict.is_none() {
         return match cell.is_searched {
             true => "no level holds".to_owned(),
@@ -40,7 +43,10 @@ fn reasons(cell: &CellModel) -> String {
         };
     }
     if cell.reasons.is_empty() {
-        return "every check passed".to_owned();
+        return match is_imported {
+            true => imported::VALID.to_owned(),
+            false => "every check passed".to_owned(),
+        };
     }
     let reasons = cell.reasons.iter().map(cell_reason);
     reasons.collect::<Vec<_>>().join("\n")

@@ -1,12 +1,13 @@
 //! How it was measured, as pairs of term and text: what a reader needs to repeat it.
 
 use waggle_results::{
-    FeedInfo, LevelKind, LoadModel, RecoveryInfo, Restart, RunInfo, SampleInfo, ScenarioInfo,
-    ScheduleInfo, SearchInfo, TrialOrder, WarmUpUntil,
+    FeedInfo, ImportedInfo, LevelKind, LoadModel, RecoveryInfo, Restart, RunInfo, SampleInfo,
+    ScenarioInfo, ScheduleInfo, SearchInfo, TrialOrder, WarmUpUntil,
 };
 
 use super::{
     format::{self, Unit},
+    imported,
     search::{self, level},
 };
 use waggle_analysis::{Model, TrialModel, as_f64, external_components, is_external};
@@ -16,6 +17,9 @@ pub(crate) type Fact = (&'static str, String);
 
 pub(crate) fn facts(model: &Model) -> Vec<Fact> {
     let info = &model.info;
+    if let Some(imported) = &info.imported {
+        return imported_facts(info, imported);
+    }
     let mut facts = vec![
         (
             "Study",
@@ -81,6 +85,34 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
     facts.extend(cpu_steal(&model.trials));
     facts.push(("Run", run(info)));
     facts
+}
+
+/// Of a run that another tool measured.
+fn imported_facts(info: &RunInfo, imported: &ImportedInfo) -> Vec<Fact> {
+    let repetitions = match info.schedule.repeat {
+        1 => "1 file per cell".to_owned(),
+        most => format!("up to {most} files per cell, a trial each"),
+    };
+    let intervals = format::set_time_s(info.schedule.interval_s);
+    vec![
+        ("Measured by", imported.tool.clone()),
+        ("Files", imported.files.join(", ")),
+        (
+            "Load model",
+            imported::load_model(info.load_model).to_owned(),
+        ),
+        ("Response time", imported::RESPONSE_TIME.to_owned()),
+        (
+            "Schedule",
+            format!(
+                "warm-up {} (not in the results); {repetitions}; intervals of {intervals} or more",
+                imported::warm_up(info)
+            ),
+        ),
+        ("Statistics", statistics(&info.schedule)),
+        ("Not known", imported::unknown(&imported.unknown)),
+        ("Run", run(info)),
+    ]
 }
 
 fn run(info: &RunInfo) -> String {

@@ -2,6 +2,8 @@
 
 use waggle_analysis::{Model, SharedCpus, Warning};
 
+use super::imported;
+
 #[must_use]
 pub fn sentences(model: &Model) -> Vec<String> {
     let drift = model.drift.iter().flat_map(super::drift::shown_sentences);
@@ -10,6 +12,11 @@ pub fn sentences(model: &Model) -> Vec<String> {
 
 fn sentence(warning: &Warning) -> String {
     match warning {
+        Warning::Imported {
+            tool,
+            resolution_us,
+            unknown,
+        } => imported::warning(tool, *resolution_us, unknown),
         Warning::SharedHost(cpus) => shared_host(cpus),
         Warning::RanAlready { components } => format!(
             "External components: {}. waggle did not start them, delete their data or restart them between trials; their CPU and memory \

@@ -200,7 +200,7 @@ fn run_info() -> RunInfo {
 
 fn trial_info() -> TrialInfo {
     let mut whole = sample::trial_info(sample::key(2, 1), 1);
-    let generator = &mut whole.generator;
+    let generator = whole.generator.as_mut().unwrap();
     (generator.utilization, generator.utilization_wanted) = (0.25, 0.5);
     generator.run_queue_wait_mean_us = 1.5;
     generator.capacity_per_s = Some(5e4);

@@ -239,7 +239,7 @@ fn the_figures_of_generator_and_probe_come_back() {
     let run = sample::create(folder.path());
     let whole = sample::trial_info(sample::key(1, 2), 3);
     let info = TrialInfo {
-        generator: GeneratorInfo {
+        generator: Some(GeneratorInfo {
             lag: Some(LagInfo {
                 p50_us: 1.0,
                 p90_us: 2.0,
@@ -249,8 +249,8 @@ fn the_figures_of_generator_and_probe_come_back() {
             }),
             arrivals: Arrivals::Uniform,
             in_flight_asked: Some(20.0),
-            ..whole.generator.clone()
-        },
+            ..whole.generator.clone().unwrap()
+        }),
         delivery: whole.delivery.clone().map(|delivery| DeliveryInfo {
             measured_resolution_ms: Some(50.0),
             measured_probe_lag_s: Some(0.25),

@@ -92,6 +92,7 @@ pub(crate) fn run_info() -> RunInfo {
         intermediate_probes: Vec::new(),
         metrics: Vec::new(),
         reference: None,
+        imported: None,
     }
 }
 
@@ -144,12 +145,12 @@ pub(crate) fn trial_info(key: TrialKey, position: u32) -> TrialInfo {
             seconds: 1.5,
             ..counts(1_350)
         },
-        generator: GeneratorInfo {
+        generator: Some(GeneratorInfo {
             workers: 1,
             connections_asked: 10,
             connections_open_min: 10,
             ..GeneratorInfo::default()
-        },
+        }),
         ledger: Some(LedgerInfo {
             sent: 1_350,
             accepted: 1_347,
@@ -178,6 +179,7 @@ pub(crate) fn trial_info(key: TrialKey, position: u32) -> TrialInfo {
         machine: None,
         stages: Vec::new(),
         stopped: None,
+        imported: None,
     }
 }
 

@@ -59,7 +59,7 @@ async fn a_rate_that_goes_through_stages_is_measured_from_beginning_to_end() {
             trial.info.stages,
             [info(1.0, 400.0), info(0.0, 800.0), info(0.5, 0.0)]
         );
-        assert_eq!(trial.info.generator.offered_per_s, None);
+        assert_eq!(trial.info.generator.as_ref().unwrap().offered_per_s, None);
     }
 }
 

@@ -103,7 +103,7 @@ async fn a_good_run_is_reported_and_written() {
             // The store is polled every 100 ms.
             assert!((low..=low + 102_000).contains(&high), "{low} {high}");
         }
-        let generator = &info.generator;
+        let generator = info.generator.as_ref().unwrap();
         assert_eq!(generator.in_flight_asked, Some(f64::from(info.key.cell)));
         let lag = generator.lag.unwrap();
         assert_eq!((lag.p50_us, lag.p999_us, lag.max_us), (10.0, 10.0, 10.0));

@@ -78,7 +78,7 @@ async fn each_cell_is_searched_from_its_first_level_to_its_answer() {
     );
     // The load had the level: the engine opened as many connections.
     for trial in &bench.results().trials {
-        let asked = trial.info.generator.connections_asked;
+        let asked = trial.info.generator.as_ref().unwrap().connections_asked;
         assert_eq!(
             Some(f64::from(u32::try_from(asked).unwrap())),
             trial.info.level

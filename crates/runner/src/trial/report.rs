@@ -319,7 +319,7 @@ impl Report {
             warm_up_steady: self.warm_up_steady,
             measured: self.measured.clone(),
             totals: self.totals.clone(),
-            generator: self.generator.clone(),
+            generator: Some(self.generator.clone()),
             ledger: self.ledger.clone(),
             delivery: self.delivery.clone(),
             remarks: self.remarks.clone(),
@@ -333,6 +333,7 @@ impl Report {
             machine: self.machine,
             stages: self.stages.clone(),
             stopped: self.stopped,
+            imported: None,
         }
     }
 }

@@ -13,7 +13,10 @@ mod tests;
 pub use findings::{ACHIEVED_MIN, Findings, SteadinessTest};
 pub use instrument::GENERATOR_BUSY;
 
-use crate::{Finding, Verdict, trial_facts::TrialFacts};
+use crate::{
+    Finding, InstrumentFinding, Verdict,
+    trial_facts::{Sender, TrialFacts},
+};
 
 /// Runs every check that the facts allow.
 #[must_use]
@@ -30,22 +33,29 @@ pub fn check(facts: &TrialFacts<'_>) -> Findings {
     }
     accounting::requests(facts, &mut found);
     accounting::records(facts, &mut found);
-    instrument::littles_law(facts, &mut found);
-    instrument::connections(facts, &mut found);
-    instrument::cpu(facts, &mut found);
-    let late = [
-        instrument::run_queue(facts, &mut found),
-        instrument::lag(facts, &mut found),
-        instrument::rate(facts, &mut found),
-    ];
-    instrument::machine(facts, late.contains(&true), &mut found);
-    instrument::check_capacity(facts, &mut found);
-    instrument::probe(facts, &mut found);
-    instrument::probe_cpu(facts, &mut found);
-    instrument::clocks(facts, &mut found);
-    instrument::in_flight(facts, &mut found);
+    match facts.sender {
+        Sender::Waggle => check_instrument(facts, &mut found),
+        Sender::OtherTool => found.remark(InstrumentFinding::NotKnown),
+    }
     system::backlogs(facts, &mut found);
     system::steadiness(facts, &mut found);
     system::stalls(facts, &mut found);
     found
+}
+
+fn check_instrument(facts: &TrialFacts<'_>, found: &mut Findings) {
+    instrument::littles_law(facts, found);
+    instrument::connections(facts, found);
+    instrument::cpu(facts, found);
+    let late = [
+        instrument::run_queue(facts, found),
+        instrument::lag(facts, found),
+        instrument::rate(facts, found),
+    ];
+    instrument::machine(facts, late.contains(&true), found);
+    instrument::check_capacity(facts, found);
+    instrument::probe(facts, found);
+    instrument::probe_cpu(facts, found);
+    instrument::clocks(facts, found);
+    instrument::in_flight(facts, found);
 }

@@ -79,7 +79,8 @@ pub(super) fn steadiness(facts: &TrialFacts<'_>, found: &mut Findings) {
     found.steadiness = SteadinessTest::Tested;
     let bins = SteadyBins {
         min_time_change: (SEARCH_BOUND_SHARE * facts.time_bound_us.unwrap_or(0.0))
-            .max(TIME_RESOLUTION_US),
+            .max(TIME_RESOLUTION_US)
+            .max(facts.bins.min_time_change),
         ..facts.bins
     };
     match steady(&bins) {

@@ -411,6 +411,7 @@ impl Seeded {
                 .into_iter()
                 .collect(),
             reference: self.reference.clone(),
+            imported: None,
         }
     }
 

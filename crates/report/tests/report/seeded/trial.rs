@@ -447,7 +447,8 @@ fn completed_trial(
 
 /// The load, which was open, went on after the measured phase.
 fn add_recovery_phase(info: &mut TrialInfo, recovery: RecoveryInfo, load_end: f64) {
-    info.generator.offered_per_s = Some(info.measured.due as f64 / info.measured.seconds);
+    let offered = info.measured.due as f64 / info.measured.seconds;
+    info.generator.as_mut().unwrap().offered_per_s = Some(offered);
     let dropped_at_s = (WARM_UP + MEASURED) as f64 * INTERVAL_S;
     let (phase, load_drop) = load_drop::load_drop_info(recovery, dropped_at_s, load_end);
     let mut phases = info.phases.iter_mut();
@@ -497,7 +498,7 @@ fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> Tria
             ),
         ],
         warm_up_steady: Some(true),
-        generator: engine(made, rate),
+        generator: Some(engine(made, rate)),
         ledger: Some(ledger(made, &sums.totals)),
         delivery: Some(DeliveryInfo {
             probe: "store".to_owned(),
@@ -524,6 +525,7 @@ fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> Tria
         machine: machine(made),
         stages: Vec::new(),
         stopped: None,
+        imported: None,
     }
 }
 
@@ -623,7 +625,7 @@ fn failed_trial(seeded: &Seeded, made: &Made) -> TrialInfo {
         warm_up_steady: None,
         measured: CountsRow::default(),
         totals: CountsRow::default(),
-        generator: GeneratorInfo::default(),
+        generator: Some(GeneratorInfo::default()),
         ledger: None,
         delivery: None,
         remarks: vec!["its log says why".to_owned()],
@@ -637,6 +639,7 @@ fn failed_trial(seeded: &Seeded, made: &Made) -> TrialInfo {
         machine: None,
         stages: Vec::new(),
         stopped: None,
+        imported: None,
     }
 }
 

@@ -1,0 +1,459 @@
+//! A trial as it is written: its intervals and its `trial.json`.
+
+use std::{
+    path::{Path, PathBuf},
+    time::UNIX_EPOCH,
+};
+
+use anyhow::{Result, bail};
+use hdrhistogram::Histogram;
+use jiff::Timestamp;
+use waggle_results::{
+    CountsRow, FORMAT, FailureCount, ImportedTrialInfo, IntervalHistograms, IntervalRow, LoadStart,
+    PhaseInfo, PhaseName, StepCounts, StepHistograms, StepInfo, TrialEnd, TrialInfo, TrialKey,
+    TrialWriter, UnknownFact,
+};
+
+use super::{
+    ab::Summary,
+    survey::{Reader, Requests, Surveyed},
+    tally::{TalliedInterval, Tally, note_failure},
+    timeline::Timeline,
+};
+
+/// What every import lacks.
+const ALWAYS_UNKNOWN: [UnknownFact; 5] = [
+    UnknownFact::DueTimes,
+    UnknownFact::Generator,
+    UnknownFact::Machine,
+    UnknownFact::SystemResources,
+    UnknownFact::Delivery,
+];
+/// Starts in the files of `ab -g` are whole seconds.
+const AB_START_US: u64 = 1_000_000;
+const US_PER_S: u64 = 1_000_000;
+
+/// How trials are written.
+pub(crate) struct Plan<'a> {
+    pub(crate) reader: &'a Reader,
+    /// Of the study; tags the histograms.
+    pub(crate) name: &'a str,
+    /// Empty: all requests are alike.
+    pub(crate) steps: &'a [String],
+    pub(crate) warm_up_us: u64,
+}
+
+/// Which trial.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) key: TrialKey,
+    pub(crate) position: u32,
+}
+
+/// A trial whose files can be imported.
+pub(crate) enum Trial {
+    Requests(Box<Requests>, Timeline),
+    Summary(PathBuf, Box<Summary>),
+}
+
+/// A trial that can be written, with its requests by interval.
+pub(crate) struct TalliedTrial<'a> {
+    trial: &'a Trial,
+    /// `None` without single requests.
+    tally: Option<Tally>,
+}
+
+/// Counts of the measured phase and of all.
+#[derive(Default)]
+struct Sums {
+    measured: CountsRow,
+    totals: CountsRow,
+    /// (measured, all) of each step.
+    steps: Vec<(StepCounts, StepCounts)>,
+}
+
+impl Trial {
+    /// Checks that something is measured.
+    pub(crate) fn prepare(surveyed: Surveyed, plan: &Plan<'_>) -> Result<Self> {
+        let requests = match surveyed {
+            Surveyed::Requests(requests) => requests,
+            Surveyed::Summary(path, _) if plan.warm_up_us > 0 => bail!(
+                "{} has no single requests, so --warm-up cannot leave any out: add the file of ab -g",
+                path.display()
+            ),
+            Surveyed::Summary(path, summary) => return Ok(Self::Summary(path, summary)),
+        };
+        let is_ab = *plan.reader == Reader::AbRequests;
+        let mut measure_us = requests.start_us.saturating_add(plan.warm_up_us);
+        if is_ab && plan.warm_up_us > 0 {
+            measure_us = measure_us.next_multiple_of(AB_START_US);
+        }
+        if measure_us >= requests.end_us {
+            bail!(
+                "{}: --warm-up leaves out everything: the load took {} s",
+                requests.path.display(),
+                seconds(requests.end_us - requests.start_us)
+            );
+        }
+        let span = (requests.start_us, requests.end_us);
+        let mut timeline = Timeline::new(span, measure_us);
+        if is_ab {
+            timeline.grid_us = measure_us.next_multiple_of(AB_START_US);
+            timeline = timeline.with_intervals_from(AB_START_US);
+        }
+        Ok(Self::Requests(requests, timeline))
+    }
+
+    /// Reads the requests again, into intervals that are so long that memory suffices.
+    pub(crate) fn read(&self, plan: &Plan<'_>) -> Result<TalliedTrial<'_>> {
+        let Self::Requests(requests, timeline) = self else {
+            return Ok(TalliedTrial {
+                trial: self,
+                tally: None,
+            });
+        };
+        let mut timeline = *timeline;
+        loop {
+            let tally = tally(plan, &requests.path, timeline)?;
+            if tally.is_some() {
+                return Ok(TalliedTrial { trial: self, tally });
+            }
+            timeline = timeline.with_intervals_from(timeline.interval_us.saturating_add(1));
+        }
+    }
+
+    /// Length of the intervals and of the measured phase, in seconds.
+    pub(crate) fn lengths_s(&self) -> (f64, f64) {
+        match self {
+            Self::Requests(_, line) => {
+                let measured_us = line.end_us - line.measure_us;
+                (seconds(line.interval_us), seconds(measured_us))
+            }
+            Self::Summary(_, summary) => (summary.seconds, summary.seconds),
+        }
+    }
+
+    pub(crate) fn resolution_us(&self) -> f64 {
+        match self {
+            Self::Requests(requests, _) => requests.facts.resolution_us,
+            Self::Summary(_, summary) => summary.resolution_us,
+        }
+    }
+
+    pub(crate) fn unknown(&self, plan: &Plan<'_>) -> Vec<UnknownFact> {
+        let mut unknown = ALWAYS_UNKNOWN.to_vec();
+        let mut lacks = |fact, lacks: bool| {
+            if lacks {
+                unknown.push(fact);
+            }
+        };
+        lacks(UnknownFact::WarmUp, plan.warm_up_us == 0);
+        match self {
+            Self::Requests(requests, _) => {
+                let is_counted = requests.summary.is_some() && plan.warm_up_us == 0;
+                let has_received = requests.facts.has_bytes_received || is_counted;
+                lacks(UnknownFact::BytesSent, !requests.facts.has_bytes_sent);
+                lacks(UnknownFact::BytesReceived, !has_received);
+            }
+            Self::Summary(_, summary) => {
+                lacks(UnknownFact::SingleRequests, true);
+                lacks(UnknownFact::FailedRequests, summary.failed > 0);
+                lacks(UnknownFact::StartTime, true);
+                lacks(UnknownFact::BytesSent, summary.bytes_sent.is_none());
+            }
+        }
+        unknown
+    }
+
+    /// When the load started, in µs since 1970; if the files do not say it, by the date of the file.
+    fn start_us(&self) -> u64 {
+        match self {
+            Self::Requests(requests, _) => requests.start_us,
+            Self::Summary(path, _) => modified_us(path).unwrap_or(0),
+        }
+    }
+
+    pub(crate) fn started_utc(&self) -> String {
+        let micros = i64::try_from(self.start_us()).unwrap_or(i64::MAX);
+        Timestamp::from_microsecond(micros).map_or_else(
+            |_| String::new(),
+            |at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        )
+    }
+}
+
+impl TalliedTrial<'_> {
+    /// Writes the trial.
+    pub(crate) fn write(
+        &self,
+        mut writer: TrialWriter,
+        plan: &Plan<'_>,
+        place: Place,
+        files: &[PathBuf],
+    ) -> Result<()> {
+        writer.load_started(&LoadStart {
+            name: plan.name,
+            steps: plan.steps,
+            intermediate_probes: &[],
+            started_unix_ns: self.trial.start_us().saturating_mul(1_000),
+        })?;
+        let (sums, phases) = match (self.trial, &self.tally) {
+            (Trial::Requests(requests, _), Some(tally)) => {
+                let mut sums = write_intervals(&mut writer, tally, plan)?;
+                // ab counts bytes in its text alone, and of the whole load.
+                if let Some(summary) = &requests.summary {
+                    sums.totals.bytes_received = summary.bytes_received;
+                    if plan.warm_up_us == 0 {
+                        sums.measured.bytes_received = summary.bytes_received;
+                    }
+                }
+                (sums, phases(&tally.timeline))
+            }
+            (Trial::Requests(..), None) => (Sums::default(), Vec::new()),
+            (Trial::Summary(_, summary), _) => {
+                let counts = summary_counts(summary);
+                write_summary(&mut writer, &counts, plan.steps)?;
+                let sums = Sums {
+                    measured: counts.clone(),
+                    totals: counts,
+                    steps: vec![<(StepCounts, StepCounts)>::default(); plan.steps.len()],
+                };
+                (sums, vec![phase(PhaseName::Measure, 0.0, summary.seconds)])
+            }
+        };
+        writer.finish(&self.trial.info(plan, place, (sums, phases), files))?;
+        Ok(())
+    }
+}
+
+impl Trial {
+    fn info(
+        &self,
+        plan: &Plan<'_>,
+        place: Place,
+        (sums, phases): (Sums, Vec<PhaseInfo>),
+        files: &[PathBuf],
+    ) -> TrialInfo {
+        let (remarks, quantiles) = match self {
+            Self::Requests(requests, _) => {
+                let facts = &requests.facts;
+                (facts.remarks.clone(), None)
+            }
+            Self::Summary(_, summary) => (summary.remarks.clone(), Some(summary.quantiles.clone())),
+        };
+        let steps = plan.steps.iter().zip(sums.steps);
+        TrialInfo {
+            format: FORMAT,
+            key: place.key,
+            position: place.position,
+            started_utc: self.started_utc(),
+            end: TrialEnd::Completed,
+            phases,
+            warm_up_steady: None,
+            measured: sums.measured,
+            totals: sums.totals,
+            generator: None,
+            ledger: None,
+            delivery: None,
+            remarks,
+            level: None,
+            steps: steps
+                .map(|(name, (measured, totals))| StepInfo {
+                    name: name.clone(),
+                    measured,
+                    totals,
+                })
+                .collect(),
+            sessions: None,
+            connecting: None,
+            intermediate_probes: Vec::new(),
+            faults: Vec::new(),
+            load_drop: None,
+            machine: None,
+            stages: Vec::new(),
+            stopped: None,
+            imported: Some(ImportedTrialInfo {
+                files: files.iter().map(|path| file_name(path)).collect(),
+                resolution_us: self.resolution_us(),
+                unknown: self.unknown(plan),
+                quantiles,
+            }),
+        }
+    }
+}
+
+fn modified_us(path: &Path) -> Option<u64> {
+    let modified = path.metadata().and_then(|of| of.modified()).ok()?;
+    let since = modified.duration_since(UNIX_EPOCH).ok()?;
+    u64::try_from(since.as_micros()).ok()
+}
+
+fn phases(line: &Timeline) -> Vec<PhaseInfo> {
+    let (measure_s, end_s) = (line.seconds(line.measure_us), line.seconds(line.end_us));
+    let warm_up = (measure_s > 0.0).then(|| phase(PhaseName::WarmUp, 0.0, measure_s));
+    let measure = phase(PhaseName::Measure, measure_s, end_s);
+    warm_up.into_iter().chain([measure]).collect()
+}
+
+/// Writes the intervals and adds them up.
+fn write_intervals(writer: &mut TrialWriter, tally: &Tally, plan: &Plan<'_>) -> Result<Sums> {
+    let mut sums = Sums {
+        steps: vec![<(StepCounts, StepCounts)>::default(); plan.steps.len()],
+        ..Sums::default()
+    };
+    let warm_up = tally.timeline.warm_up_intervals();
+    let is_whole = plan.steps.is_empty();
+    for (index, one) in (0u64..).zip(tally.intervals()) {
+        sums.add(&one, index >= warm_up, is_whole);
+        write_interval(writer, one, is_whole)?;
+    }
+    Ok(sums)
+}
+
+/// `None`: the intervals are too short for the memory.
+fn tally(plan: &Plan<'_>, path: &Path, timeline: Timeline) -> Result<Option<Tally>> {
+    let mut tally = Tally::new(timeline, plan.steps);
+    let mut is_too_fine = false;
+    plan.reader.read(path, &mut |request| {
+        is_too_fine = is_too_fine || tally.add(request).is_err();
+        Ok(())
+    })?;
+    Ok((!is_too_fine).then_some(tally))
+}
+
+impl Sums {
+    fn add(&mut self, one: &TalliedInterval, is_measured: bool, is_whole: bool) {
+        add_counts(&mut self.totals, &one.counts);
+        if is_measured {
+            add_counts(&mut self.measured, &one.counts);
+        }
+        if is_whole {
+            return;
+        }
+        for ((measured, totals), step) in self.steps.iter_mut().zip(&one.steps) {
+            add_step(totals, &step.counts);
+            if is_measured {
+                add_step(measured, &step.counts);
+            }
+        }
+    }
+}
+
+fn add_counts(sum: &mut CountsRow, row: &CountsRow) {
+    sum.seconds += row.seconds;
+    sum.due += row.due;
+    sum.sent += row.sent;
+    sum.succeeded += row.succeeded;
+    sum.failed += row.failed;
+    sum.in_flight_change += row.in_flight_change;
+    sum.bytes_sent += row.bytes_sent;
+    sum.bytes_received += row.bytes_received;
+    for failure in &row.failures {
+        note_failure(&mut sum.failures, failure.kind, failure.count);
+    }
+}
+
+fn add_step(sum: &mut StepCounts, step: &StepCounts) {
+    sum.sent += step.sent;
+    sum.succeeded += step.succeeded;
+    sum.failed += step.failed;
+    for FailureCount { kind, count } in &step.failures {
+        note_failure(&mut sum.failures, *kind, *count);
+    }
+}
+
+fn write_interval(writer: &mut TrialWriter, one: TalliedInterval, is_whole: bool) -> Result<()> {
+    let none = Histogram::new(3)?;
+    let (mut times, mut failed) = (none.clone(), none.clone());
+    for step in &one.steps {
+        times.add(&step.times)?;
+        failed.add(&step.failed_times)?;
+    }
+    let shown = if is_whole { &[][..] } else { &one.steps[..] };
+    let steps: Vec<StepHistograms<'_>> = shown
+        .iter()
+        .map(|step| StepHistograms {
+            response_time: &step.times,
+            service_time: &step.times,
+            failed_time: &step.failed_times,
+        })
+        .collect();
+    let row = IntervalRow {
+        start_s: one.start_s,
+        counts: one.counts,
+        in_flight: one.in_flight,
+        in_flight_mean: one.in_flight_mean,
+        steps: shown.iter().map(|step| step.counts.clone()).collect(),
+        ..IntervalRow::default()
+    };
+    let histograms = IntervalHistograms {
+        response_time: &times,
+        service_time: &times,
+        failed_time: &failed,
+        lag: &none,
+        connect_time: None,
+        handshake_time: None,
+        steps: &steps,
+    };
+    writer.interval(&row, histograms)?;
+    Ok(())
+}
+
+/// One interval, whose times are not known.
+fn write_summary(writer: &mut TrialWriter, counts: &CountsRow, steps: &[String]) -> Result<()> {
+    let none = Histogram::new(3)?;
+    let of_step = StepHistograms {
+        response_time: &none,
+        service_time: &none,
+        failed_time: &none,
+    };
+    let row = IntervalRow {
+        counts: counts.clone(),
+        steps: vec![StepCounts::default(); steps.len()],
+        ..IntervalRow::default()
+    };
+    let histograms = IntervalHistograms {
+        response_time: &none,
+        service_time: &none,
+        failed_time: &none,
+        lag: &none,
+        connect_time: None,
+        handshake_time: None,
+        steps: &vec![of_step; steps.len()],
+    };
+    writer.interval(&row, histograms)?;
+    Ok(())
+}
+
+fn summary_counts(summary: &Summary) -> CountsRow {
+    CountsRow {
+        seconds: summary.seconds,
+        due: summary.complete,
+        sent: summary.complete,
+        succeeded: summary.complete - summary.failed,
+        failed: summary.failed,
+        bytes_sent: summary.bytes_sent.unwrap_or(0),
+        bytes_received: summary.bytes_received,
+        failures: summary.failures.clone(),
+        ..CountsRow::default()
+    }
+}
+
+fn phase(phase: PhaseName, start_s: f64, end_s: f64) -> PhaseInfo {
+    PhaseInfo {
+        phase,
+        start_s,
+        end_s,
+    }
+}
+
+/// The name of a file, without its folder.
+pub(crate) fn file_name(path: &Path) -> String {
+    path.file_name()
+        .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a span of µs is far below 2^53")]
+fn seconds(us: u64) -> f64 {
+    us as f64 / US_PER_S as f64
+}
