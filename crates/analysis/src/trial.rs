@@ -3,7 +3,7 @@
 use waggle_metrics::Metric;
 use waggle_results::{
     CountsRow, DeliveryInfo, FailureCount, GeneratorInfo, LagInfo, LedgerInfo, PhaseInfo,
-    PhaseName, RunInfo, SessionCounts, Trial, TrialEnd, TrialKey,
+    PhaseName, RunInfo, SessionCounts, Trial, TrialEnd, TrialInfo, TrialKey,
 };
 use waggle_stats::{Finding, Reason, Verdict};
 
@@ -236,13 +236,10 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
         Counted::Requests => measured.succeeded,
     };
     let answered = as_f64(measured.succeeded + measured.failed);
-    let sessions = trial.info.sessions.as_ref();
-    let sessions = sessions.map(|sessions| sessions.measured);
+    let sessions = trial.info.sessions.as_ref().map(|all| all.measured);
     let imported = trial.info.imported.as_ref();
     let generator = trial.info.generator.clone().unwrap_or_default();
-    let quantiles = imported.and_then(|imported| imported.quantiles.as_ref());
-    let quantiles = quantiles
-        .map(|known| distribution::of_quantiles(known, measured.succeeded + measured.failed));
+    let quantiles = imported_quantiles(&trial.info);
     let cores = samples.cores(*within);
     let memory = memory::of_trial(samples, *within);
     Some(TrialNumbers {
@@ -252,10 +249,7 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
         succeeded: measured.succeeded,
         failed: measured.failed,
         skipped: measured.skipped,
-        in_flight_mean: match &trial.info.generator {
-            Some(generator) => generator.in_flight_mean,
-            None => mean_in_flight(trial, *within),
-        },
+        in_flight_mean: mean_in_flight(trial, *within),
         failures: measured.failures.clone(),
         response: distribution::of_trial(&times.response_time).or_else(|| quantiles.clone()),
         service: distribution::of_trial(&times.service_time).or(quantiles),
@@ -281,8 +275,7 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
         system_rss: memory.system,
         component_rss: memory.components,
         offered_per_s: generator.offered_per_s,
-        achieved_ratio: (measured.due > 0 && imported.is_none())
-            .then(|| answered / as_f64(measured.due)),
+        achieved_ratio: achieved_ratio(&trial.info, answered),
         backlog_max: accepted.waiting_max(&trial.backlog, *within),
         bytes_sent: measured.bytes_sent,
         bytes_received: measured.bytes_received,
@@ -295,6 +288,19 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
         unknown: imported.map(imported::unknown_metrics).unwrap_or_default(),
         time_resolution_us: imported.map_or(0.0, |imported| imported.resolution_us),
     })
+}
+
+/// `None` if nothing fell due, or if it is not known.
+fn achieved_ratio(info: &TrialInfo, answered: f64) -> Option<f64> {
+    let is_known = info.measured.due > 0 && info.imported.is_none();
+    is_known.then(|| answered / as_f64(info.measured.due))
+}
+
+/// What an imported trial has in place of histograms.
+fn imported_quantiles(info: &TrialInfo) -> Option<TrialPercentiles> {
+    let known = info.imported.as_ref()?.quantiles.as_ref()?;
+    let count = info.measured.succeeded + info.measured.failed;
+    Some(distribution::of_quantiles(known, count))
 }
 
 fn own_names(cores: Vec<(&str, f64)>) -> Vec<(String, f64)> {
@@ -310,8 +316,11 @@ fn capacity_used(generator: &GeneratorInfo, measured: &CountsRow) -> Option<f64>
     Some(as_f64(measured.sent) / measured.seconds / capacity)
 }
 
-/// Mean number in flight by the intervals, weighted by their lengths.
+/// As the generator counted it, else by the intervals, weighted by their lengths.
 fn mean_in_flight(trial: &Trial, (from_s, to_s): (f64, f64)) -> f64 {
+    if let Some(generator) = &trial.info.generator {
+        return generator.in_flight_mean;
+    }
     let (sum, seconds) =
         trial
             .intervals_within(from_s, to_s)

@@ -7,7 +7,7 @@ use waggle_results::{FailureCount, FailureKind, QuantilePoint, QuantilesInfo};
 
 use super::{
     request::{FileFacts, Request, Visit},
-    text::{Lines, Rows, shown},
+    text::{Lines, Rows, show_text},
 };
 
 /// What the first line of each file begins with.
@@ -137,7 +137,7 @@ fn note<R: BufRead>(lines: &Lines<R>, found: &mut Found) -> Result<()> {
     } else if let Some((value, column)) = value_of(line, "Time taken for tests:") {
         let seconds = parse::<f64>(lines, value, column, "a number of seconds")?;
         if !(seconds > 0.0 && seconds < 1e9) {
-            return Err(unexpected(lines, value, column, "a time above 0"));
+            return Err(unexpected_value(lines, value, column, "a time above 0"));
         }
         found.seconds = Some(seconds);
     } else if let Some((value, column)) = value_of(line, "Complete requests:") {
@@ -179,16 +179,16 @@ fn parse<T: std::str::FromStr>(
     expected: &str,
 ) -> Result<T> {
     let read = value.parse().ok();
-    read.ok_or_else(|| unexpected(lines, value, column, expected))
+    read.ok_or_else(|| unexpected_value(lines, value, column, expected))
 }
 
-fn unexpected(
+fn unexpected_value(
     lines: &Lines<impl BufRead>,
     value: &str,
     column: usize,
     expected: &str,
 ) -> anyhow::Error {
-    let problem = format!("expected {expected}, found {}", shown(value));
+    let problem = format!("expected {expected}, found {}", show_text(value));
     lines.mistake(column, &problem)
 }
 
@@ -240,7 +240,7 @@ pub(crate) fn read_quantiles<R: BufRead>(lines: Lines<R>) -> Result<Vec<Quantile
         let number = |index: usize, expected: &str| {
             let read: Option<f64> = rows.cell(index).parse().ok();
             read.filter(|value| (0.0..1e10).contains(value))
-                .ok_or_else(|| rows.unexpected(index, expected))
+                .ok_or_else(|| rows.unexpected_value(index, expected))
         };
         points.push(QuantilePoint {
             quantile: number(0, "a percentage")? / 100.0,
@@ -262,11 +262,11 @@ pub(crate) fn read_requests<R: BufRead>(
     while rows.next_row()? {
         let seconds = rows.count(1, "seconds since 1970")?;
         if seconds > SECONDS_MAX {
-            return Err(rows.unexpected(1, "seconds since 1970"));
+            return Err(rows.unexpected_value(1, "seconds since 1970"));
         }
         let time_ms = rows.count(4, "a time in ms")?;
         if time_ms > TIME_MAX_MS {
-            return Err(rows.unexpected(4, "30 days at most, in ms"));
+            return Err(rows.unexpected_value(4, "30 days at most, in ms"));
         }
         requests += 1;
         visit(&Request {

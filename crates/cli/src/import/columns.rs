@@ -8,7 +8,7 @@ use waggle_results::FailureKind;
 
 use super::{
     request::{FileFacts, Request, Visit, label_of, status_failure},
-    text::{Lines, Rows, shown},
+    text::{Lines, Rows, show_text},
 };
 
 /// Later times are no times: the year 5000 or so.
@@ -123,10 +123,10 @@ impl Mapping {
         let find = |name: &String| {
             let found = header.iter().position(|column| column == name);
             found.ok_or_else(|| {
-                let names: Vec<String> = header.iter().map(|column| shown(column)).collect();
+                let names: Vec<String> = header.iter().map(|column| show_text(column)).collect();
                 let problem = format!(
                     "expected a column {}, found {}",
-                    shown(name),
+                    show_text(name),
                     names.join(", ")
                 );
                 rows.mistake(0, &problem)
@@ -243,7 +243,9 @@ fn number<R: BufRead>(rows: &Rows<R>, index: usize, (unit, max_us): (f64, f64)) 
             reason = "checked above"
         )]
         Some(us) => Ok(us.round() as u64),
-        None => Err(rows.unexpected(index, "a number that is a time in the unit of --column")),
+        None => {
+            Err(rows.unexpected_value(index, "a number that is a time in the unit of --column"))
+        }
     }
 }
 
@@ -252,7 +254,7 @@ fn rfc3339<R: BufRead>(rows: &Rows<R>, index: usize) -> Result<u64> {
     let us = read.and_then(|time| u64::try_from(time.as_microsecond()).ok());
     us.ok_or_else(|| {
         let expected = "a time as in RFC 3339 (for a number give its unit, such as start=NAME:ms)";
-        rows.unexpected(index, expected)
+        rows.unexpected_value(index, expected)
     })
 }
 
@@ -261,7 +263,9 @@ fn failure<R: BufRead>(rows: &Rows<R>, places: &Places) -> Result<Option<Failure
         None => None,
         Some(index) => {
             let status: Option<u16> = rows.cell(index).trim().parse().ok();
-            status_failure(status.ok_or_else(|| rows.unexpected(index, "a status such as 200"))?)
+            status_failure(
+                status.ok_or_else(|| rows.unexpected_value(index, "a status such as 200"))?,
+            )
         }
     };
     let Some(index) = places.success else {
@@ -271,6 +275,6 @@ fn failure<R: BufRead>(rows: &Rows<R>, places: &Places) -> Result<Option<Failure
     match success.as_str() {
         "true" | "1" | "yes" | "ok" => Ok(None),
         "false" | "0" | "no" | "ko" => Ok(Some(by_status.unwrap_or(FailureKind::Other))),
-        _ => Err(rows.unexpected(index, EXPECTED_SUCCESS)),
+        _ => Err(rows.unexpected_value(index, EXPECTED_SUCCESS)),
     }
 }

@@ -73,7 +73,7 @@ fn columns<R: BufRead>(rows: &Rows<R>, header: &[String]) -> Result<Columns> {
     }
     let find = |name: &str| header.iter().position(|column| column == name);
     let (Some(timestamp), Some(elapsed)) = (find("timeStamp"), find("elapsed")) else {
-        return Err(rows.unexpected(0, EXPECTED_HEADER));
+        return Err(rows.unexpected_value(0, EXPECTED_HEADER));
     };
     let columns = Columns {
         timestamp,
@@ -99,11 +99,11 @@ fn request<'a, R: BufRead>(rows: &'a Rows<R>, columns: &Columns) -> Result<Reque
     let expected = "milliseconds since 1970 (jmeter.save.saveservice.timestamp_format=ms)";
     let start_ms = rows.count(timestamp, expected)?;
     if start_ms > TIMESTAMP_MAX_MS {
-        return Err(rows.unexpected(timestamp, expected));
+        return Err(rows.unexpected_value(timestamp, expected));
     }
     let elapsed_ms = rows.count(elapsed, "a count of milliseconds")?;
     if elapsed_ms > ELAPSED_MAX_MS {
-        return Err(rows.unexpected(elapsed, "30 days at most, in milliseconds"));
+        return Err(rows.unexpected_value(elapsed, "30 days at most, in milliseconds"));
     }
     let bytes =
         |column: Option<usize>| column.map_or(Ok(0), |index| rows.count(index, "a count of bytes"));
@@ -131,7 +131,7 @@ fn failure<R: BufRead>(rows: &Rows<R>, columns: &Columns) -> Result<Option<Failu
         "true" => Ok(None),
         // The status may be good, and an assertion has failed.
         "false" => Ok(Some(by_code.unwrap_or(FailureKind::CheckFailed))),
-        _ => Err(rows.unexpected(success, "true or false")),
+        _ => Err(rows.unexpected_value(success, "true or false")),
     }
 }
 

@@ -118,7 +118,8 @@ mod tests {
 
     #[test]
     fn words_are_cells_and_files() {
-        let check = |line: &str, expected: &[(&[(&str, &str)], &[&[&str]])]| {
+        type Cells<'a> = [(&'a [(&'a str, &'a str)], &'a [&'a [&'a str]])];
+        let check = |line: &str, expected: &Cells<'_>| {
             let expected: Vec<CellSource> = expected
                 .iter()
                 .map(|(levels, trials)| CellSource {

@@ -217,7 +217,7 @@ fn ab_files(files: &[PathBuf]) -> Result<AbFiles> {
             None => bail!(
                 "{}:1:1: expected ab's text output, or a file of ab -e or ab -g, found {}",
                 path.display(),
-                text::shown(&first)
+                text::show_text(&first)
             ),
         };
         if slot.replace(path.clone()).is_some() {

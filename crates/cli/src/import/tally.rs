@@ -147,7 +147,7 @@ impl Tally {
             let flight_us = bucket.flight_us + i128::from(in_flight) * i128::from(length_us);
             in_flight += bucket.flights;
             let seconds = self.timeline.seconds(end_us) - self.timeline.seconds(start_us);
-            let steps: Vec<TalliedStep> = bucket.steps.iter().map(tallied).collect();
+            let steps: Vec<TalliedStep> = bucket.steps.iter().map(tally_step).collect();
             TalliedInterval {
                 start_s: self.timeline.seconds(start_us),
                 counts: counts(bucket, seconds),
@@ -159,7 +159,7 @@ impl Tally {
     }
 }
 
-fn tallied(bucket: &StepBucket) -> TalliedStep {
+fn tally_step(bucket: &StepBucket) -> TalliedStep {
     let histogram = |sparse: &Sparse| {
         let mut histogram = Histogram::new(3).expect("three significant digits are allowed");
         sparse.add_to(&mut histogram);

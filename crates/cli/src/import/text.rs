@@ -156,7 +156,7 @@ impl<R: BufRead> Rows<R> {
             let (start, line) = (self.text.len(), self.lines.number);
             let rest = &self.lines.text[at..];
             let end = if rest.starts_with('"') {
-                self.quoted(at + 1, (line, column))?
+                self.read_quoted(at + 1, (line, column))?
             } else {
                 let length = rest.find(self.delimiter).unwrap_or(rest.len());
                 self.text.push_str(&rest[..length]);
@@ -185,7 +185,7 @@ impl<R: BufRead> Rows<R> {
     }
 
     /// The rest of a quoted cell from `at` on; returns where it ends, in what is then the current line.
-    fn quoted(&mut self, mut at: usize, opened: (u64, usize)) -> Result<usize> {
+    fn read_quoted(&mut self, mut at: usize, opened: (u64, usize)) -> Result<usize> {
         loop {
             let rest = &self.lines.text[at..];
             let Some(found) = rest.find('"') else {
@@ -220,8 +220,8 @@ impl<R: BufRead> Rows<R> {
     }
 
     /// That a cell is something else than expected.
-    pub(crate) fn unexpected(&self, index: usize, expected: &str) -> Error {
-        let found = shown(self.cell(index));
+    pub(crate) fn unexpected_value(&self, index: usize, expected: &str) -> Error {
+        let found = show_text(self.cell(index));
         self.mistake(index, &format!("expected {expected}, found {found}"))
     }
 
@@ -229,7 +229,7 @@ impl<R: BufRead> Rows<R> {
     pub(crate) fn count(&self, index: usize, expected: &str) -> Result<u64> {
         let read = self.cell(index).trim().parse().ok();
         read.filter(|count| *count <= COUNT_MAX)
-            .ok_or_else(|| self.unexpected(index, expected))
+            .ok_or_else(|| self.unexpected_value(index, expected))
     }
 }
 
@@ -239,7 +239,7 @@ const COUNT_MAX: u64 = 1 << 53;
 const SHOWN_MAX: usize = 40;
 
 /// A text in a message, cut if it is long.
-pub(crate) fn shown(text: &str) -> String {
+pub(crate) fn show_text(text: &str) -> String {
     match text.char_indices().nth(SHOWN_MAX) {
         Some((end, _)) => format!("{:?}…", &text[..end]),
         None => format!("{text:?}"),

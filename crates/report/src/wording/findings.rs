@@ -290,13 +290,13 @@ pub(crate) fn hiding_lag(lag_us: f64) -> String {
     )
 }
 
+const NOT_KNOWN: &str = "whether the load generator was the limit was not checked: the imported results do not show its lag, CPU \
+                         and connections";
+
 /// Other findings about the load generator and the probe.
 fn instrument(finding: &InstrumentFinding) -> String {
     match finding {
-        InstrumentFinding::NotKnown => {
-            "whether the load generator was the limit was not checked: the imported results do not show its lag, CPU and connections"
-                .to_owned()
-        }
+        InstrumentFinding::NotKnown => NOT_KNOWN.to_owned(),
         InstrumentFinding::Rate {
             per_s,
             seconds,

@@ -187,7 +187,7 @@ impl Kafka {
         let starts = self.shared.state().starts.clone();
         let topic = self.topic.clone();
         let (sender, bytes) = oneshot::channel();
-        // It ends by itself, whether somebody waits for it or not.
+        // It ends by itself, whether it is waited for or not.
         thread::spawn(move || sender.send(topic.read_for(&starts, COST_TIME)));
         bytes.await.ok()?
     }
