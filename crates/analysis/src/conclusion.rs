@@ -39,7 +39,7 @@ impl Model {
             });
         let of_cells = self
             .cells_that_ran()
-            .map(|cell| self.of_cell(cell, is_strict));
+            .map(|cell| self.conclusion_of_cell(cell, is_strict));
         let of_search = self.search.iter().flat_map(|search| &search.cells);
         let of_search = of_search.map(|search| of_search_answer(&search.answer));
         let worst = of_thresholds.chain(of_cells).chain(of_search).max();
@@ -62,9 +62,8 @@ impl Model {
         }
     }
 
-    /// Whether a cell has the verdict that the study expects of it, if it expects one other than `valid`.
-    #[must_use]
-    pub fn is_expected(&self, cell: &CellModel) -> bool {
+    /// Whether it has the verdict that the study expects of it, if it expects one other than `valid`.
+    fn is_expected(&self, cell: &CellModel) -> bool {
         cell.verdict.is_some() && self.expected_verdict(cell) == cell.verdict
     }
 
@@ -105,7 +104,9 @@ impl Model {
         !self.thresholds.is_empty() && own.all(|one| one.held != Decision::Undecided)
     }
 
-    fn of_cell(&self, cell: &CellModel, is_strict: bool) -> Conclusion {
+    /// What a cell adds to what the run comes to.
+    #[must_use]
+    pub fn conclusion_of_cell(&self, cell: &CellModel, is_strict: bool) -> Conclusion {
         let has = |verdict: Verdict| {
             let mut reasons = cell.reasons.iter();
             reasons.any(|reason| reason.reason.verdict == verdict)

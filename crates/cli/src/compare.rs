@@ -14,7 +14,7 @@ use waggle_analysis::{
 };
 use waggle_report::{
     compare_html, compare_json, compare_junit, compare_markdown, compare_terminal,
-    wording::compare::error,
+    wording::compare::{error, sentences},
 };
 use waggle_results::Run;
 
@@ -24,6 +24,8 @@ use crate::{
     output,
 };
 
+/// GitHub shows the summary of a step up to this size.
+const SUMMARY_MAX_BYTES: usize = 1024 * 1024;
 /// Runs of one side; more are not read.
 const MAX_RUNS: usize = 200;
 
@@ -85,13 +87,21 @@ fn write_files(found: &CompareModel, files: &CompareFiles) -> Result<()> {
     put(&files.json, &|| compare_json(found))?;
     put(&files.junit, &|| compare_junit(found))?;
     match &files.summary_file {
-        Some(path) => append(path, &compare_markdown(found, version)),
+        Some(path) => append(
+            path,
+            &compare_markdown(found, version),
+            &format!("{}\n", sentences(found).join(" ")),
+        ),
         None => Ok(()),
     }
 }
 
-/// Appends to a file that others may append to as well.
-pub(crate) fn append(path: &Path, text: &str) -> Result<()> {
+/// Appends a text to a file that others may append to as well, and the shorter one if that would make it too long.
+pub(crate) fn append(path: &Path, text: &str, shorter: &str) -> Result<()> {
+    let length = fs::metadata(path).map_or(0, |file| file.len());
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    let fits = |text: &&str| length.saturating_add(text.len()) <= SUMMARY_MAX_BYTES;
+    let text = [text, shorter].into_iter().find(fits).unwrap_or_default();
     let file = fs::OpenOptions::new().append(true).create(true).open(path);
     file.and_then(|mut file| file.write_all(text.as_bytes()))
         .with_context(|| format!("cannot append to {}", path.display()))

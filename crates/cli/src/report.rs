@@ -4,6 +4,7 @@ use std::{fs, path::Path};
 
 use anyhow::{Context, Result};
 use waggle_analysis::{Conclusion, Model};
+use waggle_report::wording::answer;
 
 use crate::{arguments::Report, compare::append, exit::Exit, output, table};
 
@@ -29,7 +30,11 @@ pub(crate) fn write_checks(
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     match summary {
-        Some(path) => append(path, &waggle_report::summary(model)),
+        Some(path) => append(
+            path,
+            &waggle_report::summary(model),
+            &format!("{}\n", answer::sentences(model).join(" ")),
+        ),
         None => Ok(()),
     }
 }

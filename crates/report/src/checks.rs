@@ -1,7 +1,6 @@
 //! What continuous integration shows of a run: its thresholds as test cases, and a short text.
 
 use waggle_analysis::{Conclusion, Decision, Model};
-use waggle_stats::Verdict;
 
 use crate::{
     document::{Block, Document, Section},
@@ -11,8 +10,8 @@ use crate::{
     wording::{self, conditions, findings},
 };
 
-/// The run as JUnit XML: a case for each threshold in each cell, and one for the verdict of each cell. What is shown not to hold
-/// fails; what is undecided, or in doubt, is an error.
+/// The run as JUnit XML: a case for each threshold in each cell, and one for the verdict of each cell. What makes the exit code 3
+/// fails, what makes it 4 is an error.
 #[must_use]
 pub fn junit(model: &Model) -> String {
     let thresholds = model.thresholds.iter().flat_map(|outcome| {
@@ -42,37 +41,58 @@ pub fn junit(model: &Model) -> String {
         for reason in reasons {
             text = format!("{text}; {reason}");
         }
-        let is_fine = matches!(verdict, Verdict::Valid | Verdict::Noisy) || model.is_expected(cell);
         Some(TestCase {
             class: "verdict".to_owned(),
             name: wording::name_of(model, cell.cell),
-            result: match is_fine {
-                true => TestResult::Passed(text),
-                false => TestResult::Error(text),
-            },
+            result: result(model.conclusion_of_cell(cell, false), text),
         })
     });
+    let mut cases: Vec<TestCase> = thresholds.chain(verdicts).collect();
+    let shown = cases
+        .iter()
+        .any(|case| !matches!(case.result, TestResult::Passed(_)));
+    if !shown {
+        // Of a search, or if no cell is reliable: no single case shows it.
+        cases.push(TestCase {
+            class: "conclusion".to_owned(),
+            name: model.info.study.clone(),
+            result: result(model.conclusion(false), conclusion(model).to_owned()),
+        });
+    }
     junit::xml(&TestSuite {
         name: model.info.study.clone(),
-        cases: thresholds.chain(verdicts).collect(),
+        cases,
     })
 }
 
-/// The answer and the table of cells as Markdown, for the summary of a job.
-#[must_use]
-pub fn summary(model: &Model) -> String {
-    let held = match model.conclusion(false) {
+fn result(conclusion: Conclusion, text: String) -> TestResult {
+    match conclusion {
+        Conclusion::Answered => TestResult::Passed(text),
+        Conclusion::Failed => TestResult::Failed(text),
+        Conclusion::Open => TestResult::Error(text),
+    }
+}
+
+fn conclusion(model: &Model) -> &'static str {
+    match model.conclusion(false) {
         Conclusion::Answered => "The question is answered, and every threshold holds.",
         Conclusion::Failed => {
             "A threshold does not hold, or a cell has another verdict than expected."
         }
         Conclusion::Open => "The question stays open: see the thresholds and verdicts.",
-    };
+    }
+}
+
+/// The answer and the table of cells as Markdown, for the summary of a job.
+#[must_use]
+pub fn summary(model: &Model) -> String {
     let thresholds = model.thresholds.iter().map(|outcome| {
         let held = conditions::decision_label(outcome.held);
         format!("{}: {held}", outcome.text)
     });
-    let sentences: Vec<String> = std::iter::once(held.to_owned()).chain(thresholds).collect();
+    let sentences: Vec<String> = std::iter::once(conclusion(model).to_owned())
+        .chain(thresholds)
+        .collect();
     markdown::text(&Document {
         opening: sections::opening_of(model),
         sections: vec![Section {

@@ -25,7 +25,7 @@ const SAVED_BODY: &str = "body.kept";
 /// File name of a scenario in a run folder.
 pub(super) const SCENARIO: &str = "scenario.yaml";
 /// Reserved names in the folder of a saved run: files of the run, of its report, and those above.
-const RESERVED_NAMES: [&str; 14] = [
+const RESERVED_NAMES: [&str; 15] = [
     ".lock",
     ".system",
     "run.json",
@@ -35,6 +35,7 @@ const RESERVED_NAMES: [&str; 14] = [
     "trials",
     "report.html",
     "report.md",
+    "report.json",
     "tables.csv",
     "effects.csv",
     BODY,

@@ -66,6 +66,7 @@ fn thresholds_and_verdicts_are_test_cases() {
     let ran = model.cells.iter().filter(|cell| cell.verdict.is_some());
     let cases = model.thresholds.len() * model.cells.len() + ran.count();
     assert_eq!(count("testcase"), cases);
+    assert_eq!(model.conclusion(false), Conclusion::Open);
     let suite = document.root_element();
     for (attribute, name) in [("failures", "failure"), ("errors", "error")] {
         let counted = suite.attribute(attribute).unwrap();
@@ -79,4 +80,24 @@ fn thresholds_and_verdicts_are_test_cases() {
 fn the_summary_is_short() {
     let model = seeded_model(&Seeded::ingest());
     check(&summary(&model), "ingest.summary.md");
+}
+
+/// As continuous integration shows it: red if the exit code is not 0.
+#[test]
+fn junit_is_red_exactly_if_the_run_is_not_answered() {
+    for seeded in [
+        Seeded::ingest(),
+        Seeded::pipeline(),
+        Seeded::search(),
+        Seeded::shopping_study(),
+        Seeded::with_kill(),
+        Seeded::hostile(),
+        Seeded::plain(&[("connections", &["1"])], 3),
+    ] {
+        let model = seeded_model(&seeded);
+        let text = junit(&model);
+        let is_red = text.contains("<failure") || text.contains("<error");
+        let is_answered = model.conclusion(false) == Conclusion::Answered;
+        assert_eq!(is_red, !is_answered, "{}", model.info.question);
+    }
 }
