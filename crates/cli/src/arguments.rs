@@ -266,8 +266,8 @@ pub(crate) struct Import {
     /// Leave the start of each file out of the results; a bare number is seconds
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = parse::duration)]
     pub(crate) warm_up: Duration,
-    /// CSV: what a column is: start=NAME[:UNIT], end=NAME[:UNIT], duration=NAME:UNIT, success=NAME, status=NAME, label=NAME,
-    /// sent=NAME, received=NAME; units s, ms, us, ns; a start without a unit is RFC 3339
+    /// CSV: what a column is: start=NAME:UNIT or end=NAME:UNIT, duration=NAME:UNIT, success=NAME, status=NAME, label=NAME, sent=NAME,
+    /// received=NAME; units s, ms, us, ns; a start or end without a unit is RFC 3339
     #[arg(long, value_name = "WHAT=NAME[:UNIT]")]
     pub(crate) column: Vec<String>,
     /// Count every request as a success: for files that do not say which requests failed
