@@ -51,7 +51,7 @@ fn listing(study: &Study, plan: &waggle_study::Plan) -> String {
     let _ = writeln!(
         text,
         "{} × {} = {}, {order}",
-        plural(study.cells.len(), "cell"),
+        plural(own_cells(study), "cell"),
         repetitions(study),
         trials(study, plan)
     );
@@ -93,11 +93,26 @@ fn repetitions(study: &Study) -> String {
 
 /// `36 to 96 trials`.
 fn trials(study: &Study, plan: &waggle_study::Plan) -> String {
-    let most = study.cells.len() * study.repeat_max as usize;
-    match most > plan.trials.len() {
-        true => format!("{} to {most} trials", plan.trials.len()),
-        false => plural(plan.trials.len(), "trial"),
+    let most = own_cells(study) * study.repeat_max as usize;
+    let of_sentinel = plan
+        .trials
+        .iter()
+        .filter(|trial| trial.is_of_sentinel(study));
+    let of_sentinel = of_sentinel.count();
+    let own = plan.trials.len() - of_sentinel;
+    let trials = match most > own {
+        true => format!("{own} to {most} trials"),
+        false => plural(own, "trial"),
+    };
+    match of_sentinel {
+        0 => trials,
+        count => format!("{trials}, and {count} or more of the sentinel"),
     }
+}
+
+/// Without the sentinel's.
+fn own_cells(study: &Study) -> usize {
+    study.cells.iter().filter(|cell| !cell.is_sentinel).count()
 }
 
 /// `4 min to 5 min`, or one of them if both are the same.

@@ -92,7 +92,7 @@ impl Scale {
 
     /// Not narrower than the resolution, and within what can be.
     fn widen(&self, point: f64, (low, high): (f64, f64), least: f64) -> (f64, f64) {
-        let half = self.resolution / 2.0;
+        let half = self.resolution.max(0.0) / 2.0;
         (
             low.min(point - half).max(least),
             high.max(point + half).min(self.max.max(point)),
@@ -157,7 +157,7 @@ pub fn estimate(values: &[f64], scale: Scale) -> Option<Estimate> {
         return Estimate::finite(middle, interval, count);
     }
     if largest == 0.0 {
-        let interval = (count > 1).then_some((0.0, scale.resolution));
+        let interval = (count > 1).then_some((0.0, scale.resolution.max(0.0)));
         return Estimate::finite(0.0, interval, count);
     }
     let (middle, interval) = mean_interval(&scale.logs(values));

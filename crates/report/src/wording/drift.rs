@@ -26,7 +26,8 @@ pub fn sentences(drift: &DriftModel) -> Vec<String> {
 
 fn repetition_sentence(drift: &DriftModel, one: &RepetitionDrift) -> String {
     let metric = uncapitalise(&drift.metric);
-    let ratio = format::ratio(&one.ratio);
+    // Of many pairs the one that differs most: an interval for a pair chosen beforehand would be too narrow.
+    let ratio = format::times(one.ratio.point);
     let (first, second) = (one.first, one.second);
     if one.is_shown {
         return format!(

@@ -133,6 +133,15 @@ fn trial_json() {
     check(file, |_| "{}".into(), "missing field `format`");
     check(
         file,
+        |text| {
+            let start = text.find("  \"generator\": {").unwrap();
+            let end = start + text[start..].find("\n  },\n").unwrap() + "\n  },\n".len();
+            format!("{}{}", &text[..start], &text[end..])
+        },
+        "missing field `generator` in a trial that was not imported",
+    );
+    check(
+        file,
         replace("\"format\": 6", "\"format\": 7"),
         "written in format 7",
     );
