@@ -1,24 +1,20 @@
 //! Whether the machine drifted while the study ran: its repetitions against each other, and the sentinel over time.
 //!
-//! The trials of a repetition are a block of all cells. Two repetitions are compared cell by cell, so that it does not matter how the
+//! The trials of a repetition are a block of all cells. Repetitions are compared cell by cell, so that it does not matter how the
 //! cells differ. The sentinel is one cell that is run every so often. Reasons and rates: docs/design/0049-host-drift.md.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use waggle_metrics::{NamedMetric, Unit};
 use waggle_results::RunInfo;
-use waggle_stats::{Estimate, Sample, TestedEstimate, rejection_limit, trend};
+use waggle_stats::{Blocks, Estimate, rejection_limit, trend};
 
-use crate::{
-    TrialModel,
-    asked::headline,
-    metric::{self},
-};
+use crate::{TrialModel, asked::headline, metric, scale::scale};
 
 /// A drift is shown below this p-value, over all pairs of repetitions.
 const SHOWN: f64 = 0.01;
 /// A smaller drift is none worth a sentence.
 const LEAST: f64 = 0.05;
-/// Cells that a comparison of two repetitions needs.
-const MIN_CELLS: usize = 4;
 
 /// What is known of the machine's drift.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,7 +22,7 @@ pub struct DriftModel {
     /// The metric that shows it: what the study asks about first.
     pub metric: String,
     pub unit: Unit,
-    /// `None`: fewer than two repetitions, or few cells.
+    /// `None`: fewer than two cells with two repetitions.
     pub repetitions: Option<RepetitionDrift>,
     /// `None`: the study has no sentinel.
     pub sentinel: Option<SentinelModel>,
@@ -37,7 +33,7 @@ pub struct DriftModel {
 pub struct RepetitionDrift {
     pub first: u32,
     pub second: u32,
-    /// The metric in the second ÷ in the first, over cells.
+    /// The metric in the second ÷ in the first, over cells. Its interval holds together with those of all other pairs.
     pub ratio: Estimate,
     pub is_shown: bool,
     /// How many repetitions were compared.
@@ -91,69 +87,85 @@ pub(crate) fn drift(
     })
 }
 
+/// The pairs of repetitions that rest on the same cells.
+struct Compared {
+    blocks: Blocks,
+    /// By index.
+    pairs: Vec<(usize, usize)>,
+}
+
 fn repetition_drift(named: &NamedMetric<'_>, trials: &[TrialModel]) -> Option<RepetitionDrift> {
-    let counted = trials.iter().filter(|trial| trial.counts().is_some());
-    let last = counted.clone().map(|trial| trial.key.repetition).max()?;
-    // The cells of a repetition take the place of the repetitions of a cell.
-    let of_repetition = |repetition: u32| -> Vec<Sample> {
-        let own = counted
-            .clone()
-            .filter(|trial| trial.key.repetition == repetition);
-        let values = own.filter_map(|trial| {
-            let value = metric::in_trial(named, trial)?;
-            Some(Sample::exact(trial.key.cell, value))
-        });
-        values.collect()
-    };
-    let each: Vec<(u32, Vec<Sample>)> = (1..=last)
-        .map(|repetition| (repetition, of_repetition(repetition)))
-        .collect();
-    let pairs = (0..each.len()).flat_map(|a| (a + 1..each.len()).map(move |b| (a, b)));
-    let pairs: Vec<((u32, u32), TestedEstimate)> = pairs
-        .filter_map(|(a, b)| {
-            let found = compare(&each[a].1, &each[b].1)?;
-            Some(((each[a].0, each[b].0), found))
-        })
-        .collect();
-    let p_values = pairs.iter().filter_map(|(_, found)| found.p_value);
-    let limit = rejection_limit(&p_values.collect::<Vec<f64>>(), SHOWN);
-    let size = |found: &TestedEstimate| found.estimate.point.ln().abs();
-    let is_shown = |found: &TestedEstimate| {
-        found.p_value.is_some_and(|p_value| p_value <= limit) && size(found) >= LEAST.ln_1p()
-    };
-    let largest = pairs.iter().max_by(|(_, a), (_, b)| {
-        (is_shown(a), size(a))
-            .partial_cmp(&(is_shown(b), size(b)))
-            .unwrap_or(std::cmp::Ordering::Equal)
+    let counted: Vec<&TrialModel> = trials.iter().filter(|one| one.counts().is_some()).collect();
+    let compared = compared_repetitions(&values_by_cell(named, &counted));
+    let pairs = compared.iter().flat_map(|same| {
+        let pairs = same.pairs.iter();
+        pairs.map(|&(first, second)| (&same.blocks, (first, second)))
     });
-    let ((first, second), found) = largest?;
-    let compared = |(repetition, _): &&(u32, Vec<Sample>)| {
-        let mut pairs = pairs.iter();
-        pairs.any(|((a, b), _)| a == repetition || b == repetition)
-    };
+    let p_values = pairs
+        .clone()
+        .map(|(blocks, (first, second))| blocks.p_value(first, second));
+    let p_values: Vec<f64> = p_values.collect();
+    let limit = rejection_limit(&p_values, SHOWN);
+    // The largest of those that are shown, else the largest.
+    let largest = pairs.clone().zip(&p_values).max_by(|(a, p_a), (b, p_b)| {
+        let rank = |(blocks, (first, second)): &(&Blocks, (usize, usize)), p_value: f64| {
+            (p_value <= limit, blocks.log_ratio(*first, *second).abs())
+        };
+        let (a, b) = (rank(a, **p_a), rank(b, **p_b));
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+    });
+    let ((blocks, pair), p_value) = largest?;
+    let resolution = scale(named, &counted).resolution;
+    let ratio = blocks.ratio(pair, resolution, p_values.len())?;
+    let number = |index: usize| u32::try_from(index + 1).unwrap_or(u32::MAX);
     Some(RepetitionDrift {
-        first: *first,
-        second: *second,
-        ratio: found.estimate,
-        is_shown: is_shown(found),
-        repetitions: each.iter().filter(compared).count(),
+        first: number(pair.0),
+        second: number(pair.1),
+        is_shown: *p_value <= limit && is_worth_a_sentence(&ratio),
+        ratio,
+        repetitions: pairs.map(|(_, (_, second))| second + 1).max()?,
     })
 }
 
-/// Over the cells that both repetitions have.
-fn compare(first: &[Sample], second: &[Sample]) -> Option<TestedEstimate> {
-    let shared = |own: &[Sample], other: &[Sample]| -> Vec<Sample> {
-        let is_shared = |one: &&Sample| {
-            let mut others = other.iter();
-            others.any(|other| other.repetition == one.repetition)
-        };
-        own.iter().filter(is_shared).copied().collect()
-    };
-    let (first, second) = (shared(first, second), shared(second, first));
-    if first.len() < MIN_CELLS {
-        return None;
+/// Each cell's values from the first repetition on, up to the first that it lacks.
+fn values_by_cell(named: &NamedMetric<'_>, counted: &[&TrialModel]) -> Vec<Vec<f64>> {
+    let mut cells: BTreeMap<u32, BTreeMap<u32, f64>> = BTreeMap::new();
+    for trial in counted {
+        let value = metric::in_trial(named, trial).filter(|value| *value > 0.0);
+        let own = cells.entry(trial.key.cell).or_default();
+        own.extend(value.map(|value| (trial.key.repetition, value)));
     }
-    waggle_stats::ratio(&second, &first, 0.0).filter(|found| found.p_value.is_some())
+    let leading = |own: BTreeMap<u32, f64>| {
+        let numbered = (1..).zip(own);
+        let leading = numbered.take_while(|(expected, (repetition, _))| expected == repetition);
+        leading.map(|(_, (_, value))| value).collect()
+    };
+    cells.into_values().map(leading).collect()
+}
+
+/// Every pair of repetitions. Cells have different numbers of them: a pair rests on the cells that have both, and its scatter on all
+/// repetitions that these cells have.
+fn compared_repetitions(cells: &[Vec<f64>]) -> Vec<Compared> {
+    let lengths: BTreeSet<usize> = cells.iter().map(Vec::len).collect();
+    let mut known = 0;
+    let mut all = Vec::new();
+    for length in lengths {
+        let own = cells.iter().filter(|cell| cell.len() >= length);
+        let own: Vec<Vec<f64>> = own.map(|cell| cell[..length].to_vec()).collect();
+        if let Some(blocks) = Blocks::from_groups(&own) {
+            let seconds = known..length;
+            let pairs = seconds.flat_map(|second| (0..second).map(move |first| (first, second)));
+            let pairs = pairs.collect();
+            all.push(Compared { blocks, pairs });
+            known = length;
+        }
+    }
+    all
+}
+
+/// Whether it is large enough, and more than the metric can tell apart.
+fn is_worth_a_sentence(ratio: &Estimate) -> bool {
+    ratio.point.ln().abs() >= LEAST.ln_1p() && waggle_stats::is_above(ratio).is_some()
 }
 
 fn sentinel_drift(named: &NamedMetric<'_>, trials: &[TrialModel]) -> SentinelModel {
@@ -175,8 +187,8 @@ fn sentinel_drift(named: &NamedMetric<'_>, trials: &[TrialModel]) -> SentinelMod
     let found = trend(&times, &values);
     SentinelModel {
         is_shown: found.is_some_and(|found| {
-            found.p_value.is_some_and(|p_value| p_value <= SHOWN)
-                && found.estimate.point.ln().abs() >= LEAST.ln_1p()
+            let is_clear = found.p_value.is_some_and(|p_value| p_value <= SHOWN);
+            is_clear && is_worth_a_sentence(&found.estimate)
         }),
         trend: found.map(|found| found.estimate),
         points,

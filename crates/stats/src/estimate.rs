@@ -316,7 +316,7 @@ fn level(logs: &[Sample]) -> f64 {
 }
 
 /// The ratios that two numbers can have if each is known to within the resolution; `None` if the second may be 0.
-fn resolved_ratio((new, old): (f64, f64), resolution: f64) -> Option<(f64, f64)> {
+pub(crate) fn resolved_ratio((new, old): (f64, f64), resolution: f64) -> Option<(f64, f64)> {
     let half = resolution / 2.0;
     (old > half).then(|| {
         (

@@ -5,6 +5,7 @@
 //! estimates shares of requests; `search` is the capacity search. Histograms belong to their readers.
 
 mod backlog;
+mod blocks;
 mod checks;
 mod contrast;
 mod doubt;
@@ -30,6 +31,7 @@ mod trial_facts;
 mod verdict;
 
 pub use backlog::{Growth, MIN_BACKLOG_POLLS, backlog_grows};
+pub use blocks::Blocks;
 pub use checks::{ACHIEVED_MIN, Findings, GENERATOR_BUSY, SteadinessTest, check};
 pub use contrast::Sample;
 pub use doubt::{Aspect, Bias, Doubt, Range};

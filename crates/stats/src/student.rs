@@ -54,7 +54,7 @@ pub(crate) fn critical_90(degrees: f64) -> f64 {
 }
 
 /// The t with P(|T| > t) = `tail`, by bisection: exact to 1e-12.
-fn critical(tail: f64, degrees: f64) -> f64 {
+pub(crate) fn critical(tail: f64, degrees: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while two_sided(high, degrees) > tail && high < 1e12 {
         high *= 2.0;

@@ -20,8 +20,8 @@ pub(super) fn section(model: &Model) -> Option<Section> {
     blocks.extend(Block::tables(table));
     Some(Section {
         link: None,
-        lead: "Each repetition has a trial of every cell, so repetitions are compared cell by cell. A sentinel is the first cell, run \
-               again every so many trials; it is in no other result.",
+        lead: "Each repetition has a trial of every cell, so repetitions are compared cell by cell; the intervals of all pairs hold \
+               together. A sentinel is one cell, run again every so many trials; it is in no other result.",
         blocks,
         ..Section::new("drift", "Host drift")
     })

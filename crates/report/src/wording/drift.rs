@@ -26,8 +26,7 @@ pub fn sentences(drift: &DriftModel) -> Vec<String> {
 
 fn repetition_sentence(drift: &DriftModel, one: &RepetitionDrift) -> String {
     let metric = uncapitalise(&drift.metric);
-    // Of many pairs the one that differs most: an interval for a pair chosen beforehand would be too narrow.
-    let ratio = format::times(one.ratio.point);
+    let ratio = format::ratio(&one.ratio);
     let (first, second) = (one.first, one.second);
     if one.is_shown {
         return format!(
