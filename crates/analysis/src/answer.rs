@@ -10,6 +10,7 @@ use crate::{
     distribution::as_f64,
     outcome::{Outcome, headline_outcomes},
     together::ORDER,
+    warning::is_duet,
 };
 
 /// From this share of the CPUs that the system was given on, its CPU is what limits.
@@ -249,6 +250,10 @@ fn of_search(info: &RunInfo, cells: &[CellModel], search: &SearchModel) -> Answe
 
 /// Names the limit only where a number shows it.
 fn limit(cell: &CellModel, info: &RunInfo) -> Option<Limit> {
+    // Of two versions at the same time each is limited by the other.
+    if is_duet(info) {
+        return None;
+    }
     let components = || {
         let all = cell.component_cores.iter();
         all.filter(|(component, _)| component != INSTRUMENT)

@@ -168,6 +168,7 @@ impl Simulated {
             metrics: Vec::new(),
             reference: None,
             imported: None,
+            versions: None,
         }
     }
 }

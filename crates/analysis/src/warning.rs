@@ -1,6 +1,6 @@
 //! What a reader must know before believing any number of the run.
 
-use waggle_results::{Host, RunInfo, UnknownFact};
+use waggle_results::{Host, RunInfo, UnknownFact, VersionDesign};
 
 use waggle_stats::End;
 
@@ -15,6 +15,8 @@ pub enum Warning {
         resolution_us: f64,
         unknown: Vec<UnknownFact>,
     },
+    /// Two versions of the system ran at the same time: on the same CPUs, or each on a half of them.
+    Duet { has_halves: bool },
     /// Load generator and system were on one machine.
     SharedHost(SharedCpus),
     /// Components that waggle did not start.
@@ -49,6 +51,12 @@ pub enum SharedCpus {
     },
 }
 
+/// Whether two versions of the system ran at the same time.
+pub(crate) fn is_duet(info: &RunInfo) -> bool {
+    let versions = info.versions.as_ref();
+    versions.is_some_and(|versions| versions.design != VersionDesign::Blocks)
+}
+
 pub(crate) fn warnings(
     info: &RunInfo,
     trials: &[TrialModel],
@@ -60,7 +68,12 @@ pub(crate) fn warnings(
         resolution_us: imported.resolution_us,
         unknown: imported.unknown.clone(),
     }));
-    if info.host.shared_with_system {
+    let design = info.versions.as_ref().map(|versions| versions.design);
+    let has_halves = design == Some(VersionDesign::DuetSwapped);
+    if is_duet(info) {
+        warnings.push(Warning::Duet { has_halves });
+    }
+    if info.host.shared_with_system && !has_halves {
         warnings.push(Warning::SharedHost(shared_cpus(info)));
     }
     warnings.extend(ran_already(info));

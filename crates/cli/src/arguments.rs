@@ -68,6 +68,28 @@ pub(crate) enum Command {
     IdlePoll(Hidden),
 }
 
+/// How two versions are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DesignChoice {
+    /// One after the other, in the order of the study [default]
+    Blocks,
+    /// Both at the same time, on the same CPUs
+    Duet,
+    /// Both at the same time, each on its half of the CPUs, the other one in the next repetition
+    DuetSwapped,
+}
+
+impl DesignChoice {
+    /// As it is written on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Blocks => "blocks",
+            Self::Duet => "duet",
+            Self::DuetSwapped => "duet-swapped",
+        }
+    }
+}
+
 /// A study, and which part of it to run.
 #[derive(Debug, Args)]
 pub(crate) struct Choice {
@@ -80,10 +102,16 @@ pub(crate) struct Choice {
     /// One repetition with the shortest phases: checks that the study works, not how fast the system is
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Run two versions of the system in each repetition: as the study has it, and with this level of a parameter, or with another
-    /// program of a component; may be repeated, all make the changed version
-    #[arg(long, value_name = "PARAMETER=LEVEL|program.COMPONENT=PATH")]
+    /// Run two versions of the system in each repetition: as the study has it, and with this level of a parameter, with another
+    /// program of a component, or from another folder with a system.yaml; may be repeated, all make the changed version
+    #[arg(
+        long,
+        value_name = "PARAMETER=LEVEL|program.COMPONENT=PATH|system=FOLDER"
+    )]
     pub(crate) against: Vec<String>,
+    /// With --against: how the trials of the two versions lie in time
+    #[arg(long, value_enum)]
+    pub(crate) design: Option<DesignChoice>,
     /// Seed of the order of trials and of every other random choice; overrides the seed of the study
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,

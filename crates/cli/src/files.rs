@@ -6,9 +6,14 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use waggle_study::{Named, Source, Study, System};
+use waggle_runner::ChangedSystem;
+use waggle_study::{ExternalComponent, Named, Source, Study, System};
 
-use crate::{against, arguments::Choice, filter};
+use crate::{
+    against::{self, Changes},
+    arguments::Choice,
+    filter,
+};
 
 /// A checked study and its system, with their texts.
 pub(crate) struct Loaded {
@@ -18,6 +23,8 @@ pub(crate) struct Loaded {
     pub(crate) system_source: Source,
     /// The folder of `system.yaml`.
     pub(crate) system_folder: PathBuf,
+    /// The system of the changed version, if it is another one.
+    pub(crate) changed: Option<ChangedSystem>,
 }
 
 /// Reads and checks the study of `choice` and its system, and applies the filters of `choice`.
@@ -25,16 +32,40 @@ pub(crate) fn load(choice: &Choice) -> Result<Loaded> {
     let study_source = read(&choice.study)?;
     let (system, system_source, system_folder) = system(&study_source, &choice.study)?;
     let files = waggle_runner::files_beside(&choice.study);
-    let mut study = waggle_study::read_study_and_files(&study_source, &system, &files)?;
+    let read = |system: &System| -> Result<Study> {
+        let mut study = waggle_study::read_study_and_files(&study_source, system, &files)?;
+        filter::keep_cells(&mut study, &choice.filter)?;
+        if choice.quick {
+            filter::quick(&mut study);
+        }
+        Ok(study)
+    };
+    let mut study = read(&system)?;
     if let Some(seed) = choice.seed {
         study.seed = seed;
     }
     let system = system.with_external(&study.external);
-    filter::keep_cells(&mut study, &choice.filter)?;
-    against::add_versions(&mut study, &system, &choice.against)?;
-    if choice.quick {
-        filter::quick(&mut study);
-    }
+    let changed = match against::changed_system(&choice.against) {
+        Some(folder) => Some(changed_system(folder, &study.external)?),
+        None => None,
+    };
+    let study_on_changed = match &changed {
+        Some(changed) => {
+            let study = read(&changed.system);
+            let file = changed.folder.join("system.yaml");
+            Some(study.with_context(|| format!("the study on {}", file.display()))?)
+        }
+        None => None,
+    };
+    let other = study_on_changed
+        .as_ref()
+        .zip(changed.as_ref().map(|changed| &changed.system));
+    let changes = Changes {
+        texts: &choice.against,
+        design: choice.design,
+        other,
+    };
+    against::add_versions(&mut study, &system, &changes)?;
     study.add_sentinel();
     Ok(Loaded {
         study,
@@ -42,6 +73,18 @@ pub(crate) fn load(choice: &Choice) -> Result<Loaded> {
         system,
         system_source,
         system_folder,
+        changed,
+    })
+}
+
+/// The system in another folder.
+fn changed_system(folder: &Path, external: &[ExternalComponent]) -> Result<ChangedSystem> {
+    let source = read(&folder.join("system.yaml"))?;
+    let system = waggle_study::read_system(&source)?;
+    Ok(ChangedSystem {
+        system: system.with_external(external),
+        text: source.text,
+        folder: folder.to_path_buf(),
     })
 }
 

@@ -12,7 +12,7 @@ use std::{
 use crate::{
     AddedTrial, ReadError, RunInfo, TrialKey, WriteError,
     disk::{json, sync_folder, write_synced},
-    names::{RUN_FILE, STUDY_FILE, SYSTEM_FILE, TRIALS},
+    names::{RUN_FILE, STUDY_FILE, SYSTEM_FILE, TRIALS, folder_name},
     read,
     writer::TrialWriter,
 };
@@ -107,6 +107,19 @@ impl RunFolder {
     /// If a result cannot be read.
     pub fn finished_trials(&self) -> Result<Vec<TrialKey>, ReadError> {
         read::finished_trials(&self.path, &self.info())
+    }
+
+    /// Removes the result of a trial, so that it can run again.
+    ///
+    /// # Errors
+    /// If the trial is not planned, or removing fails.
+    pub fn discard(&self, key: TrialKey) -> Result<(), WriteError> {
+        let position = self
+            .info()
+            .position(key)
+            .ok_or(WriteError::NotPlanned { key })?;
+        let folder = self.path.join(TRIALS).join(folder_name(key, position));
+        fs::remove_dir_all(&folder).map_err(WriteError::io("remove", &folder))
     }
 
     /// Begins a trial: in a hidden folder that gets its name at the end. Remains of an earlier attempt are removed.

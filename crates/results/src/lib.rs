@@ -60,6 +60,7 @@ pub use run::{
     AddedReason, AddedTrial, CellInfo, ComponentInfo, ControlInfo, FeedInfo, FlowInfo, Host,
     NamedText, RampUpInfo, RecoveryInfo, ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo,
     RunInfo, ScenarioInfo, ScheduleInfo, SearchInfo, SystemMetricInfo, ThresholdInfo, TrialKey,
+    VersionDesign, VersionsInfo,
 };
 pub use trial::{
     BacklogRow, ConnectingInfo, CountsRow, DeliveryInfo, FailureCount, FaultInfo, GeneratorInfo,

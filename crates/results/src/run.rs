@@ -67,6 +67,33 @@ pub struct RunInfo {
     /// The tool that measured; `None`: waggle did. Since format 6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportedInfo>,
+    /// The two versions of the system that the run compares; `None`: it has one. Since format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub versions: Option<VersionsInfo>,
+}
+
+/// Two versions of a system in one run; the factor `version` has them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VersionsInfo {
+    pub design: VersionDesign,
+    /// What the changed version has in place of the other's, as the user wrote it.
+    pub changes: Vec<String>,
+    /// The system file of the changed version, if it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_system: Option<String>,
+}
+
+/// How the trials of two versions lie in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VersionDesign {
+    /// One after the other, in random order.
+    Blocks,
+    /// Both at the same time on the same CPUs.
+    Duet,
+    /// Both at the same time, each on its half of the CPUs, the other one in the next repetition.
+    DuetSwapped,
 }
 
 /// A table of reference results.

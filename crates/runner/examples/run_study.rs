@@ -151,6 +151,7 @@ fn request([study, system, run]: [&Path; 3]) -> Result<RunRequest, Box<dyn std::
         system: checked_system,
         system_text,
         system_folder: system.to_path_buf(),
+        changed: None,
         run_folder: run.to_path_buf(),
         resume: false,
         idle_poll: false,

@@ -114,7 +114,6 @@ pub async fn bring_up(
         system_folder,
         programs,
         supervisor: request.supervisor.clone(),
-        cpus: Vec::new(),
     });
     let secrets = Secrets::default();
     let mut shutdown = Shutdown::new(shutdown);
@@ -150,6 +149,7 @@ async fn stay_up(
         secrets,
         folder: &folder,
         logs: &logs,
+        cpus: &[],
         deadline: Instant::now() + request.ready_at_most,
     };
     driver.start_all(setup).await?;

@@ -51,6 +51,27 @@ pub fn share_for(load: &[usize], allowed: &[usize]) -> Shares {
 }
 
 impl Shares {
+    /// Two halves, for two versions that run at the same time; `None`: there are fewer than two CPUs. With less than two on one side
+    /// load and system of a version share the CPUs of its half.
+    #[must_use]
+    pub fn halves(&self) -> Option<[Self; 2]> {
+        let half = |engine: &[usize], system: &[usize]| Self {
+            engine: engine.to_vec(),
+            runner: self.runner.clone(),
+            system: system.to_vec(),
+        };
+        if self.engine.len() >= 2 && self.system.len() >= 2 {
+            let (first_load, second_load) = self.engine.split_at(self.engine.len() / 2);
+            let (first, second) = self.system.split_at(self.system.len() / 2);
+            return Some([half(first_load, first), half(second_load, second)]);
+        }
+        let mut all: Vec<usize> = self.engine.iter().chain(&self.system).copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        let (first, second) = all.split_at(all.len() / 2);
+        (!first.is_empty()).then(|| [half(first, first), half(second, second)])
+    }
+
     /// Every CPU of the load's side.
     #[must_use]
     pub fn load(&self) -> Vec<usize> {
@@ -163,6 +184,23 @@ mod tests {
         );
         assert_eq!(shares.load(), [1, 3]);
         assert_eq!(shares.workers(Some(3)), [Some(3), Some(1), Some(3)]);
+    }
+
+    #[test]
+    fn halves_are_disjoint_and_as_large() {
+        let check = |cpus: &[usize], expected: Option<[(&[usize], &[usize]); 2]>| {
+            let halves = share(cpus).halves();
+            let found = halves.as_ref().map(|halves| {
+                halves
+                    .each_ref()
+                    .map(|half| (&half.engine[..], &half.system[..]))
+            });
+            assert_eq!(found, expected, "{cpus:?}");
+        };
+        check(&[4], None);
+        check(&[0, 1], Some([(&[0], &[0]), (&[1], &[1])]));
+        check(&[0, 1, 2], Some([(&[0], &[0]), (&[1, 2], &[1, 2])]));
+        check(&[0, 1, 2, 3], Some([(&[0], &[2]), (&[1], &[3])]));
     }
 
     #[test]

@@ -68,6 +68,8 @@ pub enum Event {
         /// Planned trials that the search did not need.
         not_needed: u32,
     },
+    /// An event of the second of two trials that run at the same time; those of the first come as they are.
+    Partner(Box<Event>),
     /// A problem that is no reason to stop.
     Warning(String),
 }

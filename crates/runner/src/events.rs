@@ -23,17 +23,44 @@ const WAIT_AT_MOST: Duration = Duration::from_secs(1);
 
 /// Sends events.
 #[derive(Debug, Clone)]
-pub(crate) struct Events(pub(crate) mpsc::Sender<Event>);
+pub(crate) struct Events {
+    sender: mpsc::Sender<Event>,
+    /// They are of the second of two trials at the same time.
+    is_of_partner: bool,
+}
 
 impl Events {
+    pub(crate) fn new(sender: mpsc::Sender<Event>) -> Self {
+        Self {
+            sender,
+            is_of_partner: false,
+        }
+    }
+
+    /// For the second of two trials at the same time.
+    pub(crate) fn partner(&self) -> Self {
+        Self {
+            is_of_partner: true,
+            ..self.clone()
+        }
+    }
+
+    fn mark(&self, event: Event) -> Event {
+        match self.is_of_partner {
+            true => Event::Partner(Box::new(event)),
+            false => event,
+        }
+    }
+
     /// Sends an event; waits a moment for a slow receiver.
     pub(crate) async fn report(&self, event: Event) {
-        timeout(WAIT_AT_MOST, self.0.send(event)).await.ok();
+        let event = self.mark(event);
+        timeout(WAIT_AT_MOST, self.sender.send(event)).await.ok();
     }
 
     /// Sends an event without waiting; false if the receiver is too slow and misses it.
     pub(crate) fn show(&self, event: Event) -> bool {
-        self.0.try_send(event).is_ok()
+        self.sender.try_send(self.mark(event)).is_ok()
     }
 }
 
@@ -194,7 +221,7 @@ mod tests {
     #[test]
     fn a_slow_receiver_gets_fewer_intervals_and_every_count() {
         let (sender, mut receiver) = mpsc::channel(100);
-        let mut events = IntervalEvents::new(Events(sender));
+        let mut events = IntervalEvents::new(Events::new(sender));
         for index in 0..20 {
             events.show(PhaseName::WarmUp, interval(index));
         }
@@ -221,7 +248,7 @@ mod tests {
     #[test]
     fn a_full_channel_loses_no_count() {
         let (sender, mut receiver) = mpsc::channel(3);
-        let mut events = IntervalEvents::new(Events(sender));
+        let mut events = IntervalEvents::new(Events::new(sender));
         let mut succeeded = 0;
         for round in 0..4 {
             for index in 0..10 {
@@ -242,7 +269,7 @@ mod tests {
     #[test]
     fn a_receiver_that_keeps_up_gets_each_interval() {
         let (sender, mut receiver) = mpsc::channel(1);
-        let mut events = IntervalEvents::new(Events(sender));
+        let mut events = IntervalEvents::new(Events::new(sender));
         for index in 0..3 * u32::try_from(INTERVALS_MAX).unwrap() {
             events.show(PhaseName::Measure, interval(index));
             assert_eq!(
@@ -256,7 +283,7 @@ mod tests {
     #[tokio::test]
     async fn what_waits_at_the_end_is_sent() {
         let (sender, mut receiver) = mpsc::channel(100);
-        let mut events = IntervalEvents::new(Events(sender));
+        let mut events = IntervalEvents::new(Events::new(sender));
         for index in 0..20 {
             events.show(PhaseName::Finish, interval(index));
         }

@@ -4,11 +4,11 @@ use waggle_results::{
     self as results, CellInfo, Comparison, ComponentInfo, ControlInfo, ExpectedVerdict, FORMAT,
     FeedInfo, FlowInfo, Host, LevelKind, NamedText, RampUpInfo, RecoveryInfo, ReferenceColumnInfo,
     ReferenceInfo, ReferenceRowInfo, RunInfo, ScenarioInfo, ScheduleInfo, SearchInfo,
-    SystemMetricInfo, ThresholdInfo, TrialKey, TrialOrder,
+    SystemMetricInfo, ThresholdInfo, TrialKey, TrialOrder, VersionDesign, VersionsInfo,
 };
 use waggle_study::{
-    Cell, FeedOrder, LoadModel, Order, Plan, Reference, Restart, Scenario, Schedule, Sought, Study,
-    Threshold, ThresholdOp, WarmUpUntil,
+    Cell, Design, DuetCpus, FeedOrder, LoadModel, Order, Plan, Reference, Restart, Scenario,
+    Schedule, Sought, Study, Threshold, ThresholdOp, WarmUpUntil,
 };
 
 use crate::{clock::now_utc, records::RecordFiles, request::RunRequest};
@@ -70,7 +70,22 @@ pub(crate) fn run_info(
             .collect(),
         reference: study.reference.as_ref().map(reference_info),
         imported: None,
+        versions: versions(request),
     }
+}
+
+/// The two versions that the run compares.
+pub(crate) fn versions(request: &RunRequest) -> Option<VersionsInfo> {
+    let versions = request.study.versions.as_ref()?;
+    Some(VersionsInfo {
+        design: match versions.design {
+            Design::Blocks => VersionDesign::Blocks,
+            Design::Duet(DuetCpus::Shared) => VersionDesign::Duet,
+            Design::Duet(DuetCpus::Swapped) => VersionDesign::DuetSwapped,
+        },
+        changes: versions.changes.clone(),
+        changed_system: request.changed.as_ref().map(|changed| changed.text.clone()),
+    })
 }
 
 fn reference_info(reference: &Reference) -> ReferenceInfo {

@@ -44,6 +44,7 @@ mod supervise;
 mod system_metric;
 mod transport;
 mod trial;
+mod version_programs;
 
 #[cfg(test)]
 mod tests;
@@ -57,7 +58,7 @@ pub use info::{comparison, level_kind};
 pub use named_files::{NAMED_FILE_MAX_BYTES, files_beside};
 pub use probe::SampleLimits;
 pub use records::{RECORDS_FILE_MAX_BYTES, RecordFiles, RecordsError};
-pub use request::{CpuUse, Ended, RunError, RunRequest};
+pub use request::{ChangedSystem, CpuUse, Ended, RunError, RunRequest};
 pub use run::run;
 pub use scenario::load_scenario;
 pub use supervise::supervise;

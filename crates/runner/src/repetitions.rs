@@ -11,7 +11,9 @@ use std::{
 };
 
 use waggle_analysis::TrialSoFar;
-use waggle_results::{AddedReason, AddedTrial, RunInfo, TrialKey, trial_info};
+use waggle_results::{
+    AddedReason, AddedTrial, RunInfo, TrialInfo, TrialKey, WriteError, trial_info,
+};
 use waggle_stats::Verdict;
 use waggle_study::{
     MAX_REPLACEMENTS, Order, PlannedTrial, Restart, Study, expected_duration, since_sentinel,
@@ -26,12 +28,12 @@ use crate::{
     info::expected_verdict,
     load::Load,
     schedule::{self, Series, Task},
-    trial::{self, TrialEnvironment},
+    trial::Environments,
 };
 
 /// Runs the rest of the plan, and adds repetitions to it.
 pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(
-    environment: &mut TrialEnvironment<D, L, W>,
+    environments: &mut Environments<D, L, W>,
     series: Series<'_>,
     events: &Events,
     shutdown: &Shutdown,
@@ -47,13 +49,17 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(
                 if shutdown.is_asked() {
                     return Ok(Ended::Interrupted);
                 }
-                let task = task(series, &planned, &finished);
-                match schedule::run_trial(environment, series, task, events, shutdown).await? {
-                    trial::Ended::Completed(info) => {
-                        events.report(schedule::ended_event(&info)).await;
-                        finished.insert(info.key);
-                    }
-                    trial::Ended::Interrupted => return Ok(Ended::Interrupted),
+                let next = Next {
+                    series,
+                    planned,
+                    finished: &mut finished,
+                };
+                let Some(infos) = next.run(environments, events, shutdown).await? else {
+                    return Ok(Ended::Interrupted);
+                };
+                for info in infos {
+                    events.report(schedule::ended_event(&info)).await;
+                    finished.insert(info.key);
                 }
             }
             let added = history.additions(series, &cells)?;
@@ -99,25 +105,85 @@ fn next_trial(
     })
 }
 
+/// The next trial, or the next two if another one runs at the same time.
+struct Next<'a> {
+    series: Series<'a>,
+    planned: PlannedTrial,
+    finished: &'a mut BTreeSet<TrialKey>,
+}
+
+impl Next<'_> {
+    /// `None`: interrupted.
+    async fn run<D: Driver, L: Load, W: HttpConnector>(
+        self,
+        environments: &mut Environments<D, L, W>,
+        events: &Events,
+        shutdown: &Shutdown,
+    ) -> Result<Option<Vec<TrialInfo>>, RunError> {
+        let Self {
+            series,
+            planned,
+            finished,
+        } = self;
+        let cell = schedule::cell_of(series, planned.cell);
+        let Some(partner) = series.study.duet_partner(cell) else {
+            let task = task(series, &planned, finished);
+            let info = schedule::run_one(environments, series, task, events, shutdown).await?;
+            return Ok(info.map(|info| vec![info]));
+        };
+        let partner = PlannedTrial {
+            cell: partner.number,
+            ..planned
+        };
+        let key = schedule::key_of(&partner);
+        let position = series
+            .folder
+            .info()
+            .position(key)
+            .ok_or(WriteError::NotPlanned { key })?;
+        let partner = PlannedTrial {
+            position,
+            ..partner
+        };
+        // A run that was killed while it wrote two results may have left one.
+        if finished.remove(&key) {
+            series.folder.discard(key)?;
+        }
+        let mut pair = [planned, partner];
+        pair.sort_by_key(|planned| planned.cell);
+        let tasks = pair
+            .each_ref()
+            .map(|planned| task(series, planned, finished));
+        let infos = schedule::run_duet(environments, series, tasks, events, shutdown).await?;
+        Ok(infos.map(Vec::from))
+    }
+}
+
 fn task<'a>(
     series: Series<'a>,
     planned: &'a PlannedTrial,
     finished: &BTreeSet<TrialKey>,
 ) -> Task<'a> {
     let info = series.folder.info();
-    let key = schedule::key_of(planned);
+    let cell = schedule::cell_of(series, planned.cell);
+    let partner = series.study.duet_partner(cell);
+    let is_own = |key: &TrialKey| {
+        let is_own = key.cell == planned.cell || partner.is_some_and(|one| one.number == key.cell);
+        is_own && key.repetition == planned.repetition
+    };
     let mut left = info
         .order
         .iter()
-        .filter(|left| !finished.contains(left) && **left != key);
+        .filter(|left| !finished.contains(left) && !is_own(left));
     let next = left.next();
     let may_add = may_add(series.study);
     Task {
-        cell: schedule::cell_of(series, planned.cell),
+        cell,
         planned,
         level: None,
         has_next: next.is_some() || may_add,
         next_is_of_cell: next.is_some_and(|next| next.cell == planned.cell) || may_add,
+        duet: None,
     }
 }
 
@@ -164,7 +230,8 @@ impl History {
         let sentinel = series.study.sentinel().map(|cell| cell.number);
         let own = cells.iter().filter(|cell| Some(**cell) != sentinel);
         let wanted = own.filter_map(|cell| self.trial_needed(series.study, &info, *cell));
-        let chosen = in_time(wanted.collect(), self.time_left(series, cells));
+        let wanted = one_of_each_duet(series, wanted.collect());
+        let chosen = in_time(wanted, self.time_left(series, cells));
         let mut added: Vec<AddedTrial> = chosen.into_iter().map(|wanted| wanted.trial).collect();
         match series.study.order {
             Order::AsListed => added.sort_by_key(|added| added.key),
@@ -173,7 +240,10 @@ impl History {
             }
         }
         added.extend(sentinel_trial(series.study, &info, &added));
-        Ok(added)
+        Ok(added
+            .into_iter()
+            .flat_map(|one| with_partner(series, one))
+            .collect())
     }
 
     fn read(&mut self, series: Series<'_>, info: &RunInfo, cells: &[u32]) -> Result<(), RunError> {
@@ -240,6 +310,37 @@ impl History {
             },
         })
     }
+}
+
+/// Of two cells that run at the same time, the more urgent one.
+fn one_of_each_duet(series: Series<'_>, mut wanted: Vec<Wanted>) -> Vec<Wanted> {
+    wanted.sort_by(|a, b| b.urgency.total_cmp(&a.urgency));
+    let mut chosen: Vec<Wanted> = Vec::new();
+    for one in wanted {
+        let cell = schedule::cell_of(series, one.trial.key.cell);
+        let partner = series.study.duet_partner(cell);
+        let is_partner =
+            |other: &Wanted| partner.is_some_and(|partner| partner.number == other.trial.key.cell);
+        if !chosen.iter().any(is_partner) {
+            chosen.push(one);
+        }
+    }
+    chosen
+}
+
+/// The trial, and the one that runs at the same time for the same reason.
+fn with_partner(series: Series<'_>, added: AddedTrial) -> Vec<AddedTrial> {
+    let cell = schedule::cell_of(series, added.key.cell);
+    let partner = series.study.duet_partner(cell).map(|partner| AddedTrial {
+        key: TrialKey {
+            cell: partner.number,
+            ..added.key
+        },
+        ..added
+    });
+    let mut both: Vec<AddedTrial> = [Some(added), partner].into_iter().flatten().collect();
+    both.sort_by_key(|added| added.key);
+    both
 }
 
 /// Why a cell needs another trial, from those that it has.

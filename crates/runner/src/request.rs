@@ -19,6 +19,8 @@ pub struct RunRequest {
     pub system_text: String,
     /// The folder of `system.yaml`.
     pub system_folder: PathBuf,
+    /// The system of the changed version, if the run compares it with another system.
+    pub changed: Option<ChangedSystem>,
     pub run_folder: PathBuf,
     pub plan: Plan,
     /// The run folder exists and its run is to be completed.
@@ -43,6 +45,15 @@ pub struct RunRequest {
     /// True ends the load under way: its trial is kept with what was measured by then, and no other is started. A stop that is
     /// requested after that does not wait for outstanding answers, and the trial is still kept. `None`: the load cannot be ended.
     pub end_load: Option<watch::Receiver<bool>>,
+}
+
+/// A system that is compared with that of the study.
+#[derive(Debug, Clone)]
+pub struct ChangedSystem {
+    pub system: System,
+    pub text: String,
+    /// The folder of its `system.yaml`.
+    pub folder: PathBuf,
 }
 
 /// Which CPUs the run has.
@@ -93,6 +104,10 @@ pub enum RunError {
         path: PathBuf,
         problem: io::Error,
     },
+    #[error(
+        "two versions at the same time, each on its half of the CPUs, need two CPUs; waggle may use one"
+    )]
+    NoHalves,
     #[error("cannot start the runner's thread: {0}")]
     Thread(io::Error),
     #[error(transparent)]

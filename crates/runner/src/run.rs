@@ -21,7 +21,7 @@ use crate::{
     calibration::{self, Basis, Calibration},
     cpu_time::CpuClocks,
     cpus::{self, Shares},
-    driver::{Driver, ExternalDriver, ProcessDriver, ProcessParts, Programs, Search},
+    driver::{Driver, ExternalDriver, ProcessDriver, ProcessParts, Programs},
     engine::Engine,
     events::{Events, Shutdown},
     host,
@@ -29,9 +29,10 @@ use crate::{
     idle_poll::IdlePoll,
     info::{self, Inventory},
     records::RecordFiles,
-    schedule::{self, Series},
+    schedule::{self, CHANGED_SYSTEM_FOLDER, SYSTEM_FOLDER, Series},
     transport,
-    trial::TrialEnvironment,
+    trial::{Environments, TrialEnvironment},
+    version_programs::VersionPrograms,
 };
 
 /// Runs every trial of the plan that has no finished result in the folder yet. Call it from a Tokio runtime.
@@ -52,7 +53,7 @@ pub async fn run(
     let thread = thread::Builder::new()
         .name("runner".to_owned())
         .spawn(move || {
-            let ended = on_this_thread(&request, &Events(events), shutdown, wanted);
+            let ended = on_this_thread(&request, &Events::new(events), shutdown, wanted);
             // The receiver is gone if the future was dropped.
             sender.send(ended).ok();
         })
@@ -110,17 +111,7 @@ async fn prepare_and_run(
         Some(server) => transport::tls_of(server, folder_of_study)?,
         None => None,
     };
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    // A system may bring programs in its own folder.
-    let mut folders = request.program_folders.clone();
-    folders.push(request.system_folder.clone());
-    let search = Search {
-        folders: &folders,
-        path: &path,
-        artifacts: request.artifacts_folder.as_deref(),
-    };
-    let configurations = request.study.cells.iter().map(|cell| &cell.parameters);
-    let programs = Programs::find(&request.system, configurations, search)?;
+    let programs = VersionPrograms::find(request)?;
     let allowed = cpus::allowed_cpus();
     let shares = shares(request, &allowed)?;
     // Kept until the last trial is over.
@@ -137,7 +128,12 @@ async fn prepare_and_run(
         };
         events.report(Event::Warning(warning.to_owned())).await;
     }
-    let is_pinned = request.cpus == CpuUse::Shared;
+    let has_halves = schedule::has_halves(&request.study);
+    if has_halves && shares.halves().is_none() {
+        return Err(RunError::NoHalves);
+    }
+    // The runner takes the same from both halves.
+    let is_pinned = request.cpus == CpuUse::Shared && !has_halves;
     let _pinned = is_pinned.then(|| Pinned::pin(&shares.load()));
     let run_info = folder.info();
     let calibration = match &request.calibration_file {
@@ -156,6 +152,7 @@ async fn prepare_and_run(
     let series = Series {
         study: &request.study,
         system: &request.system,
+        changed_system: request.changed.as_ref().map(|changed| &changed.system),
         plan: &request.plan,
         folder: &folder,
         records: &records,
@@ -203,7 +200,7 @@ async fn start_idle_poll(request: &RunRequest) -> Result<Option<IdlePoll>, RunEr
 /// Runs all trials with the driver that fits the system.
 async fn trials(
     request: &RunRequest,
-    programs: Programs,
+    programs: VersionPrograms,
     series: Series<'_>,
     events: &Events,
     shutdown: &Shutdown,
@@ -213,19 +210,39 @@ async fn trials(
         Some(server) => {
             let driver =
                 ExternalDriver::new(server.clone(), request.server_at).with_idle_loops(loops);
-            schedule::run_all(&mut with_driver(driver), series, events, shutdown).await
+            let mut environments = Environments {
+                baseline: with_driver(driver, SYSTEM_FOLDER),
+                changed: None,
+            };
+            schedule::run_all(&mut environments, series, events, shutdown).await
         }
         None => {
-            let system_folder = absolute(&request.system_folder)?;
-            let driver = ProcessDriver::new(ProcessParts {
-                system: Arc::new(request.system.clone()),
-                system_folder,
-                programs,
-                supervisor: request.supervisor.clone(),
-                cpus: series.shares.system.clone(),
-            });
-            let driver = driver.with_idle_loops(loops);
-            schedule::run_all(&mut with_driver(driver), series, events, shutdown).await
+            let driver = |programs: Programs, system: &System, folder: &Path| {
+                let driver = ProcessDriver::new(ProcessParts {
+                    system: Arc::new(system.clone()),
+                    system_folder: absolute(folder)?,
+                    programs,
+                    supervisor: request.supervisor.clone(),
+                });
+                Ok::<_, RunError>(driver.with_idle_loops(loops))
+            };
+            let system = &request.system;
+            let VersionPrograms { baseline, changed } = programs;
+            let changed = match (changed, &request.changed) {
+                (Some(programs), Some(changed)) => {
+                    Some(driver(programs, &changed.system, &changed.folder)?)
+                }
+                _ if request.study.has_duets() => {
+                    Some(driver(baseline.clone(), system, &request.system_folder)?)
+                }
+                _ => None,
+            };
+            let baseline = driver(baseline, system, &request.system_folder)?;
+            let mut environments = Environments {
+                baseline: with_driver(baseline, SYSTEM_FOLDER),
+                changed: changed.map(|changed| with_driver(changed, CHANGED_SYSTEM_FOLDER)),
+            };
+            schedule::run_all(&mut environments, series, events, shutdown).await
         }
     }
 }
@@ -238,11 +255,15 @@ fn absolute(folder: &Path) -> Result<PathBuf, RunError> {
     })
 }
 
-fn with_driver<D: Driver>(driver: D) -> TrialEnvironment<D, Engine, Network> {
+fn with_driver<D: Driver>(
+    driver: D,
+    system_folder: &'static str,
+) -> TrialEnvironment<D, Engine, Network> {
     TrialEnvironment {
         driver,
         load: Engine,
         http: Network,
+        system_folder,
         running_system: None,
     }
 }
@@ -316,7 +337,7 @@ fn names_exist(request: &RunRequest) -> Result<(), RunError> {
 async fn open(
     request: &RunRequest,
     records: &RecordFiles,
-    programs: &Programs,
+    programs: &VersionPrograms,
     shares: &Shares,
 ) -> Result<RunFolder, RunError> {
     let mut host = host::host(shares);
@@ -327,7 +348,7 @@ async fn open(
     }
     let inventory = Inventory {
         host,
-        components: programs.versions(&request.system).await,
+        components: programs.versions(request).await,
     };
     if request.resume {
         let folder = RunFolder::open(&request.run_folder)?;
@@ -398,6 +419,9 @@ fn is_the_same(
     }
     if begun.components != inventory.components {
         return Err(different("a component's version"));
+    }
+    if begun.versions != info::versions(request) {
+        return Err(different("what is compared, --against or --design,"));
     }
     if begun.seed != request.study.seed {
         return Err(different("the seed"));

@@ -5,8 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use futures_util::future::join;
 use waggle_results::{RunFolder, TrialEnd, TrialInfo, TrialKey};
-use waggle_study::{Cell, LoadModel, Plan, PlannedTrial, Restart, Study, System};
+use waggle_study::{
+    Cell, Design, DuetCpus, LoadModel, Plan, PlannedTrial, Restart, Study, System, Version,
+};
 
 use crate::{
     Ended, Event, RunError, SampleLimits,
@@ -22,11 +25,13 @@ use crate::{
     records::RecordFiles,
     repetitions, search,
     secrets::Secrets,
-    trial::{self, RunningSystem, TrialContext, TrialEnvironment},
+    trial::{self, Duet, Environments, Part, RunningSystem, TrialContext, TrialEnvironment},
 };
 
 /// Folder below the run folder in which a trial's system writes.
-const SYSTEM_FOLDER: &str = ".system";
+pub(crate) const SYSTEM_FOLDER: &str = ".system";
+/// The same, of the changed version, if it has an environment of its own.
+pub(crate) const CHANGED_SYSTEM_FOLDER: &str = ".system-changed";
 /// Folder below that, for the logs of a system that outlives its trial.
 const LOGS_FOLDER: &str = "logs";
 
@@ -35,6 +40,8 @@ const LOGS_FOLDER: &str = "logs";
 pub(crate) struct Series<'a> {
     pub(crate) study: &'a Study,
     pub(crate) system: &'a System,
+    /// The system of the changed version, if it is another one.
+    pub(crate) changed_system: Option<&'a System>,
     pub(crate) plan: &'a Plan,
     pub(crate) folder: &'a RunFolder,
     pub(crate) records: &'a RecordFiles,
@@ -48,6 +55,20 @@ pub(crate) struct Series<'a> {
     pub(crate) sample_limits: SampleLimits,
 }
 
+impl<'a> Series<'a> {
+    fn system_of(&self, cell: &Cell) -> &'a System {
+        let is_changed = is_changed(cell);
+        self.changed_system
+            .filter(|_| is_changed)
+            .unwrap_or(self.system)
+    }
+}
+
+pub(crate) fn is_changed(cell: &Cell) -> bool {
+    cell.version
+        .is_some_and(|own| own.version == Version::Changed)
+}
+
 /// A trial to run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Task<'a> {
@@ -59,17 +80,22 @@ pub(crate) struct Task<'a> {
     pub(crate) has_next: bool,
     /// The next trial is of the same cell, or may be.
     pub(crate) next_is_of_cell: bool,
+    /// `None`: no other trial runs at the same time.
+    pub(crate) duet: Option<Part<'a>>,
 }
 
 /// Runs the rest of the plan; no system is up afterwards.
 pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(
-    environment: &mut TrialEnvironment<D, L, W>,
+    environments: &mut Environments<D, L, W>,
     series: Series<'_>,
     events: &Events,
     shutdown: &Shutdown,
 ) -> Result<Ended, RunError> {
-    let ended = run_each(environment, series, events, shutdown).await;
-    take_down(environment, series, events).await?;
+    let ended = run_each(environments, series, events, shutdown).await;
+    take_down(&mut environments.baseline, series, events).await?;
+    if let Some(changed) = &mut environments.changed {
+        take_down(changed, series, events).await?;
+    }
     ended
 }
 
@@ -85,19 +111,20 @@ pub(crate) async fn take_down<D: Driver, L: Load, W: HttpConnector>(
     for remark in environment.driver.stop_all().await {
         events.report(Event::Warning(remark)).await;
     }
-    remove(&series.folder.path().join(SYSTEM_FOLDER))
+    remove(&series.folder.path().join(environment.system_folder))
 }
 
 async fn run_each<D: Driver, L: Load, W: HttpConnector>(
-    environment: &mut TrialEnvironment<D, L, W>,
+    environments: &mut Environments<D, L, W>,
     series: Series<'_>,
     events: &Events,
     shutdown: &Shutdown,
 ) -> Result<Ended, RunError> {
     if let Some(asked) = &series.study.search {
+        let environment = &mut environments.baseline;
         return search::run_all(environment, series, asked, events, shutdown).await;
     }
-    repetitions::run_all(environment, series, events, shutdown).await
+    repetitions::run_all(environments, series, events, shutdown).await
 }
 
 /// The cell with this number in the plan.
@@ -106,6 +133,107 @@ pub(crate) fn cell_of(series: Series<'_>, number: u32) -> &Cell {
     cells
         .find(|cell| cell.number == number)
         .expect("a plan is made from the cells of its study")
+}
+
+/// Runs one trial in the environment of its version, and writes it.
+pub(crate) async fn run_one<D: Driver, L: Load, W: HttpConnector>(
+    environments: &mut Environments<D, L, W>,
+    series: Series<'_>,
+    task: Task<'_>,
+    events: &Events,
+    shutdown: &Shutdown,
+) -> Result<Option<TrialInfo>, RunError> {
+    let Environments { baseline, changed } = environments;
+    let (environment, other) = match (is_changed(task.cell), changed) {
+        (true, Some(changed)) => (changed, Some(baseline)),
+        (_, changed) => (baseline, changed.as_mut()),
+    };
+    if let Some(other) = other {
+        take_down(other, series, events).await?;
+    }
+    match run_trial(environment, series, task, events, shutdown).await? {
+        trial::Ended::Completed(unwritten) => Ok(Some(unwritten.write()?)),
+        trial::Ended::Interrupted => Ok(None),
+    }
+}
+
+/// Runs the trials of both versions at the same time, and writes both or none.
+pub(crate) async fn run_duet<D: Driver, L: Load, W: HttpConnector>(
+    environments: &mut Environments<D, L, W>,
+    series: Series<'_>,
+    tasks: [Task<'_>; 2],
+    events: &Events,
+    shutdown: &Shutdown,
+) -> Result<Option<[TrialInfo; 2]>, RunError> {
+    let Environments {
+        baseline,
+        changed: Some(changed),
+    } = environments
+    else {
+        unreachable!("a run with duets has two environments");
+    };
+    let is_odd = tasks[0].planned.repetition % 2 == 1;
+    let [first, second] = duet_shares(series, is_odd);
+    let partner_events = events.partner();
+    let duet = Duet::new();
+    let [first_part, second_part] = duet.parts();
+    let of = |shares, task, part| {
+        let series = Series { shares, ..series };
+        let duet = Some(part);
+        (series, Task { duet, ..task })
+    };
+    let [first_task, second_task] = tasks;
+    let (first_series, first_task) = of(&first, first_task, first_part);
+    let (second_series, second_task) = of(&second, second_task, second_part);
+    let first = run_trial(baseline, first_series, first_task, events, shutdown);
+    let second = run_trial(
+        changed,
+        second_series,
+        second_task,
+        &partner_events,
+        shutdown,
+    );
+    // The one that is polled first is brought up first and loaded a moment earlier; they take turns.
+    let (first, second) = match is_odd {
+        true => join(first, second).await,
+        false => {
+            let (second, first) = join(second, first).await;
+            (first, second)
+        }
+    };
+    match (first?, second?) {
+        (trial::Ended::Completed(first), trial::Ended::Completed(second)) => {
+            Ok(Some([first.write()?, second.write()?]))
+        }
+        (first, second) => {
+            for ended in [first, second] {
+                if let trial::Ended::Completed(unwritten) = ended {
+                    let partial = unwritten.into_writer().logs_folder();
+                    partial.parent().map_or(Ok(()), remove)?;
+                }
+            }
+            Ok(None)
+        }
+    }
+}
+
+/// Whether each of two versions has its half of the CPUs.
+pub(crate) fn has_halves(study: &Study) -> bool {
+    let versions = study.versions.as_ref();
+    versions.is_some_and(|versions| versions.design == Design::Duet(DuetCpus::Swapped))
+}
+
+/// The CPUs of the baseline and of the changed version.
+fn duet_shares(series: Series<'_>, is_odd: bool) -> [Shares; 2] {
+    let halves = match has_halves(series.study) {
+        true => series.shares.halves(),
+        false => None,
+    };
+    match halves {
+        Some([first, second]) if is_odd => [first, second],
+        Some([first, second]) => [second, first],
+        None => [series.shares.clone(), series.shares.clone()],
+    }
 }
 
 /// Runs one trial.
@@ -134,7 +262,7 @@ pub(crate) async fn run_trial<D: Driver, L: Load, W: HttpConnector>(
         take_down(environment, series, events).await?;
     }
     let kept = environment.running_system.take();
-    let folder = system_folder(series, kept.is_some())?;
+    let folder = system_folder(series, environment.system_folder, kept.is_some())?;
     let writer = series.folder.begin(key)?;
     // Components run in their own folders, so paths must not depend on the current one.
     let kept_logs = std::path::absolute(writer.logs_folder())
@@ -151,7 +279,7 @@ pub(crate) async fn run_trial<D: Driver, L: Load, W: HttpConnector>(
         || Secrets::from_given(&series.study.secrets, &series.study.taken),
         |kept| kept.secrets,
     );
-    let system = series.system.configure(&cell.parameters);
+    let system = series.system_of(cell).configure(&cell.parameters);
     let context = TrialContext {
         system: &system,
         secrets: &secrets,
@@ -172,6 +300,7 @@ pub(crate) async fn run_trial<D: Driver, L: Load, W: HttpConnector>(
         has_next: task.has_next,
         is_up,
         may_stay_up: series.study.restart == Restart::EveryCell && task.next_is_of_cell,
+        duet: task.duet,
     };
     let (ended, stays_up) = trial::run(environment, context, writer, events, shutdown).await?;
     if stays_up {
@@ -187,8 +316,8 @@ pub(crate) async fn run_trial<D: Driver, L: Load, W: HttpConnector>(
 }
 
 /// The folder of a trial's system as an absolute path; empty, unless the system is up already.
-fn system_folder(series: Series<'_>, is_up: bool) -> Result<PathBuf, RunError> {
-    let folder = series.folder.path().join(SYSTEM_FOLDER);
+fn system_folder(series: Series<'_>, name: &str, is_up: bool) -> Result<PathBuf, RunError> {
+    let folder = series.folder.path().join(name);
     // A run that was killed may have left its last system's files.
     if folder.exists() && !is_up {
         remove(&folder)?;

@@ -57,7 +57,10 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(
                 break search.answer();
             };
             match run_step(environment, series, (cell, next, level), events, shutdown).await? {
-                trial::Ended::Completed(info) => events.report(schedule::ended_event(&info)).await,
+                trial::Ended::Completed(unwritten) => {
+                    let info = unwritten.write()?;
+                    events.report(schedule::ended_event(&info)).await;
+                }
                 trial::Ended::Interrupted => return Ok(Ended::Interrupted),
             }
             let key = schedule::key_of(next);
@@ -97,6 +100,7 @@ async fn run_step<D: Driver, L: Load, W: HttpConnector>(
         // Whether another trial follows is known only after this one, so the host must become idle in any case.
         has_next: true,
         next_is_of_cell: true,
+        duet: None,
     };
     schedule::run_trial(environment, series, task, events, shutdown).await
 }

@@ -34,6 +34,7 @@ mod system_metric;
 mod tree;
 mod uses;
 mod validate;
+mod version;
 
 pub use check::{
     BODY_MAX_BYTES, MAX_BODY_TEXTS, MAX_CONNECTIONS, MAX_INTERVALS, MAX_PHASE, MAX_RATE_PER_S,
@@ -70,3 +71,4 @@ pub use system::{
     ReadyCheck, System,
 };
 pub use system_metric::{MetricSource, Selector, SystemMetric};
+pub use version::{CellVersion, Design, DuetCpus, Version, Versions};

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use waggle_template::variable::names;
 
 use crate::{
-    ExpectedVerdict, ExternalComponent, Feed, GivenSecret, Level, Scenario, Schedule, Source,
-    TakenValue, scenario::RECORD_KEY,
+    CellVersion, ExpectedVerdict, ExternalComponent, Feed, GivenSecret, Level, Scenario, Schedule,
+    Source, TakenValue, Versions, scenario::RECORD_KEY,
 };
 
 /// A checked study.
@@ -34,6 +34,8 @@ pub struct Study {
     /// No trial beyond `repeat` is added that would end later; `None`: [`crate::Plan::adding_limit`] says when.
     pub repeat_max_duration: Option<Duration>,
     pub order: Order,
+    /// `None`: the study has one version of its system.
+    pub versions: Option<Versions>,
     /// A trial of the sentinel after every so many others; `None`: there is none.
     pub sentinel_every: Option<u32>,
     pub restart: Restart,
@@ -159,6 +161,8 @@ pub struct Cell {
     pub expect_verdict: Option<ExpectedVerdict>,
     /// The first cell again, run every so often to show whether the host drifts; not one of the study's own.
     pub is_sentinel: bool,
+    /// `None`: the run has one version of it.
+    pub version: Option<CellVersion>,
     /// Every parameter of the system with its value in this cell, defaults included.
     pub parameters: BTreeMap<String, Level>,
     pub load: LoadModel,

@@ -70,13 +70,16 @@ pub struct PlannedTrial {
 #[must_use]
 pub fn plan(study: &Study) -> Plan {
     let mut shuffle = Shuffle::new(study.seed);
+    // Two cells that run at the same time stay together.
     let mut cells = || {
         let own = study.cells.iter().filter(|cell| !cell.is_sentinel);
-        let mut cells: Vec<_> = own.map(|cell| cell.number).collect();
+        let mut own: Vec<&Cell> = own.filter(|cell| !study.follows_partner(cell)).collect();
         if study.order == Order::Shuffled {
-            shuffle.shuffle(&mut cells);
+            shuffle.shuffle(&mut own);
         }
-        cells
+        let each = own.into_iter();
+        let each = each.flat_map(|cell| [Some(cell), study.duet_partner(cell)]);
+        each.flatten().map(|cell| cell.number).collect::<Vec<u32>>()
     };
     let by_cell = study.search.is_some() || study.restart == Restart::EveryCell;
     let each: Vec<(u32, u32)> = match by_cell {
@@ -108,11 +111,16 @@ pub fn plan(study: &Study) -> Plan {
         let trials = own.clone().count() * usize::try_from(repetitions).unwrap_or(usize::MAX);
         own.map(of).sum::<Duration>() * repetitions + of_sentinel(of, trials)
     };
-    let expected = over_cells(&expected_duration, study.repeat);
+    // A cell that runs at the same time as another one adds only its start and its end.
+    let own_duration = |cell: &Cell| match study.follows_partner(cell) {
+        true => UP_AND_DOWN,
+        false => expected_duration(cell),
+    };
+    let expected = over_cells(&own_duration, study.repeat);
     let adding_limit = study
         .repeat_max_duration
         .unwrap_or(expected * ADDING_FACTOR);
-    let all = over_cells(&expected_duration, study.repeat_max);
+    let all = over_cells(&own_duration, study.repeat_max);
     let most = match study.repeat_max > study.repeat {
         true => study.repeat_max + MAX_REPLACEMENTS,
         false => study.repeat_max,

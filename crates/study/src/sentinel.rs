@@ -17,6 +17,7 @@ impl Study {
             number: number + 1,
             is_sentinel: true,
             expect_verdict: None,
+            version: None,
             ..first.clone()
         });
     }

@@ -288,6 +288,7 @@ fn run_info(
             resolution_us: trials.iter().map(Trial::resolution_us).fold(0.0, f64::max),
             unknown,
         }),
+        versions: None,
     }
 }
 

@@ -144,6 +144,7 @@ fn request(planned: &Planned, environment: Environment<'_>) -> Result<RunRequest
         system: planned.system.clone(),
         system_text: String::new(),
         system_folder: ".".into(),
+        changed: None,
         run_folder: environment.folders.run_folder()?,
         resume: false,
         program_folders: Vec::new(),

@@ -85,8 +85,10 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
             let against: String = against
                 .map(|change| format!(" --against {change}"))
                 .collect();
+            let design = arguments.choice.design;
+            let design = design.map_or_else(String::new, |one| format!(" --design {}", one.name()));
             output::print_result(&format!(
-                "interrupted; resume with: waggle run {study}{idle_poll}{against} --resume={}\n",
+                "interrupted; resume with: waggle run {study}{idle_poll}{against}{design} --resume={}\n",
                 folder.display()
             ))?;
             Exit::Interrupted
@@ -148,6 +150,7 @@ fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest>
         system: loaded.system,
         system_text: loaded.system_source.text,
         system_folder: loaded.system_folder,
+        changed: loaded.changed,
         run_folder: folder.to_path_buf(),
         program_folders: program
             .parent()

@@ -151,10 +151,19 @@ impl State {
             Event::Found { not_needed, .. } => {
                 self.trials = self.trials.saturating_sub(*not_needed);
             }
+            Event::Partner(event) => self.partner(event),
             Event::Machine(_)
             | Event::Searched { .. }
             | Event::Calibrating(_)
             | Event::Warning(_) => {}
+        }
+    }
+
+    /// Of the second of two trials at the same time only its name is shown.
+    fn partner(&mut self, event: &Event) {
+        if let (Some(now), Event::TrialStarted { levels, .. }) = (&mut self.now, event) {
+            let last = levels.split(' ').next_back().unwrap_or_default();
+            now.levels = format!("{} and {last}", now.levels);
         }
     }
 

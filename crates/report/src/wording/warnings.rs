@@ -17,6 +17,7 @@ fn sentence(warning: &Warning) -> String {
             resolution_us,
             unknown,
         } => imported::warning(tool, *resolution_us, unknown),
+        Warning::Duet { has_halves } => duet(*has_halves),
         Warning::SharedHost(cpus) => shared_host(cpus),
         Warning::RanAlready { components } => format!(
             "External components: {}. waggle did not start them, delete their data or restart them between trials; their CPU and memory \
@@ -45,6 +46,19 @@ fn sentence(warning: &Warning) -> String {
             "{unfinished} of {searches} searches are not finished; their answers are preliminary."
         ),
     }
+}
+
+fn duet(has_halves: bool) -> String {
+    let cpus = match has_halves {
+        true => {
+            "load and system of each on one half of the CPUs, on the other half in the next repetition"
+        }
+        false => "on the same CPUs",
+    };
+    format!(
+        "Two versions ran at the same time, {cpus}. The values of a cell are those next to the other version: their ratio is the result, \
+         their level is not that of one version alone."
+    )
 }
 
 fn shared_host(shared: &SharedCpus) -> String {

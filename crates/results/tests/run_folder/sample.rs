@@ -93,6 +93,7 @@ pub(crate) fn run_info() -> RunInfo {
         metrics: Vec::new(),
         reference: None,
         imported: None,
+        versions: None,
     }
 }
 

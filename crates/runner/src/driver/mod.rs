@@ -34,6 +34,8 @@ pub(crate) struct Setup<'a> {
     /// Replicas write below this folder; it is removed after the trial.
     pub(crate) folder: &'a Path,
     pub(crate) logs: &'a Path,
+    /// CPUs of the components; empty: any.
+    pub(crate) cpus: &'a [usize],
     /// Everything must be ready by then.
     pub(crate) deadline: Instant,
 }

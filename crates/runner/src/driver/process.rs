@@ -42,8 +42,6 @@ pub(crate) struct ProcessDriver {
     system_folder: PathBuf,
     programs: Programs,
     supervisor: PathBuf,
-    /// CPUs of the system; empty: not pinned.
-    cpus: Vec<usize>,
     ports: Ports,
     /// All components that are to be started were started, since the last stop.
     is_started: bool,
@@ -96,8 +94,6 @@ pub(crate) struct ProcessParts {
     pub(crate) system_folder: PathBuf,
     pub(crate) programs: Programs,
     pub(crate) supervisor: PathBuf,
-    /// CPUs of the components; empty: any.
-    pub(crate) cpus: Vec<usize>,
 }
 
 impl ProcessDriver {
@@ -107,7 +103,6 @@ impl ProcessDriver {
             system_folder,
             programs,
             supervisor,
-            cpus,
         } = parts;
         Self {
             whole: Arc::clone(&system),
@@ -115,7 +110,6 @@ impl ProcessDriver {
             system_folder,
             programs,
             supervisor,
-            cpus,
             ports: Ports::default(),
             is_started: false,
             running: RefCell::default(),
@@ -199,7 +193,7 @@ impl ProcessDriver {
     async fn launch(&mut self, index: usize, number: u32, setup: Setup<'_>) -> Result<(), Failure> {
         let component = &self.system.components[index];
         let env = self.env(setup);
-        let launch = env.launch(component, number, &self.supervisor, &self.cpus)?;
+        let launch = env.launch(component, number, &self.supervisor, setup.cpus)?;
         let replica = launch.replica.clone();
         if launch.log.exists() {
             remark(

@@ -1,6 +1,7 @@
 //! The whole scheduler with a fake system and a paused clock: the order of phases, and what happens when one of them
 //! fails, hangs, is interrupted or panics.
 
+mod duet;
 mod ended_loads;
 mod ends;
 mod fake_http;
@@ -31,6 +32,7 @@ use crate::{
     host, info,
     records::RecordFiles,
     schedule::{self, Series},
+    trial::Environments,
 };
 
 const SYSTEM: &str = "
@@ -155,6 +157,16 @@ impl Bench {
 
     /// Runs the rest of the study and returns the events.
     async fn run(&self, world: &Shared, then: Then) -> (Result<Ended, RunError>, Vec<Event>) {
+        self.run_versions(world, None, then).await
+    }
+
+    /// The same with a second system, for the changed version.
+    async fn run_versions(
+        &self,
+        world: &Shared,
+        changed: Option<&Shared>,
+        then: Then,
+    ) -> (Result<Ended, RunError>, Vec<Event>) {
         let records =
             RecordFiles::read(&self.study, &self.folder.path().join("study.yaml")).unwrap();
         let folder = self.open(&records);
@@ -163,6 +175,7 @@ impl Bench {
         let series = Series {
             study: &self.study,
             system: &self.system,
+            changed_system: None,
             plan: &self.plan,
             folder: &folder,
             records: &records,
@@ -190,17 +203,25 @@ impl Bench {
                 seen.borrow_mut().push(event);
             }
         };
-        let mut environment = world::environment(world);
+        let mut environments = Environments {
+            baseline: world::environment(world, schedule::SYSTEM_FOLDER),
+            changed: changed
+                .map(|world| world::environment(world, schedule::CHANGED_SYSTEM_FOLDER)),
+        };
         let run = async {
-            let events = Events(sender);
-            schedule::run_all(&mut environment, series, &events, &shutdown).await
+            let events = Events::new(sender);
+            schedule::run_all(&mut environments, series, &events, &shutdown).await
         };
         let (ended, ()) = tokio::join!(run, watcher);
-        assert!(!world.borrow().is_up, "the system was left behind");
-        assert!(
-            !self.run_folder().join(".system").exists(),
-            "the system's files were left behind"
-        );
+        for world in std::iter::once(world).chain(changed) {
+            assert!(!world.borrow().is_up, "the system was left behind");
+        }
+        for folder in [schedule::SYSTEM_FOLDER, schedule::CHANGED_SYSTEM_FOLDER] {
+            assert!(
+                !self.run_folder().join(folder).exists(),
+                "the system's files were left behind"
+            );
+        }
         (ended, seen.take())
     }
 
@@ -227,6 +248,7 @@ impl Bench {
             server_at: None,
             sample_limits: crate::SampleLimits::default(),
             end_load: None,
+            changed: None,
         };
         let found = info::Inventory {
             host: host::host(&Shares::default()),

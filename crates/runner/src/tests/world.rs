@@ -79,6 +79,8 @@ pub(crate) struct World {
     pub(crate) is_up: bool,
     /// It was killed: it has lost all records, and does not answer.
     pub(super) is_dead: bool,
+    /// When each load was started.
+    pub(super) loads_started: Vec<Instant>,
     /// The model of each load that was started.
     pub(crate) models: Vec<Model>,
     pub(super) at_most: Vec<Duration>,
@@ -103,6 +105,7 @@ impl World {
             done: Vec::new(),
             is_up: false,
             is_dead: false,
+            loads_started: Vec::new(),
             models: Vec::new(),
             at_most: Vec::new(),
             stored: Vec::new(),
@@ -148,12 +151,16 @@ impl World {
     }
 }
 
-pub(crate) fn environment(world: &Shared) -> TrialEnvironment<Fake, Fake, Fake> {
+pub(crate) fn environment(
+    world: &Shared,
+    system_folder: &'static str,
+) -> TrialEnvironment<Fake, Fake, Fake> {
     let fake = || Fake(Rc::clone(world));
     TrialEnvironment {
         driver: fake(),
         load: fake(),
         http: fake(),
+        system_folder,
         running_system: None,
     }
 }
@@ -285,6 +292,7 @@ impl Load for Fake {
         world.load_has_stopped = false;
         let connections = connections(&job.model);
         let keeps_in_flight = keeps_in_flight(&job.model);
+        world.loads_started.push(Instant::now());
         world.models.push(job.model.clone());
         world.at_most.push(job.max_duration);
         if let What::Requests { requests, .. } = &job.what {

@@ -7,6 +7,7 @@ use waggle_study::{Cell, System};
 
 use crate::{
     SampleLimits, cpu_time::CpuClocks, cpus::Shares, records::RecordFiles, secrets::Secrets,
+    trial::duet::Part,
 };
 
 /// The driver, the load and the network; a test can replace each of them.
@@ -15,8 +16,18 @@ pub(crate) struct TrialEnvironment<D, L, W> {
     pub(crate) driver: D,
     pub(crate) load: L,
     pub(crate) http: W,
+    /// The folder below the run folder in which a trial's system writes.
+    pub(crate) system_folder: &'static str,
     /// A system that was kept up after a trial.
     pub(crate) running_system: Option<RunningSystem>,
+}
+
+/// The environments of a run.
+#[derive(Debug)]
+pub(crate) struct Environments<D, L, W> {
+    pub(crate) baseline: TrialEnvironment<D, L, W>,
+    /// `None`: a changed version, if there is one, needs none of its own.
+    pub(crate) changed: Option<TrialEnvironment<D, L, W>>,
 }
 
 /// A system that is up for its cell's next trial.
@@ -59,4 +70,6 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) is_up: bool,
     /// It may stay up for the next one.
     pub(crate) may_stay_up: bool,
+    /// `None`: no other trial runs at the same time.
+    pub(crate) duet: Option<Part<'a>>,
 }

@@ -11,7 +11,6 @@ use futures_util::future::{select_all, try_join_all};
 use tokio::time::{Instant, timeout};
 use waggle_load::Outcome;
 use waggle_results::{PhaseName, TrialWriter};
-use waggle_study::System;
 
 use crate::{
     clock::Clock,
@@ -24,6 +23,7 @@ use crate::{
     trial::{
         TrialContext, TrialEnvironment,
         delivery::{Delivery, DrainTimes, Sent},
+        duet::Stage,
         faults::{self, FaultInjector},
         load_phases::LoadPhases,
         phases::{Abort, Allowed, Phases, SPARE, Stop},
@@ -39,7 +39,7 @@ use crate::{
 /// Timeout for collecting the results.
 const COLLECT_AT_MOST: Duration = Duration::from_secs(60);
 /// Timeout for the end of the engine after an aborted trial.
-const ENGINE_END_AT_MOST: Duration = Duration::from_secs(15);
+pub(super) const ENGINE_END_AT_MOST: Duration = Duration::from_secs(15);
 
 /// One trial while it runs.
 pub(crate) struct Trial<'a> {
@@ -83,6 +83,7 @@ impl Trial<'_> {
                 tokio::select! {
                     abort = watch => abort,
                     abort = faults.carry_out(driver) => abort,
+                    failure = self.partner_failure() => failure.into(),
                 }
             };
             let loaded = Loaded {
@@ -125,6 +126,14 @@ impl Trial<'_> {
         phases.run(PhaseName::Collect, allowed, collect).await
     }
 
+    /// Returns when a trial that runs at the same time fails.
+    async fn partner_failure(&self) -> Failure {
+        match self.context.duet {
+            Some(duet) => duet.partner_failure().await,
+            None => pending().await,
+        }
+    }
+
     /// Why a load that ends after a number of requests has ended before: its server closed all connections.
     fn lost_server_reason(&self, outcome: &Outcome) -> Option<String> {
         let seconds = outcome.unconnected_for?.as_secs_f64();
@@ -149,12 +158,17 @@ impl Trial<'_> {
             logs,
             ..
         } = self.context;
+        let turn = match self.context.duet {
+            Some(duet) => Some(duet.turn_to_bring_up().await),
+            None => None,
+        };
         let at_most = cell.schedule.ready_timeout;
         let setup = Setup {
             parameters: &cell.parameters,
             secrets,
             folder,
             logs,
+            cpus: &self.context.shares.system,
             deadline: Instant::now() + at_most,
         };
         // The driver checks the deadline itself and can say what was not ready; the phase's own limit is for a driver that hangs.
@@ -192,7 +206,18 @@ impl Trial<'_> {
             let target = verify::Target { system, secrets };
             Ok(verify::verify(target, &environment.driver, &environment.http).await?)
         };
-        phases.run(PhaseName::Verify, allowed, verify).await
+        phases.run(PhaseName::Verify, allowed, verify).await?;
+        drop(turn);
+        let Some(duet) = self.context.duet else {
+            return Ok(());
+        };
+        // The other one is brought up meanwhile.
+        let allowed = Allowed {
+            expected: None,
+            at_most: at_most * 2 + verify::at_most(system) + SPARE * 3,
+        };
+        let meet = async { Ok(duet.meet(Stage::Ready).await?) };
+        phases.run(PhaseName::Ready, allowed, meet).await
     }
 
     /// An external server has no functional check of its own, so the load's requests are tried once.
@@ -238,20 +263,23 @@ impl Trial<'_> {
             expected,
             at_most: schedule.warm_up + SPARE,
         };
-        let work = race_abort(load.warm_up(schedule, driver), concurrent.as_mut());
+        let duet = self.context.duet;
+        let work = race_abort(load.warm_up(schedule, driver, duet), concurrent.as_mut());
         report.warm_up_steady = phases.run(PhaseName::WarmUp, allowed, work).await?;
         let allowed = Allowed {
             expected: Some(schedule.measure),
             at_most: schedule.measure + SPARE,
         };
         let before = self.cpu_ticks();
-        phases
-            .run(
-                PhaseName::Measure,
-                allowed,
-                race_abort(load.measure(cell), concurrent.as_mut()),
-            )
-            .await?;
+        let measure = async {
+            load.measure(cell).await?;
+            match duet {
+                Some(duet) => Ok(duet.meet(Stage::Measured).await?),
+                None => Ok(()),
+            }
+        };
+        let work = race_abort(measure, concurrent.as_mut());
+        phases.run(PhaseName::Measure, allowed, work).await?;
         report.cpus_while_measured(self.context.clocks, before);
         // A load that was ended in the measured phase has no recovery.
         if let Some(recovery) = &schedule.recovery
@@ -400,53 +428,6 @@ impl Trial<'_> {
             skipped_under_load: outcome.skipped_under_load,
         }
     }
-
-    /// Stops everything that was started.
-    pub(crate) async fn tear_down<D: Driver, L: Load, W: HttpConnector>(
-        &self,
-        environment: &mut TrialEnvironment<D, L, W>,
-        phases: &mut Phases,
-        report: &mut Report,
-        aborted_load: Option<L::Run>,
-    ) {
-        if let Some(run) = &aborted_load {
-            run.stop();
-        }
-        phases.watch_no_more();
-        let at_most = down_at_most(self.context.system);
-        match phases
-            .run_to_its_end(PhaseName::Down, at_most, environment.driver.stop_all())
-            .await
-        {
-            Some(remarks) => report.remarks.extend(remarks),
-            None => report.remarks.push(format!(
-                "tear-down took longer than {} s",
-                at_most.as_secs()
-            )),
-        }
-        // The connections to a system that is stopped are closed, so the load ends at once. An external server goes on; after a
-        // second stop request its answers are not awaited.
-        let mut shutdown = self.shutdown.clone();
-        let is_awaited = !shutdown.load_is_to_end();
-        let asked_again = async {
-            match is_awaited {
-                true => pending().await,
-                false => shutdown.wait_for_stop().await,
-            }
-        };
-        let Some(run) = aborted_load else {
-            return;
-        };
-        tokio::select! {
-            biased;
-            () = asked_again => {}
-            ended = timeout(ENGINE_END_AT_MOST, run.join()) => {
-                if let Ok(Ok(outcome)) = ended {
-                    report.set_end(&outcome);
-                }
-            }
-        }
-    }
 }
 
 /// The observers of the system while load runs.
@@ -473,14 +454,4 @@ async fn race_abort<T>(
         done = work => done,
         abort = concurrent => Err(abort),
     }
-}
-
-/// Every component may take its stop timeout, one after the other.
-fn down_at_most(system: &System) -> Duration {
-    system
-        .components
-        .iter()
-        .map(|component| component.stop_timeout + SPARE)
-        .sum::<Duration>()
-        + SPARE
 }

@@ -19,6 +19,7 @@ use crate::{
     load::LoadRun,
     probe::Window,
     trial::{
+        duet::Part,
         phases::Abort,
         resources::of_system,
         steadiness::WarmUp,
@@ -99,6 +100,7 @@ impl<R: LoadRun> LoadPhases<'_, R> {
         &mut self,
         schedule: &Schedule,
         driver: &impl Driver,
+        duet: Option<Part<'_>>,
     ) -> Result<Option<bool>, Abort> {
         let last = intervals_in(schedule.warm_up, self.interval);
         let first = schedule
@@ -106,13 +108,13 @@ impl<R: LoadRun> LoadPhases<'_, R> {
             .map_or(0, |ramp_up| intervals_in(ramp_up.duration, self.interval));
         let mut warm_up = WarmUp::new(schedule.warm_up);
         let mut cpu = of_system(&driver.usage());
-        let mut is_steady = false;
+        let (mut is_steady, mut is_over) = (false, false);
         let enough = match schedule.warm_up_until {
             WarmUpUntil::Requests(requests) => requests,
             WarmUpUntil::Steady | WarmUpUntil::Duration => u64::MAX,
         };
         let mut answered = 0;
-        while self.progress.done < last && !is_steady && answered < enough {
+        while self.progress.done < last && !is_over && answered < enough {
             let interval = match self.next_or_enough().await {
                 Next::Interval(interval) => interval,
                 Next::Ended => return Err(ended_before("the warm-up was over")),
@@ -130,7 +132,8 @@ impl<R: LoadRun> LoadPhases<'_, R> {
             cpu = cpu_now;
             // A load before its rise says nothing about its later state.
             let steady_now = self.progress.done > first && warm_up.add(&interval, used);
-            is_steady = steady_now && schedule.warm_up_until == WarmUpUntil::Steady;
+            is_steady |= steady_now && schedule.warm_up_until == WarmUpUntil::Steady;
+            is_over = is_steady && duet.is_none_or(|duet| duet.is_warm(self.progress.done));
         }
         Ok((schedule.warm_up_until == WarmUpUntil::Steady).then_some(is_steady))
     }

@@ -2,6 +2,7 @@
 
 mod context;
 mod delivery;
+mod duet;
 mod endpoints;
 mod execute;
 mod faults;
@@ -15,6 +16,7 @@ mod start;
 mod steadiness;
 mod stop_watch;
 mod system_metrics;
+mod tear_down;
 mod verify;
 
 use std::{cell::RefCell, time::Duration};
@@ -23,7 +25,8 @@ use tokio::time::{Instant, sleep};
 use waggle_results::{PhaseName, TrialInfo, TrialWriter};
 
 pub(crate) use self::{
-    context::{RunningSystem, TrialContext, TrialEnvironment},
+    context::{Environments, RunningSystem, TrialContext, TrialEnvironment},
+    duet::{Duet, Part},
     verify::{Target, verify},
 };
 use self::{
@@ -45,13 +48,31 @@ const REST_EVERY: Duration = Duration::from_millis(100);
 /// How a trial ended.
 #[derive(Debug)]
 pub(crate) enum Ended {
-    /// It has a result, good or bad.
-    Completed(Box<TrialInfo>),
+    /// It has a result, good or bad, that is not written yet.
+    Completed(Box<Unwritten>),
     /// The caller stopped the trial; nothing of it is kept.
     Interrupted,
 }
 
-/// Runs one trial and writes it, unless it was interrupted; also returns whether the system was left up.
+/// The result of a trial before its last file is written: until then the trial does not count.
+#[derive(Debug)]
+pub(crate) struct Unwritten {
+    info: Box<TrialInfo>,
+    writer: TrialWriter,
+}
+
+impl Unwritten {
+    pub(crate) fn write(self) -> Result<TrialInfo, RunError> {
+        self.writer.finish(&self.info)?;
+        Ok(*self.info)
+    }
+
+    pub(crate) fn into_writer(self) -> TrialWriter {
+        self.writer
+    }
+}
+
+/// Runs one trial; also returns whether the system was left up.
 pub(crate) async fn run<D: Driver, L: Load, W: HttpConnector>(
     environment: &mut TrialEnvironment<D, L, W>,
     context: TrialContext<'_>,
@@ -77,6 +98,9 @@ pub(crate) async fn run<D: Driver, L: Load, W: HttpConnector>(
     let came = trial
         .run_phases(environment, &mut phases, &mut report, &mut aborted_load)
         .await;
+    if let (Err(_), Some(duet)) = (&came, context.duet) {
+        duet.fail();
+    }
     let came = came.map_err(|stop| with_log(stop, &environment.driver));
     // The next trial must not find the effects of this one.
     let has_faults = !context.cell.faults.is_empty();
@@ -121,9 +145,11 @@ pub(crate) async fn run<D: Driver, L: Load, W: HttpConnector>(
             .ok();
     }
     report.redact(context.secrets);
-    let info = report.to_info(&phases);
-    writer.into_inner().finish(&info)?;
-    Ok((Ended::Completed(Box::new(info)), stays_up))
+    let unwritten = Unwritten {
+        info: Box::new(report.to_info(&phases)),
+        writer: writer.into_inner(),
+    };
+    Ok((Ended::Completed(Box::new(unwritten)), stays_up))
 }
 
 /// A death as a failure, with the last lines of the component's log.

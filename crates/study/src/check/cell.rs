@@ -40,10 +40,8 @@ pub(crate) fn cell(
     let stages = load
         .as_ref()
         .and_then(|load| check::stages(checker, load, model.as_ref()));
-    let load_workers = load
-        .as_ref()
-        .zip(model.as_ref())
-        .and_then(|(load, model)| check::load_workers(checker, load, model));
+    let checked = load.as_ref().zip(model.as_ref());
+    let load_workers = checked.and_then(|(load, model)| check::load_workers(checker, load, model));
     let of_request = load
         .as_ref()
         .and_then(|load| Carries::of_request(checker, load));
@@ -84,6 +82,7 @@ pub(crate) fn cell(
         short_name: None,
         expect_verdict: None,
         is_sentinel: false,
+        version: None,
         parameters: parameters?,
         load: model?,
         stages: stages?,

@@ -81,6 +81,7 @@ pub(crate) fn study_without_cells(
         repeat_max,
         repeat_max_duration,
         order: order?,
+        versions: None,
         sentinel_every: sentinel(checker, raw),
         restart: restart(raw.schedule.as_ref()),
         load_cpuset,

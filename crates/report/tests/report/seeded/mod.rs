@@ -412,6 +412,7 @@ impl Seeded {
                 .collect(),
             reference: self.reference.clone(),
             imported: None,
+            versions: None,
         }
     }
 

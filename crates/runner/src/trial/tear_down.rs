@@ -1,0 +1,78 @@
+//! Tear-down of a trial, however it ended.
+
+use std::{future::pending, time::Duration};
+
+use tokio::time::timeout;
+use waggle_results::PhaseName;
+use waggle_study::System;
+
+use crate::{
+    driver::Driver,
+    http::HttpConnector,
+    load::{Load, LoadRun},
+    trial::{
+        TrialEnvironment,
+        execute::{ENGINE_END_AT_MOST, Trial},
+        phases::{Phases, SPARE},
+        report::Report,
+    },
+};
+
+impl Trial<'_> {
+    /// Stops everything that was started.
+    pub(crate) async fn tear_down<D: Driver, L: Load, W: HttpConnector>(
+        &self,
+        environment: &mut TrialEnvironment<D, L, W>,
+        phases: &mut Phases,
+        report: &mut Report,
+        aborted_load: Option<L::Run>,
+    ) {
+        if let Some(run) = &aborted_load {
+            run.stop();
+        }
+        phases.watch_no_more();
+        let at_most = down_at_most(self.context.system);
+        match phases
+            .run_to_its_end(PhaseName::Down, at_most, environment.driver.stop_all())
+            .await
+        {
+            Some(remarks) => report.remarks.extend(remarks),
+            None => report.remarks.push(format!(
+                "tear-down took longer than {} s",
+                at_most.as_secs()
+            )),
+        }
+        // The connections to a system that is stopped are closed, so the load ends at once. An external server goes on; after a
+        // second stop request its answers are not awaited.
+        let mut shutdown = self.shutdown.clone();
+        let is_awaited = !shutdown.load_is_to_end();
+        let asked_again = async {
+            match is_awaited {
+                true => pending().await,
+                false => shutdown.wait_for_stop().await,
+            }
+        };
+        let Some(run) = aborted_load else {
+            return;
+        };
+        tokio::select! {
+            biased;
+            () = asked_again => {}
+            ended = timeout(ENGINE_END_AT_MOST, run.join()) => {
+                if let Ok(Ok(outcome)) = ended {
+                    report.set_end(&outcome);
+                }
+            }
+        }
+    }
+}
+
+/// Every component may take its stop timeout, one after the other.
+fn down_at_most(system: &System) -> Duration {
+    system
+        .components
+        .iter()
+        .map(|component| component.stop_timeout + SPARE)
+        .sum::<Duration>()
+        + SPARE
+}

@@ -1,0 +1,62 @@
+//! The programs of the two versions of a system.
+
+use std::path::Path;
+
+use waggle_results::ComponentInfo;
+use waggle_study::{Cell, System};
+
+use crate::{
+    ProgramError, RunRequest,
+    driver::{Programs, Search},
+    schedule,
+};
+
+/// The programs of the study's system, and of the changed version's, if that is another one.
+#[derive(Debug, Clone)]
+pub(crate) struct VersionPrograms {
+    pub(crate) baseline: Programs,
+    pub(crate) changed: Option<Programs>,
+}
+
+impl VersionPrograms {
+    pub(crate) fn find(request: &RunRequest) -> Result<Self, ProgramError> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let find = |system: &System, folder: &Path, is_own: &dyn Fn(&&Cell) -> bool| {
+            // A system may bring programs in its own folder.
+            let mut folders = request.program_folders.clone();
+            folders.push(folder.to_path_buf());
+            let search = Search {
+                folders: &folders,
+                path: &path,
+                artifacts: request.artifacts_folder.as_deref(),
+            };
+            let cells = request.study.cells.iter().filter(is_own);
+            Programs::find(system, cells.map(|cell| &cell.parameters), search)
+        };
+        let is_changed = |cell: &&Cell| schedule::is_changed(cell);
+        let Some(changed) = &request.changed else {
+            return Ok(Self {
+                baseline: find(&request.system, &request.system_folder, &|_| true)?,
+                changed: None,
+            });
+        };
+        let is_baseline = |cell: &&Cell| !schedule::is_changed(cell);
+        Ok(Self {
+            baseline: find(&request.system, &request.system_folder, &is_baseline)?,
+            changed: Some(find(&changed.system, &changed.folder, &is_changed)?),
+        })
+    }
+
+    /// The components of both.
+    pub(crate) async fn versions(&self, request: &RunRequest) -> Vec<ComponentInfo> {
+        let mut components = self.baseline.versions(&request.system).await;
+        if let (Some(programs), Some(changed)) = (&self.changed, &request.changed) {
+            let others = programs.versions(&changed.system).await;
+            components.extend(others.into_iter().map(|other| ComponentInfo {
+                name: format!("{} (changed)", other.name),
+                ..other
+            }));
+        }
+        components
+    }
+}
