@@ -3,9 +3,13 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use waggle_analysis::compare::CompareSettings;
 use waggle_flags::RenamedFlag;
 
 use crate::load::{arguments::Load, parse};
+
+/// Ratios that differ by less are the same.
+const DEFAULT_MARGIN: f64 = 0.05;
 
 /// Flags that were renamed: an error for an old one names the new one.
 pub(crate) const RENAMED_FLAGS: [RenamedFlag; 12] = [
@@ -151,12 +155,8 @@ pub(crate) struct RunComparison {
     /// the difference; --against excludes that
     #[arg(long, value_name = "RUN", conflicts_with = "against")]
     pub(crate) baseline: Option<PathBuf>,
-    /// With --against and --baseline: ratios from 1 ÷ (1 + margin) to 1 + margin are the same
-    #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = parse::margin)]
-    pub(crate) margin: f64,
-    /// With --against and --baseline: a metric that decides, such as response_time.p99; may be repeated [default: what the study asks about]
-    #[arg(long, value_name = "METRIC", value_parser = parse::metric_path)]
-    pub(crate) metric: Vec<Vec<String>>,
+    #[command(flatten)]
+    pub(crate) judgement: JudgementChoice,
     #[command(flatten)]
     pub(crate) files: CompareFiles,
 }
@@ -191,14 +191,30 @@ pub(crate) struct Compare {
     /// The run that is compared, or a folder of runs
     #[arg(value_name = "B")]
     pub(crate) second: PathBuf,
-    /// Ratios from 1 ÷ (1 + margin) to 1 + margin are the same: a share, such as 5% or 0.05
-    #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = parse::margin)]
-    pub(crate) margin: f64,
-    /// A metric that decides, such as response_time.p99; may be repeated [default: what the study asks about]
-    #[arg(long, value_name = "METRIC", value_parser = parse::metric_path)]
-    pub(crate) metric: Vec<Vec<String>>,
+    #[command(flatten)]
+    pub(crate) judgement: JudgementChoice,
     #[command(flatten)]
     pub(crate) files: CompareFiles,
+}
+
+/// What decides a comparison.
+#[derive(Debug, Args)]
+pub(crate) struct JudgementChoice {
+    /// Of a comparison: ratios from 1 ÷ (1 + margin) to 1 + margin are the same: a share, such as 5% or 0.05 [default: 5%]
+    #[arg(long, value_name = "SHARE", value_parser = parse::margin)]
+    pub(crate) margin: Option<f64>,
+    /// Of a comparison: a metric that decides, such as response_time.p99; may be repeated [default: what the study asks about]
+    #[arg(long, value_name = "METRIC", value_parser = parse::metric_path)]
+    pub(crate) metric: Vec<Vec<String>>,
+}
+
+impl JudgementChoice {
+    pub(crate) fn settings(&self) -> CompareSettings {
+        CompareSettings {
+            margin: self.margin.unwrap_or(DEFAULT_MARGIN),
+            metrics: self.metric.clone(),
+        }
+    }
 }
 
 /// Files that a comparison is written to.

@@ -31,11 +31,7 @@ const MAX_RUNS: usize = 200;
 
 pub(crate) fn run(arguments: &Compare) -> Result<Exit> {
     let sides = [arguments.first.as_path(), arguments.second.as_path()];
-    let settings = CompareSettings {
-        margin: arguments.margin,
-        metrics: arguments.metric.clone(),
-    };
-    compare_folders(sides, &settings, &arguments.files)
+    compare_folders(sides, &arguments.judgement.settings(), &arguments.files)
 }
 
 /// Compares two runs, or two folders of runs.

@@ -11,10 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use tokio::sync::{mpsc, watch};
-use waggle_analysis::{
-    Model,
-    compare::{CompareSettings, compare_levels},
-};
+use waggle_analysis::{Model, compare::compare_levels};
 use waggle_report::wording::compare::error as compare_error;
 use waggle_runner::{CpuUse, Ended, Event, RunRequest};
 use waggle_study::{Study, Values};
@@ -103,7 +100,8 @@ fn refuse_comparison(asked: &RunComparison) -> Result<()> {
         ("--html", files.html.is_some()),
         ("--markdown", files.markdown.is_some()),
         ("--json", files.json.is_some()),
-        ("--metric", !asked.metric.is_empty()),
+        ("--margin", asked.judgement.margin.is_some()),
+        ("--metric", !asked.judgement.metric.is_empty()),
     ];
     match given.iter().find(|(_, is_given)| *is_given) {
         Some((flag, _)) => bail!(
@@ -117,10 +115,7 @@ fn refuse_comparison(asked: &RunComparison) -> Result<()> {
 /// precedence.
 fn compare_run(arguments: &Run, folder: &Path, model: &Model, exit: Exit) -> Result<Exit> {
     let asked = &arguments.comparison;
-    let settings = CompareSettings {
-        margin: asked.margin,
-        metrics: asked.metric.clone(),
-    };
+    let settings = asked.judgement.settings();
     let compared = match &asked.baseline {
         Some(baseline) => compare::compare_folders([baseline, folder], &settings, &asked.files)?,
         None if arguments.choice.against.is_empty() => {

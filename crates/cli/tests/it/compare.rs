@@ -136,13 +136,96 @@ fn what_cannot_be_compared_is_a_mistake() {
     };
     against(
         "store",
-        "expected PARAMETER=LEVEL or program.COMPONENT=PATH",
+        "expected PARAMETER=LEVEL, program.COMPONENT=PATH or system=FOLDER",
     );
     against("colour=red", "has no parameter \"colour\"");
     against("fault=sleeps", "expected none, dies");
     against("program.shop=/bin/true", "starts no component \"shop\"");
     against("program.store=nowhere", "there is no program nowhere");
+    against("system=nowhere", "cannot read nowhere/system.yaml");
+    check(
+        &["plan", "study.yaml", "--design", "duet"],
+        "--against names the second one",
+    );
+    check(
+        &["run", "study.yaml", "--margin", "2%"],
+        "--margin belongs to a comparison",
+    );
     fs::create_dir(workspace.path().join("empty/run")).unwrap();
     fs::write(workspace.path().join("empty/run/run.json"), "{").unwrap();
     check(&["compare", "empty", "empty"], "run.json");
+}
+
+/// Copies the system, with another text in place of one.
+fn change_system(workspace: &Workspace, folder: &str, (from, to): (&str, &str)) {
+    let text = fs::read_to_string(workspace.path().join("systems/faulty/system.yaml")).unwrap();
+    assert!(text.contains(from), "{text}");
+    let folder = workspace.path().join(folder);
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("system.yaml"), text.replace(from, to)).unwrap();
+}
+
+#[test]
+fn two_versions_at_the_same_time() {
+    let workspace = short();
+    change_system(
+        &workspace,
+        "changed",
+        ("A store in memory", "Another store in memory"),
+    );
+    for design in ["duet", "duet-swapped"] {
+        let runs = format!("runs-{design}");
+        let arguments = ["run", "study.yaml", "--against", "system=changed"];
+        let mut arguments = arguments.to_vec();
+        arguments.extend(["--design", design, "--json", "compare.json"]);
+        arguments.extend(["--runs", &runs, "--no-live"]);
+        let output = workspace.output(&arguments);
+        workspace.assert_none_left();
+        let text = output_text(&output);
+        if design == "duet-swapped" && text.contains("need two CPUs") {
+            continue;
+        }
+        assert!(
+            text.contains("version=baseline and version=changed"),
+            "{text}"
+        );
+        assert!(text.contains("Two versions ran at the same time"), "{text}");
+        let run = fs::read_dir(workspace.path().join(&runs)).unwrap().next();
+        let run = run.unwrap().unwrap().path();
+        let info = fs::read_to_string(run.join("run.json")).unwrap();
+        let info: Value = serde_json::from_str(&info).unwrap();
+        assert_eq!(info["versions"]["design"], design);
+        assert_eq!(info["versions"]["changes"][0], "system=changed");
+        let changed = info["versions"]["changed_system"].as_str().unwrap();
+        assert!(changed.contains("Another store in memory"), "{changed}");
+        assert_eq!(info["order"].as_array().unwrap().len(), 4);
+        assert_eq!(fs::read_dir(run.join("trials")).unwrap().count(), 4);
+    }
+}
+
+#[test]
+fn a_study_that_does_not_fit_the_other_system_or_a_duet_is_a_mistake() {
+    let workspace = short();
+    change_system(&workspace, "lacks", ("records: {", "others: {"));
+    let check = |arguments: &[&str], expected: &str| {
+        let output = workspace.output(arguments);
+        let text = output_text(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {text}");
+        assert!(text.contains(expected), "{arguments:?}: {text}");
+    };
+    let plan = ["plan", "study.yaml", "--against"];
+    let with = |rest: &[&'static str]| [&plan[..], rest].concat();
+    check(&with(&["system=lacks"]), "lacks/system.yaml");
+    let study = fs::read_to_string(workspace.path().join("study.yaml")).unwrap();
+    let with_schedule = |more: &str| {
+        let study = study.replace("schedule:\n", &format!("schedule:\n{more}\n"));
+        fs::write(workspace.path().join("study.yaml"), study).unwrap();
+    };
+    let duet = ["fault=dies", "--design", "duet"];
+    with_schedule("  restart: every_cell");
+    check(&with(&duet), "schedule.restart: every_cell");
+    with_schedule("  sentinel: { every: 5 }");
+    check(&with(&duet), "schedule.sentinel");
+    with_schedule("  stop_when: [ { error_rate: 50%, for: 1s } ]");
+    check(&with(&duet), "schedule.stop_when");
 }
