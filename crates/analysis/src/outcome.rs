@@ -109,9 +109,15 @@ pub(crate) fn counted_trials<'a>(
     cell: &CellModel,
     trials: &'a [TrialModel],
 ) -> impl Iterator<Item = &'a TrialModel> + use<'a> {
-    let cell = cell.cell;
-    let own = trials.iter().filter(move |trial| trial.key.cell == cell);
+    let own = trials_of_cell(cell.cell, trials).iter();
     own.filter(|trial| trial.counts().is_some())
+}
+
+/// The trials of a cell, among trials that are sorted by cell.
+pub(crate) fn trials_of_cell(cell: u32, trials: &[TrialModel]) -> &[TrialModel] {
+    let from = trials.partition_point(|trial| trial.key.cell < cell);
+    let to = trials.partition_point(|trial| trial.key.cell <= cell);
+    &trials[from..to]
 }
 
 /// In the order in which they are shown: what was reached, how late, at what cost.

@@ -11,6 +11,7 @@ use crate::{
     factor::{counted_unit, factors, telling_factors},
     faults,
     metric::{self, Number},
+    outcome::trials_of_cell,
     reference, search, threshold,
     together::hold_together,
     trial, warning,
@@ -95,9 +96,7 @@ impl Model {
 
     /// The trials of one cell, by repetition.
     pub fn trials_of(&self, cell: u32) -> impl Iterator<Item = &TrialModel> {
-        self.trials
-            .iter()
-            .filter(move |trial| trial.key.cell == cell)
+        trials_of_cell(cell, &self.trials).iter()
     }
 }
 

@@ -1,5 +1,7 @@
 //! The two sides: which cells and trials belong to each, and what one value of a metric is.
 
+use std::collections::BTreeMap;
+
 use waggle_metrics::Metric;
 use waggle_stats::{Bias, Sample};
 
@@ -80,6 +82,10 @@ pub(super) struct Side<'a> {
     runs: Vec<&'a Model>,
     /// Factor and level of its cells; `None`: all cells are its own.
     level: Option<(&'a str, &'a str)>,
+    /// The levels of its cells, without that of the side, in the order of the cells.
+    keys: Vec<Key>,
+    /// The cell in each run that has it, with the place of the run.
+    cells: BTreeMap<Key, Vec<(usize, &'a CellModel)>>,
 }
 
 impl<'a> Sides<'a> {
@@ -90,12 +96,7 @@ impl<'a> Sides<'a> {
         let side = |letter, name: &str, runs: &'a [Model]| {
             let mut runs: Vec<&Model> = runs.iter().collect();
             runs.sort_by(|a, b| a.info.started_utc.cmp(&b.info.started_utc));
-            Side {
-                letter,
-                name: name.to_owned(),
-                runs,
-                level: None,
-            }
+            Side::new((letter, name), runs, None)
         };
         let unit = if first.len() < RUNS_MIN || second.len() < RUNS_MIN {
             SampleUnit::Trials
@@ -116,11 +117,8 @@ impl<'a> Sides<'a> {
         let Some([first, second]) = known.map(|factor| factor.levels.as_slice()) else {
             return Err(CompareError::NoFactor(factor.to_owned()));
         };
-        let side = |letter, level: &'a String| Side {
-            letter,
-            name: level.clone(),
-            runs: vec![model],
-            level: Some((factor, level)),
+        let side = |letter, level: &'a String| {
+            Side::new((letter, level), vec![model], Some((factor, level)))
         };
         Self {
             sides: [side('A', first), side('B', second)],
@@ -150,10 +148,7 @@ impl<'a> Sides<'a> {
             }
         }
         if self.shared_cells().is_empty() {
-            let name = |side: &Side<'_>| {
-                let key = side.keys().into_iter().next().unwrap_or_default();
-                key_text(&key)
-            };
+            let name = |side: &Side<'_>| side.keys.first().map(key_text).unwrap_or_default();
             return Err(CompareError::NoCommonCell {
                 first: name(first),
                 second: name(second),
@@ -165,25 +160,24 @@ impl<'a> Sides<'a> {
     /// Cells of both sides.
     pub(super) fn shared_cells(&self) -> Vec<Key> {
         let [first, second] = &self.sides;
-        let others = second.keys();
-        let mut keys = first.keys();
-        keys.retain(|key| others.contains(key));
-        keys
+        let keys = first.keys.iter();
+        let shared = keys.filter(|key| second.cells.contains_key(*key));
+        shared.cloned().collect()
     }
 
     pub(super) fn unmatched_names(&self) -> [Vec<String>; 2] {
-        let common = self.shared_cells();
-        self.sides.each_ref().map(|side| {
-            let own = side.keys().into_iter();
-            let own = own.filter(|key| !common.contains(key));
-            own.map(|key| self.cell_name(&key)).collect()
+        let [first, second] = &self.sides;
+        [(first, second), (second, first)].map(|(side, other)| {
+            let keys = side.keys.iter();
+            let own = keys.filter(|key| !other.cells.contains_key(*key));
+            own.map(|key| self.cell_name(key)).collect()
         })
     }
 
     /// The name that the study gives the cell, else its levels.
     pub(super) fn cell_name(&self, key: &Key) -> String {
         let of_runs = self.sides.iter().filter(|side| side.level.is_none());
-        let cells = of_runs.flat_map(|side| side.cells(key));
+        let cells = of_runs.flat_map(|side| side.cells(key).iter());
         let mut names = cells.filter_map(|(_, cell)| cell.name.clone());
         names.next().unwrap_or_else(|| key_text(key))
     }
@@ -241,14 +235,41 @@ impl<'a> Sides<'a> {
 }
 
 impl<'a> Side<'a> {
+    fn new(
+        (letter, name): (char, &str),
+        runs: Vec<&'a Model>,
+        level: Option<(&'a str, &'a str)>,
+    ) -> Self {
+        let mut side = Self {
+            letter,
+            name: name.to_owned(),
+            runs,
+            level,
+            keys: Vec::new(),
+            cells: BTreeMap::new(),
+        };
+        for (at, run) in side.runs.iter().enumerate() {
+            for cell in &run.cells {
+                let Some(key) = cell_key(cell, level) else {
+                    continue;
+                };
+                let known = side.cells.entry(key.clone()).or_insert_with(|| {
+                    side.keys.push(key);
+                    Vec::new()
+                });
+                known.push((at, cell));
+            }
+        }
+        side
+    }
+
     /// The first of its runs, from which names and units are taken.
     pub(super) fn reference(&self) -> &'a Model {
         self.runs[0]
     }
 
     pub(super) fn facts(&self) -> SideFacts {
-        let keys = self.keys();
-        let cells = || keys.iter().flat_map(|key| self.cells(key));
+        let cells = || self.cells.values().flatten();
         SideFacts {
             path: (self.level.is_none() && self.name.chars().count() > LONG_NAME)
                 .then(|| self.name.clone()),
@@ -273,56 +294,39 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// The levels of its cells, without that of the side.
-    fn keys(&self) -> Vec<Key> {
-        let mut keys: Vec<Key> = Vec::new();
-        for cell in self.runs.iter().flat_map(|run| &run.cells) {
-            if let Some(key) = self.key(cell)
-                && !keys.contains(&key)
-            {
-                keys.push(key);
-            }
-        }
-        keys
-    }
-
-    fn key(&self, cell: &CellModel) -> Option<Key> {
-        let Some((factor, level)) = self.level else {
-            return Some(cell.levels.clone());
-        };
-        let mut levels = cell.levels.iter();
-        let is_own = levels.any(|(name, own)| name == factor && own == level);
-        let others = cell.levels.iter().filter(|(name, _)| name != factor);
-        is_own.then(|| others.cloned().collect())
-    }
-
     /// The cell in each run that has it, with the place of the run.
-    pub(super) fn cells(&self, key: &Key) -> Vec<(usize, &'a CellModel)> {
-        let cell = |(at, run): (usize, &&'a Model)| {
-            let mut cells = run.cells.iter();
-            let cell = cells.find(|cell| self.key(cell).as_ref() == Some(key))?;
-            Some((at, cell))
-        };
-        self.runs.iter().enumerate().filter_map(cell).collect()
+    pub(super) fn cells(&self, key: &Key) -> &[(usize, &'a CellModel)] {
+        self.cells.get(key).map_or(&[], Vec::as_slice)
     }
 
     pub(super) fn resolution(&self, key: &Key, outcome: &Outcome<'_>) -> f64 {
-        let each = self.cells(key).into_iter();
-        let each = each.map(|(run, cell)| outcome.resolution(&[cell], &self.runs[run].trials));
+        let each = self.cells(key).iter();
+        let each = each.map(|(run, cell)| outcome.resolution(&[*cell], &self.runs[*run].trials));
         each.fold(0.0, f64::max)
     }
 
     /// Over the trials of all its runs.
     pub(super) fn number(&self, key: &Key, outcome: &Outcome<'_>) -> Option<Number> {
-        let trials = self.cells(key).into_iter();
-        let trials = trials.flat_map(|(run, cell)| counted_trials(cell, &self.runs[run].trials));
+        let trials = self.cells(key).iter();
+        let trials = trials.flat_map(|(run, cell)| counted_trials(cell, &self.runs[*run].trials));
         outcome.number_of(&trials.collect::<Vec<_>>())
     }
 
     pub(super) fn biases(&self, key: &Key, metric: Metric) -> Vec<Bias> {
-        let cells = self.cells(key).into_iter();
+        let cells = self.cells(key).iter();
         distinct(cells.flat_map(|(_, cell)| cell.biases(metric).to_vec()))
     }
+}
+
+/// The levels of a cell without that of its side; `None`: it is a cell of the other side.
+fn cell_key(cell: &CellModel, level: Option<(&str, &str)>) -> Option<Key> {
+    let Some((factor, level)) = level else {
+        return Some(cell.levels.clone());
+    };
+    let mut levels = cell.levels.iter();
+    let is_own = levels.any(|(name, own)| name == factor && own == level);
+    let others = cell.levels.iter().filter(|(name, _)| name != factor);
+    is_own.then(|| others.cloned().collect())
 }
 
 fn key_text(key: &Key) -> String {
