@@ -90,29 +90,9 @@ pub(crate) fn quantile(histogram: &Histogram<u64>, quantile: f64) -> Option<f64>
 
 /// The percentiles of one trial; `None` where it has no sample.
 pub(crate) fn of_trial(histogram: &Histogram<u64>) -> Option<TrialPercentiles> {
-    if histogram.is_empty() {
-        return None;
-    }
-    let at = |quantile: f64| {
-        Some(TrialPercentile {
-            us: as_f64(histogram.value_at_quantile(quantile)),
-            thin: waggle_stats::thin_tail(histogram.len(), quantile),
-        })
-    };
-    Some(TrialPercentiles {
-        count: histogram.len(),
-        p50: at(0.5),
-        p90: at(0.9),
-        p95: at(0.95),
-        p99: at(0.99),
-        p999: at(0.999),
-        p9999: at(0.9999),
-        max: Some(TrialPercentile {
-            us: as_f64(histogram.max()),
-            thin: None,
-        }),
-        mean_us: Some(histogram.mean()),
-    })
+    let value = |quantile: f64| Some(as_f64(histogram.value_at_quantile(quantile)));
+    let count = histogram.len();
+    (count > 0).then(|| percentiles(count, value, Some(histogram.mean())))
 }
 
 /// The same of what may not have been noted.
@@ -122,11 +102,23 @@ pub(crate) fn of_some(histogram: &Option<Histogram<u64>>) -> Option<TrialPercent
 
 /// The percentiles of `count` requests of which only some quantiles are known.
 pub(crate) fn of_quantiles(quantiles: &QuantilesInfo, count: u64) -> TrialPercentiles {
-    let at = |quantile: f64| {
+    let value = |quantile: f64| {
         let mut points = quantiles.points.iter();
         let point = points.find(|point| (point.quantile - quantile).abs() < EXACT)?;
+        Some(point.us)
+    };
+    percentiles(count, value, quantiles.mean_us)
+}
+
+/// The percentiles of `count` requests, from their values in microseconds; the maximum is the quantile 1.
+fn percentiles(
+    count: u64,
+    value: impl Fn(f64) -> Option<f64>,
+    mean_us: Option<f64>,
+) -> TrialPercentiles {
+    let at = |quantile: f64| {
         Some(TrialPercentile {
-            us: point.us,
+            us: value(quantile)?,
             thin: match quantile < 1.0 {
                 true => waggle_stats::thin_tail(count, quantile),
                 false => None,
@@ -142,7 +134,7 @@ pub(crate) fn of_quantiles(quantiles: &QuantilesInfo, count: u64) -> TrialPercen
         p999: at(0.999),
         p9999: at(0.9999),
         max: at(1.0),
-        mean_us: quantiles.mean_us,
+        mean_us,
     }
 }
 

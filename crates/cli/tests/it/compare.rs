@@ -68,6 +68,16 @@ fn two_versions_in_one_run_and_two_runs() {
 
     let run = workspace.run_folder();
     let run = run.to_str().unwrap();
+    let flags = ["--junit", "report.xml", "--summary-file", "report.md"];
+    let output = workspace.output(&[&["report", run][..], &flags].concat());
+    let read = |file: &str| fs::read_to_string(workspace.path().join(file)).unwrap();
+    let junit = read("report.xml");
+    let is_red = junit.contains("<failure") || junit.contains("<error");
+    assert_eq!(is_red, output.status.code() != Some(0), "{junit}");
+    let summary = read("report.md");
+    workspace.output(&["report", run, "--summary-file", "report.md"]);
+    assert_eq!(read("report.md"), summary.repeat(2));
+
     let output = workspace.output(&[
         "compare",
         run,
