@@ -22,6 +22,7 @@ mod load_saved;
 mod load_scenario;
 mod load_secure;
 mod recovery;
+mod registry;
 mod scenario_records;
 mod scenarios;
 mod search;

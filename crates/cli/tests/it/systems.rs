@@ -7,6 +7,7 @@ use std::{
     process::{Child, Command, Output, Stdio},
 };
 
+use rustix::process::{Pid, Signal, kill_process};
 use waggle_testkit::{Lines, http, wait_until};
 
 use crate::{
@@ -257,7 +258,7 @@ pub(crate) fn comes_and_goes(system: &str, levels: &[&str], while_up: impl Fn(&s
     up.args(levels)
         .stdout(writer.try_clone().unwrap())
         .stderr(writer);
-    let mut child = up.spawn().unwrap();
+    let mut child = StopOnDrop(up.spawn().unwrap());
     drop(up);
     let mut lines = Lines::new(text);
     lines.wait_for("stops it");
@@ -266,9 +267,21 @@ pub(crate) fn comes_and_goes(system: &str, levels: &[&str], while_up: impl Fn(&s
     while_up(lines.text());
     let down = waggle(&["system", "down", system]).output().unwrap();
     assert_eq!(down.status.code(), Some(0), "{}", output_text(&down));
-    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(child.0.wait().unwrap().code(), Some(0));
     workspace.assert_none_left();
     assert!(!state.exists());
+}
+
+/// A system that is brought up: a test that fails meanwhile leaves nothing running.
+struct StopOnDrop(Child);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        if let Ok(None) = self.0.try_wait() {
+            kill_process(Pid::from_child(&self.0), Signal::INT).ok();
+            self.0.wait().ok();
+        }
+    }
 }
 
 /// The check of the system includes that a reading is delivered to InfluxDB through Kafka and a writer.
