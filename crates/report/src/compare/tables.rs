@@ -70,7 +70,7 @@ pub(super) fn others(model: &CompareModel) -> Option<Table> {
         Field::plain(format!("{first} → {second}"))
     }));
     let caption =
-        "Ratios of metrics that the study does not ask about; greyed: no difference is shown";
+        "Ratios of metrics that the study does not ask about; grey or with an asterisk: no difference is shown";
     Some(Table::new("others", caption, columns, 0..model.cells.len()))
 }
 
