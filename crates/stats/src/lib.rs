@@ -5,6 +5,7 @@
 //! estimates shares of requests; `search` is the capacity search. Histograms belong to their readers.
 
 mod backlog;
+mod change_point;
 mod checks;
 mod contrast;
 mod doubt;
@@ -15,7 +16,6 @@ mod finding;
 mod holm;
 mod proportion;
 mod quantile;
-#[cfg(test)]
 mod random;
 mod reason;
 mod recovery;
@@ -28,6 +28,7 @@ mod trial_facts;
 mod verdict;
 
 pub use backlog::{Growth, MIN_BACKLOG_POLLS, backlog_grows};
+pub use change_point::{ChangePoint, MAX_HISTORY, Run, change_points};
 pub use checks::{ACHIEVED_MIN, Findings, GENERATOR_BUSY, SteadinessTest, check};
 pub use contrast::Sample;
 pub use doubt::{Aspect, Bias, Doubt, Range};
