@@ -16,6 +16,7 @@ mod finding;
 mod holm;
 mod proportion;
 mod quantile;
+#[cfg(test)]
 mod random;
 mod reason;
 mod recovery;
@@ -28,7 +29,7 @@ mod trial_facts;
 mod verdict;
 
 pub use backlog::{Growth, MIN_BACKLOG_POLLS, backlog_grows};
-pub use change_point::{ChangePoint, MAX_HISTORY, Run, change_points};
+pub use change_point::{ChangePoint, HistoryRun, MAX_HISTORY, change_points};
 pub use checks::{ACHIEVED_MIN, Findings, GENERATOR_BUSY, SteadinessTest, check};
 pub use contrast::Sample;
 pub use doubt::{Aspect, Bias, Doubt, Range};
