@@ -5,6 +5,7 @@
 //! estimates shares of requests; `search` is the capacity search. Histograms belong to their readers.
 
 mod backlog;
+mod change_point;
 mod checks;
 mod contrast;
 mod doubt;
@@ -30,6 +31,7 @@ mod trial_facts;
 mod verdict;
 
 pub use backlog::{Growth, MIN_BACKLOG_POLLS, backlog_grows};
+pub use change_point::{ChangePoint, HistoryRun, MAX_HISTORY, change_points};
 pub use checks::{ACHIEVED_MIN, Findings, GENERATOR_BUSY, SteadinessTest, check};
 pub use contrast::Sample;
 pub use doubt::{Aspect, Bias, Doubt, Range};
