@@ -205,6 +205,7 @@ fn change(
             point: difference.exp(),
             interval: Some(((difference - off).exp(), (difference + off).exp())),
             count: before.len() + after.len(),
+            least: None,
         },
         p_value: found.p_value,
     };
