@@ -4,7 +4,12 @@
 
 use std::{io::BufRead, process::ExitCode, time::Instant};
 
-use waggle_stats::{HistoryRun, Scale, change_points};
+use waggle_stats::{ChangeLimits, HistoryRun, Scale, change_points};
+
+const LIMITS: ChangeLimits = ChangeLimits {
+    false_alarms: 0.01,
+    min_change: 0.0,
+};
 
 fn main() -> ExitCode {
     for line in std::io::stdin().lock().lines() {
@@ -26,7 +31,7 @@ fn answer(line: &str) -> Option<String> {
     };
     let runs: Vec<HistoryRun> = line.split_whitespace().map(run).collect::<Option<_>>()?;
     let start = Instant::now();
-    let found = change_points(&runs, Scale::default(), 0.0)?;
+    let found = change_points(&runs, Scale::default(), LIMITS)?;
     let mut answer = start.elapsed().as_micros().to_string();
     for change in found {
         answer += &format!(" {}:{}", change.index, change.ratio.point);

@@ -16,8 +16,8 @@ use crate::{
 pub const MAX_HISTORY: usize = 10_000;
 /// A level has at least this many runs: a single one may be disturbed.
 const MIN_LEVEL: usize = 2;
-/// How often a part of a history without a change shows one.
-const FALSE_ALARMS: f64 = 0.01;
+/// Shorter histories have no change points: each of two levels has its runs.
+pub const MIN_HISTORY: usize = 2 * MIN_LEVEL;
 /// n runs have about this × n^1.5 independent tests of one step (fitted to simulations of 4 to 1,000 runs, at p-values of 0.05 to
 /// 0.002).
 const INDEPENDENT_TESTS: f64 = 0.3;
@@ -34,8 +34,32 @@ const ROUNDING: f64 = 1e-4;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HistoryRun {
     pub value: f64,
-    /// Standard error of the logarithm of `value`, if known. The scatter of a history counts as at least that of its runs.
+    /// Standard error of the logarithm of `value`, if known. The scatter of a history counts as at least the median of these.
     pub log_error: Option<f64>,
+}
+
+impl HistoryRun {
+    /// A value with the error that its interval over trials has.
+    #[must_use]
+    pub fn from_estimate(estimate: &Estimate) -> Self {
+        let log_error = estimate.interval.and_then(|(low, high)| {
+            let degrees = size(estimate.count.checked_sub(1)?.max(1));
+            (low > 0.0).then(|| (high / low).ln() / (2.0 * critical_95(degrees)))
+        });
+        Self {
+            value: estimate.point,
+            log_error,
+        }
+    }
+}
+
+/// Which steps count as changes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ChangeLimits {
+    /// How often a part of a history without a change shows one.
+    pub false_alarms: f64,
+    /// Changes of less than this are left out: a share, either way.
+    pub min_change: f64,
 }
 
 /// A run from which on the level differs.
@@ -53,13 +77,13 @@ pub struct ChangePoint {
     pub p_value: f64,
 }
 
-/// The change points of a history whose runs are in order of time, in that order. Changes of less than `min_change` (a share, either
-/// way) or below the resolution are left out. `None` of more than [`MAX_HISTORY`] runs, or if a value is below zero or not finite.
+/// The change points of a history whose runs are in order of time, in that order. Changes below the resolution are left out, too.
+/// `None` of more than [`MAX_HISTORY`] runs, or if a value is below zero or not finite.
 #[must_use]
 pub fn change_points(
     runs: &[HistoryRun],
     scale: Scale,
-    min_change: f64,
+    limits: ChangeLimits,
 ) -> Option<Vec<ChangePoint>> {
     let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
     if runs.len() > MAX_HISTORY
@@ -76,22 +100,23 @@ pub fn change_points(
         logs: scale.logs(&values),
         min_scatter: known_scatter(runs).max(ROUNDING),
         resolution: scale.resolution,
+        false_alarms: limits.false_alarms,
     };
     let mut found = vec![];
     history.split(0, runs.len(), &mut found);
     found.sort_by_key(|found| found.at);
     history.place(&mut found);
-    Some(history.without_weak(found, min_change.ln_1p()))
+    Some(history.without_weak(found, limits.min_change.ln_1p()))
 }
 
-/// Root mean square of the standard errors that are known; 0 without any.
+/// The median of the standard errors that are known, so that a single disturbed run does not hide a change; 0 without any.
 fn known_scatter(runs: &[HistoryRun]) -> f64 {
     let errors = runs.iter().filter_map(|run| run.log_error);
     let errors: Vec<f64> = errors.filter(|error| error.is_finite()).collect();
-    if errors.is_empty() {
-        return 0.0;
+    match errors.is_empty() {
+        true => 0.0,
+        false => median(&errors),
     }
-    (squares_about(&errors, 0.0) / size(errors.len())).sqrt()
 }
 
 /// A change point that was found.
@@ -106,6 +131,7 @@ struct History {
     min_scatter: f64,
     /// In the unit of the values.
     resolution: f64,
+    false_alarms: f64,
 }
 
 impl History {
@@ -117,7 +143,7 @@ impl History {
             else {
                 continue;
             };
-            if p_value <= FALSE_ALARMS {
+            if p_value <= self.false_alarms {
                 let at = start + step;
                 found.push(Found { at, p_value });
                 parts.extend([(start, at), (at, end)]);
@@ -146,7 +172,7 @@ impl History {
             let size_of = |index: usize| self.size_of(&levels[index].0);
             let by_size = (0..levels.len()).min_by(|a, b| size_of(*a).total_cmp(&size_of(*b)));
             let weakest = by_p
-                .filter(|index| levels[*index].1 > FALSE_ALARMS)
+                .filter(|index| levels[*index].1 > self.false_alarms)
                 .or(by_size.filter(|index| size_of(*index) < min_change.max(ROUNDING)));
             match weakest {
                 Some(index) => found.remove(index),
@@ -155,7 +181,7 @@ impl History {
         }
     }
 
-    /// As a logarithm; 0 if the resolution does not tell the levels apart.
+    /// As a logarithm; 0 if the levels differ by less than the resolution.
     fn size_of(&self, change: &ChangePoint) -> f64 {
         if (change.after - change.before).abs() < self.resolution {
             return 0.0;

@@ -31,7 +31,9 @@ mod trial_facts;
 mod verdict;
 
 pub use backlog::{Growth, MIN_BACKLOG_POLLS, backlog_grows};
-pub use change_point::{ChangePoint, HistoryRun, MAX_HISTORY, change_points};
+pub use change_point::{
+    ChangeLimits, ChangePoint, HistoryRun, MAX_HISTORY, MIN_HISTORY, change_points,
+};
 pub use checks::{ACHIEVED_MIN, Findings, GENERATOR_BUSY, SteadinessTest, check};
 pub use contrast::Sample;
 pub use doubt::{Aspect, Bias, Doubt, Range};

@@ -4,6 +4,10 @@ use super::*;
 use crate::random::Random;
 
 const SEEDS: u64 = 1_000;
+const LIMITS: ChangeLimits = ChangeLimits {
+    false_alarms: 0.01,
+    min_change: 0.0,
+};
 
 /// A number whose level is multiplied by a ratio at each of some runs.
 struct Course<'a> {
@@ -22,7 +26,7 @@ impl Course<'_> {
         let runs: Vec<HistoryRun> = (0..self.runs)
             .map(|run| history_run(random.lognormal(1_000.0 * level(run), self.scatter)))
             .collect();
-        change_points(&runs, Scale::default(), 0.0).unwrap()
+        change_points(&runs, Scale::default(), LIMITS).unwrap()
     }
 
     /// The share of seeds whose change points are as `is_true` says.
@@ -107,7 +111,7 @@ fn the_interval_of_a_change_contains_the_true_ratio() {
 #[test]
 fn a_change_has_its_levels() {
     let runs = history(&[10.0, 10.1, 9.9, 10.0, 10.1, 20.0, 20.2, 19.8, 20.0, 20.1]);
-    let found = change_points(&runs, Scale::default(), 0.0).unwrap();
+    let found = change_points(&runs, Scale::default(), LIMITS).unwrap();
     let [change] = found[..] else {
         panic!("{found:?}")
     };
@@ -124,7 +128,7 @@ fn a_single_slow_run_is_no_change() {
             .map(|_| history_run(random.lognormal(100.0, 0.02)))
             .collect();
         runs[usize::try_from(at).unwrap()].value *= 1.5;
-        assert_eq!(change_points(&runs, Scale::default(), 0.0), Some(vec![]));
+        assert_eq!(change_points(&runs, Scale::default(), LIMITS), Some(vec![]));
     }
 }
 
@@ -134,18 +138,25 @@ fn small_changes_can_be_left_out() {
         .map(|run| if run < 20 { 100.0 } else { 103.0 })
         .collect();
     let count = |min_change| {
-        let found = change_points(&history(&values), Scale::default(), min_change);
+        let limits = ChangeLimits {
+            min_change,
+            ..LIMITS
+        };
+        let found = change_points(&history(&values), Scale::default(), limits);
         found.unwrap().len()
     };
     assert_eq!((count(0.0), count(0.02), count(0.05)), (1, 1, 0));
     let coarse = Scale::from_resolution(5.0);
-    assert_eq!(change_points(&history(&values), coarse, 0.0), Some(vec![]));
+    assert_eq!(
+        change_points(&history(&values), coarse, LIMITS),
+        Some(vec![])
+    );
 }
 
 #[test]
 fn the_scatter_is_at_least_that_of_each_run() {
     let mut runs = history(&[100.0, 100.1, 100.0, 100.1, 102.0, 102.1, 102.0, 102.1]);
-    let found = |runs: &[HistoryRun]| change_points(runs, Scale::default(), 0.0).unwrap().len();
+    let found = |runs: &[HistoryRun]| change_points(runs, Scale::default(), LIMITS).unwrap().len();
     assert_eq!(found(&runs), 1);
     for run in &mut runs {
         run.log_error = Some(0.02);
@@ -154,9 +165,19 @@ fn the_scatter_is_at_least_that_of_each_run() {
 }
 
 #[test]
+fn the_error_of_a_run_is_that_of_its_interval() {
+    let trials: Vec<f64> = [0.98_f64, 1.0, 1.02].map(|trial| 100.0 * trial).to_vec();
+    let estimate = crate::estimate(&trials, Scale::default()).unwrap();
+    let run = HistoryRun::from_estimate(&estimate);
+    // The standard deviation of the logarithms is 0.02, divided by √3.
+    assert!((run.log_error.unwrap() - 0.0115).abs() < 2e-4, "{run:?}");
+    assert_eq!(history_run(100.0).log_error, None);
+}
+
+#[test]
 fn what_is_no_history_has_no_change_points() {
     let check = |values: &[f64], expected: Option<usize>| {
-        let found = change_points(&history(values), Scale::default(), 0.0);
+        let found = change_points(&history(values), Scale::default(), LIMITS);
         assert_eq!(found.map(|found| found.len()), expected, "{values:?}");
     };
     check(&[], Some(0));
