@@ -78,6 +78,15 @@ pub struct HistoryModel {
     pub metrics: Vec<MetricHistory>,
     /// Cells that only earlier runs have.
     pub former_cells: Vec<String>,
+    /// Runs of the same folder; the caller adds them.
+    pub unreadable: Vec<UnreadableRun>,
+}
+
+/// A run whose files cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreadableRun {
+    pub name: String,
+    pub why: String,
 }
 
 /// A run, as it is shown.
@@ -316,6 +325,7 @@ pub fn history(
         hosts: settings.hosts,
         runs: sources.facts(),
         former_cells: former_cells(&runs, &cells),
+        unreadable: Vec::new(),
         cells,
         host_names: hosts.iter().map(|host| host.name.clone()).collect(),
     })

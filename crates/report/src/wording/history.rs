@@ -178,6 +178,9 @@ pub fn warnings(model: &HistoryModel) -> Vec<String> {
             names(&partial)
         ));
     }
+    for run in &model.unreadable {
+        all.push(format!("{} is left out: {}.", run.name, run.why));
+    }
     let mut short: Vec<&str> = Vec::new();
     for (_, series) in model.series().filter(|(_, one)| !one.is_long_enough()) {
         let name = host_name(model, series).unwrap_or(&model.cells[series.cell].name);
