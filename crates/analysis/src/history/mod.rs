@@ -248,18 +248,10 @@ impl HistoryModel {
             let series = self.current_series();
             series.filter_map(|(metric, series)| Some((metric, series.changes.last()?)))
         };
-        let is_worse = |change: &HistoryChange| {
-            let judgement = change.judgement;
-            let is_for_worse = matches!(
-                judgement,
-                ChangeJudgement::Worse | ChangeJudgement::Different
-            );
-            is_for_worse && !change.is_recovered
-        };
         let mut changes = self
             .current_series()
             .flat_map(|(_, series)| &series.changes);
-        if changes.any(is_worse) {
+        if changes.any(HistoryChange::is_open) {
             HistoryOutcome::Worse
         } else if last().any(|(metric, change)| change.may_be_worse(metric.wish)) {
             HistoryOutcome::Undecided
@@ -272,6 +264,16 @@ impl HistoryModel {
 }
 
 impl HistoryChange {
+    /// Whether it is for the worse, and no later level is as good as the one before.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        let is_for_worse = matches!(
+            self.judgement,
+            ChangeJudgement::Worse | ChangeJudgement::Different
+        );
+        is_for_worse && !self.is_recovered
+    }
+
     /// Whether it is undecided, and not for the better.
     #[must_use]
     pub fn may_be_worse(&self, wish: Wish) -> bool {

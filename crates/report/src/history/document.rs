@@ -17,8 +17,8 @@ const MAX_DIFFERENCES: usize = 10;
 
 pub(super) fn document(model: &HistoryModel, version: &str) -> Document {
     let sections = [
-        Some(metrics(model)),
         changes(model),
+        Some(metrics(model)),
         Some(runs(model)),
         Some(method(model)),
     ];
@@ -78,21 +78,27 @@ fn metrics(model: &HistoryModel) -> Section {
         .iter()
         .flat_map(|metric| of_metric(model, metric));
     Section {
-        lead: "Points are runs with their 95 % intervals, lines the levels between changes. A change is marked between its two runs; \
-               a triangle at the bottom: something else changed. Point at a mark to read it.",
+        lead: "Points are runs with their 95 % intervals, hollow if the value is doubtful; lines are the levels between changes. A \
+               change is marked between its two runs. A triangle: something else changed at this run; shaded: another host. Point at a \
+               mark to read it.",
         blocks: blocks.collect(),
         ..Section::new("metrics", "Over the runs")
     }
 }
 
+/// The table, then a chart for each cell; those with a change come first.
 fn of_metric(model: &HistoryModel, metric: &MetricHistory) -> Vec<Block> {
     let mut cells: Vec<usize> = metric.series.iter().map(|series| series.cell).collect();
     cells.dedup();
+    let has_change = |cell: usize| {
+        let mut own = metric.series.iter().filter(|series| series.cell == cell);
+        own.any(|series| !series.changes.is_empty())
+    };
+    cells.sort_by_key(|cell| !has_change(*cell));
     let charts = cells.into_iter();
     let charts = charts.map(|cell| Block::Timeline(charts::timeline(model, metric, cell)));
-    charts
-        .chain([Block::Table(tables::metric(model, metric))])
-        .collect()
+    let table = Block::Table(tables::metric(model, metric));
+    [table].into_iter().chain(charts).collect()
 }
 
 fn changes(model: &HistoryModel) -> Option<Section> {

@@ -98,7 +98,7 @@ struct Change<'a> {
     first_run_after: &'a str,
     before: f64,
     after: f64,
-    /// After ÷ before.
+    /// After ÷ before; what it rests on are runs.
     ratio: Option<Value>,
     /// How often a series without a change shows so clear a step.
     p_value: f64,

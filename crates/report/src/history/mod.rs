@@ -5,7 +5,7 @@ mod document;
 mod json;
 mod tables;
 
-use waggle_analysis::history::{ChangeJudgement, HistoryModel, HistorySeries, MetricHistory};
+use waggle_analysis::history::{HistoryModel, HistorySeries, MetricHistory};
 
 use crate::{
     format, html,
@@ -57,13 +57,7 @@ pub fn history_junit(model: &HistoryModel) -> String {
 
 fn test_result(model: &HistoryModel, metric: &MetricHistory, series: &HistorySeries) -> TestResult {
     let mut changes = series.changes.iter().rev();
-    let open = changes.find(|change| {
-        let judgement = change.judgement;
-        matches!(
-            judgement,
-            ChangeJudgement::Worse | ChangeJudgement::Different
-        ) && !change.is_recovered
-    });
+    let open = changes.find(|change| change.is_open());
     let Some(change) = open.or(series.changes.last()) else {
         return TestResult::Passed("no change".to_owned());
     };

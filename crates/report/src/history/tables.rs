@@ -70,8 +70,7 @@ fn judgement(series: &HistorySeries) -> Field {
     match series.changes.last() {
         _ if !series.is_long_enough() => Field::plain("too few runs"),
         None => Field::plain("no change"),
-        Some(change) => Field::verdict(wording::judgement_label(change.judgement))
-            .with_aside(wording::change_remark(change).map(str::to_owned)),
+        Some(change) => Field::verdict(wording::judgement_label(change.judgement)),
     }
 }
 

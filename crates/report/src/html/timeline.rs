@@ -9,12 +9,12 @@ use crate::{
 
 /// The drawing, in its own units.
 const WIDTH: f64 = 960.0;
-const HEIGHT: f64 = 250.0;
+const HEIGHT: f64 = 210.0;
 /// The plot within it.
 const LEFT: f64 = 76.0;
 const RIGHT: f64 = 948.0;
 const TOP: f64 = 24.0;
-const BOTTOM: f64 = 214.0;
+const BOTTOM: f64 = 174.0;
 /// The axis shows so much more than the values, and at least this share of them.
 const PADDING: f64 = 0.08;
 const MIN_SPAN: f64 = 0.1;

@@ -85,7 +85,9 @@ pub fn sentences(model: &HistoryModel) -> Vec<String> {
         HistoryOutcome::Undecided => "It is undecided whether something became worse.".to_owned(),
     };
     let mut all = vec![answer];
-    let shown = changes.iter().take(MAX_SENTENCES);
+    let mut ordered: Vec<&PlacedChange<'_>> = changes.iter().collect();
+    ordered.sort_by_key(|(.., change)| !change.is_open());
+    let shown = ordered.into_iter().take(MAX_SENTENCES);
     all.extend(shown.map(|change| change_sentence(model, *change)));
     match changes.len().saturating_sub(MAX_SENTENCES) {
         0 => {}
@@ -105,13 +107,13 @@ fn change_sentence(model: &HistoryModel, (metric, series, change): PlacedChange<
     let at = place(model, series).map_or_else(String::new, |place| format!(" at {place}"));
     let levels = [change.before, change.after].map(|level| format::in_unit(level, metric.unit));
     let mut text = format!(
-        "{name}{at} is {direction} since {} ({}): {} of that until {}, {} → {}",
+        "{name}{at} is {direction} since {} ({}): {} → {}, {}; the run before is {}",
         after.name,
         moment(&after.started_utc),
-        format::ratio(&change.ratio),
-        before.name,
         levels[0],
         levels[1],
+        format::ratio(&change.ratio),
+        before.name,
     );
     if !change.conditions.is_empty() {
         let conditions: Vec<String> = change.conditions.iter().map(condition).collect();
@@ -190,7 +192,7 @@ pub fn warnings(model: &HistoryModel) -> Vec<String> {
     }
     if !short.is_empty() {
         all.push(format!(
-            "Too few runs for a change, fewer than {}: {}.",
+            "Fewer than {} runs, too few for a change: {}.",
             waggle_stats::MIN_HISTORY,
             names(&short)
         ));
