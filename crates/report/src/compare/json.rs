@@ -86,7 +86,6 @@ struct Metric<'a> {
     trials_needed: Option<usize>,
 }
 
-/// Of an earlier and a later run.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Difference {
     what: String,
