@@ -75,7 +75,7 @@ fn normal(random: &mut StdRng) -> f64 {
 }
 
 /// The run at which each change begins, with its cell.
-fn found(history: &HistoryModel) -> Vec<(usize, usize)> {
+fn list_changes(history: &HistoryModel) -> Vec<(usize, usize)> {
     let series = history.series();
     let runs = series.flat_map(|(_, series)| {
         let changes = series.changes.iter();
@@ -93,7 +93,7 @@ fn planted_changes_are_found_and_a_slow_host_is_none() {
             slow,
         };
         let right = share(300, |seed| {
-            let found = found(&course.history(seed));
+            let found = list_changes(&course.history(seed));
             let is_near = |at: usize| {
                 found
                     .iter()
@@ -102,7 +102,7 @@ fn planted_changes_are_found_and_a_slow_host_is_none() {
             is_near(14) && is_near(28)
         });
         assert!(right >= least, "{slow:?}: {right}");
-        let more = share(1_000, |seed| found(&course.history(seed)).len() > 2);
+        let more = share(1_000, |seed| list_changes(&course.history(seed)).len() > 2);
         assert!(more <= 0.01, "{slow:?}: {more} more");
     };
     check(&[20], 0.90);
@@ -117,7 +117,9 @@ fn a_history_without_a_change_shows_one_in_a_hundred() {
             changes: &[],
             slow,
         };
-        let wrong = share(1_000, |seed| !found(&course.history(seed)).is_empty());
+        let wrong = share(1_000, |seed| {
+            !list_changes(&course.history(seed)).is_empty()
+        });
         assert!(wrong <= 0.01, "{slow:?}: {wrong}");
     };
     check(&[20]);

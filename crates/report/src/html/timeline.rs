@@ -100,7 +100,7 @@ fn place(run: usize) -> f64 {
     u32::try_from(run).map_or(f64::from(u32::MAX), f64::from)
 }
 
-fn at(place: f64) -> String {
+fn coordinate(place: f64) -> String {
     format!("{place:.1}")
 }
 
@@ -121,12 +121,12 @@ fn legend(lines: &[String]) -> Markup {
 fn grid(axes: &Axes, timeline: &Timeline) -> Markup {
     html! {
         @for value in axes.grid_values() {
-            line class="grid" x1=(LEFT) x2=(RIGHT) y1=(at(axes.y(value))) y2=(at(axes.y(value))) {}
-            text class="value" x=(LEFT - 8.0) y=(at(axes.y(value) + 4.0)) { (format::in_unit(value, timeline.unit)) }
+            line class="grid" x1=(LEFT) x2=(RIGHT) y1=(coordinate(axes.y(value))) y2=(coordinate(axes.y(value))) {}
+            text class="value" x=(LEFT - 8.0) y=(coordinate(axes.y(value) + 4.0)) { (format::in_unit(value, timeline.unit)) }
         }
         line class="base" x1=(LEFT) x2=(RIGHT) y1=(BOTTOM) y2=(BOTTOM) {}
         @for (run, label) in &timeline.labels {
-            text class="run" x=(at(axes.x(*run))) y=(BOTTOM + 28.0) { (label) }
+            text class="run" x=(coordinate(axes.x(*run))) y=(BOTTOM + 28.0) { (label) }
         }
     }
 }
@@ -135,7 +135,7 @@ fn band_markup(axes: &Axes, band: &Band) -> Markup {
     let start = axes.x(band.first) - axes.step / 2.0;
     let width = axes.x(band.last) + axes.step / 2.0 - start;
     html! {
-        rect class="host" x=(at(start)) y=(TOP) width=(at(width)) height=(BOTTOM - TOP) { title { (band.title) } }
+        rect class="host" x=(coordinate(start)) y=(TOP) width=(coordinate(width)) height=(BOTTOM - TOP) { title { (band.title) } }
     }
 }
 
@@ -155,8 +155,8 @@ fn vertical(axes: &Axes, change: &VerticalMark) -> Markup {
     html! {
         g class={ "change " (change.class) } {
             title { (change.title) }
-            line x1=(at(x)) x2=(at(x)) y1=(TOP - 4.0) y2=(BOTTOM) {}
-            text x=(at(x)) y=(TOP - 9.0) { (change.label) }
+            line x1=(coordinate(x)) x2=(coordinate(x)) y1=(TOP - 4.0) y2=(BOTTOM) {}
+            text x=(coordinate(x)) y=(TOP - 9.0) { (change.label) }
         }
     }
 }
@@ -174,16 +174,16 @@ fn interval(axes: &Axes, point: &Point) -> Markup {
 
 fn level_line(axes: &Axes, level: &Level) -> Markup {
     let half = axes.step / 2.0;
-    let y = at(axes.y(level.value));
+    let y = coordinate(axes.y(level.value));
     html! {
-        line class={ "level " (colour(level.line)) } x1=(at(axes.x(level.first) - half)) x2=(at(axes.x(level.last) + half)) y1=(y) y2=(y) {}
+        line class={ "level " (colour(level.line)) } x1=(coordinate(axes.x(level.first) - half)) x2=(coordinate(axes.x(level.last) + half)) y1=(y) y2=(y) {}
     }
 }
 
 fn circle(axes: &Axes, point: &Point) -> Markup {
     let doubt = if point.is_doubtful { " doubtful" } else { "" };
     html! {
-        circle class={ "point " (colour(point.line)) (doubt) } cx=(at(axes.x(point.at))) cy=(at(axes.y(point.value))) r="3.5" {
+        circle class={ "point " (colour(point.line)) (doubt) } cx=(coordinate(axes.x(point.at))) cy=(coordinate(axes.y(point.value))) r="3.5" {
             title { (point.title) }
         }
     }

@@ -17,7 +17,7 @@ struct Course<'a> {
 }
 
 impl Course<'_> {
-    fn found(&self, seed: u64) -> Vec<ChangePoint> {
+    fn find_changes(&self, seed: u64) -> Vec<ChangePoint> {
         let mut random = Random::from_seed(seed);
         let level = |run: usize| -> f64 {
             let past = self.changes.iter().filter(|(at, _)| *at <= run);
@@ -31,7 +31,7 @@ impl Course<'_> {
 
     /// The share of seeds whose change points are as `is_true` says.
     fn share(&self, is_true: impl Fn(&[ChangePoint]) -> bool) -> f64 {
-        let seeds = (0..SEEDS).filter(|seed| is_true(&self.found(*seed)));
+        let seeds = (0..SEEDS).filter(|seed| is_true(&self.find_changes(*seed)));
         size(seeds.count()) / 1_000.0
     }
 
