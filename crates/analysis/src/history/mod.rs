@@ -241,6 +241,23 @@ impl HistoryModel {
         self.series().filter(|(_, series)| series.is_current)
     }
 
+    /// Runs from which on the study ran on a new host for good: the host before, and the index of the run. Levels before and after
+    /// are in different series, so such a run is no change.
+    #[must_use]
+    pub fn host_moves(&self) -> Vec<(usize, usize)> {
+        if self.hosts == HostScope::Together {
+            return Vec::new();
+        }
+        let moved = |(at, pair): (usize, &[HistoryRunFacts])| {
+            let (before, after) = (pair[0].host, pair[1].host);
+            let is_back = self.runs[at + 1..].iter().any(|run| run.host == before);
+            let is_new = self.runs[..=at].iter().all(|run| run.host != after);
+            (is_new && !is_back).then_some((before, at + 1))
+        };
+        let pairs = self.runs.windows(2).enumerate();
+        pairs.filter_map(moved).collect()
+    }
+
     /// What it comes to.
     #[must_use]
     pub fn outcome(&self) -> HistoryOutcome {

@@ -240,6 +240,7 @@ fn a_host_that_is_no_longer_used_does_not_count() {
     let found = course.history(1);
     assert_eq!(found.metrics[0].series[0].changes.len(), 1);
     assert_eq!(found.outcome(), HistoryOutcome::NoChange);
+    assert_eq!(found.host_moves(), [(0, 20)]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Sentences of a history: what it comes to, each change with what else changed, what a reader must know.
 
 use waggle_analysis::{
-    compare::{Condition, ConditionChange},
+    compare::{CompareError, Condition, ConditionChange},
     history::{
         ChangeDoubt, ChangeJudgement, HistoryChange, HistoryError, HistoryModel, HistoryOutcome,
         HistoryRunFacts, HistorySeries, HostScope, MetricHistory,
@@ -204,6 +204,17 @@ pub fn warnings(model: &HistoryModel) -> Vec<String> {
             names(&former)
         ));
     }
+    let moves = model.host_moves().into_iter().rev().take(MAX_NAMES);
+    all.extend(moves.map(|(before, at)| {
+        let run = &model.runs[at];
+        format!(
+            "At {} ({}) the host changed from {} to {}: their levels are not compared.",
+            run.name,
+            moment(&run.started_utc),
+            model.host_names[before],
+            model.host_names[run.host]
+        )
+    }));
     if model.hosts == HostScope::Together && model.host_names.len() > 1 {
         all.push(format!(
             "The {} hosts count as alike: how they differ is part of the scatter, and may be a change.",
@@ -252,6 +263,9 @@ pub fn method(model: &HistoryModel) -> Vec<String> {
 #[must_use]
 pub fn error(error: &HistoryError) -> String {
     match error {
+        HistoryError::Runs(CompareError::Search(study)) => format!(
+            "{study} searches for a level, and its answer is a bracket: a history needs runs at fixed levels"
+        ),
         HistoryError::Runs(error) => compare::error(error),
         HistoryError::TooFewRuns { runs, all, needed } if all >= needed => format!(
             "a history needs {needed} runs of a cell on one host, and there are {runs}: run the study more often, or give --all-hosts \

@@ -175,6 +175,17 @@ fn json_has_the_form_of_its_schema() {
 }
 
 #[test]
+fn a_move_to_another_host_is_said() {
+    let mut all = short(1.0);
+    for run in &mut all[4..] {
+        run.model.info.host.name = "bench-2".to_owned();
+    }
+    let text = history_terminal(&history(all, &SETTINGS).unwrap());
+    let expected = "At run-05 (2026-02-03 06:00) the host changed from bench-1 to bench-2: their levels are not compared.";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
 fn hostile_names_stay_text() {
     let mut template = seeded_model(&Seeded::hostile());
     template.cells.truncate(2);
