@@ -161,13 +161,19 @@ fn vertical(axes: &Axes, change: &VerticalMark) -> Markup {
     }
 }
 
+/// An end that is outside of the plot has no cap.
 fn interval(axes: &Axes, point: &Point) -> Markup {
     let (low, high) = point.ends;
-    let (x, low, high) = (axes.x(point.at), axes.y(low), axes.y(high));
+    let x = axes.x(point.at);
+    let cap = |end: f64| {
+        let is_shown = (axes.low..=axes.high).contains(&end);
+        is_shown.then(|| format!("M{:.1} {:.1}h{:.1}", x - CAP, axes.y(end), 2.0 * CAP))
+    };
+    let caps: Vec<String> = [low, high].into_iter().filter_map(cap).collect();
+    let line = format!("M{x:.1} {:.1}V{:.1}", axes.y(high), axes.y(low));
     html! {
-        @if high < low {
-            path class={ "interval " (colour(point.line)) }
-                d=(format!("M{:.1} {high:.1}h{:.1}M{x:.1} {high:.1}V{low:.1}M{:.1} {low:.1}h{:.1}", x - CAP, 2.0 * CAP, x - CAP, 2.0 * CAP)) {}
+        @if low < high {
+            path class={ "interval " (colour(point.line)) } d={ (line) (caps.concat()) } {}
         }
     }
 }
