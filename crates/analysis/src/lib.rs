@@ -22,6 +22,7 @@ mod drift;
 pub mod effects;
 mod factor;
 mod faults;
+pub mod history;
 mod imported;
 mod instrument;
 pub mod judge;

@@ -1,6 +1,6 @@
 //! Commands and flags of the program, except those of `waggle load`.
 
-use std::{path::PathBuf, time::Duration};
+use std::{num::NonZero, path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use waggle_analysis::compare::CompareSettings;
@@ -57,7 +57,12 @@ pub(crate) enum Command {
     /// Exit codes: 0 the same, or better; 2 invalid arguments, or the runs cannot be compared; 3 something that the study asks
     /// about is worse; 4 undecided.
     Compare(Compare),
-    /// Print the JSON Schema of a study, system or scenario file (for editors), or of the JSON result of a load or search
+    /// Show the metrics of a study over many runs: levels, and the runs from which on the level differs
+    ///
+    /// Exit codes: 0 no change, or better; 2 invalid arguments, or the runs are no history; 3 something became worse and has not
+    /// come back; 4 it is undecided whether something became worse.
+    History(History),
+    /// Print the JSON Schema of a study, system or scenario file (for editors), or of the JSON result of a load, search, report, comparison or history
     Schema(Schema),
     /// Write a study of a running server: from its URL, a curl command, a HAR file or an OpenAPI document
     Init(Init),
@@ -238,6 +243,53 @@ pub(crate) struct CompareFiles {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct History {
+    /// A folder of runs, such as runs
+    #[arg(value_name = "FOLDER")]
+    pub(crate) folder: PathBuf,
+    /// The study, if the folder has runs of several
+    #[arg(long, value_name = "NAME")]
+    pub(crate) study: Option<String>,
+    /// A metric, such as response_time.p99; may be repeated [default: what the study asks about]
+    #[arg(long, value_name = "METRIC", value_parser = parse::metric_path)]
+    pub(crate) metric: Vec<Vec<String>>,
+    /// Leave out smaller changes: a share, such as 5% or 0.05
+    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = parse::margin)]
+    pub(crate) min_change: f64,
+    /// Take only the newest runs
+    #[arg(long, value_name = "N")]
+    pub(crate) last: Option<NonZero<usize>>,
+    /// Take only runs that started at this time or later, UTC, such as 2026-01-02 or 2026-01-02T03:04
+    #[arg(long, value_name = "TIME", value_parser = parse::date)]
+    pub(crate) since: Option<String>,
+    /// Take all hosts as alike, instead of a series for each: for runners of which each run has another one
+    #[arg(long)]
+    pub(crate) all_hosts: bool,
+    #[command(flatten)]
+    pub(crate) files: HistoryFiles,
+}
+
+/// Files that a history is written to.
+#[derive(Debug, Args)]
+pub(crate) struct HistoryFiles {
+    /// Write the history as a page with charts
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Write it as Markdown
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: Option<PathBuf>,
+    /// Write it as JSON (`waggle schema history`)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write it as JUnit XML: a test case for each metric in each cell on each host
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Append it as Markdown to a file, such as $GITHUB_STEP_SUMMARY
+    #[arg(long, value_name = "FILE")]
+    pub(crate) summary_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Schema {
     /// The file or result
     pub(crate) of: SchemaOf,
@@ -256,6 +308,8 @@ pub(crate) enum SchemaOf {
     Report,
     /// The object that `waggle compare --json` writes
     Compare,
+    /// The object that `waggle history --json` writes
+    History,
     /// Old name of `search`, refused.
     #[value(hide = true)]
     Find,

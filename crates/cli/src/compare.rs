@@ -55,7 +55,7 @@ pub(crate) fn compare_folders(
 
 /// Writes the files that are asked for, and prints the comparison.
 pub(crate) fn show(found: &CompareModel, files: &CompareFiles) -> Result<Exit> {
-    write_files(found, files)?;
+    write_all(found, files)?;
     output::print_result(&format!("{}\n", compare_terminal(found)))?;
     Ok(exit(found))
 }
@@ -70,18 +70,14 @@ fn exit(found: &CompareModel) -> Exit {
 }
 
 /// Writes each file that is asked for.
-fn write_files(found: &CompareModel, files: &CompareFiles) -> Result<()> {
+fn write_all(found: &CompareModel, files: &CompareFiles) -> Result<()> {
     let version = env!("CARGO_PKG_VERSION");
-    let put = |path: &Option<PathBuf>, text: &dyn Fn() -> String| -> Result<()> {
-        let Some(path) = path else {
-            return Ok(());
-        };
-        fs::write(path, text()).with_context(|| format!("cannot write {}", path.display()))
-    };
-    put(&files.html, &|| compare_html(found, version))?;
-    put(&files.markdown, &|| compare_markdown(found, version))?;
-    put(&files.json, &|| compare_json(found))?;
-    put(&files.junit, &|| compare_junit(found))?;
+    write_files(&[
+        (&files.html, &|| compare_html(found, version)),
+        (&files.markdown, &|| compare_markdown(found, version)),
+        (&files.json, &|| compare_json(found)),
+        (&files.junit, &|| compare_junit(found)),
+    ])?;
     match &files.summary_file {
         Some(path) => append(
             path,
@@ -90,6 +86,18 @@ fn write_files(found: &CompareModel, files: &CompareFiles) -> Result<()> {
         ),
         None => Ok(()),
     }
+}
+
+/// A file that may be asked for, with its text.
+type WantedFile<'a> = (&'a Option<PathBuf>, &'a dyn Fn() -> String);
+
+pub(crate) fn write_files(wanted: &[WantedFile<'_>]) -> Result<()> {
+    for (path, text) in wanted {
+        if let Some(path) = path {
+            fs::write(path, text()).with_context(|| format!("cannot write {}", path.display()))?;
+        }
+    }
+    Ok(())
 }
 
 /// Appends a text to a file that others may append to as well, and the shorter one if that would make it too long.
@@ -131,7 +139,20 @@ fn read_side(path: &Path) -> Result<Vec<Model>> {
     folders.iter().map(read).collect()
 }
 
+/// The runs of a side.
 pub(crate) fn run_folders(path: &Path) -> Result<Vec<PathBuf>> {
+    let folders = list_runs(path)?;
+    match folders.len() {
+        count if count > MAX_RUNS => bail!(
+            "{} has {count} runs: at most {MAX_RUNS} are compared",
+            path.display()
+        ),
+        _ => Ok(folders),
+    }
+}
+
+/// The run at a path, or every run of a folder.
+pub(crate) fn list_runs(path: &Path) -> Result<Vec<PathBuf>> {
     let is_run = |folder: &Path| folder.join("run.json").is_file();
     if is_run(path) {
         return Ok(vec![path.to_owned()]);
@@ -150,10 +171,6 @@ pub(crate) fn run_folders(path: &Path) -> Result<Vec<PathBuf>> {
     match folders.len() {
         0 => bail!(
             "{} is no run and has no runs in it: give the folder that waggle run printed, or a folder of such folders",
-            path.display()
-        ),
-        count if count > MAX_RUNS => bail!(
-            "{} has {count} runs: at most {MAX_RUNS} are compared",
             path.display()
         ),
         _ => Ok(folders),

@@ -7,6 +7,7 @@ mod exit;
 mod files;
 mod filter;
 mod folders;
+mod history;
 mod import;
 mod init;
 mod input;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         Command::Load(arguments) => load::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
+        Command::History(arguments) => history::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
         Command::Import(arguments) => import::run(&arguments),

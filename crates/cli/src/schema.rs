@@ -17,6 +17,7 @@ pub(crate) fn run(arguments: &Schema) -> Result<Exit> {
         SchemaOf::Search => load::search_result::schema(),
         SchemaOf::Report => waggle_report::report_schema().to_value(),
         SchemaOf::Compare => waggle_report::compare_schema().to_value(),
+        SchemaOf::History => waggle_report::history_schema().to_value(),
         SchemaOf::Find => bail!("find is now search"),
     };
     let text = serde_json::to_string_pretty(&schema).context("cannot write the schema")?;

@@ -1,6 +1,9 @@
 //! The report as plain values: the answer, then sections of blocks. The page and Markdown lay out the same one.
 
-use crate::table::{Field, Table};
+use crate::{
+    table::{Field, Table},
+    timeline::Timeline,
+};
 
 /// The whole report.
 pub(crate) struct Document {
@@ -58,6 +61,8 @@ pub(crate) enum Block {
     Note(String),
     /// On the page only; its scripts fill it.
     Drawn(Drawn),
+    /// On the page only; a table has its values for the other formats.
+    Timeline(Timeline),
     Terms(Vec<Term>),
     /// Opened by a click on the page.
     Folded(Folded),

@@ -7,6 +7,7 @@ mod checks;
 mod compare;
 mod csv;
 mod document;
+mod history;
 mod html;
 mod json;
 mod junit;
@@ -15,6 +16,7 @@ mod sections;
 mod table;
 mod tables;
 mod terminal;
+mod timeline;
 pub mod wording;
 mod write;
 
@@ -25,6 +27,9 @@ pub use compare::{
     compare_html, compare_json, compare_junit, compare_markdown, compare_schema, compare_terminal,
 };
 pub use csv::{csv, effects as effects_csv};
+pub use history::{
+    history_html, history_json, history_junit, history_markdown, history_schema, history_terminal,
+};
 pub use html::html;
 pub use json::{report_json, report_schema};
 pub use markdown::markdown;

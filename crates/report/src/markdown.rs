@@ -73,7 +73,7 @@ fn blocks(out: &mut String, blocks: &[Block]) {
             Block::Folded(folded) => self::blocks(out, &folded.blocks),
             Block::Failure(of) => failure(out, of),
             Block::File { text, .. } => write_fenced(out, "yaml", text),
-            Block::Drawn(_) | Block::PageOnly(_) => {}
+            Block::Drawn(_) | Block::Timeline(_) | Block::PageOnly(_) => {}
         }
     }
 }

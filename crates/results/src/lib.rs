@@ -55,7 +55,7 @@ pub use parse::{
     TextError, read_backlog, read_intervals, read_metrics, read_resources, read_run_info,
     read_trial_info,
 };
-pub use read::{Limits, Run, StepLogs, StepTimes, Trial, TrialHistograms, trial_info};
+pub use read::{Limits, Run, StepLogs, StepTimes, Trial, TrialHistograms, run_info, trial_info};
 pub use run::{
     AddedReason, AddedTrial, CellInfo, ComponentInfo, ControlInfo, FeedInfo, FlowInfo, Host,
     NamedText, RampUpInfo, RecoveryInfo, ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo,

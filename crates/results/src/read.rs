@@ -201,7 +201,11 @@ impl Trial {
     }
 }
 
-pub(crate) fn run_info(path: &Path) -> Result<RunInfo, ReadError> {
+/// `run.json` alone.
+///
+/// # Errors
+/// If the folder is no run, has a newer format, or the file is damaged.
+pub fn run_info(path: &Path) -> Result<RunInfo, ReadError> {
     run_info_within(path, Limits::default())
 }
 

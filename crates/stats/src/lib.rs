@@ -6,6 +6,7 @@
 
 mod backlog;
 mod blocks;
+mod change_point;
 mod checks;
 mod contrast;
 mod doubt;
@@ -32,6 +33,9 @@ mod verdict;
 
 pub use backlog::{Growth, MIN_BACKLOG_POLLS, backlog_grows};
 pub use blocks::Blocks;
+pub use change_point::{
+    ChangeLimits, ChangePoint, HistoryRun, MAX_HISTORY, MIN_HISTORY, change_points,
+};
 pub use checks::{ACHIEVED_MIN, Findings, GENERATOR_BUSY, SteadinessTest, check};
 pub use contrast::Sample;
 pub use doubt::{Aspect, Bias, Doubt, Range};

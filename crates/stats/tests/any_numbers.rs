@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 use waggle_stats::{
-    Counts, Generator, Ledger, LoadModel, RunningTotals, Sample, Scale, Steadiness, SteadyBins,
-    TrialFacts, Verdict, backlog_grows, check, estimate, median, ratio, steady, thin_tail,
-    verdict_of,
+    ChangeLimits, Counts, Generator, HistoryRun, Ledger, LoadModel, RunningTotals, Sample, Scale,
+    Steadiness, SteadyBins, TrialFacts, Verdict, backlog_grows, change_points, check, estimate,
+    median, ratio, steady, thin_tail, verdict_of,
 };
 
 /// Numbers of every kind, the odd ones often.
@@ -159,5 +159,16 @@ proptest! {
         let mut reversed = values;
         reversed.reverse();
         prop_assert_eq!(of(&reversed) == Steadiness::Steady, is_steady);
+    }
+
+    #[test]
+    fn change_points_are_in_order(values in numbers(), errors in numbers(), min_change in any_number()) {
+        let errors = errors.into_iter().map(Some).chain(std::iter::repeat(None));
+        let runs = values.into_iter().zip(errors);
+        let runs: Vec<HistoryRun> = runs.map(|(value, log_error)| HistoryRun { value, log_error }).collect();
+        let limits = ChangeLimits { false_alarms: 0.5, min_change };
+        let found = change_points(&runs, Scale::default(), limits).unwrap_or_default();
+        prop_assert!(found.windows(2).all(|pair| pair[0].index < pair[1].index));
+        prop_assert!(found.iter().all(|change| (1..runs.len()).contains(&change.index)));
     }
 }

@@ -34,7 +34,7 @@ pub enum Condition {
 }
 
 /// Of two runs with the texts of their studies and systems.
-pub(super) fn conditions_changed(
+pub(crate) fn conditions_changed(
     (first, first_texts): (&RunInfo, [&str; 2]),
     (second, second_texts): (&RunInfo, [&str; 2]),
 ) -> Vec<ConditionChange> {

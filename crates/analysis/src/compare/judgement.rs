@@ -54,7 +54,7 @@ impl Judgement {
 }
 
 /// The doubt about `1 ÷ x`.
-pub(super) fn invert(bias: Bias) -> Bias {
+pub(crate) fn invert(bias: Bias) -> Bias {
     match bias {
         Bias::AtMost => Bias::AtLeast,
         Bias::AtLeast => Bias::AtMost,

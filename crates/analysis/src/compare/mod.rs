@@ -17,12 +17,14 @@ use waggle_metrics::{Metric, NamedMetric, Unit, Wish, resolve_in_load};
 use waggle_results::{RunInfo, parallel_map};
 use waggle_stats::{Aspect, Bias, Estimate, MarginTest, Verdict, rejection_limit};
 
+pub(crate) use conditions::conditions_changed;
 pub use conditions::{Condition, ConditionChange};
+pub(crate) use judgement::invert;
 pub use judgement::{Judgement, Open, OpenReason};
 pub use sides::{CompareError, SampleUnit, SideFacts};
 
 use self::{
-    judgement::{invert, judge},
+    judgement::judge,
     sides::{Side, Sides},
 };
 use crate::{
@@ -227,7 +229,7 @@ fn compare_sides(
 }
 
 /// The metrics that count for the answer.
-fn resolve_asked<'a>(
+pub(crate) fn resolve_asked<'a>(
     info: &'a RunInfo,
     paths: &'a [Vec<String>],
 ) -> Result<Vec<NamedMetric<'a>>, CompareError> {

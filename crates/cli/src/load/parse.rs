@@ -170,6 +170,23 @@ pub(crate) fn margin(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected a share below 1, such as 5%, 0.05 or 0".to_owned())
 }
 
+/// A date, or the start of a time in RFC 3339, UTC, which sorts like the time: `2026-01-02`, `2026-01-02T03:04`.
+pub(crate) fn date(text: &str) -> Result<String, String> {
+    const FORM: &str = "0000-00-00T00:00:00";
+    let own = text.strip_suffix('Z').unwrap_or(text);
+    let is_like = |(letter, form): (char, char)| match form {
+        '0' => letter.is_ascii_digit(),
+        _ => letter == form,
+    };
+    let is_date = [10, 16, 19].contains(&own.len()) && own.chars().zip(FORM.chars()).all(is_like);
+    match is_date {
+        true => Ok(own.to_owned()),
+        false => {
+            Err("expected a date or a time, UTC, such as 2026-01-02 or 2026-01-02T03:04".to_owned())
+        }
+    }
+}
+
 /// `1s`, `exp:1s`, `uniform:1s..3s`.
 pub(crate) fn think_time(text: &str) -> Result<ThinkText, String> {
     let think = match text.split_once(':') {

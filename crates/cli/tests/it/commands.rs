@@ -129,7 +129,9 @@ fn filter_and_resume_explain_mistakes() {
 #[test]
 fn schemas_equal_the_published_ones() {
     let workspace = Workspace::new();
-    for of in ["study", "system", "load", "search", "compare", "report"] {
+    for of in [
+        "study", "system", "load", "search", "compare", "report", "history",
+    ] {
         let output = workspace.output(&["schema", of]);
         let published =
             fs::read_to_string(project().join(format!("docs/schema/{of}.schema.json"))).unwrap();

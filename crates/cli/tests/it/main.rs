@@ -11,6 +11,7 @@ mod exit_codes;
 mod external_components;
 mod external_server;
 mod faults;
+mod history;
 mod idle_poll;
 mod import;
 mod init;

@@ -121,7 +121,8 @@ fn changes(model: &CompareModel) -> Option<Section> {
     })
 }
 
-fn difference(first: &str, second: &str) -> String {
+/// The lines that differ.
+pub(crate) fn difference(first: &str, second: &str) -> String {
     let difference = TextDiff::from_lines(first, second);
     let mut unified = difference.unified_diff();
     unified.context_radius(CONTEXT_LINES).to_string()

@@ -87,7 +87,7 @@ struct Metric<'a> {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Difference {
+pub(crate) struct Difference {
     what: String,
     first: String,
     second: String,
@@ -117,7 +117,7 @@ impl<'a> Comparison<'a> {
             cells: (0..model.cells.len()).map(|at| cell(model, at)).collect(),
             only_in_first: &model.unmatched[0],
             only_in_second: &model.unmatched[1],
-            differences: model.changes.iter().map(difference).collect(),
+            differences: model.changes.iter().map(Difference::new).collect(),
         }
     }
 }
@@ -155,15 +155,17 @@ fn cell(model: &CompareModel, at: usize) -> Cell<'_> {
     }
 }
 
-/// The texts of files as they are.
-fn difference(change: &ConditionChange) -> Difference {
-    let (what, _) = wording::change(change);
-    Difference {
-        what: match &change.what {
-            Condition::Component(name) => format!("component {name}"),
-            _ => what,
-        },
-        first: change.first.clone(),
-        second: change.second.clone(),
+impl Difference {
+    /// The texts of files as they are.
+    pub(crate) fn new(change: &ConditionChange) -> Self {
+        let (what, _) = wording::change(change);
+        Self {
+            what: match &change.what {
+                Condition::Component(name) => format!("component {name}"),
+                _ => what,
+            },
+            first: change.first.clone(),
+            second: change.second.clone(),
+        }
     }
 }

@@ -6,6 +6,8 @@ mod tables;
 
 use waggle_analysis::compare::{CompareModel, Judgement};
 
+pub(crate) use self::{document::difference, json::Difference};
+
 use crate::{
     format, html,
     junit::{self, TestCase, TestResult, TestSuite},

@@ -69,8 +69,7 @@ pub(super) fn others(model: &CompareModel) -> Option<Table> {
         let [first, second] = model.cells[*at].error_rates.map(shown_share);
         Field::plain(format!("{first} → {second}"))
     }));
-    let caption =
-        "Ratios of metrics that the study does not ask about; grey or with an asterisk: no difference is shown";
+    let caption = "Ratios of metrics that the study does not ask about; grey or with an asterisk: no difference is shown";
     Some(Table::new("others", caption, columns, 0..model.cells.len()))
 }
 

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::{phrases::unbroken, table};
+use super::{phrases::unbroken, table, timeline};
 use crate::document::{Block, Chart, Drawn, Failure, Fold, Folded, Section, Term};
 
 pub(super) fn section(section: &Section) -> Markup {
@@ -24,6 +24,7 @@ fn block(block: &Block) -> Markup {
         Block::Caution(text) => warning(text),
         Block::Note(text) => html! { p class="lead" { (unbroken(text)) } },
         Block::Drawn(drawn) => self::charts_markup(drawn),
+        Block::Timeline(of) => timeline::timeline(of),
         Block::Terms(all) => terms(all),
         Block::Folded(folded) => self::folded_markup(folded),
         Block::PageOnly(blocks) => html! { @for one in blocks { (self::block(one)) } },

@@ -4,6 +4,7 @@ mod blocks;
 mod inlined;
 mod phrases;
 mod table;
+mod timeline;
 
 use maud::{DOCTYPE, Markup, html};
 

@@ -337,5 +337,9 @@ pub fn error(error: &CompareError) -> String {
 /// `Goodput` in the middle of a sentence.
 #[must_use]
 pub fn metric_in_sentence(metric: &MetricComparison) -> String {
-    uncapitalise(&metric.name)
+    in_sentence(&metric.name)
+}
+
+pub(crate) fn in_sentence(name: &str) -> String {
+    uncapitalise(name)
 }

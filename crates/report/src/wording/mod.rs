@@ -10,6 +10,7 @@ pub mod drift;
 pub mod effects;
 pub mod findings;
 pub mod format;
+pub mod history;
 pub(crate) mod imported;
 pub mod labels;
 pub(crate) mod methodology;

@@ -1,0 +1,140 @@
+//! A history as a document: the answer, each metric with its charts, the changes, the runs, and how it was made.
+
+use waggle_analysis::{
+    compare::Condition,
+    history::{HistoryModel, HistoryRunFacts, MetricHistory},
+};
+
+use super::{charts, tables};
+use crate::{
+    compare::difference,
+    document::{Block, Document, Figure, Opening, Section},
+    wording::{compare, history as wording},
+};
+
+/// Changes of a file whose lines are shown.
+const MAX_DIFFERENCES: usize = 10;
+
+pub(super) fn document(model: &HistoryModel, version: &str) -> Document {
+    let sections = [
+        changes(model),
+        Some(metrics(model)),
+        Some(runs(model)),
+        Some(method(model)),
+    ];
+    Document {
+        opening: opening(model),
+        sections: sections.into_iter().flatten().collect(),
+        version: version.to_owned(),
+    }
+}
+
+fn opening(model: &HistoryModel) -> Opening {
+    Opening {
+        study: model.study.clone(),
+        started_utc: span(model),
+        question: format!("Has {} become worse?", model.study),
+        verdict: Some(wording::outcome_label(model.outcome()).to_owned()),
+        answer: wording::sentences(model),
+        warnings: wording::warnings(model),
+        figures: figures(model),
+    }
+}
+
+/// From the first run to the last.
+fn span(model: &HistoryModel) -> String {
+    let moment = |run: Option<&HistoryRunFacts>| run.map(|run| wording::moment(&run.started_utc));
+    let ends = [moment(model.runs.first()), moment(model.runs.last())];
+    let ends: Vec<String> = ends.into_iter().flatten().collect();
+    ends.join(" – ")
+}
+
+fn figures(model: &HistoryModel) -> Vec<Figure> {
+    let changes = wording::newest_changes(model);
+    let runs = Figure {
+        what: "Runs".to_owned(),
+        value: model.runs.len().to_string(),
+        small: match model.host_names.as_slice() {
+            [host] => format!("on {host}"),
+            hosts => format!("on {} hosts", hosts.len()),
+        },
+    };
+    let count = Figure {
+        what: "Changes".to_owned(),
+        value: changes.len().to_string(),
+        small: format!("in {} series", model.series().count()),
+    };
+    let newest = changes.first().map(|(metric, series, change)| Figure {
+        what: format!("Newest change of {}", compare::in_sentence(&metric.name)),
+        value: crate::format::times(change.ratio.point),
+        small: format!("since {}", wording::runs_of(model, series, change)[1].name),
+    });
+    [runs, count].into_iter().chain(newest).collect()
+}
+
+fn metrics(model: &HistoryModel) -> Section {
+    let blocks = model
+        .metrics
+        .iter()
+        .flat_map(|metric| of_metric(model, metric));
+    Section {
+        lead: "Points are runs with their 95 % intervals, hollow if the value is doubtful; lines are the levels between changes. A \
+               change is marked between its two runs. A triangle: something else changed at this run; shaded: another host. Point at a \
+               mark to read it.",
+        blocks: blocks.collect(),
+        ..Section::new("metrics", "Over the runs")
+    }
+}
+
+/// The table, then a chart for each cell; those with a change come first.
+fn of_metric(model: &HistoryModel, metric: &MetricHistory) -> Vec<Block> {
+    let mut cells: Vec<usize> = metric.series.iter().map(|series| series.cell).collect();
+    cells.dedup();
+    let has_change = |cell: usize| {
+        let mut own = metric.series.iter().filter(|series| series.cell == cell);
+        own.any(|series| !series.changes.is_empty())
+    };
+    cells.sort_by_key(|cell| !has_change(*cell));
+    let charts = cells.into_iter();
+    let charts = charts.map(|cell| Block::Timeline(charts::timeline(model, metric, cell)));
+    let table = Block::Table(tables::metric(model, metric));
+    [table].into_iter().chain(charts).collect()
+}
+
+fn changes(model: &HistoryModel) -> Option<Section> {
+    Some(Section {
+        blocks: vec![Block::Table(tables::changes(model)?)],
+        ..Section::new("changes", "Changes")
+    })
+}
+
+fn runs(model: &HistoryModel) -> Section {
+    let mut blocks = vec![Block::Table(tables::runs(model))];
+    let newest = model.runs.iter().rev();
+    let texts = newest.flat_map(|run| {
+        let changes = run
+            .changes
+            .iter()
+            .filter(|change| matches!(change.what, Condition::Study | Condition::SystemText));
+        changes.map(move |change| (run, change))
+    });
+    for (run, change) in texts.take(MAX_DIFFERENCES) {
+        let (name, _) = compare::change(change);
+        blocks.push(Block::Heading(format!("The {name} since {}", run.name)));
+        blocks.push(Block::File {
+            label: "Difference of lines",
+            text: difference(&change.first, &change.second),
+        });
+    }
+    Section {
+        blocks,
+        ..Section::new("runs", "Runs")
+    }
+}
+
+fn method(model: &HistoryModel) -> Section {
+    Section {
+        blocks: vec![Block::Sentences(wording::method(model))],
+        ..Section::new("method", "How changes were found")
+    }
+}

@@ -1,0 +1,94 @@
+//! A history as a page, Markdown, terminal text, JSON and JUnit. All of them lay out the same document and tables.
+
+mod charts;
+mod document;
+mod json;
+mod tables;
+
+use waggle_analysis::history::{HistoryModel, HistorySeries, MetricHistory};
+
+use crate::{
+    format, html,
+    junit::{self, TestCase, TestResult, TestSuite},
+    markdown, terminal as lines,
+    wording::history as wording,
+};
+
+/// The history as one HTML file; `version`: of waggle.
+#[must_use]
+pub fn history_html(model: &HistoryModel, version: &str) -> String {
+    html::plain_page(&document::document(model, version))
+}
+
+/// The history as Markdown.
+#[must_use]
+pub fn history_markdown(model: &HistoryModel, version: &str) -> String {
+    markdown::text(&document::document(model, version))
+}
+
+/// The history for other programs; [`history_schema`] describes it.
+#[must_use]
+pub fn history_json(model: &HistoryModel) -> String {
+    let json = serde_json::to_string_pretty(&json::History::new(model));
+    json.expect("keys are names and numbers are finite, so that all of it can be written") + "\n"
+}
+
+/// The JSON Schema of [`history_json`].
+#[must_use]
+pub fn history_schema() -> schemars::Schema {
+    schemars::schema_for!(json::History<'_>)
+}
+
+/// The history as JUnit XML: a case for each metric in each cell on each host that is still used. What became worse and has not come
+/// back fails; an undecided last change is an error.
+#[must_use]
+pub fn history_junit(model: &HistoryModel) -> String {
+    let case = |(metric, series): (&MetricHistory, &HistorySeries)| TestCase {
+        class: metric.name.clone(),
+        name: wording::place(model, series)
+            .unwrap_or_else(|| model.cells[series.cell].name.clone()),
+        result: test_result(model, metric, series),
+    };
+    junit::xml(&TestSuite {
+        name: format!("history of {}", model.study),
+        cases: model.current_series().map(case).collect(),
+    })
+}
+
+fn test_result(model: &HistoryModel, metric: &MetricHistory, series: &HistorySeries) -> TestResult {
+    let mut changes = series.changes.iter().rev();
+    let open = changes.find(|change| change.is_open());
+    let Some(change) = open.or(series.changes.last()) else {
+        return TestResult::Passed("no change".to_owned());
+    };
+    let [_, since] = wording::runs_of(model, series, change);
+    let text = format!(
+        "{} since {}: {}",
+        wording::judgement_label(change.judgement),
+        since.name,
+        format::ratio(&change.ratio)
+    );
+    if open.is_some() {
+        TestResult::Failed(text)
+    } else if change.may_be_worse(metric.wish) {
+        TestResult::Error(text)
+    } else {
+        TestResult::Passed(text)
+    }
+}
+
+/// The tables of the metrics, and what the history comes to.
+#[must_use]
+pub fn history_terminal(model: &HistoryModel) -> String {
+    let tables = model.metrics.iter().map(|metric| {
+        let table = tables::metric(model, metric);
+        format!("{}\n{}", table.caption, lines::laid_out(&table))
+    });
+    let warnings = wording::warnings(model).into_iter();
+    let warnings = warnings.map(|warning| format!("note: {warning}"));
+    let all: Vec<String> = tables
+        .chain(warnings)
+        .chain(wording::sentences(model))
+        .collect();
+    all.join("\n")
+}

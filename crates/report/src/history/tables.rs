@@ -1,0 +1,166 @@
+//! The tables of a history.
+
+use waggle_analysis::history::{HistoryModel, HistoryRunFacts, HistorySeries, MetricHistory};
+
+use crate::{
+    format,
+    table::{Column, Field, Table},
+    wording::{
+        history::{self as wording, PlacedChange},
+        metric::label,
+    },
+};
+
+/// Runs that a line of blocks shows.
+const MAX_BLOCKS: usize = 40;
+const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// The blocks span this share of the largest value at least, so that noise does not look like change.
+const MIN_SPAN: f64 = 0.1;
+
+/// One metric, a row for each cell on each host.
+pub(super) fn metric(model: &HistoryModel, metric: &MetricHistory) -> Table {
+    let unit = metric.unit;
+    let mut columns: Vec<Column<'_, &HistorySeries>> = Vec::new();
+    if model.cells.len() > 1 {
+        columns.push(Column::words("cell", |series: &&HistorySeries| {
+            Field::plain(&model.cells[series.cell].name)
+        }));
+    }
+    if metric
+        .series
+        .iter()
+        .any(|series| wording::host_name(model, series).is_some())
+    {
+        columns.push(Column::words("host", |series: &&HistorySeries| {
+            Field::optional(wording::host_name(model, series).map(str::to_owned))
+        }));
+    }
+    columns.extend([
+        Column::numbers("runs", |series: &&HistorySeries| {
+            Field::plain(series.points.len().to_string())
+        }),
+        Column::words("history", |series: &&HistorySeries| {
+            Field::plain(blocks(series))
+        }),
+        Column::numbers("level", move |series: &&HistorySeries| {
+            let last = series.levels().last().map(|(.., level)| *level);
+            Field::optional(last.map(|level| format::in_unit(level, unit)))
+        }),
+        Column::numbers("last change", |series: &&HistorySeries| {
+            match series.changes.last() {
+                Some(change) => Field::plain(format::times(change.ratio.point))
+                    .with_aside(change.ratio.interval.map(format::ratio_ends)),
+                None => Field::empty(),
+            }
+        }),
+        Column::words("judgement", move |series: &&HistorySeries| {
+            judgement(series)
+        }),
+        Column::words("since", |series: &&HistorySeries| {
+            let since = series.changes.last();
+            let since = since.map(|change| wording::runs_of(model, series, change)[1]);
+            Field::optional(since.map(|run| run.name.clone()))
+        }),
+    ]);
+    let name = label(metric.metric, None, &metric.name, model.counted);
+    Table::new("history", name, columns, &metric.series)
+}
+
+fn judgement(series: &HistorySeries) -> Field {
+    match series.changes.last() {
+        _ if !series.is_long_enough() => Field::plain("too few runs"),
+        None => Field::plain("no change"),
+        Some(change) => Field::verdict(wording::judgement_label(change.judgement)),
+    }
+}
+
+/// The newest values as blocks of different heights.
+fn blocks(series: &HistorySeries) -> String {
+    let first = series.points.len().saturating_sub(MAX_BLOCKS);
+    let values = series.points[first..].iter();
+    let values: Vec<f64> = values.map(|point| point.number.point()).collect();
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(0.0, f64::max);
+    let span = (high - low).max(MIN_SPAN * high);
+    let bottom = f64::midpoint(low, high) - span / 2.0;
+    let block = |value: &f64| {
+        let share = if span > 0.0 {
+            (value - bottom) / span
+        } else {
+            0.0
+        };
+        let steps = [1, 2, 3, 4, 5, 6, 7].into_iter();
+        let passed = steps.filter(|step| share * 8.0 >= f64::from(*step)).count();
+        BLOCKS[passed]
+    };
+    values.iter().map(block).collect()
+}
+
+/// Every change, the newest first; `None` without any.
+pub(super) fn changes(model: &HistoryModel) -> Option<Table> {
+    let mut columns: Vec<Column<'_, PlacedChange<'_>>> = Vec::new();
+    if model.metrics.len() > 1 {
+        columns.push(Column::words("metric", |row: &PlacedChange<'_>| {
+            Field::plain(&row.0.name)
+        }));
+    }
+    let all = wording::newest_changes(model);
+    if all.iter().any(|row| wording::place(model, row.1).is_some()) {
+        columns.push(Column::words("at", |row: &PlacedChange<'_>| {
+            Field::optional(wording::place(model, row.1))
+        }));
+    }
+    let run = |row: &PlacedChange<'_>, at: usize| {
+        let run = wording::runs_of(model, row.1, row.2)[at];
+        Field::plain(&run.name).with_aside(wording::moment(&run.started_utc))
+    };
+    columns.extend([
+        Column::words("last run before", move |row: &PlacedChange<'_>| run(row, 0)),
+        Column::words("first run after", move |row: &PlacedChange<'_>| run(row, 1)),
+        Column::numbers("before", |row: &PlacedChange<'_>| {
+            Field::plain(format::in_unit(row.2.before, row.0.unit))
+        }),
+        Column::numbers("after", |row: &PlacedChange<'_>| {
+            Field::plain(format::in_unit(row.2.after, row.0.unit))
+        }),
+        Column::numbers("after ÷ before", |row: &PlacedChange<'_>| {
+            Field::plain(format::times(row.2.ratio.point))
+                .with_aside(row.2.ratio.interval.map(format::ratio_ends))
+        }),
+        Column::words("judgement", |row: &PlacedChange<'_>| {
+            Field::verdict(wording::judgement_label(row.2.judgement))
+                .with_aside(wording::change_remark(row.2).map(str::to_owned))
+        }),
+        Column::words("at the same time", |row: &PlacedChange<'_>| {
+            let conditions: Vec<String> = row.2.conditions.iter().map(wording::condition).collect();
+            Field::plain(conditions.join("; "))
+        }),
+    ]);
+    Table::new("changes", "Changes, the newest first", columns, all).unless_empty()
+}
+
+/// Every run, the newest first.
+pub(super) fn runs(model: &HistoryModel) -> Table {
+    let columns: Vec<Column<'_, &HistoryRunFacts>> = vec![
+        Column::words("run", |run: &&HistoryRunFacts| Field::plain(&run.name)),
+        Column::words("started, UTC", |run: &&HistoryRunFacts| {
+            Field::plain(wording::moment(&run.started_utc))
+        }),
+        Column::words("host", |run: &&HistoryRunFacts| {
+            Field::plain(&model.host_names[run.host])
+        }),
+        Column::numbers("trials", |run: &&HistoryRunFacts| {
+            let text = match run.trials == run.planned {
+                true => run.trials.to_string(),
+                false => format!("{} of {}", run.trials, run.planned),
+            };
+            Field::plain(text).bad_if(run.trials < run.planned)
+        }),
+        Column::words("changed", |run: &&HistoryRunFacts| {
+            let changes: Vec<String> = run.changes.iter().map(wording::condition).collect();
+            Field::plain(changes.join("; "))
+        }),
+    ];
+    let caption = "Runs, the newest first, with what changed since the run before on the same host";
+    Table::new("runs", caption, columns, model.runs.iter().rev())
+}
