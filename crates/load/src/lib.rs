@@ -61,9 +61,9 @@ pub use prepared::{
 };
 pub use request_outcomes::{RequestOutcome, RequestOutcomes};
 pub use scenario::{
-    Action, Capture, Check, Condition, Escape, Extractor, Feed, FeedOrder, Filled, Flow, Jar,
-    OnFailure, Pattern, Query, Repeat, Scenario, ScenarioError, StepRequest, Subject, SyntaxError,
-    Template, TemplateError, Value,
+    Action, Capture, Check, Condition, Escape, Extractor, Feed, FeedOrder, Filled, Flow,
+    GeneratedRows, Jar, OnFailure, Pattern, Query, Repeat, RowValue, Rows, Scenario, ScenarioError,
+    StepRequest, Subject, SyntaxError, Template, TemplateError, Value, Zipf,
 };
 pub use tls::{Roots, Tls, TlsError, TlsOptions};
 pub use transport::{Protocol, Transport};

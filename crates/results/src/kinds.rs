@@ -99,6 +99,8 @@ pub enum FeedOrder {
     Random,
     Once,
     PerUser,
+    /// Since format 6.
+    Zipf,
 }
 
 impl fmt::Display for FeedOrder {
@@ -108,6 +110,7 @@ impl fmt::Display for FeedOrder {
             Self::Random => "random",
             Self::Once => "once",
             Self::PerUser => "per user",
+            Self::Zipf => "by Zipf",
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Values of the variables in requests that are made ahead: which rows of its feeds each request takes.
 
 use waggle_load::{Stamp, Value};
-use waggle_study::{Feed, FeedOrder, Request, Texts};
+use waggle_study::{Feed, FeedOrder, FeedRows, Request, Texts};
 
 use crate::random::words;
 
@@ -30,13 +30,13 @@ impl<'a> Turn<'a> {
         let is_drawn = |feed: &Feed| feed.order == FeedOrder::Random;
         let cycles = feeds.iter().filter(|feed| !is_drawn(feed));
         let mut length = cycles.fold(length.max(1), |length, feed| {
-            first_multiple_of_both(length, feed.table.rows.len())
+            first_multiple_of_both(length, feed.rows.count())
         });
         if feeds.iter().any(is_drawn) {
             length = DRAWN.div_ceil(length).saturating_mul(length);
         }
         let drawn = feeds.iter().zip(1..).map(|(feed, number)| {
-            let rows = feed.table.rows.len() as u64;
+            let rows = feed.rows.count() as u64;
             let row = |word: u64| {
                 usize::try_from(word % rows).expect("a row's number is below the length of a list")
             };
@@ -64,7 +64,10 @@ impl<'a> Turn<'a> {
         }
         let (feed, column) = name.split_once('.')?;
         let number = self.feeds.iter().position(|known| known.name == feed)?;
-        let table = &self.feeds[number].table;
+        // A scenario alone has rows that are made.
+        let FeedRows::Table(table) = &self.feeds[number].rows else {
+            return None;
+        };
         let column = table.columns.iter().position(|known| known == column)?;
         let row = match self.drawn[number].get(request) {
             Some(row) => *row,
@@ -76,7 +79,7 @@ impl<'a> Turn<'a> {
     /// A feed that has more rows than `requests`, if there is one.
     pub(crate) fn incomplete_feed(&self, requests: usize) -> Option<&'a Feed> {
         let mut feeds = self.feeds.iter();
-        feeds.find(|feed| feed.order != FeedOrder::Random && feed.table.rows.len() > requests)
+        feeds.find(|feed| feed.order != FeedOrder::Random && feed.rows.count() > requests)
     }
 }
 
@@ -104,10 +107,10 @@ mod tests {
             name: name.to_owned(),
             order,
             from: None,
-            table: Arc::new(FeedTable {
+            rows: FeedRows::Table(Arc::new(FeedTable {
                 columns: vec!["n".to_owned()],
                 rows: (0..rows).map(|row| vec![row.to_string()]).collect(),
-            }),
+            })),
         };
         Request {
             name: "r".to_owned(),

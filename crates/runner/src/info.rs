@@ -114,8 +114,9 @@ fn scenario(scenario: &Scenario, study: &Study) -> ScenarioInfo {
             FeedOrder::Random => results::FeedOrder::Random,
             FeedOrder::Once => results::FeedOrder::Once,
             FeedOrder::PerUser => results::FeedOrder::PerUser,
+            FeedOrder::Zipf { .. } => results::FeedOrder::Zipf,
         },
-        rows: feed.table.rows.len() as u64,
+        rows: feed.rows.count() as u64,
         from: feed.from.clone(),
     };
     let flow = |flow: &waggle_study::Flow| FlowInfo {

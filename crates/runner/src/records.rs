@@ -233,7 +233,7 @@ impl RecordFiles {
         match turn.incomplete_feed(prepared.len()) {
             Some(feed) => Err(RecordsError::LongFeed {
                 feed: feed.name.clone(),
-                rows: feed.table.rows.len(),
+                rows: feed.rows.count(),
             }),
             None => Ok(prepared),
         }

@@ -1,7 +1,10 @@
 //! A checked scenario → what the load engine runs. Pure.
 
 use waggle_load::{self as load, Pattern, Query, Template};
-use waggle_study::{self as study, Action, CheckPart, Condition, Extractor, FeedOrder, Step};
+use waggle_study::{
+    self as study, Action, CheckPart, Condition, Extractor, FeedOrder, FeedRows, MadeRows,
+    MadeValue, Step,
+};
 
 use crate::job;
 
@@ -31,14 +34,32 @@ pub fn load_scenario(scenario: &study::Scenario, host: &str, run: &str) -> load:
 fn feed(feed: &study::Feed) -> load::Feed {
     load::Feed {
         name: feed.name.clone(),
-        columns: feed.table.columns.clone(),
-        rows: feed.table.rows.clone(),
+        columns: feed.rows.columns().into_iter().map(str::to_owned).collect(),
+        rows: match &feed.rows {
+            FeedRows::Table(table) => load::Rows::Listed(table.rows.clone()),
+            FeedRows::Made(rows) => load::Rows::Generated(generated_rows(rows)),
+        },
         order: match feed.order {
             FeedOrder::Cycle => load::FeedOrder::Cycle,
             FeedOrder::Random => load::FeedOrder::Random,
             FeedOrder::Once => load::FeedOrder::Once,
             FeedOrder::PerUser => load::FeedOrder::PerUser,
+            FeedOrder::Zipf { skew } => load::FeedOrder::Zipf { skew },
         },
+    }
+}
+
+fn generated_rows(rows: &MadeRows) -> load::GeneratedRows {
+    let value = |value: &MadeValue| match value {
+        MadeValue::Numbered(texts) => load::RowValue::Numbered(texts.clone()),
+        &MadeValue::Integer(min, max) => load::RowValue::Integer { min, max },
+        &MadeValue::Text(min, max) => load::RowValue::Text { min, max },
+        MadeValue::Choice(values) => load::RowValue::Choice(values.clone()),
+    };
+    load::GeneratedRows {
+        count: rows.count,
+        seed: rows.seed,
+        values: rows.columns.iter().map(|(_, made)| value(made)).collect(),
     }
 }
 

@@ -60,8 +60,8 @@ pub use read::{
     Named, read_scenario, read_study, read_study_and_files, read_system, system_of, unknown_system,
 };
 pub use scenario::{
-    Action, Capture, CheckPart, Condition, Extractor, Feed, FeedOrder, FeedTable, Flow, OnFailure,
-    Scenario, Step, StepCheck,
+    Action, Capture, CheckPart, Condition, Extractor, Feed, FeedOrder, FeedRows, FeedTable, Flow,
+    MadeRows, MadeValue, OnFailure, Scenario, Step, StepCheck,
 };
 pub use schema::{scenario_schema, study_schema, system_schema};
 pub use sentinel::since_sentinel;

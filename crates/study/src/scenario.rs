@@ -30,8 +30,56 @@ pub struct Feed {
     pub order: FeedOrder,
     /// The file as it was named; `None`: the rows were in the scenario.
     pub from: Option<String>,
+    pub rows: FeedRows,
+}
+
+/// Where the rows of a feed come from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FeedRows {
     /// Shared by all cells of a study.
-    pub table: Arc<FeedTable>,
+    Table(Arc<FeedTable>),
+    Made(Arc<MadeRows>),
+}
+
+/// Rows that are made from their numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MadeRows {
+    /// At least 1.
+    pub count: usize,
+    pub seed: u64,
+    /// At least one, each with its name.
+    pub columns: Vec<(String, MadeValue)>,
+}
+
+/// How a value is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MadeValue {
+    /// The texts with the number of the row, counted from 1, between them.
+    Numbered(Vec<String>),
+    /// From the first to the second.
+    Integer(i64, i64),
+    /// So many letters and digits, from the first to the second.
+    Text(usize, usize),
+    /// One of these, by weight; the sum of the weights is at least 1.
+    Choice(Vec<(String, u32)>),
+}
+
+impl FeedRows {
+    #[must_use]
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Table(table) => table.rows.len(),
+            Self::Made(rows) => rows.count,
+        }
+    }
+
+    #[must_use]
+    pub fn columns(&self) -> Vec<&str> {
+        match self {
+            Self::Table(table) => table.columns.iter().map(String::as_str).collect(),
+            Self::Made(rows) => rows.columns.iter().map(|(name, _)| name.as_str()).collect(),
+        }
+    }
 }
 
 /// The rows of a feed.
@@ -44,7 +92,7 @@ pub struct FeedTable {
 }
 
 /// Which row a session takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FeedOrder {
     Cycle,
     Random,
@@ -52,6 +100,10 @@ pub enum FeedOrder {
     Once,
     /// User number n has row n.
     PerUser,
+    /// Row k, counted from 1, with a weight of 1 ÷ k^skew.
+    Zipf {
+        skew: f64,
+    },
 }
 
 /// One way through the system.

@@ -5,7 +5,7 @@ mod request;
 use std::collections::HashMap;
 
 use super::{
-    Action, Capture, Flow, Repeat, Scenario,
+    Action, Capture, FeedOrder, Flow, Repeat, Rows, Scenario,
     link::path_of,
     program::{FlowProgram, Operation, Program, RequestProgram},
     template::{Part, Template},
@@ -15,6 +15,8 @@ use crate::ThinkTime;
 
 /// Each step has three histograms in every interval, so their number is limited.
 const STEPS_MAX: usize = 100;
+/// Generated rows that are tried before the load.
+const GENERATED_TRIED: usize = 1_000;
 const NESTED_REPEATS_MAX: usize = 16;
 /// First parts of built-in names.
 const OWN_FIRST: [&str; 2] = ["random", "record"];
@@ -129,11 +131,25 @@ fn check_feeds(scenario: &Scenario) -> Result<(), ScenarioError> {
             return refused("it has no rows".to_owned());
         }
         let columns = feed.columns.len();
-        if let Some(row) = feed.rows.iter().position(|row| row.len() != columns) {
-            let values = feed.rows[row].len();
-            return refused(format!(
-                "row {row} (from 0) has {values} values for {columns} columns"
-            ));
+        match &feed.rows {
+            Rows::Listed(rows) => {
+                if let Some(row) = rows.iter().position(|row| row.len() != columns) {
+                    let values = rows[row].len();
+                    return refused(format!(
+                        "row {row} (from 0) has {values} values for {columns} columns"
+                    ));
+                }
+            }
+            Rows::Generated(rows) if rows.values.len() != columns => {
+                let values = rows.values.len();
+                return refused(format!(
+                    "a generated row has {values} values for {columns} columns"
+                ));
+            }
+            Rows::Generated(_) => {}
+        }
+        if matches!(feed.order, FeedOrder::Zipf { skew } if skew.is_nan() || skew <= 0.0) {
+            return refused("the skew is not above 0".to_owned());
         }
     }
     Ok(())
@@ -150,9 +166,15 @@ fn check_links(
             continue;
         };
         let feed = &scenario.feeds[feed];
-        let is_wrong = |row: &Vec<String>| path_of(row[column].as_bytes(), hosts).is_none();
-        if let Some(row) = feed.rows.iter().position(is_wrong) {
-            let (name, value) = (&feed.columns[column], &feed.rows[row][column]);
+        let is_wrong = |row: usize| path_of(&feed.rows.value(row, column), hosts).is_none();
+        // Generated rows begin alike, and may be too many to be tried.
+        let rows = match &feed.rows {
+            Rows::Listed(rows) => rows.len(),
+            Rows::Generated(rows) => rows.count.min(GENERATED_TRIED),
+        };
+        if let Some(row) = (0..rows).find(|row| is_wrong(*row)) {
+            let (name, value) = (&feed.columns[column], feed.rows.value(row, column));
+            let value = String::from_utf8_lossy(&value);
             return Err(scenario_error(
                 format!("feed '{}'", feed.name),
                 format!(

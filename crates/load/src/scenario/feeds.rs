@@ -1,6 +1,6 @@
 //! Which row of a feed a session takes. Each worker has its own part, so that they share no state.
 
-use crate::{Feed, FeedOrder, random::RandomStream};
+use crate::{Feed, FeedOrder, random::RandomStream, scenario::zipf::Zipf};
 
 /// The feeds of one worker.
 #[derive(Debug)]
@@ -10,6 +10,8 @@ pub(crate) struct Feeds {
     worker: u64,
     workers: u64,
     random: RandomStream,
+    /// Of feeds with that order.
+    zipf: Vec<Option<Zipf>>,
 }
 
 /// The session that takes a row.
@@ -22,15 +24,16 @@ pub(crate) struct RowUser {
 
 impl Feeds {
     pub(crate) fn new(
-        feeds: usize,
+        feeds: &[Feed],
         (worker, workers): (usize, usize),
         random: RandomStream,
     ) -> Self {
         Self {
-            taken: vec![0; feeds],
+            taken: vec![0; feeds.len()],
             worker: worker as u64,
             workers: workers as u64,
             random,
+            zipf: feeds.iter().map(zipf).collect(),
         }
     }
 
@@ -45,6 +48,10 @@ impl Feeds {
         let row = match feed.order {
             FeedOrder::Cycle | FeedOrder::Once => self.next(number) % rows,
             FeedOrder::Random => self.random.inner(number as u64).bits(taker.session) % rows,
+            FeedOrder::Zipf { .. } => {
+                let stream = self.random.inner(number as u64).inner(taker.session);
+                self.zipf[number].map_or(0, |zipf| zipf.draw(stream) as u64)
+            }
             FeedOrder::PerUser => taker.user % rows,
         };
         self.taken[number] += 1;
@@ -54,6 +61,13 @@ impl Feeds {
     /// Workers get rows in turn, independent of their speed.
     fn next(&self, number: usize) -> u64 {
         self.taken[number] * self.workers + self.worker
+    }
+}
+
+fn zipf(feed: &Feed) -> Option<Zipf> {
+    match feed.order {
+        FeedOrder::Zipf { skew } => Some(Zipf::new(feed.rows.len(), skew)),
+        _ => None,
     }
 }
 
@@ -73,7 +87,7 @@ mod tests {
     /// The rows that sessions of one worker take, until the feed is used up or the expected number is reached.
     fn check(order: FeedOrder, rows: usize, worker: (usize, usize), expected: &[usize]) {
         let feed = feed(order, rows);
-        let mut feeds = Feeds::new(1, worker, RandomStream::new(7, 7));
+        let mut feeds = Feeds::new(std::slice::from_ref(&feed), worker, RandomStream::new(7, 7));
         let mut found = Vec::new();
         while found.len() < expected.len() && !feeds.is_used_up(0, &feed) {
             let number = found.len() as u64;
@@ -103,7 +117,7 @@ mod tests {
     fn random_rows_are_evenly_spread() {
         const SESSIONS: u64 = 10_000;
         let feed = feed(FeedOrder::Random, 4);
-        let mut feeds = Feeds::new(1, (0, 1), RandomStream::new(3, 3));
+        let mut feeds = Feeds::new(std::slice::from_ref(&feed), (0, 1), RandomStream::new(3, 3));
         let mut found = [0_u32; 4];
         for session in 0..SESSIONS {
             found[feeds.take(0, &feed, RowUser { session, user: 0 })] += 1;
@@ -112,5 +126,18 @@ mod tests {
         for count in found {
             assert!((2_240..=2_760).contains(&count), "{found:?}");
         }
+    }
+
+    #[test]
+    fn the_first_rows_come_most_often_by_zipf() {
+        let feed = feed(FeedOrder::Zipf { skew: 1.0 }, 100);
+        let mut feeds = Feeds::new(std::slice::from_ref(&feed), (0, 1), RandomStream::new(3, 3));
+        let mut found = [0_u32; 100];
+        for session in 0..10_000 {
+            found[feeds.take(0, &feed, RowUser { session, user: 0 })] += 1;
+        }
+        // 1 ÷ the sum of 1 ÷ k up to 100 is 0.193.
+        assert!((1_700..=2_160).contains(&found[0]), "{found:?}");
+        assert!(found[99] < 60, "{found:?}");
     }
 }

@@ -13,10 +13,12 @@ mod link;
 mod model;
 mod program;
 mod record;
+mod rows;
 mod session;
 mod sessions;
 mod template;
 mod text;
+mod zipf;
 
 pub use compile::ScenarioError;
 pub use cookies::Jar;
@@ -25,6 +27,8 @@ pub use model::{
     Action, Capture, Check, Condition, Extractor, Feed, FeedOrder, Flow, OnFailure, Pattern, Query,
     Repeat, Scenario, StepRequest, Subject, SyntaxError,
 };
+pub use rows::{GeneratedRows, RowValue, Rows};
 pub use template::{Filled, Template, TemplateError, Value};
+pub use zipf::Zipf;
 
 pub(crate) use sessions::{Sessions, Whole};

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use crate::{Expect, ThinkTime, scenario::Template};
+use crate::{
+    Expect, ThinkTime,
+    scenario::{Template, rows::Rows},
+};
 
 /// What sessions do. A session runs one flow, drawn by weight, from start to end, with its own variables and cookie jar.
 #[derive(Debug, Clone)]
@@ -194,18 +197,19 @@ fn one_line(error: &regex::Error) -> String {
 pub struct Feed {
     pub name: String,
     pub columns: Vec<String>,
-    /// Each as long as `columns`; never empty.
-    pub rows: Vec<Vec<String>>,
+    pub rows: Rows,
     pub order: FeedOrder,
 }
 
 /// Which row a session takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FeedOrder {
     /// The next one, and after the last the first again. Of n workers, worker w takes rows w, w + n, w + 2n and so on.
     Cycle,
     /// A random one, uniformly distributed.
     Random,
+    /// A random one: the first row most often, row k, counted from 1, with a weight of 1 ÷ k^skew. The skew is above 0.
+    Zipf { skew: f64 },
     /// The next one of the worker's part, each row once in the whole run. A worker without rows left starts no more sessions.
     Once,
     /// The row of the user: user number n has row n in all of its sessions. There must be at least as many rows as users.

@@ -78,7 +78,7 @@ impl Sessions {
             })
             .collect();
         let feeds = Feeds::new(
-            scenario.feeds.len(),
+            &scenario.feeds,
             (partition.worker, partition.workers),
             RandomStream::new(job.seed, RANDOM_OF_FEEDS),
         );

@@ -1,6 +1,7 @@
 //! Writes texts into requests: pieces in, bytes out.
 
 use super::{
+    Rows,
     escape::{Escape, put},
     record::Record,
 };
@@ -63,8 +64,14 @@ impl Text {
                 Piece::Bytes(bytes) => out.extend_from_slice(bytes),
                 Piece::Variable(number) => put(&values.variables[*number], escape, out),
                 Piece::Column { feed, column } => {
-                    let row = &values.feeds[*feed].rows[values.rows[*feed]];
-                    put(row[*column].as_bytes(), escape, out);
+                    let row = values.rows[*feed];
+                    match (&values.feeds[*feed].rows, escape) {
+                        (Rows::Listed(rows), _) => put(rows[row][*column].as_bytes(), escape, out),
+                        (Rows::Generated(rows), Escape::None) => rows.append(row, *column, out),
+                        (rows @ Rows::Generated(_), _) => {
+                            put(&rows.value(row, *column), escape, out);
+                        }
+                    }
                 }
                 Piece::Session => decimal(values.session, out),
                 Piece::User => decimal(values.user, out),

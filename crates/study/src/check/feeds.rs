@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::path::Path;
+use super::{made_rows::made_rows, path::Path};
 use crate::{
-    Feed, FeedOrder, FeedTable, LoadModel, check::Checker, feed_text::is_column, mistake::Finding,
-    nearest::list, raw, tree::quote,
+    Feed, FeedOrder, FeedRows, FeedTable, LoadModel, check::Checker, feed_text::is_column,
+    mistake::Finding, nearest::list, raw, tree::quote,
 };
 
 /// Most feeds of a load.
@@ -19,7 +19,7 @@ pub(crate) struct NamedFeed {
     pub(crate) name: String,
     pub(crate) order: Option<FeedOrder>,
     from: Option<String>,
-    pub(crate) table: Option<Arc<FeedTable>>,
+    pub(crate) rows: Option<FeedRows>,
 }
 
 impl NamedFeed {
@@ -28,7 +28,7 @@ impl NamedFeed {
             name: self.name,
             order: self.order?,
             from: self.from,
-            table: self.table?,
+            rows: self.rows?,
         })
     }
 }
@@ -81,56 +81,95 @@ fn feed(
         raw::FeedOrder::Random => FeedOrder::Random,
         raw::FeedOrder::Once => FeedOrder::Once,
         raw::FeedOrder::PerUser => FeedOrder::PerUser,
+        raw::FeedOrder::Zipf => FeedOrder::Zipf {
+            skew: raw.skew.unwrap_or(1.0),
+        },
     });
-    let table = match (&raw.file, raw.rows) {
-        (Some(_), Some(_)) => {
-            let what = format!("{} has both file and rows", path.to_text(""));
-            let position = checker.key(&path.child("rows").steps());
-            checker.report(Finding::new(position, what).with_expected("one of the two"));
-            None
-        }
-        (Some(file), None) => from_file(checker, file, path),
-        (None, Some(rows)) => from_rows(checker, &rows, path),
-        (None, None) => {
-            let invalid = |key| checker.is_invalid(&path.child(key).steps());
-            if !invalid("file") && !invalid("rows") {
-                let what = format!("{} has no rows", path.to_text(""));
-                let position = checker.position_of(&path.steps());
-                checker.report(Finding::new(position, what).with_expected("file or rows"));
-            }
-            None
-        }
-    };
-    if let (Some(FeedOrder::PerUser), Some(table), Some(model)) = (order, &table, model) {
-        refuse_too_few_rows(checker, table, model, path);
+    if let (Some(skew), Some(order)) = (raw.skew, order) {
+        check_skew(checker, skew, order, path);
+    }
+    let rows = feed_rows(checker, (&raw.file, raw.rows, raw.generate), path);
+    if let (Some(FeedOrder::PerUser), Some(rows), Some(model)) = (order, &rows, model) {
+        refuse_too_few_rows(checker, rows.count(), model, path);
     }
     NamedFeed {
         name: raw.name.map(|raw::Name(name)| name).unwrap_or_default(),
         order,
         from: raw.file,
-        table,
+        rows,
+    }
+}
+
+fn check_skew(checker: &mut Checker<'_>, skew: f64, order: FeedOrder, path: &Path) {
+    let here = path.child("skew");
+    let (what, expected) = match order {
+        FeedOrder::Zipf { .. } if (0.01..=10.0).contains(&skew) => return,
+        FeedOrder::Zipf { .. } => (
+            format!("{} is {skew}", here.to_text("")),
+            "a number from 0.01 to 10",
+        ),
+        _ => (
+            format!("{} is for order: zipf", here.to_text("")),
+            "order: zipf",
+        ),
+    };
+    checker.report(Finding::new(checker.position_of(&here.steps()), what).with_expected(expected));
+}
+
+/// The rows from exactly one of file, rows and generate.
+fn feed_rows(
+    checker: &mut Checker<'_>,
+    given: (
+        &Option<String>,
+        Option<raw::FeedRows>,
+        Option<raw::Generate>,
+    ),
+    path: &Path,
+) -> Option<FeedRows> {
+    match given {
+        (Some(file), None, None) => from_file(checker, file, path).map(FeedRows::Table),
+        (None, Some(rows), None) => from_rows(checker, &rows, path).map(FeedRows::Table),
+        (None, None, Some(generate)) => made_rows(checker, generate, path).map(FeedRows::Made),
+        (None, None, None) => {
+            let invalid = |key| checker.is_invalid(&path.child(key).steps());
+            if !["file", "rows", "generate"].into_iter().any(invalid) {
+                let what = format!("{} has no rows", path.to_text(""));
+                let position = checker.position_of(&path.steps());
+                checker
+                    .report(Finding::new(position, what).with_expected("file, rows or generate"));
+            }
+            None
+        }
+        (file, rows, generate) => {
+            let given = [
+                ("file", file.is_some()),
+                ("rows", rows.is_some()),
+                ("generate", generate.is_some()),
+            ];
+            let given: Vec<&str> = given
+                .into_iter()
+                .filter_map(|(key, is_given)| is_given.then_some(key))
+                .collect();
+            let what = format!("{} has both {}", path.to_text(""), given.join(" and "));
+            let last = given.last().copied().unwrap_or_default();
+            let position = checker.key(&path.child(last).steps());
+            checker.report(Finding::new(position, what).with_expected("one of them"));
+            None
+        }
     }
 }
 
 /// Reports a feed with fewer rows than users, each of which needs its own row; in closed and open load a connection counts as a
 /// user.
-fn refuse_too_few_rows(
-    checker: &mut Checker<'_>,
-    table: &FeedTable,
-    model: &LoadModel,
-    path: &Path,
-) {
+fn refuse_too_few_rows(checker: &mut Checker<'_>, rows: usize, model: &LoadModel, path: &Path) {
     let (users, word) = match model {
         LoadModel::Users { users, .. } => (*users, "users"),
         LoadModel::Closed { connections, .. } | LoadModel::Open { connections, .. } => {
             (*connections, "connections")
         }
     };
-    if table.rows.len() < users as usize {
-        let what = format!(
-            "a feed per user has {} rows for {users} {word}",
-            table.rows.len()
-        );
+    if rows < users as usize {
+        let what = format!("a feed per user has {rows} rows for {users} {word}");
         let position = checker.position_of(&path.child("order").steps());
         let expected = format!("at least as many rows as {word}");
         checker.report(Finding::new(position, what).with_expected(expected));

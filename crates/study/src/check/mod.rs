@@ -10,6 +10,7 @@ mod faults;
 mod feeds;
 mod level;
 mod load;
+mod made_rows;
 mod path;
 mod probe;
 mod recovery;

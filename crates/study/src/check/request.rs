@@ -14,7 +14,7 @@ use super::{
     variables::{Known, Named, Variables, Written},
 };
 use crate::{
-    Body, FeedOrder, LoadModel, RecordsBody, RecordsFormat, Request, System, Texts,
+    Body, FeedOrder, FeedRows, LoadModel, RecordsBody, RecordsFormat, Request, System, Texts,
     check::load::MAX_IN_FLIGHT,
     mistake::Finding,
     nearest::{list, nearest_word},
@@ -159,8 +159,15 @@ fn refuse_stamps(checker: &mut Checker<'_>, raw: &raw::Request) {
 /// which user sends which request, or when all were sent.
 fn refuse_orders(checker: &mut Checker<'_>, feeds: &[NamedFeed], path: &Path) {
     for (index, feed) in feeds.iter().enumerate() {
+        if matches!(feed.rows, Some(FeedRows::Made(_))) {
+            let here = path.child("feeds").entry(index).child("generate");
+            let what = format!("{} is for a scenario", here.to_text(""));
+            let position = checker.key(&here.steps());
+            checker.report(Finding::new(position, what).with_expected("file or rows"));
+        }
         let order = match feed.order {
             Some(FeedOrder::Once) => "once",
+            Some(FeedOrder::Zipf { .. }) => "zipf",
             Some(FeedOrder::PerUser) => "per_user",
             Some(FeedOrder::Cycle | FeedOrder::Random) | None => continue,
         };

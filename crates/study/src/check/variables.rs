@@ -10,6 +10,7 @@ use super::{
     path::Path,
 };
 use crate::{
+    FeedRows,
     mistake::Finding,
     nearest::{list, nearest_word},
     scenario::{RECORD_KEY, RECORD_TIME},
@@ -81,10 +82,9 @@ impl<'a> Variables<'a> {
         for (number, feed) in self.feeds.iter().enumerate() {
             if !feed.name.is_empty() && !self.feeds_used.contains(&feed.name) {
                 let what = format!("feed {} is used nowhere", feed.name);
-                let columns = feed.table.as_ref().map(|table| &table.columns[..]);
-                let column = columns
-                    .and_then(<[_]>::first)
-                    .map_or("column", String::as_str);
+                let columns = feed.rows.as_ref().map(FeedRows::columns);
+                let column = columns.and_then(|columns| columns.first().copied());
+                let column = column.unwrap_or("column");
                 let expected = format!("{{{{{}.{column}}}}} in {part}", feed.name);
                 let here = path.child("feeds").entry(number).child("name");
                 checker.report(
@@ -164,7 +164,7 @@ impl<'a> Variables<'a> {
             .iter()
             .cloned()
             .chain(self.feeds.iter().flat_map(|feed| {
-                let columns = feed.table.iter().flat_map(|table| &table.columns);
+                let columns = feed.rows.iter().flat_map(FeedRows::columns);
                 columns.map(|column| format!("{}.{column}", feed.name))
             }))
             .collect();
@@ -209,14 +209,8 @@ impl<'a> Variables<'a> {
             return Some((format!("there is no feed {feed:?}"), expected, meant));
         };
         // A feed whose rows could not be read was reported.
-        let columns = || {
-            known
-                .table
-                .iter()
-                .flat_map(|table| &table.columns)
-                .map(String::as_str)
-        };
-        if known.table.is_none() || columns().any(|known| known == column) {
+        let columns = || known.rows.iter().flat_map(FeedRows::columns);
+        if known.rows.is_none() || columns().any(|known| known == column) {
             return None;
         }
         let meant = nearest_word(column, columns()).map(|column| format!("{feed}.{column}"));

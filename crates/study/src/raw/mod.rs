@@ -20,11 +20,12 @@ pub(crate) use load::{
 pub(crate) use method::Method;
 pub(crate) use probe::{Extract, Probe, ValueAt};
 pub(crate) use scalar::{
-    DurationText, LoadLevel, Measured, Name, OneOrSeveral, Rate, Repeat, Share, Size, Status,
-    Think, WarmUp, Width, parse_width,
+    DurationText, LoadLevel, MadeColumn, Measured, Name, OneOrSeveral, Rate, Repeat, Share, Size,
+    Status, Think, WarmUp, Width, parse_width,
 };
 pub(crate) use scenario::{
-    Captures, Check, CheckPart, Feed, FeedOrder, FeedRows, Flow, OnFailure, Scenario, Step,
+    Captures, Check, CheckPart, Feed, FeedOrder, FeedRows, Flow, Generate, OnFailure, RandomColumn,
+    Scenario, Step,
 };
 pub(crate) use schedule::{
     MeasuredRequests, Order, RampUp, Recovery, RepeatUntil, Restart, Schedule, StopWhen,

@@ -10,7 +10,7 @@ use serde::{
 
 use waggle_units::{parse_duration, parse_number, parse_rate, parse_share, parse_size};
 
-use super::{MeasuredRequests, RepeatUntil, WarmUpUntil};
+use super::{MeasuredRequests, RandomColumn, RepeatUntil, WarmUpUntil};
 use crate::Level;
 
 /// `250ms`, `10s`, `2m`, `1h`.
@@ -128,6 +128,13 @@ impl OneOrSeveral {
             Self::Several(texts) => texts,
         }
     }
+}
+
+/// `schema-{{n}}`, `{integer: [1, 6]}`, `{text: [10, 40]}` or `{choice: {AVRO: 8, JSON: 2}}`.
+#[derive(Debug, Clone)]
+pub(crate) enum MadeColumn {
+    Numbered(String),
+    Random(RandomColumn),
 }
 
 /// `1s`, `{exponential: 1s}` or `{uniform: [1s, 3s]}`.
@@ -342,6 +349,21 @@ scalar_or_mapping!(
     Fixed(read_span, duration_schema),
     Random(RandomThink),
     "a duration, exponential or uniform"
+);
+fn read_text(text: &str) -> Result<String, std::convert::Infallible> {
+    Ok(text.to_owned())
+}
+
+fn numbered_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string" })
+}
+
+scalar_or_mapping!(
+    MadeColumn,
+    visit_str(&str),
+    Numbered(read_text, numbered_schema),
+    Random(RandomColumn),
+    "a text, integer, text or choice"
 );
 scalar_or_mapping!(
     Measured,

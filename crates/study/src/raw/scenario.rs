@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{DurationText, Expect, Method, Name, Think};
+use super::{DurationText, Expect, MadeColumn, Method, Name, Think};
 use crate::Level;
 
 pub(crate) type Captures = IndexMap<String, Extractor>;
@@ -54,8 +54,42 @@ pub(crate) struct Feed {
     /// The rows themselves, in place of `file`; every row has the same keys.
     #[schemars(length(min = 1))]
     pub rows: Option<FeedRows>,
+    /// Rows that are made from their numbers, in place of `file`; they need no memory.
+    pub generate: Option<Generate>,
     /// Which row a session takes; cycle by default.
     pub order: Option<FeedOrder>,
+    /// With `order: zipf`: how much more often the first rows are taken; row k has a weight of 1 ÷ k^skew. 1 by default.
+    #[schemars(range(min = 0.01, max = 10))]
+    pub skew: Option<f64>,
+}
+
+/// Rows that are made: the same each time, unless the seed is another one.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Generate {
+    /// How many rows there are.
+    #[schemars(required, range(min = 1, max = 1_000_000_000))]
+    pub rows: Option<u64>,
+    /// Another seed makes other rows; 1 by default.
+    pub seed: Option<u64>,
+    /// The columns: a text, in which {{n}} is the number of the row, counted from 1, or a random value.
+    #[schemars(required, length(min = 1, max = 100))]
+    pub columns: Option<IndexMap<String, MadeColumn>>,
+}
+
+/// A random value; exactly one of integer, text and choice.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RandomColumn {
+    /// A whole number from the first to the second.
+    #[schemars(length(min = 2, max = 2))]
+    pub integer: Option<Vec<i64>>,
+    /// So many lower-case letters and digits, from the first number to the second.
+    #[schemars(length(min = 2, max = 2))]
+    pub text: Option<Vec<u32>>,
+    /// One of these texts, by its weight.
+    #[schemars(length(min = 1, max = 1_000), extend("x-waggle-keys" = "text"))]
+    pub choice: Option<IndexMap<String, u32>>,
 }
 
 /// Which row a session takes.
@@ -70,6 +104,8 @@ pub(crate) enum FeedOrder {
     Once,
     /// User number n has row n in all of its sessions.
     PerUser,
+    /// Any one, the first most often (`skew`).
+    Zipf,
 }
 
 /// One way through the system.

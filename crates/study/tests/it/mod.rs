@@ -18,9 +18,12 @@ mod scenarios;
 mod schemas;
 mod survival;
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use waggle_study::{Mistakes, Source, System, read_system};
+use waggle_study::{Feed, FeedRows, FeedTable, Mistakes, Source, System, read_system};
 
 const STUDY: &str = include_str!("../fixtures/study.yaml");
 const SYSTEM: &str = include_str!("../fixtures/system.yaml");
@@ -34,6 +37,14 @@ fn source(name: &str, text: impl Into<String>) -> Source {
 
 fn system() -> System {
     read_system(&source("system.yaml", SYSTEM)).unwrap_or_else(|mistakes| panic!("{mistakes}"))
+}
+
+/// The rows of a feed that are listed.
+fn table(feed: &Feed) -> &Arc<FeedTable> {
+    match &feed.rows {
+        FeedRows::Table(table) => table,
+        FeedRows::Made(rows) => panic!("{rows:?}"),
+    }
 }
 
 /// The text with every `(old, new)` replaced; each old text must be there exactly once.

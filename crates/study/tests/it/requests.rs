@@ -2,7 +2,7 @@
 
 use waggle_study::{Body, FeedOrder, Texts, What, read_study};
 
-use super::{STUDY, change_text, source, system};
+use super::{STUDY, change_text, source, system, table};
 
 #[test]
 fn a_request_has_variables_or_is_plain() {
@@ -37,7 +37,7 @@ fn a_request_has_variables_or_is_plain() {
         panic!("{:?}", filled.texts)
     };
     assert_eq!(feeds[0].order, FeedOrder::Random);
-    assert_eq!(feeds[0].table.rows, [["ann"], ["bo"]]);
+    assert_eq!(table(&feeds[0]).rows, [["ann"], ["bo"]]);
     assert_eq!(filled.body, Body::Text("{{people.name}} {{{{".to_owned()));
     assert_eq!(request("    body: '{{ record.key }}'\n").records(), 1);
 }

@@ -3,11 +3,12 @@
 use std::{path::Path, time::Duration};
 
 use waggle_study::{
-    Action, Capture, CheckPart, Condition, Extractor, FeedOrder, LoadModel, Mistakes, OnFailure,
-    Scenario, Source, Step, StepCheck, Study, Think, read_scenario, read_study_and_files,
+    Action, Capture, CheckPart, Condition, Extractor, FeedOrder, FeedRows, LoadModel, MadeValue,
+    Mistakes, OnFailure, Scenario, Source, Step, StepCheck, Study, Think, read_scenario,
+    read_study_and_files,
 };
 
-use super::{change_text, headlines, mistakes::answered_table, source, system};
+use super::{change_text, headlines, mistakes::answered_table, source, system, table};
 
 pub(super) const STUDY: &str = include_str!("../fixtures/shopping.yaml");
 const PEOPLE: &str = include_str!("../fixtures/people.csv");
@@ -89,15 +90,18 @@ fn every_value_arrives() {
     let feeds: Vec<_> = scenario
         .feeds
         .iter()
-        .map(|feed| (feed.name.as_str(), feed.order, feed.table.rows.len()))
+        .map(|feed| (feed.name.as_str(), feed.order, feed.rows.count()))
         .collect();
     let expected = [
         ("people", FeedOrder::Once, 2),
         ("places", FeedOrder::PerUser, 2),
     ];
     assert_eq!(feeds, expected);
-    assert_eq!(scenario.feeds[0].table.rows[1], ["b, o", "bo@example.org"]);
-    assert_eq!(scenario.feeds[1].table.rows[0], ["Ulm", "89073"]);
+    assert_eq!(
+        table(&scenario.feeds[0]).rows[1],
+        ["b, o", "bo@example.org"]
+    );
+    assert_eq!(table(&scenario.feeds[1]).rows[0], ["Ulm", "89073"]);
     let [buy, look] = &scenario.flows[..] else {
         panic!("{:?}", scenario.flows)
     };
@@ -164,7 +168,7 @@ fn the_documented_example_is_right() {
 #[test]
 fn the_rows_of_a_file_are_shared_by_all_cells() {
     let study = read_valid_study(STUDY.to_owned());
-    let table = |cell: usize| &study.cells[cell].scenario().expect("one").feeds[0].table;
+    let table = |cell: usize| table(&study.cells[cell].scenario().expect("one").feeds[0]);
     assert!(std::sync::Arc::ptr_eq(table(0), table(3)));
 }
 
@@ -301,4 +305,36 @@ fn a_text_alone_reads_no_files() {
     let mistakes = waggle_study::read_study(&source("s.yaml", STUDY), &system());
     let lines = headlines(&mistakes.expect_err("it names a file"));
     assert!(lines[0].contains("cannot read people.csv"), "{lines:?}");
+}
+
+#[test]
+fn rows_can_be_made_from_their_numbers() {
+    let file = "{ name: people, file: people.csv, order: once }";
+    let columns = "name: 'n-{{n}}!', mail: { text: [10, 300] }, size: { integer: [-5, 9] }, \
+                   kind: { choice: { AVRO: 8, JSON: 2 } }";
+    let made = format!(
+        "{{ name: people, order: zipf, skew: 0.8, generate: {{ rows: 1000000, columns: {{ {columns} }} }} }}"
+    );
+    let study = read_valid_study(change_text(STUDY, &[(file, &made)]));
+    let feed = &study.cells[0].scenario().expect("one").feeds[0];
+    assert_eq!(feed.order, FeedOrder::Zipf { skew: 0.8 });
+    let FeedRows::Made(rows) = &feed.rows else {
+        panic!("{feed:?}")
+    };
+    assert_eq!((rows.count, rows.seed), (1_000_000, 1));
+    let text = |text: &str| text.to_owned();
+    let expected = [
+        ("name", MadeValue::Numbered(vec![text("n-"), text("!")])),
+        ("mail", MadeValue::Text(10, 300)),
+        ("size", MadeValue::Integer(-5, 9)),
+        (
+            "kind",
+            MadeValue::Choice(vec![(text("AVRO"), 8), (text("JSON"), 2)]),
+        ),
+    ];
+    let found = rows
+        .columns
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.clone()));
+    assert!(found.eq(expected), "{rows:?}");
 }

@@ -67,7 +67,7 @@ fn check_changed(actions: Vec<Action>, change: impl Fn(&mut Scenario), expected:
         feeds: vec![Feed {
             name: "f".to_owned(),
             columns: vec!["c".to_owned(), "d".to_owned()],
-            rows: vec![vec!["1".to_owned(), "2".to_owned()]],
+            rows: Rows::Listed(vec![vec!["1".to_owned(), "2".to_owned()]]),
             order: FeedOrder::Cycle,
         }],
         run: "r1".to_owned(),
@@ -267,9 +267,17 @@ fn feeds_must_be_tables() {
             expected,
         );
     };
-    check_feed(|feed| feed.rows.clear(), "feed 'f': it has no rows");
     check_feed(
-        |feed| feed.rows.push(vec!["1".to_owned()]),
+        |feed| feed.rows = Rows::Listed(Vec::new()),
+        "feed 'f': it has no rows",
+    );
+    check_feed(
+        |feed| {
+            feed.rows = Rows::Listed(vec![
+                vec!["1".to_owned(), "2".to_owned()],
+                vec!["1".to_owned()],
+            ])
+        },
         "feed 'f': row 1 (from 0) has 1 values for 2 columns",
     );
     check_feed(

@@ -1,0 +1,214 @@
+//! Rows of a feed: a list, or values that follow from the number of the row. Generated rows need no memory, however many they are.
+
+use crate::random::RandomStream;
+
+/// The rows of a feed.
+#[derive(Debug, Clone)]
+pub enum Rows {
+    /// Each as long as the feed's columns; never empty.
+    Listed(Vec<Vec<String>>),
+    Generated(GeneratedRows),
+}
+
+/// Rows whose values follow from a seed and the number of the row: the same seed makes the same rows, in any order.
+#[derive(Debug, Clone)]
+pub struct GeneratedRows {
+    /// At least 1.
+    pub count: usize,
+    pub seed: u64,
+    /// One for each column of the feed.
+    pub values: Vec<RowValue>,
+}
+
+/// How a value of a generated row is made.
+#[derive(Debug, Clone)]
+pub enum RowValue {
+    /// The texts with the number of the row, counted from 1, between them.
+    Numbered(Vec<String>),
+    /// A whole number, uniformly distributed over both ends and what lies between.
+    Integer { min: i64, max: i64 },
+    /// Lower-case letters and digits, as many as a number that is uniformly distributed from `min` to `max`.
+    Text { min: usize, max: usize },
+    /// One of these values, drawn by weight; the sum of the weights is at least 1.
+    Choice(Vec<(String, u32)>),
+}
+
+const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+/// Letters of one random word.
+const LETTERS_OF_WORD: usize = 12;
+
+impl Rows {
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Listed(rows) => rows.len(),
+            Self::Generated(rows) => rows.count,
+        }
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The value in a row, counted from 0, and a column.
+    #[must_use]
+    pub fn value(&self, row: usize, column: usize) -> Vec<u8> {
+        match self {
+            Self::Listed(rows) => rows[row][column].clone().into_bytes(),
+            Self::Generated(rows) => {
+                let mut value = Vec::new();
+                rows.append(row, column, &mut value);
+                value
+            }
+        }
+    }
+}
+
+impl FromIterator<Vec<String>> for Rows {
+    fn from_iter<I: IntoIterator<Item = Vec<String>>>(rows: I) -> Self {
+        Self::Listed(rows.into_iter().collect())
+    }
+}
+
+impl GeneratedRows {
+    /// Appends the value in a row, counted from 0, and a column.
+    pub(crate) fn append(&self, row: usize, column: usize, out: &mut Vec<u8>) {
+        let stream = || RandomStream::new(self.seed, column as u64).inner(row as u64);
+        match &self.values[column] {
+            RowValue::Numbered(texts) => {
+                for (index, text) in texts.iter().enumerate() {
+                    if index > 0 {
+                        super::text::decimal(row as u64 + 1, out);
+                    }
+                    out.extend_from_slice(text.as_bytes());
+                }
+            }
+            RowValue::Integer { min, max } => {
+                let values = max.abs_diff(*min).saturating_add(1);
+                let above = i128::from(below(stream().bits(0), values));
+                let value = i128::from(*min) + above;
+                if value < 0 {
+                    out.push(b'-');
+                }
+                let size = u64::try_from(value.unsigned_abs()).unwrap_or(u64::MAX);
+                super::text::decimal(size, out);
+            }
+            RowValue::Text { min, max } => {
+                let stream = stream();
+                let more = below(stream.bits(0), (max - min) as u64 + 1);
+                let mut left = min + usize::try_from(more).unwrap_or(0);
+                for word in 1.. {
+                    let letters = left.min(LETTERS_OF_WORD);
+                    let bits = stream.bits(word);
+                    out.extend((0..letters).map(|at| LETTERS[(bits >> (5 * at)) as usize & 31]));
+                    left -= letters;
+                    if left == 0 {
+                        break;
+                    }
+                }
+            }
+            RowValue::Choice(values) => {
+                let all = values.iter().map(|(_, weight)| u64::from(*weight)).sum();
+                let mut at = below(stream().bits(0), all);
+                for (value, weight) in values {
+                    match at.checked_sub(u64::from(*weight)) {
+                        Some(rest) => at = rest,
+                        None => {
+                            out.extend_from_slice(value.as_bytes());
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A random word as a number below `values`, uniformly distributed but for 1 ÷ 2⁶⁴ × `values`.
+fn below(bits: u64, values: u64) -> u64 {
+    let product = u128::from(bits) * u128::from(values);
+    u64::try_from(product >> 64).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(values: Vec<RowValue>) -> Rows {
+        Rows::Generated(GeneratedRows {
+            count: 10_000_000,
+            seed: 7,
+            values,
+        })
+    }
+
+    fn text(rows: &Rows, row: usize, column: usize) -> String {
+        String::from_utf8(rows.value(row, column)).unwrap()
+    }
+
+    #[test]
+    fn numbered_values_have_the_number_of_their_row() {
+        let parts = |parts: &[&str]| {
+            RowValue::Numbered(parts.iter().map(|part| (*part).to_owned()).collect())
+        };
+        let rows = rows(vec![parts(&["a-", "-", ""]), parts(&["same"])]);
+        assert_eq!(text(&rows, 0, 0), "a-1-1");
+        assert_eq!(text(&rows, 9_999_999, 0), "a-10000000-10000000");
+        assert_eq!(text(&rows, 5, 1), "same");
+        assert_eq!(rows.len(), 10_000_000);
+    }
+
+    #[test]
+    fn integers_lie_between_their_ends_and_are_evenly_spread() {
+        let ends = |min, max| rows(vec![RowValue::Integer { min, max }]);
+        let die = ends(-2, 3);
+        let mut found = [0_u32; 6];
+        for row in 0..6_000 {
+            let value: i64 = text(&die, row, 0).parse().unwrap();
+            found[usize::try_from(value + 2).unwrap()] += 1;
+        }
+        // Six standard deviations of a binomial count.
+        assert!(
+            found.iter().all(|count| (827..=1_173).contains(count)),
+            "{found:?}"
+        );
+        let all = ends(i64::MIN, i64::MAX);
+        let values = (0..100).map(|row| text(&all, row, 0).parse::<i64>().unwrap());
+        assert!(values.clone().any(|value| value < 0) && values.into_iter().any(|value| value > 0));
+        assert_eq!(text(&ends(5, 5), 9, 0), "5");
+    }
+
+    #[test]
+    fn texts_have_their_length_and_the_same_seed_makes_the_same() {
+        let rows = rows(vec![
+            RowValue::Text { min: 10, max: 40 },
+            RowValue::Text { min: 300, max: 300 },
+        ]);
+        let lengths: Vec<usize> = (0..2_000).map(|row| text(&rows, row, 0).len()).collect();
+        assert_eq!(
+            (lengths.iter().min(), lengths.iter().max()),
+            (Some(&10), Some(&40))
+        );
+        let long: Vec<String> = (0..1_000).map(|row| text(&rows, row, 1)).collect();
+        assert!(long.iter().all(|text| text.len() == 300));
+        let distinct: std::collections::BTreeSet<&String> = long.iter().collect();
+        assert_eq!(distinct.len(), 1_000);
+        assert_eq!(text(&rows.clone(), 3, 1), long[3]);
+        assert!(long[0].bytes().all(|byte| LETTERS.contains(&byte)));
+        let empty = self::rows(vec![RowValue::Text { min: 0, max: 0 }]);
+        assert_eq!(text(&empty, 1, 0), "");
+    }
+
+    #[test]
+    fn choices_come_by_weight() {
+        let values = [("a", 8), ("b", 2), ("never", 0)];
+        let values = values.map(|(value, weight)| (value.to_owned(), weight));
+        let rows = rows(vec![RowValue::Choice(values.to_vec())]);
+        let found: Vec<String> = (0..10_000).map(|row| text(&rows, row, 0)).collect();
+        let count = |value: &str| found.iter().filter(|found| *found == value).count();
+        assert!((7_760..=8_240).contains(&count("a")), "{}", count("a"));
+        assert_eq!(count("a") + count("b"), 10_000);
+    }
+}
