@@ -1,6 +1,6 @@
 //! Commands and flags of the program, except those of `waggle load`.
 
-use std::{path::PathBuf, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use waggle_flags::RenamedFlag;
@@ -113,7 +113,22 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) strict: bool,
     #[command(flatten)]
+    pub(crate) export: ExportFlags,
+    #[command(flatten)]
     pub(crate) comparison: RunComparison,
+}
+
+/// Where metrics go while a study runs.
+#[derive(Debug, Args)]
+pub(crate) struct ExportFlags {
+    /// Serve metrics for Prometheus at http://ADDRESS:PORT/metrics while the study runs, and until they are scraped once more after
+    /// its end, for 15 s at most; port 0 selects a free one. There is no authentication
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) metrics_listen: Option<SocketAddr>,
+    /// Push metrics by OTLP (HTTP, JSON) every 5 s and at the end; without a path, /v1/metrics is added. The variable
+    /// OTEL_EXPORTER_OTLP_HEADERS has headers, such as a token: NAME=VALUE,NAME=VALUE
+    #[arg(long, value_name = "URL")]
+    pub(crate) otlp: Option<String>,
 }
 
 /// The comparison at the end of a run with two versions.

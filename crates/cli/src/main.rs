@@ -4,6 +4,7 @@ mod against;
 mod arguments;
 mod compare;
 mod exit;
+mod export;
 mod files;
 mod filter;
 mod folders;
