@@ -39,8 +39,8 @@ const ARROWS: [(&str, &[&str]); 19] = [
     (
         "waggle-cli",
         &[
-            "study", "load", "stats", "results", "runner", "analysis", "report", "template",
-            "flags", "testkit", "units",
+            "study", "load", "stats", "results", "runner", "analysis", "report", "service",
+            "template", "flags", "testkit", "units",
         ],
     ),
     (

@@ -2,7 +2,7 @@
 //!
 //! `faulty_store LISTEN FAULT [FILE]`: accepts `PUT …` bodies of stamped line protocol, stores keys and times in memory and
 //! returns them by offset. The first line of its output is its address. FAULT is `none` or `dies`. With `none` it creates FILE at
-//! the first body; with `dies` it ends with a message as soon as FILE exists.
+//! the first body; with `dies` it ends with a message as soon as FILE exists. The path `/busy` refuses some requests.
 
 #![expect(
     clippy::unwrap_used,
@@ -20,6 +20,8 @@ use waggle_testkit::{
 /// Interval of the checks for the file.
 const POLL: Duration = Duration::from_millis(20);
 const DIED: i32 = 7;
+/// One request of this many is refused at `/busy`.
+const BUSY_EVERY: u64 = 10;
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -68,6 +70,9 @@ fn die() {
 }
 
 fn reply(records: &mut Vec<String>, request: &Request) -> Vec<u8> {
+    if request.path == "/busy" && request.number.is_multiple_of(BUSY_EVERY) {
+        return answer(503, "", "");
+    }
     if request.method == "PUT" {
         records.extend(request.text().lines().map(record));
         return answer(204, "", "");

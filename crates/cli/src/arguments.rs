@@ -1,15 +1,12 @@
 //! Commands and flags of the program, except those of `waggle load`.
 
-use std::{num::NonZero, path::PathBuf, time::Duration};
+use std::{net::SocketAddr, num::NonZero, path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use waggle_analysis::compare::CompareSettings;
 use waggle_flags::RenamedFlag;
 
+pub(crate) use crate::compare_arguments::{Compare, CompareFiles, RunComparison};
 use crate::load::{arguments::Load, parse};
-
-/// Ratios that differ by less are the same.
-const DEFAULT_MARGIN: f64 = 0.05;
 
 /// Flags that were renamed: an error for an old one names the new one.
 pub(crate) const RENAMED_FLAGS: [RenamedFlag; 12] = [
@@ -150,20 +147,22 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) strict: bool,
     #[command(flatten)]
+    pub(crate) export: ExportFlags,
+    #[command(flatten)]
     pub(crate) comparison: RunComparison,
 }
 
-/// The comparison at the end of a run with two versions.
+/// Where metrics go while a study runs.
 #[derive(Debug, Args)]
-pub(crate) struct RunComparison {
-    /// Compare with an earlier run of the study, or with a folder of them, at the end. What the machine did in between is part of
-    /// the difference; --against excludes that
-    #[arg(long, value_name = "RUN", conflicts_with = "against")]
-    pub(crate) baseline: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) judgement: JudgementChoice,
-    #[command(flatten)]
-    pub(crate) files: CompareFiles,
+pub(crate) struct ExportFlags {
+    /// Serve metrics for Prometheus at http://ADDRESS:PORT/metrics while the study runs, and until they are scraped once more after
+    /// its end, for 15 s at most; port 0 selects a free one. There is no authentication
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) metrics_listen: Option<SocketAddr>,
+    /// Push metrics by OTLP (HTTP, JSON) every 5 s and at the end; without a path, /v1/metrics is added. The variable
+    /// OTEL_EXPORTER_OTLP_HEADERS has headers, such as a token: NAME=VALUE,NAME=VALUE
+    #[arg(long, value_name = "URL")]
+    pub(crate) otlp: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -186,60 +185,6 @@ pub(crate) struct Report {
     /// Every doubt counts: exit code 4 if any cell has a verdict other than valid, or than the study expects
     #[arg(long)]
     pub(crate) strict: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Compare {
-    /// The run to compare with, or a folder of runs
-    #[arg(value_name = "A")]
-    pub(crate) first: PathBuf,
-    /// The run that is compared, or a folder of runs
-    #[arg(value_name = "B")]
-    pub(crate) second: PathBuf,
-    #[command(flatten)]
-    pub(crate) judgement: JudgementChoice,
-    #[command(flatten)]
-    pub(crate) files: CompareFiles,
-}
-
-/// What decides a comparison.
-#[derive(Debug, Args)]
-pub(crate) struct JudgementChoice {
-    /// Of a comparison: ratios from 1 ÷ (1 + margin) to 1 + margin are the same: a share, such as 5% or 0.05 [default: 5%]
-    #[arg(long, value_name = "SHARE", value_parser = parse::margin)]
-    pub(crate) margin: Option<f64>,
-    /// Of a comparison: a metric that decides, such as response_time.p99; may be repeated [default: what the study asks about]
-    #[arg(long, value_name = "METRIC", value_parser = parse::metric_path)]
-    pub(crate) metric: Vec<Vec<String>>,
-}
-
-impl JudgementChoice {
-    pub(crate) fn settings(&self) -> CompareSettings {
-        CompareSettings {
-            margin: self.margin.unwrap_or(DEFAULT_MARGIN),
-            metrics: self.metric.clone(),
-        }
-    }
-}
-
-/// Files that a comparison is written to.
-#[derive(Debug, Args)]
-pub(crate) struct CompareFiles {
-    /// Write the comparison as a page
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
-    /// Write it as Markdown, for a pull request
-    #[arg(long, value_name = "FILE")]
-    pub(crate) markdown: Option<PathBuf>,
-    /// Write it as JSON (`waggle schema compare`)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
-    /// Write it as JUnit XML: a test case for each metric that the study asks about, in each cell
-    #[arg(long, value_name = "FILE")]
-    pub(crate) junit: Option<PathBuf>,
-    /// Append it as Markdown to a file, such as $GITHUB_STEP_SUMMARY
-    #[arg(long, value_name = "FILE")]
-    pub(crate) summary_file: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

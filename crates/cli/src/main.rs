@@ -3,7 +3,9 @@
 mod against;
 mod arguments;
 mod compare;
+mod compare_arguments;
 mod exit;
+mod export;
 mod files;
 mod filter;
 mod folders;

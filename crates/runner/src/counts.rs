@@ -84,6 +84,15 @@ pub enum Carried {
 }
 
 impl Carried {
+    /// Which requests of a cell carry records.
+    #[must_use]
+    pub fn from_cell(cell: &Cell) -> Self {
+        match &cell.what {
+            What::Request(_) => Self::ByEach(crate::job::records_per_request(cell)),
+            What::Scenario(scenario) => Self::BySteps(scenario.steps_with_record()),
+        }
+    }
+
     /// Records of successful requests. For steps this includes answers that failed only a check after acceptance, so that the
     /// number equals the accepted records in the ledger.
     pub(crate) fn accepted_records<'a>(

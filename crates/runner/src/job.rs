@@ -5,8 +5,6 @@ use std::{net::SocketAddr, time::Duration};
 use waggle_load::{self as load, Job, Limits, Target, Transport, What};
 use waggle_study::{self as study, BodyExpect, Cell, LoadModel, Schedule, WarmUpUntil};
 
-use crate::counts::Carried;
-
 /// Limit on the records of one worker in the ledger; the load ends when it is reached.
 pub(crate) const RECORDS_PER_WORKER_MAX: u64 = 400_000_000;
 /// Margin of the load beyond warm-up and measured phase before it ends by itself.
@@ -59,14 +57,6 @@ pub(crate) fn job(cell: &Cell, parts: Parts) -> Job {
 /// How long to wait for outstanding answers: as long as they may take.
 pub(crate) fn finish(cell: &Cell) -> Duration {
     cell.timeout().max(Limits::default().finish)
-}
-
-/// Which requests of a cell carry records.
-pub(crate) fn carrying_requests(cell: &Cell) -> Carried {
-    match &cell.what {
-        study::What::Request(_) => Carried::ByEach(records_per_request(cell)),
-        study::What::Scenario(scenario) => Carried::BySteps(scenario.steps_with_record()),
-    }
 }
 
 /// Records of each request in the ledger.

@@ -1,5 +1,5 @@
 //! The metrics page in the OpenMetrics text format. Servers count in their own atomics, which costs their hot paths next to
-//! nothing; a page is made of the counters when it is requested.
+//! nothing; a page is made of the counters when it is requested. `waggle run` makes it of the sums of its intervals.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,6 +26,11 @@ impl Page {
     /// An empty page; all names on it begin with the prefix and an underscore.
     pub fn new(prefix: &'static str) -> Self {
         Self(Registry::with_prefix(prefix))
+    }
+
+    /// An empty page of complete names.
+    pub fn without_prefix() -> Self {
+        Self(Registry::default())
     }
 
     /// A counter; its name ends in `_total`.
@@ -71,6 +76,17 @@ impl Page {
         histogram: &Histogram<N>,
     ) {
         self.0.register(name, help, histogram.snapshot());
+    }
+
+    /// A histogram with a series for each set of labels.
+    pub fn histograms(
+        &mut self,
+        name: &'static str,
+        help: &'static str,
+        series: impl IntoIterator<Item = (Labels, Buckets)>,
+    ) {
+        let series = series.into_iter().collect();
+        self.0.register(name, help, Histograms(series));
     }
 
     /// The complete page.
@@ -171,11 +187,27 @@ impl EncodeMetric for Gauges {
 }
 
 /// A snapshot of a histogram.
-#[derive(Debug)]
-struct Buckets {
-    sum: f64,
+#[derive(Debug, Clone, PartialEq)]
+pub struct Buckets {
+    pub sum: f64,
     /// Upper bounds, the last one infinite, each with its number of values above the previous bound.
-    buckets: Vec<(f64, u64)>,
+    pub buckets: Vec<(f64, u64)>,
+}
+
+#[derive(Debug)]
+struct Histograms(Vec<(Labels, Buckets)>);
+
+impl EncodeMetric for Histograms {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
+        for (labels, histogram) in &self.0 {
+            histogram.encode(encoder.encode_family(labels)?)?;
+        }
+        Ok(())
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Histogram
+    }
 }
 
 impl EncodeMetric for Buckets {
@@ -240,6 +272,28 @@ waggle_test_write_seconds_count 4
 waggle_test_write_seconds_bucket{le="0.00025"} 1
 waggle_test_write_seconds_bucket{le="1.0"} 3
 waggle_test_write_seconds_bucket{le="+Inf"} 4
+# EOF
+"#
+        );
+    }
+
+    #[test]
+    fn histograms_have_labels_and_complete_names() {
+        let mut page = Page::without_prefix();
+        let buckets = vec![(0.5, 2), (f64::INFINITY, 1)];
+        let series = (
+            vec![("cell", "1".to_owned())],
+            Buckets { sum: 3.5, buckets },
+        );
+        page.histograms("wait_seconds", "Waits", [series]);
+        assert_eq!(
+            page.into_text(),
+            r#"# HELP wait_seconds Waits.
+# TYPE wait_seconds histogram
+wait_seconds_sum{cell="1"} 3.5
+wait_seconds_count{cell="1"} 3
+wait_seconds_bucket{le="0.5",cell="1"} 2
+wait_seconds_bucket{le="+Inf",cell="1"} 3
 # EOF
 "#
         );

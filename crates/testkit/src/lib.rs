@@ -5,8 +5,8 @@
 //! - `streams::StreamServer` does the same over HTTP/2.
 //! - [`http::Connection`] sends the given bytes and reads answers.
 //! - [`wait_until`] and [`wait_for`] wait for other threads and processes, [`Lines`] for output of a child.
-//! - [`Kafka`], [`Influxdb`] and [`Telegraf`] are the real programs, each in its own folder; [`Proxy`] and [`SmallDisk`] make
-//!   networks and disks fail.
+//! - [`Kafka`], [`Influxdb`], [`Telegraf`] and [`Prometheus`] are the real programs, each in its own folder; [`Proxy`] and
+//!   [`SmallDisk`] make networks and disks fail.
 //!
 //! Programs are searched on `PATH`, then in the cache of `waggle system fetch`. A missing program fails the test, because a
 //! skipped test shows nothing. Everything here panics, as tests do.
@@ -25,6 +25,7 @@ mod lines;
 mod listener;
 mod process;
 mod programs;
+mod prometheus;
 mod proxy;
 pub mod random;
 mod small_disk;
@@ -43,6 +44,7 @@ pub use lines::Lines;
 pub use listener::{Listener, Socket};
 pub use process::{Process, free_port};
 pub use programs::program;
+pub use prometheus::Prometheus;
 pub use proxy::{Link, Proxy};
 pub use small_disk::SmallDisk;
 pub use telegraf::Telegraf;

@@ -14,7 +14,7 @@ pub fn program(server: &str, name: &str) -> PathBuf {
         .chain(fetched_folders(server).map(|folder| folder.join("bin").join(name)))
         .find(|file| file.is_file())
         .unwrap_or_else(|| {
-            panic!("{name} is not there: `waggle system fetch ingest` provides it, and scripts/test calls that")
+            panic!("{name} is not there: scripts/test installs it, or fetches it by `waggle system fetch ingest`")
         })
 }
 

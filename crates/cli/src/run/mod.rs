@@ -28,6 +28,7 @@ use crate::{
     arguments::{Run, RunComparison},
     compare,
     exit::Exit,
+    export::{Export, Exporter},
     files::{self, Loaded},
     folders,
     interrupts::Interrupts,
@@ -57,20 +58,39 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
         Some(None) => files::newest_run(&arguments.runs, &loaded.study.name)?,
         None => files::new_run(&arguments.runs, &loaded.study.name)?,
     };
+    let export = Export::open(&arguments.export, &loaded, &folder)?;
+    let print = |line: &str| {
+        if !arguments.quiet {
+            output::print_progress(line);
+        }
+    };
+    if let Some(line) = export.as_ref().and_then(Export::page_line) {
+        print(&line);
+    }
     let interrupts = Interrupts::new(|| {});
     let view = view(arguments, &loaded.study, &folder, &interrupts)?;
-    let ended = drive(request(arguments, loaded, &folder)?, view, &interrupts)?;
-    if matches!(ended, Ended::Interrupted) && nothing_finished(&folder) {
+    let request = request(arguments, loaded, &folder)?;
+    let (ended, exporter) = drive(request, view, export, &interrupts)?;
+    let exit = report_run(arguments, &folder, &ended);
+    if let Some(exporter) = exporter {
+        exporter.finish(&interrupts, print);
+    }
+    exit
+}
+
+/// Writes the report and prints the result.
+fn report_run(arguments: &Run, folder: &Path, ended: &Ended) -> Result<Exit> {
+    if matches!(ended, Ended::Interrupted) && nothing_finished(folder) {
         output::print_result(&format!(
             "interrupted before the first trial ended; {} holds the plan\n",
             folder.display()
         ))?;
         return Ok(Exit::Interrupted);
     }
-    let (text, model, exit) = report::write_report(&folder, arguments.strict)?;
+    let (text, model, exit) = report::write_report(folder, arguments.strict)?;
     output::print_result(&format!("{text}\n"))?;
     Ok(match ended {
-        Ended::Finished => compare_run(arguments, &folder, &model, exit)?,
+        Ended::Finished => compare_run(arguments, folder, &model, exit)?,
         Ended::Interrupted => {
             let study = arguments.choice.study.display();
             let idle_poll = if arguments.idle_poll {
@@ -216,14 +236,28 @@ fn view(
     })
 }
 
-/// Runs to the end or to an interrupt; in both cases the system is stopped. A separate thread shows the progress.
-fn drive(request: RunRequest, mut view: View, interrupts: &Interrupts) -> Result<Ended> {
+/// Runs to the end or to an interrupt; in both cases the system is stopped. A separate thread shows the progress and adds up what
+/// is exported.
+fn drive(
+    request: RunRequest,
+    mut view: View,
+    export: Option<Export>,
+    interrupts: &Interrupts,
+) -> Result<(Ended, Option<Exporter>)> {
     let (sender, mut receiver) = mpsc::channel::<Event>(EVENTS_MAX);
+    let exporter = export.map(|export| export.start(sender.downgrade()));
+    let exporter = exporter.transpose()?;
+    let feed = exporter
+        .as_ref()
+        .map(|exporter| exporter.feed(&request.run_folder));
     let shower = std::thread::Builder::new()
         .name("events".to_owned())
         .spawn(move || {
             live::out_of_the_way(&[]);
             while let Some(event) = receiver.blocking_recv() {
+                if let Some(feed) = &feed {
+                    feed.apply(&event);
+                }
                 view.show(&event);
             }
             view.end();
@@ -240,7 +274,7 @@ fn drive(request: RunRequest, mut view: View, interrupts: &Interrupts) -> Result
     interrupts.listen()?;
     let ended = runtime.block_on(waggle_runner::run(request, sender, shutdown));
     shower.join().ok();
-    Ok(ended?)
+    Ok((ended?, exporter))
 }
 
 fn nothing_finished(folder: &Path) -> bool {

@@ -17,6 +17,7 @@ mod import;
 mod init;
 mod interrupts;
 mod live;
+mod live_metrics;
 mod load;
 mod load_pipes;
 mod load_saved;

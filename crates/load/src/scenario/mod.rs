@@ -6,6 +6,7 @@
 
 mod compile;
 mod cookies;
+mod decimal;
 mod escape;
 mod feeds;
 mod inspect;

@@ -1,5 +1,6 @@
 //! Rows of a feed: a list, or values that follow from the number of the row. Generated rows need no memory, however many they are.
 
+use super::decimal::decimal;
 use crate::random::RandomStream;
 
 /// The rows of a feed.
@@ -80,24 +81,24 @@ impl GeneratedRows {
             RowValue::Numbered(texts) => {
                 for (index, text) in texts.iter().enumerate() {
                     if index > 0 {
-                        super::text::decimal(row as u64 + 1, out);
+                        decimal(row as u64 + 1, out);
                     }
                     out.extend_from_slice(text.as_bytes());
                 }
             }
             RowValue::Integer { min, max } => {
                 let values = max.abs_diff(*min).saturating_add(1);
-                let above = i128::from(below(stream().bits(0), values));
+                let above = i128::from(draw_below(stream().bits(0), values));
                 let value = i128::from(*min) + above;
                 if value < 0 {
                     out.push(b'-');
                 }
                 let size = u64::try_from(value.unsigned_abs()).unwrap_or(u64::MAX);
-                super::text::decimal(size, out);
+                decimal(size, out);
             }
             RowValue::Text { min, max } => {
                 let stream = stream();
-                let more = below(stream.bits(0), (max - min) as u64 + 1);
+                let more = draw_below(stream.bits(0), (max - min) as u64 + 1);
                 let mut left = min + usize::try_from(more).unwrap_or(0);
                 for word in 1.. {
                     let letters = left.min(LETTERS_OF_WORD);
@@ -111,7 +112,7 @@ impl GeneratedRows {
             }
             RowValue::Choice(values) => {
                 let all = values.iter().map(|(_, weight)| u64::from(*weight)).sum();
-                let mut at = below(stream().bits(0), all);
+                let mut at = draw_below(stream().bits(0), all);
                 for (value, weight) in values {
                     match at.checked_sub(u64::from(*weight)) {
                         Some(rest) => at = rest,
@@ -127,7 +128,7 @@ impl GeneratedRows {
 }
 
 /// A random word as a number below `values`, uniformly distributed but for 1 ÷ 2⁶⁴ × `values`.
-fn below(bits: u64, values: u64) -> u64 {
+fn draw_below(bits: u64, values: u64) -> u64 {
     let product = u128::from(bits) * u128::from(values);
     u64::try_from(product >> 64).unwrap_or(0)
 }

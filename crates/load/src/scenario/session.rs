@@ -4,13 +4,14 @@ use std::cell::OnceCell;
 
 use super::{
     cookies::Jar,
+    decimal::decimal,
     escape::Escape,
     inspect::{AnswerView, headers},
     link::make_path,
     model::Feed,
     program::RequestProgram,
     record::Record,
-    text::{SessionRandom, Values, decimal},
+    text::{SessionRandom, Values},
 };
 use crate::{
     Failure, answer_matcher::BodyMatch, clock::NS_PER_S, random::RandomStream, reader::Answer,

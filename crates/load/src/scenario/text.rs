@@ -2,6 +2,7 @@
 
 use super::{
     Rows,
+    decimal::decimal,
     escape::{Escape, put},
     record::Record,
 };
@@ -99,21 +100,6 @@ impl SessionRandom {
         let next = self.next();
         self.stream.bits(next)
     }
-}
-
-/// Appends a number in decimal.
-pub(crate) fn decimal(number: u64, out: &mut Vec<u8>) {
-    let mut digits = [0; 20];
-    let (mut left, mut at) = (number, digits.len());
-    loop {
-        at -= 1;
-        digits[at] = b'0' + u8::try_from(left % 10).unwrap_or(0);
-        left /= 10;
-        if left == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[at..]);
 }
 
 #[cfg(test)]

@@ -117,7 +117,7 @@ impl Report {
             clock,
             settings: GeneratorSettings::from_cell(cell, workers),
             possible_per_s,
-            carried: job::carrying_requests(cell),
+            carried: Carried::from_cell(cell),
         });
     }
 

@@ -9,6 +9,7 @@ use waggle_study::{self as study, Delivery as DeliveryAsked, Probe, System};
 
 use crate::{
     clock::Clock,
+    counts::Carried,
     driver::{Driver, Failure},
     events::IntervalEvents,
     http::HttpConnector,
@@ -127,7 +128,7 @@ fn load_phases<'a, R>(
         run,
         writer: trial.writer,
         events: IntervalEvents::new(trial.events.clone()),
-        carried: job::carrying_requests(cell),
+        carried: Carried::from_cell(cell),
         interval: cell.schedule.interval,
         window,
         clocks: trial.context.clocks,

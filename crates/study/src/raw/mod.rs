@@ -6,6 +6,7 @@ mod components;
 mod load;
 mod method;
 mod probe;
+mod random_column;
 mod scalar;
 mod scenario;
 mod schedule;
@@ -19,13 +20,14 @@ pub(crate) use load::{
 };
 pub(crate) use method::Method;
 pub(crate) use probe::{Extract, Probe, ValueAt};
+pub(crate) use random_column::RandomColumn;
 pub(crate) use scalar::{
     DurationText, LoadLevel, MadeColumn, Measured, Name, OneOrSeveral, Rate, Repeat, Share, Size,
     Status, Think, WarmUp, Width, parse_width,
 };
 pub(crate) use scenario::{
-    Captures, Check, CheckPart, Feed, FeedOrder, FeedRows, Flow, Generate, OnFailure, RandomColumn,
-    Scenario, Step,
+    Captures, Check, CheckPart, Feed, FeedOrder, FeedRows, Flow, Generate, OnFailure, Scenario,
+    Step,
 };
 pub(crate) use schedule::{
     MeasuredRequests, Order, RampUp, Recovery, RepeatUntil, Restart, Schedule, StopWhen,

@@ -1,0 +1,479 @@
+//! The sums of a run so far, from its events. Pure: events in, families of metrics out.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use waggle_load::Interval;
+use waggle_results::{CountsRow, FailureKind, LedgerInfo, PhaseName, TrialKey};
+use waggle_runner::{
+    Event,
+    counts::{Carried, interval_row},
+};
+use waggle_study::{Cell, Study, System};
+
+use super::{
+    buckets::Buckets,
+    catalogue::{self, CELL, ERROR_TYPE, Family, Labels, Metric, NAME, OUTCOME, PHASE, Series},
+    cells::{CELLS_MAX, CellLabels, OTHER},
+    now::Now,
+};
+
+/// Kinds of errors of a cell's phase with series of their own; all others are counted as one.
+pub(super) const ERROR_TYPES_MAX: usize = 20;
+
+/// All phases of a trial.
+const PHASES: [PhaseName; 11] = [
+    PhaseName::Up,
+    PhaseName::Ready,
+    PhaseName::Verify,
+    PhaseName::WarmUp,
+    PhaseName::Measure,
+    PhaseName::Recovery,
+    PhaseName::Finish,
+    PhaseName::Drain,
+    PhaseName::Collect,
+    PhaseName::Down,
+    PhaseName::CoolDown,
+];
+
+/// The cell of a series; `None`: one of those without their own.
+type CellNumber = Option<u32>;
+
+/// The sums of a run.
+#[derive(Debug)]
+pub(super) struct Totals {
+    study: String,
+    run_folder: PathBuf,
+    cells: Vec<(CellLabels, Carried)>,
+    /// Those that have series of their own, in the order of their first trial.
+    seen: Vec<u32>,
+    planned: u32,
+    resumed: u32,
+    completed: u64,
+    failed: u64,
+    now: Option<Now>,
+    /// A trial of another version at the same time.
+    partner: Option<Now>,
+    phase: Option<PhaseName>,
+    loads: BTreeMap<(CellNumber, PhaseName), LoadTotals>,
+    accounts: BTreeMap<CellNumber, LedgerInfo>,
+    pushes: Option<Pushes>,
+}
+
+/// Pushes by OTLP so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Pushes {
+    pub(super) accepted: u64,
+    pub(super) failed: u64,
+}
+
+/// The sums of all intervals of a cell's phase.
+#[derive(Debug, Default)]
+struct LoadTotals {
+    counts: CountsRow,
+    connects: u64,
+    errors: BTreeMap<String, u64>,
+    /// As [`CellLabels::requests`].
+    times: Vec<Times>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Times {
+    duration: Buckets,
+    response_time: Buckets,
+}
+
+impl Totals {
+    /// Before the first event.
+    pub(super) fn new(study: &Study, system: &System, run_folder: &Path) -> Self {
+        let labels = |cell: &Cell| {
+            let labels = CellLabels::from_cell(cell, study, system);
+            (labels, Carried::from_cell(cell))
+        };
+        Self {
+            study: study.name.clone(),
+            run_folder: run_folder.to_path_buf(),
+            cells: study.cells.iter().map(labels).collect(),
+            seen: Vec::new(),
+            planned: 0,
+            resumed: 0,
+            completed: 0,
+            failed: 0,
+            now: None,
+            partner: None,
+            phase: None,
+            loads: BTreeMap::new(),
+            accounts: BTreeMap::new(),
+            pushes: None,
+        }
+    }
+
+    pub(super) fn set_pushes(&mut self, pushes: Pushes) {
+        self.pushes = Some(pushes);
+    }
+
+    /// Applies an event.
+    pub(super) fn apply(&mut self, event: &Event) {
+        match event {
+            Event::RunStarted {
+                trials,
+                already_done,
+                ..
+            } => (self.planned, self.resumed) = (*trials, *already_done),
+            Event::TrialStarted { position, key, .. } => {
+                self.now = Some(self.begin_trial(*position, *key));
+            }
+            Event::Phase { phase, .. } => self.phase = Some(*phase),
+            Event::Interval { phase, interval } => {
+                let now = self.now.as_mut().map(|now| now.follow(interval));
+                self.add_interval(now, *phase, interval);
+            }
+            Event::Partner(event) => self.apply_partner(event),
+            Event::Draining { visible, accepted } => {
+                if let Some(now) = &mut self.now {
+                    now.draining = Some((*visible, *accepted));
+                }
+            }
+            Event::TrialEnded { failure, .. } => {
+                match failure {
+                    None => self.completed += 1,
+                    Some(_) => self.failed += 1,
+                }
+                (self.now, self.partner, self.phase) = (None, None, None);
+            }
+            Event::TrialsAdded(added) => {
+                self.planned += u32::try_from(added.len()).unwrap_or(u32::MAX);
+            }
+            Event::Found { not_needed, .. } => {
+                self.planned = self.planned.saturating_sub(*not_needed);
+            }
+            Event::Calibrating(_)
+            | Event::Machine(_)
+            | Event::Killed { .. }
+            | Event::UpAgain { .. }
+            | Event::Searched(_)
+            | Event::Warning(_) => {}
+        }
+    }
+
+    /// Of a trial at the same time only the load is counted; its end is an event of its own.
+    fn apply_partner(&mut self, event: &Event) {
+        match event {
+            Event::TrialStarted { position, key, .. } => {
+                self.partner = Some(self.begin_trial(*position, *key));
+            }
+            Event::Interval { phase, interval } => {
+                let partner = self.partner.as_mut().map(|now| now.follow(interval));
+                self.add_interval(partner, *phase, interval);
+            }
+            _ => {}
+        }
+    }
+
+    fn begin_trial(&mut self, position: u32, key: TrialKey) -> Now {
+        if self.seen.len() < CELLS_MAX && !self.seen.contains(&key.cell) {
+            self.seen.push(key.cell);
+        }
+        Now::new(position, key)
+    }
+
+    /// Adds the account of a trial that has ended.
+    pub(super) fn add_account(&mut self, cell: u32, ledger: &LedgerInfo) {
+        let cell = self.cell_number(cell);
+        let sum = self.accounts.entry(cell).or_default();
+        sum.sent += ledger.sent;
+        sum.accepted += ledger.accepted;
+        sum.rejected += ledger.rejected;
+        sum.unknown += ledger.unknown;
+        sum.delivered += ledger.delivered;
+        sum.missing += ledger.missing;
+        sum.duplicates += ledger.duplicates;
+    }
+
+    fn cell_number(&self, cell: u32) -> CellNumber {
+        self.seen.contains(&cell).then_some(cell)
+    }
+
+    fn add_interval(&mut self, cell: Option<u32>, phase: PhaseName, interval: &Interval) {
+        let Some(cell) = cell else {
+            return;
+        };
+        let mut cells = self.cells.iter();
+        let Some((labels, carried)) = cells.find(|(labels, _)| labels.number == cell) else {
+            return;
+        };
+        let row = interval_row(interval, 0, carried).counts;
+        let number = self.cell_number(cell);
+        let series = match number {
+            Some(_) => labels.requests.len(),
+            None => 1,
+        };
+        let load = self.loads.entry((number, phase)).or_default();
+        load.add(&row, interval.counts.connects);
+        load.add_times(interval, series);
+    }
+
+    /// All metrics at this moment.
+    pub(super) fn families(&self) -> Vec<Family> {
+        let mut families = self.families_of_the_run();
+        families.extend(self.families_of_loads());
+        families.extend(self.families_of_records());
+        families
+    }
+
+    fn families_of_the_run(&self) -> Vec<Family> {
+        let run = self.run_folder.file_name().unwrap_or_default();
+        let info = vec![
+            (catalogue::STUDY, self.study.clone()),
+            (catalogue::RUN, run.to_string_lossy().into_owned()),
+            (catalogue::VERSION, env!("CARGO_PKG_VERSION").to_owned()),
+        ];
+        let named = self
+            .cells
+            .iter()
+            .filter(|(labels, _)| self.seen.contains(&labels.number));
+        let named = named.map(|(one, _)| (Some(one.number), &*one.name));
+        let has_others = self.loads.keys().any(|(cell, _)| cell.is_none());
+        let named = named.chain(has_others.then_some((None, "others")));
+        let named = named.map(|(cell, name)| (vec![cell_label(cell), (NAME, name.to_owned())], 1));
+        let finished = [("completed", self.completed), ("failed", self.failed)];
+        let phase = PHASES.map(|phase| {
+            let labels = vec![(PHASE, phase_label(phase).to_owned())];
+            (labels, i64::from(self.phase == Some(phase)))
+        });
+        let now = self.now.as_ref();
+        let number = |pick: fn(&Now) -> u32| now.map_or(0, |now| i64::from(pick(now)));
+        let count = |pick: fn(&Now) -> u64| {
+            let both = self.now.iter().chain(&self.partner);
+            i64::try_from(both.map(pick).sum::<u64>()).unwrap_or(i64::MAX)
+        };
+        let mut families = vec![
+            gauges(&catalogue::RUN_INFO, vec![(info, 1)]),
+            gauges(&catalogue::CELL_INFO, named.collect()),
+            gauge(&catalogue::TRIALS_PLANNED, self.planned.into()),
+            gauge(&catalogue::TRIALS_RESUMED, self.resumed.into()),
+            counters(&catalogue::TRIALS_FINISHED, by_outcome(&finished)),
+            gauge(&catalogue::TRIAL_POSITION, number(|now| now.position)),
+            gauge(&catalogue::TRIAL_CELL, number(|now| now.key.cell)),
+            gauge(
+                &catalogue::TRIAL_REPETITION,
+                number(|now| now.key.repetition),
+            ),
+            gauges(&catalogue::RUN_PHASE, phase.into()),
+            gauge(
+                &catalogue::ACTIVE_REQUESTS,
+                count(|now| now.active_requests),
+            ),
+            gauge(
+                &catalogue::CONNECTIONS_OPEN,
+                count(|now| now.connections_open),
+            ),
+        ];
+        if let Some(pushes) = self.pushes {
+            let pushes = [("accepted", pushes.accepted), ("failed", pushes.failed)];
+            families.push(counters(&catalogue::PUSHES, by_outcome(&pushes)));
+        }
+        families
+    }
+
+    fn families_of_loads(&self) -> Vec<Family> {
+        let by_load = |metric: &'static Metric, pick: fn(&LoadTotals) -> u64| {
+            let loads = self.loads.iter();
+            let series = loads.map(|(key, load)| (load_labels(*key), pick(load)));
+            counters(metric, series.collect())
+        };
+        let errors = self.loads.iter().flat_map(|(key, load)| {
+            load.errors.iter().map(|(kind, count)| {
+                let mut labels = load_labels(*key);
+                labels.push((ERROR_TYPE, kind.clone()));
+                (labels, *count)
+            })
+        });
+        vec![
+            self.histogram(&catalogue::DURATION, |times| times.duration),
+            self.histogram(&catalogue::RESPONSE_TIME, |times| times.response_time),
+            by_load(&catalogue::DUE, |load| load.counts.due),
+            by_load(&catalogue::SENT, |load| load.counts.sent),
+            by_load(&catalogue::SUCCEEDED, |load| load.counts.succeeded),
+            by_load(&catalogue::FAILED, |load| load.counts.failed),
+            by_load(&catalogue::SKIPPED, |load| load.counts.skipped),
+            counters(&catalogue::ERRORS, errors.collect()),
+            by_load(&catalogue::CONNECTIONS_OPENED, |load| load.connects),
+            by_load(&catalogue::BYTES_SENT, |load| load.counts.bytes_sent),
+            by_load(&catalogue::BYTES_RECEIVED, |load| {
+                load.counts.bytes_received
+            }),
+        ]
+    }
+
+    fn histogram(&self, metric: &'static Metric, pick: fn(&Times) -> Buckets) -> Family {
+        let series = self.loads.iter().flat_map(|(key, load)| {
+            let times = load.times.iter().enumerate();
+            times.map(|(index, times)| {
+                let mut labels = load_labels(*key);
+                labels.extend(self.request_labels(key.0, index));
+                (labels, pick(times))
+            })
+        });
+        Family {
+            metric,
+            series: Series::Histogram(series.collect()),
+        }
+    }
+
+    fn request_labels(&self, cell: CellNumber, index: usize) -> Labels {
+        let mut cells = self.cells.iter().map(|(labels, _)| labels);
+        match cell {
+            Some(cell) => {
+                let labels = cells.find(|labels| labels.number == cell);
+                let labels = labels.and_then(|labels| labels.requests.get(index));
+                labels.cloned().unwrap_or_default()
+            }
+            None => CellLabels::other_request_labels(
+                cells.next().and_then(|labels| labels.requests.first()),
+            ),
+        }
+    }
+
+    /// None of a study without records.
+    fn families_of_records(&self) -> Vec<Family> {
+        let carries = |carried: &Carried| match carried {
+            Carried::ByEach(records) => *records > 0,
+            Carried::BySteps(steps) => !steps.is_empty(),
+        };
+        if !self.cells.iter().any(|(_, carried)| carries(carried)) {
+            return Vec::new();
+        }
+        let succeeded = self.loads.iter();
+        let succeeded =
+            succeeded.map(|(key, load)| (load_labels(*key), load.counts.records_succeeded));
+        let account = self.accounts.iter().flat_map(|(cell, ledger)| {
+            [
+                ("sent", ledger.sent),
+                ("accepted", ledger.accepted),
+                ("rejected", ledger.rejected),
+                ("unknown", ledger.unknown),
+                ("delivered", ledger.delivered),
+                ("missing", ledger.missing),
+                ("duplicates", ledger.duplicates),
+            ]
+            .map(|(outcome, count)| {
+                (
+                    vec![cell_label(*cell), (OUTCOME, outcome.to_owned())],
+                    count,
+                )
+            })
+        });
+        let draining = self.now.as_ref().and_then(|now| now.draining);
+        let draining = draining.into_iter().flat_map(|(visible, accepted)| {
+            [("visible", visible), ("accepted", accepted)].map(|(outcome, count)| {
+                let count = i64::try_from(count).unwrap_or(i64::MAX);
+                (vec![(OUTCOME, outcome.to_owned())], count)
+            })
+        });
+        vec![
+            counters(&catalogue::RECORDS_SUCCEEDED, succeeded.collect()),
+            counters(&catalogue::RECORDS, account.collect()),
+            gauges(&catalogue::DRAIN, draining.collect()),
+        ]
+    }
+}
+
+impl LoadTotals {
+    fn add(&mut self, row: &CountsRow, connects: u64) {
+        let sum = &mut self.counts;
+        sum.due += row.due;
+        sum.sent += row.sent;
+        sum.succeeded += row.succeeded;
+        sum.failed += row.failed;
+        sum.skipped += row.skipped;
+        sum.records_succeeded += row.records_succeeded;
+        sum.bytes_sent += row.bytes_sent;
+        sum.bytes_received += row.bytes_received;
+        self.connects += connects;
+        for failure in &row.failures {
+            let kind = error_type(failure.kind);
+            let has_room = self.errors.len() < ERROR_TYPES_MAX;
+            let kind = match has_room || self.errors.contains_key(&kind) {
+                true => kind,
+                false => OTHER.to_owned(),
+            };
+            *self.errors.entry(kind).or_default() += failure.count;
+        }
+    }
+
+    /// Adds the times of an interval to this many series: by step, the last one of all further steps.
+    fn add_times(&mut self, interval: &Interval, series: usize) {
+        self.times
+            .resize(series.max(self.times.len()), Times::default());
+        let whole = (&interval.service_time, &interval.response_time);
+        let steps = interval.steps.iter();
+        let mut parts: Vec<_> = steps
+            .map(|step| (&step.service_time, &step.response_time))
+            .collect();
+        if parts.is_empty() {
+            parts.push(whole);
+        }
+        for (index, (duration, response_time)) in parts.into_iter().enumerate() {
+            if let Some(times) = self.times.get_mut(index.min(series.saturating_sub(1))) {
+                times.duration.add(duration);
+                times.response_time.add(response_time);
+            }
+        }
+    }
+}
+
+fn load_labels((cell, phase): (CellNumber, PhaseName)) -> Labels {
+    vec![cell_label(cell), (PHASE, phase_label(phase).to_owned())]
+}
+
+fn cell_label(cell: CellNumber) -> (catalogue::Label, String) {
+    let text = cell.map_or_else(|| OTHER.to_owned(), |number| number.to_string());
+    (CELL, text)
+}
+
+/// As in `trial.json`.
+fn phase_label(phase: PhaseName) -> &'static str {
+    match phase {
+        PhaseName::Up => "up",
+        PhaseName::Ready => "ready",
+        PhaseName::Verify => "verify",
+        PhaseName::WarmUp => "warm_up",
+        PhaseName::Measure => "measure",
+        PhaseName::Recovery => "recovery",
+        PhaseName::Finish => "finish",
+        PhaseName::Drain => "drain",
+        PhaseName::Collect => "collect",
+        PhaseName::Down => "down",
+        PhaseName::CoolDown => "cool_down",
+    }
+}
+
+/// The number of a status, else the word of the results.
+fn error_type(kind: FailureKind) -> String {
+    match kind {
+        FailureKind::Status(status) => status.to_string(),
+        other => other.to_string(),
+    }
+}
+
+fn by_outcome(counts: &[(&str, u64)]) -> Vec<(Labels, u64)> {
+    let series = |(outcome, count): &(&str, u64)| (vec![(OUTCOME, (*outcome).to_owned())], *count);
+    counts.iter().map(series).collect()
+}
+
+fn counters(metric: &'static Metric, series: Vec<(Labels, u64)>) -> Family {
+    let series = Series::Counter(series);
+    Family { metric, series }
+}
+
+fn gauges(metric: &'static Metric, series: Vec<(Labels, i64)>) -> Family {
+    let series = Series::Gauge(series);
+    Family { metric, series }
+}
+
+fn gauge(metric: &'static Metric, value: i64) -> Family {
+    gauges(metric, vec![(Labels::new(), value)])
+}
