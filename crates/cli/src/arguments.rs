@@ -77,7 +77,7 @@ pub(crate) enum Command {
 /// How two versions are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DesignChoice {
-    /// One after the other, in the order of the study [default]
+    /// One after the other, in the order of the study (the default)
     Blocks,
     /// Both at the same time, on the same CPUs
     Duet,
