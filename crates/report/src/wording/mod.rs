@@ -12,6 +12,7 @@ pub mod findings;
 pub mod format;
 pub(crate) mod imported;
 pub mod labels;
+pub mod laws;
 pub(crate) mod methodology;
 pub(crate) mod metric;
 pub mod search;

@@ -7,6 +7,7 @@ mod curves;
 mod delays;
 mod effects;
 mod golden;
+mod laws;
 mod machines;
 mod numbers;
 mod recorded;
