@@ -6,8 +6,9 @@ use waggle_results::{FailureKind, ReferenceInfo, RunInfo, parallel_map};
 use waggle_stats::{Estimate, Part, ThinTail};
 
 use crate::{
-    CellModel, Factor, ReferenceModel, TrialModel, as_f64,
+    CellModel, Factor, LineLaw, ReferenceModel, TrialModel, as_f64,
     cell::failure_kinds,
+    laws::laws,
     layout::{Layout, Line, Over},
     levels::numbers,
     metric::{self, without_names},
@@ -46,6 +47,10 @@ pub struct Curve {
     pub of: Option<String>,
     pub unit: Unit,
     pub points: Vec<CurvePoint>,
+    /// As in the columns of `tables.csv`.
+    pub column: String,
+    /// What it follows along each line; empty if the factor has too few levels, or the metric has no law.
+    pub laws: Vec<LineLaw>,
 }
 
 /// One outcome of one cell.
@@ -92,7 +97,7 @@ pub(crate) fn curves(
         return None;
     }
     let charts = parallel_map(&chart_outcomes(info, cells), |charted| {
-        charted.curve(&layout, cells, trials, reference)
+        charted.curve(&layout, cells, trials, reference, info.seed)
     });
     let charts: Vec<Curve> = charts.into_iter().flatten().collect();
     if charts.is_empty() {
@@ -229,6 +234,7 @@ impl Charted<'_> {
         cells: &[CellModel],
         trials: &[TrialModel],
         reference: Option<&ReferenceModel>,
+        seed: u64,
     ) -> Option<Curve> {
         let points = points(layout, cells, |cell| {
             let own: Vec<&TrialModel> = trials
@@ -253,6 +259,8 @@ impl Charted<'_> {
             of: self.named.of.map(str::to_owned),
             unit: self.named.row.unit,
             points,
+            column: self.named.column(),
+            laws: laws(&self.named, layout, cells, trials, seed),
         })
     }
 }

@@ -17,6 +17,14 @@ pub(crate) fn numbers(levels: &[String]) -> Option<Vec<f64>> {
     is_one.then(|| amounts.iter().map(|amount| amount.value).collect())
 }
 
+/// Whether all levels are bare numbers.
+pub(crate) fn are_counts(levels: &[String]) -> bool {
+    let is_count = |level: &String| {
+        parse_amount(level.trim()).is_some_and(|amount| amount.dimension == Dimension::Count)
+    };
+    levels.iter().all(is_count)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

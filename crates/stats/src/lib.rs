@@ -2,7 +2,8 @@
 //!
 //! `estimate` works over trials; `steady`, `backlog`, `stall` and `recovery` over the time of one trial; `checks` turns the facts
 //! of one trial into reasons; `reason` turns reasons into one verdict; `factorial` works over the cells of a grid; `proportion`
-//! estimates shares of requests; `search` is the capacity search. Histograms belong to their readers.
+//! estimates shares of requests; `scaling_law` fits laws over the levels of a factor; `search` is the capacity search. Histograms
+//! belong to their readers.
 
 mod backlog;
 mod blocks;
@@ -18,11 +19,11 @@ mod holm;
 mod margin;
 mod proportion;
 mod quantile;
-#[cfg(test)]
 mod random;
 mod reason;
 mod recovery;
 mod sample;
+mod scaling_law;
 mod search;
 mod stall;
 mod steady;
@@ -58,6 +59,11 @@ pub use proportion::{Part, proportion, proportion_difference};
 pub use quantile::{MIN_SAMPLES_BEYOND, ThinTail, thin_tail};
 pub use reason::{Asked, CLEAN_TRIALS_MIN, Reason, cell_reasons, verdict_of};
 pub use recovery::{AfterDrop, Control, Recovery, recovery};
+pub use scaling_law::{
+    BandPoint, Coefficient, Errors, FitQuality, HighEfficiency, LAW_REACH, LAW_RESAMPLES,
+    LawGrowth, LawSettings, LawTrial, MIN_LAW_LEVELS, NotFitted, Peak, PowerLaw,
+    UniversalScalability, fit_power_law, fit_universal_scalability,
+};
 pub use search::{
     Answer, End, Evidence, HoldingLevel, LevelSummary, Levels, MAX_SILENT_TRIALS, Search,
     SearchTrial, Settings, Step,

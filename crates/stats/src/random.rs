@@ -1,4 +1,5 @@
-//! Seeded noise for the simulations of tests, the same on every machine and in every version: SplitMix64 (Steele, Lea, Flood 2014).
+//! Seeded random numbers for the bootstrap and for the simulations of tests, the same on every machine and in every version:
+//! SplitMix64 (Steele, Lea, Flood 2014).
 
 /// A stream of random numbers.
 #[derive(Debug, Clone)]
@@ -23,7 +24,10 @@ impl Random {
         usize::try_from(wide >> 64)
             .expect("a product of 64 bits and a usize, shifted by 64 bits, is below the usize")
     }
+}
 
+#[cfg(test)]
+impl Random {
     /// Above 0, at most 1.
     #[expect(clippy::cast_precision_loss, reason = "53 bits are exact in f64")]
     pub(crate) fn unit(&mut self) -> f64 {

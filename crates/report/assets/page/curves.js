@@ -29,12 +29,12 @@ function alongAxis(over, chosen) {
   return { log, at: over.at.map((at) => (log && at === 0 ? apart : at)) };
 }
 
-/** The axis of levels: by their value where they are numbers, each with its own text. */
-function overAxis(look, over, chosen) {
+/** The axis of levels: by their value where they are numbers, each with its own text; at least to `reach`. */
+function overAxis(look, over, chosen, reach = -Infinity) {
   const named = { name: over.factor, nameLocation: 'middle', nameGap: 26, splitLine: { show: false } };
   if (!over.at) return axis(look, { type: 'category', data: over.levels, ...named });
   const { log, at } = alongAxis(over, chosen);
-  const [low, high] = [at[0], at[at.length - 1]];
+  const [low, high] = [at[0], Math.max(at[at.length - 1], reach)];
   const pad = log ? (high / low) ** 0.05 : (high - low) * 0.05;
   const nearest = (value) => at.reduce((best, one, place) => (Math.abs(one - value) < Math.abs(at[best] - value) ? place : best), 0);
   const scale = log ? ` (log scale${over.at[0] === 0 ? `, ${over.levels[0]} apart` : ''})` : '';
@@ -98,13 +98,44 @@ function curveSeries(chart, line, place, look) {
   return series;
 }
 
+/** The curve of a scaling law, dashed beyond the data, and its band; both end at the edges of the chart. */
+function lawSeries(chart, law, look) {
+  const { over, lines } = model.curves;
+  const line = lines[law.line];
+  const colour = look.series[line.colour % look.series.length];
+  const highest = over.at[over.at.length - 1];
+  const value = ([at, middle]) => [at, middle];
+  const drawn = (data, type) => ({
+    type: 'line', name: line.name || 'this study', color: colour, z: 2, symbol: 'none', silent: true, tooltip: { show: false }, data,
+    lineStyle: { width: 1.25, type, opacity: 0.8 }, clip: true,
+  });
+  const band = {
+    type: 'custom', name: line.name || 'this study', color: colour, silent: true, tooltip: { show: false }, z: 1, clip: true,
+    data: [law.band[0].slice(0, 2)],
+    renderItem: (_, api) => {
+      const edge = (which) => law.band.map((point) => api.coord([point[0], point[which]]));
+      return { type: 'polygon', shape: { points: [...edge(2), ...edge(3).reverse()] }, style: { fill: colour, opacity: 0.13 } };
+    },
+  };
+  return [
+    band,
+    drawn(law.band.filter(([at]) => at <= highest).map(value), 'solid'),
+    drawn(law.band.filter(([at]) => at >= highest).map(value), [4, 4]),
+  ];
+}
+
+/** How far the axis of levels goes: as far as the laws. */
+const lawReach = (chart) => Math.max(...chart.laws.flatMap((law) => law.band.map((point) => point[0])), -Infinity);
+
 function curveOption(chart, id) {
   return (look) => {
     const { over, lines } = model.curves;
     const format = NUMBER[chart.kind];
-    const values = chart.points.flatMap((point) => [point[3], point[4], point[5], point[6]]).filter((value) => value !== null);
-    const log = isLogScale(values, curvesView.y);
+    const measured = chart.points.flatMap((point) => [point[3], point[4], point[5], point[6]]).filter((value) => value !== null);
+    const values = [...measured, ...chart.laws.flatMap((law) => law.band.map((point) => point[1]))];
+    const log = isLogScale(measured, curvesView.y);
     const series = lines.flatMap((line, place) => curveSeries(chart, line, place, look));
+    series.push(...chart.laws.flatMap((law) => lawSeries(chart, law, look)));
     const hasReference = series.some((one) => one.name === 'reference');
     const names = lines.map((line) => line.name || 'this study');
     const listed = [...names, ...(hasReference ? [{ name: 'reference', icon: REFERENCE_MARK, itemStyle: { color: look.soft } }] : [])];
@@ -113,7 +144,7 @@ function curveOption(chart, id) {
       toolbox: tools(look, chart.name),
       legend: legend(look, { show: listed.length > 1, data: listed, itemHeight: hasReference ? 8 : 4, icon: undefined }),
       tooltip: tooltip(look, { trigger: 'item' }, (one) => (one.data && one.data.point ? tellCurve(chart, one.data.point) : null)),
-      xAxis: overAxis(look, over, curvesView.x),
+      xAxis: overAxis(look, over, curvesView.x, lawReach(chart)),
       yAxis: outcomeAxis(look, values, format, log),
       series,
     };

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::numbers::{ends, round_to};
 use crate::{labels, wording::findings};
-use waggle_analysis::{Curve, CurvePoint, CurvesModel, Over};
+use waggle_analysis::{Curve, CurvePoint, CurvesModel, LineLaw, Over};
 
 #[derive(Serialize)]
 pub(super) struct Curves<'a> {
@@ -34,6 +34,15 @@ struct Chart<'a> {
     name: &'a str,
     kind: &'static str,
     points: Vec<Point>,
+    laws: Vec<LawLine>,
+}
+
+/// The curve of a law along one line, if the law holds.
+#[derive(Serialize)]
+struct LawLine {
+    line: usize,
+    /// Level, value, low, high.
+    band: Vec<[f64; 4]>,
 }
 
 /// Line, level, cell, point, low, high, reference result, why it is not reliable.
@@ -91,8 +100,21 @@ impl<'a> Chart<'a> {
             name: &curve.name,
             kind: labels::unit(curve.unit),
             points: curve.points.iter().map(point).collect(),
+            laws: curve.laws.iter().filter_map(law).collect(),
         }
     }
+}
+
+fn law(line: &LineLaw) -> Option<LawLine> {
+    let law = line.law.as_ref().ok().filter(|law| law.holds())?;
+    let band = law
+        .band()
+        .iter()
+        .map(|one| [one.level, one.value, one.low, one.high].map(round_to));
+    Some(LawLine {
+        line: line.line,
+        band: band.collect(),
+    })
 }
 
 fn point(point: &CurvePoint) -> Point {

@@ -1,5 +1,6 @@
 //! `report.json`: the report for other programs. What is not known is `null` or absent, never 0.
 
+mod laws;
 pub(crate) mod values;
 
 use std::collections::BTreeMap;
@@ -50,6 +51,8 @@ pub(crate) struct Report<'a> {
     asks: Vec<String>,
     cells: Vec<Cell<'a>>,
     thresholds: Vec<Threshold<'a>>,
+    /// What metrics follow over a factor with six or more numeric levels; empty if there is no such factor.
+    scaling_laws: Vec<laws::ScalingLaw<'a>>,
     /// What became of the records of all cells; `null`: no account.
     account: Option<Accounting>,
     /// By cell and repetition; only those that have run.
@@ -199,6 +202,7 @@ impl<'a> Report<'a> {
                 .map(|one| cell(model, one, &all))
                 .collect(),
             thresholds: model.thresholds.iter().map(threshold).collect(),
+            scaling_laws: laws::laws(model),
             account: model.account.as_ref().map(accounting),
             trials: model.trials.iter().map(|one| trial(one, &all)).collect(),
         }

@@ -1,11 +1,12 @@
-//! Scaling curves: each outcome over a factor whose levels are numbers, failures by kind, and the same as a table.
+//! Scaling curves: each outcome over a factor whose levels are numbers, failures by kind, scaling laws, and the
+//! same as a table.
 
 use crate::{
     document::{Block, Chart, Drawn, Fold, Folded, Section},
     tables,
-    wording::metric,
+    wording::{laws, metric},
 };
-use waggle_analysis::{Curve, Model};
+use waggle_analysis::{Curve, CurvesModel, Model};
 
 /// `None` if no factor's levels are numbers.
 pub(super) fn section(model: &Model) -> Option<Section> {
@@ -24,17 +25,42 @@ pub(super) fn section(model: &Model) -> Option<Section> {
     if curves.kinds.is_some() {
         blocks.push(Block::wide("curve-kinds", "Error rate by kind of failure"));
     }
+    blocks.extend(law_blocks(curves));
     blocks.push(Block::Folded(Folded {
         what: Fold::Same,
         summary: "As a table".to_owned(),
         blocks: vec![Block::Table(tables::curves(curves))],
     }));
     Some(Section {
-        lead: "Error bars are 95 % intervals over trials. A hollow mark is a cell that is not reliable.",
+        lead: "Error bars are 95 % intervals over trials. A hollow mark is a cell that is not reliable. A thin line is a \
+               scaling law with its 95 % band, dashed beyond the data.",
         blocks,
         title: format!("Scaling curves: {}", curves.over.factor),
         ..Section::new("curves", "Scaling curves")
     })
+}
+
+/// What the metrics follow; nothing if the factor has too few levels.
+fn law_blocks(curves: &CurvesModel) -> Vec<Block> {
+    let all = |sentences: fn(&CurvesModel, &Curve) -> Vec<String>| -> Vec<String> {
+        let charts = curves.charts.iter();
+        charts.flat_map(|curve| sentences(curves, curve)).collect()
+    };
+    let sentences: Vec<String> = all(laws::sentences)
+        .into_iter()
+        .chain(laws::not_fitted(curves))
+        .collect();
+    if sentences.is_empty() {
+        return Vec::new();
+    }
+    let mut blocks = vec![
+        Block::Heading(format!("Scaling laws over {}", curves.over.factor)),
+        Block::Sentences(sentences),
+    ];
+    let cautions = all(laws::cautions).into_iter();
+    blocks.extend(cautions.chain(laws::doubtful(curves)).map(Block::Caution));
+    blocks.extend(Block::tables(tables::coefficients(curves)));
+    blocks
 }
 
 fn label(curve: &Curve, model: &Model) -> String {

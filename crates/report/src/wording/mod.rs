@@ -13,6 +13,7 @@ pub mod format;
 pub mod history;
 pub(crate) mod imported;
 pub mod labels;
+pub mod laws;
 pub(crate) mod methodology;
 pub(crate) mod metric;
 pub mod search;

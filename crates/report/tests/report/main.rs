@@ -8,6 +8,7 @@ mod delays;
 mod effects;
 mod golden;
 mod history;
+mod laws;
 mod machines;
 mod numbers;
 mod recorded;

@@ -1,0 +1,221 @@
+//! Weighted nonlinear least squares with bounds: Levenberg (1944) and Marquardt (1963), with coefficients that would leave their
+//! bounds held there.
+//!
+//! The means of the levels are fitted, each weighted by its number of trials: that has the same minimum as all trials. The search
+//! starts from the best points of a grid of shapes, the scale being known for each.
+
+use super::{Errors, Fitted, Law, levels::Levels};
+
+const MAX_STEPS: usize = 200;
+/// A smaller gain, as a share of the sum of squares, ends the search.
+const MIN_GAIN: f64 = 1e-13;
+const DAMPING: f64 = 1e-3;
+const MAX_DAMPING: f64 = 1e12;
+/// Points of the grid from which the search starts.
+const STARTS_TRIED: usize = 4;
+
+/// Shapes from which a search starts, with their transformed values at the levels: they do not depend on what is fitted.
+pub(super) struct Grid {
+    shapes: Vec<([f64; 2], Vec<f64>)>,
+}
+
+impl Grid {
+    pub(super) fn new<L: Law>(levels: &Levels) -> Self {
+        let highest = levels.highest() / levels.unit;
+        let [first, second] = L::STARTS;
+        let starts = first
+            .iter()
+            .flat_map(|one| second.iter().map(|other| L::start([*one, *other], highest)));
+        let values = |shape: [f64; 2]| {
+            let levels_of = levels.all.iter();
+            levels_of
+                .map(|level| levels.transform(L::shape(shape, level.x)))
+                .collect()
+        };
+        Self {
+            shapes: starts.map(|shape| (shape, values(shape))).collect(),
+        }
+    }
+
+    /// Each start with its sum of squares, with the scale that suits it best; the best one first.
+    fn starts(&self, levels: &Levels) -> Vec<(f64, Fitted)> {
+        let starts = self.shapes.iter().map(|(shape, values)| {
+            let (scale, squares) = best_scale(levels, values);
+            let start = Fitted {
+                scale,
+                shape: *shape,
+            };
+            (squares, start)
+        });
+        let mut starts: Vec<(f64, Fitted)> = starts
+            .filter(|(squares, start)| squares.is_finite() && start.scale > 0.0)
+            .collect();
+        starts.sort_by(|a, b| a.0.total_cmp(&b.0));
+        starts
+    }
+
+    /// The coefficients that come nearest, from several starts; `None` if none has a finite distance.
+    pub(super) fn fit<L: Law>(&self, levels: &Levels) -> Option<Fitted> {
+        let starts = self.starts(levels).into_iter().take(STARTS_TRIED);
+        best(starts.map(|(_, start)| descend::<L>(levels, start)))
+    }
+
+    /// The same near a known fit of similar data: from there and from the best start.
+    pub(super) fn fit_near<L: Law>(&self, levels: &Levels, known: Fitted) -> Option<Fitted> {
+        let nearest = self.starts(levels).first().map(|(_, start)| *start);
+        let starts = [Some(known), nearest].into_iter().flatten();
+        best(starts.map(|start| descend::<L>(levels, start)))
+    }
+}
+
+/// The sum of squares about a curve; not a number if the curve has no value somewhere.
+pub(super) fn sum_of_squares<L: Law>(levels: &Levels, at: &Fitted) -> f64 {
+    let squares = levels.all.iter().map(|level| {
+        let off = level.mean - levels.transform(at.value::<L>(level.x));
+        level.weight() * off * off
+    });
+    squares.sum()
+}
+
+fn best(ends: impl Iterator<Item = (f64, Fitted)>) -> Option<Fitted> {
+    ends.filter(|(squares, _)| squares.is_finite())
+        .min_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, fitted)| fitted)
+}
+
+/// The scale that brings a shape's values nearest to the levels, and the sum of squares that is left. It is a factor, or a sum of
+/// logarithms.
+fn best_scale(levels: &Levels, values: &[f64]) -> (f64, f64) {
+    let pairs = || levels.all.iter().zip(values);
+    let sum = |term: fn(f64, f64) -> f64| -> f64 {
+        pairs()
+            .map(|(level, value)| level.weight() * term(level.mean, *value))
+            .sum()
+    };
+    let squares = |scaled: &dyn Fn(f64) -> f64| -> f64 {
+        pairs()
+            .map(|(level, value)| level.weight() * (level.mean - scaled(*value)).powi(2))
+            .sum()
+    };
+    match levels.errors {
+        Errors::Relative => {
+            let shift = sum(|mean, value| mean - value) / sum(|_, _| 1.0);
+            (shift.exp(), squares(&|value| value + shift))
+        }
+        Errors::Absolute => {
+            let scale = sum(|mean, value| mean * value) / sum(|_, value| value * value);
+            (scale, squares(&|value| value * scale))
+        }
+    }
+}
+
+/// Down from one start, to the coefficients with their sum of squares.
+fn descend<L: Law>(levels: &Levels, start: Fitted) -> (f64, Fitted) {
+    let mut at = start;
+    let mut squares = sum_of_squares::<L>(levels, &at);
+    let mut damping = DAMPING;
+    let mut steps = 0;
+    while steps < MAX_STEPS && damping < MAX_DAMPING && squares > 0.0 {
+        steps += 1;
+        let Some(next) = step::<L>(levels, &at, damping) else {
+            damping *= 10.0;
+            continue;
+        };
+        let found = sum_of_squares::<L>(levels, &next);
+        // Not a number is no gain.
+        if found < squares {
+            let gain = (squares - found) / squares;
+            (at, squares) = (next, found);
+            damping = (damping / 10.0).max(f64::EPSILON);
+            if gain < MIN_GAIN {
+                break;
+            }
+        } else {
+            damping *= 10.0;
+        }
+    }
+    (squares, at)
+}
+
+/// One damped step, held within the bounds.
+fn step<L: Law>(levels: &Levels, at: &Fitted, damping: f64) -> Option<Fitted> {
+    let (mut normal, slope) = normal_equations::<L>(levels, at);
+    let place = [at.scale, at.shape[0], at.shape[1]];
+    let bounds = [(0.0, f64::INFINITY), L::BOUNDS[0], L::BOUNDS[1]];
+    for (row, (low, high)) in bounds.into_iter().enumerate() {
+        let leaves =
+            (place[row] <= low && slope[row] < 0.0) || (place[row] >= high && slope[row] > 0.0);
+        // What does not change the curve, or would leave its bounds, is held.
+        if leaves || normal[row][row] <= 0.0 {
+            normal[row] = [0.0; 3];
+            for line in &mut normal {
+                line[row] = 0.0;
+            }
+            normal[row][row] = f64::INFINITY;
+        } else {
+            normal[row][row] *= 1.0 + damping;
+        }
+    }
+    let change = solve(normal, slope)?;
+    let moved = |row: usize| (place[row] + change[row]).clamp(bounds[row].0, bounds[row].1);
+    let next = Fitted {
+        // A scale of 0 would end the search.
+        scale: moved(0).max(at.scale / 10.0),
+        shape: [moved(1), moved(2)],
+    };
+    (next != *at).then_some(next)
+}
+
+/// Products of the derivatives with each other, and with the distances.
+fn normal_equations<L: Law>(levels: &Levels, at: &Fitted) -> ([[f64; 3]; 3], [f64; 3]) {
+    let (mut normal, mut slope) = ([[0.0; 3]; 3], [0.0; 3]);
+    for level in &levels.all {
+        let shape = L::shape(at.shape, level.x);
+        let by_shape = L::gradient(at.shape, level.x).map(|one| at.scale * one);
+        let value = at.scale * shape;
+        let outer = match levels.errors {
+            Errors::Relative => 1.0 / value,
+            Errors::Absolute => 1.0,
+        };
+        let gradient = [shape, by_shape[0], by_shape[1]].map(|one| one * outer);
+        let off = level.mean - levels.transform(value);
+        for row in 0..3 {
+            slope[row] += level.weight() * gradient[row] * off;
+            for column in 0..3 {
+                normal[row][column] += level.weight() * gradient[row] * gradient[column];
+            }
+        }
+    }
+    (normal, slope)
+}
+
+/// Gaussian elimination of a positive definite matrix; an infinite diagonal holds its unknown at 0.
+fn solve(mut matrix: [[f64; 3]; 3], mut right: [f64; 3]) -> Option<[f64; 3]> {
+    for row in 0..3 {
+        if matrix[row][row].is_infinite() {
+            matrix[row][row] = 1.0;
+            right[row] = 0.0;
+        }
+    }
+    for pivot in 0..3 {
+        if matrix[pivot][pivot] <= 0.0 || matrix[pivot][pivot].is_nan() {
+            return None;
+        }
+        let above = matrix[pivot];
+        for row in pivot + 1..3 {
+            let factor = matrix[row][pivot] / above[pivot];
+            for (one, above) in matrix[row].iter_mut().zip(above) {
+                *one -= factor * above;
+            }
+            right[row] -= factor * right[pivot];
+        }
+    }
+    let mut found = [0.0; 3];
+    for row in (0..3).rev() {
+        let known: f64 = (row + 1..3)
+            .map(|column| matrix[row][column] * found[column])
+            .sum();
+        found[row] = (right[row] - known) / matrix[row][row];
+    }
+    found.iter().all(|one| one.is_finite()).then_some(found)
+}

@@ -1,0 +1,136 @@
+//! Trials of a law, put together by level.
+
+use std::collections::BTreeMap;
+
+use super::{Errors, LawSettings, LawTrial, MIN_LAW_LEVELS, NotFitted};
+use crate::sample::{mean, size, squares_about};
+
+/// The trials of one level.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Level {
+    /// As the study has it.
+    pub(super) level: f64,
+    /// The level in the unit of the law.
+    pub(super) x: f64,
+    /// Mean of the transformed values: of the logarithms, if errors are relative.
+    pub(super) mean: f64,
+    /// How far each trial's transformed value is from the mean.
+    pub(super) offsets: Vec<f64>,
+}
+
+/// All levels of a fit, ascending.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Levels {
+    pub(super) all: Vec<Level>,
+    pub(super) errors: Errors,
+    /// So much of the factor is 1 in the unit of the law.
+    pub(super) unit: f64,
+    pub(super) trials: usize,
+}
+
+impl Level {
+    pub(super) fn weight(&self) -> f64 {
+        size(self.offsets.len())
+    }
+}
+
+impl Levels {
+    /// With the unit that `unit` chooses by the lowest and the highest level.
+    pub(super) fn group(
+        trials: &[LawTrial],
+        settings: &LawSettings<'_>,
+        unit: fn(f64, f64) -> f64,
+    ) -> Result<Self, NotFitted> {
+        let mut by_level: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+        for trial in trials {
+            if !(trial.level > 0.0 && trial.level.is_finite()) {
+                return Err(NotFitted::LevelNotPositive);
+            }
+            if !(trial.value >= 0.0 && trial.value.is_finite()) {
+                return Err(NotFitted::ValueNotUsable);
+            }
+            // Bits of numbers above 0 are ordered as the numbers are.
+            let values = by_level.entry(trial.level.to_bits()).or_default();
+            values.push(trial.value);
+        }
+        if by_level.len() < MIN_LAW_LEVELS {
+            return Err(NotFitted::TooFewLevels(by_level.len()));
+        }
+        if trials.iter().all(|trial| trial.value == 0.0) {
+            return Err(NotFitted::NothingAboveZero);
+        }
+        let ends = by_level.keys().next().zip(by_level.keys().next_back());
+        let unit = ends.map_or(1.0, |(low, high)| {
+            unit(f64::from_bits(*low), f64::from_bits(*high))
+        });
+        let all_values: Vec<f64> = by_level.values().flatten().copied().collect();
+        let mut transformed = match settings.errors {
+            Errors::Relative => settings.scale.logs(&all_values),
+            Errors::Absolute => all_values,
+        }
+        .into_iter();
+        let levels = by_level.iter().map(|(level, values)| {
+            let own: Vec<f64> = transformed.by_ref().take(values.len()).collect();
+            let middle = mean(&own);
+            let level = f64::from_bits(*level);
+            Level {
+                level,
+                x: level / unit,
+                mean: middle,
+                offsets: own.iter().map(|value| value - middle).collect(),
+            }
+        });
+        Ok(Self {
+            all: levels.collect(),
+            errors: settings.errors,
+            unit,
+            trials: trials.len(),
+        })
+    }
+
+    pub(super) fn lowest(&self) -> f64 {
+        self.all.first().map_or(1.0, |level| level.level)
+    }
+
+    pub(super) fn highest(&self) -> f64 {
+        self.all.last().map_or(1.0, |level| level.level)
+    }
+
+    /// A value as it is fitted.
+    pub(super) fn transform(&self, value: f64) -> f64 {
+        match self.errors {
+            Errors::Relative => value.ln(),
+            Errors::Absolute => value,
+        }
+    }
+
+    /// Back to a value.
+    pub(super) fn restore(&self, transformed: f64) -> f64 {
+        match self.errors {
+            Errors::Relative => transformed.exp(),
+            Errors::Absolute => transformed,
+        }
+    }
+
+    /// Of the trials within their levels: sum of squares and degrees of freedom.
+    pub(super) fn scatter(&self) -> (f64, f64) {
+        let squares = self
+            .all
+            .iter()
+            .map(|level| squares_about(&level.offsets, 0.0));
+        (squares.sum(), size(self.trials - self.all.len()))
+    }
+
+    /// The same levels with other means.
+    pub(super) fn with_means(&self, means: impl Iterator<Item = f64>) -> Self {
+        let levels = self.all.iter().zip(means);
+        let all = levels.map(|(level, mean)| Level {
+            mean,
+            ..level.clone()
+        });
+        Self {
+            all: all.collect(),
+            ..*self
+        }
+    }
+}

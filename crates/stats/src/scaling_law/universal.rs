@@ -1,0 +1,146 @@
+//! The Universal Scalability Law: X(N) = γN / (1 + α(N − 1) + βN(N − 1)).
+
+use super::{
+    BandPoint, Coefficient, Fitted, LAW_REACH, Law, LawSettings, LawTrial, NotFitted,
+    bootstrap::Resamples,
+    least_squares::Grid,
+    levels::{Level, Levels},
+    quality::FitQuality,
+};
+use crate::Estimate;
+
+/// An efficiency above this is no scaling: the measurement of the lowest level, or of this one, is in doubt.
+const MAX_EFFICIENCY: f64 = 1.05;
+
+/// The law with its coefficients.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UniversalScalability {
+    /// So much of the factor is N = 1: 1, or the lowest level if that is below 1.
+    pub unit: f64,
+    /// γ: the rate at N = 1.
+    pub scale: Coefficient,
+    /// α, 0 to 1: the share of work that is done one after the other.
+    pub contention: Coefficient,
+    /// β, 0 to 1: what N costs by each being in step with each other.
+    pub coherency: Coefficient,
+    pub peak: Peak,
+    /// The level with the highest efficiency, if that is above 1.05.
+    pub high_efficiency: Option<HighEfficiency>,
+    pub quality: FitQuality,
+    pub band: Vec<BandPoint>,
+}
+
+/// Where the curve is highest.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Peak {
+    At {
+        level: f64,
+        low: f64,
+        /// `None`: beyond twice the highest level.
+        high: Option<f64>,
+        value: Estimate,
+    },
+    /// If there is one, then not within twice the highest level, which this is.
+    NotWithin(f64),
+}
+
+/// The rate over that of the lowest level, for each unit of the factor; 1 is linear scaling.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HighEfficiency {
+    pub level: f64,
+    pub lowest_level: f64,
+    pub efficiency: f64,
+}
+
+struct Universal;
+
+impl Law for Universal {
+    const BOUNDS: [(f64, f64); 2] = [(0.0, 1.0), (0.0, 1.0)];
+    const STARTS: [&'static [f64]; 2] = [
+        &[0.0, 0.003, 0.03, 0.1, 0.3, 0.7, 0.97],
+        &[0.0, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0],
+    ];
+
+    fn shape([contention, coherency]: [f64; 2], x: f64) -> f64 {
+        x / (1.0 + (contention + coherency * x) * (x - 1.0))
+    }
+
+    fn gradient(coefficients: [f64; 2], x: f64) -> [f64; 2] {
+        let shape = Self::shape(coefficients, x);
+        let by_contention = -shape * shape * (x - 1.0) / x;
+        [by_contention, by_contention * x]
+    }
+
+    /// The coherency as its cost at the highest level, in units of the scale.
+    fn start([contention, cost]: [f64; 2], highest: f64) -> [f64; 2] {
+        [contention, (cost / (highest * highest)).min(1.0)]
+    }
+}
+
+/// Fits the law to a rate over a factor of resources or concurrency.
+///
+/// # Errors
+/// If there are too few levels or values, or none that a curve can go through.
+pub fn fit_universal_scalability(
+    trials: &[LawTrial],
+    settings: &LawSettings<'_>,
+) -> Result<UniversalScalability, NotFitted> {
+    let levels = Levels::group(trials, settings, |lowest, _| lowest.min(1.0))?;
+    let grid = Grid::new::<Universal>(&levels);
+    let at = grid
+        .fit::<Universal>(&levels)
+        .ok_or(NotFitted::NothingIdentifiable)?;
+    let resamples = Resamples::draw::<Universal>(&levels, &grid, at, settings);
+    let is_at_bound = |value: f64| value <= 0.0 || value >= 1.0;
+    Ok(UniversalScalability {
+        unit: levels.unit,
+        scale: resamples.coefficient(&at, false, |one| one.scale),
+        contention: resamples.coefficient(&at, is_at_bound(at.shape[0]), |one| one.shape[0]),
+        coherency: resamples.coefficient(&at, is_at_bound(at.shape[1]), |one| one.shape[1]),
+        peak: peak(&levels, &at, &resamples),
+        high_efficiency: high_efficiency(&levels),
+        quality: FitQuality::judge::<Universal>(&levels, &at),
+        band: resamples.band::<Universal>(&levels, &at, settings.band_at),
+    })
+}
+
+/// N at the peak; infinite if the curve never falls.
+fn peak_at(at: &Fitted) -> f64 {
+    let [contention, coherency] = at.shape;
+    match coherency > 0.0 {
+        true => ((1.0 - contention) / coherency).sqrt(),
+        false => f64::INFINITY,
+    }
+}
+
+/// The curve is highest at the lowest level if it falls from there on: nothing is known of lower ones.
+fn peak(levels: &Levels, at: &Fitted, resamples: &Resamples) -> Peak {
+    let reach = LAW_REACH * levels.highest();
+    let level_of = |one: &Fitted| (peak_at(one) * levels.unit).max(levels.lowest());
+    let level = level_of(at);
+    if level > reach {
+        return Peak::NotWithin(reach);
+    }
+    let (low, high) = resamples.interval(level_of).unwrap_or((level, level));
+    let high = high.max(level);
+    let highest = |one: &Fitted| one.value::<Universal>(level_of(one).min(reach) / levels.unit);
+    Peak::At {
+        level,
+        low: low.min(level),
+        high: (high <= reach).then_some(high),
+        value: resamples.estimate(highest(at), highest),
+    }
+}
+
+fn high_efficiency(levels: &Levels) -> Option<HighEfficiency> {
+    let first = levels.all.first()?;
+    let rate = |level: &Level| levels.restore(level.mean) / level.level;
+    let efficiencies = levels.all.iter().map(|level| HighEfficiency {
+        level: level.level,
+        lowest_level: first.level,
+        efficiency: rate(level) / rate(first),
+    });
+    efficiencies
+        .filter(|one| one.efficiency > MAX_EFFICIENCY && one.efficiency.is_finite())
+        .max_by(|a, b| a.efficiency.total_cmp(&b.efficiency))
+}
