@@ -1,6 +1,6 @@
 //! `--against`: a study with two versions of its system in every repetition, the given one and a changed one.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, os::unix::fs::PermissionsExt, path::Path};
 
 use anyhow::{Result, bail};
 use waggle_study::{
@@ -57,6 +57,13 @@ pub(crate) fn add_versions(
     }
     let changed_system = changes.other.map_or(system, |(_, other)| other);
     let parameters = changed_parameters(study, changed_system, changes.texts)?;
+    let changes_nothing = |cell: &Cell| {
+        let mut parameters = parameters.iter();
+        parameters.all(|(name, level)| cell.parameters.get(name) == Some(level))
+    };
+    if changes.other.is_none() && study.cells.iter().all(changes_nothing) {
+        bail!("--against: the study has these levels already, so both versions would be alike");
+    }
     study.factors.push(VERSION.to_owned());
     study.versions = Some(Versions {
         design,
@@ -196,6 +203,10 @@ fn program(system: &System, component: &str, path: &str) -> Result<String> {
     let file = Path::new(path);
     if !file.is_file() {
         bail!("--against: there is no program {path}");
+    }
+    let mode = file.metadata()?.permissions().mode();
+    if mode & 0o111 == 0 {
+        bail!("--against: {path} is no program: it is not executable");
     }
     let path = std::path::absolute(file)?;
     match path.to_str() {

@@ -31,6 +31,7 @@ const MAX_RUNS: usize = 200;
 
 pub(crate) fn run(arguments: &Compare) -> Result<Exit> {
     let sides = [arguments.first.as_path(), arguments.second.as_path()];
+    check_files(&arguments.files)?;
     compare_folders(sides, &arguments.judgement.settings(), &arguments.files)
 }
 
@@ -41,6 +42,7 @@ pub(crate) fn compare_folders(
     files: &CompareFiles,
 ) -> Result<Exit> {
     let [first_name, second_name] = names(first, second);
+    refuse_same_runs(&run_folders(first)?, &run_folders(second)?)?;
     let sides = [read_side(first)?, read_side(second)?];
     let found = compare(
         (&first_name, &sides[0]),
@@ -51,6 +53,54 @@ pub(crate) fn compare_folders(
         Ok(found) => show(&found, files),
         Err(why) => bail!("{}", error(&why)),
     }
+}
+
+/// A run does not differ from itself.
+fn refuse_same_runs(first: &[PathBuf], second: &[PathBuf]) -> Result<()> {
+    let own: Vec<PathBuf> = first
+        .iter()
+        .filter_map(|run| fs::canonicalize(run).ok())
+        .collect();
+    let mut others = second.iter();
+    let same = others.find(|run| fs::canonicalize(run).is_ok_and(|run| own.contains(&run)));
+    match same {
+        Some(run) => bail!(
+            "{} is on both sides: compare two different runs",
+            run.display()
+        ),
+        None => Ok(()),
+    }
+}
+
+/// Refuses files that cannot be written, before anything is run.
+///
+/// # Errors
+/// Two of them are the same file, or the folder of one does not exist.
+pub(crate) fn check_files(files: &CompareFiles) -> Result<()> {
+    let wanted = [
+        ("--html", &files.html),
+        ("--markdown", &files.markdown),
+        ("--json", &files.json),
+        ("--junit", &files.junit),
+        ("--summary-file", &files.summary_file),
+    ];
+    let mut seen: Vec<(&str, &Path)> = Vec::new();
+    for (flag, path) in wanted {
+        let Some(path) = path.as_deref() else {
+            continue;
+        };
+        if let Some((other, _)) = seen.iter().find(|(_, known)| *known == path) {
+            bail!("{other} and {flag} name the same file, {}", path.display());
+        }
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+            bail!("{flag}: there is no folder {}", folder.display());
+        }
+        seen.push((flag, path));
+    }
+    Ok(())
 }
 
 /// Writes the files that are asked for, and prints the comparison.

@@ -133,7 +133,7 @@ fn table(out: &mut String, table: &Table) {
 }
 
 const THIN: &str = "from few samples; the HTML page shows how many";
-const EVEN: &str = "the interval includes no difference";
+const EVEN: &str = "no difference is shown";
 const CHANCE: &str = "may be chance; the HTML page shows the probability";
 
 fn field_text(field: &Field, notes: &mut Vec<&str>) -> String {

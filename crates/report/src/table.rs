@@ -80,7 +80,7 @@ pub(crate) enum Mark {
     Thin(String),
     /// Greyed because it may be chance, with the probability.
     Chance(String),
-    /// Greyed: its interval includes no difference.
+    /// Greyed: it shows no difference.
     Even,
     Verdict,
     /// Shows a problem.

@@ -135,6 +135,17 @@ pub(crate) fn cell_of(series: Series<'_>, number: u32) -> &Cell {
         .expect("a plan is made from the cells of its study")
 }
 
+async fn report_trial(series: Series<'_>, task: Task<'_>, events: &Events) {
+    let started = Event::TrialStarted {
+        position: task.planned.position,
+        key: key_of(task.planned),
+        levels: levels(task.cell),
+        level: task.level,
+        workers: series.shares.workers(task.cell.load_workers).len(),
+    };
+    events.report(started).await;
+}
+
 /// Runs one trial in the environment of its version, and writes it.
 pub(crate) async fn run_one<D: Driver, L: Load, W: HttpConnector>(
     environments: &mut Environments<D, L, W>,
@@ -185,8 +196,10 @@ pub(crate) async fn run_duet<D: Driver, L: Load, W: HttpConnector>(
     let [first_task, second_task] = tasks;
     let (first_series, first_task) = of(&first, first_task, first_part);
     let (second_series, second_task) = of(&second, second_task, second_part);
-    let first = run_trial(baseline, first_series, first_task, events, shutdown);
-    let second = run_trial(
+    report_trial(first_series, first_task, events).await;
+    report_trial(second_series, second_task, &partner_events).await;
+    let first = execute_trial(baseline, first_series, first_task, events, shutdown);
+    let second = execute_trial(
         changed,
         second_series,
         second_task,
@@ -244,16 +257,20 @@ pub(crate) async fn run_trial<D: Driver, L: Load, W: HttpConnector>(
     events: &Events,
     shutdown: &Shutdown,
 ) -> Result<trial::Ended, RunError> {
+    report_trial(series, task, events).await;
+    execute_trial(environment, series, task, events, shutdown).await
+}
+
+/// Runs one trial whose start was reported.
+async fn execute_trial<D: Driver, L: Load, W: HttpConnector>(
+    environment: &mut TrialEnvironment<D, L, W>,
+    series: Series<'_>,
+    task: Task<'_>,
+    events: &Events,
+    shutdown: &Shutdown,
+) -> Result<trial::Ended, RunError> {
     let Task { cell, planned, .. } = task;
     let key = key_of(planned);
-    let started = Event::TrialStarted {
-        position: planned.position,
-        key,
-        levels: levels(cell),
-        level: task.level,
-        workers: series.shares.workers(cell.load_workers).len(),
-    };
-    events.report(started).await;
     if environment
         .running_system
         .as_ref()

@@ -31,6 +31,9 @@ pub struct MarginTest {
     /// Trials of each group that decide in nine of ten cases, if the true ratio is the observed one; `None`: more than
     /// [`MAX_TRIALS_NEEDED`], or not known.
     pub trials_needed: Option<usize>,
+    /// The values are known only to within ranges, and by these alone the ratio may lie within the margin or outside: more trials
+    /// do not decide that.
+    pub is_open_by_range: bool,
 }
 
 /// Tests the ratio of two groups, which share no trial, of a metric with this resolution (0: not known), against a margin: ratios
@@ -48,14 +51,25 @@ pub fn compare_with_margin(
     let estimate = Estimate::finite(found.sum.value.exp(), interval, new.len() + old.len())?;
     let limit = margin.ln_1p();
     let counts = (new.len(), old.len());
+    let is_open_by_range = is_open_by_range(&found, limit);
+    let needed = trials_needed(&found, limit, counts);
     Some(MarginTest {
         p_value: estimate
             .interval
             .and_then(|ends| p_value(&found, limit, ends)),
-        trials_needed: trials_needed(&found, limit, counts),
+        trials_needed: needed.filter(|_| !is_open_by_range),
+        is_open_by_range,
         estimate,
         is_paired: found.is_paired,
     })
+}
+
+/// Whether the ends of the ranges of the values lie on both sides of an end of the margin.
+fn is_open_by_range(found: &Contrast, limit: f64) -> bool {
+    let (least, most) = (found.ends.0.value, found.ends.1.value);
+    let is_within = least >= -limit && most <= limit;
+    let is_outside = least > limit || most < -limit;
+    least < most && !is_within && !is_outside
 }
 
 /// Of the scatter, whatever the values are in their ranges; 1 if only the resolution or the ranges leave open that the ratio lies

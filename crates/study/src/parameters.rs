@@ -38,10 +38,11 @@ pub fn parameter_levels(
     for parameter in &system.parameters {
         let text = given.iter().find(|(name, _)| *name == parameter.name);
         let level = text.map_or_else(|| parameter.default.clone(), |(_, text)| level_of(text));
-        if let Some((expected, _)) = refusal(parameter, &level) {
+        if let Some((expected, near)) = refusal(parameter, &level) {
             let name = &parameter.name;
+            let near = near.map_or_else(String::new, |near| format!("; did you mean \"{near}\"?"));
             return Err(format!(
-                "parameter {name} is \"{level}\"; expected {expected}"
+                "parameter {name} is \"{level}\"; expected {expected}{near}"
             ));
         }
         levels.insert(parameter.name.clone(), level);

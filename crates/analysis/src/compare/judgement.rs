@@ -34,6 +34,8 @@ pub enum OpenReason {
     NoInterval,
     /// The interval has values within the margin and outside of it.
     Interval,
+    /// The values are known only to within ranges, and these have ratios within the margin and outside of it.
+    Range,
     /// The interval decides, but a side's values are doubtful.
     Doubtful,
     /// Of so many cells one lies as far outside by chance.
@@ -87,6 +89,7 @@ pub(super) fn judge(
     match (by_range, by_interval) {
         (Some(judgement), _) => judgement,
         (None, Some(_)) => open(OpenReason::Doubtful),
+        (None, None) if found.is_open_by_range => open(OpenReason::Range),
         (None, None) => open(OpenReason::Interval),
     }
 }
@@ -129,6 +132,7 @@ mod tests {
                 p_value: None,
                 is_paired: false,
                 trials_needed: Some(12),
+                is_open_by_range: false,
             };
             let judged = judge(Some(&found), biases, 0.05, Wish::Less);
             assert_eq!(judged, expected, "{low} {high} {biases:?}");

@@ -148,15 +148,15 @@ impl CompareModel {
         }
     }
 
-    /// The most trials (or runs) of each side that an undecided metric needs; `None`: none is known.
+    /// The trials (or runs) of each side that decide all that is undecided; `None`: of some metric no number is known.
     #[must_use]
     pub fn trials_needed(&self) -> Option<usize> {
         let pairs = self.asked_metrics().flat_map(|metric| &metric.cells);
         let needed = pairs.filter_map(|pair| match pair.judgement {
-            Judgement::Undecided(open) => open.trials_needed,
+            Judgement::Undecided(open) => Some(open.trials_needed),
             _ => None,
         });
-        needed.max()
+        needed.collect::<Option<Vec<usize>>>()?.into_iter().max()
     }
 }
 

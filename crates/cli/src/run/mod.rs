@@ -25,7 +25,7 @@ use self::{
 
 use crate::{
     against,
-    arguments::{Run, RunComparison},
+    arguments::{DesignChoice, Run, RunComparison},
     compare,
     exit::Exit,
     export::{Export, Exporter},
@@ -48,6 +48,7 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
         Some((line, column)) => anyhow!("{}:{line}:{column}: {why}", loaded.study_source.name),
         None => why.into(),
     })?;
+    compare::check_files(&arguments.comparison.files)?;
     match &arguments.comparison.baseline {
         Some(baseline) => drop(compare::run_folders(baseline)?),
         None if arguments.choice.against.is_empty() => refuse_comparison(&arguments.comparison)?,
@@ -135,7 +136,12 @@ fn refuse_comparison(asked: &RunComparison) -> Result<()> {
 /// precedence.
 fn compare_run(arguments: &Run, folder: &Path, model: &Model, exit: Exit) -> Result<Exit> {
     let asked = &arguments.comparison;
-    let settings = asked.judgement.settings();
+    let mut settings = asked.judgement.settings();
+    // Two versions on the same CPUs wait for each other, so only the CPU time of a request does not depend on the other one.
+    if arguments.choice.design == Some(DesignChoice::Duet) && settings.metrics.is_empty() {
+        let path = ["system", "cpu_per_request"];
+        settings.metrics = vec![path.map(str::to_owned).to_vec()];
+    }
     let compared = match &asked.baseline {
         Some(baseline) => compare::compare_folders([baseline, folder], &settings, &asked.files)?,
         None if arguments.choice.against.is_empty() => {

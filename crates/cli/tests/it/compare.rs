@@ -1,6 +1,10 @@
 //! `waggle compare` and `waggle run --against`: two versions of a system in one run, two runs, and what cannot be compared.
 
-use std::{fs, path::Path, process::Output};
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output},
+};
 
 use serde_json::Value;
 
@@ -78,10 +82,17 @@ fn two_versions_in_one_run_and_two_runs() {
     workspace.output(&["report", run, "--summary-file", "report.md"]);
     assert_eq!(read("report.md"), summary.repeat(2));
 
+    let same = workspace.output(&["compare", run, "runs"]);
+    let text = output_text(&same);
+    assert!(text.contains("is on both sides"), "{text}");
+    assert_eq!(same.status.code(), Some(2), "{text}");
+    let mut copy = Command::new("cp");
+    copy.args(["-r", run, "copy"]).current_dir(workspace.path());
+    assert!(copy.status().unwrap().success());
     let output = workspace.output(&[
         "compare",
         run,
-        run,
+        "copy",
         "--margin",
         "90%",
         "--json",
@@ -92,7 +103,7 @@ fn two_versions_in_one_run_and_two_runs() {
     assert_eq!(found["cells"].as_array().unwrap().len(), 2);
     assert_eq!(found["cells"][0]["metrics"][0]["ratio"]["point"], 1.0);
     let before = fs::read_to_string(workspace.path().join("summary.md")).unwrap();
-    workspace.output(&["compare", run, "runs", "--summary-file", "summary.md"]);
+    workspace.output(&["compare", "copy", "runs", "--summary-file", "summary.md"]);
     let after = fs::read_to_string(workspace.path().join("summary.md")).unwrap();
     assert!(after.starts_with(&before) && after.len() > before.len());
 }
@@ -150,9 +161,29 @@ fn what_cannot_be_compared_is_a_mistake() {
     );
     against("colour=red", "has no parameter \"colour\"");
     against("fault=sleeps", "expected none, dies");
+    against("fault=die", "did you mean \"dies\"?");
     against("program.shop=/bin/true", "starts no component \"shop\"");
     against("program.store=nowhere", "there is no program nowhere");
     against("system=nowhere", "cannot read nowhere/system.yaml");
+    against("program.store=study.yaml", "it is not executable");
+    against("fault=none", "both versions would be alike");
+    check(
+        &[
+            "run",
+            "study.yaml",
+            "--against",
+            "fault=dies",
+            "--json",
+            "a/b.json",
+        ],
+        "there is no folder a",
+    );
+    check(
+        &[
+            "compare", "empty", "empty", "--json", "one", "--html", "one",
+        ],
+        "--html and --json name the same file",
+    );
     check(
         &["plan", "study.yaml", "--design", "duet"],
         "--against names the second one",
@@ -161,9 +192,13 @@ fn what_cannot_be_compared_is_a_mistake() {
         &["run", "study.yaml", "--margin", "2%"],
         "--margin belongs to a comparison",
     );
-    fs::create_dir(workspace.path().join("empty/run")).unwrap();
-    fs::write(workspace.path().join("empty/run/run.json"), "{").unwrap();
-    check(&["compare", "empty", "empty"], "run.json");
+    for folder in ["empty/run", "broken/run"] {
+        let folder = workspace.path().join(folder);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("run.json"), "{").unwrap();
+    }
+    check(&["compare", "empty", "broken"], "run.json");
+    check(&["compare", "empty", "empty"], "is on both sides");
 }
 
 /// Copies the system, with another text in place of one.

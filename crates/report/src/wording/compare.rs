@@ -56,6 +56,10 @@ pub fn open_reason(pair: &MetricPair, unit: SampleUnit) -> Option<String> {
                 unit_word(unit)
             )
         }
+        (OpenReason::Range, _) => {
+            "its values are known only to within a range, see the reports; more trials do not decide it"
+                .to_owned()
+        }
         (OpenReason::Doubtful, _) => "values of a side are doubtful, see its report".to_owned(),
         (OpenReason::Chance, _) => "among so many cells it may be chance".to_owned(),
     })

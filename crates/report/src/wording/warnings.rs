@@ -49,15 +49,19 @@ fn sentence(warning: &Warning) -> String {
 }
 
 fn duet(has_halves: bool) -> String {
-    let cpus = match has_halves {
-        true => {
-            "load and system of each on one half of the CPUs, on the other half in the next repetition"
-        }
-        false => "on the same CPUs",
+    let (cpus, ratios) = match has_halves {
+        true => (
+            "load and system of each on one half of the CPUs, on the other half in the next repetition",
+            "their ratio is the result",
+        ),
+        false => (
+            "on the same CPUs",
+            "the ratio of CPU per request is the result; goodput and times differ by less than those of each version alone",
+        ),
     };
     format!(
-        "Two versions ran at the same time, {cpus}. The values of a cell are those next to the other version: their ratio is the result, \
-         their level is not that of one version alone."
+        "Two versions ran at the same time, {cpus}. The values of a cell are those next to the other version: {ratios}, and no level is \
+         that of one version alone."
     )
 }
 
