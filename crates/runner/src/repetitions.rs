@@ -54,7 +54,7 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(
                     planned,
                     finished: &mut finished,
                 };
-                let Some(infos) = next.run(environments, events, shutdown).await? else {
+                let Some(infos) = Box::pin(next.run(environments, events, shutdown)).await? else {
                     return Ok(Ended::Interrupted);
                 };
                 for info in infos {

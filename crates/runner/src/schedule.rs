@@ -319,7 +319,9 @@ async fn execute_trial<D: Driver, L: Load, W: HttpConnector>(
         may_stay_up: series.study.restart == Restart::EveryCell && task.next_is_of_cell,
         duet: task.duet,
     };
-    let (ended, stays_up) = trial::run(environment, context, writer, events, shutdown).await?;
+    // On the heap: two of them at once are too large for a thread's stack.
+    let trial = Box::pin(trial::run(environment, context, writer, events, shutdown));
+    let (ended, stays_up) = trial.await?;
     if stays_up {
         environment.running_system = Some(RunningSystem {
             cell: cell.number,
