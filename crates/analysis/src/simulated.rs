@@ -14,7 +14,8 @@ use crate::{
 };
 
 const VARIANTS: [&str; 2] = ["old", "new"];
-const USERS: [&str; 6] = ["10", "20", "40", "80", "160", "320"];
+/// Names, which have no scaling law: its bootstrap would take most of the time of a simulation.
+const USERS: [&str; 6] = ["u10", "u20", "u40", "u80", "u160", "u320"];
 
 /// How trials scatter.
 #[derive(Debug, Clone, Copy, PartialEq)]
