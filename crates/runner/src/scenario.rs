@@ -28,6 +28,7 @@ pub fn load_scenario(scenario: &study::Scenario, host: &str, run: &str) -> load:
             .collect(),
         feeds: scenario.feeds.iter().map(feed).collect(),
         run: run.to_owned(),
+        preparation: None,
     }
 }
 
