@@ -60,6 +60,6 @@ pub use probe::SampleLimits;
 pub use records::{RECORDS_FILE_MAX_BYTES, RecordFiles, RecordsError};
 pub use request::{ChangedSystem, CpuUse, Ended, RunError, RunRequest};
 pub use run::run;
-pub use scenario::load_scenario;
+pub use scenario::{Kept, load_scenario};
 pub use supervise::supervise;
 pub use transport::TransportError;

@@ -265,6 +265,7 @@ fn with_driver<D: Driver>(
         http: Network,
         system_folder,
         running_system: None,
+        prepared: crate::trial::Prepared::default(),
     }
 }
 

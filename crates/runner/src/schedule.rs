@@ -25,7 +25,9 @@ use crate::{
     records::RecordFiles,
     repetitions, search,
     secrets::Secrets,
-    trial::{self, Duet, Environments, Part, RunningSystem, TrialContext, TrialEnvironment},
+    trial::{
+        self, Duet, Environments, Part, Prepared, RunningSystem, TrialContext, TrialEnvironment,
+    },
 };
 
 /// Folder below the run folder in which a trial's system writes.
@@ -78,8 +80,8 @@ pub(crate) struct Task<'a> {
     pub(crate) level: Option<f64>,
     /// Another trial follows, so the host must become idle.
     pub(crate) has_next: bool,
-    /// The next trial is of the same cell, or may be.
-    pub(crate) next_is_of_cell: bool,
+    /// The next trial can use the same system, or may.
+    pub(crate) next_shares_system: bool,
     /// `None`: no other trial runs at the same time.
     pub(crate) duet: Option<Part<'a>>,
 }
@@ -271,12 +273,14 @@ async fn execute_trial<D: Driver, L: Load, W: HttpConnector>(
 ) -> Result<trial::Ended, RunError> {
     let Task { cell, planned, .. } = task;
     let key = key_of(planned);
-    if environment
-        .running_system
-        .as_ref()
-        .is_some_and(|kept| kept.cell != cell.number)
-    {
+    let serves = |kept: &RunningSystem| {
+        let study = series.study;
+        study.share_preparation(cell_of(series, kept.cell), cell)
+            && environment.prepared.can_grow(cell)
+    };
+    if !environment.running_system.as_ref().is_some_and(serves) {
         take_down(environment, series, events).await?;
+        environment.prepared = Prepared::default();
     }
     let kept = environment.running_system.take();
     let folder = system_folder(series, environment.system_folder, kept.is_some())?;
@@ -316,7 +320,7 @@ async fn execute_trial<D: Driver, L: Load, W: HttpConnector>(
         kept_logs: &kept_logs,
         has_next: task.has_next,
         is_up,
-        may_stay_up: series.study.restart == Restart::EveryCell && task.next_is_of_cell,
+        may_stay_up: series.study.restart == Restart::EveryCell && task.next_shares_system,
         duet: task.duet,
     };
     // On the heap: two of them at once are too large for a thread's stack.

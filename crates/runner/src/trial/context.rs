@@ -1,13 +1,13 @@
 //! The context of a trial, and the environment in which it runs.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use waggle_results::TrialKey;
 use waggle_study::{Cell, System};
 
 use crate::{
-    SampleLimits, cpu_time::CpuClocks, cpus::Shares, records::RecordFiles, secrets::Secrets,
-    trial::duet::Part,
+    SampleLimits, cpu_time::CpuClocks, cpus::Shares, records::RecordFiles, scenario::Kept,
+    secrets::Secrets, trial::duet::Part,
 };
 
 /// The driver, the load and the network; a test can replace each of them.
@@ -20,6 +20,16 @@ pub(crate) struct TrialEnvironment<D, L, W> {
     pub(crate) system_folder: &'static str,
     /// A system that was kept up after a trial.
     pub(crate) running_system: Option<RunningSystem>,
+    /// What the system that is up was prepared with.
+    pub(crate) prepared: Prepared,
+}
+
+/// What was done to a system by the loads of a preparation.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Prepared {
+    /// Sessions of each load, by its name.
+    pub(crate) done: BTreeMap<String, u64>,
+    pub(crate) kept: Kept,
 }
 
 /// The environments of a run.

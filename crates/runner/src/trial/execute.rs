@@ -11,6 +11,7 @@ use futures_util::future::{select_all, try_join_all};
 use tokio::time::{Instant, timeout};
 use waggle_load::Outcome;
 use waggle_results::{PhaseName, TrialWriter};
+use waggle_study::Preparation;
 
 use crate::{
     clock::Clock,
@@ -59,6 +60,8 @@ impl Trial<'_> {
         aborted_load: &mut Option<L::Run>,
     ) -> Result<(), Stop> {
         self.bring_up(environment, phases).await?;
+        self.prepare(environment, phases, report).await?;
+        self.meet_partner(phases).await?;
         let started =
             start::start(self, environment).map_err(|abort| abort.into_stop(PhaseName::WarmUp))?;
         let Started {
@@ -208,13 +211,22 @@ impl Trial<'_> {
         };
         phases.run(PhaseName::Verify, allowed, verify).await?;
         drop(turn);
+        Ok(())
+    }
+
+    /// Waits for the trial that runs at the same time, if there is one.
+    async fn meet_partner(&self, phases: &mut Phases) -> Result<(), Stop> {
         let Some(duet) = self.context.duet else {
             return Ok(());
         };
-        // The other one is brought up meanwhile.
+        let TrialContext { system, cell, .. } = self.context;
+        let preparation = cell.preparation.as_ref();
+        let preparation = preparation.map_or(Duration::ZERO, Preparation::at_most);
+        // The other one is brought up and prepared meanwhile.
+        let up = cell.schedule.ready_timeout * 2 + verify::at_most(system);
         let allowed = Allowed {
             expected: None,
-            at_most: at_most * 2 + verify::at_most(system) + SPARE * 3,
+            at_most: up + preparation + SPARE * 4,
         };
         let meet = async { Ok(duet.meet(Stage::Ready).await?) };
         phases.run(PhaseName::Ready, allowed, meet).await
@@ -236,7 +248,8 @@ impl Trial<'_> {
                 "rehearsal{}",
                 start::mark(Clock::start(), self.context.position)
             );
-            let job = start::job_of(self.context, &environment.driver, &run)?;
+            let kept = &environment.prepared.kept;
+            let job = start::job_of(self.context, &environment.driver, (&run, kept))?;
             Ok(smoke_check::check_requests(&mut environment.load, job).await?)
         };
         phases.run(PhaseName::Verify, allowed, smoke_check).await

@@ -44,6 +44,7 @@ fn table(feed: &Feed) -> &Arc<FeedTable> {
     match &feed.rows {
         FeedRows::Table(table) => table,
         FeedRows::Made(rows) => panic!("{rows:?}"),
+        FeedRows::Kept(rows) => panic!("{rows:?}"),
     }
 }
 
