@@ -40,6 +40,7 @@ mod scenario;
 mod schedule;
 mod search;
 mod secrets;
+mod snapshot;
 mod supervise;
 mod system_metric;
 mod transport;

@@ -56,6 +56,43 @@ impl KeptRows {
         }
     }
 
+    /// All values, as [`KeptRows::from_bytes`] reads them: the number of columns, then the length and the bytes of each value.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.bytes.len() + 8 * (self.ends.len() + 1));
+        bytes.extend_from_slice(&(self.columns as u64).to_le_bytes());
+        for row in 0..self.len() {
+            for column in 0..self.columns {
+                let value = self.value(row, column);
+                bytes.extend_from_slice(&(value.len() as u64).to_le_bytes());
+                bytes.extend_from_slice(value);
+            }
+        }
+        bytes
+    }
+
+    /// `None`: these are not the bytes of a list.
+    #[must_use]
+    pub fn from_bytes(mut bytes: &[u8]) -> Option<Self> {
+        let number = |bytes: &mut &[u8]| {
+            let (number, rest) = bytes.split_first_chunk()?;
+            *bytes = rest;
+            usize::try_from(u64::from_le_bytes(*number)).ok()
+        };
+        let mut rows = Self::new(number(&mut bytes)?);
+        while !bytes.is_empty() {
+            let length = number(&mut bytes)?;
+            let (value, rest) = bytes.split_at_checked(length)?;
+            rows.push([value]);
+            bytes = rest;
+        }
+        let is_whole = match rows.columns {
+            0 => rows.ends.is_empty(),
+            columns => rows.ends.len().is_multiple_of(columns),
+        };
+        is_whole.then_some(rows)
+    }
+
     /// Appends all rows of another list.
     pub fn extend(&mut self, other: &Self) {
         for row in 0..other.len() {
@@ -116,5 +153,10 @@ mod tests {
         assert_eq!(both.len(), 6);
         assert_eq!(both.value(5, 1), b"3");
         assert!(KeptRows::new(0).is_empty());
+        let bytes = both.to_bytes();
+        assert_eq!(KeptRows::from_bytes(&bytes), Some(both));
+        for cut in [0, 7, 9, bytes.len() - 1] {
+            assert_eq!(KeptRows::from_bytes(&bytes[..cut]), None, "{cut}");
+        }
     }
 }

@@ -2,12 +2,12 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use waggle_results::TrialKey;
+use waggle_results::{SnapshotInfo, TrialKey};
 use waggle_study::{Cell, System};
 
 use crate::{
     SampleLimits, cpu_time::CpuClocks, cpus::Shares, records::RecordFiles, scenario::Kept,
-    secrets::Secrets, trial::duet::Part,
+    secrets::Secrets, snapshot::Store, trial::duet::Part,
 };
 
 /// The driver, the load and the network; a test can replace each of them.
@@ -47,6 +47,25 @@ pub(crate) struct RunningSystem {
     pub(crate) secrets: Secrets,
 }
 
+impl TrialContext<'_> {
+    /// Whether the system begins with the files of a snapshot.
+    pub(crate) fn is_restored(&self) -> bool {
+        self.snapshot
+            .is_some_and(|snapshot| snapshot.restored.is_some())
+    }
+}
+
+/// The snapshot of a trial's prepared system.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SnapshotUse<'a> {
+    pub(crate) store: &'a Store,
+    pub(crate) key: &'a str,
+    /// The snapshot with which the trial begins; `None`: the trial makes it.
+    pub(crate) restored: Option<&'a SnapshotInfo>,
+    /// Why a snapshot that is there is not used.
+    pub(crate) refused: Option<&'a str>,
+}
+
 /// The inputs of a trial.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TrialContext<'a> {
@@ -80,6 +99,8 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) is_up: bool,
     /// It may stay up for the next one.
     pub(crate) may_stay_up: bool,
+    /// Where the prepared system is kept; `None`: it is not.
+    pub(crate) snapshot: Option<SnapshotUse<'a>>,
     /// `None`: no other trial runs at the same time.
     pub(crate) duet: Option<Part<'a>>,
 }

@@ -59,8 +59,10 @@ impl Trial<'_> {
         report: &mut Report,
         aborted_load: &mut Option<L::Run>,
     ) -> Result<(), Stop> {
-        self.bring_up(environment, phases).await?;
+        let is_restored = self.context.is_restored();
+        self.bring_up(environment, phases, is_restored).await?;
         self.prepare(environment, phases, report).await?;
+        self.keep_snapshot(environment, phases, report).await?;
         self.meet_partner(phases).await?;
         let started =
             start::start(self, environment).map_err(|abort| abort.into_stop(PhaseName::WarmUp))?;
@@ -148,10 +150,12 @@ impl Trial<'_> {
         ))
     }
 
-    async fn bring_up<D: Driver, L: Load, W: HttpConnector>(
+    /// `is_restored`: the components begin with the folders of an earlier life.
+    pub(super) async fn bring_up<D: Driver, L: Load, W: HttpConnector>(
         &self,
         environment: &mut TrialEnvironment<D, L, W>,
         phases: &mut Phases,
+        is_restored: bool,
     ) -> Result<(), Stop> {
         let TrialContext {
             system,
@@ -172,6 +176,7 @@ impl Trial<'_> {
             folder,
             logs,
             cpus: &self.context.shares.system,
+            is_restored,
             deadline: Instant::now() + at_most,
         };
         // The driver checks the deadline itself and can say what was not ready; the phase's own limit is for a driver that hangs.

@@ -26,7 +26,7 @@ use tokio::time::{Instant, sleep};
 use waggle_results::{PhaseName, TrialInfo, TrialWriter};
 
 pub(crate) use self::{
-    context::{Environments, Prepared, RunningSystem, TrialContext, TrialEnvironment},
+    context::{Environments, Prepared, RunningSystem, SnapshotUse, TrialContext, TrialEnvironment},
     duet::{Duet, Part},
     verify::{Target, verify},
 };

@@ -1,9 +1,12 @@
 //! Prepares a system before its load: the loads of a preparation, their checks, and a pause.
 
-use std::{sync::Arc, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
 use hdrhistogram::Histogram;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::{
+    task::spawn_blocking,
+    time::{Instant, sleep, timeout},
+};
 use waggle_load::{self as load, Interval, Job, KeptRows, Limits, Outcome, Retries, What};
 use waggle_results::{
     PhaseName, PreparationInfo, PrepareLoadInfo, PrepareStepInfo, QuantilePoint, QuantilesInfo,
@@ -27,7 +30,7 @@ use crate::{
         execute::Trial,
         phases::{Abort, Allowed, Phases, SPARE, Stop},
         report::Report,
-        start,
+        start, tear_down,
     },
 };
 
@@ -37,6 +40,8 @@ const RETRY_PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration:
 const VERIFY_PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));
 /// Between two readings of the metric that has to be quiet.
 const SETTLE_POLL: Duration = Duration::from_millis(250);
+/// The longest that copying a prepared system may take.
+const SNAPSHOT_AT_MOST: Duration = Duration::from_secs(600);
 /// Quantiles of response times in results: as many as a spectrum shows.
 const QUANTILES_PER_DECADE: i32 = 12;
 const DECADES: i32 = 5;
@@ -87,6 +92,15 @@ impl Trial<'_> {
         let Some(preparation) = &self.context.cell.preparation else {
             return Ok(());
         };
+        if let Some(why) = self.context.snapshot.and_then(|one| one.refused) {
+            report.remarks.push(why.to_owned());
+        }
+        if let Some(restored) = self.context.snapshot.and_then(|one| one.restored) {
+            report.preparation = Some(PreparationInfo {
+                snapshot: Some(restored.clone()),
+                ..PreparationInfo::default()
+            });
+        }
         let is_done = |load: &PrepareLoad| environment.prepared.done_of(load) == load.sessions;
         if preparation.loads.iter().all(is_done) {
             return Ok(());
@@ -100,6 +114,58 @@ impl Trial<'_> {
         let done = phases.run(PhaseName::Prepare, allowed, work).await;
         report.preparation = Some(info);
         done
+    }
+
+    /// Keeps the prepared system, if the study asks for that and it was not restored: stops it, copies its folders, and starts it
+    /// again.
+    pub(super) async fn keep_snapshot<D: Driver, L: Load, W: HttpConnector>(
+        &self,
+        environment: &mut TrialEnvironment<D, L, W>,
+        phases: &mut Phases,
+        report: &mut Report,
+    ) -> Result<(), Stop> {
+        let Some(snapshot) = self.context.snapshot else {
+            return Ok(());
+        };
+        if self.context.is_up || snapshot.restored.is_some() {
+            return Ok(());
+        }
+        phases.watch_no_more();
+        let down = tear_down::down_at_most(self.context.system);
+        let allowed = Allowed {
+            expected: None,
+            at_most: down + SNAPSHOT_AT_MOST,
+        };
+        let (store, key) = (snapshot.store.clone(), snapshot.key.to_owned());
+        let folder = self.context.folder.to_path_buf();
+        let secrets = self.context.secrets;
+        let prepared = &environment.prepared;
+        let driver = &mut environment.driver;
+        let keep = async {
+            let remarks = driver.stop_all().await;
+            // The secrets cannot leave this thread.
+            let words = secrets.used_values().into_iter().collect();
+            let prepared = prepared.clone();
+            let copied = spawn_blocking(move || store.keep(&key, &folder, (words, &prepared)));
+            let copied = copied
+                .await
+                .unwrap_or_else(|why| Err(io::Error::other(why)));
+            Ok((remarks, copied))
+        };
+        let (remarks, copied) = phases.run(PhaseName::Prepare, allowed, keep).await?;
+        report.remarks.extend(remarks);
+        match copied {
+            Ok(info) => {
+                if let Some(preparation) = &mut report.preparation {
+                    preparation.snapshot = Some(info);
+                }
+            }
+            Err(why) => {
+                let remark = format!("the prepared system was not kept as a snapshot: {why}");
+                report.remarks.push(remark);
+            }
+        }
+        self.bring_up(environment, phases, true).await
     }
 
     async fn prepare_all<D: Driver, L: Load, W: HttpConnector>(

@@ -254,6 +254,30 @@ pub(crate) fn load_thresholds(
     all
 }
 
+/// Reports a snapshot of a system that waggle does not start, or that grows.
+pub(crate) fn refuse_snapshot(checker: &mut Checker<'_>, raw: &raw::Study) {
+    let prepare = raw.prepare.as_ref();
+    if prepare.and_then(|raw| raw.snapshot) != Some(true) {
+        return;
+    }
+    let system = raw.system.as_ref();
+    let runs_already = system.is_some_and(|raw| raw.url.is_some() || raw.external.is_some());
+    let grows = prepare.is_some_and(|raw| raw.grow.is_some());
+    let (what, expected) = match (runs_already, grows) {
+        (true, _) => (
+            "prepare.snapshot keeps the files of a system, and this one is not started by waggle",
+            "a study without one of them",
+        ),
+        (false, true) => (
+            "prepare.snapshot and prepare.grow are both given: a system that grows is not the same from level to level",
+            "one of the two",
+        ),
+        (false, false) => return,
+    };
+    let position = checker.key(&["prepare", "snapshot"]);
+    checker.report(Finding::new(position, what).with_expected(expected));
+}
+
 /// The factor from one level of which to the next the prepared system grows; it is known after all cells.
 pub(crate) fn grow(
     checker: &mut Checker<'_>,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     Checker,
-    prepare::{grow, load_thresholds},
+    prepare::{grow, load_thresholds, refuse_snapshot},
     reference::check_reference,
     request::RESERVED_NAMES,
     schedule::{max_ci_width, max_duration, order, repetitions, restart},
@@ -63,6 +63,7 @@ pub(crate) fn study_without_cells(
         None => None,
     };
     refuse_repeat(checker, raw);
+    refuse_snapshot(checker, raw);
     let grow = grow(checker, raw, restart(raw.schedule.as_ref()), cells);
     let load_cpuset = load_cpuset(checker);
     let order = raw.schedule.as_ref().map(order);
