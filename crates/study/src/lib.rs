@@ -56,7 +56,7 @@ pub use origin::{GivenSecret, Origin, TakenValue};
 pub use parameters::parameter_levels;
 pub use phases::{RampUp, Recovery, Schedule, StopBound, StopWhen, WarmUpUntil};
 pub use plan::{Level, MAX_REPLACEMENTS, Plan, PlannedTrial, expected_duration, plan};
-pub use prepare::{Preparation, PrepareLoad, Settle, VERIFY_AT_MOST};
+pub use prepare::{Preparation, PrepareLoad, Settle};
 pub use probe::{Extract, Probe, ProbeKind, ProbeQuery};
 pub use read::{
     Named, read_scenario, read_study, read_study_and_files, read_system, system_of, unknown_system,

@@ -4,9 +4,6 @@ use std::{sync::Arc, time::Duration};
 
 use crate::{Cell, LoadModel, Scenario, Study};
 
-/// How long each step of the check at the end of a load is repeated.
-pub const VERIFY_AT_MOST: Duration = Duration::from_secs(30);
-
 /// Loads that fill a system after its functional check, and what follows them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Preparation {
@@ -88,6 +85,8 @@ pub struct PrepareLoad {
     pub keep: Vec<String>,
     /// The check at its end.
     pub verify: Option<Arc<Scenario>>,
+    /// How long its steps are repeated.
+    pub verify_timeout: Duration,
 }
 
 impl PrepareLoad {
@@ -99,8 +98,8 @@ impl PrepareLoad {
     /// The longest that it may take, with its check.
     #[must_use]
     pub fn at_most(&self) -> Duration {
-        let steps = self.verify.as_ref().map_or(0, |verify| verify.steps.len());
-        self.timeout + VERIFY_AT_MOST * u32::try_from(steps).unwrap_or(u32::MAX)
+        let verify = self.verify.as_ref().map(|_| self.verify_timeout);
+        self.timeout + verify.unwrap_or_default()
     }
 }
 

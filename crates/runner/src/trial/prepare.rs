@@ -11,9 +11,7 @@ use waggle_load::{self as load, Interval, Job, KeptRows, Limits, Outcome, Retrie
 use waggle_results::{
     PhaseName, PreparationInfo, PrepareLoadInfo, PrepareStepInfo, QuantilePoint, QuantilesInfo,
 };
-use waggle_study::{
-    Cell, Preparation, PrepareLoad, Scenario, Settle, System, SystemMetric, VERIFY_AT_MOST,
-};
+use waggle_study::{Cell, Preparation, PrepareLoad, Scenario, Settle, System, SystemMetric};
 
 use crate::{
     Event,
@@ -253,7 +251,6 @@ impl Trial<'_> {
         load: &PrepareLoad,
         verify: &Scenario,
     ) -> Result<(), Abort> {
-        let steps = u32::try_from(verify.steps.len()).unwrap_or(u32::MAX);
         let sent = Sent {
             scenario: verify,
             preparation: load::Preparation {
@@ -271,7 +268,7 @@ impl Trial<'_> {
                 connections: 1,
                 pipelining: 1,
             },
-            max_duration: VERIFY_AT_MOST * steps,
+            max_duration: load.verify_timeout,
         };
         let job = self.preparation_job(environment, load, sent)?;
         let mut run = start_load(&mut environment.load, job)?;
@@ -291,10 +288,10 @@ impl Trial<'_> {
                 false => format!("step {name}: {}", kinds(&counts.failures)),
             })
             .collect();
-        let seconds = outcome.ran_for.as_secs_f64();
         let why = format!(
-            "the check after the preparation \"{}\" does not hold within {seconds:.0} s: {}",
+            "the check after the preparation \"{}\" does not hold within {} ms: {}",
             load.name(),
+            load.verify_timeout.as_millis(),
             wrong.join("; ")
         );
         Err(Failure::new(why).into())
@@ -432,7 +429,7 @@ fn incomplete(load: &PrepareLoad, info: &PrepareLoadInfo, outcome: &Outcome) -> 
 fn kinds(failures: &load::Failures) -> String {
     let each = failures.0.iter();
     let each: Vec<String> = each
-        .map(|(failure, count)| format!("{count} × {}", failure_kind(*failure)))
+        .map(|(failure, count)| format!("{count} × {}", failure_kind(*failure).in_words()))
         .collect();
     each.join(", ")
 }

@@ -5,6 +5,7 @@ mod faults;
 mod faulty_stores;
 mod idle_poll;
 mod orphans;
+mod preparation;
 mod provision;
 mod sampling;
 mod systems;

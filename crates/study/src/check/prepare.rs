@@ -24,6 +24,7 @@ const SETTLE: [&str; 2] = ["prepare", "settle"];
 const CONNECTIONS: u32 = 10;
 const RETRIES: u32 = 10;
 const TIMEOUT: Duration = Duration::from_secs(3600);
+const VERIFY_TIMEOUT: Duration = Duration::from_secs(30);
 const QUIET_PERIOD: Duration = Duration::from_secs(2);
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -68,11 +69,14 @@ fn load(
     let model = model(checker, raw, path);
     let endpoint = endpoint(checker, raw.endpoint.as_deref(), system, &path.steps());
     let retries = checker.value_or_default(raw.retries, &path.child("retries").steps(), RETRIES);
-    let here = path.child("timeout");
-    let timeout = raw.timeout.map(|raw::DurationText(time)| time);
-    let timeout = checker
-        .value_or_default(timeout, &here.steps(), TIMEOUT)
-        .and_then(|time| checker.check_bounds(time, &here.steps(), PHASE));
+    let mut time = |given: Option<raw::DurationText>, key, default| {
+        let here = path.child(key);
+        let given = given.map(|raw::DurationText(time)| time);
+        let time = checker.value_or_default(given, &here.steps(), default)?;
+        checker.check_bounds(time, &here.steps(), PHASE)
+    };
+    let timeout = time(raw.timeout, "timeout", TIMEOUT);
+    let verify_timeout = time(raw.verify_timeout, "verify_timeout", VERIFY_TIMEOUT);
     let around = path.steps();
     let around = Around {
         path: &around,
@@ -120,6 +124,7 @@ fn load(
         timeout: timeout?,
         keep,
         verify: verify?,
+        verify_timeout: verify_timeout?,
     })
 }
 

@@ -54,9 +54,11 @@ pub(crate) struct PrepareLoad {
     pub keep: Option<Vec<String>>,
     /// Conditions on this load's metrics, e.g. `response_time.p99 < 1s`.
     pub thresholds: Option<Vec<String>>,
-    /// Steps that are done at its end, each repeated for up to 30 s until it succeeds: the check that everything is there.
+    /// Steps that are done at its end, each repeated until it succeeds: the check that everything is there.
     #[schemars(length(min = 1))]
     pub verify: Option<Vec<Step>>,
+    /// The longest that the check may take; 30s by default.
+    pub verify_timeout: Option<DurationText>,
 }
 
 /// Until a metric of the system does not change any more.

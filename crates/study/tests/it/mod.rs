@@ -7,6 +7,7 @@ mod faults;
 mod metrics;
 mod mistakes;
 mod planned;
+mod prepare;
 mod probes;
 mod questions;
 mod recovery;

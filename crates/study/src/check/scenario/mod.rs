@@ -40,7 +40,7 @@ pub(crate) struct Alone<'a> {
     pub key: &'a str,
 }
 
-/// Checks a scenario of one flow, with the feeds.
+/// Checks a scenario of one flow, with the feeds. A step may have its name.
 pub(crate) fn flow_alone(
     checker: &mut Checker<'_>,
     alone: Alone<'_>,
@@ -52,7 +52,7 @@ pub(crate) fn flow_alone(
     let (flows, steps) = check_flows(
         checker,
         (&feeds, &path),
-        name.as_deref(),
+        None,
         OnFailure::EndSession,
         |flows| {
             let actions = flows.flow(alone.steps?, &path.child(alone.key))?;
