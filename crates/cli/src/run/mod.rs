@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
         Some((line, column)) => anyhow!("{}:{line}:{column}: {why}", loaded.study_source.name),
         None => why.into(),
     })?;
-    compare::check_files(&arguments.comparison.files)?;
+    arguments.comparison.files.check()?;
     match &arguments.comparison.baseline {
         Some(baseline) => drop(compare::run_folders(baseline)?),
         None if arguments.choice.against.is_empty() => refuse_comparison(&arguments.comparison)?,
