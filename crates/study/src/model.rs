@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use waggle_metrics::Unit;
 use waggle_template::variable::names;
 
 use crate::{
@@ -47,6 +48,8 @@ pub struct Study {
     pub thresholds: Vec<Threshold>,
     /// Paths of the metrics that the study asks about, as in a [`Threshold`]; empty: those that its load model leaves open.
     pub asks: Vec<Vec<String>>,
+    /// The path and unit of every metric that the study measures.
+    pub metrics: Vec<(String, Unit)>,
     /// The verdict that every cell is expected to have, unless it has its own; `None`: valid.
     pub expect_verdict: Option<ExpectedVerdict>,
     /// The file of the scenario, by the name that the study gives it; `None`: it is in the study.

@@ -180,6 +180,21 @@ fn what_cannot_be_compared_is_a_mistake() {
     );
     check(
         &[
+            "run",
+            "study.yaml",
+            "--against",
+            "fault=dies",
+            "--metric",
+            "response_tme.p99",
+        ],
+        "did you mean \"response_time.p99\"?",
+    );
+    check(
+        &["history", "empty", "--json", "a/b.json"],
+        "there is no folder a",
+    );
+    check(
+        &[
             "compare", "empty", "empty", "--json", "one", "--html", "one",
         ],
         "--html and --json name the same file",
