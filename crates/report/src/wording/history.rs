@@ -250,6 +250,9 @@ pub fn method(model: &HistoryModel) -> Vec<String> {
             "A level has two runs at least, so that a single disturbed run is no change. Changes below {} are left out.",
             format::set_share(model.min_change)
         ),
+        "The smallest change is one that four of five histories with this scatter and so many runs would show, half-way through the runs \
+         since the last change; one with fewer runs on one side must be larger."
+            .to_owned(),
         "Worse counts until a later level is as good as the one before. If the host, kernel, CPUs, idle polling, waggle or the study \
          changed within two runs of it, a change is undecided. Versions and parameters of the system are named and are no doubt."
             .to_owned(),
