@@ -100,6 +100,8 @@ pub struct HistoryRunFacts {
     /// Trials with a result, and planned ones.
     pub trials: usize,
     pub planned: usize,
+    /// Whether a waggle still writes to it.
+    pub is_being_written: bool,
     /// What differs from the run before on the same host.
     pub changes: Vec<ConditionChange>,
 }

@@ -74,6 +74,7 @@ impl<'a> Sources<'a> {
                 planned: planned.fold(0, |sum, one| {
                     sum + usize::try_from(one).unwrap_or(usize::MAX)
                 }),
+                is_being_written: run.model.is_being_written,
                 changes: before.map_or_else(Vec::new, |before| {
                     changes_between(&self.runs[before].model, &run.model)
                 }),

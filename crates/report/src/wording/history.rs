@@ -172,13 +172,18 @@ pub(crate) fn moment(started_utc: &str) -> String {
 #[must_use]
 pub fn warnings(model: &HistoryModel) -> Vec<String> {
     let mut all = Vec::new();
-    let partial = model.runs.iter().filter(|run| run.trials < run.planned);
-    let partial: Vec<&str> = partial.map(|run| run.name.as_str()).collect();
-    if !partial.is_empty() {
-        all.push(format!(
-            "Not all trials of {} have results: interrupted, or still running. Their values rest on the trials that there are.",
-            names(&partial)
-        ));
+    for (is_being_written, why) in [(false, "interrupted"), (true, "still being written")] {
+        let partial = model
+            .runs
+            .iter()
+            .filter(|run| run.trials < run.planned && run.is_being_written == is_being_written);
+        let partial: Vec<&str> = partial.map(|run| run.name.as_str()).collect();
+        if !partial.is_empty() {
+            all.push(format!(
+                "Not all trials of {} have results: {why}. Their values rest on the trials that there are.",
+                names(&partial)
+            ));
+        }
     }
     for run in &model.unreadable {
         all.push(format!("{} is left out: {}.", run.name, run.why));
