@@ -232,7 +232,7 @@ impl Totals {
             let labels = vec![(PHASE, phase_label(phase).to_owned())];
             (labels, i64::from(self.phase == Some(phase)))
         });
-        let now = self.running.first();
+        let now = self.running.main_trial();
         let number = |pick: fn(&Now) -> u32| now.map_or(0, |now| i64::from(pick(now)));
         let count = |pick: fn(&Now) -> u64| {
             i64::try_from(self.running.iter().map(pick).sum::<u64>()).unwrap_or(i64::MAX)

@@ -153,7 +153,7 @@ impl BoardUpdater {
 
     /// The text of a phase without load.
     fn phase_text(&self) -> String {
-        let now = self.state.running.first();
+        let now = self.state.running.main_trial();
         let now = now.filter(|now| !now.has_figures_of_load);
         now.map(|now| now.figures.clone()).unwrap_or_default()
     }
@@ -221,7 +221,11 @@ impl BoardUpdater {
             return;
         }
         let repeat = self.state.outline.repetitions();
-        let level = self.state.running.first().and_then(|now| now.level.clone());
+        let level = self
+            .state
+            .running
+            .main_trial()
+            .and_then(|now| now.level.clone());
         let which = match level {
             Some(level) => format!("{level}, trial {} of at most {repeat}", key.repetition),
             None => format!("repetition {} of {repeat}", key.repetition),

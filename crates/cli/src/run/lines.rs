@@ -30,7 +30,7 @@ impl Lines {
     pub(super) fn show(&mut self, event: &Event) {
         let elapsed = self.began.elapsed();
         self.state.apply(event, elapsed);
-        if let Some(now) = self.state.running.first()
+        if let Some(now) = self.state.running.main_trial()
             && matches!(event, Event::Interval { .. })
             && now.has_new_figures
         {

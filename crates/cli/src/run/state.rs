@@ -190,7 +190,7 @@ impl State {
 
     /// `cell 7, repetition 2 of 3 · connections=10 · measure · 45,200/s p50 …`; of two trials at the same time both rates.
     pub(super) fn line(&self) -> String {
-        let Some(now) = self.running.first() else {
+        let Some(now) = self.running.main_trial() else {
             return String::new();
         };
         let (cell, partner) = (now.cell, self.running.partner());

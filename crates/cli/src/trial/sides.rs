@@ -52,7 +52,7 @@ impl<T> Sides<T> {
         (self.first, self.partner) = (None, None);
     }
 
-    pub(crate) fn first(&self) -> Option<&T> {
+    pub(crate) fn main_trial(&self) -> Option<&T> {
         self.first.as_ref()
     }
 

@@ -99,7 +99,8 @@ pub(super) fn trial(frame: &Frame<'_>, study: &StudyBoard, area: &mut Area<'_>) 
         );
     }
     if let Some(duet) = frame.duet {
-        area.bottom(1).put(0, 0, &both(study, now, duet), BOLD);
+        area.bottom(1)
+            .put(0, 0, &duet_label(study, now, duet), BOLD);
     }
     let title = &frame.model.title;
     let (load, text) = (
@@ -113,7 +114,7 @@ pub(super) fn trial(frame: &Frame<'_>, study: &StudyBoard, area: &mut Area<'_>) 
 }
 
 /// `baseline 45.2k/s p50 820 µs p99 12.4 ms · changed 44.1k/s p50 …`.
-fn both(study: &StudyBoard, now: &TrialNow, duet: [&ViewModel; 2]) -> String {
+fn duet_label(study: &StudyBoard, now: &TrialNow, duet: [&ViewModel; 2]) -> String {
     let cells = [Some(now.cell), now.partner];
     let side = |(cell, model): (Option<usize>, &ViewModel)| {
         let cell = cell.and_then(|cell| study.cells.get(cell));

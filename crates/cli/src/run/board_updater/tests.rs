@@ -138,7 +138,7 @@ fn a_trial_is_judged_with_what_is_known_of_its_engine_and_its_cpus() {
     // Each worker has at least one connection.
     for (cell, workers) in [(1, 2), (2, 3)] {
         updater.apply(&trial_started_event(key(cell, 1)), Duration::ZERO);
-        let so_far = &updater.running.first().unwrap().so_far;
+        let so_far = &updater.running.main_trial().unwrap().so_far;
         assert_eq!(
             (so_far.shape.generator.workers, so_far.idle_poll),
             (workers, true)
@@ -191,7 +191,7 @@ fn only_the_measured_phase_is_in_the_numbers() {
     ] {
         updater.apply(&in_phase(phase, index), Duration::ZERO);
     }
-    let so_far = &updater.running.first().unwrap().so_far;
+    let so_far = &updater.running.main_trial().unwrap().so_far;
     assert_eq!(so_far.measured.counts().succeeded, 2 * CALM.answers);
     assert_eq!(so_far.totals.succeeded, 3 * CALM.answers);
 }
