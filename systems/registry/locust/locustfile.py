@@ -1,7 +1,8 @@
 """Reads the latest version of random artifacts, as fast as answers come.
 
 HttpReader uses Locust's default client, FastHttpReader the faster one that comes with it. If it is asked to, the master makes the
-artifacts before the load begins. A follower takes connections at READY_PORT once the master knows it.
+artifacts before the load begins. A follower takes connections at READY_PORT once the master knows it. waggle starts every component
+on the CPUs of the system; with LOCUST_CPUS=load Locust moves to the others.
 """
 
 import itertools
@@ -20,6 +21,10 @@ PREFIX = os.environ["ARTIFACT_PREFIX"]
 COUNT = int(os.environ["ARTIFACT_COUNT"])
 
 hosts = itertools.cycle(HOSTS)
+
+others = set(range(os.cpu_count())) - os.sched_getaffinity(0)
+if os.environ["LOCUST_CPUS"] == "load" and others:
+    os.sched_setaffinity(0, others)
 
 
 def read_latest(user):
