@@ -31,7 +31,11 @@ fn get(text: &str, endpoint: &str, path: &str) -> String {
 /// The functional check leaves nothing behind, and deletes are allowed.
 fn check(storage: &str) {
     comes_and_goes("registry", &[&format!("storage={storage}")], |text| {
-        let answer = get(text, "registry", "/apis/registry/v3/search/artifacts?limit=1");
+        let answer = get(
+            text,
+            "registry",
+            "/apis/registry/v3/search/artifacts?limit=1",
+        );
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
         assert!(answer.contains("\"count\":0"), "{answer}");
         let info = get(text, "registry", "/apis/registry/v3/system/info");
@@ -59,7 +63,11 @@ fn locust_reads_what_it_has_made() {
             });
             assert_eq!(stats["worker_count"], 2, "{stats}");
             assert_eq!(stats["fail_ratio"].as_f64(), Some(0.0), "{stats}");
-            let artifacts = get(text, "registry", "/apis/registry/v3/search/artifacts?limit=1");
+            let artifacts = get(
+                text,
+                "registry",
+                "/apis/registry/v3/search/artifacts?limit=1",
+            );
             assert!(artifacts.contains("\"count\":5"), "{artifacts}");
         });
     }
