@@ -18,7 +18,7 @@ use crate::{
     merge::Merger,
     partition::{Partition, due_of, partitions},
     recorder::{Exchange, Slice},
-    scenario::joined,
+    scenario::merge_kept,
     shared::Shared,
     validate::{self, StartError},
     worker::{End, Worker},
@@ -275,7 +275,7 @@ impl Running {
             outcome.request_outcomes.extend(end.account);
             kept.extend(end.kept);
         }
-        outcome.kept = joined(self.kept_columns, &kept);
+        outcome.kept = merge_kept(self.kept_columns, &kept);
         outcome
     }
 

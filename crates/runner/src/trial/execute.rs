@@ -59,11 +59,7 @@ impl Trial<'_> {
         report: &mut Report,
         aborted_load: &mut Option<L::Run>,
     ) -> Result<(), Stop> {
-        let is_restored = self.context.is_restored();
-        self.bring_up(environment, phases, is_restored).await?;
-        self.prepare(environment, phases, report).await?;
-        self.keep_snapshot(environment, phases, report).await?;
-        self.meet_partner(phases).await?;
+        self.make_ready(environment, phases, report).await?;
         let started =
             start::start(self, environment).map_err(|abort| abort.into_stop(PhaseName::WarmUp))?;
         let Started {
@@ -129,6 +125,19 @@ impl Trial<'_> {
             self.collect(&deliveries, report, &outcome)
         };
         phases.run(PhaseName::Collect, allowed, collect).await
+    }
+
+    /// Everything before the load.
+    async fn make_ready<D: Driver, L: Load, W: HttpConnector>(
+        &self,
+        environment: &mut TrialEnvironment<D, L, W>,
+        phases: &mut Phases,
+        report: &mut Report,
+    ) -> Result<(), Stop> {
+        let is_restored = self.context.is_restored();
+        self.bring_up(environment, phases, is_restored).await?;
+        self.prepare(environment, phases, report).await?;
+        self.meet_partner(phases).await
     }
 
     /// Returns when a trial that runs at the same time fails.
