@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use crate::{Component, ExternalComponent, ExternalPort, Level, ProcessDriver, System};
+use crate::{Component, ExternalComponent, ExternalPort, Level, LimitTexts, ProcessDriver, System};
 
 /// A level of `program.COMPONENT` is the path of another program for the component; it is no parameter of a system, whose names have
 /// no dot.
@@ -86,6 +86,7 @@ impl Component {
             environment: Vec::new(),
             version_arguments: Vec::new(),
         };
+        self.limits = LimitTexts::default();
         self.stop_timeout = Duration::ZERO;
         self.external = Some(ports);
     }

@@ -11,6 +11,7 @@ mod external;
 mod feed_text;
 mod fill;
 mod include;
+mod limits;
 mod mistake;
 mod model;
 mod nearest;
@@ -45,6 +46,7 @@ pub use configure::PROGRAM_OVERRIDE;
 pub use environment::{EnvironmentError, Values};
 pub use expected_verdict::ExpectedVerdict;
 pub use external::{Address, ExternalComponent, ExternalPort};
+pub use limits::{LIMIT_CPUS, LimitTexts, Limits, MAX_LIMIT_MEMORY, MIN_LIMIT_MEMORY, NO_LIMIT};
 pub use mistake::{Mistake, Mistakes, Source};
 pub use model::{
     Arrivals, Body, BodyExpect, Cell, Delivery, Expect, Fault, LoadModel, LoadStage, Order,

@@ -31,6 +31,9 @@ pub(crate) fn cell(
     let configured = system.zip(parameters.as_ref());
     let present = configured.map(|(system, parameters)| system.configure(parameters));
     let both = system.zip(present.as_ref());
+    let limits = both
+        .zip(parameters.as_ref())
+        .map(|(both, parameters)| check::limits(checker, raw.system.as_ref(), both, parameters));
     let system = present.as_ref();
     let mut load = raw.load.take();
     if let (Some(load), Some(search)) = (&mut load, &raw.search) {
@@ -84,6 +87,7 @@ pub(crate) fn cell(
         is_sentinel: false,
         version: None,
         parameters: parameters?,
+        limits: limits?,
         load: model?,
         stages: stages?,
         load_workers,
