@@ -1,11 +1,6 @@
 //! Limits of a component: how much CPU and memory each of its replicas may use.
 
-use std::collections::BTreeMap;
-
-use waggle_template::placeholder::single_name;
 use waggle_units::{parse_number, parse_size};
-
-use crate::{Level, System};
 
 /// Instead of an amount: no limit.
 pub const NO_LIMIT: &str = "none";
@@ -33,7 +28,7 @@ impl Limits {
     }
 }
 
-/// Limits as a system's file has them: each an amount, `none` or `${parameter}`.
+/// Limits as a system's file has them, which [`crate::System::limits`] reads: each an amount, `none` or `${parameter}`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LimitTexts {
     pub cpus: Option<String>,
@@ -59,29 +54,6 @@ pub(crate) fn parse_memory(text: &str) -> Option<Option<u64>> {
     parse_size(text)
         .filter(|bytes| (MIN_LIMIT_MEMORY..=MAX_LIMIT_MEMORY).contains(bytes))
         .map(Some)
-}
-
-impl System {
-    /// The limits of each component that has any, if the system's parameters have these levels.
-    #[must_use]
-    pub fn limits(&self, parameters: &BTreeMap<String, Level>) -> BTreeMap<String, Limits> {
-        let filled = |text: &Option<String>| {
-            let text = text.as_deref()?;
-            let level = single_name(text).and_then(|name| parameters.get(name));
-            Some(level.map_or_else(|| text.to_owned(), ToString::to_string))
-        };
-        let components = self.components.iter();
-        let limits = components.map(|component| {
-            let cpus = filled(&component.limits.cpus);
-            let memory = filled(&component.limits.memory);
-            let limits = Limits {
-                cpus: cpus.and_then(|text| parse_cpus(&text)).flatten(),
-                memory: memory.and_then(|text| parse_memory(&text)).flatten(),
-            };
-            (component.name.clone(), limits)
-        });
-        limits.filter(|(_, limits)| limits.is_some()).collect()
-    }
 }
 
 #[cfg(test)]
