@@ -525,6 +525,7 @@ fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> Tria
         machine: machine(made),
         stages: Vec::new(),
         stopped: None,
+        limits: Vec::new(),
         imported: None,
     }
 }
@@ -639,6 +640,7 @@ fn failed_trial(seeded: &Seeded, made: &Made) -> TrialInfo {
         machine: None,
         stages: Vec::new(),
         stopped: None,
+        limits: Vec::new(),
         imported: None,
     }
 }
