@@ -19,6 +19,7 @@ use crate::{
     distribution::{self, SpectrumPoint},
     distributions::{self, Distribution},
     instrument::component_of,
+    limits::{self, ComponentLimits},
     metric::{self, CellNumber, Number},
     probes::{self, ProbeModel},
     recovered::{self, CellRecovery},
@@ -83,6 +84,8 @@ pub struct CellModel {
     pub component_cores: Vec<(String, Estimate)>,
     /// Cores of all replicas of a component together.
     pub whole_component_cores: Vec<(String, Estimate)>,
+    /// Of the components that had any.
+    pub component_limits: Vec<ComponentLimits>,
     /// `None` where the CPU of no component is known.
     pub bottleneck: Option<Bottleneck>,
     pub metrics: Vec<SystemMetricModel>,
@@ -210,6 +213,7 @@ pub(crate) fn cell(
         bottleneck: bottleneck::of_cell(&whole_component_cores, of_all(), info),
         metrics: system_metrics::over_trials(&own),
         whole_component_cores,
+        component_limits: limits::of_cell(&ran, |component| throttled(component, &own)),
         generator_utilization: point(Metric::GeneratorUtilization),
         generator_lag_p99_us: point(Metric::GeneratorLagP99),
         probe_cpu_share: largest(of_all().filter_map(|one| one.probe_cpu_share)),
@@ -355,6 +359,14 @@ fn whole_component_cores(
     };
     let all = values_by_name(counted, whole_components);
     all.into_iter().filter_map(whole).collect()
+}
+
+fn throttled(component: &str, trials: &[&TrialModel]) -> Option<Estimate> {
+    let of = NamedMetric {
+        of: Some(component),
+        ..NamedMetric::of_all(Metric::ComponentThrottled)
+    };
+    metric::estimate(&of, trials)
 }
 
 /// What each trial has, by name, in the order in which names first come.

@@ -13,8 +13,8 @@ pub use self::number::Number;
 pub(crate) use self::reading::Reading;
 use crate::{
     Memory, TrialFaults, TrialModel, TrialNumbers, TrialPercentiles, TrialProbe, TrialRecovery,
-    TrialSystemMetric, bottleneck::whole_components, distribution::as_f64, path::resolve_path,
-    probe::resolution_us, scale::scale,
+    TrialSystemMetric, bottleneck::whole_components, distribution::as_f64, limits,
+    path::resolve_path, probe::resolution_us, scale::scale,
 };
 
 /// A number that the run names somewhere, in one cell.
@@ -320,6 +320,7 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
             let all = &numbers()?.component_rss;
             memory(named, find_by_name(named, all, |(name, _)| name)?.1)
         }
+        Metric::ComponentThrottled => value(limits::throttled_share(numbers()?, named.of?)?),
         Metric::SystemMetricMean => value(system_metric(named, numbers()?)?.measured?.mean),
         Metric::SystemMetricMax => value(system_metric(named, numbers()?)?.measured?.max),
         Metric::SystemMetricEnd => value(system_metric(named, numbers()?)?.end),

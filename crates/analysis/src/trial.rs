@@ -2,8 +2,8 @@
 
 use waggle_metrics::Metric;
 use waggle_results::{
-    CountsRow, DeliveryInfo, FailureCount, GeneratorInfo, LagInfo, LedgerInfo, PhaseInfo,
-    PhaseName, RunInfo, SessionCounts, Trial, TrialEnd, TrialInfo, TrialKey,
+    CountsRow, DeliveryInfo, FailureCount, GeneratorInfo, LagInfo, LedgerInfo, LimitInfo,
+    PhaseInfo, PhaseName, RunInfo, SessionCounts, Trial, TrialEnd, TrialInfo, TrialKey,
 };
 use waggle_stats::{Finding, Reason, Verdict};
 
@@ -13,6 +13,7 @@ use crate::{
     distribution::{self, TrialPercentiles, as_f64},
     imported,
     judge::{self, Judged},
+    limits,
     memory::{self, Memory},
     prepared::Prepared,
     probe::{self, TrialProbe},
@@ -52,6 +53,8 @@ pub struct TrialModel {
     pub awake_may_help: bool,
     /// What was killed on purpose; `None`: nothing.
     pub faults: Option<TrialFaults>,
+    /// Of the replicas that had any.
+    pub limits: Vec<LimitInfo>,
     pub series: Series,
     /// Throughput of the second half of the measured phase ÷ that of the first, as a logarithm.
     pub half_change: Option<f64>,
@@ -130,6 +133,8 @@ pub struct TrialNumbers {
     pub system_rss: Option<Memory>,
     /// Of all replicas of each component together.
     pub component_rss: Vec<(String, Memory)>,
+    /// The share of throttled periods of each component that has a limit on CPUs by a cgroup.
+    pub component_throttled: Vec<(String, f64)>,
     pub offered_per_s: Option<f64>,
     /// Answered ÷ due requests; `None` where none was due.
     pub achieved_ratio: Option<f64>,
@@ -210,6 +215,7 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
             .chain(findings.remarks.into_iter().map(TrialRemark::Found))
             .collect(),
         faults: trial_faults::of_trial(trial),
+        limits: trial.info.limits.clone(),
         series: series::series(&prepared, counted, series::points_max(info.order.len())),
         half_change,
         interval_s: judge::interval_s(trial),
@@ -274,6 +280,7 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
         component_cores: own_names(cores),
         system_rss: memory.system,
         component_rss: memory.components,
+        component_throttled: limits::throttled(&trial.info.limits),
         offered_per_s: generator.offered_per_s,
         achieved_ratio: achieved_ratio(&trial.info, answered),
         backlog_max: accepted.waiting_max(&trial.backlog, *within),

@@ -56,6 +56,7 @@ fn parts() -> [Part; 4] {
     let records = || Seeded {
         wrong: vec![(1, Wrong::Errors), (3, Wrong::Stolen)],
         has_broker: true,
+        has_limits: true,
         ..Seeded::plain(&[("connections", &["10", "50", "100"])], 2)
     };
     [
@@ -96,6 +97,7 @@ fn parts() -> [Part; 4] {
                 "delivery.arrival_delay.*",
                 "machine.*",
                 "faults.*",
+                "components.gateway.throttled",
                 "metrics.*",
             ],
         },
@@ -124,6 +126,7 @@ fn parts() -> [Part; 4] {
                 "machine.*",
                 "recovery_time",
                 "faults.*",
+                "components.gateway.throttled",
                 "metrics.*",
             ],
         },
