@@ -213,7 +213,7 @@ pub(crate) fn cell(
         bottleneck: bottleneck::of_cell(&whole_component_cores, of_all(), info),
         metrics: system_metrics::over_trials(&own),
         whole_component_cores,
-        component_limits: limits::of_cell(&ran, |component| throttled(component, &own)),
+        component_limits: limits::of_cell(&ran, |component| throttled_estimate(component, &own)),
         generator_utilization: point(Metric::GeneratorUtilization),
         generator_lag_p99_us: point(Metric::GeneratorLagP99),
         probe_cpu_share: largest(of_all().filter_map(|one| one.probe_cpu_share)),
@@ -361,7 +361,7 @@ fn whole_component_cores(
     all.into_iter().filter_map(whole).collect()
 }
 
-fn throttled(component: &str, trials: &[&TrialModel]) -> Option<Estimate> {
+fn throttled_estimate(component: &str, trials: &[&TrialModel]) -> Option<Estimate> {
     let of = NamedMetric {
         of: Some(component),
         ..NamedMetric::of_all(Metric::ComponentThrottled)

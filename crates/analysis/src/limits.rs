@@ -18,7 +18,7 @@ pub struct ComponentLimits {
 
 /// The share of throttled periods of each component that has a limit on CPUs by a cgroup, all its replicas together. A component that
 /// had nothing to do was not throttled.
-pub(crate) fn throttled(limits: &[LimitInfo]) -> Vec<(String, f64)> {
+pub(crate) fn throttled_shares(limits: &[LimitInfo]) -> Vec<(String, f64)> {
     let mut sums: Vec<(&str, u64, u64)> = Vec::new();
     for limit in limits {
         let Some(throttling) = limit.throttling else {
@@ -79,7 +79,7 @@ pub(crate) fn throttled_share(numbers: &TrialNumbers, component: &str) -> Option
 mod tests {
     use waggle_results::{LimitInfo, ThrottlingInfo};
 
-    use super::throttled;
+    use super::throttled_shares;
 
     #[test]
     fn replicas_of_a_component_are_taken_together() {
@@ -99,6 +99,6 @@ mod tests {
             limit("idle-0", Some((0, 0))),
         ];
         let expected = [("front".to_owned(), 0.25), ("idle".to_owned(), 0.0)];
-        assert_eq!(throttled(&limits), expected);
+        assert_eq!(throttled_shares(&limits), expected);
     }
 }

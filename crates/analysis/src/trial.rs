@@ -280,7 +280,7 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
         component_cores: own_names(cores),
         system_rss: memory.system,
         component_rss: memory.components,
-        component_throttled: limits::throttled(&trial.info.limits),
+        component_throttled: limits::throttled_shares(&trial.info.limits),
         offered_per_s: generator.offered_per_s,
         achieved_ratio: achieved_ratio(&trial.info, answered),
         backlog_max: accepted.waiting_max(&trial.backlog, *within),

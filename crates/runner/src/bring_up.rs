@@ -113,7 +113,7 @@ pub async fn bring_up(
     let limits = request.system.configure(&request.parameters);
     let limits = limits.limits(&request.parameters);
     let limiter = match limits.is_empty() {
-        true => Limiter::unused(),
+        true => Limiter::without_limits(),
         false => Limiter::find(Path::new(CGROUPS)),
     };
     let mut driver = ProcessDriver::new(ProcessParts {

@@ -174,7 +174,7 @@ async fn prepare_and_run(
 fn limiter(request: &RunRequest, shares: &Shares) -> Result<Limiter, RunError> {
     let cells = || request.study.cells.iter();
     if cells().all(|cell| cell.limits.is_empty()) {
-        return Ok(Limiter::unused());
+        return Ok(Limiter::without_limits());
     }
     let limiter = Limiter::find(&request.cgroups);
     for (component, limits) in cells().flat_map(|cell| &cell.limits) {

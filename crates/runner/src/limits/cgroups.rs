@@ -191,7 +191,7 @@ fn place_v1(mounted: &Path, groups: &str, controller: &str) -> Option<Result<Pla
         folder: home.clone(),
         home,
     };
-    Some(place.checked())
+    Some(place.check())
 }
 
 /// In version 2 there is one hierarchy. A group hands controllers down if it has no processes itself, so the nearest one above this
@@ -218,7 +218,7 @@ fn place_v2(mounted: &Path, groups: &str, controller: &str) -> Option<Result<Pla
             folder,
             home: mounted.join(path),
         };
-        match place.checked() {
+        match place.check() {
             Ok(place) => return Some(Ok(place)),
             Err(problem) => why = problem,
         }
@@ -228,7 +228,7 @@ fn place_v2(mounted: &Path, groups: &str, controller: &str) -> Option<Result<Pla
 
 impl Place {
     /// Tries whether a group can be made here and a process moved into it.
-    fn checked(self) -> Result<Self, String> {
+    fn check(self) -> Result<Self, String> {
         let cannot = |why: io::Error| {
             let shown = self.folder.display();
             Err(format!("no cgroup can be made in {shown}: {why}"))

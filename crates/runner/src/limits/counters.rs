@@ -26,7 +26,7 @@ impl Throttled {
         })
     }
 
-    pub(crate) fn plus(self, other: Self) -> Self {
+    pub(crate) fn add(self, other: Self) -> Self {
         Self {
             periods: self.periods + other.periods,
             throttled_periods: self.throttled_periods + other.throttled_periods,
@@ -34,7 +34,7 @@ impl Throttled {
         }
     }
 
-    pub(crate) fn since(self, before: Self) -> Self {
+    pub(crate) fn growth_since(self, before: Self) -> Self {
         Self {
             periods: self.periods.saturating_sub(before.periods),
             throttled_periods: self

@@ -103,7 +103,7 @@ impl Group {
     }
 
     /// How often and how long the replica was throttled so far; `None`: its CPU time is not limited, or the group is gone.
-    pub(crate) fn throttled(&self) -> Option<Throttled> {
+    pub(crate) fn read_throttled(&self) -> Option<Throttled> {
         let text = fs::read_to_string(self.cpu.as_ref()?.join("cpu.stat")).ok()?;
         Throttled::parse(&text)
     }

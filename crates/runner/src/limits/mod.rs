@@ -57,7 +57,7 @@ impl Limiter {
     }
 
     /// Of a system without limits: nothing is searched or tried.
-    pub(crate) fn unused() -> Self {
+    pub(crate) fn without_limits() -> Self {
         Self {
             cgroups: Cgroups::unknown(),
             allowed: Vec::new(),

@@ -52,7 +52,7 @@ fn of_v2() -> (tempfile::TempDir, Limiter) {
 }
 
 /// The files that are in the group after it was made, with their texts, below the mount point.
-fn made(mounted: &Path, applied: &ReplicaLimits) -> Vec<(String, String)> {
+fn make_files(mounted: &Path, applied: &ReplicaLimits) -> Vec<(String, String)> {
     let group = applied.group.as_ref().unwrap();
     group.make().unwrap();
     let mut files = Vec::new();
@@ -81,7 +81,7 @@ fn check(files: &[(String, String)], expected: &[(&str, &str)]) {
 fn version_1_has_a_group_for_each_controller() {
     let (mounted, limiter) = of_v1();
     let applied = limiter.apply(BOTH, 0, &[]).unwrap();
-    let files = made(mounted.path(), &applied);
+    let files = make_files(mounted.path(), &applied);
     let expected = [
         ("cpu,cpuacct/own/*/cpu.cfs_period_us", "100000"),
         ("cpu,cpuacct/own/*/cpu.cfs_quota_us", "50000"),
@@ -98,7 +98,7 @@ fn version_1_has_a_group_for_each_controller() {
 fn version_2_has_one_group_next_to_that_of_waggle() {
     let (mounted, limiter) = of_v2();
     let applied = limiter.apply(BOTH, 0, &[]).unwrap();
-    let files = made(mounted.path(), &applied);
+    let files = make_files(mounted.path(), &applied);
     let expected = [
         ("user/*/cpu.max", "50000 100000"),
         ("user/*/memory.max", "67108864"),

@@ -5,7 +5,7 @@ use waggle_results::{CpuLimit, LimitInfo, LimitMeans, MemoryLimit, PhaseName, Tr
 use super::{Bench, Then, world, world::Fault};
 use crate::{driver::LimitReading, limits::Throttled};
 
-fn limited(oom_kills: u64) -> LimitReading {
+fn limit_reading(oom_kills: u64) -> LimitReading {
     LimitReading {
         info: LimitInfo {
             replica: "fake-0".to_owned(),
@@ -28,7 +28,7 @@ fn limited(oom_kills: u64) -> LimitReading {
 async fn a_trial_has_its_limits_and_the_throttling_of_its_measured_phase() {
     let bench = Bench::new();
     let world = world(None);
-    world.borrow_mut().limits = vec![limited(0)];
+    world.borrow_mut().limits = vec![limit_reading(0)];
     bench.run(&world, Then::Nothing).await.0.unwrap();
     for trial in bench.results().trials {
         let [limit] = &trial.info.limits[..] else {
@@ -36,7 +36,7 @@ async fn a_trial_has_its_limits_and_the_throttling_of_its_measured_phase() {
         };
         assert_eq!(
             (limit.cpus, limit.memory),
-            (limited(0).info.cpus, limited(0).info.memory)
+            (limit_reading(0).info.cpus, limit_reading(0).info.memory)
         );
         // One reading at its start, one at its end.
         let throttling = limit.throttling.unwrap();
@@ -50,11 +50,11 @@ async fn a_trial_has_its_limits_and_the_throttling_of_its_measured_phase() {
 async fn a_failed_trial_has_its_limits_and_lost_processes() {
     let bench = Bench::new();
     let world = world(Some(Fault::Fails(PhaseName::Verify)));
-    world.borrow_mut().limits = vec![limited(2)];
+    world.borrow_mut().limits = vec![limit_reading(2)];
     bench.run(&world, Then::Nothing).await.0.unwrap();
     let trial = &bench.results().trials[0];
     assert!(matches!(trial.info.end, TrialEnd::Failed { .. }));
-    assert_eq!(trial.info.limits, [limited(2).info]);
+    assert_eq!(trial.info.limits, [limit_reading(2).info]);
     let remark = "fake-0: processes that the kernel killed because they were out of memory, with the limit of 64MiB: 2";
     assert_eq!(trial.info.remarks, [remark]);
 }

@@ -237,7 +237,7 @@ impl Driver for Fake {
                 throttled_periods: 4,
                 time: STEP,
             };
-            reading.throttled = reading.throttled.map(|before| before.plus(more));
+            reading.throttled = reading.throttled.map(|before| before.add(more));
         }
         world.limits.clone()
     }

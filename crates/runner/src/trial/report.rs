@@ -217,7 +217,7 @@ impl Report {
             let replica = &reading.info.replica;
             let grown = reading
                 .throttled?
-                .since(of(before, replica).unwrap_or_default());
+                .growth_since(of(before, replica).unwrap_or_default());
             let info = ThrottlingInfo {
                 periods: grown.periods,
                 throttled_periods: grown.throttled_periods,

@@ -42,7 +42,7 @@ endpoints:\n",
 /// Folders of cgroups that a process of waggle with this id has made.
 fn groups_of(pid: u32) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    below(
+    find_below(
         Path::new("/sys/fs/cgroup"),
         &format!("waggle-{pid}-"),
         &mut found,
@@ -50,7 +50,7 @@ fn groups_of(pid: u32) -> Vec<PathBuf> {
     found
 }
 
-fn below(folder: &Path, prefix: &str, found: &mut Vec<PathBuf>) {
+fn find_below(folder: &Path, prefix: &str, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             continue;
@@ -62,7 +62,7 @@ fn below(folder: &Path, prefix: &str, found: &mut Vec<PathBuf>) {
         if is_one {
             found.push(entry.path());
         }
-        below(&entry.path(), prefix, found);
+        find_below(&entry.path(), prefix, found);
     }
 }
 

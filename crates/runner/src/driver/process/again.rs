@@ -37,8 +37,11 @@ impl Running {
     /// Its limits, with what it met in all its lives.
     pub(super) fn limit_reading(&self) -> LimitReading {
         let group = self.limits.group.as_ref();
-        let throttled = match (group.and_then(Group::throttled), self.earlier_throttled) {
-            (Some(now), Some(earlier)) => Some(now.plus(earlier)),
+        let throttled = match (
+            group.and_then(Group::read_throttled),
+            self.earlier_throttled,
+        ) {
+            (Some(now), Some(earlier)) => Some(now.add(earlier)),
             (now, earlier) => now.or(earlier),
         };
         let oom_kills = group
