@@ -175,7 +175,6 @@ pub(crate) fn cell(
     let over = |metric| metric::estimate(&all(metric), &own);
     let times = |metric| distributions::over_trials(&all(metric), &own);
     let point = |metric| metric::over_trials(&all(metric), &own).map(Number::point);
-    let goodput = over(Metric::Goodput);
     let change = change(&own);
     let (verdict, reasons) = verdict(&ran, &estimate_asked(info, &own), change.as_ref(), info);
     let (component_cores, whole_component_cores) = cores(&counted, &own);
@@ -192,7 +191,7 @@ pub(crate) fn cell(
         doubts: doubts(&ran, change.as_ref()),
         change,
         asked: estimate_asked_metrics(info, &own),
-        goodput,
+        goodput: over(Metric::Goodput),
         throughput: over(Metric::Throughput),
         response: times(Metric::ResponseTime),
         service: times(Metric::ServiceTime),

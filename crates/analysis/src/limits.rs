@@ -42,6 +42,25 @@ pub(crate) fn throttled_shares(limits: &[LimitInfo]) -> Vec<(String, f64)> {
     sums.into_iter().map(share).collect()
 }
 
+/// A component without a limit is never throttled: notes that in a run that limits any. In other runs the metric would be zeros only.
+pub(crate) fn note_unthrottled(trials: &mut [TrialModel]) {
+    if trials.iter().all(|trial| trial.limits.is_empty()) {
+        return;
+    }
+    let numbers = trials.iter_mut().filter_map(|trial| trial.numbers.as_mut());
+    numbers.for_each(note_unthrottled_components);
+}
+
+/// The same in one trial, whatever the other trials of the run have.
+pub(crate) fn note_unthrottled_components(numbers: &mut TrialNumbers) {
+    for (name, _) in &numbers.component_rss {
+        let throttled = &mut numbers.component_throttled;
+        if throttled.iter().all(|(known, _)| known != name) {
+            throttled.push((name.clone(), 0.0));
+        }
+    }
+}
+
 /// The limits in a cell, also of trials that failed; `estimates` are those of the throttled periods.
 pub(crate) fn of_cell(
     trials: &[&TrialModel],
@@ -79,7 +98,8 @@ pub(crate) fn throttled_share(numbers: &TrialNumbers, component: &str) -> Option
 mod tests {
     use waggle_results::{LimitInfo, ThrottlingInfo};
 
-    use super::throttled_shares;
+    use super::{note_unthrottled_components, throttled_share, throttled_shares};
+    use crate::{Memory, TrialNumbers};
 
     #[test]
     fn replicas_of_a_component_are_taken_together() {
@@ -100,5 +120,26 @@ mod tests {
         ];
         let expected = [("front".to_owned(), 0.25), ("idle".to_owned(), 0.0)];
         assert_eq!(throttled_shares(&limits), expected);
+    }
+
+    #[test]
+    fn a_component_without_a_limit_is_never_throttled() {
+        let memory = Memory {
+            mean_bytes: 1.0,
+            max_bytes: 1.0,
+        };
+        let mut numbers = TrialNumbers {
+            component_rss: ["front", "store"]
+                .map(|name| (name.to_owned(), memory))
+                .into(),
+            component_throttled: vec![("front".to_owned(), 0.5)],
+            ..TrialNumbers::default()
+        };
+        note_unthrottled_components(&mut numbers);
+        let share = |component| throttled_share(&numbers, component);
+        assert_eq!(
+            [share("front"), share("store"), share("other")],
+            [Some(0.5), Some(0.0), None]
+        );
     }
 }

@@ -237,10 +237,6 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
     if measured.seconds <= 0.0 {
         return None;
     }
-    let good = match counted {
-        Counted::Records => measured.records_succeeded,
-        Counted::Requests => measured.succeeded,
-    };
     let answered = as_f64(measured.succeeded + measured.failed);
     let sessions = trial.info.sessions.as_ref().map(|all| all.measured);
     let imported = trial.info.imported.as_ref();
@@ -250,7 +246,7 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
     let memory = memory::of_trial(samples, *within);
     Some(TrialNumbers {
         seconds: measured.seconds,
-        goodput_per_s: as_f64(good) / measured.seconds,
+        goodput_per_s: as_f64(good(measured, counted)) / measured.seconds,
         throughput_per_s: answered / measured.seconds,
         succeeded: measured.succeeded,
         failed: measured.failed,
@@ -295,6 +291,13 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
         unknown: imported.map(imported::unknown_metrics).unwrap_or_default(),
         time_resolution_us: imported.map_or(0.0, |imported| imported.resolution_us),
     })
+}
+
+fn good(measured: &CountsRow, counted: Counted) -> u64 {
+    match counted {
+        Counted::Records => measured.records_succeeded,
+        Counted::Requests => measured.succeeded,
+    }
 }
 
 /// `None` if nothing fell due, or if it is not known.

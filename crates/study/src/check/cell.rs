@@ -31,9 +31,7 @@ pub(crate) fn cell(
     let configured = system.zip(parameters.as_ref());
     let present = configured.map(|(system, parameters)| system.configure(parameters));
     let both = system.zip(present.as_ref());
-    let limits = both
-        .zip(parameters.as_ref())
-        .map(|(both, parameters)| check::limits(checker, raw.system.as_ref(), both, parameters));
+    let limits = check::limits(checker, raw.system.as_ref(), both, parameters.as_ref());
     let system = present.as_ref();
     let mut load = raw.load.take();
     if let (Some(load), Some(search)) = (&mut load, &raw.search) {
@@ -61,8 +59,7 @@ pub(crate) fn cell(
         .as_ref()
         .and_then(|load| check::protocol(checker, load, what.as_ref()));
     let sent = what.as_ref().and_then(|(what, _)| Carries::of_sent(what));
-    let carries = sent.or(of_request);
-    let delivery = check::delivery(checker, raw.delivery.as_ref(), system, carries);
+    let delivery = check::delivery(checker, raw.delivery.as_ref(), system, sent.or(of_request));
     let (interval, sampling_interval) = check::intervals(checker, raw.schedule.as_ref());
     let context = check::ScheduleContext {
         interval,

@@ -83,16 +83,18 @@ fn limits_memory(parameter: &Parameter) -> bool {
 }
 
 /// The limits of each component in a cell: those of the system, and in their place those that the study gives. `system` is the
-/// whole system and the part of it that exists in the cell; limits of a component that does not exist there have no effect.
+/// whole system and the part of it that exists in the cell; limits of a component that does not exist there have no effect. `None`: the
+/// system is not known.
 pub(crate) fn limits(
     checker: &mut Checker<'_>,
     raw: Option<&raw::UseSystem>,
-    (whole, present): (&System, &System),
-    parameters: &BTreeMap<String, Level>,
-) -> BTreeMap<String, Limits> {
+    system: Option<(&System, &System)>,
+    parameters: Option<&BTreeMap<String, Level>>,
+) -> Option<BTreeMap<String, Limits>> {
+    let (whole, present) = system?;
     let external = raw.and_then(|raw| raw.external.as_ref());
     let is_external = |name: &str| external.is_some_and(|external| external.contains_key(name));
-    let mut limits = present.limits(parameters);
+    let mut limits = present.limits(parameters?);
     limits.retain(|name, _| !is_external(name));
     let given = raw.and_then(|raw| raw.limits.as_ref());
     for (name, raw) in given.into_iter().flatten() {
@@ -128,7 +130,7 @@ pub(crate) fn limits(
         own.memory = memory.unwrap_or(own.memory);
     }
     limits.retain(|_, limits| limits.is_some());
-    limits
+    Some(limits)
 }
 
 /// `None`: the study gives none, or it has a mistake; `Some(None)`: no limit.
