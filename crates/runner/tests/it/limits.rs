@@ -211,9 +211,43 @@ fn without_cgroups_a_fraction_is_refused_and_whole_cpus_are_kept() {
         said.contains("systemd-run --user --scope") && !said.contains("phase:"),
         "{said}"
     );
-    let bench = Bench::new(&system(STORE, "{ cpus: 1 }"), &study("one-store", ""));
+    let bench = Bench::new(&system(STORE, "{ cpus: 64 }"), &study("one-store", ""));
     let run = bench.results_in(&["no-cgroups"]);
     let limit = &run.trials[0].info.limits[0];
     assert_eq!(limit.cpus.unwrap().by, LimitMeans::Affinity);
     assert_eq!(limit.throttling, None);
+    // A system that is not pinned has any CPU.
+    let system = run.info.host.system_cpus.len();
+    let remark = format!("the limit of second, 64 CPUs, is above what the system has: {system}");
+    let has_remark = run.trials[0].info.remarks.contains(&remark);
+    assert_eq!(
+        has_remark,
+        (1..64).contains(&system),
+        "{:?}",
+        run.trials[0].info.remarks
+    );
+}
+
+#[test]
+fn the_system_has_the_cpus_that_the_study_names() {
+    let study = |cpuset: &str| {
+        let system = format!("system: {{ use: one-store, cpuset: {cpuset} }}");
+        study("one-store", "").replace("system: { use: one-store }", &system)
+    };
+    let bench = Bench::new(&one_store(STORE), &study("[1023]"));
+    let output = bench.run(&[]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("system.cpuset has CPU 1023, which waggle may not use"),
+        "{said}"
+    );
+    let Some(first) = waggle_runner::cpus::allowed_cpus().first().copied() else {
+        panic!("no CPU");
+    };
+    let bench = Bench::new(&one_store(STORE), &study(&format!("[{first}]")));
+    let host = bench.results().info.host;
+    let first = u32::try_from(first).unwrap();
+    assert_eq!(host.system_cpus, [first]);
+    assert!(!host.load_cpus.contains(&first));
 }
