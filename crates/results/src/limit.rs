@@ -57,3 +57,54 @@ pub struct ThrottlingInfo {
     /// Time in which threads that could run waited, added up over the CPUs.
     pub throttled_s: f64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{CpuLimit, LimitInfo, LimitMeans, MemoryLimit, ThrottlingInfo};
+
+    #[test]
+    fn limits_are_written_and_read_back() {
+        let check = |info: LimitInfo, text: &str| {
+            assert_eq!(serde_json::to_string(&info).unwrap(), text);
+            assert_eq!(serde_json::from_str::<LimitInfo>(text).unwrap(), info);
+        };
+        let cpus = CpuLimit {
+            cpus: 2.0,
+            by: LimitMeans::Affinity,
+        };
+        let info = LimitInfo {
+            replica: "store-0".to_owned(),
+            cpus: Some(cpus),
+            ..LimitInfo::default()
+        };
+        check(
+            info.clone(),
+            r#"{"replica":"store-0","cpus":{"cpus":2.0,"by":"affinity"}}"#,
+        );
+        let whole = LimitInfo {
+            cpus: Some(CpuLimit {
+                cpus: 0.5,
+                by: LimitMeans::CgroupV2,
+            }),
+            memory: Some(MemoryLimit {
+                bytes: 1 << 29,
+                by: LimitMeans::CgroupV1,
+                oom_kills: 1,
+            }),
+            throttling: Some(ThrottlingInfo {
+                periods: 10,
+                throttled_periods: 4,
+                throttled_s: 0.25,
+            }),
+            ..info
+        };
+        check(
+            whole,
+            concat!(
+                r#"{"replica":"store-0","cpus":{"cpus":0.5,"by":"cgroup_v2"},"#,
+                r#""memory":{"bytes":536870912,"by":"cgroup_v1","oom_kills":1},"#,
+                r#""throttling":{"periods":10,"throttled_periods":4,"throttled_s":0.25}}"#
+            ),
+        );
+    }
+}

@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 use hdrhistogram::Histogram;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use waggle_results::{
-    BacklogRow, CellInfo, Comparison, ComponentInfo, ConnectingInfo, CountsRow, CpuLimit,
-    DelayHistograms, DeliveryInfo, FORMAT, FailureCount, FailureKind, FeedInfo, FeedOrder,
-    FlowInfo, GeneratorInfo, Host, IntervalHistograms, IntervalRow, LedgerInfo, LevelKind,
-    LimitInfo, LimitMeans, LoadModel, LoadStart, MemoryLimit, NamedText, PhaseInfo, PhaseName,
-    ResourceRow, Restart, RunFolder, RunInfo, ScenarioInfo, ScheduleInfo, SearchInfo,
-    SessionCounts, SessionsInfo, StepCounts, StepHistograms, StepInfo, ThresholdInfo,
-    ThrottlingInfo, Trial, TrialEnd, TrialInfo, TrialKey, TrialOrder, TrialWriter, WarmUpUntil,
+    BacklogRow, CellInfo, Comparison, ComponentInfo, ConnectingInfo, CountsRow, DelayHistograms,
+    DeliveryInfo, FORMAT, FailureCount, FailureKind, FeedInfo, FeedOrder, FlowInfo, GeneratorInfo,
+    Host, IntervalHistograms, IntervalRow, LedgerInfo, LevelKind, LoadModel, LoadStart, NamedText,
+    PhaseInfo, PhaseName, ResourceRow, Restart, RunFolder, RunInfo, ScenarioInfo, ScheduleInfo,
+    SearchInfo, SessionCounts, SessionsInfo, StepCounts, StepHistograms, StepInfo, ThresholdInfo,
+    Trial, TrialEnd, TrialInfo, TrialKey, TrialOrder, TrialWriter, WarmUpUntil,
 };
 
 pub(crate) const STUDY: &str = "study: ingest\n";
@@ -181,29 +180,9 @@ pub(crate) fn trial_info(key: TrialKey, position: u32) -> TrialInfo {
         machine: None,
         stages: Vec::new(),
         stopped: None,
-        limits: limits(),
+        limits: Vec::new(),
         imported: None,
     }
-}
-
-fn limits() -> Vec<LimitInfo> {
-    vec![LimitInfo {
-        replica: "store-0".into(),
-        cpus: Some(CpuLimit {
-            cpus: 0.5,
-            by: LimitMeans::CgroupV2,
-        }),
-        memory: Some(MemoryLimit {
-            bytes: 1 << 29,
-            by: LimitMeans::CgroupV2,
-            oom_kills: 0,
-        }),
-        throttling: Some(ThrottlingInfo {
-            periods: 10,
-            throttled_periods: 4,
-            throttled_s: 0.12,
-        }),
-    }]
 }
 
 fn counts(sent: u64) -> CountsRow {
