@@ -33,7 +33,7 @@ pub struct CpuLimit {
 pub struct MemoryLimit {
     pub bytes: u64,
     pub by: LimitMeans,
-    /// Processes that the kernel killed because of it, over the whole trial.
+    /// Processes that the kernel killed because of it since the replica was started.
     pub oom_kills: u64,
 }
 
