@@ -83,7 +83,7 @@ fn limits_of_components() {
         .lines()
         .filter(|line| line.contains("MiB by"))
         .collect();
-    let limit = "0.5 CPUs, 512 MiB by cgroup v2";
+    let limit = "0.16 CPUs, 512 MiB by cgroup v2";
     assert_eq!(rows.len(), 2, "{table}");
     assert!(
         rows[0].contains(limit) && rows[0].contains("25"),
@@ -95,6 +95,8 @@ fn limits_of_components() {
         "{rows:?}"
     );
     assert!(html(&seeded_model(&limited)).contains("table-component-limits"));
+    let bottleneck = "The bottleneck is the CPU limit of gateway: it used 0.150 of the 0.160 CPUs that it may use.";
+    assert!(text.contains(bottleneck), "{text}");
     let other = markdown(&seeded_model(&Seeded::plain(&[], 1)));
     assert!(!other.contains("Limits of components"));
 }

@@ -609,7 +609,7 @@ fn limits(seeded: &Seeded, is_measured: bool) -> Vec<LimitInfo> {
     let by = LimitMeans::CgroupV2;
     vec![LimitInfo {
         replica: "gateway-0".to_owned(),
-        cpus: Some(CpuLimit { cpus: 0.5, by }),
+        cpus: Some(CpuLimit { cpus: 0.16, by }),
         memory: Some(MemoryLimit {
             bytes: 512 << 20,
             by,
