@@ -15,6 +15,7 @@ use crate::{
     judge::{self, Judged},
     limits,
     memory::{self, Memory},
+    preparation::{self, TrialPreparation},
     prepared::Prepared,
     probe::{self, TrialProbe},
     recovery::{self, TrialRecovery},
@@ -55,6 +56,8 @@ pub struct TrialModel {
     pub faults: Option<TrialFaults>,
     /// Of the replicas that had any.
     pub limits: Vec<LimitInfo>,
+    /// How the system was prepared; `None`: it was not, or an earlier trial did it.
+    pub preparation: Option<TrialPreparation>,
     pub series: Series,
     /// Throughput of the second half of the measured phase ÷ that of the first, as a logarithm.
     pub half_change: Option<f64>,
@@ -216,6 +219,7 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
             .collect(),
         faults: trial_faults::of_trial(trial),
         limits: trial.info.limits.clone(),
+        preparation: preparation::of_trial(&trial.info),
         series: series::series(&prepared, counted, series::points_max(info.order.len())),
         half_change,
         interval_s: judge::interval_s(trial),

@@ -13,11 +13,12 @@ use std::{
 use rustix::{io::Errno, thread::CpuSet};
 
 use crate::{
-    Counts, Interval, Job, Outcome, StepCounts, What,
+    Counts, Interval, Job, KeptRows, Outcome, StepCounts, What,
     clock::{Clock, whole_nanoseconds},
     merge::Merger,
     partition::{Partition, due_of, partitions},
     recorder::{Exchange, Slice},
+    scenario::joined,
     shared::Shared,
     validate::{self, StartError},
     worker::{End, Worker},
@@ -35,6 +36,7 @@ pub struct Running {
     clock: Clock,
     connections_asked: u64,
     step_names: Vec<String>,
+    kept_columns: usize,
 }
 
 /// Stops a run from another thread.
@@ -109,6 +111,13 @@ pub fn start(job: Job) -> Result<Running, StartError> {
         step_names: match &job.what {
             What::Requests { .. } => Vec::new(),
             What::Scenario(scenario) => scenario.steps.clone(),
+        },
+        kept_columns: match &job.what {
+            What::Requests { .. } => 0,
+            What::Scenario(scenario) => {
+                let preparation = scenario.preparation.as_ref();
+                preparation.map_or(0, |preparation| preparation.keeps.len())
+            }
         },
     })
 }
@@ -240,6 +249,7 @@ impl Running {
             request_outcomes: Vec::new(),
             steps: vec![StepCounts::default(); self.step_names.len()],
             feeds_used_up: Vec::new(),
+            kept: KeptRows::default(),
             request_outcomes_full: self.shared.request_outcomes_full.load(Ordering::Relaxed),
             skipped_under_load: self.shared.skipped_under_load.load(Ordering::Relaxed),
             unconnected_for: match self.shared.unconnected_ns.load(Ordering::Relaxed) {
@@ -247,6 +257,7 @@ impl Running {
                 time => Some(Duration::from_nanos(time)),
             },
         };
+        let mut kept = Vec::new();
         for thread in std::mem::take(&mut self.threads) {
             let end = thread
                 .join()
@@ -262,7 +273,9 @@ impl Running {
             }
             outcome.ran_for = outcome.ran_for.max(Duration::from_nanos(end.ran_for));
             outcome.request_outcomes.extend(end.account);
+            kept.extend(end.kept);
         }
+        outcome.kept = joined(self.kept_columns, &kept);
         outcome
     }
 

@@ -1,9 +1,11 @@
 //! `trial.json`, and the row types of the files next to it.
 
+mod preparation;
 mod rows;
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
+pub use preparation::{PreparationInfo, PrepareLoadInfo, PrepareStepInfo, SnapshotInfo};
 pub use rows::{BacklogRow, IntervalRow, ResourceRow, SystemMetricRow};
 
 use crate::{Arrivals, FailureKind, ImportedTrialInfo, LimitInfo, RecoveryInfo, TrialKey};
@@ -84,6 +86,9 @@ pub struct TrialInfo {
     /// Of each replica that has any, in the order of their starts. Since format 6.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<LimitInfo>,
+    /// What was done to the system before its load; `None`: nothing, or an earlier trial did it. Since format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preparation: Option<PreparationInfo>,
     /// What is known of a trial that another tool measured; `None`: waggle did. Since format 6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportedTrialInfo>,
@@ -279,6 +284,8 @@ pub enum PhaseName {
     Up,
     Ready,
     Verify,
+    /// Loads that fill the system. Since format 6.
+    Prepare,
     WarmUp,
     Measure,
     /// Load at the level to which it has dropped. Since format 4.

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use waggle_template::variable::names;
 
 use crate::{
-    CellVersion, ExpectedVerdict, ExternalComponent, Feed, GivenSecret, Level, Limits, Scenario,
-    Schedule, Source, TakenValue, Versions, scenario::RECORD_KEY,
+    CellVersion, ExpectedVerdict, ExternalComponent, Feed, GivenSecret, Level, Limits, Preparation,
+    Scenario, Schedule, Source, TakenValue, Versions, scenario::RECORD_KEY,
 };
 
 /// A checked study.
@@ -39,12 +39,13 @@ pub struct Study {
     /// A trial of the sentinel after every so many others; `None`: there is none.
     pub sentinel_every: Option<u32>,
     pub restart: Restart,
+    /// The factor from one level of which to the next a prepared system grows.
+    pub grow: Option<String>,
     /// CPUs of load worker threads, each once; empty: those that the system does not have, or half of all.
     pub load_cpuset: Vec<usize>,
     /// CPUs of the system, each once and none of the load's; empty: those that the load does not have.
     pub system_cpuset: Vec<usize>,
-    /// The widest 95 % interval over trials of a metric that is asked about, as a share of the metric, of a cell that is not `noisy`:
-    /// its full width.
+    /// The widest 95 % interval of a metric that is asked about, as a share of it, of a cell that is not `noisy`: its full width.
     pub max_ci_width: f64,
     pub thresholds: Vec<Threshold>,
     /// Paths of the metrics that the study asks about, as in a [`Threshold`]; empty: those that its load model leaves open.
@@ -169,6 +170,8 @@ pub struct Cell {
     pub parameters: BTreeMap<String, Level>,
     /// Of each component that waggle starts and that has any.
     pub limits: BTreeMap<String, Limits>,
+    /// `None`: nothing is done before the warm-up.
+    pub preparation: Option<Preparation>,
     pub load: LoadModel,
     /// How the level changes, beginning at 0. Empty: the level is always that of `load`. With stages `load` has the highest
     /// level.

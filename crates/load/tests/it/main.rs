@@ -12,6 +12,7 @@ mod foreign;
 mod http2;
 mod limits;
 mod machine;
+mod preparation;
 mod running;
 mod scenario_failures;
 mod scenario_records;

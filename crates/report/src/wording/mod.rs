@@ -17,6 +17,7 @@ pub mod laws;
 pub(crate) mod limits;
 pub(crate) mod methodology;
 pub(crate) mod metric;
+pub(crate) mod preparation;
 pub mod search;
 pub mod warnings;
 

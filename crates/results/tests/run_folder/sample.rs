@@ -181,6 +181,7 @@ pub(crate) fn trial_info(key: TrialKey, position: u32) -> TrialInfo {
         stages: Vec::new(),
         stopped: None,
         limits: Vec::new(),
+        preparation: None,
         imported: None,
     }
 }

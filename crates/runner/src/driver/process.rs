@@ -211,10 +211,11 @@ impl ProcessDriver {
         let launch = env.launch(component, number, &self.supervisor, &limits)?;
         let replica = launch.replica.clone();
         if launch.log.exists() {
-            remark(
-                &launch.log,
-                "started it again here, because another process took a port",
-            );
+            let why = match setup.is_restored {
+                true => "started it again here, in the folder that it left",
+                false => "started it again here, because another process took a port",
+            };
+            remark(&launch.log, why);
         }
         self.ports.release(&component.name, number);
         let failed = |why| Failure::new(format!("{replica} could not be started: {why}"));
@@ -262,7 +263,7 @@ impl ProcessDriver {
             self.running.get_mut()[index].is_ready = true;
         }
         for (index, component) in system.components.iter().enumerate() {
-            if chosen(component) && self.set_up.insert(index) {
+            if chosen(component) && self.set_up.insert(index) && !setup.is_restored {
                 self.set_up_one(component, setup).await?;
             }
         }

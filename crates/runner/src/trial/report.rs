@@ -4,8 +4,9 @@ use tokio::time::Instant;
 use waggle_load::Outcome;
 use waggle_results::{
     ConnectingInfo, CountsRow, DeliveryInfo, FORMAT, FaultInfo, GeneratorInfo, LedgerInfo,
-    LimitInfo, LoadDropInfo, MachineInfo, PhaseInfo, PhaseName, ProbeInfo, SessionsInfo, StageInfo,
-    StepCounts, StepInfo, StoppedInfo, ThrottlingInfo, TrialEnd, TrialInfo, TrialKey,
+    LimitInfo, LoadDropInfo, MachineInfo, PhaseInfo, PhaseName, PreparationInfo, ProbeInfo,
+    SessionsInfo, StageInfo, StepCounts, StepInfo, StoppedInfo, ThrottlingInfo, TrialEnd,
+    TrialInfo, TrialKey,
 };
 use waggle_study::{Cell, LoadStage};
 use waggle_units::format_size;
@@ -53,6 +54,7 @@ pub(crate) struct Report {
     sessions: Option<SessionsInfo>,
     connecting: Option<ConnectingInfo>,
     pub(crate) remarks: Vec<String>,
+    pub(crate) preparation: Option<PreparationInfo>,
     /// The faults that were injected so far.
     pub(crate) faults: Vec<FaultInfo>,
 }
@@ -94,6 +96,7 @@ impl Report {
             sessions: None,
             connecting: None,
             remarks: Vec::new(),
+            preparation: None,
             faults: Vec::new(),
         }
     }
@@ -401,6 +404,7 @@ impl Report {
             stages: self.stages.clone(),
             stopped: self.stopped,
             limits: self.limits.clone(),
+            preparation: self.preparation.clone(),
             imported: None,
         }
     }

@@ -6,6 +6,7 @@ mod faulty_stores;
 mod idle_poll;
 mod limits;
 mod orphans;
+mod preparation;
 mod provision;
 mod sampling;
 mod systems;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
-    Cell, Level, LoadModel, System, What,
+    Cell, Level, LoadModel, Preparation, System, What,
     cells::Levels,
     check::{self, Around, Carries, Checker, Stage},
     mistake::Finding,
@@ -33,6 +33,7 @@ pub(crate) fn cell(
     let both = system.zip(present.as_ref());
     let limits = check::limits(checker, raw.system.as_ref(), both, parameters.as_ref());
     let system = present.as_ref();
+    let preparation = preparation(checker, raw, system);
     let mut load = raw.load.take();
     if let (Some(load), Some(search)) = (&mut load, &raw.search) {
         check::apply_search_max(checker, search, load);
@@ -85,6 +86,7 @@ pub(crate) fn cell(
         version: None,
         parameters: parameters?,
         limits: limits?,
+        preparation: preparation?,
         load: model?,
         stages: stages?,
         load_workers,
@@ -96,6 +98,18 @@ pub(crate) fn cell(
         faults: faults?,
         delivery: delivery?,
     })
+}
+
+/// What is done before the load; `None` if something in it is wrong.
+fn preparation(
+    checker: &mut Checker<'_>,
+    raw: &mut raw::Study,
+    system: Option<&System>,
+) -> Option<Option<Preparation>> {
+    match &mut raw.prepare {
+        Some(raw) => check::preparation(checker, raw, system).map(Some),
+        None => checker.value_or_default(None, &["prepare"], None),
+    }
 }
 
 fn without_positions(levels: &Levels) -> Vec<(String, Level)> {

@@ -8,6 +8,7 @@ mod limits;
 mod metrics;
 mod mistakes;
 mod planned;
+mod prepare;
 mod probes;
 mod questions;
 mod recovery;
@@ -45,6 +46,7 @@ fn table(feed: &Feed) -> &Arc<FeedTable> {
     match &feed.rows {
         FeedRows::Table(table) => table,
         FeedRows::Made(rows) => panic!("{rows:?}"),
+        FeedRows::Kept(rows) => panic!("{rows:?}"),
     }
 }
 

@@ -12,6 +12,7 @@ use waggle_results::{
 
 use super::{
     Chance, Seeded, Wrong, broker, load_drop,
+    preparation::preparation,
     steps::{Steps, add_failures, add_step, sessions_of},
     transports,
 };
@@ -438,6 +439,7 @@ fn completed_trial(
     TrialInfo {
         ledger: None,
         delivery: None,
+        preparation: Some(preparation()),
         sessions: Some(SessionsInfo {
             measured: sessions_of(&last.measured),
             totals: sessions_of(&last.totals),
@@ -528,6 +530,7 @@ fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> Tria
         stages: Vec::new(),
         stopped: None,
         limits: Vec::new(),
+        preparation: None,
         imported: None,
     }
 }
@@ -664,6 +667,7 @@ fn failed_trial(seeded: &Seeded, made: &Made) -> TrialInfo {
         stages: Vec::new(),
         stopped: None,
         limits: limits(seeded, false),
+        preparation: None,
         imported: None,
     }
 }
