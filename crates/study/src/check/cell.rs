@@ -53,12 +53,9 @@ pub(crate) fn cell(
     if let Some(load) = &load {
         check::apply_keep_alive(checker, load, what.as_mut());
     }
-    let connect_timeout = load
-        .as_ref()
-        .and_then(|load| check::connect_timeout(checker, load));
-    let protocol = load
-        .as_ref()
-        .and_then(|load| check::protocol(checker, load, what.as_ref()));
+    let load = load.as_ref();
+    let connect_timeout = load.and_then(|load| check::connect_timeout(checker, load));
+    let protocol = load.and_then(|load| check::protocol(checker, load, what.as_ref()));
     let sent = what.as_ref().and_then(|(what, _)| Carries::of_sent(what));
     let delivery = check::delivery(checker, raw.delivery.as_ref(), system, sent.or(of_request));
     let (interval, sampling_interval) = check::intervals(checker, raw.schedule.as_ref());
