@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use anyhow::Result;
-use waggle_report::wording::search::level;
+use waggle_report::wording::{format, search::level};
 use waggle_results::LevelKind;
 use waggle_runner::level_kind;
 use waggle_study::{Cell, Fault, LoadModel, Order, Restart, Search, Study};
@@ -34,6 +34,9 @@ fn listing(study: &Study, plan: &waggle_study::Plan) -> String {
     let _ = writeln!(text, "system {}", study.system);
     for component in &study.external {
         let _ = writeln!(text, "external, not started by waggle: {component}");
+    }
+    for line in preparation(study) {
+        let _ = writeln!(text, "{line}");
     }
     if study.restart == Restart::EveryCell {
         let has_faults = |cell: &Cell| !cell.faults.is_empty();
@@ -81,6 +84,31 @@ fn listing(study: &Study, plan: &waggle_study::Plan) -> String {
         );
     }
     text
+}
+
+/// How the system is prepared: the loads with the fewest and the most sessions of all cells.
+fn preparation(study: &Study) -> Vec<String> {
+    let cells = || study.cells.iter().flat_map(|cell| &cell.preparation);
+    let Some(first) = cells().next() else {
+        return Vec::new();
+    };
+    let sessions = |index: usize| {
+        let loads = cells().filter_map(move |one| one.loads.get(index));
+        let sessions = loads.map(|load| load.sessions);
+        let (min, max) = (sessions.clone().min(), sessions.max());
+        let [min, max] = [min, max].map(|count| format::count(count.unwrap_or(0)));
+        range(min, max)
+    };
+    let loads = first.loads.iter().enumerate();
+    let loads: Vec<String> = loads
+        .map(|(index, load)| format!("{} ({} sessions)", load.name(), sessions(index)))
+        .collect();
+    let how = match (&study.grow, first.snapshot) {
+        (Some(factor), _) => format!("; it grows with {factor}"),
+        (None, true) => "; it is kept as a snapshot".to_owned(),
+        (None, false) => String::new(),
+    };
+    vec![format!("prepared by {}{how}", loads.join(", "))]
 }
 
 /// `3 to 8 repetitions`.
