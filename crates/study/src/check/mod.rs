@@ -39,7 +39,7 @@ pub(crate) use external::{ExternalParts, external_parts};
 pub(crate) use faults::{Stage, faults};
 pub use load::{MAX_CONNECTIONS, MAX_RATE_PER_S};
 pub(crate) use load::{
-    apply_keep_alive, connect_timeout, load, load_workers, protocol, refuse_pipelining,
+    apply_keep_alive, connect_timeout, generators, load, load_workers, protocol, refuse_pipelining,
 };
 pub use request::BODY_MAX_BYTES;
 pub(crate) use request::{endpoint, request};
