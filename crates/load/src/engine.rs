@@ -13,7 +13,7 @@ use std::{
 use rustix::{io::Errno, thread::CpuSet};
 
 use crate::{
-    Counts, Interval, Job, Outcome, StepCounts, What,
+    Counts, Interval, Job, Outcome, Share, StepCounts, What,
     clock::{Clock, whole_nanoseconds},
     merge::Merger,
     partition::{Partition, due_of, partitions},
@@ -60,57 +60,83 @@ struct Waiting {
 /// # Errors
 /// If the job is impossible, or this machine does not allow it.
 pub fn start(job: Job) -> Result<Running, StartError> {
-    validate::check(&job)?;
-    validate::raise_file_limit(
-        job.model.connections() + job.workers.len() * validate::FILES_PER_WORKER,
-    )?;
-    let shared = Arc::new(Shared::default());
-    let partitions = partitions(&job);
-    let merger = Merger::new(
-        partitions.len(),
-        whole_nanoseconds(job.interval),
-        due_of(&job),
-    );
-    let (filled, taken) = mpsc::sync_channel(SLICES_WAITING * partitions.len());
-    let mut emptied = Vec::new();
-    let mut waiting = Vec::new();
-    for partition in partitions {
-        let (give_back, given_back) = mpsc::sync_channel(SLICES_WAITING);
-        emptied.push(give_back);
-        let exchange = Exchange {
-            filled: filled.clone(),
-            emptied: given_back,
-        };
-        waiting.push(spawn(&job, partition, exchange, Arc::clone(&shared))?);
+    let whole = Share::of_all(&job);
+    Ok(SetUp::new(&job, whole)?.run(Clock::start()))
+}
+
+/// The workers of a share, all of which wait for the clock.
+pub(crate) struct SetUp {
+    shared: Arc<Shared>,
+    collector: Collector,
+    waiting: Vec<Waiting>,
+    connections_asked: u64,
+    step_names: Vec<String>,
+}
+
+impl SetUp {
+    /// Starts the threads of a share of a job.
+    pub(crate) fn new(job: &Job, share: Share) -> Result<Self, StartError> {
+        validate::check(job)?;
+        // Before anything is made for each connection.
+        let files = share.connections(job) + share.workers * validate::FILES_PER_WORKER;
+        validate::raise_file_limit(files)?;
+        let partitions = partitions(job, share);
+        let shared = Arc::new(Shared::default());
+        let interval = whole_nanoseconds(job.interval);
+        let merger = Merger::new(partitions.len(), interval, due_of(job));
+        let (filled, taken) = mpsc::sync_channel(SLICES_WAITING * partitions.len());
+        let mut emptied = Vec::new();
+        let mut waiting = Vec::new();
+        for (number, partition) in partitions.into_iter().enumerate() {
+            let (give_back, given_back) = mpsc::sync_channel(SLICES_WAITING);
+            emptied.push(give_back);
+            let exchange = Exchange {
+                source: number,
+                filled: filled.clone(),
+                emptied: given_back,
+            };
+            waiting.push(spawn(job, partition, exchange, Arc::clone(&shared))?);
+        }
+        for worker in &waiting {
+            // A worker that ends without an answer has panicked; joining it resumes the panic.
+            worker.ready.recv().unwrap_or(Ok(()))?;
+        }
+        Ok(Self {
+            shared,
+            collector: Collector {
+                merger,
+                filled: taken,
+                emptied,
+            },
+            waiting,
+            connections_asked: job.model.connections() as u64,
+            step_names: step_names(job),
+        })
     }
-    for worker in &waiting {
-        // A worker that ends without an answer has panicked; joining it resumes the panic.
-        worker.ready.recv().unwrap_or(Ok(()))?;
-    }
-    let clock = Clock::start();
-    let threads = waiting
-        .into_iter()
-        .map(|worker| {
+
+    /// Lets the clock begin, which may be in the future.
+    pub(crate) fn run(self, clock: Clock) -> Running {
+        let threads = self.waiting.into_iter().map(|worker| {
             let _ = worker.go.send(clock);
             worker.thread
-        })
-        .collect();
-    let collector = Mutex::new(Collector {
-        merger,
-        filled: taken,
-        emptied,
-    });
-    Ok(Running {
-        shared,
-        collector,
-        threads,
-        clock,
-        connections_asked: job.model.connections() as u64,
-        step_names: match &job.what {
-            What::Requests { .. } => Vec::new(),
-            What::Scenario(scenario) => scenario.steps.clone(),
-        },
-    })
+        });
+        Running {
+            shared: self.shared,
+            collector: Mutex::new(self.collector),
+            threads: threads.collect(),
+            clock,
+            connections_asked: self.connections_asked,
+            step_names: self.step_names,
+        }
+    }
+}
+
+/// Names of a scenario's steps; empty without one.
+pub(crate) fn step_names(job: &Job) -> Vec<String> {
+    match &job.what {
+        What::Requests { .. } => Vec::new(),
+        What::Scenario(scenario) => scenario.steps.clone(),
+    }
 }
 
 fn spawn(

@@ -6,6 +6,7 @@ use rustix::{
     process::Pid,
     thread::{CpuSet, sched_getaffinity, sched_setaffinity},
 };
+use waggle_study::Cell;
 
 /// How the CPUs are shared out. If there is only one, nothing is pinned and every list is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -81,10 +82,23 @@ impl Shares {
         all
     }
 
-    /// One entry per engine thread: as many as asked, or one per CPU of the engine.
+    /// One entry per engine thread of a cell.
     #[must_use]
-    pub fn workers(&self, asked: Option<u32>) -> Vec<Option<usize>> {
-        let count = asked.map_or(self.engine.len().max(1), |asked| asked as usize);
+    pub fn workers(&self, cell: &Cell) -> Vec<Option<usize>> {
+        self.cpu_of_each(self.worker_count(cell.load_workers, cell.generators))
+    }
+
+    /// As many workers as asked, or one per CPU of the engine, but at least one for each generator.
+    #[must_use]
+    pub fn worker_count(&self, asked: Option<u32>, generators: u32) -> usize {
+        asked
+            .map_or(self.engine.len(), |asked| asked as usize)
+            .max(generators as usize)
+            .max(1)
+    }
+
+    /// The CPU of each of so many workers.
+    fn cpu_of_each(&self, count: usize) -> Vec<Option<usize>> {
         (0..count)
             .map(|worker| {
                 (!self.engine.is_empty()).then(|| self.engine[worker % self.engine.len()])
@@ -183,7 +197,7 @@ mod tests {
             (&[3, 1][..], &[0, 2][..])
         );
         assert_eq!(shares.load(), [1, 3]);
-        assert_eq!(shares.workers(Some(3)), [Some(3), Some(1), Some(3)]);
+        assert_eq!(shares.cpu_of_each(3), [Some(3), Some(1), Some(3)]);
     }
 
     #[test]
@@ -205,10 +219,23 @@ mod tests {
 
     #[test]
     fn more_workers_than_cpus_take_turns() {
-        assert_eq!(share(&[0, 1]).workers(Some(3)), vec![Some(0); 3]);
-        assert_eq!(share(&[0, 1, 2, 3]).workers(None), vec![Some(0), Some(1)]);
-        assert_eq!(share(&[0]).workers(Some(2)), vec![None, None]);
-        assert_eq!(share(&[0]).workers(None), vec![None]);
+        let check = |cpus: &[usize], asked, generators, expected: &[Option<usize>]| {
+            let shares = share(cpus);
+            let count = shares.worker_count(asked, generators);
+            assert_eq!(shares.cpu_of_each(count), expected, "{cpus:?} {asked:?}");
+        };
+        check(&[0, 1], Some(3), 1, &[Some(0); 3]);
+        check(&[0, 1, 2, 3], None, 1, &[Some(0), Some(1)]);
+        check(&[0], Some(2), 1, &[None, None]);
+        check(&[0], None, 1, &[None]);
+        // Each generator has a worker.
+        check(&[0, 1, 2, 3], None, 3, &[Some(0), Some(1), Some(0)]);
+        check(
+            &[0, 1, 2, 3],
+            Some(4),
+            3,
+            &[Some(0), Some(1), Some(0), Some(1)],
+        );
     }
 
     #[test]

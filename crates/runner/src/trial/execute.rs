@@ -59,8 +59,8 @@ impl Trial<'_> {
         aborted_load: &mut Option<L::Run>,
     ) -> Result<(), Stop> {
         self.bring_up(environment, phases).await?;
-        let started =
-            start::start(self, environment).map_err(|abort| abort.into_stop(PhaseName::WarmUp))?;
+        let mut shutdown = self.shutdown.clone();
+        let started = race_stop(start::start(self, environment), &mut shutdown).await?;
         let Started {
             mut load,
             mut deliveries,
@@ -442,6 +442,18 @@ struct Loaded<'t, 'l, R, D> {
     load: &'t mut LoadPhases<'l, R>,
     driver: &'t D,
     faults: &'t FaultInjector<'l>,
+}
+
+/// Starts the load, unless the caller requests a stop before it is started.
+async fn race_stop<T>(
+    start: impl Future<Output = Result<T, Abort>>,
+    shutdown: &mut Shutdown,
+) -> Result<T, Stop> {
+    tokio::select! {
+        biased;
+        () = shutdown.wait_for_stop() => Err(Stop::Interrupted),
+        started = start => started.map_err(|abort| abort.into_stop(PhaseName::WarmUp)),
+    }
 }
 
 /// Runs `work` together with `concurrent`; if `concurrent` ends first, its abort is the result.

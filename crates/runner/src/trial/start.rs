@@ -14,7 +14,7 @@ use crate::{
     events::IntervalEvents,
     http::HttpConnector,
     job::{self, Parts, RECORDS_PER_WORKER_MAX},
-    load::{Load, LoadRun},
+    load::{Load, LoadError, LoadRun},
     probe::{DueInstants, ProbeConfig, ProbeReader, Window},
     scenario::load_scenario,
     trial::{
@@ -42,7 +42,7 @@ pub(crate) struct Started<'a, R, N> {
 }
 
 /// Makes the requests and starts the load.
-pub(crate) fn start<'a, D: Driver, L: Load, W: HttpConnector>(
+pub(crate) async fn start<'a, D: Driver, L: Load, W: HttpConnector>(
     trial: &Trial<'a>,
     environment: &mut TrialEnvironment<D, L, W>,
 ) -> Result<Started<'a, L::Run, W::Connection>, Abort> {
@@ -57,9 +57,8 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: HttpConnector>(
     let job = job_of(context, &environment.driver, &run)?;
     let workers = job.sending_workers();
     let due_times = DueTimes::new(&job);
-    let started = environment.load.start(job);
-    let started =
-        started.map_err(|why| Failure::new(format!("the load cannot be started: {why}")))?;
+    let started = environment.load.start(job, cell.generators).await;
+    let started = started.map_err(start_failure)?;
     let records = job::records_per_request(cell);
     let due_instants =
         due_times.map(|times| DueInstants::new(times, started.started_unix_ns(), records));
@@ -116,6 +115,10 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: HttpConnector>(
         clock,
         workers,
     })
+}
+
+fn start_failure(why: LoadError) -> Failure {
+    Failure::new(format!("the load cannot be started: {why}"))
 }
 
 fn load_phases<'a, R>(
@@ -187,7 +190,7 @@ pub(crate) fn job_of<D: Driver>(
         targets,
         tls: context.tls.cloned(),
         what: load_content(context, run, &host)?,
-        workers: context.shares.workers(context.cell.load_workers),
+        workers: context.shares.workers(context.cell),
         seed: context.seed,
     };
     Ok(job::job(context.cell, parts))
