@@ -16,6 +16,7 @@ use crate::{
 };
 
 /// What a metric is about.
+#[expect(clippy::too_many_lines, reason = "a line a metric")]
 pub(crate) fn aspect(metric: Metric) -> Aspect {
     match metric {
         Metric::Goodput
@@ -71,6 +72,11 @@ pub(crate) fn aspect(metric: Metric) -> Aspect {
         | Metric::Unexpected => Aspect::Accounting,
         // What recovers is a system that did not keep up, or was not steady; what was asked for and how the instrument was are facts.
         Metric::RecoveryTime
+        | Metric::PreparationDuration
+        | Metric::PreparationGoodput
+        | Metric::PreparationErrorRate
+        | Metric::PreparationRetries
+        | Metric::PreparationResponseTime
         | Metric::TimeToReady
         | Metric::LongestOutage
         | Metric::FailedWholeLoad

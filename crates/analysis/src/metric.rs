@@ -12,9 +12,9 @@ use self::load::Load;
 pub use self::number::Number;
 pub(crate) use self::reading::Reading;
 use crate::{
-    Memory, TrialFaults, TrialModel, TrialNumbers, TrialPercentiles, TrialProbe, TrialRecovery,
-    TrialSystemMetric, bottleneck::whole_components, distribution::as_f64, path::resolve_path,
-    probe::resolution_us, scale::scale,
+    Memory, TrialFaults, TrialModel, TrialNumbers, TrialPercentiles, TrialPreparation,
+    TrialPrepareLoad, TrialProbe, TrialRecovery, TrialSystemMetric, bottleneck::whole_components,
+    distribution::as_f64, path::resolve_path, probe::resolution_us, scale::scale,
 };
 
 /// A number that the run names somewhere, in one cell.
@@ -71,6 +71,7 @@ struct Source<'a> {
     delivery: Option<&'a DeliveryInfo>,
     recovery: Option<TrialRecovery>,
     faults: Option<&'a TrialFaults>,
+    preparation: Option<&'a TrialPreparation>,
 }
 
 impl<'a> Source<'a> {
@@ -82,6 +83,7 @@ impl<'a> Source<'a> {
             delivery: trial.delivery.as_ref(),
             recovery: trial.recovery,
             faults: trial.faults.as_ref(),
+            preparation: trial.preparation.as_ref(),
         }
     }
 }
@@ -260,6 +262,7 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         | Metric::ServiceTimeDeviation
         | Metric::FailedTime
         | Metric::DelayDeviation
+        | Metric::PreparationResponseTime
         | Metric::ArrivalDelay => value(percentiles(named, trial)?.statistic(named.statistic?)?),
         Metric::Delay | Metric::EndToEndDelay => delay(named, trial),
         Metric::ClientWaitTime => value(load()?.client_wait_mean_us()?),
@@ -314,6 +317,12 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         Metric::TimeToReady => value(time_to_ready_us(trial.faults?)?),
         Metric::LongestOutage => value(trial.faults?.outage?.us),
         Metric::FailedWholeLoad => count(trial.faults?.failed),
+        Metric::PreparationDuration => value(preparation(named, trial)?.info.seconds * 1e6),
+        Metric::PreparationGoodput => value(preparation(named, trial)?.goodput_per_s()?),
+        Metric::PreparationErrorRate => {
+            Some(Reading::Share(preparation(named, trial)?.failed_share()))
+        }
+        Metric::PreparationRetries => count(preparation(named, trial)?.info.retries),
         Metric::ComponentCpu => value(cores(named, numbers()?)?),
         Metric::ComponentCpuPerRequest => value(cpu_us_per_request(named, numbers()?)?),
         Metric::ComponentRss => {
@@ -366,6 +375,7 @@ fn percentiles<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a Tri
         Metric::ResponseTime | Metric::ResponseTimeDeviation => load()?.response(),
         Metric::ServiceTime | Metric::ServiceTimeDeviation => load()?.service(),
         Metric::FailedTime => numbers()?.failed_times.as_ref(),
+        Metric::PreparationResponseTime => preparation(named, trial)?.response.as_ref(),
         Metric::Delay | Metric::DelayDeviation => match probe {
             Some(probe) => probe.delay.as_ref(),
             None => numbers()?.delay.as_ref(),
@@ -458,6 +468,11 @@ pub(crate) fn delivery_of<'a>(
     trial: &'a TrialModel,
 ) -> Option<&'a DeliveryInfo> {
     delivery(named, Source::from_trial(trial))
+}
+
+/// The load of the preparation that a metric names; `None`: the trial has not run it.
+fn preparation<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a TrialPrepareLoad> {
+    find_by_name(named, &trial.preparation?.loads, |load| &load.info.name)
 }
 
 fn system_metric<'a>(

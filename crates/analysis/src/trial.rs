@@ -14,6 +14,7 @@ use crate::{
     imported,
     judge::{self, Judged},
     memory::{self, Memory},
+    preparation::{self, TrialPreparation},
     prepared::Prepared,
     probe::{self, TrialProbe},
     recovery::{self, TrialRecovery},
@@ -52,6 +53,8 @@ pub struct TrialModel {
     pub awake_may_help: bool,
     /// What was killed on purpose; `None`: nothing.
     pub faults: Option<TrialFaults>,
+    /// How the system was prepared; `None`: it was not, or an earlier trial did it.
+    pub preparation: Option<TrialPreparation>,
     pub series: Series,
     /// Throughput of the second half of the measured phase ÷ that of the first, as a logarithm.
     pub half_change: Option<f64>,
@@ -210,6 +213,7 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
             .chain(findings.remarks.into_iter().map(TrialRemark::Found))
             .collect(),
         faults: trial_faults::of_trial(trial),
+        preparation: preparation::of_trial(&trial.info),
         series: series::series(&prepared, counted, series::points_max(info.order.len())),
         half_change,
         interval_s: judge::interval_s(trial),

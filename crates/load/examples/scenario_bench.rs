@@ -118,5 +118,6 @@ fn scenario() -> Result<Scenario, Box<dyn Error>> {
         }],
         feeds: Vec::new(),
         run: String::new(),
+        preparation: None,
     })
 }

@@ -13,11 +13,12 @@ use std::{
 use rustix::{io::Errno, thread::CpuSet};
 
 use crate::{
-    Counts, Interval, Job, Outcome, Share, StepCounts, What,
+    Counts, Interval, Job, KeptRows, Outcome, Share, StepCounts, What,
     clock::{Clock, whole_nanoseconds},
     merge::Merger,
     partition::{Partition, due_of, partitions},
     recorder::{Exchange, Slice},
+    scenario::{Kept, joined},
     shared::Shared,
     validate::{self, StartError},
     worker::{End, Worker},
@@ -35,6 +36,7 @@ pub struct Running {
     clock: Clock,
     connections_asked: u64,
     step_names: Vec<String>,
+    kept_columns: usize,
 }
 
 /// Stops a run from another thread.
@@ -71,6 +73,7 @@ pub(crate) struct SetUp {
     waiting: Vec<Waiting>,
     connections_asked: u64,
     step_names: Vec<String>,
+    kept_columns: usize,
 }
 
 impl SetUp {
@@ -111,6 +114,7 @@ impl SetUp {
             waiting,
             connections_asked: job.model.connections() as u64,
             step_names: step_names(job),
+            kept_columns: kept_columns(job),
         })
     }
 
@@ -127,6 +131,18 @@ impl SetUp {
             clock,
             connections_asked: self.connections_asked,
             step_names: self.step_names,
+            kept_columns: self.kept_columns,
+        }
+    }
+}
+
+/// Number of values that each session keeps.
+pub(crate) fn kept_columns(job: &Job) -> usize {
+    match &job.what {
+        What::Requests { .. } => 0,
+        What::Scenario(scenario) => {
+            let preparation = scenario.preparation.as_ref();
+            preparation.map_or(0, |preparation| preparation.keeps.len())
         }
     }
 }
@@ -254,7 +270,17 @@ impl Running {
     /// # Panics
     /// If a worker has panicked, which is a bug of the engine.
     #[must_use]
-    pub fn join(mut self) -> Outcome {
+    pub fn join(self) -> Outcome {
+        let kept_columns = self.kept_columns;
+        let (outcome, kept) = self.join_workers();
+        Outcome {
+            kept: joined(kept_columns, &kept),
+            ..outcome
+        }
+    }
+
+    /// The same, with what each worker has kept instead of the rows of all.
+    pub(crate) fn join_workers(mut self) -> (Outcome, Vec<Kept>) {
         let collector = self.collector();
         while collector.filled.recv().is_ok() {}
         drop(collector);
@@ -266,6 +292,7 @@ impl Running {
             request_outcomes: Vec::new(),
             steps: vec![StepCounts::default(); self.step_names.len()],
             feeds_used_up: Vec::new(),
+            kept: KeptRows::default(),
             request_outcomes_full: self.shared.request_outcomes_full.load(Ordering::Relaxed),
             skipped_under_load: self.shared.skipped_under_load.load(Ordering::Relaxed),
             unconnected_for: match self.shared.unconnected_ns.load(Ordering::Relaxed) {
@@ -273,6 +300,7 @@ impl Running {
                 time => Some(Duration::from_nanos(time)),
             },
         };
+        let mut kept = Vec::new();
         for thread in std::mem::take(&mut self.threads) {
             let end = thread
                 .join()
@@ -288,8 +316,9 @@ impl Running {
             }
             outcome.ran_for = outcome.ran_for.max(Duration::from_nanos(end.ran_for));
             outcome.request_outcomes.extend(end.account);
+            kept.extend(end.kept);
         }
-        outcome
+        (outcome, kept)
     }
 
     fn collector(&self) -> MutexGuard<'_, Collector> {

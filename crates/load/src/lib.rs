@@ -70,8 +70,9 @@ pub use prepared::{
 pub use request_outcomes::{RequestOutcome, RequestOutcomes};
 pub use scenario::{
     Action, Capture, Check, Condition, Escape, Extractor, Feed, FeedOrder, Filled, Flow,
-    GeneratedRows, Jar, OnFailure, Pattern, Query, Repeat, RowValue, Rows, Scenario, ScenarioError,
-    StepRequest, Subject, SyntaxError, Template, TemplateError, Value, Zipf,
+    GeneratedRows, Jar, KeptRows, OnFailure, Pattern, Preparation, Query, Repeat, Retries,
+    RowValue, Rows, Scenario, ScenarioError, StepRequest, Subject, SyntaxError, Template,
+    TemplateError, Value, Zipf,
 };
 pub use tls::{Roots, Tls, TlsError, TlsOptions};
 pub use transport::{Protocol, Transport};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-use crate::RequestOutcomes;
+use crate::{KeptRows, RequestOutcomes};
 
 /// Why a request, or the opening of a connection, failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -128,6 +128,8 @@ pub struct SessionCounts {
     pub completed: u64,
     /// Ended early by a failed request, or with their connection.
     pub failed: u64,
+    /// Requests that were sent again after a failure.
+    pub retries: u64,
 }
 
 impl SessionCounts {
@@ -135,6 +137,7 @@ impl SessionCounts {
         self.started += other.started;
         self.completed += other.completed;
         self.failed += other.failed;
+        self.retries += other.retries;
     }
 }
 
@@ -339,6 +342,9 @@ pub struct Outcome {
     pub steps: Vec<StepCounts>,
     /// Names of the scenario's feeds that were used up; the workers that used them up have ended.
     pub feeds_used_up: Vec<String>,
+    /// What sessions kept, if [`crate::Preparation::keeps`] is not empty.
+    #[serde(skip)]
+    pub kept: KeptRows,
     /// True if a worker reached [`crate::Job::max_tracked_requests`], which also ends the run.
     pub request_outcomes_full: bool,
     /// True if a worker skipped requests while later ones were still sent: more were due than may wait.

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use crate::Job;
+use crate::{Job, What};
 
 /// All state that workers share while they run.
 #[derive(Debug, Default)]
@@ -24,7 +24,11 @@ pub(crate) struct Shared {
 pub(crate) fn max_unconnected(job: &Job) -> Option<Duration> {
     let limits = &job.limits;
     let time = limits.request_timeout.saturating_add(limits.unconnected);
-    job.max_requests.map(|_| time)
+    let ends_by_count = match &job.what {
+        What::Requests { .. } => job.max_requests.is_some(),
+        What::Scenario(scenario) => job.max_requests.is_some() || scenario.preparation.is_some(),
+    };
+    ends_by_count.then_some(time)
 }
 
 impl Shared {

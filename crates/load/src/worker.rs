@@ -35,7 +35,7 @@ use crate::{
     random::RandomStream,
     reader::Reader,
     recorder::{Exchange, Recorder, Totals},
-    scenario::Sessions,
+    scenario::{Kept, Sessions},
     shared::{Shared, max_unconnected},
     time_slice,
     tls::PLAIN_BYTES,
@@ -113,6 +113,7 @@ pub(crate) struct End {
     pub(crate) totals: Totals,
     /// The name of the scenario's feed that was used up.
     pub(crate) feed_used_up: Option<String>,
+    pub(crate) kept: Option<Kept>,
     pub(crate) account: Option<RequestOutcomes>,
     pub(crate) ran_for: u64,
 }
@@ -221,7 +222,9 @@ impl Worker {
             totals: self.recorder.finish(now),
             feed_used_up: self
                 .sessions
+                .as_ref()
                 .and_then(|sessions| sessions.used_up().map(str::to_owned)),
+            kept: self.sessions.map(|sessions| sessions.into_kept()),
             account: self.account,
             ran_for: now,
         }
@@ -310,8 +313,7 @@ impl Worker {
         match &self.sessions {
             None => self.pacer.is_exhausted(),
             Some(sessions) => {
-                !sessions.are_under_way()
-                    && (self.pacer.is_exhausted() || sessions.used_up().is_some())
+                !sessions.are_under_way() && (self.pacer.is_exhausted() || sessions.start_no_more())
             }
         }
     }

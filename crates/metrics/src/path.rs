@@ -51,6 +51,7 @@ impl NamedMetric<'_> {
         }
         match (self.row.subject, self.of) {
             (Subject::Probe, Some(of)) => heading + " at " + of,
+            (Subject::Preparation, Some(of)) => format!("{heading} of preparation {of}"),
             (_, Some(of)) => heading + " of " + of,
             (_, None) => heading,
         }
@@ -88,6 +89,7 @@ pub fn resolve<'a>(path: &[&'a str]) -> Option<NamedMetric<'a>> {
         ["machine", rest @ ..] => find_row(&[Subject::Machine], None, rest).or_else(|| load(path)),
         ["system", rest @ ..] => find_row(&[Subject::System], None, rest).or_else(|| load(path)),
         ["faults", rest @ ..] => find_row(&[Subject::Fault], None, rest),
+        ["prepare", name, rest @ ..] => find_row(&[Subject::Preparation], Some(name), rest),
         ["components", name, rest @ ..] => find_row(&[Subject::Component], Some(name), rest),
         ["metrics", name, rest @ ..] => find_row(&[Subject::SystemMetric], Some(name), rest),
         ["delivery", rest @ ..] => find_row(&[Subject::Delivery, Subject::Probe], None, rest)

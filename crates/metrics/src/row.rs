@@ -63,6 +63,8 @@ pub enum Subject {
     Recovery,
     /// `faults.name`, of the injected faults.
     Fault,
+    /// `prepare.LOAD.name`, of a load that prepares the system.
+    Preparation,
     /// `components.COMPONENT.name`
     Component,
     /// `metrics.METRIC.name`, of a metric that the system itself exposes.

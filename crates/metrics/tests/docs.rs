@@ -19,7 +19,7 @@ records and records out of order are those of the sample.
 ";
 
 /// Subject, title, what comes before the name in the path, what comes before the column; in the order of the page.
-const SECTIONS: [(Subject, &str, &str, &str); 12] = [
+const SECTIONS: [(Subject, &str, &str, &str); 13] = [
     (
         Subject::Load,
         "A request, a scenario or one of its steps",
@@ -53,6 +53,12 @@ const SECTIONS: [(Subject, &str, &str, &str); 12] = [
         ", all its replicas together",
     ),
     (Subject::SystemMetric, "System metrics", "metrics.NAME.", ""),
+    (
+        Subject::Preparation,
+        "A load of the preparation",
+        "prepare.NAME.",
+        ", in the trials that prepared the system",
+    ),
     (Subject::Fault, "Faults", "faults.", ""),
     (Subject::Recovery, "Recovery", "", ""),
     (Subject::Generator, "The load generator", "generator.", ""),
@@ -122,7 +128,7 @@ fn list_text(names: &[&str]) -> String {
 
 fn metric_path(row: &'static Row, statistic: Option<Statistic>) -> String {
     let of = match row.subject {
-        Subject::Component | Subject::SystemMetric => Some("NAME"),
+        Subject::Component | Subject::SystemMetric | Subject::Preparation => Some("NAME"),
         _ => None,
     };
     format!("`{}`", NamedMetric { row, statistic, of }.column())

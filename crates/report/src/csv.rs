@@ -185,6 +185,15 @@ fn names(model: &Model, subject: Subject) -> Vec<Option<&str>> {
                 .chain(before.map(|name| Some(name.as_str())))
                 .collect()
         }
+        Subject::Preparation => {
+            let loads = model
+                .trials
+                .iter()
+                .flat_map(|trial| &trial.preparation)
+                .flat_map(|preparation| &preparation.loads);
+            let names = different(loads.map(|load| load.info.name.as_str()));
+            names.into_iter().map(Some).collect()
+        }
         Subject::Component => component_names(model).into_iter().map(Some).collect(),
         Subject::SystemMetric => {
             let metrics = model.info.metrics.iter();

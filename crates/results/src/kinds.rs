@@ -101,6 +101,8 @@ pub enum FeedOrder {
     PerUser,
     /// Since format 6.
     Zipf,
+    /// Since format 6.
+    Recent,
 }
 
 impl fmt::Display for FeedOrder {
@@ -111,6 +113,7 @@ impl fmt::Display for FeedOrder {
             Self::Once => "once",
             Self::PerUser => "per user",
             Self::Zipf => "by Zipf",
+            Self::Recent => "recent first",
         })
     }
 }

@@ -65,8 +65,9 @@ pub use run::{
 pub use trial::{
     BacklogRow, ConnectingInfo, CountsRow, DeliveryInfo, FailureCount, FaultInfo, GeneratorInfo,
     GeneratorPartInfo, IntervalRow, LagInfo, LedgerInfo, LoadDropInfo, MachineInfo, PhaseInfo,
-    PhaseName, ProbeInfo, ResourceRow, SampleInfo, SessionCounts, SessionsInfo, StageInfo,
-    StepCounts, StepInfo, StopNumber, StoppedInfo, SystemMetricRow, TrialEnd, TrialInfo,
+    PhaseName, PreparationInfo, PrepareLoadInfo, PrepareStepInfo, ProbeInfo, ResourceRow,
+    SampleInfo, SessionCounts, SessionsInfo, SnapshotInfo, StageInfo, StepCounts, StepInfo,
+    StopNumber, StoppedInfo, SystemMetricRow, TrialEnd, TrialInfo,
 };
 pub use warm_up::WarmUpUntil;
 pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};

@@ -1,11 +1,13 @@
 //! `trial.json`, and the row types of the files next to it.
 
 mod generator_part;
+mod preparation;
 mod rows;
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
 pub use generator_part::GeneratorPartInfo;
+pub use preparation::{PreparationInfo, PrepareLoadInfo, PrepareStepInfo, SnapshotInfo};
 pub use rows::{BacklogRow, IntervalRow, ResourceRow, SystemMetricRow};
 
 use crate::{Arrivals, FailureKind, ImportedTrialInfo, RecoveryInfo, TrialKey};
@@ -83,6 +85,9 @@ pub struct TrialInfo {
     /// What ended the trial early because the study asks for it; `None`: nothing. Since format 5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<StoppedInfo>,
+    /// What was done to the system before its load; `None`: nothing, or an earlier trial did it. Since format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preparation: Option<PreparationInfo>,
     /// What is known of a trial that another tool measured; `None`: waggle did. Since format 6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportedTrialInfo>,
@@ -278,6 +283,8 @@ pub enum PhaseName {
     Up,
     Ready,
     Verify,
+    /// Loads that fill the system. Since format 6.
+    Prepare,
     WarmUp,
     Measure,
     /// Load at the level to which it has dropped. Since format 4.

@@ -145,6 +145,7 @@ async fn stay_up(
     let logs = folder.join("logs");
     fs::create_dir_all(&logs).map_err(|problem| io_error("create", &logs, problem))?;
     let setup = Setup {
+        is_restored: false,
         parameters: &request.parameters,
         secrets,
         folder: &folder,

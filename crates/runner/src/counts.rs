@@ -212,6 +212,16 @@ pub(crate) fn session_counts(counts: load::SessionCounts) -> SessionCounts {
     }
 }
 
+/// All requests of a load as those of one step.
+pub(crate) fn request_counts(counts: &load::Counts) -> StepCounts {
+    StepCounts {
+        sent: counts.sent,
+        succeeded: counts.succeeded,
+        failed: counts.failed,
+        failures: failures(&counts.failures),
+    }
+}
+
 fn failures(failures: &load::Failures) -> Vec<FailureCount> {
     let count = |(failure, count): &(Failure, u64)| FailureCount {
         kind: failure_kind(*failure),

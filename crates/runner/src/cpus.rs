@@ -6,7 +6,6 @@ use rustix::{
     process::Pid,
     thread::{CpuSet, sched_getaffinity, sched_setaffinity},
 };
-use waggle_study::Cell;
 
 /// How the CPUs are shared out. If there is only one, nothing is pinned and every list is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -82,24 +81,11 @@ impl Shares {
         all
     }
 
-    /// One entry per engine thread of a cell.
+    /// One entry per engine thread: as many as asked, or one per CPU of the engine, but at least one for each generator.
     #[must_use]
-    pub fn workers(&self, cell: &Cell) -> Vec<Option<usize>> {
-        self.cpu_of_each(self.worker_count(cell.load_workers, cell.generators))
-    }
-
-    /// As many workers as asked, or one per CPU of the engine, but at least one for each generator.
-    #[must_use]
-    pub fn worker_count(&self, asked: Option<u32>, generators: u32) -> usize {
-        asked
-            .map_or(self.engine.len(), |asked| asked as usize)
-            .max(generators as usize)
-            .max(1)
-    }
-
-    /// The CPU of each of so many workers.
-    fn cpu_of_each(&self, count: usize) -> Vec<Option<usize>> {
-        (0..count)
+    pub fn workers(&self, asked: Option<u32>, generators: u32) -> Vec<Option<usize>> {
+        let count = asked.map_or(self.engine.len(), |asked| asked as usize);
+        (0..count.max(generators as usize).max(1))
             .map(|worker| {
                 (!self.engine.is_empty()).then(|| self.engine[worker % self.engine.len()])
             })
@@ -197,7 +183,7 @@ mod tests {
             (&[3, 1][..], &[0, 2][..])
         );
         assert_eq!(shares.load(), [1, 3]);
-        assert_eq!(shares.cpu_of_each(3), [Some(3), Some(1), Some(3)]);
+        assert_eq!(shares.workers(Some(3), 1), [Some(3), Some(1), Some(3)]);
     }
 
     #[test]
@@ -220,9 +206,8 @@ mod tests {
     #[test]
     fn more_workers_than_cpus_take_turns() {
         let check = |cpus: &[usize], asked, generators, expected: &[Option<usize>]| {
-            let shares = share(cpus);
-            let count = shares.worker_count(asked, generators);
-            assert_eq!(shares.cpu_of_each(count), expected, "{cpus:?} {asked:?}");
+            let found = share(cpus).workers(asked, generators);
+            assert_eq!(found, expected, "{cpus:?} {asked:?}");
         };
         check(&[0, 1], Some(3), 1, &[Some(0); 3]);
         check(&[0, 1, 2, 3], None, 1, &[Some(0), Some(1)]);

@@ -47,6 +47,16 @@ pub enum Event {
     Killed { replica: String },
     /// A killed replica is ready again; `after` counts from the kill.
     UpAgain { replica: String, after: Duration },
+    /// What a load of the preparation has done so far.
+    Preparing {
+        load: String,
+        /// Sessions that have ended, with those of an earlier trial on the same system.
+        done: u64,
+        /// Sessions that it has to do.
+        sessions: u64,
+        /// Requests that were sent again.
+        retries: u64,
+    },
     /// The store has not shown all records yet.
     Draining { visible: u64, accepted: u64 },
     TrialEnded {

@@ -115,6 +115,7 @@ fn scenario(scenario: &Scenario, study: &Study) -> ScenarioInfo {
             FeedOrder::Once => results::FeedOrder::Once,
             FeedOrder::PerUser => results::FeedOrder::PerUser,
             FeedOrder::Zipf { .. } => results::FeedOrder::Zipf,
+            FeedOrder::Recent { .. } => results::FeedOrder::Recent,
         },
         rows: feed.rows.count() as u64,
         from: feed.from.clone(),

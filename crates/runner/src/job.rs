@@ -133,8 +133,9 @@ pub(crate) fn falls_after(cell: &Cell) -> Option<Duration> {
     Some(cell.schedule.interval.saturating_mul(intervals))
 }
 
-fn model(cell: &Cell) -> load::Model {
-    match cell.load {
+/// A load that does not change, in the engine's form.
+pub(crate) fn model_of(load: &LoadModel) -> load::Model {
+    match *load {
         LoadModel::Closed {
             connections,
             pipelining,
@@ -148,20 +149,39 @@ fn model(cell: &Cell) -> load::Model {
             connections,
             pipelining,
         } => load::Model::Open {
-            rate: rate(cell, rate_per_s),
-            arrivals: match arrivals {
-                study::Arrivals::Poisson => load::Arrivals::Poisson,
-                study::Arrivals::Uniform => load::Arrivals::Uniform,
-            },
+            rate: load::Rate::Constant(rate_per_s),
+            arrivals: self::arrivals(arrivals),
             connections: connections as usize,
             pipelining: pipelining as usize,
         },
         LoadModel::Users { users, think_time } => load::Model::Users {
             users: users as usize,
             think_time: think(think_time),
-            stages: user_stages(cell, users),
+            stages: Vec::new(),
         },
     }
+}
+
+fn arrivals(arrivals: study::Arrivals) -> load::Arrivals {
+    match arrivals {
+        study::Arrivals::Poisson => load::Arrivals::Poisson,
+        study::Arrivals::Uniform => load::Arrivals::Uniform,
+    }
+}
+
+/// The load of a cell, with its stages and stretches.
+fn model(cell: &Cell) -> load::Model {
+    let mut model = model_of(&cell.load);
+    match (&mut model, &cell.load) {
+        (load::Model::Open { rate, .. }, LoadModel::Open { rate_per_s, .. }) => {
+            *rate = self::rate(cell, *rate_per_s);
+        }
+        (load::Model::Users { stages, .. }, LoadModel::Users { users, .. }) => {
+            *stages = user_stages(cell, *users);
+        }
+        _ => {}
+    }
+    model
 }
 
 /// The rate of a cell; in stages if it is not constant.

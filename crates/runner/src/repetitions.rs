@@ -182,7 +182,11 @@ fn task<'a>(
         planned,
         level: None,
         has_next: next.is_some() || may_add,
-        next_is_of_cell: next.is_some_and(|next| next.cell == planned.cell) || may_add,
+        next_shares_system: may_add
+            || next.is_some_and(|next| {
+                let next = schedule::cell_of(series, next.cell);
+                series.study.share_preparation(cell, next)
+            }),
         duet: None,
     }
 }

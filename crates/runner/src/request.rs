@@ -29,6 +29,8 @@ pub struct RunRequest {
     pub program_folders: Vec<PathBuf>,
     /// Where fetched artifacts are kept.
     pub artifacts_folder: Option<PathBuf>,
+    /// Where prepared systems are kept; `None`: they are not.
+    pub snapshots_folder: Option<PathBuf>,
     /// File of calibration results, kept between runs; `None`: the engine is not calibrated.
     pub calibration_file: Option<PathBuf>,
     /// A program that calls [`crate::supervise()`] with its arguments when its first one is `__supervise`, and

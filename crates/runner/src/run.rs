@@ -161,6 +161,14 @@ async fn prepare_and_run(
         calibration: &calibration,
         clocks: Some(&clocks),
         sample_limits: request.sample_limits,
+        snapshots: request
+            .snapshots_folder
+            .as_deref()
+            .map(|store| schedule::Snapshots {
+                store,
+                system_folder: &request.system_folder,
+                changed_folder: request.changed.as_ref().map(|changed| &*changed.folder),
+            }),
     };
     trials(request, programs, series, events, shutdown).await
 }
@@ -270,6 +278,7 @@ fn with_driver<D: Driver>(
         http: Network,
         system_folder,
         running_system: None,
+        prepared: crate::trial::Prepared::default(),
     }
 }
 

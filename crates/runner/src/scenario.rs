@@ -1,5 +1,7 @@
 //! A checked scenario → what the load engine runs. Pure.
 
+use std::{collections::BTreeMap, sync::Arc};
+
 use waggle_load::{self as load, Pattern, Query, Template};
 use waggle_study::{
     self as study, Action, CheckPart, Condition, Extractor, FeedOrder, FeedRows, MadeRows,
@@ -8,12 +10,21 @@ use waggle_study::{
 
 use crate::job;
 
-/// The scenario in the load engine's form; `host` goes into the head of requests that have none, `run` marks the records.
+/// What loads of a preparation kept, by the name of the load.
+pub type Kept = BTreeMap<String, Arc<load::KeptRows>>;
+
+/// The scenario in the load engine's form; `host` goes into the head of requests that have none, `run` marks the records. Rows of
+/// `kept` that are not known yet have a word in each column.
 ///
 /// # Panics
 /// If the scenario was not checked by `waggle_study`, which refuses invalid templates and patterns.
 #[must_use]
-pub fn load_scenario(scenario: &study::Scenario, host: &str, run: &str) -> load::Scenario {
+pub fn load_scenario(
+    scenario: &study::Scenario,
+    host: &str,
+    run: &str,
+    kept: &Kept,
+) -> load::Scenario {
     load::Scenario {
         host: host.to_owned(),
         steps: scenario.steps.clone(),
@@ -26,18 +37,20 @@ pub fn load_scenario(scenario: &study::Scenario, host: &str, run: &str) -> load:
                 actions: actions(&flow.actions),
             })
             .collect(),
-        feeds: scenario.feeds.iter().map(feed).collect(),
+        feeds: scenario.feeds.iter().map(|one| feed(one, kept)).collect(),
         run: run.to_owned(),
+        preparation: None,
     }
 }
 
-fn feed(feed: &study::Feed) -> load::Feed {
+fn feed(feed: &study::Feed, kept: &Kept) -> load::Feed {
     load::Feed {
         name: feed.name.clone(),
         columns: feed.rows.columns().into_iter().map(str::to_owned).collect(),
         rows: match &feed.rows {
             FeedRows::Table(table) => load::Rows::Listed(table.rows.clone()),
             FeedRows::Made(rows) => load::Rows::Generated(generated_rows(rows)),
+            FeedRows::Kept(rows) => load::Rows::Kept(kept_rows(rows, kept)),
         },
         order: match feed.order {
             FeedOrder::Cycle => load::FeedOrder::Cycle,
@@ -45,8 +58,17 @@ fn feed(feed: &study::Feed) -> load::Feed {
             FeedOrder::Once => load::FeedOrder::Once,
             FeedOrder::PerUser => load::FeedOrder::PerUser,
             FeedOrder::Zipf { skew } => load::FeedOrder::Zipf { skew },
+            FeedOrder::Recent { skew } => load::FeedOrder::Recent { skew },
         },
     }
+}
+
+fn kept_rows(rows: &study::KeptRows, kept: &Kept) -> Arc<load::KeptRows> {
+    kept.get(&rows.load).cloned().unwrap_or_else(|| {
+        let mut row = load::KeptRows::new(rows.columns.len());
+        row.push(rows.columns.iter().map(|_| &b"kept"[..]));
+        Arc::new(row)
+    })
 }
 
 fn generated_rows(rows: &MadeRows) -> load::GeneratedRows {

@@ -25,7 +25,11 @@ use crate::{
     records::RecordFiles,
     repetitions, search,
     secrets::Secrets,
-    trial::{self, Duet, Environments, Part, RunningSystem, TrialContext, TrialEnvironment},
+    snapshot::{self, Content, Restored, Store},
+    trial::{
+        self, Duet, Environments, Part, Prepared, RunningSystem, SnapshotUse, TrialContext,
+        TrialEnvironment,
+    },
 };
 
 /// Folder below the run folder in which a trial's system writes.
@@ -53,6 +57,16 @@ pub(crate) struct Series<'a> {
     pub(crate) clocks: Option<&'a CpuClocks>,
     /// How much of a store probes read under load.
     pub(crate) sample_limits: SampleLimits,
+    /// `None`: prepared systems are not kept.
+    pub(crate) snapshots: Option<Snapshots<'a>>,
+}
+
+/// Where prepared systems are kept, and the folders of the systems.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Snapshots<'a> {
+    pub(crate) store: &'a Path,
+    pub(crate) system_folder: &'a Path,
+    pub(crate) changed_folder: Option<&'a Path>,
 }
 
 impl<'a> Series<'a> {
@@ -78,8 +92,8 @@ pub(crate) struct Task<'a> {
     pub(crate) level: Option<f64>,
     /// Another trial follows, so the host must become idle.
     pub(crate) has_next: bool,
-    /// The next trial is of the same cell, or may be.
-    pub(crate) next_is_of_cell: bool,
+    /// The next trial can use the same system, or may.
+    pub(crate) next_shares_system: bool,
     /// `None`: no other trial runs at the same time.
     pub(crate) duet: Option<Part<'a>>,
 }
@@ -141,7 +155,9 @@ async fn report_trial(series: Series<'_>, task: Task<'_>, events: &Events) {
         key: key_of(task.planned),
         levels: levels(task.cell),
         level: task.level,
-        workers: series.shares.workers(task.cell).len(),
+        workers: (series.shares)
+            .workers(task.cell.load_workers, task.cell.generators)
+            .len(),
     };
     events.report(started).await;
 }
@@ -271,12 +287,14 @@ async fn execute_trial<D: Driver, L: Load, W: HttpConnector>(
 ) -> Result<trial::Ended, RunError> {
     let Task { cell, planned, .. } = task;
     let key = key_of(planned);
-    if environment
-        .running_system
-        .as_ref()
-        .is_some_and(|kept| kept.cell != cell.number)
-    {
+    let serves = |kept: &RunningSystem| {
+        let study = series.study;
+        study.share_preparation(cell_of(series, kept.cell), cell)
+            && environment.prepared.can_grow(cell)
+    };
+    if !environment.running_system.as_ref().is_some_and(serves) {
         take_down(environment, series, events).await?;
+        environment.prepared = Prepared::default();
     }
     let kept = environment.running_system.take();
     let folder = system_folder(series, environment.system_folder, kept.is_some())?;
@@ -297,6 +315,14 @@ async fn execute_trial<D: Driver, L: Load, W: HttpConnector>(
         |kept| kept.secrets,
     );
     let system = series.system_of(cell).configure(&cell.parameters);
+    let snapshot = match is_up {
+        true => None,
+        false => begin_with_snapshot(series, (cell, &system), &folder)?,
+    };
+    if let Some(restored) = snapshot.as_ref().and_then(|one| one.restored.as_ref()) {
+        secrets.restore(restored.secrets.clone());
+        environment.prepared = restored.prepared.clone();
+    }
     let context = TrialContext {
         system: &system,
         secrets: &secrets,
@@ -316,7 +342,8 @@ async fn execute_trial<D: Driver, L: Load, W: HttpConnector>(
         kept_logs: &kept_logs,
         has_next: task.has_next,
         is_up,
-        may_stay_up: series.study.restart == Restart::EveryCell && task.next_is_of_cell,
+        may_stay_up: series.study.restart == Restart::EveryCell && task.next_shares_system,
+        snapshot: snapshot.as_ref().map(FoundSnapshot::as_use),
         duet: task.duet,
     };
     // On the heap: two of them at once are too large for a thread's stack.
@@ -332,6 +359,59 @@ async fn execute_trial<D: Driver, L: Load, W: HttpConnector>(
         remove(partial)?;
     }
     Ok(ended)
+}
+
+/// The snapshot of a cell's prepared system, as far as there is one.
+struct FoundSnapshot {
+    store: Store,
+    key: String,
+    restored: Option<Restored>,
+    refused: Option<String>,
+}
+
+impl FoundSnapshot {
+    fn as_use(&self) -> SnapshotUse<'_> {
+        SnapshotUse {
+            store: &self.store,
+            key: &self.key,
+            restored: self.restored.as_ref().map(|restored| &restored.info),
+            refused: self.refused.as_deref(),
+        }
+    }
+}
+
+/// Copies the snapshot of a cell's prepared system into the folder, if there is one. `None`: the study does not ask for that.
+fn begin_with_snapshot(
+    series: Series<'_>,
+    (cell, system): (&Cell, &System),
+    folder: &Path,
+) -> Result<Option<FoundSnapshot>, RunError> {
+    let is_wanted = cell.preparation.as_ref().is_some_and(|one| one.snapshot);
+    let Some(snapshots) = series.snapshots.filter(|_| is_wanted) else {
+        return Ok(None);
+    };
+    let system_folder = match is_changed(cell) {
+        true => snapshots.changed_folder.unwrap_or(snapshots.system_folder),
+        false => snapshots.system_folder,
+    };
+    let content = Content {
+        system,
+        system_folder,
+        cell,
+    };
+    let key = snapshot::key_of(content);
+    let key = key.map_err(|problem| io_error("read", system_folder, problem))?;
+    let store = Store::new(snapshots.store);
+    let (restored, refused) = match store.restore(&key, cell, folder) {
+        Ok(restored) => (restored, None),
+        Err(refused) => (None, Some(refused.why)),
+    };
+    Ok(Some(FoundSnapshot {
+        store,
+        key,
+        restored,
+        refused,
+    }))
 }
 
 /// The folder of a trial's system as an absolute path; empty, unless the system is up already.

@@ -99,7 +99,7 @@ async fn run_step<D: Driver, L: Load, W: HttpConnector>(
         level: Some(level),
         // Whether another trial follows is known only after this one, so the host must become idle in any case.
         has_next: true,
-        next_is_of_cell: true,
+        next_shares_system: true,
         duet: None,
     };
     schedule::run_trial(environment, series, task, events, shutdown).await

@@ -51,6 +51,14 @@ impl Secrets {
         }
     }
 
+    /// Sets secrets that are in the files of a system already; those that were given are not replaced.
+    pub(crate) fn restore(&self, words: BTreeMap<String, String>) {
+        let mut known = self.words.borrow_mut();
+        for (name, word) in words {
+            known.entry(name).or_insert(word);
+        }
+    }
+
     /// The value of `${secret.NAME}`; `None` for another name, or if the system gives no random bytes.
     pub(crate) fn placeholder(&self, name: &str) -> Option<String> {
         let name = name.strip_prefix(PREFIX)?;

@@ -18,6 +18,7 @@ mod origin;
 mod parameters;
 mod phases;
 mod plan;
+mod prepare;
 mod probe;
 mod raw;
 mod read;
@@ -55,13 +56,14 @@ pub use origin::{GivenSecret, Origin, TakenValue};
 pub use parameters::parameter_levels;
 pub use phases::{RampUp, Recovery, Schedule, StopBound, StopWhen, WarmUpUntil};
 pub use plan::{Level, MAX_REPLACEMENTS, Plan, PlannedTrial, expected_duration, plan};
+pub use prepare::{Preparation, PrepareLoad, Settle};
 pub use probe::{Extract, Probe, ProbeKind, ProbeQuery};
 pub use read::{
     Named, read_scenario, read_study, read_study_and_files, read_system, system_of, unknown_system,
 };
 pub use scenario::{
     Action, Capture, CheckPart, Condition, Extractor, Feed, FeedOrder, FeedRows, FeedTable, Flow,
-    MadeRows, MadeValue, OnFailure, Scenario, Step, StepCheck,
+    KeptRows, MadeRows, MadeValue, OnFailure, Scenario, Step, StepCheck,
 };
 pub use schema::{scenario_schema, study_schema, system_schema};
 pub use sentinel::since_sentinel;

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use waggle_template::variable::names;
 
 use crate::{
-    CellVersion, ExpectedVerdict, ExternalComponent, Feed, GivenSecret, Level, Scenario, Schedule,
-    Source, TakenValue, Versions, scenario::RECORD_KEY,
+    CellVersion, ExpectedVerdict, ExternalComponent, Feed, GivenSecret, Level, Preparation,
+    Scenario, Schedule, Source, TakenValue, Versions, scenario::RECORD_KEY,
 };
 
 /// A checked study.
@@ -39,6 +39,8 @@ pub struct Study {
     /// A trial of the sentinel after every so many others; `None`: there is none.
     pub sentinel_every: Option<u32>,
     pub restart: Restart,
+    /// The factor from one level of which to the next a prepared system grows.
+    pub grow: Option<String>,
     /// CPUs of load worker threads, each once; empty: half of all.
     pub load_cpuset: Vec<usize>,
     /// The widest 95 % interval over trials of a metric that is asked about, as a share of the metric, of a cell that is not `noisy`:
@@ -165,6 +167,8 @@ pub struct Cell {
     pub version: Option<CellVersion>,
     /// Every parameter of the system with its value in this cell, defaults included.
     pub parameters: BTreeMap<String, Level>,
+    /// `None`: nothing is done before the warm-up.
+    pub preparation: Option<Preparation>,
     pub load: LoadModel,
     /// How the level changes, beginning at 0. Empty: the level is always that of `load`. With stages `load` has the highest
     /// level.

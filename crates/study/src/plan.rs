@@ -3,7 +3,7 @@
 use std::{fmt, time::Duration};
 
 use crate::{
-    Cell, Order, Restart, Study,
+    Cell, Order, Preparation, Restart, Settle, Study,
     sentinel::{sentinel_trials, with_sentinel},
     shuffle::Shuffle,
 };
@@ -77,7 +77,7 @@ pub fn plan(study: &Study) -> Plan {
         if study.order == Order::Shuffled {
             shuffle.shuffle(&mut own);
         }
-        let each = own.into_iter();
+        let each = study.grown(own).into_iter();
         let each = each.flat_map(|cell| [Some(cell), study.duet_partner(cell)]);
         each.flatten().map(|cell| cell.number).collect::<Vec<u32>>()
     };
@@ -145,7 +145,16 @@ pub fn expected_duration(cell: &Cell) -> Duration {
     let down = cell.last_restart().unwrap_or_default();
     let measured = schedule.measure + schedule.recovery_duration();
     let loaded = schedule.warm_up + measured.max(down);
-    UP_AND_DOWN + loaded + last_poll + schedule.cool_down
+    let settle = cell
+        .preparation
+        .as_ref()
+        .and_then(|one| one.settle.as_ref());
+    let settle = match settle {
+        Some(Settle::Time(time)) => *time,
+        Some(Settle::Quiet { quiet_period, .. }) => *quiet_period,
+        None => Duration::ZERO,
+    };
+    UP_AND_DOWN + settle + loaded + last_poll + schedule.cool_down
 }
 
 /// Sum of the deadlines of a trial's phases, without the system's own. Answers in flight when the load stops are awaited until
@@ -156,7 +165,10 @@ fn deadlines(cell: &Cell) -> Duration {
     let up_again = restart.map_or(Duration::ZERO, |restart| {
         restart.saturating_sub(schedule.measure) + schedule.ready_timeout
     });
+    let preparation = cell.preparation.as_ref();
+    let preparation = preparation.map_or(Duration::ZERO, Preparation::at_most);
     up_again
+        + preparation
         + schedule.ready_timeout
         + schedule.warm_up
         + schedule.measure

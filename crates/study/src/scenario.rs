@@ -39,6 +39,19 @@ pub enum FeedRows {
     /// Shared by all cells of a study.
     Table(Arc<FeedTable>),
     Made(Arc<MadeRows>),
+    /// What a load of the preparation keeps.
+    Kept(KeptRows),
+}
+
+/// Rows that are known when a load of the preparation has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptRows {
+    /// The name of the load.
+    pub load: String,
+    /// At least one.
+    pub columns: Vec<String>,
+    /// How many there will be.
+    pub count: usize,
 }
 
 /// Rows that are made from their numbers.
@@ -64,12 +77,37 @@ pub enum MadeValue {
     Choice(Vec<(String, u32)>),
 }
 
+impl Scenario {
+    /// The names of the variables that its steps capture.
+    #[must_use]
+    pub fn captured(&self) -> Vec<String> {
+        fn of_actions(actions: &[Action], names: &mut Vec<String>) {
+            for action in actions {
+                match action {
+                    Action::Request(step) => {
+                        let captured = step.captures.iter();
+                        names.extend(captured.map(|capture| capture.variable.clone()));
+                    }
+                    Action::Pause(_) => {}
+                    Action::Repeat { actions, .. } => of_actions(actions, names),
+                }
+            }
+        }
+        let mut names = Vec::new();
+        for flow in &self.flows {
+            of_actions(&flow.actions, &mut names);
+        }
+        names
+    }
+}
+
 impl FeedRows {
     #[must_use]
     pub fn count(&self) -> usize {
         match self {
             Self::Table(table) => table.rows.len(),
             Self::Made(rows) => rows.count,
+            Self::Kept(rows) => rows.count,
         }
     }
 
@@ -78,6 +116,7 @@ impl FeedRows {
         match self {
             Self::Table(table) => table.columns.iter().map(String::as_str).collect(),
             Self::Made(rows) => rows.columns.iter().map(|(name, _)| name.as_str()).collect(),
+            Self::Kept(rows) => rows.columns.iter().map(String::as_str).collect(),
         }
     }
 }
@@ -102,6 +141,10 @@ pub enum FeedOrder {
     PerUser,
     /// Row k, counted from 1, with a weight of 1 ÷ k^skew.
     Zipf {
+        skew: f64,
+    },
+    /// The same, counted from the last row.
+    Recent {
         skew: f64,
     },
 }

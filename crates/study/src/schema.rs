@@ -13,9 +13,10 @@ use serde_json::{Map, Value, json};
 use crate::raw;
 
 /// The parts of a study whose scalars may be `${factor}`.
-pub(crate) const PARTS_PER_CELL: [&str; 4] = ["load", "schedule", "faults", "delivery"];
+pub(crate) const PARTS_PER_CELL: [&str; 5] = ["prepare", "load", "schedule", "faults", "delivery"];
 /// Keys in those parts that hold for the whole study.
-pub(crate) const STUDY_WIDE: [[&str; 2]; 4] = [
+pub(crate) const STUDY_WIDE: [[&str; 2]; 5] = [
+    ["prepare", "grow"],
     ["load", "cpuset"],
     ["schedule", "repeat"],
     ["schedule", "order"],

@@ -24,10 +24,11 @@ use super::{
 pub(super) const ERROR_TYPES_MAX: usize = 20;
 
 /// All phases of a trial.
-const PHASES: [PhaseName; 11] = [
+const PHASES: [PhaseName; 12] = [
     PhaseName::Up,
     PhaseName::Ready,
     PhaseName::Verify,
+    PhaseName::Prepare,
     PhaseName::WarmUp,
     PhaseName::Measure,
     PhaseName::Recovery,
@@ -150,6 +151,7 @@ impl Totals {
                 self.planned = self.planned.saturating_sub(*not_needed);
             }
             Event::Calibrating(_)
+            | Event::Preparing { .. }
             | Event::Machine(_)
             | Event::Killed { .. }
             | Event::UpAgain { .. }
@@ -440,6 +442,7 @@ fn phase_label(phase: PhaseName) -> &'static str {
         PhaseName::Up => "up",
         PhaseName::Ready => "ready",
         PhaseName::Verify => "verify",
+        PhaseName::Prepare => "prepare",
         PhaseName::WarmUp => "warm_up",
         PhaseName::Measure => "measure",
         PhaseName::Recovery => "recovery",

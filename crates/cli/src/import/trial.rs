@@ -253,6 +253,7 @@ impl Trial {
             measured: sums.measured,
             totals: sums.totals,
             generator: None,
+            preparation: None,
             ledger: None,
             delivery: None,
             remarks,

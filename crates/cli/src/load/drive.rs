@@ -149,6 +149,7 @@ fn request(planned: &Planned, environment: Environment<'_>) -> Result<RunRequest
         resume: false,
         program_folders: Vec::new(),
         artifacts_folder: folders::artifacts(),
+        snapshots_folder: None,
         // A quick load is not calibrated.
         calibration_file: None,
         supervisor: program,

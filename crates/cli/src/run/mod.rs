@@ -179,6 +179,7 @@ fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest>
             .into_iter()
             .collect(),
         artifacts_folder: folders::artifacts(),
+        snapshots_folder: Some(kept_folder(&arguments.runs).join("snapshots")),
         supervisor: program,
         // A smoke test needs no calibration.
         calibration_file: (!arguments.choice.quick).then(|| calibration_file(&arguments.runs)),
@@ -191,10 +192,14 @@ fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest>
     })
 }
 
-/// In the user's cache folder, or in the folder of the runs if there is none. It can be deleted: calibration writes it again.
+/// It can be deleted: calibration writes it again.
 fn calibration_file(runs: &Path) -> PathBuf {
-    let folder = folders::cache().unwrap_or_else(|| runs.to_path_buf());
-    folder.join("calibration.json")
+    kept_folder(runs).join("calibration.json")
+}
+
+/// What is kept between runs: the user's cache folder, or the folder of the runs if there is none.
+fn kept_folder(runs: &Path) -> PathBuf {
+    folders::cache().unwrap_or_else(|| runs.to_path_buf())
 }
 
 /// How the progress of a run is shown; the closing table is separate.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use waggle_report::wording::{labels, search};
+use waggle_report::wording::{format, labels, search};
 use waggle_results::{LevelKind, PhaseName};
 use waggle_runner::{Event, level_kind};
 use waggle_study::Study;
@@ -136,6 +136,12 @@ impl State {
             }
             Event::Killed { replica } => self.figures(format!("{replica} is killed")),
             Event::UpAgain { replica, after } => self.figures(up_again(replica, *after)),
+            Event::Preparing {
+                load,
+                done,
+                sessions,
+                retries,
+            } => self.figures(preparing(load, (*done, *sessions), *retries)),
             Event::Draining { visible, accepted } => {
                 self.figures(format!("{visible} of {accepted} records arrived"))
             }
@@ -248,6 +254,18 @@ fn figures(second: &Aggregate) -> String {
         at(0.5),
         at(0.99)
     )
+}
+
+/// `fill: 1,200 of 10,000 sessions (12 %), 3 retries`.
+fn preparing(load: &str, (done, sessions): (u64, u64), retries: u64) -> String {
+    let percent = done.saturating_mul(100) / sessions.max(1);
+    let (done, sessions) = (format::count(done), format::count(sessions));
+    let retries = match retries {
+        0 => String::new(),
+        1 => ", 1 retry".to_owned(),
+        retries => format!(", {} retries", format::count(retries)),
+    };
+    format!("{load}: {done} of {sessions} sessions ({percent} %){retries}")
 }
 
 fn up_again(replica: &str, after: Duration) -> String {

@@ -43,7 +43,7 @@ impl Shape {
                     feeds: Vec::new(),
                     ..Scenario::clone(scenario)
                 };
-                let bare = waggle_runner::load_scenario(&bare, "", "");
+                let bare = waggle_runner::load_scenario(&bare, "", "", &waggle_runner::Kept::new());
                 Self::of_what(&load::What::Scenario(Arc::new(bare)))
             }
         };

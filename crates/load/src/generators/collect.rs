@@ -1,6 +1,7 @@
 //! Runs a job on several generators: a common start, one merge, one end.
 
 use std::{
+    mem::take,
     sync::{Arc, atomic::Ordering, mpsc::SyncSender},
     time::{Duration, Instant},
 };
@@ -14,9 +15,10 @@ use super::{
 use crate::{
     GeneratorInterval, Interval, Job, Outcome,
     clock::{Clock, whole_nanoseconds},
-    engine::step_names,
+    engine::{kept_columns, step_names},
     merge::Merger,
     recorder::{Due, Slice},
+    scenario::{Kept, joined},
     validate,
 };
 
@@ -37,6 +39,7 @@ pub struct Generators {
     interval: u64,
     clock: Clock,
     step_names: Vec<String>,
+    kept_columns: usize,
     stop: StopGenerators,
 }
 
@@ -98,6 +101,7 @@ impl Generators {
             interval,
             clock,
             step_names: step_names(job),
+            kept_columns: kept_columns(job),
             stop,
         })
     }
@@ -165,6 +169,10 @@ impl Generators {
                 while self.merge_next().is_some() {}
             }
         }
+        let kept = self.generators.iter_mut();
+        let kept: Vec<Kept> = kept
+            .flat_map(|generator| take(&mut generator.kept))
+            .collect();
         let outcomes = self.generators.iter_mut();
         let mut outcomes = outcomes.filter_map(|generator| generator.outcome.take());
         let mut whole = outcomes.next().expect("a load has a generator");
@@ -173,6 +181,7 @@ impl Generators {
         }
         Ok(Outcome {
             started_unix_ns: self.clock.unix(0),
+            kept: joined(self.kept_columns, &kept),
             ..whole
         })
     }
@@ -425,6 +434,7 @@ mod tests {
             interval: MS,
             clock: Clock::start(),
             step_names: Vec::new(),
+            kept_columns: 0,
         };
         let error = running.next_interval(Duration::ZERO).unwrap_err();
         let text = "generator 1 of 1 has sent nothing for 10 s";

@@ -16,7 +16,7 @@ use super::{
     Share,
     message::{self, Order, Report, VERSION},
 };
-use crate::{Outcome, RequestOutcomes, StartError};
+use crate::{Outcome, RequestOutcomes, StartError, scenario::Kept};
 
 /// Orders that may wait.
 const ORDERS_MAX: usize = 8;
@@ -105,6 +105,7 @@ pub(super) struct Connected {
     pub(super) is_over: Arc<AtomicBool>,
     pub(super) heard: Instant,
     accounts: Vec<Account>,
+    pub(super) kept: Vec<Kept>,
     pub(super) outcome: Option<Outcome>,
     ending: Box<dyn FnMut() -> Option<String> + Send>,
 }
@@ -146,6 +147,7 @@ impl Connected {
             is_over,
             heard: Instant::now(),
             accounts: Vec::new(),
+            kept: Vec::new(),
             outcome: None,
             ending: link.ending,
         })
@@ -185,6 +187,10 @@ impl Connected {
                 sent,
                 words,
             } => self.take_account(worker, sent, words),
+            Report::Kept(kept) => {
+                self.kept = kept;
+                Ok(())
+            }
             Report::End(outcome) => {
                 let mut outcome = *outcome;
                 for account in std::mem::take(&mut self.accounts) {

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::Share;
-use crate::{Interval, Outcome, clock::Clock};
+use crate::{Interval, Outcome, clock::Clock, scenario::Kept};
 
 /// Longest frame. A job has the rows of its feeds and its prepared requests.
 const FRAME_MAX_BYTES: u32 = 1 << 30;
@@ -41,7 +41,9 @@ pub(super) enum Report {
         sent: u64,
         words: Vec<u64>,
     },
-    /// The end, after all intervals and request outcomes.
+    /// What each of its workers kept.
+    Kept(Vec<Kept>),
+    /// The end, after all intervals, request outcomes and kept values.
     End(Box<Outcome>),
     /// Why it cannot run, or cannot go on.
     Failed(String),
@@ -142,9 +144,10 @@ mod tests {
     use super::*;
     use crate::{
         Action, Arrivals, BodyCheck, Capture, Check, Condition, Expect, Extractor, Feed, FeedOrder,
-        Flow, GeneratedRows, Job, Limits, Model, OnFailure, Pattern, Prepared, Protocol, Query,
-        Rate, Repeat, Roots, RowValue, Rows, Scenario, Slot, Stage, Stamp, StepRequest, Subject,
-        Target, Template, ThinkTime, Tls, TlsOptions, Transport, UserStage, What,
+        Flow, GeneratedRows, Job, KeptRows, Limits, Model, OnFailure, Pattern, Preparation,
+        Prepared, Protocol, Query, Rate, Repeat, Retries, Roots, RowValue, Rows, Scenario, Slot,
+        Stage, Stamp, StepRequest, Subject, Target, Template, ThinkTime, Tls, TlsOptions,
+        Transport, UserStage, What,
     };
 
     /// A job is the same after its way, and so is its digest.
@@ -253,6 +256,8 @@ mod tests {
             rows,
             order,
         };
+        let mut kept = KeptRows::new(1);
+        kept.push([&b"id"[..]]);
         let scenario = Scenario {
             host: "shop".to_owned(),
             steps: vec!["one".to_owned()],
@@ -262,6 +267,7 @@ mod tests {
                 actions: vec![Action::Pause(think_time), Action::Repeat(repeat)],
             }],
             feeds: vec![
+                feed(Rows::Kept(Arc::new(kept)), FeedOrder::Recent { skew: 2.0 }),
                 feed(Rows::Listed(vec![vec!["ü".to_owned()]]), FeedOrder::Once),
                 feed(
                     Rows::Generated(GeneratedRows {
@@ -273,6 +279,17 @@ mod tests {
                 ),
             ],
             run: "r1".to_owned(),
+            preparation: Some(Preparation {
+                done: 7,
+                sessions: 11,
+                retries: Retries {
+                    max: 3,
+                    pause: Duration::from_millis(1),
+                    pause_max: Duration::from_secs(1),
+                    any_answer: true,
+                },
+                keeps: vec!["x".to_owned()],
+            }),
         };
         let stages = vec![UserStage {
             to: 3,

@@ -100,7 +100,9 @@ fn run(orders: &Receiver<Received>, output: &mut impl Write) -> Result<(), Serve
     };
     let running = set_up.run(clock);
     hand_over(&running, orders, output)?;
-    send_end(running.join(), output)
+    let (outcome, kept) = running.join_workers();
+    message::write(output, &Report::Kept(kept))?;
+    send_end(outcome, output)
 }
 
 fn receive_job(orders: &Receiver<Received>) -> Result<(Share, Job), ServeError> {

@@ -15,8 +15,8 @@ use crate::ThinkTime;
 
 /// Each step has three histograms in every interval, so their number is limited.
 const STEPS_MAX: usize = 100;
-/// Generated rows that are tried before the load.
-const GENERATED_TRIED: usize = 1_000;
+/// Generated or kept rows that are tried before the load.
+const ROWS_TRIED: usize = 1_000;
 const NESTED_REPEATS_MAX: usize = 16;
 /// First parts of built-in names.
 const OWN_FIRST: [&str; 2] = ["random", "record"];
@@ -61,8 +61,10 @@ pub(crate) fn compile(scenario: &Scenario) -> Result<Program, ScenarioError> {
         weight += u64::from(flow.weight);
         flows.push(compiler.flow(flow, weight)?);
     }
+    let keeps = compiler.kept_variables()?;
     let mut program = Program {
         flows,
+        keeps,
         weight,
         variables: compiler.variables.len(),
         requests: compiler.requests,
@@ -146,9 +148,10 @@ fn check_feeds(scenario: &Scenario) -> Result<(), ScenarioError> {
                     "a generated row has {values} values for {columns} columns"
                 ));
             }
-            Rows::Generated(_) => {}
+            Rows::Generated(_) | Rows::Kept(_) => {}
         }
-        if matches!(feed.order, FeedOrder::Zipf { skew } if skew.is_nan() || skew <= 0.0) {
+        if matches!(feed.order, FeedOrder::Zipf { skew } | FeedOrder::Recent { skew } if skew.is_nan() || skew <= 0.0)
+        {
             return refused("the skew is not above 0".to_owned());
         }
     }
@@ -167,10 +170,10 @@ fn check_links(
         };
         let feed = &scenario.feeds[feed];
         let is_wrong = |row: usize| path_of(&feed.rows.value(row, column), hosts).is_none();
-        // Generated rows begin alike, and may be too many to be tried.
+        // Rows that were not written by hand begin alike, and may be too many to be tried.
         let rows = match &feed.rows {
             Rows::Listed(rows) => rows.len(),
-            Rows::Generated(rows) => rows.count.min(GENERATED_TRIED),
+            Rows::Generated(_) | Rows::Kept(_) => feed.rows.len().min(ROWS_TRIED),
         };
         if let Some(row) = (0..rows).find(|row| is_wrong(*row)) {
             let (name, value) = (&feed.columns[column], feed.rows.value(row, column));
@@ -296,6 +299,21 @@ impl<'a> Compiler<'a> {
         self.known.push(name);
         let next = self.variables.len();
         Ok(*self.variables.entry(name).or_insert(next))
+    }
+
+    /// The variables that sessions keep: every flow must capture each.
+    fn kept_variables(&self) -> Result<Vec<usize>, ScenarioError> {
+        let keeps = self.scenario.preparation.iter();
+        let keeps = keeps.flat_map(|preparation| &preparation.keeps);
+        keeps
+            .map(|name| match self.variables.get(name.as_str()) {
+                Some(number) => Ok(*number),
+                None => Err(scenario_error(
+                    "scenario",
+                    format!("'{name}' is kept, and no step captures it"),
+                )),
+            })
+            .collect()
     }
 
     /// Resolves a template; its names must be known here.

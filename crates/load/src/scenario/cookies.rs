@@ -190,7 +190,7 @@ fn is_below(path: &[u8], cookie: &[u8]) -> bool {
 }
 
 /// RFC 6265, section 5.1.1: a date, with its parts in any order.
-fn date(text: &[u8]) -> Option<i64> {
+pub(super) fn date(text: &[u8]) -> Option<i64> {
     let is_delimiter = |byte: &u8| !(byte.is_ascii_alphanumeric() || *byte == b':');
     let (mut time, mut day, mut month, mut year) = (None, None, None, None);
     for token in text.split(is_delimiter).filter(|token| !token.is_empty()) {

@@ -7,6 +7,8 @@ use crate::{Feed, FeedOrder, random::RandomStream, scenario::zipf::Zipf};
 pub(crate) struct Feeds {
     /// Number of rows taken of each feed.
     taken: Vec<u64>,
+    /// Rows of `Cycle` and `Once` that an earlier load has taken.
+    done: u64,
     worker: u64,
     workers: u64,
     random: RandomStream,
@@ -25,11 +27,13 @@ pub(crate) struct RowUser {
 impl Feeds {
     pub(crate) fn new(
         feeds: &[Feed],
+        done: u64,
         (worker, workers): (usize, usize),
         random: RandomStream,
     ) -> Self {
         Self {
             taken: vec![0; feeds.len()],
+            done,
             worker: worker as u64,
             workers: workers as u64,
             random,
@@ -48,10 +52,8 @@ impl Feeds {
         let row = match feed.order {
             FeedOrder::Cycle | FeedOrder::Once => self.next(number) % rows,
             FeedOrder::Random => self.random.inner(number as u64).bits(taker.session) % rows,
-            FeedOrder::Zipf { .. } => {
-                let stream = self.random.inner(number as u64).inner(taker.session);
-                self.zipf[number].map_or(0, |zipf| zipf.draw(stream) as u64)
-            }
+            FeedOrder::Zipf { .. } => self.draw(number, taker),
+            FeedOrder::Recent { .. } => rows - 1 - self.draw(number, taker),
             FeedOrder::PerUser => taker.user % rows,
         };
         self.taken[number] += 1;
@@ -60,13 +62,20 @@ impl Feeds {
 
     /// Workers get rows in turn, independent of their speed.
     fn next(&self, number: usize) -> u64 {
-        self.taken[number] * self.workers + self.worker
+        self.done + self.taken[number] * self.workers + self.worker
+    }
+
+    fn draw(&self, number: usize, taker: RowUser) -> u64 {
+        let stream = self.random.inner(number as u64).inner(taker.session);
+        self.zipf[number].map_or(0, |zipf| zipf.draw(stream) as u64)
     }
 }
 
 fn zipf(feed: &Feed) -> Option<Zipf> {
     match feed.order {
-        FeedOrder::Zipf { skew } => Some(Zipf::new(feed.rows.len(), skew)),
+        FeedOrder::Zipf { skew } | FeedOrder::Recent { skew } => {
+            Some(Zipf::new(feed.rows.len(), skew))
+        }
         _ => None,
     }
 }
@@ -87,7 +96,12 @@ mod tests {
     /// The rows that sessions of one worker take, until the feed is used up or the expected number is reached.
     fn check(order: FeedOrder, rows: usize, worker: (usize, usize), expected: &[usize]) {
         let feed = feed(order, rows);
-        let mut feeds = Feeds::new(std::slice::from_ref(&feed), worker, RandomStream::new(7, 7));
+        let mut feeds = Feeds::new(
+            std::slice::from_ref(&feed),
+            0,
+            worker,
+            RandomStream::new(7, 7),
+        );
         let mut found = Vec::new();
         while found.len() < expected.len() && !feeds.is_used_up(0, &feed) {
             let number = found.len() as u64;
@@ -117,7 +131,12 @@ mod tests {
     fn random_rows_are_evenly_spread() {
         const SESSIONS: u64 = 10_000;
         let feed = feed(FeedOrder::Random, 4);
-        let mut feeds = Feeds::new(std::slice::from_ref(&feed), (0, 1), RandomStream::new(3, 3));
+        let mut feeds = Feeds::new(
+            std::slice::from_ref(&feed),
+            0,
+            (0, 1),
+            RandomStream::new(3, 3),
+        );
         let mut found = [0_u32; 4];
         for session in 0..SESSIONS {
             found[feeds.take(0, &feed, RowUser { session, user: 0 })] += 1;
@@ -131,7 +150,12 @@ mod tests {
     #[test]
     fn the_first_rows_come_most_often_by_zipf() {
         let feed = feed(FeedOrder::Zipf { skew: 1.0 }, 100);
-        let mut feeds = Feeds::new(std::slice::from_ref(&feed), (0, 1), RandomStream::new(3, 3));
+        let mut feeds = Feeds::new(
+            std::slice::from_ref(&feed),
+            0,
+            (0, 1),
+            RandomStream::new(3, 3),
+        );
         let mut found = [0_u32; 100];
         for session in 0..10_000 {
             found[feeds.take(0, &feed, RowUser { session, user: 0 })] += 1;
@@ -139,5 +163,45 @@ mod tests {
         // 1 ÷ the sum of 1 ÷ k up to 100 is 0.193.
         assert!((1_700..=2_160).contains(&found[0]), "{found:?}");
         assert!(found[99] < 60, "{found:?}");
+    }
+
+    #[test]
+    fn the_last_rows_come_most_often_if_they_are_recent() {
+        let feed = feed(FeedOrder::Recent { skew: 1.0 }, 100);
+        let mut feeds = Feeds::new(
+            std::slice::from_ref(&feed),
+            0,
+            (0, 1),
+            RandomStream::new(3, 3),
+        );
+        let mut found = [0_u32; 100];
+        for session in 0..10_000 {
+            found[feeds.take(0, &feed, RowUser { session, user: 0 })] += 1;
+        }
+        assert!((1_700..=2_160).contains(&found[99]), "{found:?}");
+        assert!(found[0] < 60, "{found:?}");
+    }
+
+    #[test]
+    fn a_later_load_continues_with_the_next_row() {
+        let feed = feed(FeedOrder::Once, 7);
+        let mut feeds = Feeds::new(
+            std::slice::from_ref(&feed),
+            3,
+            (1, 2),
+            RandomStream::new(3, 3),
+        );
+        let mut found = Vec::new();
+        while !feeds.is_used_up(0, &feed) {
+            found.push(feeds.take(
+                0,
+                &feed,
+                RowUser {
+                    session: 0,
+                    user: 0,
+                },
+            ));
+        }
+        assert_eq!(found, [4, 6]);
     }
 }

@@ -10,10 +10,12 @@ mod decimal;
 mod escape;
 mod feeds;
 mod inspect;
+mod kept;
 mod link;
 mod model;
 mod program;
 mod record;
+mod retry;
 mod rows;
 mod session;
 mod sessions;
@@ -24,12 +26,14 @@ mod zipf;
 pub use compile::ScenarioError;
 pub use cookies::Jar;
 pub use escape::Escape;
+pub use kept::KeptRows;
 pub use model::{
-    Action, Capture, Check, Condition, Extractor, Feed, FeedOrder, Flow, OnFailure, Pattern, Query,
-    Repeat, Scenario, StepRequest, Subject, SyntaxError,
+    Action, Capture, Check, Condition, Extractor, Feed, FeedOrder, Flow, OnFailure, Pattern,
+    Preparation, Query, Repeat, Retries, Scenario, StepRequest, Subject, SyntaxError,
 };
 pub use rows::{GeneratedRows, RowValue, Rows};
 pub use template::{Filled, Template, TemplateError, Value};
 pub use zipf::Zipf;
 
+pub(crate) use kept::{Kept, joined};
 pub(crate) use sessions::{Sessions, Whole};

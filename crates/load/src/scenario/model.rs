@@ -21,6 +21,35 @@ pub struct Scenario {
     pub feeds: Vec<Feed>,
     /// The id of the run, for `{{record.run}}`; letters and digits.
     pub run: String,
+    /// `None`: sessions start until the load ends.
+    pub preparation: Option<Preparation>,
+}
+
+/// A load that prepares a system: a number of sessions, each of which makes its part exactly once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Preparation {
+    /// Sessions of earlier loads: sessions are numbered from the next one on, and feeds begin with that row.
+    pub done: u64,
+    /// The load ends after this number of sessions.
+    pub sessions: u64,
+    pub retries: Retries,
+    /// Captured variables: each completed session keeps their values, see [`crate::Outcome::kept`].
+    pub keeps: Vec<String>,
+}
+
+/// When a failed request is sent again. Its session continues with it, so that no object is left out and none is made twice by
+/// another session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retries {
+    /// Of each request; 0: none is repeated.
+    pub max: u32,
+    /// Pause before the first repetition; it doubles with each, up to `pause_max`. An answer with `Retry-After` has its own pause,
+    /// up to `pause_max`, too.
+    pub pause: Duration,
+    pub pause_max: Duration,
+    /// Whether an answer that is not as expected is repeated in any case; otherwise only if its status says that a later request
+    /// may succeed: 408, 425, 429, 500, 502, 503 and 504. A request without an answer is always repeated.
+    pub any_answer: bool,
 }
 
 /// One way through the system under test.
@@ -249,6 +278,8 @@ pub enum FeedOrder {
     Zipf { skew: f64 },
     /// The next one of the worker's part, each row once in the whole run. A worker without rows left starts no more sessions.
     Once,
+    /// A random one, the last row most often: `Zipf`, counted from the end.
+    Recent { skew: f64 },
     /// The row of the user: user number n has row n in all of its sessions. There must be at least as many rows as users.
     PerUser,
 }

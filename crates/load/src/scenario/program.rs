@@ -14,6 +14,8 @@ pub(crate) struct Program {
     pub(crate) hosts: Vec<String>,
     /// Number of captured variables.
     pub(crate) variables: usize,
+    /// Those of which completed sessions keep the values.
+    pub(crate) keeps: Vec<usize>,
 }
 
 #[derive(Debug)]

@@ -1,8 +1,10 @@
 //! Rows of a feed: a list, or values that follow from the number of the row. Generated rows need no memory, however many they are.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
-use super::decimal::decimal;
+use super::{decimal::decimal, kept::KeptRows};
 use crate::random::RandomStream;
 
 /// The rows of a feed.
@@ -11,6 +13,8 @@ pub enum Rows {
     /// Each as long as the feed's columns; never empty.
     Listed(Vec<Vec<String>>),
     Generated(GeneratedRows),
+    /// What an earlier load kept of its answers.
+    Kept(Arc<KeptRows>),
 }
 
 /// Rows whose values follow from a seed and the number of the row: the same seed makes the same rows, in any order.
@@ -47,6 +51,7 @@ impl Rows {
         match self {
             Self::Listed(rows) => rows.len(),
             Self::Generated(rows) => rows.count,
+            Self::Kept(rows) => rows.len(),
         }
     }
 
@@ -65,6 +70,7 @@ impl Rows {
                 rows.append(row, column, &mut value);
                 value
             }
+            Self::Kept(rows) => rows.value(row, column).to_vec(),
         }
     }
 }

@@ -28,6 +28,8 @@ pub(crate) struct Session {
     /// The operation that comes next.
     pub(crate) next: usize,
     pub(crate) has_sent: bool,
+    /// How often the current request was sent.
+    pub(crate) tries: u32,
     /// The request that is due or in flight, or the last one.
     pub(crate) request: usize,
     pub(crate) memory: Memory,
@@ -85,6 +87,7 @@ impl Session {
             flow: 0,
             next: 0,
             has_sent: false,
+            tries: 0,
             request: 0,
             memory: Memory {
                 session: 0,
@@ -111,6 +114,7 @@ impl Session {
         self.flow = flow;
         self.next = 0;
         self.has_sent = false;
+        self.tries = 0;
         self.jar.clear();
         self.memory.session = number;
         // The first value selected the flow.
@@ -227,6 +231,11 @@ impl Memory {
             self.rounds.pop();
         }
         has_next
+    }
+
+    /// The values of captured variables.
+    pub(crate) fn captured(&self, variables: &[usize]) -> impl Iterator<Item = &[u8]> {
+        variables.iter().map(|number| &*self.variables[*number])
     }
 
     fn values<'a>(&'a mut self, feeds: &'a [Feed]) -> Values<'a> {

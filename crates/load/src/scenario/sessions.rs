@@ -7,9 +7,10 @@
 use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
 
 use super::{
-    OnFailure, Scenario, ScenarioError,
+    OnFailure, Retries, Scenario, ScenarioError,
     compile::compile,
     feeds::{Feeds, RowUser},
+    kept::Kept,
     program::{Operation, Program},
     record::Records,
     session::{Session, SessionState},
@@ -46,6 +47,12 @@ pub(crate) struct Sessions {
     under_way: usize,
     /// The feed that is used up, so that no session starts any more.
     used_up: Option<usize>,
+    /// Sessions of earlier loads, before the first one.
+    done: u64,
+    /// The most sessions of this worker.
+    sessions_max: u64,
+    retries: Option<Retries>,
+    kept: Kept,
     request_timeout: u64,
     body_kept_max_bytes: usize,
     is_secure: bool,
@@ -77,21 +84,31 @@ impl Sessions {
                 Session::new(user, rows, variables)
             })
             .collect();
+        let preparation = scenario.preparation.as_ref();
+        let done = preparation.map_or(0, |preparation| preparation.done);
+        let (worker, workers) = (partition.worker as u64, partition.workers as u64);
         let feeds = Feeds::new(
             &scenario.feeds,
+            done,
             (partition.worker, partition.workers),
             RandomStream::new(job.seed, RANDOM_OF_FEEDS),
         );
         Ok(Self {
             scenario: Arc::clone(scenario),
+            done,
+            sessions_max: preparation.map_or(u64::MAX, |preparation| {
+                (preparation.sessions + workers - 1 - worker) / workers
+            }),
+            retries: preparation.map(|preparation| preparation.retries.clone()),
+            kept: Kept::new(program.keeps.len()),
             program,
             sessions,
             feeds,
             records: Records::new(partition),
             pausing: BinaryHeap::with_capacity(partition.targets.len()),
             random: RandomStream::new(job.seed, RANDOM_OF_SESSIONS),
-            worker: partition.worker as u64,
-            workers: partition.workers as u64,
+            worker,
+            workers,
             started: 0,
             under_way: 0,
             used_up: None,
@@ -104,7 +121,17 @@ impl Sessions {
 
     /// Whether a session may begin on this connection: it has none, and rows are left.
     pub(crate) fn wants(&self, id: u32) -> bool {
-        self.sessions[id as usize].state == SessionState::Idle && self.used_up.is_none()
+        self.sessions[id as usize].state == SessionState::Idle && !self.start_no_more()
+    }
+
+    /// Whether no session starts any more, because a feed is used up or because all have started.
+    pub(crate) fn start_no_more(&self) -> bool {
+        self.used_up.is_some() || self.started >= self.sessions_max
+    }
+
+    /// What sessions kept.
+    pub(crate) fn into_kept(self) -> Kept {
+        self.kept
     }
 
     /// Whether any session is running.
@@ -163,7 +190,12 @@ impl Sessions {
                 SessionState::Idle => self.start(id, now, pacer, recorder)?,
                 SessionState::Ready { due } => return Some(due),
                 SessionState::Pausing { until } if until <= now => {
-                    self.resume(id, until, pacer, recorder);
+                    let session = &mut self.sessions[id as usize];
+                    if session.tries > 0 {
+                        session.state = SessionState::Ready { due: until };
+                    } else {
+                        self.resume(id, until, pacer, recorder);
+                    }
                 }
                 SessionState::Pausing { .. } | SessionState::Waiting => return None,
             }
@@ -178,11 +210,11 @@ impl Sessions {
         pacer: &mut Pacer,
         recorder: &mut Recorder,
     ) -> Option<()> {
-        if self.used_up.is_some() {
+        if self.start_no_more() {
             return None;
         }
         let due = pacer.take(id, now)?;
-        let number = self.started * self.workers + self.worker + 1;
+        let number = self.done + self.started * self.workers + self.worker + 1;
         let drawn = self.random.inner(number).bits(0) % self.program.weight;
         let flow = self
             .program
@@ -221,12 +253,18 @@ impl Sessions {
         loop {
             let Some(operation) = operations.get(session.next) else {
                 recorder.sessions().completed += 1;
+                let keeps = &self.program.keeps;
+                if !keeps.is_empty() {
+                    let memory = &session.memory;
+                    self.kept.push(memory.session, memory.captured(keeps));
+                }
                 return self.end(id, at, pacer, recorder);
             };
             session.next += 1;
             match *operation {
                 Operation::Request(request) => {
                     session.request = request;
+                    session.tries = 0;
                     session.state = SessionState::Ready { due: at };
                     return;
                 }
@@ -272,6 +310,7 @@ impl Sessions {
             recorder.fell_due(1, 0);
         }
         session.has_sent = true;
+        session.tries += 1;
         session.state = SessionState::Waiting;
         recorder.step_sent(request.step);
         (request.is_head, index)
@@ -302,13 +341,29 @@ impl Sessions {
         session.forget_answer();
         recorder.step_ended(request.step, judged, whole.instants);
         let done = whole.instants.done;
-        if judged.is_ok() || request.on_failure == OnFailure::Continue {
+        let pause = match (judged, &self.retries) {
+            (Err(failure), Some(retries)) => {
+                retries.pause_after_answer(failure, session.tries, (whole.head, whole.unix))
+            }
+            _ => None,
+        };
+        if let Some(pause) = pause {
+            self.repeat(id, done.saturating_add(pause), recorder);
+        } else if judged.is_ok() || request.on_failure == OnFailure::Continue {
+            session.tries = 0;
             self.resume(id, done, pacer, recorder);
         } else {
             recorder.sessions().failed += 1;
             self.end(id, done, pacer, recorder);
         }
         judged
+    }
+
+    /// Sends the last request of a session again, at an instant.
+    fn repeat(&mut self, id: u32, until: u64, recorder: &mut Recorder) {
+        recorder.sessions().retries += 1;
+        self.sessions[id as usize].state = SessionState::Pausing { until };
+        self.pausing.push(Reverse((until, id)));
     }
 
     /// A request will not be answered: records that for its step. Its connection is about to be lost.
@@ -333,13 +388,20 @@ impl Sessions {
         (pacer, recorder): (&mut Pacer, &mut Recorder),
     ) {
         let session = &mut self.sessions[id as usize];
+        let retries = self.retries.as_ref();
+        let pause = retries.and_then(|retries| retries.pause_after(Failure::Reset, session.tries));
         let ends = match session.state {
             SessionState::Idle => false,
             SessionState::Waiting => true,
-            SessionState::Ready { .. } | SessionState::Pausing { .. } => !is_agreed,
+            // Only a session that can repeat a request outlives the end of its connection.
+            SessionState::Ready { .. } | SessionState::Pausing { .. } => {
+                !is_agreed && retries.is_none()
+            }
         };
         session.forget_answer();
-        if ends {
+        if let (true, Some(pause)) = (ends, pause) {
+            self.repeat(id, now.saturating_add(pause), recorder);
+        } else if ends {
             recorder.sessions().failed += 1;
             self.end(id, now, pacer, recorder);
         }

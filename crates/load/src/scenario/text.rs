@@ -68,6 +68,7 @@ impl Text {
                     let row = values.rows[*feed];
                     match (&values.feeds[*feed].rows, escape) {
                         (Rows::Listed(rows), _) => put(rows[row][*column].as_bytes(), escape, out),
+                        (Rows::Kept(rows), _) => put(rows.value(row, *column), escape, out),
                         (Rows::Generated(rows), Escape::None) => rows.append(row, *column, out),
                         (rows @ Rows::Generated(_), _) => {
                             put(&rows.value(row, *column), escape, out);

@@ -9,14 +9,16 @@ use std::{
 
 use crate::support::{
     Ended, OK, Reply, Server, closed_model, job, requests,
-    scenarios::{self, feed, flow, scenario, shopping_scenario, text},
+    scenarios::{self, capture, feed, flow, json, scenario, shopping_scenario, text},
     shop::Shop,
     stamped::stamped_request,
 };
 use waggle_load::{
-    Arrivals, FeedOrder, Generators, GeneratorsError, Job, KEY_DIGITS, Link, Model, Rate,
-    RequestOutcome, ServeError, Share, ThinkTime, UserStage, serve, shares, worker_and_sequence,
+    Arrivals, FeedOrder, Generators, GeneratorsError, Job, KEY_DIGITS, Link, Model, Preparation,
+    Rate, RequestOutcome, Retries, ServeError, Share, ThinkTime, UserStage, serve, shares,
+    worker_and_sequence,
 };
+use waggle_testkit::http::answer;
 
 const WAIT: Duration = Duration::from_millis(100);
 const REQUESTS: u64 = 2_000;
@@ -207,6 +209,37 @@ fn sessions_keep_their_users_and_steps_over_all_generators() {
     let counts = ended.counts();
     assert_eq!((counts.sent, counts.failed), (300, 0), "{counts:?}");
     assert_eq!(ended.outcome.steps.len(), 3);
+}
+
+#[test]
+fn what_sessions_keep_is_in_the_order_of_all_sessions() {
+    let server = Server::start(|request| {
+        let object = request.path.rsplit('/').next().unwrap();
+        let body = format!("{{\"id\": \"id-{object}\"}}");
+        Reply::Answer(answer(200, "", &body))
+    });
+    let mut make = scenarios::step(0, "POST /objects/{{session}}");
+    make.captures = vec![capture("id", json("$.id"))];
+    let actions = vec![scenarios::request(make)];
+    let mut scenario = scenario(1, vec![flow("make", 1, actions)], Vec::new());
+    scenario.preparation = Some(Preparation {
+        done: 5,
+        sessions: 100,
+        retries: Retries {
+            max: 0,
+            pause: Duration::ZERO,
+            pause_max: Duration::ZERO,
+            any_answer: false,
+        },
+        keeps: vec!["id".to_owned()],
+    });
+    let mut job = scenarios::job(server.address, closed_model(6, 1), scenario);
+    job.workers = vec![None; 4];
+    let ended = run(&job, 3);
+    let kept = &ended.outcome.kept;
+    let ids = (0..kept.len()).map(|row| String::from_utf8_lossy(kept.value(row, 0)).into_owned());
+    let expected = (6..=105).map(|object| format!("id-{object}"));
+    assert_eq!(ids.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod generators;
 mod http2;
 mod limits;
 mod machine;
+mod preparation;
 mod running;
 mod scenario_failures;
 mod scenario_records;

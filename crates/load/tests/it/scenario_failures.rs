@@ -45,6 +45,7 @@ fn check_failure(reply: Reply, first: StepRequest, failure: Failure) {
         started: 6,
         completed: 0,
         failed: 6,
+        retries: 0,
     };
     assert_eq!(ended.counts().sessions, expected, "{case}");
     assert!(!shop.paths().contains_key("/open/second"), "{case}");

@@ -48,6 +48,7 @@ fn sessions(started: u64, completed: u64, failed: u64) -> SessionCounts {
         started,
         completed,
         failed,
+        retries: 0,
     }
 }
 

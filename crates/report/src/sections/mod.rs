@@ -11,6 +11,7 @@ mod faults;
 mod method;
 mod opening;
 mod percentiles;
+mod preparation;
 mod recovery;
 mod reference;
 mod resources;
@@ -59,6 +60,7 @@ fn sections(model: &Model) -> Vec<Section> {
         reference::section(model),
         Some(percentiles::section(model)),
         steps::section(model),
+        preparation::section(model),
         recovery::section(model),
         Some(time::section(model)),
         faults::section(model),

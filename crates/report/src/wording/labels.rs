@@ -65,6 +65,7 @@ pub fn phase(phase: PhaseName) -> &'static str {
         PhaseName::Up => "up",
         PhaseName::Ready => "ready",
         PhaseName::Verify => "verify",
+        PhaseName::Prepare => "prepare",
         PhaseName::WarmUp => "warm-up",
         PhaseName::Measure => "measure",
         PhaseName::Recovery => "recovery",

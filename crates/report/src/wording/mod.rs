@@ -16,6 +16,7 @@ pub mod labels;
 pub mod laws;
 pub(crate) mod methodology;
 pub(crate) mod metric;
+pub(crate) mod preparation;
 pub mod search;
 pub mod warnings;
 

@@ -27,6 +27,7 @@ fn path_prefix(study: &Seeded, subject: Subject) -> &'static [&'static str] {
         Subject::System => &["system."],
         Subject::Recovery => &[""],
         Subject::Fault => &["faults."],
+        Subject::Preparation => &["prepare.fill."],
         Subject::Component => &["components.gateway."],
         Subject::SystemMetric => &["metrics.lag."],
     }
@@ -64,6 +65,7 @@ fn parts() -> [Part; 4] {
             without: &[
                 "put-readings.offered",
                 "sessions.*",
+                "prepare.*",
                 "delivery.end_to_end_delay.*",
                 "delivery.arrival_delay.*",
                 "delivery.broker.end_to_end_delay.*",
@@ -80,6 +82,7 @@ fn parts() -> [Part; 4] {
             without: &[
                 "put-readings.offered",
                 "sessions.*",
+                "prepare.*",
                 "delivery.end_to_end_delay.*",
                 "delivery.arrival_delay.*",
                 "delivery.broker.end_to_end_delay.*",
@@ -93,6 +96,7 @@ fn parts() -> [Part; 4] {
             without: &[
                 "put-readings.failed_time.*",
                 "sessions.*",
+                "prepare.*",
                 "delivery.arrival_delay.*",
                 "machine.*",
                 "faults.*",

@@ -180,6 +180,7 @@ pub(crate) fn trial_info(key: TrialKey, position: u32) -> TrialInfo {
         machine: None,
         stages: Vec::new(),
         stopped: None,
+        preparation: None,
         imported: None,
     }
 }

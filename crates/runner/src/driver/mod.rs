@@ -36,6 +36,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) logs: &'a Path,
     /// CPUs of the components; empty: any.
     pub(crate) cpus: &'a [usize],
+    /// The components start in folders that they left after a clean stop; their setup was carried out before.
+    pub(crate) is_restored: bool,
     /// Everything must be ready by then.
     pub(crate) deadline: Instant,
 }

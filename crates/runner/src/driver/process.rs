@@ -196,10 +196,11 @@ impl ProcessDriver {
         let launch = env.launch(component, number, &self.supervisor, setup.cpus)?;
         let replica = launch.replica.clone();
         if launch.log.exists() {
-            remark(
-                &launch.log,
-                "started it again here, because another process took a port",
-            );
+            let why = match setup.is_restored {
+                true => "started it again here, in the folder that it left",
+                false => "started it again here, because another process took a port",
+            };
+            remark(&launch.log, why);
         }
         self.ports.release(&component.name, number);
         let failed = |why| Failure::new(format!("{replica} could not be started: {why}"));
@@ -245,7 +246,7 @@ impl ProcessDriver {
             self.running.get_mut()[index].is_ready = true;
         }
         for (index, component) in system.components.iter().enumerate() {
-            if chosen(component) && self.set_up.insert(index) {
+            if chosen(component) && self.set_up.insert(index) && !setup.is_restored {
                 self.set_up_one(component, setup).await?;
             }
         }

@@ -220,6 +220,7 @@ impl LoadRun for FakeRun {
         let sent = self.account.sent_count();
         let skipped = self.fault() == Some(Fault::Skips);
         Ok(Outcome {
+            kept: waggle_load::KeptRows::default(),
             totals: Counts {
                 due: self.due,
                 sent,

@@ -184,6 +184,7 @@ impl Bench {
             calibration: &calibration,
             clocks: None,
             sample_limits: crate::SampleLimits::default(),
+            snapshots: None,
         };
         let (sender, mut receiver) = mpsc::channel(10);
         let (wishes, shutdown) = Wishes::new();
@@ -241,6 +242,7 @@ impl Bench {
             resume: false,
             program_folders: Vec::new(),
             artifacts_folder: None,
+            snapshots_folder: None,
             supervisor: "none".into(),
             calibration_file: None,
             idle_poll: false,

@@ -162,6 +162,7 @@ pub(crate) fn environment(
         http: fake(),
         system_folder,
         running_system: None,
+        prepared: crate::trial::Prepared::default(),
     }
 }
 

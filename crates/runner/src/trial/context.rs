@@ -1,13 +1,13 @@
 //! The context of a trial, and the environment in which it runs.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
-use waggle_results::TrialKey;
+use waggle_results::{SnapshotInfo, TrialKey};
 use waggle_study::{Cell, System};
 
 use crate::{
-    SampleLimits, cpu_time::CpuClocks, cpus::Shares, records::RecordFiles, secrets::Secrets,
-    trial::duet::Part,
+    SampleLimits, cpu_time::CpuClocks, cpus::Shares, records::RecordFiles, scenario::Kept,
+    secrets::Secrets, snapshot::Store, trial::duet::Part,
 };
 
 /// The driver, the load and the network; a test can replace each of them.
@@ -20,6 +20,16 @@ pub(crate) struct TrialEnvironment<D, L, W> {
     pub(crate) system_folder: &'static str,
     /// A system that was kept up after a trial.
     pub(crate) running_system: Option<RunningSystem>,
+    /// What the system that is up was prepared with.
+    pub(crate) prepared: Prepared,
+}
+
+/// What was done to a system by the loads of a preparation.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Prepared {
+    /// Sessions of each load, by its name.
+    pub(crate) done: BTreeMap<String, u64>,
+    pub(crate) kept: Kept,
 }
 
 /// The environments of a run.
@@ -35,6 +45,25 @@ pub(crate) struct Environments<D, L, W> {
 pub(crate) struct RunningSystem {
     pub(crate) cell: u32,
     pub(crate) secrets: Secrets,
+}
+
+impl TrialContext<'_> {
+    /// Whether the system begins with the files of a snapshot.
+    pub(crate) fn is_restored(&self) -> bool {
+        self.snapshot
+            .is_some_and(|snapshot| snapshot.restored.is_some())
+    }
+}
+
+/// The snapshot of a trial's prepared system.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SnapshotUse<'a> {
+    pub(crate) store: &'a Store,
+    pub(crate) key: &'a str,
+    /// The snapshot with which the trial begins; `None`: the trial makes it.
+    pub(crate) restored: Option<&'a SnapshotInfo>,
+    /// Why a snapshot that is there is not used.
+    pub(crate) refused: Option<&'a str>,
 }
 
 /// The inputs of a trial.
@@ -70,6 +99,8 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) is_up: bool,
     /// It may stay up for the next one.
     pub(crate) may_stay_up: bool,
+    /// Where the prepared system is kept; `None`: it is not.
+    pub(crate) snapshot: Option<SnapshotUse<'a>>,
     /// `None`: no other trial runs at the same time.
     pub(crate) duet: Option<Part<'a>>,
 }

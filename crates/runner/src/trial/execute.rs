@@ -11,6 +11,7 @@ use futures_util::future::{select_all, try_join_all};
 use tokio::time::{Instant, timeout};
 use waggle_load::Outcome;
 use waggle_results::{PhaseName, TrialWriter};
+use waggle_study::Preparation;
 
 use crate::{
     clock::Clock,
@@ -58,9 +59,12 @@ impl Trial<'_> {
         report: &mut Report,
         aborted_load: &mut Option<L::Run>,
     ) -> Result<(), Stop> {
-        self.bring_up(environment, phases).await?;
-        let mut shutdown = self.shutdown.clone();
-        let started = race_stop(start::start(self, environment), &mut shutdown).await?;
+        let is_restored = self.context.is_restored();
+        self.bring_up(environment, phases, is_restored).await?;
+        self.prepare(environment, phases, report).await?;
+        self.keep_snapshot(environment, phases, report).await?;
+        self.meet_partner(phases).await?;
+        let started = race_stop(start::start(self, environment), self.shutdown.clone()).await?;
         let Started {
             mut load,
             mut deliveries,
@@ -78,10 +82,9 @@ impl Trial<'_> {
                 sampler: &mut sampler,
                 metrics: &mut metrics,
             };
-            let watch = self.watch(observers, driver);
             let concurrent = async {
                 tokio::select! {
-                    abort = watch => abort,
+                    abort = self.watch(observers, driver) => abort,
                     abort = faults.carry_out(driver) => abort,
                     failure = self.partner_failure() => failure.into(),
                 }
@@ -145,10 +148,12 @@ impl Trial<'_> {
         ))
     }
 
-    async fn bring_up<D: Driver, L: Load, W: HttpConnector>(
+    /// `is_restored`: the components begin with the folders of an earlier life.
+    pub(super) async fn bring_up<D: Driver, L: Load, W: HttpConnector>(
         &self,
         environment: &mut TrialEnvironment<D, L, W>,
         phases: &mut Phases,
+        is_restored: bool,
     ) -> Result<(), Stop> {
         let TrialContext {
             system,
@@ -169,6 +174,7 @@ impl Trial<'_> {
             folder,
             logs,
             cpus: &self.context.shares.system,
+            is_restored,
             deadline: Instant::now() + at_most,
         };
         // The driver checks the deadline itself and can say what was not ready; the phase's own limit is for a driver that hangs.
@@ -208,13 +214,22 @@ impl Trial<'_> {
         };
         phases.run(PhaseName::Verify, allowed, verify).await?;
         drop(turn);
+        Ok(())
+    }
+
+    /// Waits for the trial that runs at the same time, if there is one.
+    async fn meet_partner(&self, phases: &mut Phases) -> Result<(), Stop> {
         let Some(duet) = self.context.duet else {
             return Ok(());
         };
-        // The other one is brought up meanwhile.
+        let TrialContext { system, cell, .. } = self.context;
+        let preparation = cell.preparation.as_ref();
+        let preparation = preparation.map_or(Duration::ZERO, Preparation::at_most);
+        // The other one is brought up and prepared meanwhile.
+        let up = cell.schedule.ready_timeout * 2 + verify::at_most(system);
         let allowed = Allowed {
             expected: None,
-            at_most: at_most * 2 + verify::at_most(system) + SPARE * 3,
+            at_most: up + preparation + SPARE * 4,
         };
         let meet = async { Ok(duet.meet(Stage::Ready).await?) };
         phases.run(PhaseName::Ready, allowed, meet).await
@@ -236,7 +251,8 @@ impl Trial<'_> {
                 "rehearsal{}",
                 start::mark(Clock::start(), self.context.position)
             );
-            let job = start::job_of(self.context, &environment.driver, &run)?;
+            let kept = &environment.prepared.kept;
+            let job = start::job_of(self.context, &environment.driver, (&run, kept))?;
             Ok(smoke_check::check_requests(&mut environment.load, job).await?)
         };
         phases.run(PhaseName::Verify, allowed, smoke_check).await
@@ -447,7 +463,7 @@ struct Loaded<'t, 'l, R, D> {
 /// Starts the load, unless the caller requests a stop before it is started.
 async fn race_stop<T>(
     start: impl Future<Output = Result<T, Abort>>,
-    shutdown: &mut Shutdown,
+    mut shutdown: Shutdown,
 ) -> Result<T, Stop> {
     tokio::select! {
         biased;

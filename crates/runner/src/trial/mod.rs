@@ -9,6 +9,7 @@ mod faults;
 mod left_over;
 mod load_phases;
 mod phases;
+mod prepare;
 mod report;
 mod resources;
 mod smoke_check;
@@ -25,7 +26,7 @@ use tokio::time::{Instant, sleep};
 use waggle_results::{PhaseName, TrialInfo, TrialWriter};
 
 pub(crate) use self::{
-    context::{Environments, RunningSystem, TrialContext, TrialEnvironment},
+    context::{Environments, Prepared, RunningSystem, SnapshotUse, TrialContext, TrialEnvironment},
     duet::{Duet, Part},
     verify::{Target, verify},
 };

@@ -4,8 +4,8 @@ use tokio::time::Instant;
 use waggle_load::Outcome;
 use waggle_results::{
     ConnectingInfo, CountsRow, DeliveryInfo, FORMAT, FaultInfo, GeneratorInfo, LedgerInfo,
-    LoadDropInfo, MachineInfo, PhaseInfo, PhaseName, ProbeInfo, SessionsInfo, StageInfo,
-    StepCounts, StepInfo, StoppedInfo, TrialEnd, TrialInfo, TrialKey,
+    LoadDropInfo, MachineInfo, PhaseInfo, PhaseName, PreparationInfo, ProbeInfo, SessionsInfo,
+    StageInfo, StepCounts, StepInfo, StoppedInfo, TrialEnd, TrialInfo, TrialKey,
 };
 use waggle_study::{Cell, LoadStage};
 
@@ -49,6 +49,7 @@ pub(crate) struct Report {
     sessions: Option<SessionsInfo>,
     connecting: Option<ConnectingInfo>,
     pub(crate) remarks: Vec<String>,
+    pub(crate) preparation: Option<PreparationInfo>,
     /// The faults that were injected so far.
     pub(crate) faults: Vec<FaultInfo>,
 }
@@ -88,6 +89,7 @@ impl Report {
             sessions: None,
             connecting: None,
             remarks: Vec::new(),
+            preparation: None,
             faults: Vec::new(),
         }
     }
@@ -333,6 +335,7 @@ impl Report {
             machine: self.machine,
             stages: self.stages.clone(),
             stopped: self.stopped,
+            preparation: self.preparation.clone(),
             imported: None,
         }
     }

@@ -1,6 +1,6 @@
 //! Starts the load of a system that is up, and its probes.
 
-use std::sync::Arc;
+use std::{net::SocketAddr, sync::Arc};
 
 use tokio::sync::watch;
 use waggle_load::{self as load, DueTimes};
@@ -16,7 +16,7 @@ use crate::{
     job::{self, Parts, RECORDS_PER_WORKER_MAX},
     load::{Load, LoadError, LoadRun},
     probe::{DueInstants, ProbeConfig, ProbeReader, Window},
-    scenario::load_scenario,
+    scenario::{Kept, load_scenario},
     trial::{
         TrialContext, TrialEnvironment,
         delivery::{Delivery, ProbePosition},
@@ -54,11 +54,11 @@ pub(crate) async fn start<'a, D: Driver, L: Load, W: HttpConnector>(
     let probes = probes(context.system, endpoints)?;
     let before = Clock::start();
     let run = mark(before, context.position);
-    let job = job_of(context, &environment.driver, &run)?;
+    let kept = &environment.prepared.kept;
+    let job = job_of(context, &environment.driver, (&run, kept))?;
     let workers = job.sending_workers();
     let due_times = DueTimes::new(&job);
-    let started = environment.load.start(job, cell.generators).await;
-    let started = started.map_err(start_failure)?;
+    let started = (environment.load.start(job, cell.generators).await).map_err(start_failure)?;
     let records = job::records_per_request(cell);
     let due_instants =
         due_times.map(|times| DueInstants::new(times, started.started_unix_ns(), records));
@@ -172,34 +172,45 @@ fn is_external(system: &System, name: &str) -> bool {
     components.any(|component| component.name == name && component.external.is_some())
 }
 
+/// The addresses of an endpoint, and what goes into the `Host` header of requests to it.
+pub(crate) fn targets_and_host<D: Driver>(
+    context: TrialContext<'_>,
+    driver: &D,
+    endpoint: &str,
+) -> Result<(Vec<SocketAddr>, String), Failure> {
+    let targets = endpoints(context.system, driver, endpoint)?;
+    let external = context.system.external.as_ref();
+    let host = match (external, &targets[..]) {
+        (Some(server), _) => server.authority.clone(),
+        (None, [only]) => given_host(context, endpoint).unwrap_or_else(|| only.to_string()),
+        // Every replica gets the same requests, as behind a shared host name.
+        (None, _) => endpoint.to_owned(),
+    };
+    Ok((targets, host))
+}
+
 /// The job of the engine; `run` marks the records.
 pub(crate) fn job_of<D: Driver>(
     context: TrialContext<'_>,
     driver: &D,
-    run: &str,
+    (run, kept): (&str, &Kept),
 ) -> Result<load::Job, Failure> {
-    let targets = endpoints(context.system, driver, &context.cell.endpoint)?;
-    let external = context.system.external.as_ref();
-    let host = match (external, &targets[..]) {
-        (Some(server), _) => server.authority.clone(),
-        (None, [only]) => given_host(context).unwrap_or_else(|| only.to_string()),
-        // Every replica gets the same requests, as behind a shared host name.
-        (None, _) => context.cell.endpoint.clone(),
-    };
+    let cell = context.cell;
+    let (targets, host) = targets_and_host(context, driver, &cell.endpoint)?;
     let parts = Parts {
         targets,
         tls: context.tls.cloned(),
-        what: load_content(context, run, &host)?,
-        workers: context.shares.workers(context.cell),
+        what: load_content(context, run, &host, kept)?,
+        workers: (context.shares).workers(cell.load_workers, cell.generators),
         seed: context.seed,
     };
-    Ok(job::job(context.cell, parts))
+    Ok(job::job(cell, parts))
 }
 
 /// The name of the endpoint's host, if its component runs already.
-fn given_host(context: TrialContext<'_>) -> Option<String> {
+fn given_host(context: TrialContext<'_>, endpoint: &str) -> Option<String> {
     let mut endpoints = context.system.endpoints.iter();
-    let endpoint = endpoints.find(|known| known.name == context.cell.endpoint)?;
+    let endpoint = endpoints.find(|known| known.name == endpoint)?;
     let mut components = context.system.components.iter();
     let component = components.find(|known| known.name == endpoint.component)?;
     let mut ports = component.external.iter().flatten();
@@ -208,7 +219,12 @@ fn given_host(context: TrialContext<'_>) -> Option<String> {
 }
 
 /// The content of the requests; `run` marks the records, `host` goes into the heads.
-fn load_content(context: TrialContext<'_>, run: &str, host: &str) -> Result<load::What, Failure> {
+fn load_content(
+    context: TrialContext<'_>,
+    run: &str,
+    host: &str,
+    kept: &Kept,
+) -> Result<load::What, Failure> {
     Ok(match &context.cell.what {
         study::What::Request(request) => load::What::Requests {
             requests: context
@@ -218,7 +234,7 @@ fn load_content(context: TrialContext<'_>, run: &str, host: &str) -> Result<load
             expect: job::expect(&request.expect),
         },
         study::What::Scenario(scenario) => {
-            load::What::Scenario(Arc::new(load_scenario(scenario, host, run)))
+            load::What::Scenario(Arc::new(load_scenario(scenario, host, run, kept)))
         }
     })
 }

@@ -68,7 +68,7 @@ impl Trial<'_> {
 }
 
 /// Every component may take its stop timeout, one after the other.
-fn down_at_most(system: &System) -> Duration {
+pub(super) fn down_at_most(system: &System) -> Duration {
     system
         .components
         .iter()

@@ -6,6 +6,7 @@ mod faulty_stores;
 mod generators;
 mod idle_poll;
 mod orphans;
+mod preparation;
 mod provision;
 mod sampling;
 mod systems;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
-    Cell, Level, LoadModel, System, What,
+    Cell, Level, LoadModel, Preparation, System, What,
     cells::Levels,
     check::{self, Around, Carries, Checker, Stage},
     mistake::Finding,
@@ -32,6 +32,7 @@ pub(crate) fn cell(
     let present = configured.map(|(system, parameters)| system.configure(parameters));
     let both = system.zip(present.as_ref());
     let system = present.as_ref();
+    let preparation = preparation(checker, raw, system);
     let mut load = raw.load.take();
     if let (Some(load), Some(search)) = (&mut load, &raw.search) {
         check::apply_search_max(checker, search, load);
@@ -50,9 +51,7 @@ pub(crate) fn cell(
     if let Some(load) = &load {
         check::apply_keep_alive(checker, load, what.as_mut());
     }
-    let connect_timeout = load
-        .as_ref()
-        .and_then(|load| check::connect_timeout(checker, load));
+    let connect_timeout = (load.as_ref()).and_then(|load| check::connect_timeout(checker, load));
     let protocol = load
         .as_ref()
         .and_then(|load| check::protocol(checker, load, what.as_ref()));
@@ -83,6 +82,7 @@ pub(crate) fn cell(
         is_sentinel: false,
         version: None,
         parameters: parameters?,
+        preparation: preparation?,
         load: model?,
         stages: stages?,
         generators: generators?,
@@ -95,6 +95,18 @@ pub(crate) fn cell(
         faults: faults?,
         delivery: delivery?,
     })
+}
+
+/// What is done before the load; `None` if something in it is wrong.
+fn preparation(
+    checker: &mut Checker<'_>,
+    raw: &mut raw::Study,
+    system: Option<&System>,
+) -> Option<Option<Preparation>> {
+    match &mut raw.prepare {
+        Some(raw) => check::preparation(checker, raw, system).map(Some),
+        None => checker.value_or_default(None, &["prepare"], None),
+    }
 }
 
 fn without_positions(levels: &Levels) -> Vec<(String, Level)> {

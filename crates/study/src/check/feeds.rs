@@ -4,8 +4,13 @@ use std::sync::Arc;
 
 use super::{made_rows::made_rows, path::Path};
 use crate::{
-    Feed, FeedOrder, FeedRows, FeedTable, LoadModel, check::Checker, feed_text::is_column,
-    mistake::Finding, nearest::list, raw, tree::quote,
+    Feed, FeedOrder, FeedRows, FeedTable, KeptRows, LoadModel,
+    check::Checker,
+    feed_text::is_column,
+    mistake::Finding,
+    nearest::{list, nearest_word},
+    raw,
+    tree::quote,
 };
 
 /// Most feeds of a load.
@@ -84,11 +89,20 @@ fn feed(
         raw::FeedOrder::Zipf => FeedOrder::Zipf {
             skew: raw.skew.unwrap_or(1.0),
         },
+        raw::FeedOrder::Recent => FeedOrder::Recent {
+            skew: raw.skew.unwrap_or(1.0),
+        },
     });
     if let (Some(skew), Some(order)) = (raw.skew, order) {
         check_skew(checker, skew, order, path);
     }
-    let rows = feed_rows(checker, (&raw.file, raw.rows, raw.generate), path);
+    let from = From {
+        file: raw.file.as_deref(),
+        rows: raw.rows,
+        generate: raw.generate,
+        captured_by: raw.captured_by,
+    };
+    let rows = from.rows(checker, path);
     if let (Some(FeedOrder::PerUser), Some(rows), Some(model)) = (order, &rows, model) {
         refuse_too_few_rows(checker, rows.count(), model, path);
     }
@@ -103,60 +117,97 @@ fn feed(
 fn check_skew(checker: &mut Checker<'_>, skew: f64, order: FeedOrder, path: &Path) {
     let here = path.child("skew");
     let (what, expected) = match order {
-        FeedOrder::Zipf { .. } if (0.01..=10.0).contains(&skew) => return,
-        FeedOrder::Zipf { .. } => (
+        FeedOrder::Zipf { .. } | FeedOrder::Recent { .. } if (0.01..=10.0).contains(&skew) => {
+            return;
+        }
+        FeedOrder::Zipf { .. } | FeedOrder::Recent { .. } => (
             format!("{} is {skew}", here.to_text("")),
             "a number from 0.01 to 10",
         ),
         _ => (
-            format!("{} is for order: zipf", here.to_text("")),
-            "order: zipf",
+            format!("{} is for order: zipf and order: recent", here.to_text("")),
+            "one of them",
         ),
     };
     checker.report(Finding::new(checker.position_of(&here.steps()), what).with_expected(expected));
 }
 
-/// The rows from exactly one of file, rows and generate.
-fn feed_rows(
-    checker: &mut Checker<'_>,
-    given: (
-        &Option<String>,
-        Option<raw::FeedRows>,
-        Option<raw::Generate>,
-    ),
-    path: &Path,
-) -> Option<FeedRows> {
-    match given {
-        (Some(file), None, None) => from_file(checker, file, path).map(FeedRows::Table),
-        (None, Some(rows), None) => from_rows(checker, &rows, path).map(FeedRows::Table),
-        (None, None, Some(generate)) => made_rows(checker, generate, path).map(FeedRows::Made),
-        (None, None, None) => {
-            let invalid = |key| checker.is_invalid(&path.child(key).steps());
-            if !["file", "rows", "generate"].into_iter().any(invalid) {
-                let what = format!("{} has no rows", path.to_text(""));
-                let position = checker.position_of(&path.steps());
-                checker
-                    .report(Finding::new(position, what).with_expected("file, rows or generate"));
-            }
-            None
-        }
-        (file, rows, generate) => {
-            let given = [
-                ("file", file.is_some()),
-                ("rows", rows.is_some()),
-                ("generate", generate.is_some()),
-            ];
-            let given: Vec<&str> = given
-                .into_iter()
-                .filter_map(|(key, is_given)| is_given.then_some(key))
-                .collect();
+/// Where a feed says that its rows come from.
+struct From<'a> {
+    file: Option<&'a str>,
+    rows: Option<raw::FeedRows>,
+    generate: Option<raw::Generate>,
+    captured_by: Option<String>,
+}
+
+impl From<'_> {
+    const KEYS: [&'static str; 4] = ["file", "rows", "generate", "captured_by"];
+
+    /// The rows from exactly one of the keys.
+    fn rows(self, checker: &mut Checker<'_>, path: &Path) -> Option<FeedRows> {
+        let are_given = [
+            self.file.is_some(),
+            self.rows.is_some(),
+            self.generate.is_some(),
+            self.captured_by.is_some(),
+        ];
+        let given = Self::KEYS.into_iter().zip(are_given);
+        let given: Vec<&str> = given
+            .filter_map(|(key, is_given)| is_given.then_some(key))
+            .collect();
+        if let [_, .., last] = given[..] {
             let what = format!("{} has both {}", path.to_text(""), given.join(" and "));
-            let last = given.last().copied().unwrap_or_default();
             let position = checker.key(&path.child(last).steps());
             checker.report(Finding::new(position, what).with_expected("one of them"));
-            None
+            return None;
         }
+        if let Some(file) = self.file {
+            return from_file(checker, file, path).map(FeedRows::Table);
+        }
+        if let Some(rows) = self.rows {
+            return from_rows(checker, &rows, path).map(FeedRows::Table);
+        }
+        if let Some(generate) = self.generate {
+            return made_rows(checker, generate, path).map(FeedRows::Made);
+        }
+        if let Some(load) = self.captured_by {
+            return kept_rows(checker, &load, path).map(FeedRows::Kept);
+        }
+        let invalid = |key| checker.is_invalid(&path.child(key).steps());
+        if !Self::KEYS.into_iter().any(invalid) {
+            let what = format!("{} has no rows", path.to_text(""));
+            let position = checker.position_of(&path.steps());
+            let expected = "file, rows, generate or captured_by";
+            checker.report(Finding::new(position, what).with_expected(expected));
+        }
+        None
     }
+}
+
+/// The rows that an earlier load of the preparation keeps.
+fn kept_rows(checker: &mut Checker<'_>, load: &str, path: &Path) -> Option<KeptRows> {
+    let mut kept = checker.kept.iter();
+    if let Some(rows) = kept.find(|rows| rows.load == load) {
+        return Some(rows.clone());
+    }
+    let here = path.child("captured_by");
+    let names = || checker.kept.iter().map(|rows| rows.load.as_str());
+    let what = format!(
+        "{} is {load:?}, which is no earlier load of prepare with keep",
+        here.to_text("")
+    );
+    let expected = match names().next() {
+        Some(_) => list(names()),
+        None => "a load of prepare with keep: [VARIABLE, …]".to_owned(),
+    };
+    let finding = Finding::new(checker.position_of(&here.steps()), what)
+        .with_expected(expected)
+        .with_suggestion(nearest_word(load, names()));
+    // The reason of an invalid part was reported.
+    if !checker.is_invalid(&["prepare"]) && checker.findings.is_empty() {
+        checker.report(finding);
+    }
+    None
 }
 
 /// Reports a feed with fewer rows than users, each of which needs its own row; in closed and open load a connection counts as a

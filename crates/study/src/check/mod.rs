@@ -12,6 +12,7 @@ mod level;
 mod load;
 mod made_rows;
 mod path;
+mod prepare;
 mod probe;
 mod recovery;
 mod reference;
@@ -41,9 +42,10 @@ pub use load::{MAX_CONNECTIONS, MAX_RATE_PER_S};
 pub(crate) use load::{
     apply_keep_alive, connect_timeout, generators, load, load_workers, protocol, refuse_pipelining,
 };
+pub(crate) use prepare::preparation;
 pub use request::BODY_MAX_BYTES;
 pub(crate) use request::{endpoint, request};
-pub(crate) use scenario::{Around, scenario};
+pub(crate) use scenario::{Alone, Around, flow_alone, scenario};
 pub use schedule::{MAX_INTERVALS, MAX_PHASE, MIN_STEADY_INTERVALS, MIN_WARM_UP_INTERVALS};
 pub(crate) use schedule::{ScheduleContext, intervals, schedule};
 pub(crate) use search::apply_search_max;
@@ -60,6 +62,7 @@ use waggle_template::variable::without_variables;
 use waggle_units::format_duration;
 
 use crate::{
+    KeptRows,
     mistake::{Finding, Position},
     raw,
     sources::Sources,
@@ -71,6 +74,8 @@ pub(crate) struct Checker<'a> {
     root: &'a Node,
     /// The files of feeds; `None` if no other file is read.
     sources: Option<&'a Sources<'a>>,
+    /// What loads of the preparation keep, as far as they were checked.
+    kept: Vec<KeptRows>,
     pub findings: Vec<Finding>,
 }
 
@@ -79,6 +84,7 @@ impl<'a> Checker<'a> {
         Self {
             root,
             sources: None,
+            kept: Vec::new(),
             findings: Vec::new(),
         }
     }

@@ -35,13 +35,14 @@ pub(crate) const TIMEOUT_BOUNDS: (Duration, Duration) =
 /// Most records in flight at once.
 const MAX_RECORDS_IN_FLIGHT: u64 = 10 * MAX_IN_FLIGHT;
 /// Names that mean something else in the path of a metric.
-pub(crate) const RESERVED_NAMES: [&str; 6] = [
+pub(crate) const RESERVED_NAMES: [&str; 7] = [
     "delivery",
     "generator",
     "sessions",
     "components",
     "metrics",
     "faults",
+    "prepare",
 ];
 
 /// The request with the endpoint that receives it.
@@ -159,8 +160,13 @@ fn refuse_stamps(checker: &mut Checker<'_>, raw: &raw::Request) {
 /// which user sends which request, or when all were sent.
 fn refuse_orders(checker: &mut Checker<'_>, feeds: &[NamedFeed], path: &Path) {
     for (index, feed) in feeds.iter().enumerate() {
-        if matches!(feed.rows, Some(FeedRows::Made(_))) {
-            let here = path.child("feeds").entry(index).child("generate");
+        let is_made = match feed.rows {
+            Some(FeedRows::Made(_)) => Some("generate"),
+            Some(FeedRows::Kept(_)) => Some("captured_by"),
+            Some(FeedRows::Table(_)) | None => None,
+        };
+        if let Some(key) = is_made {
+            let here = path.child("feeds").entry(index).child(key);
             let what = format!("{} is for a scenario", here.to_text(""));
             let position = checker.key(&here.steps());
             checker.report(Finding::new(position, what).with_expected("file or rows"));
@@ -168,6 +174,7 @@ fn refuse_orders(checker: &mut Checker<'_>, feeds: &[NamedFeed], path: &Path) {
         let order = match feed.order {
             Some(FeedOrder::Once) => "once",
             Some(FeedOrder::Zipf { .. }) => "zipf",
+            Some(FeedOrder::Recent { .. }) => "recent",
             Some(FeedOrder::PerUser) => "per_user",
             Some(FeedOrder::Cycle | FeedOrder::Random) | None => continue,
         };

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::{
     Checker,
+    prepare::{grow, load_thresholds, refuse_snapshot},
     reference::check_reference,
     request::RESERVED_NAMES,
     schedule::{max_ci_width, max_duration, order, repetitions, restart},
@@ -41,11 +42,14 @@ pub(crate) fn study_without_cells(
         Some(known) => conditions(checker, (given, path), known, delivery),
         None => Vec::new(),
     };
-    let thresholds = conditions(raw.thresholds.as_ref(), &["thresholds"]);
+    let mut thresholds = conditions(raw.thresholds.as_ref(), &["thresholds"]);
     let wanted = raw.search.as_ref();
     let wanted = wanted.and_then(|search| search.conditions.as_ref());
     let wanted = conditions(wanted, &["search", "conditions"]);
     let search = raw.search.as_ref().map(|raw| search(checker, raw, wanted));
+    if let Some(known) = &known {
+        thresholds.extend(load_thresholds(checker, raw, known));
+    }
     let asks = known.as_ref().map_or_else(Vec::new, |known| {
         asks(checker, raw.asks.as_ref(), known, delivery)
     });
@@ -59,6 +63,8 @@ pub(crate) fn study_without_cells(
         None => None,
     };
     refuse_repeat(checker, raw);
+    refuse_snapshot(checker, raw);
+    let grow = grow(checker, raw, restart(raw.schedule.as_ref()), cells);
     let load_cpuset = load_cpuset(checker);
     let order = raw.schedule.as_ref().map(order);
     let repetitions = checked_repetitions(checker, raw, search.as_ref(), cells);
@@ -84,6 +90,7 @@ pub(crate) fn study_without_cells(
         versions: None,
         sentinel_every: sentinel(checker, raw),
         restart: restart(raw.schedule.as_ref()),
+        grow,
         load_cpuset,
         max_ci_width: max_ci_width(raw.schedule.as_ref()),
         thresholds,
@@ -158,10 +165,12 @@ fn check_system(checker: &mut Checker<'_>, raw: &raw::Study, system: &System) {
                 .with_expected("the same name"),
         );
     }
-    let load = checker.root().child("load");
+    let root = checker.root();
+    let load = root.child("load").and_then(first_write_method);
+    let written = load.or_else(|| root.child("prepare").and_then(first_write_method));
     // A server that already runs is checked by the load's own requests.
     let is_checked = !system.verify.is_empty() || system.external.is_some();
-    if let Some(position) = load.and_then(first_write_method).filter(|_| !is_checked) {
+    if let Some(position) = written.filter(|_| !is_checked) {
         let what = format!(
             "system {} has no functional check, without which nothing is written to it",
             system.name
@@ -171,7 +180,7 @@ fn check_system(checker: &mut Checker<'_>, raw: &raw::Study, system: &System) {
 }
 
 /// The parts of a load that contain requests.
-const REQUESTS_IN: [&str; 4] = ["request", "scenario", "flows", "steps"];
+const REQUESTS_IN: [&str; 5] = ["loads", "request", "scenario", "flows", "steps"];
 
 /// The position of the first method in a load that writes to the system.
 fn first_write_method(node: &Node) -> Option<Position> {
@@ -206,7 +215,14 @@ fn sent_names(tree: &Node, raw: &raw::Study, system: Option<&System>) -> Sent {
     let is_sampled = |component: &&crate::Component| {
         external.is_none_or(|external| !external.contains_key(&component.name))
     };
+    let prepare = raw.prepare.as_ref();
+    let loads = prepare.and_then(|prepare| prepare.loads.as_ref());
+    let names = loads
+        .into_iter()
+        .flatten()
+        .filter_map(|load| load.name.clone());
     Sent {
+        prepare_loads: names.map(|raw::Name(name)| name).collect(),
         probes: probes.map_or_else(Vec::new, |probes| probes.texts().to_vec()),
         components: components
             .iter()

@@ -26,6 +26,8 @@ pub(crate) struct Sent {
     pub sessions: bool,
     /// Whether `names` are complete.
     pub complete: bool,
+    /// The loads of the preparation.
+    pub prepare_loads: Vec<String>,
     /// The probes of delivery accounting.
     pub probes: Vec<String>,
     /// The components of the system.
@@ -71,7 +73,7 @@ pub fn read_threshold(text: &str, steps: &[String]) -> Result<Threshold, String>
 
 /// Every metric that a threshold of this study can use.
 pub(super) fn known_metrics(sent: &Sent) -> Vec<Known> {
-    let [delivery, generator, _, components, metrics, faults] = RESERVED_NAMES;
+    let [delivery, generator, _, components, metrics, faults, prepare] = RESERVED_NAMES;
     let mut known = of_sent(sent, |_| true);
     known.extend(metric_paths(delivery, &[Subject::Delivery, Subject::Probe]));
     for probe in &sent.probes {
@@ -90,6 +92,12 @@ pub(super) fn known_metrics(sent: &Sent) -> Vec<Known> {
     }
     if sent.has_faults {
         known.extend(metric_paths(faults, &[Subject::Fault]));
+    }
+    for load in &sent.prepare_loads {
+        known.extend(metric_paths(
+            &format!("{prepare}.{load}"),
+            &[Subject::Preparation],
+        ));
     }
     for component in &sent.components {
         known.extend(metric_paths(

@@ -19,6 +19,11 @@ use crate::{
 /// Variables that the load makes itself. The load is not known here; a test of the program uses each of them.
 const OWN: [&str; 4] = ["random.uuid", RECORD_KEY, "record.run", RECORD_TIME];
 
+/// The number of the session in the load, counted from 1.
+const SESSION: &str = "session";
+/// The number of the round, counted from 1; for steps within a repetition.
+const ROUND: &str = "round";
+
 /// The captures that are known at a step of a flow; none for a single request.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
@@ -26,6 +31,8 @@ pub(crate) struct Known {
     captured: Vec<String>,
     /// Captured anywhere in the flow.
     anywhere: Vec<String>,
+    /// How many repetitions the step is in.
+    repetitions: u32,
 }
 
 impl Known {
@@ -33,7 +40,16 @@ impl Known {
         Self {
             captured: Vec::new(),
             anywhere,
+            repetitions: 0,
         }
+    }
+
+    pub(crate) fn enter_repetition(&mut self) {
+        self.repetitions += 1;
+    }
+
+    pub(crate) fn leave_repetition(&mut self) {
+        self.repetitions -= 1;
     }
 
     pub(crate) fn capture(&mut self, variable: &str) {
@@ -135,6 +151,8 @@ impl<'a> Variables<'a> {
         let position = checker.position_of(&path.steps());
         let finding = match name.split_once('.') {
             _ if OWN.contains(&name) => None,
+            _ if self.named == Named::Captures && name == SESSION => None,
+            _ if known.repetitions > 0 && name == ROUND => None,
             Some((feed, column)) => {
                 self.feeds_used.insert(feed.to_owned());
                 self.column(feed, column)

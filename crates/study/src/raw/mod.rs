@@ -5,6 +5,7 @@
 mod components;
 mod load;
 mod method;
+mod prepare;
 mod probe;
 mod random_column;
 mod scalar;
@@ -19,11 +20,12 @@ pub(crate) use load::{
     Arrivals, Expect, Load, LoadStage, Model, Protocol, Records, RecordsFormat, Request,
 };
 pub(crate) use method::Method;
+pub(crate) use prepare::{Prepare, PrepareLoad, SettleUntil};
 pub(crate) use probe::{Extract, Probe, ValueAt};
 pub(crate) use random_column::RandomColumn;
 pub(crate) use scalar::{
-    DurationText, LoadLevel, MadeColumn, Measured, Name, OneOrSeveral, Rate, Repeat, Share, Size,
-    Status, Think, WarmUp, Width, parse_width,
+    DurationText, LoadLevel, MadeColumn, Measured, Name, OneOrSeveral, Rate, Repeat, Settle, Share,
+    Size, Status, Think, WarmUp, Width, parse_width,
 };
 pub(crate) use scenario::{
     Captures, Check, CheckPart, Feed, FeedOrder, FeedRows, Flow, Generate, OnFailure, Scenario,

@@ -10,7 +10,7 @@ use serde::{
 
 use waggle_units::{parse_duration, parse_number, parse_rate, parse_share, parse_size};
 
-use super::{MeasuredRequests, RandomColumn, RepeatUntil, WarmUpUntil};
+use super::{MeasuredRequests, RandomColumn, RepeatUntil, SettleUntil, WarmUpUntil};
 use crate::Level;
 
 /// `250ms`, `10s`, `2m`, `1h`.
@@ -156,6 +156,13 @@ pub(crate) enum Measured {
 pub(crate) enum WarmUp {
     Time(DurationText),
     Until(WarmUpUntil),
+}
+
+/// `2s` or `{metric: jobs, quiet_period: 2s, timeout: 1m}`.
+#[derive(Debug, Clone)]
+pub(crate) enum Settle {
+    Time(DurationText),
+    Quiet(SettleUntil),
 }
 
 /// `3` or `{min: 3, max: 8, max_ci_width: 20%}`.
@@ -378,6 +385,13 @@ scalar_or_mapping!(
     Time(read_span, duration_schema),
     Until(WarmUpUntil),
     "a duration or what ends it"
+);
+scalar_or_mapping!(
+    Settle,
+    visit_str(&str),
+    Time(read_span, duration_schema),
+    Quiet(SettleUntil),
+    "a duration, or a metric"
 );
 scalar_or_mapping!(
     Repeat,

@@ -56,9 +56,12 @@ pub(crate) struct Feed {
     pub rows: Option<FeedRows>,
     /// Rows that are made from their numbers, in place of `file`; they need no memory.
     pub generate: Option<Generate>,
+    /// The load of `prepare` whose kept values are the rows, in place of `file`; its `keep` names the columns.
+    pub captured_by: Option<String>,
     /// Which row a session takes; cycle by default.
     pub order: Option<FeedOrder>,
-    /// With `order: zipf`: how much more often the first rows are taken; row k has a weight of 1 ÷ k^skew. 1 by default.
+    /// With `order: zipf`: how much more often the first rows are taken; row k has a weight of 1 ÷ k^skew. With `order: recent`
+    /// rows are counted from the last one. 1 by default.
     #[schemars(range(min = 0.01, max = 10))]
     pub skew: Option<f64>,
 }
@@ -91,6 +94,8 @@ pub(crate) enum FeedOrder {
     PerUser,
     /// Any one, the first most often (`skew`).
     Zipf,
+    /// Any one, the last most often (`skew`).
+    Recent,
 }
 
 /// One way through the system.

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{DurationText, Load, LoadLevel, Name, OneOrSeveral, Schedule, Share};
+use super::{DurationText, Load, LoadLevel, Name, OneOrSeveral, Prepare, Schedule, Share};
 use crate::{ExpectedVerdict, Level};
 
 pub(crate) type Factors = IndexMap<String, Vec<Level>>;
@@ -45,6 +45,8 @@ pub(crate) struct Study {
     pub asks: Option<Vec<String>>,
     /// The verdict that every cell is expected to have, if not `valid`, e.g. `overloaded`. A row of `cells` can have its own.
     pub expect_verdict: Option<ExpectedVerdict>,
+    /// What is done to the system after its functional check and before the warm-up: loads that fill it.
+    pub prepare: Option<Prepare>,
     /// The load on the system.
     #[schemars(required)]
     pub load: Option<Load>,

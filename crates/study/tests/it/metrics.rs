@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use waggle_metrics::{CATALOGUE, Subject, Unit};
 use waggle_study::{Mistakes, Study, read_study, read_study_and_files};
 
-use super::{STUDY, change_text, headlines, probes, scenarios, source};
+use super::{STUDY, change_text, headlines, prepare, probes, scenarios, source};
 
 /// Subjects, each with the prefix of the paths of its metrics.
 type Subjects = [(Subject, &'static str)];
@@ -108,10 +108,25 @@ fn each_metric_can_be_in_a_condition() {
         let text = source("shopping.yaml", text);
         read_study_and_files(&text, &super::system(), &scenarios::files)
     });
+    // The last list of conditions is the study's own.
+    let (before, _) = prepare::STUDY
+        .rsplit_once("thresholds:")
+        .expect("it is there");
+    let without_own = before.replace(
+        "      thresholds: [\"response_time.p99 < 1s\", \"error_rate < 1%\"]\n",
+        "",
+    );
+    let of_loads = [
+        (Subject::Preparation, "prepare.fill."),
+        (Subject::Preparation, "prepare.index."),
+    ];
+    check(&(without_own + "thresholds:\n"), &[], &of_loads, |text| {
+        read_study(&source("prepared.yaml", text), &super::system())
+    });
     let asked = OF_RECORDS.iter().chain(OF_SCENARIO);
     let asked: HashSet<String> = asked.map(|(subject, _)| format!("{subject:?}")).collect();
     let rows = CATALOGUE.iter().map(|row| format!("{:?}", row.subject));
-    let apart = ["Fault".to_owned(), "Recovery".to_owned()];
+    let apart = ["Fault", "Recovery", "Preparation"].map(str::to_owned);
     let left: HashSet<String> = rows
         .filter(|subject| !asked.contains(subject) && !apart.contains(subject))
         .collect();

@@ -7,6 +7,7 @@ mod faults;
 mod metrics;
 mod mistakes;
 mod planned;
+mod prepare;
 mod probes;
 mod questions;
 mod recovery;
@@ -44,6 +45,7 @@ fn table(feed: &Feed) -> &Arc<FeedTable> {
     match &feed.rows {
         FeedRows::Table(table) => table,
         FeedRows::Made(rows) => panic!("{rows:?}"),
+        FeedRows::Kept(rows) => panic!("{rows:?}"),
     }
 }
 

@@ -71,6 +71,7 @@ fn check_changed(actions: Vec<Action>, change: impl Fn(&mut Scenario), expected:
             order: FeedOrder::Cycle,
         }],
         run: "r1".to_owned(),
+        preparation: None,
     };
     change(&mut scenario);
     let found = scenario

@@ -82,6 +82,7 @@ pub(crate) fn scenario(steps: usize, flows: Vec<Flow>, feeds: Vec<Feed>) -> Scen
         flows,
         feeds,
         run: "r1".to_owned(),
+        preparation: None,
     }
 }
 

@@ -12,6 +12,7 @@
 mod broker;
 mod grid;
 mod load_drop;
+mod preparation;
 pub(crate) mod reference;
 mod steps;
 mod transports;

@@ -11,6 +11,7 @@ use waggle_results::{
 
 use super::{
     Chance, Seeded, Wrong, broker, load_drop,
+    preparation::preparation,
     steps::{Steps, add_failures, add_step, sessions_of},
     transports,
 };
@@ -436,6 +437,7 @@ fn completed_trial(
     TrialInfo {
         ledger: None,
         delivery: None,
+        preparation: Some(preparation()),
         sessions: Some(SessionsInfo {
             measured: sessions_of(&last.measured),
             totals: sessions_of(&last.totals),
@@ -525,6 +527,7 @@ fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> Tria
         machine: machine(made),
         stages: Vec::new(),
         stopped: None,
+        preparation: None,
         imported: None,
     }
 }
@@ -639,6 +642,7 @@ fn failed_trial(seeded: &Seeded, made: &Made) -> TrialInfo {
         machine: None,
         stages: Vec::new(),
         stopped: None,
+        preparation: None,
         imported: None,
     }
 }

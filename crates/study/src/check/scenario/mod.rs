@@ -31,6 +31,46 @@ pub(crate) struct Around<'a> {
     pub model: Option<&'a LoadModel>,
 }
 
+/// Steps that are the only flow of a scenario.
+pub(crate) struct Alone<'a> {
+    pub name: Option<String>,
+    pub feeds: Vec<raw::Feed>,
+    pub steps: Option<Vec<raw::Step>>,
+    /// The key of the steps.
+    pub key: &'a str,
+}
+
+/// Checks a scenario of one flow, with the feeds. A step may have its name.
+pub(crate) fn flow_alone(
+    checker: &mut Checker<'_>,
+    alone: Alone<'_>,
+    around: Around<'_>,
+) -> Option<Scenario> {
+    let path = Path::new(around.path);
+    let feeds = feeds::feeds(checker, alone.feeds, &path, around.model);
+    let name = alone.name;
+    let (flows, steps) = check_flows(
+        checker,
+        (&feeds, &path),
+        None,
+        OnFailure::EndSession,
+        |flows| {
+            let actions = flows.flow(alone.steps?, &path.child(alone.key))?;
+            Some(vec![Flow {
+                name: alone.key.to_owned(),
+                weight: 1,
+                actions,
+            }])
+        },
+    );
+    Some(Scenario {
+        name: name?,
+        steps,
+        feeds: into_feeds(feeds)?,
+        flows: flows?,
+    })
+}
+
 /// Checks a scenario that was read, with its feeds.
 pub(crate) fn scenario(
     checker: &mut Checker<'_>,
@@ -50,31 +90,51 @@ pub(crate) fn scenario(
         checker
             .report(Finding::new(scenario_position(checker, &path), what).with_expected(expected));
     }
+    let given = raw.flows;
+    let (flows, steps) = check_flows(
+        checker,
+        (&feeds, &path),
+        name.as_deref(),
+        on_failure,
+        |flows| flows.check_flows(given?, &path.child("flows")),
+    );
+    Some(Scenario {
+        name: name?,
+        steps,
+        feeds: into_feeds(feeds)?,
+        flows: flows?,
+    })
+}
+
+/// Checks flows that use the feeds below a path. Returns them, and the names of all steps.
+fn check_flows<'c>(
+    checker: &'c mut Checker<'_>,
+    (feeds, path): (&'c [NamedFeed], &Path),
+    scenario: Option<&'c str>,
+    on_failure: OnFailure,
+    check: impl FnOnce(&mut Flows<'_, '_>) -> Option<Vec<Flow>>,
+) -> (Option<Vec<Flow>>, Vec<String>) {
     let mut flows = Flows {
         checker,
-        variables: Variables::new(&feeds, Named::Captures),
-        scenario: name.as_deref(),
+        variables: Variables::new(feeds, Named::Captures),
+        scenario,
         on_failure,
         steps: Vec::new(),
         requests: HashMap::new(),
     };
-    let checked = flows.check_flows(raw.flows?, &path.child("flows"));
-    flows.variables.refuse_unused(flows.checker, &path);
+    let checked = check(&mut flows);
+    flows.variables.refuse_unused(flows.checker, path);
     let steps = flows.steps;
     if steps.len() > MAX_STEPS {
         let what = format!("the scenario has {} steps", steps.len());
         let position = checker.key(&path.child("flows").steps());
         checker.report(Finding::new(position, what).with_expected(format!("at most {MAX_STEPS}")));
     }
-    Some(Scenario {
-        name: name?,
-        steps,
-        feeds: feeds
-            .into_iter()
-            .map(NamedFeed::into_feed)
-            .collect::<Option<Vec<Feed>>>()?,
-        flows: checked?,
-    })
+    (checked, steps)
+}
+
+fn into_feeds(feeds: Vec<NamedFeed>) -> Option<Vec<Feed>> {
+    feeds.into_iter().map(NamedFeed::into_feed).collect()
 }
 
 fn name(checker: &mut Checker<'_>, given: Option<raw::Name>, path: &Path) -> Option<String> {
@@ -148,7 +208,9 @@ impl Flows<'_, '_> {
             let weight =
                 self.checker
                     .value_or_default(flow.weight, &here.child("weight").steps(), 1);
-            let actions = flow.steps.and_then(|steps| self.flow(steps, &here));
+            let actions = flow
+                .steps
+                .and_then(|steps| self.flow(steps, &here.child("steps")));
             checked.push(
                 name.zip(weight)
                     .zip(actions)
@@ -162,13 +224,13 @@ impl Flows<'_, '_> {
         checked.into_iter().collect()
     }
 
+    /// The steps of a flow; `path` is that of their list.
     fn flow(&mut self, raw: Vec<raw::Step>, path: &Path) -> Option<Vec<Action>> {
         let mut known = Known::new(captured_names(&raw));
-        let here = path.child("steps");
-        let actions = self.actions(raw, &here, &mut known)?;
+        let actions = self.actions(raw, path, &mut known)?;
         if !actions.iter().any(sends) {
             let what = format!("{} sends no request", path.to_text(""));
-            let position = self.checker.key(&here.steps());
+            let position = self.checker.key(&path.steps());
             self.checker.report(
                 Finding::new(position, what).with_expected("a step with get, put, post, …"),
             );

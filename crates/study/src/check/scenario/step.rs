@@ -143,7 +143,9 @@ impl Flows<'_, '_> {
                     .report(Finding::new(position, what).with_expected(expected));
             }
         }
+        known.enter_repetition();
         let actions = self.actions(raw.steps?, &path.child("steps"), known);
+        known.leave_repetition();
         Some(Action::Repeat {
             times: raw.repeat?,
             actions: actions?,

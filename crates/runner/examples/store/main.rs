@@ -2,6 +2,10 @@
 //!
 //! `store PORT [drop=N] [double=N] [late=N]`: the N-th record is dropped, kept twice, or shown two seconds late. The store prints
 //! the key of that record. It listens on the loopback address only and ends with its supervisor.
+//!
+//! `folder=FOLDER` keeps objects in that folder (`objects`), and `busy=DIGIT`, `full=N` and `dies=N` say what it refuses.
+
+mod objects;
 
 use std::{
     cell::RefCell,
@@ -16,6 +20,8 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper::{Request, Response, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
+
+use objects::Objects;
 
 const BODY_MAX_BYTES: usize = 16 * 1024 * 1024;
 const LATE_BY: Duration = Duration::from_secs(2);
@@ -35,6 +41,7 @@ struct Store {
     taken: u64,
     visible: Vec<String>,
     late: Option<(Instant, String)>,
+    objects: Objects,
 }
 
 type Shared = Rc<RefCell<Store>>;
@@ -45,7 +52,26 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut store = Store::default();
     for argument in arguments {
         let (fault, record) = argument.split_once('=').ok_or("expected FAULT=N")?;
+        let limits = &mut store.objects.limits;
         let fault = match fault {
+            "folder" => {
+                let limits = *limits;
+                store.objects = Objects::open(record)?;
+                store.objects.limits = limits;
+                continue;
+            }
+            "busy" => {
+                limits.busy = Some(record.parse()?);
+                continue;
+            }
+            "full" => {
+                limits.full = Some(record.parse()?);
+                continue;
+            }
+            "dies" => {
+                limits.dies = Some(record.parse()?);
+                continue;
+            }
             "drop" => Fault::Drop,
             "double" => Fault::Double,
             "late" => Fault::Late,
@@ -84,6 +110,18 @@ async fn answer(
     store: Shared,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let path = request.uri().path().to_owned();
+    let of_object = store
+        .borrow_mut()
+        .objects
+        .answer(request.method().as_str(), &path);
+    if let Some((status, header, body)) = of_object {
+        let mut response = respond(status, body);
+        if let Some((name, value)) = header {
+            let value = hyper::header::HeaderValue::from_static(value);
+            response.headers_mut().insert(name, value);
+        }
+        return Ok(response);
+    }
     let (status, body) = match path.as_str() {
         "/ready" => (200, String::new()),
         "/records" => match Limited::new(request.into_body(), BODY_MAX_BYTES)
@@ -103,9 +141,13 @@ async fn answer(
             None => (404, String::new()),
         },
     };
+    Ok(respond(status, body))
+}
+
+fn respond(status: u16, body: String) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(Bytes::from(body)));
     *response.status_mut() = hyper::StatusCode::from_u16(status).unwrap_or_default();
-    Ok(response)
+    response
 }
 
 /// `/store/OFFSET/LIMIT`.

@@ -1,0 +1,527 @@
+//! Prepares a system before its load: the loads of a preparation, their checks, and a pause.
+
+use std::{io, sync::Arc, time::Duration};
+
+use hdrhistogram::Histogram;
+use tokio::{
+    task::spawn_blocking,
+    time::{Instant, sleep, timeout},
+};
+use waggle_load::{self as load, Interval, Job, KeptRows, Limits, Outcome, Retries, What};
+use waggle_results::{
+    PhaseName, PreparationInfo, PrepareLoadInfo, PrepareStepInfo, QuantilePoint, QuantilesInfo,
+};
+use waggle_study::{Cell, Preparation, PrepareLoad, Scenario, Settle, System, SystemMetric};
+
+use crate::{
+    Event,
+    counts::{failure_kind, request_counts, step_counts},
+    driver::{Driver, Failure},
+    http::HttpConnector,
+    job::{self, Parts},
+    load::{Load, LoadError, LoadRun},
+    scenario::load_scenario,
+    system_metric::Source,
+    trial::{
+        TrialEnvironment,
+        context::Prepared,
+        execute::Trial,
+        phases::{Abort, Allowed, Phases, SPARE, Stop},
+        report::Report,
+        start, tear_down,
+    },
+};
+
+/// Pauses between two tries of a request, first and longest.
+const RETRY_PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(60));
+/// The same in the check at the end of a load.
+const VERIFY_PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));
+/// Between two readings of the metric that has to be quiet.
+const SETTLE_POLL: Duration = Duration::from_millis(250);
+/// The longest that copying a prepared system may take.
+const SNAPSHOT_AT_MOST: Duration = Duration::from_secs(600);
+/// Quantiles of response times in results: as many as a spectrum shows.
+const QUANTILES_PER_DECADE: i32 = 12;
+const DECADES: i32 = 5;
+
+impl Prepared {
+    /// Whether a system that is prepared so far can have a trial of this cell: nothing would have to be removed.
+    pub(crate) fn can_grow(&self, cell: &Cell) -> bool {
+        let loads = cell.preparation.iter().flat_map(|one| &one.loads);
+        loads
+            .into_iter()
+            .all(|load| self.done_of(load) <= load.sessions)
+    }
+
+    fn done_of(&self, load: &PrepareLoad) -> u64 {
+        self.done.get(load.name()).copied().unwrap_or(0)
+    }
+
+    /// A load is done; it has kept these rows.
+    fn add(&mut self, load: &PrepareLoad, rows: KeptRows) {
+        self.done.insert(load.name().to_owned(), load.sessions);
+        if load.keep.is_empty() {
+            return;
+        }
+        let kept = self.kept.entry(load.name().to_owned()).or_default();
+        match Arc::get_mut(kept) {
+            Some(kept) if !kept.is_empty() => kept.extend(&rows),
+            _ => *kept = Arc::new(rows),
+        }
+    }
+}
+
+/// What is sent to one endpoint of a system that is prepared.
+struct Sent<'a> {
+    scenario: &'a Scenario,
+    preparation: load::Preparation,
+    model: load::Model,
+    max_duration: Duration,
+}
+
+impl Trial<'_> {
+    /// Does what the cell asks for before its load, as far as an earlier trial on the same system has not done it.
+    pub(super) async fn prepare<D: Driver, L: Load, W: HttpConnector>(
+        &self,
+        environment: &mut TrialEnvironment<D, L, W>,
+        phases: &mut Phases,
+        report: &mut Report,
+    ) -> Result<(), Stop> {
+        let Some(preparation) = &self.context.cell.preparation else {
+            return Ok(());
+        };
+        if let Some(why) = self.context.snapshot.and_then(|one| one.refused) {
+            report.remarks.push(why.to_owned());
+        }
+        if let Some(restored) = self.context.snapshot.and_then(|one| one.restored) {
+            report.preparation = Some(PreparationInfo {
+                snapshot: Some(restored.clone()),
+                ..PreparationInfo::default()
+            });
+        }
+        let is_done = |load: &PrepareLoad| environment.prepared.done_of(load) == load.sessions;
+        if preparation.loads.iter().all(is_done) {
+            return Ok(());
+        }
+        let mut info = PreparationInfo::default();
+        let allowed = Allowed {
+            expected: None,
+            at_most: preparation.at_most() + SPARE,
+        };
+        let work = self.prepare_all(environment, preparation, &mut info);
+        let done = phases.run(PhaseName::Prepare, allowed, work).await;
+        report.preparation = Some(info);
+        done
+    }
+
+    /// Keeps the prepared system, if the study asks for that and it was not restored: stops it, copies its folders, and starts it
+    /// again.
+    pub(super) async fn keep_snapshot<D: Driver, L: Load, W: HttpConnector>(
+        &self,
+        environment: &mut TrialEnvironment<D, L, W>,
+        phases: &mut Phases,
+        report: &mut Report,
+    ) -> Result<(), Stop> {
+        let Some(snapshot) = self.context.snapshot else {
+            return Ok(());
+        };
+        if self.context.is_up || snapshot.restored.is_some() {
+            return Ok(());
+        }
+        phases.watch_no_more();
+        let down = tear_down::down_at_most(self.context.system);
+        let allowed = Allowed {
+            expected: None,
+            at_most: down + SNAPSHOT_AT_MOST,
+        };
+        let (store, key) = (snapshot.store.clone(), snapshot.key.to_owned());
+        let folder = self.context.folder.to_path_buf();
+        let secrets = self.context.secrets;
+        let prepared = &environment.prepared;
+        let driver = &mut environment.driver;
+        let keep = async {
+            let remarks = driver.stop_all().await;
+            // The secrets cannot leave this thread.
+            let words = secrets.used_values().into_iter().collect();
+            let prepared = prepared.clone();
+            let copied = spawn_blocking(move || store.keep(&key, &folder, (words, &prepared)));
+            let copied = copied
+                .await
+                .unwrap_or_else(|why| Err(io::Error::other(why)));
+            Ok((remarks, copied))
+        };
+        let (remarks, copied) = phases.run(PhaseName::Prepare, allowed, keep).await?;
+        report.remarks.extend(remarks);
+        match copied {
+            Ok(info) => {
+                if let Some(preparation) = &mut report.preparation {
+                    preparation.snapshot = Some(info);
+                }
+            }
+            Err(why) => {
+                let remark = format!("the prepared system was not kept as a snapshot: {why}");
+                report.remarks.push(remark);
+            }
+        }
+        self.bring_up(environment, phases, true).await
+    }
+
+    async fn prepare_all<D: Driver, L: Load, W: HttpConnector>(
+        &self,
+        environment: &mut TrialEnvironment<D, L, W>,
+        preparation: &Preparation,
+        info: &mut PreparationInfo,
+    ) -> Result<(), Abort> {
+        for load in &preparation.loads {
+            let done = environment.prepared.done_of(load);
+            if done < load.sessions {
+                let kept = self.fill(environment, (load, done), info).await?;
+                environment.prepared.add(load, kept);
+            }
+            if let Some(verify) = &load.verify {
+                self.check_end(environment, load, verify).await?;
+            }
+        }
+        if let Some(settle) = &preparation.settle {
+            let start = Instant::now();
+            self.settle(environment, settle).await?;
+            info.settle_s = Some(start.elapsed().as_secs_f64());
+        }
+        Ok(())
+    }
+
+    /// Runs a load; its result so far is the last of `info`, also if it does not come to its end.
+    async fn fill<D: Driver, L: Load, W: HttpConnector>(
+        &self,
+        environment: &mut TrialEnvironment<D, L, W>,
+        (load, done): (&PrepareLoad, u64),
+        info: &mut PreparationInfo,
+    ) -> Result<KeptRows, Abort> {
+        let sent = Sent {
+            scenario: &load.scenario,
+            preparation: load::Preparation {
+                done,
+                sessions: load.sessions - done,
+                retries: Retries {
+                    max: load.retries,
+                    pause: RETRY_PAUSE.0,
+                    pause_max: RETRY_PAUSE.1,
+                    any_answer: false,
+                },
+                keeps: load.keep.clone(),
+            },
+            model: job::model_of(&load.model),
+            max_duration: load.timeout,
+        };
+        let job = self.preparation_job(environment, load, sent)?;
+        let mut sums = Sums::new(load, done);
+        info.loads.push(sums.info.clone());
+        let mut run = start_load(&mut environment.load, job).await?;
+        while let Some(interval) = run.next_interval().await.map_err(load_failure)? {
+            sums.add(&interval);
+            if let Some(last) = info.loads.last_mut() {
+                last.clone_from(&sums.info);
+            }
+            self.events.show(Event::Preparing {
+                load: load.name().to_owned(),
+                done: done + sums.info.completed + sums.info.failed,
+                sessions: load.sessions,
+                retries: sums.info.retries,
+            });
+        }
+        let outcome = run.join().await.map_err(load_failure)?;
+        sums.info.seconds = outcome.ran_for.as_secs_f64();
+        set_times(&mut sums.info, &sums.times);
+        if let Some(last) = info.loads.last_mut() {
+            last.clone_from(&sums.info);
+        }
+        match incomplete(load, &sums.info, &outcome) {
+            Some(why) => Err(Failure::new(why).into()),
+            None => Ok(outcome.kept),
+        }
+    }
+
+    /// The check at the end of a load: every step succeeds within some time.
+    async fn check_end<D: Driver, L: Load, W: HttpConnector>(
+        &self,
+        environment: &mut TrialEnvironment<D, L, W>,
+        load: &PrepareLoad,
+        verify: &Scenario,
+    ) -> Result<(), Abort> {
+        let sent = Sent {
+            scenario: verify,
+            preparation: load::Preparation {
+                done: 0,
+                sessions: 1,
+                retries: Retries {
+                    max: u32::MAX,
+                    pause: VERIFY_PAUSE.0,
+                    pause_max: VERIFY_PAUSE.1,
+                    any_answer: true,
+                },
+                keeps: Vec::new(),
+            },
+            model: load::Model::Closed {
+                connections: 1,
+                pipelining: 1,
+            },
+            max_duration: load.verify_timeout,
+        };
+        let job = self.preparation_job(environment, load, sent)?;
+        let mut run = start_load(&mut environment.load, job).await?;
+        while run.next_interval().await.map_err(load_failure)?.is_some() {}
+        let outcome = run.join().await.map_err(load_failure)?;
+        if outcome.totals.sessions.completed == 1 {
+            return Ok(());
+        }
+        let steps = verify.steps.iter().zip(&outcome.steps);
+        let wrong = steps.filter(|(_, counts)| counts.succeeded == 0);
+        let wrong: Vec<String> = wrong
+            .map(|(name, counts)| match counts.failures.0.is_empty() {
+                true => format!("step {name}: not reached"),
+                false => format!("step {name}: {}", kinds(&counts.failures)),
+            })
+            .collect();
+        let why = format!(
+            "the check after the preparation \"{}\" does not hold within {} ms: {}",
+            load.name(),
+            load.verify_timeout.as_millis(),
+            wrong.join("; ")
+        );
+        Err(Failure::new(why).into())
+    }
+
+    fn preparation_job<D: Driver, L, W>(
+        &self,
+        environment: &TrialEnvironment<D, L, W>,
+        load: &PrepareLoad,
+        sent: Sent<'_>,
+    ) -> Result<Job, Failure> {
+        let context = self.context;
+        let driver = &environment.driver;
+        let (targets, host) = start::targets_and_host(context, driver, &load.endpoint)?;
+        let scenario = load_scenario(sent.scenario, &host, "prepare", &environment.prepared.kept);
+        let what = What::Scenario(Arc::new(load::Scenario {
+            preparation: Some(sent.preparation),
+            ..scenario
+        }));
+        let parts = Parts {
+            targets,
+            tls: context.tls.cloned(),
+            what,
+            workers: context.shares.workers(None, 1),
+            // The same in all trials of a study, as the rows of its feeds are.
+            seed: 0,
+        };
+        let request_timeout = sent.scenario.timeout();
+        Ok(Job {
+            model: sent.model,
+            limits: Limits {
+                request_timeout,
+                connect_timeout: context.cell.connect_timeout,
+                finish: request_timeout,
+                ..Limits::default()
+            },
+            max_duration: sent.max_duration,
+            max_requests: None,
+            max_tracked_requests: None,
+            name: load.name().to_owned(),
+            ..job::job(context.cell, parts)
+        })
+    }
+
+    async fn settle<D: Driver, L, W: HttpConnector>(
+        &self,
+        environment: &TrialEnvironment<D, L, W>,
+        settle: &Settle,
+    ) -> Result<(), Abort> {
+        let (name, quiet_period, at_most) = match settle {
+            Settle::Time(time) => {
+                sleep(*time).await;
+                return Ok(());
+            }
+            Settle::Quiet {
+                metric,
+                quiet_period,
+                timeout,
+            } => (metric, *quiet_period, *timeout),
+        };
+        let metric = metric(self.context.system, name)?;
+        let addresses = environment
+            .driver
+            .addresses(&metric.component, &metric.port);
+        let source = Source::new(metric, &addresses, |address| {
+            environment.http.connection(address)
+        });
+        let mut source = source.map_err(Failure::new)?;
+        let mut last = Err("it was not read".to_owned());
+        let quiet = async {
+            let mut since = Instant::now();
+            loop {
+                let value = source.read().await;
+                if value.is_err() || value != last {
+                    since = Instant::now();
+                    last = value;
+                } else if since.elapsed() >= quiet_period {
+                    return;
+                }
+                sleep(SETTLE_POLL.min(quiet_period)).await;
+            }
+        };
+        if timeout(at_most, quiet).await.is_ok() {
+            return Ok(());
+        }
+        let seconds = at_most.as_secs_f64();
+        let shown = match last {
+            Ok(value) => format!("it still changes, and is {value} now"),
+            Err(why) => format!("it cannot be read: {why}"),
+        };
+        let why = format!("metric \"{name}\" was not quiet within {seconds} s: {shown}");
+        Err(Failure::new(why).into())
+    }
+}
+
+/// One process prepares, whatever number of generators makes the measured load.
+async fn start_load<L: Load>(load: &mut L, job: Job) -> Result<L::Run, Failure> {
+    let started = load.start(job, 1).await;
+    started.map_err(|why| Failure::new(format!("the load cannot be started: {why}")))
+}
+
+fn load_failure(why: LoadError) -> Failure {
+    Failure::new(why.to_string())
+}
+
+fn metric<'a>(system: &'a System, name: &str) -> Result<&'a SystemMetric, Failure> {
+    let found = system.metrics.iter().find(|metric| metric.name == name);
+    found.ok_or_else(|| Failure::new(format!("the system has no metric \"{name}\"")))
+}
+
+/// Why a load is not complete; `None`: it is.
+fn incomplete(load: &PrepareLoad, info: &PrepareLoadInfo, outcome: &Outcome) -> Option<String> {
+    let name = load.name();
+    let wanted = info.sessions - info.done_before;
+    if info.completed == wanted {
+        return None;
+    }
+    if let Some(time) = outcome.unconnected_for {
+        let seconds = time.as_secs_f64();
+        return Some(format!(
+            "the preparation \"{name}\" ended after {} of {wanted} sessions: no connection was open for {seconds:.0} s",
+            info.completed
+        ));
+    }
+    if info.completed + info.failed < wanted {
+        let seconds = info.seconds;
+        return Some(format!(
+            "the preparation \"{name}\" completed {} of {wanted} sessions within {seconds:.0} s; a longer timeout gives it more time",
+            info.completed
+        ));
+    }
+    Some(format!(
+        "{} of {wanted} sessions of the preparation \"{name}\" failed, with at most {} retries of each request: {}",
+        info.failed,
+        load.retries,
+        kinds(&outcome.totals.failures)
+    ))
+}
+
+fn kinds(failures: &load::Failures) -> String {
+    let each = failures.0.iter();
+    let each: Vec<String> = each
+        .map(|(failure, count)| format!("{count} × {}", failure_kind(*failure).in_words()))
+        .collect();
+    each.join(", ")
+}
+
+/// The sums of a load of a preparation.
+struct Sums {
+    info: PrepareLoadInfo,
+    totals: load::Counts,
+    steps: Vec<load::StepCounts>,
+    times: Times,
+}
+
+/// Response times of all requests, and of each step.
+struct Times {
+    whole: Histogram<u64>,
+    steps: Vec<Histogram<u64>>,
+}
+
+impl Sums {
+    fn new(load: &PrepareLoad, done: u64) -> Self {
+        let steps = &load.scenario.steps;
+        let step = |name: &String| PrepareStepInfo {
+            name: name.clone(),
+            counts: waggle_results::StepCounts::default(),
+            response_time: None,
+        };
+        Self {
+            info: PrepareLoadInfo {
+                name: load.name().to_owned(),
+                sessions: load.sessions,
+                done_before: done,
+                steps: steps.iter().map(step).collect(),
+                ..PrepareLoadInfo::default()
+            },
+            totals: load::Counts::default(),
+            steps: vec![load::StepCounts::default(); steps.len()],
+            times: Times {
+                whole: crate::probe::histogram(),
+                steps: steps.iter().map(|_| crate::probe::histogram()).collect(),
+            },
+        }
+    }
+
+    fn add(&mut self, interval: &Interval) {
+        self.totals.follow(&interval.counts);
+        add(&mut self.times.whole, &interval.response_time);
+        let steps = self.steps.iter_mut().zip(&mut self.times.steps);
+        for ((counts, times), step) in steps.zip(&interval.steps) {
+            counts.join(&step.counts);
+            add(times, &step.response_time);
+        }
+        let info = &mut self.info;
+        info.completed = self.totals.sessions.completed;
+        info.failed = self.totals.sessions.failed;
+        info.retries = self.totals.sessions.retries;
+        info.seconds = (interval.start + interval.length).as_secs_f64();
+        info.counts = request_counts(&self.totals);
+        for (info, counts) in info.steps.iter_mut().zip(&self.steps) {
+            info.counts = step_counts(counts);
+        }
+    }
+}
+
+/// All histograms have the same bounds, so no value can be outside.
+fn add(sum: &mut Histogram<u64>, part: &Histogram<u64>) {
+    sum.add(part).ok();
+}
+
+fn set_times(info: &mut PrepareLoadInfo, times: &Times) {
+    info.response_time = quantiles(&times.whole);
+    for (step, times) in info.steps.iter_mut().zip(&times.steps) {
+        step.response_time = quantiles(times);
+    }
+}
+
+/// The quantiles that reports and metrics show, up to the first that is the maximum.
+fn quantiles(times: &Histogram<u64>) -> Option<QuantilesInfo> {
+    if times.is_empty() {
+        return None;
+    }
+    let named = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999];
+    let spectrum = (0..=QUANTILES_PER_DECADE * DECADES)
+        .map(|step| 1.0 - 10_f64.powf(-f64::from(step) / f64::from(QUANTILES_PER_DECADE)));
+    let mut all: Vec<f64> = named.into_iter().chain(spectrum).collect();
+    all.sort_by(f64::total_cmp);
+    all.dedup_by(|one, other| (*one - *other).abs() < 1e-9);
+    let point = |quantile: f64| QuantilePoint {
+        quantile,
+        us: crate::counts::as_f64(times.value_at_quantile(quantile)),
+    };
+    let points = all.into_iter().chain([1.0]).map(point);
+    Some(QuantilesInfo {
+        mean_us: Some(times.mean()),
+        points: points.collect(),
+    })
+}

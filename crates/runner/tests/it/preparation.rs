@@ -1,0 +1,218 @@
+//! Systems that are prepared: filled by loads, checked, grown, and kept as snapshots.
+
+use std::fs;
+
+use waggle_results::{PreparationInfo, Run, Trial, TrialEnd};
+
+use super::{Bench, example};
+
+/// A system of a store that keeps objects in its folder; `more` are its other arguments.
+fn system(more: &str) -> String {
+    let store = example("store").display().to_string();
+    format!(
+        "
+system: shelf
+summary: A store of objects.
+components:
+  store:
+    ports: [http]
+    process: {{ command: [{store}, '${{port.http}}', 'folder=${{dir}}', {more}] }}
+    ready: {{ http: {{ port: http, path: /ready }} }}
+    stop_timeout: 5s
+endpoints:
+  objects: {{ component: store, port: http }}
+metrics:
+  pending: {{ summary: work that is left, component: store, port: http, get: /pending, json: $.pending }}
+verify:
+  - {{ name: it is ready, endpoint: objects, get: /ready, expect: {{ status: 200 }} }}
+"
+    )
+}
+
+/// Fills the store with objects, whose number is a factor, and reads those that were made. `more` are keys of `prepare`.
+fn study(levels: &str, more: &str) -> String {
+    format!(
+        "
+study: filled
+question: Does it work?
+system: {{ use: shelf }}
+factors: {{ objects: {levels} }}
+prepare:
+  loads:
+    - name: fill
+      sessions: ${{objects}}
+      connections: 3
+      feeds:
+        - {{ name: all, generate: {{ rows: 1000, columns: {{ name: 'o-{{{{n}}}}' }} }} }}
+      steps:
+        - {{ name: make, post: '/objects/{{{{all.name}}}}', capture: {{ id: {{ json: $.id }} }} }}
+      keep: [id]
+      retries: 3
+      thresholds: ['response_time.p99 < 10s']
+      verify:
+        - {{ name: count, get: /count, check: [{{ json: $.count, equals: '${{objects}}' }}] }}
+  {more}
+load:
+  model: closed
+  connections: 2
+  scenario:
+    name: reads
+    feeds: [{{ name: made, captured_by: fill, order: random }}]
+    flows:
+      - name: read
+        steps: [{{ name: get, get: '/objects/{{{{made.id}}}}', expect: {{ status: 200 }} }}]
+schedule:
+  warm_up: 200ms
+  measure: 500ms
+  interval: 100ms
+  repeat: 2
+  restart: every_cell
+"
+    )
+}
+
+fn preparation(trial: &Trial) -> &PreparationInfo {
+    trial.info.preparation.as_ref().unwrap()
+}
+
+/// Sessions of each load that was run in each trial: done before, and completed.
+fn filled(run: &Run) -> Vec<Vec<(u64, u64)>> {
+    let of_trial = |trial: &Trial| {
+        assert_eq!(trial.info.end, TrialEnd::Completed);
+        // Every object that is read exists.
+        assert_eq!(trial.info.totals.failed, 0, "{:?}", trial.info.totals);
+        assert!(trial.info.totals.succeeded > 0);
+        let loads = trial.info.preparation.iter().flat_map(|one| &one.loads);
+        loads
+            .map(|load| (load.done_before, load.completed))
+            .collect()
+    };
+    run.trials.iter().map(of_trial).collect()
+}
+
+#[test]
+fn a_system_is_filled_once_for_all_trials_of_a_cell() {
+    let settle = "settle: { metric: pending, quiet_period: 300ms, timeout: 20s }";
+    let run = Bench::new(&system("busy=7"), &study("[40]", settle)).results();
+    assert_eq!(filled(&run), [vec![(0, 40)], vec![]]);
+    let prepared = preparation(&run.trials[0]);
+    assert!(prepared.settle_s.unwrap() >= 0.3, "{prepared:?}");
+    let load = &prepared.loads[0];
+    // Objects 7, 17, 27 and 37 were refused once.
+    assert_eq!((load.sessions, load.failed, load.retries), (40, 0, 4));
+    assert_eq!((load.counts.succeeded, load.counts.failed), (40, 4));
+    assert_eq!(load.steps[0].counts, load.counts);
+    let times = load.response_time.as_ref().unwrap();
+    assert!(times.points.windows(2).all(|pair| pair[0].us <= pair[1].us));
+    assert!(run.trials[1].info.preparation.is_none());
+}
+
+#[test]
+fn a_system_grows_from_level_to_level() {
+    let run = Bench::new(&system("busy=7"), &study("[30, 10, 20]", "grow: objects")).results();
+    let order: Vec<String> = run
+        .trials
+        .iter()
+        .map(|trial| {
+            run.info.cell(trial.info.key.cell).unwrap().levels[0]
+                .1
+                .clone()
+        })
+        .collect();
+    assert_eq!(order, ["10", "10", "20", "20", "30", "30"]);
+    let grown = [
+        vec![(0, 10)],
+        vec![],
+        vec![(10, 10)],
+        vec![],
+        vec![(20, 10)],
+        vec![],
+    ];
+    assert_eq!(filled(&run), grown);
+}
+
+#[test]
+fn a_prepared_system_is_kept_for_later_trials_and_runs() {
+    let every_trial = |text: String| text.replace("every_cell", "every_trial");
+    let bench = Bench::new(
+        &system("busy=7"),
+        &every_trial(study("[25]", "snapshot: true")),
+    );
+    let snapshots = bench.path("snapshots");
+    let results = |run: &str| {
+        let mut command = bench.command(&[]);
+        command.env("SNAPSHOTS", &snapshots);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let from = bench.path("run");
+        let run_folder = bench.path(run);
+        fs::rename(from, &run_folder).unwrap();
+        Run::read(&run_folder).unwrap()
+    };
+    let reused = |run: &Run| -> Vec<bool> {
+        let of_trial = |trial| preparation(trial).snapshot.as_ref().unwrap().is_reused;
+        run.trials.iter().map(of_trial).collect()
+    };
+    let first = results("first");
+    assert_eq!(filled(&first), [vec![(0, 25)], vec![]]);
+    assert_eq!(reused(&first), [false, true]);
+    let second = results("second");
+    assert_eq!(filled(&second), [vec![], vec![]]);
+    assert_eq!(reused(&second), [true, true]);
+    let key = &preparation(&second.trials[0])
+        .snapshot
+        .as_ref()
+        .unwrap()
+        .key;
+    // A damaged snapshot is made again.
+    let objects = snapshots.join(key).join("system/store-0/objects");
+    fs::write(&objects, "o-1\n").unwrap();
+    let third = results("third");
+    assert_eq!(filled(&third), [vec![(0, 25)], vec![]]);
+    let remarks = &third.trials[0].info.remarks;
+    assert!(
+        remarks
+            .iter()
+            .any(|one| one.contains("cannot be used: store-0/objects has 4 bytes")),
+        "{remarks:?}"
+    );
+    // Another number of objects is another snapshot.
+    fs::write(
+        bench.path("study.yaml"),
+        every_trial(study("[26]", "snapshot: true")),
+    )
+    .unwrap();
+    assert_eq!(filled(&results("fourth")), [vec![(0, 26)], vec![]]);
+    assert_eq!(fs::read_dir(&snapshots).unwrap().count(), 2);
+}
+
+/// The reason of a preparation that does not succeed, and what is kept of it.
+fn failure(arguments: &str, study: String) -> (String, PreparationInfo) {
+    let run = Bench::new(&system(arguments), &study).results();
+    let trial = &run.trials[0];
+    let TrialEnd::Failed { reason, .. } = &trial.info.end else {
+        panic!("it did not fail")
+    };
+    (reason.clone(), preparation(trial).clone())
+}
+
+#[test]
+fn a_preparation_that_fails_says_why_and_keeps_what_was_measured() {
+    let (reason, kept) = failure("full=12", study("[20]", ""));
+    let expected = "8 of 20 sessions of the preparation \"fill\" failed, with at most 3 retries of each request: 8 × status 507";
+    assert_eq!(reason, expected);
+    assert_eq!((kept.loads[0].completed, kept.loads[0].failed), (12, 8));
+    let (reason, kept) = failure("dies=12", study("[20]", ""));
+    assert_eq!(reason, "store-0 ended with exit code 7");
+    assert_eq!(kept.loads[0].sessions, 20);
+    let wrong = study("[20]", "").replace("equals: '${objects}'", "equals: '21'");
+    let wrong = wrong.replace(
+        "      verify:",
+        "      verify_timeout: 500ms\n      verify:",
+    );
+    let (reason, kept) = failure("busy=7", wrong);
+    let expected =
+        "the check after the preparation \"fill\" does not hold within 500 ms: step count: ";
+    assert!(reason.starts_with(expected), "{reason}");
+    assert_eq!(kept.loads[0].completed, 20);
+}

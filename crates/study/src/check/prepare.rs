@@ -1,0 +1,315 @@
+//! What is done to the system before the load that is measured.
+
+use std::{sync::Arc, time::Duration};
+
+use super::{
+    Alone, Around, Checker, flow_alone,
+    load::MAX_RATE_PER_S,
+    path::Path,
+    request::endpoint,
+    schedule::PHASE,
+    threshold::{Known, conditions},
+};
+use crate::{
+    Arrivals, KeptRows, LoadModel, Preparation, PrepareLoad, Restart, Scenario, Settle, System,
+    Threshold,
+    cells::Levels,
+    mistake::Finding,
+    nearest::{list, nearest_word},
+    raw,
+};
+
+const LOADS: [&str; 2] = ["prepare", "loads"];
+const SETTLE: [&str; 2] = ["prepare", "settle"];
+const CONNECTIONS: u32 = 10;
+const RETRIES: u32 = 10;
+const TIMEOUT: Duration = Duration::from_secs(3600);
+const VERIFY_TIMEOUT: Duration = Duration::from_secs(30);
+const QUIET_PERIOD: Duration = Duration::from_secs(2);
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The loads in their order, and what follows them. Their steps and feeds are taken out of `raw`.
+pub(crate) fn preparation(
+    checker: &mut Checker<'_>,
+    raw: &mut raw::Prepare,
+    system: Option<&System>,
+) -> Option<Preparation> {
+    let settle = match &raw.settle {
+        Some(given) => settle(checker, given, system).map(Some),
+        None => checker.value_or_default(None, &SETTLE, None),
+    };
+    let mut names: Vec<String> = Vec::new();
+    let mut loads = Vec::new();
+    let given = raw.loads.as_mut()?;
+    for (index, raw) in given.iter_mut().enumerate() {
+        let path = Path::new(&LOADS).entry(index);
+        let name = raw.name.clone().map(|raw::Name(name)| name);
+        if let Some(name) = name.as_ref().filter(|name| names.contains(name)) {
+            let what = format!("there are two loads {name:?}");
+            let position = checker.position_of(&path.child("name").steps());
+            checker.report(Finding::new(position, what).with_expected("each name once"));
+        }
+        names.extend(name);
+        loads.push(load(checker, raw, system, &path));
+    }
+    Some(Preparation {
+        loads: loads.into_iter().collect::<Option<_>>()?,
+        settle: settle?,
+        snapshot: checker.value_or_default(raw.snapshot, &["prepare", "snapshot"], false)?,
+    })
+}
+
+fn load(
+    checker: &mut Checker<'_>,
+    raw: &mut raw::PrepareLoad,
+    system: Option<&System>,
+    path: &Path,
+) -> Option<PrepareLoad> {
+    let name = raw.name.clone().map(|raw::Name(name)| name);
+    let model = model(checker, raw, path);
+    let endpoint = endpoint(checker, raw.endpoint.as_deref(), system, &path.steps());
+    let retries = checker.value_or_default(raw.retries, &path.child("retries").steps(), RETRIES);
+    let mut time = |given: Option<raw::DurationText>, key, default| {
+        let here = path.child(key);
+        let given = given.map(|raw::DurationText(time)| time);
+        let time = checker.value_or_default(given, &here.steps(), default)?;
+        checker.check_bounds(time, &here.steps(), PHASE)
+    };
+    let timeout = time(raw.timeout, "timeout", TIMEOUT);
+    let verify_timeout = time(raw.verify_timeout, "verify_timeout", VERIFY_TIMEOUT);
+    let around = path.steps();
+    let around = Around {
+        path: &around,
+        model: model.as_ref(),
+    };
+    let alone = Alone {
+        name: name.clone(),
+        feeds: raw.feeds.take().unwrap_or_default(),
+        steps: raw.steps.take(),
+        key: "steps",
+    };
+    let scenario = flow_alone(checker, alone, around);
+    if let (Some(scenario), Some(sessions)) = (&scenario, raw.sessions) {
+        refuse_too_few_rows(checker, scenario, sessions, path);
+    }
+    let keep = raw.keep.clone().unwrap_or_default();
+    if let Some(scenario) = &scenario {
+        refuse_unknown_variables(checker, &keep, scenario, path);
+    }
+    if let (Some(load), Some(sessions), false) = (&name, raw.sessions, keep.is_empty()) {
+        checker.kept.push(KeptRows {
+            load: load.clone(),
+            columns: keep.clone(),
+            count: usize::try_from(sessions).ok()?,
+        });
+    }
+    let verify = match raw.verify.take() {
+        Some(steps) => {
+            let alone = Alone {
+                name,
+                feeds: Vec::new(),
+                steps: Some(steps),
+                key: "verify",
+            };
+            flow_alone(checker, alone, around).map(|verify| Some(Arc::new(verify)))
+        }
+        None => checker.value_or_default(None, &path.child("verify").steps(), None),
+    };
+    Some(PrepareLoad {
+        scenario: Arc::new(scenario?),
+        endpoint: endpoint?,
+        sessions: raw.sessions?,
+        model: model?,
+        retries: retries?,
+        timeout: timeout?,
+        keep,
+        verify: verify?,
+        verify_timeout: verify_timeout?,
+    })
+}
+
+fn model(checker: &mut Checker<'_>, raw: &raw::PrepareLoad, path: &Path) -> Option<LoadModel> {
+    let here = path.child("connections");
+    let connections = checker.value_or_default(raw.connections, &here.steps(), CONNECTIONS)?;
+    let here = path.child("rate");
+    let Some(raw::Rate(rate_per_s)) = raw.rate else {
+        return (!checker.is_invalid(&here.steps())).then_some(LoadModel::Closed {
+            connections,
+            pipelining: 1,
+        });
+    };
+    if !(rate_per_s > 0.0 && rate_per_s <= MAX_RATE_PER_S) {
+        let what = format!("{} is {rate_per_s} per second", here.to_text(""));
+        let expected = format!("more than 0 and at most {MAX_RATE_PER_S}");
+        let position = checker.position_of(&here.steps());
+        checker.report(Finding::new(position, what).with_expected(expected));
+    }
+    Some(LoadModel::Open {
+        rate_per_s,
+        arrivals: Arrivals::Uniform,
+        connections,
+        pipelining: 1,
+    })
+}
+
+/// Reports a feed whose rows end before the sessions do.
+fn refuse_too_few_rows(checker: &mut Checker<'_>, scenario: &Scenario, sessions: u64, path: &Path) {
+    for (index, feed) in scenario.feeds.iter().enumerate() {
+        let rows = feed.rows.count() as u64;
+        if feed.order == crate::FeedOrder::Once && rows < sessions {
+            let what = format!("feed {} has {rows} rows for {sessions} sessions", feed.name);
+            let here = path.child("feeds").entry(index).child("order");
+            let expected = "at least as many rows as sessions, or order: cycle";
+            let position = checker.position_of(&here.steps());
+            checker.report(Finding::new(position, what).with_expected(expected));
+        }
+    }
+}
+
+/// Reports each kept variable that no step captures.
+fn refuse_unknown_variables(
+    checker: &mut Checker<'_>,
+    keep: &[String],
+    scenario: &Scenario,
+    path: &Path,
+) {
+    let captured = scenario.captured();
+    let names = || captured.iter().map(String::as_str);
+    for (index, name) in keep.iter().enumerate() {
+        let is_twice = keep[..index].contains(name);
+        if names().any(|known| known == name) && !is_twice {
+            continue;
+        }
+        let here = path.child("keep").entry(index);
+        let position = checker.position_of(&here.steps());
+        let finding = match (is_twice, captured.is_empty()) {
+            (true, _) => Finding::new(position, format!("keep has {name:?} twice"))
+                .with_expected("each variable once"),
+            (false, true) => Finding::new(position, format!("no step captures {name:?}"))
+                .with_expected("a step with capture"),
+            (false, false) => Finding::new(position, format!("no step captures {name:?}"))
+                .with_expected(list(names()))
+                .with_suggestion(nearest_word(name, names())),
+        };
+        checker.report(finding);
+    }
+}
+
+fn settle(checker: &mut Checker<'_>, raw: &raw::Settle, system: Option<&System>) -> Option<Settle> {
+    let until = match raw {
+        raw::Settle::Time(raw::DurationText(time)) => {
+            let bounds = (Duration::ZERO, PHASE.1);
+            return checker
+                .check_bounds(*time, &SETTLE, bounds)
+                .map(Settle::Time);
+        }
+        raw::Settle::Quiet(until) => until,
+    };
+    let mut time = |given: Option<raw::DurationText>, key: &'static str, default| {
+        let path = [SETTLE[0], SETTLE[1], key];
+        let given = given.map(|raw::DurationText(time)| time);
+        let time = checker.value_or_default(given, &path, default)?;
+        checker.check_bounds(time, &path, PHASE)
+    };
+    let quiet_period = time(until.quiet_period, "quiet_period", QUIET_PERIOD);
+    let timeout = time(until.timeout, "timeout", SETTLE_TIMEOUT);
+    let metric = until.metric.clone()?;
+    if let Some(system) = system
+        && !system.metrics.iter().any(|known| known.name == metric)
+    {
+        let names = || system.metrics.iter().map(|known| known.name.as_str());
+        let what = format!("the system has no metric {metric:?} in this configuration");
+        let expected = match names().next() {
+            Some(_) => list(names()),
+            None => "a time such as 2s: it has no metrics".to_owned(),
+        };
+        let position = checker.position_of(&[SETTLE[0], SETTLE[1], "metric"]);
+        let finding = Finding::new(position, what)
+            .with_expected(expected)
+            .with_suggestion(nearest_word(&metric, names()));
+        checker.report(finding);
+    }
+    Some(Settle::Quiet {
+        metric,
+        quiet_period: quiet_period?,
+        timeout: timeout?,
+    })
+}
+
+/// The conditions on the loads, with the whole paths of their metrics.
+pub(crate) fn load_thresholds(
+    checker: &mut Checker<'_>,
+    raw: &raw::Study,
+    known: &[Known],
+) -> Vec<Threshold> {
+    let loads = raw.prepare.as_ref().and_then(|raw| raw.loads.as_ref());
+    let mut all = Vec::new();
+    for (index, load) in loads.into_iter().flatten().enumerate() {
+        let (Some(raw::Name(name)), Some(texts)) = (&load.name, &load.thresholds) else {
+            continue;
+        };
+        let whole = texts
+            .iter()
+            .map(|text| format!("prepare.{name}.{}", text.trim()));
+        let whole: Vec<String> = whole.collect();
+        let index = index.to_string();
+        let path = [LOADS[0], LOADS[1], index.as_str(), "thresholds"];
+        all.extend(conditions(checker, (Some(&whole), &path), known, false));
+    }
+    all
+}
+
+/// Reports a snapshot of a system that waggle does not start, or that grows.
+pub(crate) fn refuse_snapshot(checker: &mut Checker<'_>, raw: &raw::Study) {
+    let prepare = raw.prepare.as_ref();
+    if prepare.and_then(|raw| raw.snapshot) != Some(true) {
+        return;
+    }
+    let system = raw.system.as_ref();
+    let runs_already = system.is_some_and(|raw| raw.url.is_some() || raw.external.is_some());
+    let grows = prepare.is_some_and(|raw| raw.grow.is_some());
+    let (what, expected) = match (runs_already, grows) {
+        (true, _) => (
+            "prepare.snapshot keeps the files of a system, and this one is not started by waggle",
+            "a study without one of them",
+        ),
+        (false, true) => (
+            "prepare.snapshot and prepare.grow are both given: a system that grows is not the same from level to level",
+            "one of the two",
+        ),
+        (false, false) => return,
+    };
+    let position = checker.key(&["prepare", "snapshot"]);
+    checker.report(Finding::new(position, what).with_expected(expected));
+}
+
+/// The factor from one level of which to the next the prepared system grows; it is known after all cells.
+pub(crate) fn grow(
+    checker: &mut Checker<'_>,
+    raw: &raw::Study,
+    restart: Restart,
+    cells: &[Levels],
+) -> Option<String> {
+    let raw::Name(factor) = raw.prepare.as_ref()?.grow.clone()?;
+    let position = checker.position_of(&["prepare", "grow"]);
+    let names: Vec<&str> = cells
+        .first()
+        .map(|levels| levels.iter().map(|(name, ..)| name.as_str()).collect())
+        .unwrap_or_default();
+    let finding = if !names.contains(&factor.as_str()) {
+        let what = format!("prepare.grow is {factor:?}, which is no factor");
+        Finding::new(position, what)
+            .with_expected(list(names.iter().copied()))
+            .with_suggestion(nearest_word(&factor, names.iter().copied()))
+    } else if restart != Restart::EveryCell {
+        Finding::new(position, "prepare.grow needs a system that is kept up")
+            .with_expected("schedule.restart: every_cell")
+    } else if raw.search.is_some() {
+        Finding::new(position, "prepare.grow belongs to studies without search")
+            .with_expected("a study without one of them")
+    } else {
+        return Some(factor);
+    };
+    checker.report(finding);
+    None
+}

@@ -1,0 +1,75 @@
+//! The part `prepare` of a study, key by key.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{DurationText, Feed, Name, Rate, Settle, Step};
+
+/// What is done to the system after its functional check and before the warm-up.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Prepare {
+    /// Loads that are run one after the other, each once.
+    #[schemars(required, length(min = 1, max = 20))]
+    pub loads: Option<Vec<PrepareLoad>>,
+    /// A pause after the last of them: a time such as `2s`, or `{ metric, quiet_period, timeout }`; none by default.
+    pub settle: Option<Settle>,
+    /// A factor with levels of more and more sessions: from one level to the next only what is missing is added. For
+    /// `schedule.restart: every_cell`.
+    pub grow: Option<Name>,
+    /// Whether the prepared system is kept on this machine, so that later trials and runs start with it; false by default.
+    pub snapshot: Option<bool>,
+}
+
+/// A load that prepares: a number of sessions, in each of which the steps are done once.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PrepareLoad {
+    /// Its name in metrics (`prepare.NAME.…`) and in the report.
+    #[schemars(required)]
+    pub name: Option<Name>,
+    /// The system's endpoint that receives it; by default the only one.
+    pub endpoint: Option<String>,
+    /// How many sessions there are. Session n takes row n of each feed whose order is cycle or once.
+    #[schemars(required, range(min = 1, max = 1_000_000_000))]
+    pub sessions: Option<u64>,
+    /// Connections, each with one session at a time; 10 by default.
+    #[schemars(range(min = 1, max = 100_000))]
+    pub connections: Option<u32>,
+    /// Sessions that start, e.g. `100/s`; by default each connection starts its next session as soon as the one before is over.
+    pub rate: Option<Rate>,
+    /// Rows of values for the sessions.
+    pub feeds: Option<Vec<Feed>>,
+    /// What a session does, in this order.
+    #[schemars(required, length(min = 1))]
+    pub steps: Option<Vec<Step>>,
+    /// How often a failed request is sent again by its session before that is given up; 10 by default. It is, if no answer came or
+    /// its status is 408, 425, 429, 500, 502, 503 or 504, after the time that the answer names (Retry-After), or after 100ms,
+    /// 200ms, 400ms and so on, at most a minute.
+    #[schemars(range(min = 0, max = 1_000))]
+    pub retries: Option<u32>,
+    /// The longest it may take; 1h by default.
+    pub timeout: Option<DurationText>,
+    /// Captured variables whose values are kept, so that they can be the columns of a feed (`captured_by`).
+    pub keep: Option<Vec<String>>,
+    /// Conditions on this load's metrics, e.g. `response_time.p99 < 1s`.
+    pub thresholds: Option<Vec<String>>,
+    /// Steps that are done at its end, each repeated until it succeeds: the check that everything is there.
+    #[schemars(length(min = 1))]
+    pub verify: Option<Vec<Step>>,
+    /// The longest that the check may take; 30s by default.
+    pub verify_timeout: Option<DurationText>,
+}
+
+/// Until a metric of the system does not change any more.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SettleUntil {
+    /// One of the system's metrics.
+    #[schemars(required)]
+    pub metric: Option<String>,
+    /// How long its value must be the same; 2s by default.
+    pub quiet_period: Option<DurationText>,
+    /// The longest it may take; 1min by default.
+    pub timeout: Option<DurationText>,
+}
