@@ -6,7 +6,7 @@ use waggle_results::{FailureKind, ReferenceInfo, RunInfo, parallel_map};
 use waggle_stats::{Estimate, Part, ThinTail};
 
 use crate::{
-    CellModel, Factor, LineLaw, ReferenceModel, TrialModel, as_f64,
+    CellModel, CurveLaws, Factor, ReferenceModel, TrialModel, as_f64,
     cell::failure_kinds,
     laws::laws,
     layout::{Layout, Line, Over},
@@ -49,8 +49,8 @@ pub struct Curve {
     pub points: Vec<CurvePoint>,
     /// As in the columns of `tables.csv`.
     pub column: String,
-    /// What it follows along each line; empty if the factor has too few levels, or the metric has no law.
-    pub laws: Vec<LineLaw>,
+    /// What it follows along each line.
+    pub laws: CurveLaws,
 }
 
 /// One outcome of one cell.

@@ -3,10 +3,14 @@
 //! A rate that rises along counts of something (CPUs, replicas, connections, users) has the Universal Scalability Law. What is not
 //! wished to be high (times, memory, CPU per request) has a power law, as has a rate that does not rise: it is no use of a resource.
 
+use std::sync::OnceLock;
+
 use waggle_metrics::{NamedMetric, OverTrials, Unit, Wish};
+use waggle_results::parallel_map;
 use waggle_stats::{
     BandPoint, Errors, FitQuality, LAW_REACH, LAW_RESAMPLES, LawSettings, LawTrial, MIN_LAW_LEVELS,
-    NotFitted, PowerLaw, UniversalScalability, Verdict, fit_power_law, fit_universal_scalability,
+    NotFitted, PowerLaw, Scale, UniversalScalability, Verdict, fit_power_law,
+    fit_universal_scalability,
 };
 
 use crate::{
@@ -63,23 +67,79 @@ impl Law {
     }
 }
 
-/// Of one metric, each line's law; none if the factor has too few levels, or the metric has no law.
+/// The laws of one metric's lines: the trials that they rest on, and the laws themselves after the first call of [`CurveLaws::fit`].
+/// A fit with its bootstrap takes about 12 ms, and comparisons and histories show no law.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct CurveLaws {
+    lines: Vec<LineTrials>,
+    band_at: Vec<f64>,
+    seed: u64,
+    fitted: OnceLock<Vec<LineLaw>>,
+}
+
+/// What the law of a line rests on.
+#[derive(Debug, Clone, PartialEq)]
+struct LineTrials {
+    line: usize,
+    values: Vec<LawTrial>,
+    scale: Scale,
+    is_universal: bool,
+    doubtful: Vec<(String, Verdict)>,
+}
+
+impl CurveLaws {
+    /// Fits them at the first call. Empty if the factor has too few levels, or the metric has no law.
+    #[must_use]
+    pub fn fit(&self) -> &[LineLaw] {
+        let fit = || parallel_map(&self.lines, |line| line.fit(&self.band_at, self.seed));
+        self.fitted.get_or_init(fit)
+    }
+}
+
+impl From<Vec<LineLaw>> for CurveLaws {
+    fn from(fitted: Vec<LineLaw>) -> Self {
+        Self {
+            fitted: fitted.into(),
+            ..Self::default()
+        }
+    }
+}
+
+impl LineTrials {
+    fn fit(&self, band_at: &[f64], seed: u64) -> LineLaw {
+        let settings = LawSettings {
+            errors: Errors::Relative,
+            scale: self.scale,
+            resamples: LAW_RESAMPLES,
+            seed,
+            band_at,
+        };
+        LineLaw {
+            line: self.line,
+            law: match self.is_universal {
+                true => fit_universal_scalability(&self.values, &settings).map(Law::Universal),
+                false => fit_power_law(&self.values, &settings).map(Law::Power),
+            },
+            doubtful: self.doubtful.clone(),
+        }
+    }
+}
+
+/// Of one metric, what each line's law rests on; nothing if the factor has too few levels, or the metric has no law.
 pub(crate) fn laws(
     named: &NamedMetric<'_>,
     layout: &Layout,
     cells: &[CellModel],
     trials: &[TrialModel],
     seed: u64,
-) -> Vec<LineLaw> {
+) -> CurveLaws {
     let Some(at) = &layout.over.at else {
-        return Vec::new();
+        return CurveLaws::default();
     };
     if at.len() < MIN_LAW_LEVELS || !has_law(named) {
-        return Vec::new();
+        return CurveLaws::default();
     }
-    let band_at = band_levels(&layout.over);
-    let lines = layout.cells.iter().enumerate();
-    let law = |(line, places): (usize, &Vec<Option<usize>>)| {
+    let of_line = |(line, places): (usize, &Vec<Option<usize>>)| {
         let placed = || {
             places
                 .iter()
@@ -98,24 +158,20 @@ pub(crate) fn laws(
         });
         let values: Vec<LawTrial> = values.collect();
         let own: Vec<&TrialModel> = counted.iter().map(|(_, trial)| *trial).collect();
-        let settings = LawSettings {
-            errors: Errors::Relative,
-            scale: scale(named, &own),
-            resamples: LAW_RESAMPLES,
-            seed,
-            band_at: &band_at,
-        };
-        let is_universal = is_rate(named) && are_counts(&layout.over.levels) && rises(&values);
-        LineLaw {
+        LineTrials {
             line,
-            law: match is_universal {
-                true => fit_universal_scalability(&values, &settings).map(Law::Universal),
-                false => fit_power_law(&values, &settings).map(Law::Power),
-            },
+            scale: scale(named, &own),
+            is_universal: is_rate(named) && are_counts(&layout.over.levels) && rises(&values),
             doubtful: doubtful(&layout.over, places, cells),
+            values,
         }
     };
-    lines.map(law).collect()
+    CurveLaws {
+        lines: layout.cells.iter().enumerate().map(of_line).collect(),
+        band_at: band_levels(&layout.over),
+        seed,
+        fitted: OnceLock::new(),
+    }
 }
 
 /// A mean over trials that is no share: a share has a highest value, and a maximum no interval.

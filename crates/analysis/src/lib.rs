@@ -79,7 +79,7 @@ pub use effects::{Comparison, EffectsModel, OutcomeEffects};
 pub use factor::{Counted, Factor};
 pub use faults::{CellFaults, Kill};
 pub(crate) use instrument::INSTRUMENT;
-pub use laws::{Law, LineLaw};
+pub use laws::{CurveLaws, Law, LineLaw};
 pub use layout::{Line, Over};
 pub use memory::Memory;
 pub use metric::{CellNumber, Number, in_load, in_trial, range_in_trial, unit, without_names};

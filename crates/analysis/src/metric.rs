@@ -1,5 +1,6 @@
 //! The joint between the catalogue of metrics and results: how a trial has a metric, and how the trials of a cell make one number of it.
 
+mod components;
 mod load;
 mod number;
 mod reading;
@@ -8,13 +9,16 @@ use waggle_metrics::{Metric, NamedMetric, OverTrials, Statistic, Subject, Unit, 
 use waggle_results::{DeliveryInfo, LedgerInfo, RunInfo};
 use waggle_stats::{Estimate, Part, Range, Recovery, Scale, ThinTail};
 
-use self::load::Load;
 pub use self::number::Number;
 pub(crate) use self::reading::Reading;
+use self::{
+    components::{cores, cpu_us_per_request},
+    load::Load,
+};
 use crate::{
     Memory, TrialFaults, TrialModel, TrialNumbers, TrialPercentiles, TrialPreparation,
-    TrialPrepareLoad, TrialProbe, TrialRecovery, TrialSystemMetric, bottleneck::whole_components,
-    distribution::as_f64, path::resolve_path, probe::resolution_us, scale::scale,
+    TrialPrepareLoad, TrialProbe, TrialRecovery, TrialSystemMetric, distribution::as_f64,
+    path::resolve_path, probe::resolution_us, scale::scale,
 };
 
 /// A number that the run names somewhere, in one cell.
@@ -410,26 +414,10 @@ fn find_by_name<'a, T>(
     all.iter().find(|one| name(one) == of)
 }
 
-fn answered_requests(numbers: &TrialNumbers) -> Option<f64> {
-    let answered = numbers.succeeded + numbers.failed;
-    (answered > 0).then(|| as_f64(answered))
-}
-
 /// `None` if nothing was answered.
 fn bytes_per_answer(numbers: &TrialNumbers) -> Option<f64> {
     let is_known = numbers.throughput_per_s > 0.0;
     is_known.then(|| numbers.bytes_received_per_s / numbers.throughput_per_s)
-}
-
-/// Of all replicas of a component.
-fn cores(named: &NamedMetric<'_>, numbers: &TrialNumbers) -> Option<f64> {
-    let all = whole_components(numbers);
-    find_by_name(named, &all, |(name, _)| name).map(|(_, cores)| *cores)
-}
-
-/// `None` if nothing was answered.
-fn cpu_us_per_request(named: &NamedMetric<'_>, numbers: &TrialNumbers) -> Option<f64> {
-    Some(cores(named, numbers)? * numbers.seconds * 1e6 / answered_requests(numbers)?)
 }
 
 /// The longest, where several were killed; nothing where one did not come back.

@@ -24,6 +24,8 @@ pub struct Model {
     pub info: RunInfo,
     pub study_text: String,
     pub system_text: String,
+    /// Whether a waggle wrote to it when it was read: trials may follow.
+    pub is_being_written: bool,
     /// What goodput counts.
     pub counted: Counted,
     /// In the study's order.
@@ -103,6 +105,13 @@ impl Model {
 /// A run's results → everything the report says of them.
 #[must_use]
 pub fn model(run: &Run) -> Model {
+    Model {
+        is_being_written: run.is_being_written,
+        ..model_of_all(run)
+    }
+}
+
+fn model_of_all(run: &Run) -> Model {
     let counted = counted_unit(&run.info);
     let trials = parallel_map(&run.trials, |one| trial::trial(one, &run.info, counted));
     let texts = [&run.study_text, &run.system_text].map(String::as_str);
@@ -157,6 +166,7 @@ pub(crate) fn of_trials(
     Model {
         study_text: study_text.to_owned(),
         system_text: system_text.to_owned(),
+        is_being_written: false,
         counted,
         telling: telling_factors(&factors, info),
         factors,

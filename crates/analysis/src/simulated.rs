@@ -232,6 +232,7 @@ fn trial(key: TrialKey, cell: &CellInfo, goodput: f64, random: &mut StdRng) -> T
         remarks: Vec::new(),
         awake_may_help: false,
         faults: None,
+        preparation: None,
         series: Series::default(),
         half_change: None,
         interval_s: 1.0,

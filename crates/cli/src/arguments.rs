@@ -5,8 +5,11 @@ use std::{net::SocketAddr, num::NonZero, path::PathBuf, time::Duration};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use waggle_flags::RenamedFlag;
 
-pub(crate) use crate::compare_arguments::{Compare, CompareFiles, RunComparison};
-use crate::load::{arguments::Load, parse};
+pub(crate) use crate::compare_arguments::{Compare, RunComparison};
+use crate::{
+    load::{arguments::Load, parse},
+    output_files::OutputFiles,
+};
 
 /// Flags that were renamed: an error for an old one names the new one.
 pub(crate) const RENAMED_FLAGS: [RenamedFlag; 12] = [
@@ -213,27 +216,7 @@ pub(crate) struct History {
     #[arg(long)]
     pub(crate) all_hosts: bool,
     #[command(flatten)]
-    pub(crate) files: HistoryFiles,
-}
-
-/// Files that a history is written to.
-#[derive(Debug, Args)]
-pub(crate) struct HistoryFiles {
-    /// Write the history as a page with charts
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
-    /// Write it as Markdown
-    #[arg(long, value_name = "FILE")]
-    pub(crate) markdown: Option<PathBuf>,
-    /// Write it as JSON (`waggle schema history`)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
-    /// Write it as JUnit XML: a test case for each metric in each cell on each host
-    #[arg(long, value_name = "FILE")]
-    pub(crate) junit: Option<PathBuf>,
-    /// Append it as Markdown to a file, such as $GITHUB_STEP_SUMMARY
-    #[arg(long, value_name = "FILE")]
-    pub(crate) summary_file: Option<PathBuf>,
+    pub(crate) files: OutputFiles,
 }
 
 #[derive(Debug, Args)]

@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    io::Write,
     path::{Path, PathBuf},
 };
 
@@ -19,19 +18,18 @@ use waggle_report::{
 use waggle_results::Run;
 
 use crate::{
-    arguments::{Compare, CompareFiles},
+    arguments::Compare,
     exit::Exit,
     output,
+    output_files::{OutputFiles, Texts},
 };
 
-/// GitHub shows the summary of a step up to this size.
-const SUMMARY_MAX_BYTES: usize = 1024 * 1024;
 /// Runs of one side; more are not read.
 const MAX_RUNS: usize = 200;
 
 pub(crate) fn run(arguments: &Compare) -> Result<Exit> {
     let sides = [arguments.first.as_path(), arguments.second.as_path()];
-    check_files(&arguments.files)?;
+    arguments.files.check()?;
     compare_folders(sides, &arguments.judgement.settings(), &arguments.files)
 }
 
@@ -39,7 +37,7 @@ pub(crate) fn run(arguments: &Compare) -> Result<Exit> {
 pub(crate) fn compare_folders(
     [first, second]: [&Path; 2],
     settings: &CompareSettings,
-    files: &CompareFiles,
+    files: &OutputFiles,
 ) -> Result<Exit> {
     let [first_name, second_name] = names(first, second);
     refuse_same_runs(&run_folders(first)?, &run_folders(second)?)?;
@@ -72,40 +70,16 @@ fn refuse_same_runs(first: &[PathBuf], second: &[PathBuf]) -> Result<()> {
     }
 }
 
-/// Refuses files that cannot be written, before anything is run.
-///
-/// # Errors
-/// Two of them are the same file, or the folder of one does not exist.
-pub(crate) fn check_files(files: &CompareFiles) -> Result<()> {
-    let wanted = [
-        ("--html", &files.html),
-        ("--markdown", &files.markdown),
-        ("--json", &files.json),
-        ("--junit", &files.junit),
-        ("--summary-file", &files.summary_file),
-    ];
-    let mut seen: Vec<(&str, &Path)> = Vec::new();
-    for (flag, path) in wanted {
-        let Some(path) = path.as_deref() else {
-            continue;
-        };
-        if let Some((other, _)) = seen.iter().find(|(_, known)| *known == path) {
-            bail!("{other} and {flag} name the same file, {}", path.display());
-        }
-        let folder = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty());
-        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-            bail!("{flag}: there is no folder {}", folder.display());
-        }
-        seen.push((flag, path));
-    }
-    Ok(())
-}
-
 /// Writes the files that are asked for, and prints the comparison.
-pub(crate) fn show(found: &CompareModel, files: &CompareFiles) -> Result<Exit> {
-    write_all(found, files)?;
+pub(crate) fn show(found: &CompareModel, files: &OutputFiles) -> Result<Exit> {
+    let version = env!("CARGO_PKG_VERSION");
+    files.write(&Texts {
+        html: &|| compare_html(found, version),
+        markdown: &|| compare_markdown(found, version),
+        json: &|| compare_json(found),
+        junit: &|| compare_junit(found),
+        short: &|| sentences(found).join(" "),
+    })?;
     output::print_result(&format!("{}\n", compare_terminal(found)))?;
     Ok(exit(found))
 }
@@ -117,48 +91,6 @@ fn exit(found: &CompareModel) -> Exit {
         Outcomes::Worse => Exit::Threshold,
         Outcomes::Undecided => Exit::NotValid,
     }
-}
-
-/// Writes each file that is asked for.
-fn write_all(found: &CompareModel, files: &CompareFiles) -> Result<()> {
-    let version = env!("CARGO_PKG_VERSION");
-    write_files(&[
-        (&files.html, &|| compare_html(found, version)),
-        (&files.markdown, &|| compare_markdown(found, version)),
-        (&files.json, &|| compare_json(found)),
-        (&files.junit, &|| compare_junit(found)),
-    ])?;
-    match &files.summary_file {
-        Some(path) => append(
-            path,
-            &compare_markdown(found, version),
-            &format!("{}\n", sentences(found).join(" ")),
-        ),
-        None => Ok(()),
-    }
-}
-
-/// A file that may be asked for, with its text.
-type WantedFile<'a> = (&'a Option<PathBuf>, &'a dyn Fn() -> String);
-
-pub(crate) fn write_files(wanted: &[WantedFile<'_>]) -> Result<()> {
-    for (path, text) in wanted {
-        if let Some(path) = path {
-            fs::write(path, text()).with_context(|| format!("cannot write {}", path.display()))?;
-        }
-    }
-    Ok(())
-}
-
-/// Appends a text to a file that others may append to as well, and the shorter one if that would make it too long.
-pub(crate) fn append(path: &Path, text: &str, shorter: &str) -> Result<()> {
-    let length = fs::metadata(path).map_or(0, |file| file.len());
-    let length = usize::try_from(length).unwrap_or(usize::MAX);
-    let fits = |text: &&str| length.saturating_add(text.len()) <= SUMMARY_MAX_BYTES;
-    let text = [text, shorter].into_iter().find(fits).unwrap_or_default();
-    let file = fs::OpenOptions::new().append(true).create(true).open(path);
-    file.and_then(|mut file| file.write_all(text.as_bytes()))
-        .with_context(|| format!("cannot append to {}", path.display()))
 }
 
 /// The last part of each path in which the two differ.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use waggle_analysis::compare::CompareSettings;
 
-use crate::load::parse;
+use crate::{load::parse, output_files::OutputFiles};
 
 /// Ratios that differ by less are the same.
 const DEFAULT_MARGIN: f64 = 0.05;
@@ -20,7 +20,7 @@ pub(crate) struct RunComparison {
     #[command(flatten)]
     pub(crate) judgement: JudgementChoice,
     #[command(flatten)]
-    pub(crate) files: CompareFiles,
+    pub(crate) files: OutputFiles,
 }
 
 #[derive(Debug, Args)]
@@ -34,7 +34,7 @@ pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) judgement: JudgementChoice,
     #[command(flatten)]
-    pub(crate) files: CompareFiles,
+    pub(crate) files: OutputFiles,
 }
 
 /// What decides a comparison.
@@ -46,26 +46,6 @@ pub(crate) struct JudgementChoice {
     /// Of a comparison: a metric that decides, such as response_time.p99; may be repeated [default: what the study asks about]
     #[arg(long, value_name = "METRIC", value_parser = parse::metric_path)]
     pub(crate) metric: Vec<Vec<String>>,
-}
-
-/// Files that a comparison is written to.
-#[derive(Debug, Args)]
-pub(crate) struct CompareFiles {
-    /// Write the comparison as a page
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
-    /// Write it as Markdown, for a pull request
-    #[arg(long, value_name = "FILE")]
-    pub(crate) markdown: Option<PathBuf>,
-    /// Write it as JSON (`waggle schema compare`)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
-    /// Write it as JUnit XML: a test case for each metric that the study asks about, in each cell
-    #[arg(long, value_name = "FILE")]
-    pub(crate) junit: Option<PathBuf>,
-    /// Append it as Markdown to a file, such as $GITHUB_STEP_SUMMARY
-    #[arg(long, value_name = "FILE")]
-    pub(crate) summary_file: Option<PathBuf>,
 }
 
 impl JudgementChoice {

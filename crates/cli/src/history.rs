@@ -20,10 +20,11 @@ use waggle_report::{
 use waggle_results::{Run, RunInfo, parallel_map, run_info};
 
 use crate::{
-    arguments::{History, HistoryFiles},
-    compare::{self, append, write_files},
+    arguments::History,
+    compare,
     exit::Exit,
     output,
+    output_files::{OutputFiles, Texts},
 };
 
 /// Runs of a history; of more, `--last` takes the newest.
@@ -42,6 +43,7 @@ struct FoundRun {
 }
 
 pub(crate) fn run(arguments: &History) -> Result<Exit> {
+    arguments.files.check()?;
     let settings = HistorySettings {
         min_change: arguments.min_change,
         metrics: arguments.metric.clone(),
@@ -57,9 +59,21 @@ pub(crate) fn run(arguments: &History) -> Result<Exit> {
         Err(why) => bail!("{}", error(&why)),
     };
     found.unreadable = unreadable;
-    write_all(&found, &arguments.files)?;
-    output::print_result(&format!("{}\n", history_terminal(&found)))?;
-    Ok(exit(&found))
+    show(&found, &arguments.files)
+}
+
+/// Writes the files that are asked for, and prints the history.
+fn show(found: &HistoryModel, files: &OutputFiles) -> Result<Exit> {
+    let version = env!("CARGO_PKG_VERSION");
+    files.write(&Texts {
+        html: &|| history_html(found, version),
+        markdown: &|| history_markdown(found, version),
+        json: &|| history_json(found),
+        junit: &|| history_junit(found),
+        short: &|| sentences(found).join(" "),
+    })?;
+    output::print_result(&format!("{}\n", history_terminal(found)))?;
+    Ok(exit(found))
 }
 
 /// As of a comparison: 3 if something is worse, whatever else is undecided.
@@ -68,24 +82,6 @@ fn exit(found: &HistoryModel) -> Exit {
         HistoryOutcome::NoChange | HistoryOutcome::Better => Exit::Fine,
         HistoryOutcome::Worse => Exit::Threshold,
         HistoryOutcome::Undecided => Exit::NotValid,
-    }
-}
-
-fn write_all(found: &HistoryModel, files: &HistoryFiles) -> Result<()> {
-    let version = env!("CARGO_PKG_VERSION");
-    write_files(&[
-        (&files.html, &|| history_html(found, version)),
-        (&files.markdown, &|| history_markdown(found, version)),
-        (&files.json, &|| history_json(found)),
-        (&files.junit, &|| history_junit(found)),
-    ])?;
-    match &files.summary_file {
-        Some(path) => append(
-            path,
-            &history_markdown(found, version),
-            &format!("{}\n", sentences(found).join(" ")),
-        ),
-        None => Ok(()),
     }
 }
 

@@ -17,6 +17,7 @@ mod interrupts;
 mod live;
 mod load;
 mod output;
+mod output_files;
 mod plan;
 mod report;
 mod run;

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use waggle_analysis::{Conclusion, Model};
 use waggle_report::wording::answer;
 
-use crate::{arguments::Report, compare::append, exit::Exit, output, table};
+use crate::{arguments::Report, exit::Exit, output, output_files::append, table};
 
 pub(crate) fn run(arguments: &Report) -> Result<Exit> {
     let (text, model, exit) = write_report(&arguments.run, arguments.strict)?;

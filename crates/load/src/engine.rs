@@ -18,7 +18,7 @@ use crate::{
     merge::Merger,
     partition::{Partition, due_of, partitions},
     recorder::{Exchange, Slice},
-    scenario::{Kept, joined},
+    scenario::{Kept, merge_kept},
     shared::Shared,
     validate::{self, StartError},
     worker::{End, Worker},
@@ -274,7 +274,7 @@ impl Running {
         let kept_columns = self.kept_columns;
         let (outcome, kept) = self.join_workers();
         Outcome {
-            kept: joined(kept_columns, &kept),
+            kept: merge_kept(kept_columns, &kept),
             ..outcome
         }
     }

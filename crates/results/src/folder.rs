@@ -164,6 +164,12 @@ fn refuse_occupied(path: &Path) -> Result<(), WriteError> {
     }
 }
 
+/// Whether a waggle writes to the run now.
+pub(crate) fn is_being_written(path: &Path) -> bool {
+    let file = File::open(path.join(LOCK_FILE));
+    file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
+}
+
 fn lock(path: &Path) -> Result<File, WriteError> {
     let lock_file = path.join(LOCK_FILE);
     let file = File::options()

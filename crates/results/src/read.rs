@@ -10,7 +10,7 @@ use hdrhistogram::Histogram;
 
 use crate::{
     BacklogRow, HistogramLog, IntervalRow, ProbeInfo, ProbeLogs, ReadError, ResourceRow, RunInfo,
-    StepInfo, SystemMetricRow, TextError, TrialInfo, TrialKey, hlog,
+    StepInfo, SystemMetricRow, TextError, TrialInfo, TrialKey, folder, hlog,
     names::{
         ARRIVAL_DELAY, BACKLOG, CONNECT_TIME, DELIVERY_DELAY, EARLIEST_DELAY,
         EARLIEST_END_TO_END_DELAY, END_TO_END_DELAY, FAILED_TIME, HANDSHAKE_TIME, INTERVALS, LAG,
@@ -46,6 +46,8 @@ pub struct Run {
     /// As the user gave it.
     pub study_text: String,
     pub system_text: String,
+    /// Whether a waggle wrote to it when it was read: trials may follow.
+    pub is_being_written: bool,
     /// Those that have a result, in the order of execution.
     pub trials: Vec<Trial>,
 }
@@ -169,6 +171,7 @@ impl Run {
             path: path.to_owned(),
             study_text: document(STUDY_FILE)?,
             system_text: document(SYSTEM_FILE)?,
+            is_being_written: folder::is_being_written(path),
             trials,
             info,
         })

@@ -30,6 +30,7 @@ use crate::{
     info::{self, Inventory},
     records::RecordFiles,
     schedule::{self, CHANGED_SYSTEM_FOLDER, SYSTEM_FOLDER, Series},
+    snapshot::Snapshots,
     transport,
     trial::{Environments, TrialEnvironment},
     version_programs::VersionPrograms,
@@ -161,14 +162,11 @@ async fn prepare_and_run(
         calibration: &calibration,
         clocks: Some(&clocks),
         sample_limits: request.sample_limits,
-        snapshots: request
-            .snapshots_folder
-            .as_deref()
-            .map(|store| schedule::Snapshots {
-                store,
-                system_folder: &request.system_folder,
-                changed_folder: request.changed.as_ref().map(|changed| &*changed.folder),
-            }),
+        snapshots: request.snapshots_folder.as_deref().map(|store| Snapshots {
+            store,
+            system_folder: &request.system_folder,
+            changed_folder: request.changed.as_ref().map(|changed| &*changed.folder),
+        }),
     };
     trials(request, programs, series, events, shutdown).await
 }

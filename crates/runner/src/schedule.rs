@@ -25,10 +25,9 @@ use crate::{
     records::RecordFiles,
     repetitions, search,
     secrets::Secrets,
-    snapshot::{self, Content, Restored, Store},
+    snapshot::{FoundSnapshot, Snapshots},
     trial::{
-        self, Duet, Environments, Part, Prepared, RunningSystem, SnapshotUse, TrialContext,
-        TrialEnvironment,
+        self, Duet, Environments, Part, Prepared, RunningSystem, TrialContext, TrialEnvironment,
     },
 };
 
@@ -59,14 +58,6 @@ pub(crate) struct Series<'a> {
     pub(crate) sample_limits: SampleLimits,
     /// `None`: prepared systems are not kept.
     pub(crate) snapshots: Option<Snapshots<'a>>,
-}
-
-/// Where prepared systems are kept, and the folders of the systems.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Snapshots<'a> {
-    pub(crate) store: &'a Path,
-    pub(crate) system_folder: &'a Path,
-    pub(crate) changed_folder: Option<&'a Path>,
 }
 
 impl<'a> Series<'a> {
@@ -277,6 +268,25 @@ pub(crate) async fn run_trial<D: Driver, L: Load, W: HttpConnector>(
     execute_trial(environment, series, task, events, shutdown).await
 }
 
+/// Brings down a system that was kept up, unless it can serve a trial of this cell.
+async fn take_down_unless_fit<D: Driver, L: Load, W: HttpConnector>(
+    environment: &mut TrialEnvironment<D, L, W>,
+    series: Series<'_>,
+    cell: &Cell,
+    events: &Events,
+) -> Result<(), RunError> {
+    let serves = |kept: &RunningSystem| {
+        let study = series.study;
+        study.share_preparation(cell_of(series, kept.cell), cell)
+            && environment.prepared.can_grow(cell)
+    };
+    if !environment.running_system.as_ref().is_some_and(serves) {
+        take_down(environment, series, events).await?;
+        environment.prepared = Prepared::default();
+    }
+    Ok(())
+}
+
 /// Runs one trial whose start was reported.
 async fn execute_trial<D: Driver, L: Load, W: HttpConnector>(
     environment: &mut TrialEnvironment<D, L, W>,
@@ -287,15 +297,7 @@ async fn execute_trial<D: Driver, L: Load, W: HttpConnector>(
 ) -> Result<trial::Ended, RunError> {
     let Task { cell, planned, .. } = task;
     let key = key_of(planned);
-    let serves = |kept: &RunningSystem| {
-        let study = series.study;
-        study.share_preparation(cell_of(series, kept.cell), cell)
-            && environment.prepared.can_grow(cell)
-    };
-    if !environment.running_system.as_ref().is_some_and(serves) {
-        take_down(environment, series, events).await?;
-        environment.prepared = Prepared::default();
-    }
+    take_down_unless_fit(environment, series, cell, events).await?;
     let kept = environment.running_system.take();
     let folder = system_folder(series, environment.system_folder, kept.is_some())?;
     let writer = series.folder.begin(key)?;
@@ -315,9 +317,11 @@ async fn execute_trial<D: Driver, L: Load, W: HttpConnector>(
         |kept| kept.secrets,
     );
     let system = series.system_of(cell).configure(&cell.parameters);
-    let snapshot = match is_up {
-        true => None,
-        false => begin_with_snapshot(series, (cell, &system), &folder)?,
+    let snapshot = match series.snapshots.filter(|_| !is_up) {
+        None => None,
+        Some(snapshots) => snapshots
+            .restore((cell, &system), is_changed(cell), &folder)
+            .map_err(|problem| io_error("read", snapshots.system_folder, problem))?,
     };
     if let Some(restored) = snapshot.as_ref().and_then(|one| one.restored.as_ref()) {
         secrets.restore(restored.secrets.clone());
@@ -359,59 +363,6 @@ async fn execute_trial<D: Driver, L: Load, W: HttpConnector>(
         remove(partial)?;
     }
     Ok(ended)
-}
-
-/// The snapshot of a cell's prepared system, as far as there is one.
-struct FoundSnapshot {
-    store: Store,
-    key: String,
-    restored: Option<Restored>,
-    refused: Option<String>,
-}
-
-impl FoundSnapshot {
-    fn as_use(&self) -> SnapshotUse<'_> {
-        SnapshotUse {
-            store: &self.store,
-            key: &self.key,
-            restored: self.restored.as_ref().map(|restored| &restored.info),
-            refused: self.refused.as_deref(),
-        }
-    }
-}
-
-/// Copies the snapshot of a cell's prepared system into the folder, if there is one. `None`: the study does not ask for that.
-fn begin_with_snapshot(
-    series: Series<'_>,
-    (cell, system): (&Cell, &System),
-    folder: &Path,
-) -> Result<Option<FoundSnapshot>, RunError> {
-    let is_wanted = cell.preparation.as_ref().is_some_and(|one| one.snapshot);
-    let Some(snapshots) = series.snapshots.filter(|_| is_wanted) else {
-        return Ok(None);
-    };
-    let system_folder = match is_changed(cell) {
-        true => snapshots.changed_folder.unwrap_or(snapshots.system_folder),
-        false => snapshots.system_folder,
-    };
-    let content = Content {
-        system,
-        system_folder,
-        cell,
-    };
-    let key = snapshot::key_of(content);
-    let key = key.map_err(|problem| io_error("read", system_folder, problem))?;
-    let store = Store::new(snapshots.store);
-    let (restored, refused) = match store.restore(&key, cell, folder) {
-        Ok(restored) => (restored, None),
-        Err(refused) => (None, Some(refused.why)),
-    };
-    Ok(Some(FoundSnapshot {
-        store,
-        key,
-        restored,
-        refused,
-    }))
 }
 
 /// The folder of a trial's system as an absolute path; empty, unless the system is up already.

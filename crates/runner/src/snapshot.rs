@@ -5,6 +5,7 @@
 //! used.
 
 mod files;
+mod found;
 mod key;
 
 use std::{
@@ -21,7 +22,7 @@ use waggle_results::SnapshotInfo;
 use waggle_study::Cell;
 
 use self::files::{Entry, copy_checked, copy_noted};
-pub(crate) use self::key::{Content, key_of};
+pub(crate) use self::found::{FoundSnapshot, Snapshots};
 use crate::{clock::now_utc, trial::Prepared};
 
 /// The form of a snapshot; another one is not read.

@@ -6,6 +6,10 @@
 //! change point is placed between its neighbours again, and the weakest ones are removed until all are large and significant enough,
 //! as Hunter does (Fleming et al., ICPE 2023). Rates, limits, and why not E-divisive: docs/design/0051.
 
+mod smallest;
+
+pub use smallest::smallest_change;
+
 use crate::{
     Estimate, Scale,
     sample::{mean, median, size, squares_about},

@@ -35,7 +35,7 @@ mod verdict;
 pub use backlog::{Growth, MIN_BACKLOG_POLLS, backlog_grows};
 pub use blocks::Blocks;
 pub use change_point::{
-    ChangeLimits, ChangePoint, HistoryRun, MAX_HISTORY, MIN_HISTORY, change_points,
+    ChangeLimits, ChangePoint, HistoryRun, MAX_HISTORY, MIN_HISTORY, change_points, smallest_change,
 };
 pub use checks::{ACHIEVED_MIN, Findings, GENERATOR_BUSY, SteadinessTest, check};
 pub use contrast::Sample;

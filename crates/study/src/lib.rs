@@ -6,11 +6,14 @@ mod components;
 mod configure;
 mod de;
 mod environment;
+mod expect;
 mod expected_verdict;
 mod external;
 mod feed_text;
 mod fill;
+mod growth;
 mod include;
+mod load_model;
 mod mistake;
 mod model;
 mod nearest;
@@ -44,13 +47,15 @@ pub use check::{
 pub use components::{Arguments, Artifact, SetupStep, When};
 pub use configure::PROGRAM_OVERRIDE;
 pub use environment::{EnvironmentError, Values};
+pub use expect::{BodyExpect, Expect};
 pub use expected_verdict::ExpectedVerdict;
 pub use external::{Address, ExternalComponent, ExternalPort};
+pub use load_model::{Arrivals, LoadModel, Think};
 pub use mistake::{Mistake, Mistakes, Source};
 pub use model::{
-    Arrivals, Body, BodyExpect, Cell, Delivery, Expect, Fault, LoadModel, LoadStage, Order,
-    Protocol, RecordsBody, RecordsFormat, Reference, ReferenceColumn, ReferenceRow, Request,
-    Restart, Search, Sought, Study, Texts, Think, Threshold, ThresholdOp, What,
+    Body, Cell, Delivery, Fault, LoadStage, Order, Protocol, RecordsBody, RecordsFormat, Reference,
+    ReferenceColumn, ReferenceRow, Request, Restart, Search, Sought, Study, Texts, Threshold,
+    ThresholdOp, What,
 };
 pub use origin::{GivenSecret, Origin, TakenValue};
 pub use parameters::parameter_levels;

@@ -2,11 +2,12 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use waggle_metrics::Unit;
 use waggle_template::variable::names;
 
 use crate::{
-    CellVersion, ExpectedVerdict, ExternalComponent, Feed, GivenSecret, Level, Preparation,
-    Scenario, Schedule, Source, TakenValue, Versions, scenario::RECORD_KEY,
+    CellVersion, Expect, ExpectedVerdict, ExternalComponent, Feed, GivenSecret, Level, LoadModel,
+    Preparation, Scenario, Schedule, Source, TakenValue, Versions, scenario::RECORD_KEY,
 };
 
 /// A checked study.
@@ -49,6 +50,8 @@ pub struct Study {
     pub thresholds: Vec<Threshold>,
     /// Paths of the metrics that the study asks about, as in a [`Threshold`]; empty: those that its load model leaves open.
     pub asks: Vec<Vec<String>>,
+    /// The path and unit of every metric that the study measures.
+    pub metrics: Vec<(String, Unit)>,
     /// The verdict that every cell is expected to have, unless it has its own; `None`: valid.
     pub expect_verdict: Option<ExpectedVerdict>,
     /// The file of the scenario, by the name that the study gives it; `None`: it is in the study.
@@ -286,69 +289,6 @@ impl Cell {
     }
 }
 
-/// The load model with its numbers.
-#[derive(Debug, Clone, PartialEq)]
-pub enum LoadModel {
-    Closed {
-        connections: u32,
-        pipelining: u32,
-    },
-    Open {
-        rate_per_s: f64,
-        arrivals: Arrivals,
-        connections: u32,
-        pipelining: u32,
-    },
-    Users {
-        users: u32,
-        think_time: Think,
-    },
-}
-
-impl LoadModel {
-    /// Connections that it asks for; each user has one.
-    #[must_use]
-    pub fn connections(&self) -> u32 {
-        match self {
-            Self::Closed { connections, .. } | Self::Open { connections, .. } => *connections,
-            Self::Users { users, .. } => *users,
-        }
-    }
-
-    /// The same load at another level: of the rate if it is open, else of the users or the connections.
-    #[must_use]
-    pub fn at_level(&self, level: f64) -> Self {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "levels of users and connections are whole and at least 1; the cast saturates"
-        )]
-        let whole = level.round() as u32;
-        let mut load = self.clone();
-        match &mut load {
-            Self::Closed { connections, .. } => *connections = whole,
-            Self::Open { rate_per_s, .. } => *rate_per_s = level,
-            Self::Users { users, .. } => *users = whole,
-        }
-        load
-    }
-}
-
-/// When requests of an open load fall due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Arrivals {
-    Poisson,
-    Uniform,
-}
-
-/// How long a user thinks between an answer and the next request.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Think {
-    Fixed(Duration),
-    Exponential(Duration),
-    Uniform { from: Duration, to: Duration },
-}
-
 /// The one request of the load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
@@ -434,35 +374,6 @@ pub enum RecordsFormat {
     Ndjson,
     Json,
     Csv,
-}
-
-/// Which answers are a success: of a request, a step, a component's setup or the functional check.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Expect {
-    /// Empty: any 2xx.
-    pub status: Vec<u16>,
-    pub body: BodyExpect,
-}
-
-/// What the body of a good answer must be.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub enum BodyExpect {
-    #[default]
-    Any,
-    Equals(String),
-    /// Every one of these, at most [`crate::MAX_BODY_TEXTS`], is a part of it.
-    Contains(Vec<String>),
-}
-
-impl BodyExpect {
-    /// The texts with which a body is compared.
-    pub fn texts_mut(&mut self) -> &mut [String] {
-        match self {
-            Self::Any => &mut [],
-            Self::Equals(text) => std::slice::from_mut(text),
-            Self::Contains(texts) => texts,
-        }
-    }
 }
 
 /// Delivery accounting: records are followed until a probe sees them.

@@ -80,7 +80,7 @@ pub enum MadeValue {
 impl Scenario {
     /// The names of the variables that its steps capture.
     #[must_use]
-    pub fn captured(&self) -> Vec<String> {
+    pub fn captured_names(&self) -> Vec<String> {
         fn of_actions(actions: &[Action], names: &mut Vec<String>) {
             for action in actions {
                 match action {

@@ -7,7 +7,7 @@ use std::{
 
 use tempfile::TempDir;
 
-use crate::{Process, http::Connection, process::free_port, program};
+use crate::{Process, http::Connection, process::free_port, program, server_folder::server_folder};
 
 const ORG: &str = "lab";
 const BUCKET: &str = "readings";
@@ -23,7 +23,7 @@ pub struct Influxdb {
 
 impl Influxdb {
     pub fn start() -> Self {
-        let folder = TempDir::with_prefix("influxdb-").expect("a folder");
+        let folder = server_folder("influxdb-");
         let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
         let process = launch(&folder, address);
         let server = Self {

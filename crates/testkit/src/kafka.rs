@@ -7,7 +7,7 @@ use std::{
 use rustix::process::Signal;
 use tempfile::TempDir;
 
-use crate::{Process, SmallDisk, process::free_port, program};
+use crate::{Process, SmallDisk, process::free_port, program, server_folder::server_folder};
 
 const HEAP: &str = "-Xms256m -Xmx256m";
 /// Most of a start is JIT compilation: with the quick compiler alone it needs 5 s of CPU instead of 8, and tests send little.
@@ -33,7 +33,7 @@ impl Kafka {
 
     /// Starts it with further settings of the broker, e.g. `("num.partitions", "3")`.
     pub fn start_with(settings: &[(&str, &str)]) -> Self {
-        let folder = TempDir::with_prefix("kafka-").expect("a folder");
+        let folder = server_folder("kafka-");
         let data = folder.path().join("data");
         fs::create_dir(&data).expect("a folder for its log");
         write_formatted(&data);
@@ -42,7 +42,7 @@ impl Kafka {
 
     /// Starts it with its log on a disk that may become full.
     pub fn start_on(disk: &SmallDisk, settings: &[(&str, &str)]) -> Self {
-        let folder = TempDir::with_prefix("kafka-").expect("a folder");
+        let folder = server_folder("kafka-");
         write_formatted(&disk.host_path());
         Self::begin(folder, disk.path(), disk.enter(), settings)
     }
@@ -132,7 +132,7 @@ fn write_formatted(data: &Path) {
 }
 
 fn formatted_storage() -> Vec<(OsString, Vec<u8>)> {
-    let folder = TempDir::with_prefix("kafka-format-").expect("a folder");
+    let folder = server_folder("kafka-format-");
     let (file, data) = (
         folder.path().join("format.properties"),
         folder.path().join("data"),

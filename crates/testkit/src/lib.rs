@@ -28,6 +28,7 @@ mod programs;
 mod prometheus;
 mod proxy;
 pub mod random;
+mod server_folder;
 mod small_disk;
 mod stream;
 #[cfg(feature = "http2")]

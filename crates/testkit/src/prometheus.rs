@@ -9,6 +9,7 @@ use crate::{
     http::{self, Connection},
     process::free_port,
     program,
+    server_folder::server_folder,
 };
 
 /// A running Prometheus.
@@ -22,7 +23,7 @@ pub struct Prometheus {
 impl Prometheus {
     /// Scrapes `http://TARGET/metrics` every two seconds, as soon as it answers.
     pub fn start(target: SocketAddr) -> Self {
-        let folder = TempDir::with_prefix("prometheus-").expect("a folder");
+        let folder = server_folder("prometheus-");
         let configuration = format!(
             "global: {{ scrape_interval: 2s, scrape_timeout: 2s }}\n\
              scrape_configs: [ {{ job_name: test, static_configs: [ {{ targets: ['{target}'] }} ] }} ]\n"

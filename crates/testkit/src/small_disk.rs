@@ -9,7 +9,7 @@ use std::{
 
 use tempfile::TempDir;
 
-use crate::Process;
+use crate::{Process, server_folder::server_folder};
 
 /// Mounts it, marks that, and sleeps.
 const HOLD: &str = "mount -t tmpfs -o \"size=$1\" tmpfs \"$2\" && touch \"$2/.mounted\" \
@@ -26,7 +26,7 @@ pub struct SmallDisk {
 
 impl SmallDisk {
     pub fn start(bytes: u64) -> Self {
-        let folder = TempDir::with_prefix("disk-").expect("a folder");
+        let folder = server_folder("disk-");
         let path = folder.path().join("disk");
         std::fs::create_dir(&path).expect("a folder to mount on");
         let (size, mount_point) = (bytes.to_string(), path.display().to_string());

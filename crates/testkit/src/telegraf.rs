@@ -4,7 +4,7 @@ use std::fs;
 
 use tempfile::TempDir;
 
-use crate::{Process, program};
+use crate::{Process, program, server_folder::server_folder};
 
 /// A running Telegraf.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub struct Telegraf {
 impl Telegraf {
     /// `configuration` is the text of its file.
     pub fn start(configuration: &str) -> Self {
-        let folder = TempDir::with_prefix("telegraf-").expect("a folder");
+        let folder = server_folder("telegraf-");
         fs::write(folder.path().join("telegraf.conf"), configuration).expect("its configuration");
         let process = launch(&folder);
         Self { process, folder }

@@ -38,7 +38,10 @@ pub enum CompareError {
     /// The study searches for a level, so that the trials of a cell are at different ones.
     Search(String),
     /// No trial of this side has a result.
-    NoTrials(String),
+    NoTrials {
+        side: String,
+        is_being_written: bool,
+    },
 }
 
 /// What one value of a side is.
@@ -66,6 +69,8 @@ pub struct SideFacts {
     /// Trials with a result, and planned ones.
     pub trials: usize,
     pub planned: usize,
+    /// Whether a waggle still writes to one of its runs.
+    pub is_being_written: bool,
 }
 
 /// Both sides.
@@ -144,7 +149,11 @@ impl<'a> Sides<'a> {
         }
         for side in [first, second] {
             if side.facts().trials == 0 {
-                return Err(CompareError::NoTrials(side.facts().name));
+                let facts = side.facts();
+                return Err(CompareError::NoTrials {
+                    side: facts.name,
+                    is_being_written: facts.is_being_written,
+                });
             }
         }
         if self.shared_cells().is_empty() {
@@ -283,6 +292,7 @@ impl<'a> Side<'a> {
             planned: cells()
                 .map(|(_, cell)| usize::try_from(cell.planned).unwrap_or(usize::MAX))
                 .sum(),
+            is_being_written: self.runs.iter().any(|run| run.is_being_written),
         }
     }
 

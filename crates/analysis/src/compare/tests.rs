@@ -143,7 +143,21 @@ fn what_cannot_be_compared_is_an_error_or_left_out() {
     for cell in &mut empty.cells {
         cell.ran = 0;
     }
-    assert_eq!(error(&empty), CompareError::NoTrials("new".to_owned()));
+    assert_eq!(
+        error(&empty),
+        CompareError::NoTrials {
+            side: "new".to_owned(),
+            is_being_written: false
+        }
+    );
+    empty.is_being_written = true;
+    assert_eq!(
+        error(&empty),
+        CompareError::NoTrials {
+            side: "new".to_owned(),
+            is_being_written: true
+        }
+    );
     let no_factor = compare_levels(&run, "users", &settings(0.05)).unwrap_err();
     assert_eq!(no_factor, CompareError::NoFactor("users".to_owned()));
 

@@ -100,6 +100,8 @@ pub struct HistoryRunFacts {
     /// Trials with a result, and planned ones.
     pub trials: usize,
     pub planned: usize,
+    /// Whether a waggle still writes to it.
+    pub is_being_written: bool,
     /// What differs from the run before on the same host.
     pub changes: Vec<ConditionChange>,
 }
@@ -134,6 +136,9 @@ pub struct HistorySeries {
     /// In order of time; too few have no change points.
     pub points: Vec<HistoryPoint>,
     pub changes: Vec<HistoryChange>,
+    /// The smallest change, as a share, that would be found in four of five histories like it; `None`: too few runs since the last
+    /// change.
+    pub smallest_change: Option<f64>,
     /// Whether it counts for what the history comes to: its host is still used.
     pub is_current: bool,
 }

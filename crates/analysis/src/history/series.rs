@@ -1,7 +1,9 @@
 //! The series of a history: what each run has of a metric, and what its changes show.
 
 use waggle_metrics::Wish;
-use waggle_stats::{Bias, ChangeLimits, ChangePoint, HistoryRun, Range, Scale, change_points};
+use waggle_stats::{
+    Bias, ChangeLimits, ChangePoint, HistoryRun, Range, Scale, change_points, smallest_change,
+};
 
 use super::{
     CURRENT_RUNS, ChangeDoubt, ChangeJudgement, HistoryChange, HistoryPoint, HistoryRunFacts,
@@ -72,6 +74,7 @@ impl<'a> Sources<'a> {
                 planned: planned.fold(0, |sum, one| {
                     sum + usize::try_from(one).unwrap_or(usize::MAX)
                 }),
+                is_being_written: run.model.is_being_written,
                 changes: before.map_or_else(Vec::new, |before| {
                     changes_between(&self.runs[before].model, &run.model)
                 }),
@@ -176,10 +179,14 @@ pub(super) fn metric_history(
     let newest = sources.runs.len().saturating_sub(CURRENT_RUNS);
     let series = values.into_iter().map(|values| {
         let is_current = values.points.last().is_some_and(|last| last.run >= newest);
+        let runs = history_runs(&values);
+        let found = change_points(&runs, values.scale, limits).unwrap_or_default();
+        let starts: Vec<usize> = found.iter().map(|change| change.index).collect();
         HistorySeries {
             cell: values.cell,
             host: values.host,
-            changes: changes(&values, sources, limits, row.wish),
+            changes: changes(&values, &found, sources, (limits.min_change, row.wish)),
+            smallest_change: smallest_change(&runs, &starts, values.scale, limits),
             is_current,
             points: values.points,
         }
@@ -194,12 +201,7 @@ pub(super) fn metric_history(
     }
 }
 
-fn changes(
-    values: &Values,
-    sources: &Sources<'_>,
-    limits: ChangeLimits,
-    wish: Wish,
-) -> Vec<HistoryChange> {
+fn history_runs(values: &Values) -> Vec<HistoryRun> {
     let run = |point: &HistoryPoint| match point.number {
         Number::Estimate(estimate) => HistoryRun::from_estimate(&estimate),
         number => HistoryRun {
@@ -207,13 +209,20 @@ fn changes(
             log_error: None,
         },
     };
-    let runs: Vec<HistoryRun> = values.points.iter().map(run).collect();
-    let found = change_points(&runs, values.scale, limits).unwrap_or_default();
+    values.points.iter().map(run).collect()
+}
+
+fn changes(
+    values: &Values,
+    found: &[ChangePoint],
+    sources: &Sources<'_>,
+    (min_change, wish): (f64, Wish),
+) -> Vec<HistoryChange> {
     let afters: Vec<f64> = found.iter().map(|change| change.after).collect();
     let ends = |at: usize| {
         let before = at.checked_sub(1).map(|before| found[before].index);
         let after = found.get(at + 1).map(|next| next.index);
-        (before.unwrap_or(0), after.unwrap_or(runs.len()))
+        (before.unwrap_or(0), after.unwrap_or(values.points.len()))
     };
     let change = |(at, point): (usize, &ChangePoint)| {
         let conditions = sources.conditions(values, point.index, ends(at));
@@ -228,7 +237,7 @@ fn changes(
             conditions,
             is_recovered: later
                 .iter()
-                .any(|later| is_as_good(*later, point.before, limits.min_change, wish)),
+                .any(|later| is_as_good(*later, point.before, min_change, wish)),
         }
     };
     found.iter().enumerate().map(change).collect()

@@ -19,6 +19,7 @@ use super::{
     cells::{CELLS_MAX, CellLabels, OTHER},
     now::Now,
 };
+use crate::trial::sides::{Side, Sides};
 
 /// Kinds of errors of a cell's phase with series of their own; all others are counted as one.
 pub(super) const ERROR_TYPES_MAX: usize = 20;
@@ -54,9 +55,7 @@ pub(super) struct Totals {
     resumed: u32,
     completed: u64,
     failed: u64,
-    now: Option<Now>,
-    /// A trial of another version at the same time.
-    partner: Option<Now>,
+    running: Sides<Now>,
     phase: Option<PhaseName>,
     loads: BTreeMap<(CellNumber, PhaseName), LoadTotals>,
     accounts: BTreeMap<CellNumber, LedgerInfo>,
@@ -102,8 +101,7 @@ impl Totals {
             resumed: 0,
             completed: 0,
             failed: 0,
-            now: None,
-            partner: None,
+            running: Sides::default(),
             phase: None,
             loads: BTreeMap::new(),
             accounts: BTreeMap::new(),
@@ -117,6 +115,7 @@ impl Totals {
 
     /// Applies an event.
     pub(super) fn apply(&mut self, event: &Event) {
+        let (side, event) = Side::split(event);
         match event {
             Event::RunStarted {
                 trials,
@@ -124,16 +123,17 @@ impl Totals {
                 ..
             } => (self.planned, self.resumed) = (*trials, *already_done),
             Event::TrialStarted { position, key, .. } => {
-                self.now = Some(self.begin_trial(*position, *key));
+                let now = self.begin_trial(*position, *key);
+                self.running.start(side, now);
             }
-            Event::Phase { phase, .. } => self.phase = Some(*phase),
+            Event::Phase { phase, .. } if side == Side::First => self.phase = Some(*phase),
             Event::Interval { phase, interval } => {
-                let now = self.now.as_mut().map(|now| now.follow(interval));
-                self.add_interval(now, *phase, interval);
+                let now = self.running.side_mut(side);
+                let cell = now.map(|now| now.follow(interval));
+                self.add_interval(cell, *phase, interval);
             }
-            Event::Partner(event) => self.apply_partner(event),
             Event::Draining { visible, accepted } => {
-                if let Some(now) = &mut self.now {
+                if let Some(now) = self.running.side_mut(side) {
                     now.draining = Some((*visible, *accepted));
                 }
             }
@@ -142,7 +142,8 @@ impl Totals {
                     None => self.completed += 1,
                     Some(_) => self.failed += 1,
                 }
-                (self.now, self.partner, self.phase) = (None, None, None);
+                self.running.end();
+                self.phase = None;
             }
             Event::TrialsAdded(added) => {
                 self.planned += u32::try_from(added.len()).unwrap_or(u32::MAX);
@@ -151,26 +152,14 @@ impl Totals {
                 self.planned = self.planned.saturating_sub(*not_needed);
             }
             Event::Calibrating(_)
+            | Event::Phase { .. }
+            | Event::Partner(_)
             | Event::Preparing { .. }
             | Event::Machine(_)
             | Event::Killed { .. }
             | Event::UpAgain { .. }
             | Event::Searched(_)
             | Event::Warning(_) => {}
-        }
-    }
-
-    /// Of a trial at the same time only the load is counted; its end is an event of its own.
-    fn apply_partner(&mut self, event: &Event) {
-        match event {
-            Event::TrialStarted { position, key, .. } => {
-                self.partner = Some(self.begin_trial(*position, *key));
-            }
-            Event::Interval { phase, interval } => {
-                let partner = self.partner.as_mut().map(|now| now.follow(interval));
-                self.add_interval(partner, *phase, interval);
-            }
-            _ => {}
         }
     }
 
@@ -245,11 +234,10 @@ impl Totals {
             let labels = vec![(PHASE, phase_label(phase).to_owned())];
             (labels, i64::from(self.phase == Some(phase)))
         });
-        let now = self.now.as_ref();
+        let now = self.running.main_trial();
         let number = |pick: fn(&Now) -> u32| now.map_or(0, |now| i64::from(pick(now)));
         let count = |pick: fn(&Now) -> u64| {
-            let both = self.now.iter().chain(&self.partner);
-            i64::try_from(both.map(pick).sum::<u64>()).unwrap_or(i64::MAX)
+            i64::try_from(self.running.iter().map(pick).sum::<u64>()).unwrap_or(i64::MAX)
         };
         let mut families = vec![
             gauges(&catalogue::RUN_INFO, vec![(info, 1)]),
@@ -368,7 +356,8 @@ impl Totals {
                 )
             })
         });
-        let draining = self.now.as_ref().and_then(|now| now.draining);
+        let draining = self.running.iter().filter_map(|now| now.draining);
+        let draining = draining.reduce(|a, b| (a.0 + b.0, a.1 + b.1));
         let draining = draining.into_iter().flat_map(|(visible, accepted)| {
             [("visible", visible), ("accepted", accepted)].map(|(outcome, count)| {
                 let count = i64::try_from(count).unwrap_or(i64::MAX);

@@ -10,6 +10,7 @@ use waggle_results::{LevelKind, PhaseName};
 use waggle_stats::{Evidence, Verdict};
 
 use super::view_model::ViewModel;
+use crate::trial::sides::Side;
 
 /// All data of the live view.
 #[derive(Debug, Clone, Default)]
@@ -17,6 +18,25 @@ pub(crate) struct Board {
     /// `None`: a single load.
     pub(crate) study: Option<StudyBoard>,
     pub(crate) trial: ViewModel,
+    /// The changed version of a duet, which runs at the same time as `trial`.
+    pub(crate) partner: Option<ViewModel>,
+}
+
+impl Board {
+    /// The trial of a side; that of the first side if there is no other.
+    pub(crate) fn side(&self, side: Side) -> &ViewModel {
+        match (side, &self.partner) {
+            (Side::Partner, Some(partner)) => partner,
+            _ => &self.trial,
+        }
+    }
+
+    pub(crate) fn side_mut(&mut self, side: Side) -> &mut ViewModel {
+        match (side, &mut self.partner) {
+            (Side::Partner, Some(partner)) => partner,
+            _ => &mut self.trial,
+        }
+    }
 }
 
 /// The board, shared by the follower and the drawing thread.
@@ -89,6 +109,8 @@ pub(crate) enum Mark {
 pub(crate) struct TrialNow {
     /// Index of its cell.
     pub(crate) cell: usize,
+    /// That of the trial that runs at the same time.
+    pub(crate) partner: Option<usize>,
     /// `repetition 2 of 3`, or `trial 4, 3,250/s`.
     pub(crate) which: String,
     pub(crate) phase: Option<PhaseNow>,

@@ -32,7 +32,7 @@ use self::{
     history::TimeRange,
     screen::Screen,
 };
-use crate::interrupts::Interrupts;
+use crate::{interrupts::Interrupts, trial::sides::Side};
 
 pub(crate) use board::{Board, CellBoard, Mark, PhaseNow, Shared, StudyBoard, TrialNow};
 pub(crate) use judge_pace::JudgePace;
@@ -82,6 +82,7 @@ impl Live {
                 Palette::Plain
             },
             with_help: false,
+            side: Side::First,
             has_study,
         };
         let (until_end, ended) = mpsc::channel();
@@ -140,6 +141,8 @@ struct Drawing {
     range: TimeRange,
     palette: Palette,
     with_help: bool,
+    /// The trial of a duet that is shown.
+    side: Side,
     has_study: bool,
 }
 
@@ -176,7 +179,15 @@ impl Drawing {
         };
         let frame = Frame {
             study: board.study.as_ref(),
-            model: &board.trial,
+            model: board.side(self.side),
+            duet: board
+                .partner
+                .as_ref()
+                .map(|partner| [&board.trial, partner]),
+            side: match board.partner {
+                Some(_) => self.side,
+                None => Side::First,
+            },
             elapsed,
             page: self.page,
             range: self.range,
@@ -225,6 +236,12 @@ impl Drawing {
                 self.range = match self.range {
                     TimeRange::Whole => TimeRange::Latest,
                     TimeRange::Latest => TimeRange::Whole,
+                };
+            }
+            KeyCode::Char('v' | 'V') => {
+                self.side = match self.side {
+                    Side::First => Side::Partner,
+                    Side::Partner => Side::First,
                 };
             }
             KeyCode::Char('?' | 'h') => self.with_help = !self.with_help,

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     load::tests::{CALM, IntervalSpec, Planned, golden, interval, plan_of_flags, replay, title},
-    trial::{aggregate::histogram, phase::Phase, so_far::SoFar},
+    trial::{aggregate::histogram, phase::Phase, sides::Side, so_far::SoFar},
 };
 
 /// The view of a load with these intervals.
@@ -53,6 +53,8 @@ fn frame(model: &ViewModel, page: Page) -> Frame<'_> {
     Frame {
         study: None,
         model,
+        duet: None,
+        side: Side::First,
         elapsed: model.seen_until,
         page,
         range: TimeRange::Whole,
@@ -282,6 +284,7 @@ fn study(cells: u32) -> StudyBoard {
         factors: vec!["connections".to_owned(), "format".to_owned()],
         cells: (1..=cells).map(cell).collect(),
         now: Some(TrialNow {
+            partner: None,
             cell: 2,
             which: "repetition 2 of 2".to_owned(),
             phase: Some(PhaseNow {
@@ -309,6 +312,20 @@ fn study_is_shown_above_its_trial() {
         };
         golden(name, &letters(&screen(&frame, width, height)));
     };
+    let study = study(4);
+    let duet = Frame {
+        study: Some(&StudyBoard {
+            now: study.now.clone().map(|now| TrialNow {
+                partner: Some(3),
+                ..now
+            }),
+            ..study
+        }),
+        duet: Some([&model, &model]),
+        side: Side::Partner,
+        ..frame(&model, Page::Overview)
+    };
+    golden("live-duet-80x24.txt", &letters(&screen(&duet, 80, 24)));
     check("live-study-80x24.txt", 4, Page::Overview, (80, 24));
     check("live-study-160x50.txt", 40, Page::Overview, (160, 50));
     check("live-study-cells-80x24.txt", 12, Page::Cells, (80, 24));

@@ -85,6 +85,7 @@ impl LiveView {
         let board = Shared::new(Board {
             study: None,
             trial: ViewModel::new(title(&self.url, planned), &planned.shape),
+            partner: None,
         });
         let live = Live::start(&board, interrupts.clone(), engine_cpus)?;
         self.live = Some((live, board));

@@ -25,7 +25,12 @@ use super::{
 };
 use crate::{
     live::{Board, CellBoard, JudgePace, Mark, PhaseNow, Shared, StudyBoard, TrialNow, ViewModel},
-    trial::{phase::Phase, shape::Shape, so_far::SoFar},
+    trial::{
+        phase::Phase,
+        shape::Shape,
+        sides::{Side, Sides},
+        so_far::SoFar,
+    },
 };
 
 /// The parts of a study that the view needs.
@@ -56,15 +61,19 @@ impl StudyFacts {
 /// Checks a finished trial; `None`: it cannot be read.
 pub(super) type Judge = fn(&Path, TrialKey) -> Option<TrialSoFar>;
 
+/// A running trial, with the pace at which it is judged.
+struct Followed {
+    so_far: SoFar,
+    pace: JudgePace,
+}
+
 /// Updates the board from the events of a run.
 pub(super) struct BoardUpdater {
     pub(super) board: Shared,
     judge: Judge,
     state: State,
     facts: StudyFacts,
-    /// The running trial.
-    so_far: Option<SoFar>,
-    pace: JudgePace,
+    running: Sides<Followed>,
     /// Finished trials, by cell.
     ended: BTreeMap<u32, Vec<TrialSoFar>>,
     /// Lines that stay on the screen after the view.
@@ -76,13 +85,12 @@ impl BoardUpdater {
         Self {
             board: Shared::new(Board {
                 study: Some(study_board(&facts, &outline)),
-                trial: ViewModel::default(),
+                ..Board::default()
             }),
             judge,
             state: State::new(outline),
             facts,
-            so_far: None,
-            pace: JudgePace::new(),
+            running: Sides::default(),
             ended: BTreeMap::new(),
             lasting: Vec::new(),
         }
@@ -91,6 +99,7 @@ impl BoardUpdater {
     /// Applies an event; `elapsed` is the time since the start of the view.
     pub(super) fn apply(&mut self, event: &Event, elapsed: Duration) {
         self.state.apply(event, elapsed);
+        let (side, event) = Side::split(event);
         match event {
             Event::RunStarted { already_done, .. } if *already_done > 0 => self.read_ended(),
             Event::TrialStarted {
@@ -98,20 +107,20 @@ impl BoardUpdater {
                 level,
                 workers,
                 ..
-            } => self.trial_started(*key, *level, *workers),
+            } => self.trial_started(side, *key, (*level, *workers)),
             Event::Phase {
                 phase, expected, ..
-            } => self.now(|now| {
+            } if side == Side::First => self.now(|now| {
                 now.phase = Some(PhaseNow {
                     phase: *phase,
                     began: elapsed,
                     expected: *expected,
                 });
             }),
-            Event::Interval { phase, interval } => self.interval(*phase, interval),
+            Event::Interval { phase, interval } => self.interval(side, *phase, interval),
             Event::Machine(machine) => {
-                if let Some(so_far) = &mut self.so_far {
-                    so_far.cpus = Some(*machine);
+                if let Some(followed) = self.running.side_mut(side) {
+                    followed.so_far.cpus = Some(*machine);
                 }
             }
             Event::TrialEnded { key, .. } => {
@@ -144,7 +153,7 @@ impl BoardUpdater {
 
     /// The text of a phase without load.
     fn phase_text(&self) -> String {
-        let now = self.state.now.as_ref();
+        let now = self.state.running.main_trial();
         let now = now.filter(|now| !now.has_figures_of_load);
         now.map(|now| now.figures.clone()).unwrap_or_default()
     }
@@ -166,7 +175,7 @@ impl BoardUpdater {
     }
 
     fn now_is_over(&mut self) {
-        self.so_far = None;
+        self.running.end();
         self.study(|study| study.now = None);
     }
 
@@ -189,7 +198,7 @@ impl BoardUpdater {
         }
     }
 
-    fn trial_started(&mut self, key: TrialKey, level: Option<f64>, workers: usize) {
+    fn trial_started(&mut self, side: Side, key: TrialKey, (level, workers): (Option<f64>, usize)) {
         let mut cells = self.facts.cells.iter();
         let Some(index) = cells.position(|cell| cell.number == key.cell) else {
             return;
@@ -204,18 +213,29 @@ impl BoardUpdater {
         let shown = ViewModel::new(title(&cell), &shape);
         let mut so_far = SoFar::new(shape);
         so_far.idle_poll = self.facts.idle_poll;
-        self.so_far = Some(so_far);
+        let pace = JudgePace::new();
+        self.running.start(side, Followed { so_far, pace });
+        if side == Side::Partner {
+            self.board.update(|board| board.partner = Some(shown));
+            self.now(|now| now.partner = Some(index));
+            return;
+        }
         let repeat = self.state.outline.repetitions();
-        let level = self.state.now.as_ref().and_then(|now| now.level.clone());
+        let level = self
+            .state
+            .running
+            .main_trial()
+            .and_then(|now| now.level.clone());
         let which = match level {
             Some(level) => format!("{level}, trial {} of at most {repeat}", key.repetition),
             None => format!("repetition {} of {repeat}", key.repetition),
         };
         self.board.update(|board| {
-            board.trial = shown;
+            (board.trial, board.partner) = (shown, None);
             if let Some(study) = &mut board.study {
                 study.now = Some(TrialNow {
                     cell: index,
+                    partner: None,
                     which,
                     phase: None,
                     phase_text: String::new(),
@@ -224,28 +244,29 @@ impl BoardUpdater {
         });
     }
 
-    fn interval(&mut self, phase: PhaseName, interval: &Interval) {
-        let Some(so_far) = &mut self.so_far else {
+    fn interval(&mut self, side: Side, phase: PhaseName, interval: &Interval) {
+        let Some(Followed { so_far, pace }) = self.running.side_mut(side) else {
             return;
         };
-        let pace = &mut self.pace;
         match phase {
             PhaseName::WarmUp => {
                 so_far.add(interval, Phase::WarmUp);
-                self.board
-                    .update(|board| board.trial.add(interval, Phase::WarmUp, so_far));
+                self.board.update(|board| {
+                    board.side_mut(side).add(interval, Phase::WarmUp, so_far);
+                });
             }
             PhaseName::Measure => {
                 so_far.add(interval, Phase::Measured);
                 self.board.update(|board| {
-                    board.trial.add(interval, Phase::Measured, so_far);
-                    pace.judge(|| board.trial.judge(so_far));
+                    let shown = board.side_mut(side);
+                    shown.add(interval, Phase::Measured, so_far);
+                    pace.judge(|| shown.judge(so_far));
                 });
             }
             // As in the report, metrics include only the measured phase.
-            PhaseName::Recovery => self
-                .board
-                .update(|board| board.trial.add_uncounted(interval, Phase::Finish)),
+            PhaseName::Recovery => self.board.update(|board| {
+                board.side_mut(side).add_uncounted(interval, Phase::Finish);
+            }),
             // The last answers, in a phase of any length: no rate.
             _ => {}
         }

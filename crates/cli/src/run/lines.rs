@@ -10,6 +10,7 @@ use super::state::State;
 use crate::{
     output,
     table::{duration, rate},
+    trial::sides::Side,
 };
 
 /// Prints progress.
@@ -29,7 +30,7 @@ impl Lines {
     pub(super) fn show(&mut self, event: &Event) {
         let elapsed = self.began.elapsed();
         self.state.apply(event, elapsed);
-        if let Some(now) = &self.state.now
+        if let Some(now) = self.state.running.main_trial()
             && matches!(event, Event::Interval { .. })
             && now.has_new_figures
         {
@@ -49,6 +50,7 @@ impl Lines {
 
 /// The line of an event that stays on the screen: finished trials and warnings.
 pub(super) fn lasting_line(event: &Event, state: &State) -> Option<String> {
+    let (_, event) = Side::split(event);
     match event {
         Event::TrialEnded {
             key,

@@ -48,7 +48,8 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
         Some((line, column)) => anyhow!("{}:{line}:{column}: {why}", loaded.study_source.name),
         None => why.into(),
     })?;
-    compare::check_files(&arguments.comparison.files)?;
+    arguments.comparison.files.check()?;
+    check_metrics(&loaded.study, &arguments.comparison)?;
     match &arguments.comparison.baseline {
         Some(baseline) => drop(compare::run_folders(baseline)?),
         None if arguments.choice.against.is_empty() => refuse_comparison(&arguments.comparison)?,
@@ -112,6 +113,15 @@ fn report_run(arguments: &Run, folder: &Path, ended: &Ended) -> Result<Exit> {
             Exit::Interrupted
         }
     })
+}
+
+/// Refuses metrics that the study does not measure, before anything is run.
+fn check_metrics(study: &Study, asked: &RunComparison) -> Result<()> {
+    for path in &asked.judgement.metric {
+        let checked = study.check_metric(&path.join("."));
+        checked.map_err(|why| anyhow!("--metric: {why}"))?;
+    }
+    Ok(())
 }
 
 /// A run that is compared with nothing has these files in its own folder.

@@ -3,20 +3,21 @@
 use std::time::Duration;
 
 use waggle_report::wording::{format, labels, search};
-use waggle_results::{LevelKind, PhaseName};
+use waggle_results::{LevelKind, PhaseName, TrialKey};
 use waggle_runner::{Event, level_kind};
 use waggle_study::Study;
 
 use crate::{
     table::{duration, microseconds, rate},
-    trial::aggregate::{Aggregate, Aggregator, as_f64},
+    trial::{
+        aggregate::{Aggregate, Aggregator, as_f64},
+        sides::{Side, Sides},
+    },
 };
 
 /// The properties of a run before it starts.
 #[derive(Debug, Clone)]
 pub(super) struct Outline {
-    /// Numbers of the cells that run, for `cell k of n`: k is the position among them.
-    pub(super) cells: Vec<u32>,
     /// Trials of a cell; of a search the most.
     pub(super) repeat: u32,
     /// The most trials of a cell, if it is not `repeat`.
@@ -28,7 +29,6 @@ pub(super) struct Outline {
 impl Outline {
     pub(super) fn from_study(study: &Study) -> Self {
         Self {
-            cells: study.cells.iter().map(|cell| cell.number).collect(),
             repeat: study.repeat,
             repeat_max: study.repeat_max,
             what: study.search.as_ref().map(|find| level_kind(find.maximize)),
@@ -54,12 +54,13 @@ pub(super) struct State {
     expected: Duration,
     /// From the start to the end of the last trial that ended in this process.
     took: Duration,
-    pub(super) now: Option<Now>,
+    pub(super) running: Sides<Now>,
 }
 
-/// The running trial.
+/// A running trial.
 #[derive(Debug)]
 pub(super) struct Now {
+    /// Its number.
     pub(super) cell: u32,
     pub(super) repetition: u32,
     pub(super) position: u32,
@@ -84,12 +85,32 @@ impl State {
             done_here: 0,
             expected: Duration::ZERO,
             took: Duration::ZERO,
-            now: None,
+            running: Sides::default(),
+        }
+    }
+
+    /// A trial that starts.
+    fn trial(&self, (position, key): (u32, TrialKey), levels: &str, level: Option<f64>) -> Now {
+        Now {
+            cell: key.cell,
+            repetition: key.repetition,
+            position,
+            levels: levels.to_owned(),
+            level: level.and_then(|at| {
+                let what = self.outline.what?;
+                Some(search::level(what, at))
+            }),
+            phase: None,
+            figures: String::new(),
+            second: Aggregator::new(Duration::from_secs(1)),
+            has_new_figures: false,
+            has_figures_of_load: false,
         }
     }
 
     /// Applies an event; `elapsed` is the time since the start.
     pub(super) fn apply(&mut self, event: &Event, elapsed: Duration) {
+        let (side, event) = Side::split(event);
         match event {
             Event::RunStarted {
                 trials,
@@ -105,27 +126,14 @@ impl State {
                 level,
                 ..
             } => {
-                self.now = Some(Now {
-                    cell: key.cell,
-                    repetition: key.repetition,
-                    position: *position,
-                    levels: levels.clone(),
-                    level: level.and_then(|at| {
-                        let what = self.outline.what?;
-                        Some(search::level(what, at))
-                    }),
-                    phase: None,
-                    figures: String::new(),
-                    second: Aggregator::new(Duration::from_secs(1)),
-                    has_new_figures: false,
-                    has_figures_of_load: false,
-                });
+                let now = self.trial((*position, *key), levels, *level);
+                self.running.start(side, now);
             }
             Event::Phase {
                 phase, expected, ..
-            } => self.begin_phase(*phase, *expected),
+            } => self.begin_phase(side, *phase, *expected),
             Event::Interval { interval, .. } => {
-                if let Some(now) = &mut self.now {
+                if let Some(now) = self.running.side_mut(side) {
                     let second = now.second.add(interval);
                     now.has_new_figures = second.is_some();
                     if let Some(second) = second {
@@ -134,22 +142,22 @@ impl State {
                     }
                 }
             }
-            Event::Killed { replica } => self.figures(format!("{replica} is killed")),
-            Event::UpAgain { replica, after } => self.figures(up_again(replica, *after)),
+            Event::Killed { replica } => self.figures(side, format!("{replica} is killed")),
+            Event::UpAgain { replica, after } => self.figures(side, up_again(replica, *after)),
             Event::Preparing {
                 load,
                 done,
                 sessions,
                 retries,
-            } => self.figures(preparing(load, (*done, *sessions), *retries)),
+            } => self.figures(side, preparing(load, (*done, *sessions), *retries)),
             Event::Draining { visible, accepted } => {
-                self.figures(format!("{visible} of {accepted} records arrived"))
+                self.figures(side, format!("{visible} of {accepted} records arrived"))
             }
             Event::TrialEnded { .. } => {
                 self.done += 1;
                 self.done_here += 1;
                 self.took = elapsed;
-                self.now = None;
+                self.running.end();
             }
             Event::TrialsAdded(added) => {
                 self.trials += u32::try_from(added.len()).unwrap_or(u32::MAX);
@@ -157,31 +165,23 @@ impl State {
             Event::Found { not_needed, .. } => {
                 self.trials = self.trials.saturating_sub(*not_needed);
             }
-            Event::Partner(event) => self.partner(event),
             Event::Machine(_)
+            | Event::Partner(_)
             | Event::Searched { .. }
             | Event::Calibrating(_)
             | Event::Warning(_) => {}
         }
     }
 
-    /// Of the second of two trials at the same time only its name is shown.
-    fn partner(&mut self, event: &Event) {
-        if let (Some(now), Event::TrialStarted { levels, .. }) = (&mut self.now, event) {
-            let last = levels.split(' ').next_back().unwrap_or_default();
-            now.levels = format!("{} and {last}", now.levels);
-        }
-    }
-
-    fn begin_phase(&mut self, phase: PhaseName, expected: Option<Duration>) {
-        if let Some(now) = &mut self.now {
+    fn begin_phase(&mut self, side: Side, phase: PhaseName, expected: Option<Duration>) {
+        if let Some(now) = self.running.side_mut(side) {
             now.phase = Some((phase, expected));
             now.figures.clear();
         }
     }
 
-    fn figures(&mut self, figures: String) {
-        if let Some(now) = &mut self.now {
+    fn figures(&mut self, side: Side, figures: String) {
+        if let Some(now) = self.running.side_mut(side) {
             now.figures = figures;
             now.has_figures_of_load = false;
         }
@@ -199,33 +199,24 @@ impl State {
         }
     }
 
-    /// Position of a cell among those that run, counted from 1.
-    pub(super) fn cell_position(&self, cell: u32) -> usize {
-        self.outline
-            .cells
-            .iter()
-            .position(|number| *number == cell)
-            .map_or(0, |index| index + 1)
-    }
-
-    /// `cell 7 of 12, repetition 2 of 3 · connections=10 · measure · 45,200/s p50 …`
+    /// `cell 7, repetition 2 of 3 · connections=10 · measure · 45,200/s p50 …`; of two trials at the same time both rates.
     pub(super) fn line(&self) -> String {
-        let Some(now) = &self.now else {
+        let Some(now) = self.running.main_trial() else {
             return String::new();
         };
-        let (position, cells) = (self.cell_position(now.cell), self.outline.cells.len());
+        let (cell, partner) = (now.cell, self.running.partner());
         let (repetition, repeat) = (now.repetition, self.outline.repetitions());
         let mut parts = match &now.level {
             Some(level) => vec![
-                format!("cell {position} of {cells}, trial {repetition} of at most {repeat}"),
+                format!("cell {cell}, trial {repetition} of at most {repeat}"),
                 level.clone(),
             ],
-            None => vec![format!(
-                "cell {position} of {cells}, repetition {repetition} of {repeat}"
-            )],
+            None => vec![format!("cell {cell}, repetition {repetition} of {repeat}")],
         };
         if !now.levels.is_empty() {
-            parts.push(now.levels.clone());
+            let other = partner.and_then(|partner| partner.levels.split(' ').next_back());
+            let other = other.map_or_else(String::new, |level| format!(" and {level}"));
+            parts.push(format!("{}{other}", now.levels));
         }
         if let Some((phase, expected)) = &now.phase {
             let long =
@@ -233,7 +224,10 @@ impl State {
             parts.push(format!("{}{long}", labels::phase(*phase)));
         }
         if !now.figures.is_empty() {
-            parts.push(now.figures.clone());
+            let other = partner.map(|partner| &partner.figures);
+            let other = other.filter(|figures| !figures.is_empty());
+            let other = other.map_or_else(String::new, |figures| format!(" and {figures}"));
+            parts.push(format!("{}{other}", now.figures));
         }
         parts.join(" · ")
     }
@@ -289,7 +283,6 @@ mod tests {
 
     fn state_after(events: &[Event]) -> State {
         let outline = Outline {
-            cells: (1..=12).collect(),
             repeat: 3,
             repeat_max: 3,
             what: Some(LevelKind::Rate),
@@ -346,7 +339,7 @@ mod tests {
                 interval: Arc::new(interval),
             }
         };
-        let begin = "cell 7 of 12, repetition 2 of 3 · connections=10 pipelining=50 · measure 3 s";
+        let begin = "cell 7, repetition 2 of 3 · connections=10 pipelining=50 · measure 3 s";
         check(
             load(0),
             &format!("{begin} · 45.2k/s  p50 820 µs p99 12.4 ms"),

@@ -5,6 +5,7 @@ pub(crate) mod aggregate;
 pub(crate) mod judge;
 pub(crate) mod phase;
 pub(crate) mod shape;
+pub(crate) mod sides;
 pub(crate) mod so_far;
 pub(crate) mod statuses;
 pub(crate) mod steps;

@@ -134,6 +134,54 @@ fn a_run_is_compared_with_an_earlier_one() {
 }
 
 #[test]
+fn mistakes_in_output_files_and_metrics_are_found_first() {
+    let workspace = short();
+    let check = |arguments: &[&str], expected: &str| {
+        let output = workspace.output(arguments);
+        let text = output_text(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {text}");
+        assert!(text.contains(expected), "{arguments:?}: {text}");
+        assert!(!workspace.path().join("runs").exists());
+    };
+    check(
+        &[
+            "run",
+            "study.yaml",
+            "--against",
+            "fault=dies",
+            "--json",
+            "a/b.json",
+        ],
+        "there is no folder a",
+    );
+    check(
+        &[
+            "run",
+            "study.yaml",
+            "--against",
+            "fault=dies",
+            "--metric",
+            "response_tme.p99",
+        ],
+        "did you mean \"response_time.p99\"?",
+    );
+    check(
+        &["history", "empty", "--json", "a/b.json"],
+        "there is no folder a",
+    );
+    check(
+        &[
+            "compare", "empty", "empty", "--json", "one", "--html", "one",
+        ],
+        "--html and --json name the same file",
+    );
+    check(
+        &["history", "empty", "--html", "."],
+        "--html: . is a folder",
+    );
+}
+
+#[test]
 fn what_cannot_be_compared_is_a_mistake() {
     let workspace = short();
     let check = |arguments: &[&str], expected: &str| {
@@ -167,23 +215,6 @@ fn what_cannot_be_compared_is_a_mistake() {
     against("system=nowhere", "cannot read nowhere/system.yaml");
     against("program.store=study.yaml", "it is not executable");
     against("fault=none", "both versions would be alike");
-    check(
-        &[
-            "run",
-            "study.yaml",
-            "--against",
-            "fault=dies",
-            "--json",
-            "a/b.json",
-        ],
-        "there is no folder a",
-    );
-    check(
-        &[
-            "compare", "empty", "empty", "--json", "one", "--html", "one",
-        ],
-        "--html and --json name the same file",
-    );
     check(
         &["plan", "study.yaml", "--design", "duet"],
         "--against names the second one",

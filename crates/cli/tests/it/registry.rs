@@ -5,14 +5,17 @@ use std::{
     net::TcpStream,
 };
 
+use waggle_testkit::wait_until;
+
 use crate::systems::comes_and_goes;
 
-/// The answer to one request to the registry of a system that is up.
-fn get(text: &str, path: &str) -> String {
-    let registry = text
+/// The answer to one request to an endpoint of a system that is up.
+fn get(text: &str, endpoint: &str, path: &str) -> String {
+    let of_endpoint = format!("  {endpoint} ");
+    let found = text
         .lines()
-        .find_map(|line| line.strip_prefix("  registry "));
-    let address = registry.unwrap_or_else(|| panic!("{text}")).trim();
+        .find_map(|line| line.strip_prefix(&of_endpoint));
+    let address = found.unwrap_or_else(|| panic!("{text}")).trim();
     let address = address.strip_prefix("http://").unwrap_or(address);
     let mut stream = TcpStream::connect(address).unwrap();
     write!(
@@ -28,12 +31,46 @@ fn get(text: &str, path: &str) -> String {
 /// The functional check leaves nothing behind, and deletes are allowed.
 fn check(storage: &str) {
     comes_and_goes("registry", &[&format!("storage={storage}")], |text| {
-        let answer = get(text, "/apis/registry/v3/search/artifacts?limit=1");
+        let answer = get(
+            text,
+            "registry",
+            "/apis/registry/v3/search/artifacts?limit=1",
+        );
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
         assert!(answer.contains("\"count\":0"), "{answer}");
-        let info = get(text, "/apis/registry/v3/system/info");
+        let info = get(text, "registry", "/apis/registry/v3/system/info");
         assert!(info.contains("\"version\":\"3.3.3\""), "{info}");
     });
+}
+
+/// Locust begins with the last step of the functional check, and leaves no process.
+#[test]
+fn locust_reads_what_it_has_made() {
+    for tool in ["locust-http", "locust-fast"] {
+        let levels = [
+            "storage=memory",
+            &format!("load_tool={tool}"),
+            "locust_followers=2",
+            "locust_artifacts=5",
+        ];
+        comes_and_goes("registry", &levels, |text| {
+            let mut stats = serde_json::Value::Null;
+            wait_until("Locust shows its rate", || {
+                let answer = get(text, "locust", "/stats/requests");
+                let body = answer.split_once("\r\n\r\n").map(|(_, body)| body);
+                stats = serde_json::from_str(body.unwrap_or_default()).unwrap_or_default();
+                stats["current_rps"].as_f64() > Some(0.0)
+            });
+            assert_eq!(stats["worker_count"], 2, "{stats}");
+            assert_eq!(stats["fail_ratio"].as_f64(), Some(0.0), "{stats}");
+            let artifacts = get(
+                text,
+                "registry",
+                "/apis/registry/v3/search/artifacts?limit=1",
+            );
+            assert!(artifacts.contains("\"count\":5"), "{artifacts}");
+        });
+    }
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::{
     engine::{kept_columns, step_names},
     merge::Merger,
     recorder::{Due, Slice},
-    scenario::{Kept, joined},
+    scenario::{Kept, merge_kept},
     validate,
 };
 
@@ -181,7 +181,7 @@ impl Generators {
         }
         Ok(Outcome {
             started_unix_ns: self.clock.unix(0),
-            kept: joined(self.kept_columns, &kept),
+            kept: merge_kept(self.kept_columns, &kept),
             ..whole
         })
     }

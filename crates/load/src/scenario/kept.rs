@@ -118,7 +118,7 @@ impl Kept {
 }
 
 /// The rows of all workers, in the order of the sessions' numbers.
-pub(crate) fn joined(columns: usize, workers: &[Kept]) -> KeptRows {
+pub(crate) fn merge_kept(columns: usize, workers: &[Kept]) -> KeptRows {
     let of_worker = |(worker, kept): (usize, &Kept)| {
         let sessions = kept.sessions.iter().enumerate();
         let rows = sessions.map(move |(row, session)| (*session, worker, row));
@@ -144,7 +144,7 @@ mod tests {
         workers[0].push(3, [&b"c"[..], b"3"]);
         workers[0].push(1, [&b""[..], b"1"]);
         workers[1].push(2, [&b"bbb"[..], b""]);
-        let rows = joined(2, &workers);
+        let rows = merge_kept(2, &workers);
         assert_eq!(rows.len(), 3);
         let shown: Vec<(&[u8], &[u8])> = (0..3)
             .map(|row| (rows.value(row, 0), rows.value(row, 1)))

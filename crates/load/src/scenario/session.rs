@@ -234,7 +234,7 @@ impl Memory {
     }
 
     /// The values of captured variables.
-    pub(crate) fn captured(&self, variables: &[usize]) -> impl Iterator<Item = &[u8]> {
+    pub(crate) fn captured_values(&self, variables: &[usize]) -> impl Iterator<Item = &[u8]> {
         variables.iter().map(|number| &*self.variables[*number])
     }
 

@@ -256,7 +256,8 @@ impl Sessions {
                 let keeps = &self.program.keeps;
                 if !keeps.is_empty() {
                     let memory = &session.memory;
-                    self.kept.push(memory.session, memory.captured(keeps));
+                    self.kept
+                        .push(memory.session, memory.captured_values(keeps));
                 }
                 return self.end(id, at, pacer, recorder);
             };

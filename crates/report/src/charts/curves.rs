@@ -100,7 +100,7 @@ impl<'a> Chart<'a> {
             name: &curve.name,
             kind: labels::unit(curve.unit),
             points: curve.points.iter().map(point).collect(),
-            laws: curve.laws.iter().filter_map(law).collect(),
+            laws: curve.laws.fit().iter().filter_map(law).collect(),
         }
     }
 }

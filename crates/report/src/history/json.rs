@@ -68,6 +68,9 @@ struct Series<'a> {
     cell: &'a str,
     /// `null`: all hosts.
     host: Option<&'a str>,
+    /// The smallest change, as a share, that four of five histories like this one would show, half-way through the runs since the
+    /// last change; `null`: these are too few.
+    smallest_change: Option<f64>,
     /// Whether it counts for the outcome: its host is still used.
     current: bool,
     points: Vec<Point<'a>>,
@@ -174,6 +177,7 @@ impl<'a> Series<'a> {
             heading: &metric.name,
             cell: &model.cells[series.cell].name,
             host: series.host.map(|host| model.host_names[host].as_str()),
+            smallest_change: series.smallest_change,
             current: series.is_current,
             points: points.collect(),
             levels: levels.collect(),

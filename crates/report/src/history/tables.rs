@@ -46,6 +46,9 @@ pub(super) fn metric(model: &HistoryModel, metric: &MetricHistory) -> Table {
             let last = series.levels().last().map(|(.., level)| *level);
             Field::optional(last.map(|level| format::in_unit(level, unit)))
         }),
+        Column::numbers("smallest change", |series: &&HistorySeries| {
+            Field::optional(series.smallest_change.map(format::share))
+        }),
         Column::numbers("last change", |series: &&HistorySeries| {
             match series.changes.last() {
                 Some(change) => Field::plain(format::times(change.ratio.point))

@@ -46,8 +46,14 @@ pub(super) fn laws(model: &Model) -> Vec<ScalingLaw<'_>> {
         return Vec::new();
     };
     let all = curves.charts.iter();
-    all.flat_map(|curve| curve.laws.iter().map(move |line| law(curves, curve, line)))
-        .collect()
+    all.flat_map(|curve| {
+        curve
+            .laws
+            .fit()
+            .iter()
+            .map(move |line| law(curves, curve, line))
+    })
+    .collect()
 }
 
 fn law<'a>(curves: &'a CurvesModel, curve: &'a Curve, line: &'a LineLaw) -> ScalingLaw<'a> {

@@ -120,7 +120,7 @@ fn rows<'a, T>(
     let all = curves
         .charts
         .iter()
-        .flat_map(|curve| curve.laws.iter().map(move |line| (curve, line)));
+        .flat_map(|curve| curve.laws.fit().iter().map(move |line| (curve, line)));
     all.filter_map(|(curve, line)| {
         let law = pick(line.law.as_ref().ok()?)?;
         Some(Row { curve, line, law })

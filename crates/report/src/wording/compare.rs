@@ -246,8 +246,12 @@ pub fn warnings(model: &CompareModel) -> Vec<String> {
     }
     for side in &model.sides {
         if side.trials < side.planned {
+            let why = match side.is_being_written {
+                true => "it is being written",
+                false => "it was interrupted",
+            };
             all.push(format!(
-                "{} has results of {} of {} trials: it was interrupted, or is still running.",
+                "{} has results of {} of {} trials: {why}.",
                 side.name, side.trials, side.planned
             ));
         }
@@ -332,8 +336,12 @@ pub fn error(error: &CompareError) -> String {
         CompareError::Search(study) => format!(
             "{study} searches for a level, and its answer is a bracket: compare the brackets in the two reports, or run the study at one level"
         ),
-        CompareError::NoTrials(name) => format!(
-            "no trial of {name} has a result: finish it with waggle run STUDY --resume, or give another run"
+        CompareError::NoTrials {
+            side,
+            is_being_written: true,
+        } => format!("no trial of {side} has a result yet, it is being written: wait for its end"),
+        CompareError::NoTrials { side, .. } => format!(
+            "no trial of {side} has a result: finish it with waggle run STUDY --resume, or give another run"
         ),
     }
 }

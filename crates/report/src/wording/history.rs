@@ -172,13 +172,18 @@ pub(crate) fn moment(started_utc: &str) -> String {
 #[must_use]
 pub fn warnings(model: &HistoryModel) -> Vec<String> {
     let mut all = Vec::new();
-    let partial = model.runs.iter().filter(|run| run.trials < run.planned);
-    let partial: Vec<&str> = partial.map(|run| run.name.as_str()).collect();
-    if !partial.is_empty() {
-        all.push(format!(
-            "Not all trials of {} have results: interrupted, or still running. Their values rest on the trials that there are.",
-            names(&partial)
-        ));
+    for (is_being_written, why) in [(false, "interrupted"), (true, "still being written")] {
+        let partial = model
+            .runs
+            .iter()
+            .filter(|run| run.trials < run.planned && run.is_being_written == is_being_written);
+        let partial: Vec<&str> = partial.map(|run| run.name.as_str()).collect();
+        if !partial.is_empty() {
+            all.push(format!(
+                "Not all trials of {} have results: {why}. Their values rest on the trials that there are.",
+                names(&partial)
+            ));
+        }
     }
     for run in &model.unreadable {
         all.push(format!("{} is left out: {}.", run.name, run.why));
@@ -250,6 +255,9 @@ pub fn method(model: &HistoryModel) -> Vec<String> {
             "A level has two runs at least, so that a single disturbed run is no change. Changes below {} are left out.",
             format::set_share(model.min_change)
         ),
+        "The smallest change is one that four of five histories with this scatter and so many runs would show, half-way through the runs \
+         since the last change; one with fewer runs on one side must be larger."
+            .to_owned(),
         "Worse counts until a later level is as good as the one before. If the host, kernel, CPUs, idle polling, waggle or the study \
          changed within two runs of it, a change is undecided. Versions and parameters of the system are named and are no doubt."
             .to_owned(),

@@ -11,7 +11,7 @@ use super::{answer::uncapitalise, format, labels};
 /// What each line of a chart follows.
 #[must_use]
 pub fn sentences(curves: &CurvesModel, curve: &Curve) -> Vec<String> {
-    let fitted = curve.laws.iter().filter_map(|line| {
+    let fitted = curve.laws.fit().iter().filter_map(|line| {
         let subject = subject(curves, curve, line);
         Some(match line.law.as_ref().ok()? {
             Law::Universal(law) => universal(&subject, law, curves),
@@ -24,7 +24,7 @@ pub fn sentences(curves: &CurvesModel, curve: &Curve) -> Vec<String> {
 /// What puts the laws of a chart in doubt.
 #[must_use]
 pub fn cautions(curves: &CurvesModel, curve: &Curve) -> Vec<String> {
-    let efficiencies = curve.laws.iter().filter_map(|line| match &line.law {
+    let efficiencies = curve.laws.fit().iter().filter_map(|line| match &line.law {
         Ok(Law::Universal(law)) => {
             let high = law.high_efficiency.as_ref()?;
             Some(high_efficiency(&subject(curves, curve, line), high, curves))
@@ -37,8 +37,15 @@ pub fn cautions(curves: &CurvesModel, curve: &Curve) -> Vec<String> {
 /// The levels of a line that the laws rest on although their cell is not valid, said once for all charts.
 #[must_use]
 pub fn doubtful(curves: &CurvesModel) -> Option<String> {
-    let curve = curves.charts.iter().find(|curve| !curve.laws.is_empty())?;
-    let lines = curve.laws.iter().filter(|line| !line.doubtful.is_empty());
+    let curve = curves
+        .charts
+        .iter()
+        .find(|curve| !curve.laws.fit().is_empty())?;
+    let lines = curve
+        .laws
+        .fit()
+        .iter()
+        .filter(|line| !line.doubtful.is_empty());
     let line = |line: &LineLaw| {
         let levels: Vec<String> = line
             .doubtful
@@ -67,7 +74,7 @@ pub fn doubtful(curves: &CurvesModel) -> Option<String> {
 pub fn not_fitted(curves: &CurvesModel) -> Vec<String> {
     let mut by_reason: Vec<(NotFitted, Vec<String>)> = Vec::new();
     for curve in &curves.charts {
-        for line in &curve.laws {
+        for line in curve.laws.fit() {
             let Err(reason) = line.law else { continue };
             let subject = subject(curves, curve, line);
             match by_reason.iter_mut().find(|(known, _)| *known == reason) {

@@ -28,6 +28,7 @@ fn six_levels_have_laws_and_five_have_none() {
         let chart = curves.charts.iter().find(|one| one.name == name).unwrap();
         chart
             .laws
+            .fit()
             .iter()
             .map(|line| line.law.clone().unwrap())
             .next()

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use waggle_results::{AddedReason, AddedTrial, ReadError, RunFolder, WriteError};
+use waggle_results::{AddedReason, AddedTrial, ReadError, Run, RunFolder, WriteError};
 
 use crate::sample;
 
@@ -18,6 +18,16 @@ fn two_writers_exclude_each_other() {
     drop(first);
     let second = RunFolder::open(&path).unwrap();
     assert_eq!(*second.info(), sample::run_info());
+}
+
+#[test]
+fn a_reader_knows_whether_a_run_is_being_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    let writer = sample::create(&path);
+    assert!(Run::read(&path).unwrap().is_being_written);
+    drop(writer);
+    assert!(!Run::read(&path).unwrap().is_being_written);
 }
 
 #[test]

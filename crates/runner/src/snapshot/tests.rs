@@ -5,7 +5,10 @@ use std::{os::unix::fs::PermissionsExt, os::unix::net::UnixListener};
 use tempfile::TempDir;
 use waggle_study::{Source, System, read_study, read_system};
 
-use super::*;
+use super::{
+    key::{Content, key_of},
+    *,
+};
 
 const SYSTEM: &str = "
 system: shop

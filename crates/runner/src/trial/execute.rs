@@ -59,11 +59,7 @@ impl Trial<'_> {
         report: &mut Report,
         aborted_load: &mut Option<L::Run>,
     ) -> Result<(), Stop> {
-        let is_restored = self.context.is_restored();
-        self.bring_up(environment, phases, is_restored).await?;
-        self.prepare(environment, phases, report).await?;
-        self.keep_snapshot(environment, phases, report).await?;
-        self.meet_partner(phases).await?;
+        self.make_ready(environment, phases, report).await?;
         let started = race_stop(start::start(self, environment), self.shutdown.clone()).await?;
         let Started {
             mut load,
@@ -127,6 +123,19 @@ impl Trial<'_> {
             self.collect(&deliveries, report, &outcome)
         };
         phases.run(PhaseName::Collect, allowed, collect).await
+    }
+
+    /// Everything before the load.
+    async fn make_ready<D: Driver, L: Load, W: HttpConnector>(
+        &self,
+        environment: &mut TrialEnvironment<D, L, W>,
+        phases: &mut Phases,
+        report: &mut Report,
+    ) -> Result<(), Stop> {
+        let is_restored = self.context.is_restored();
+        self.bring_up(environment, phases, is_restored).await?;
+        self.prepare(environment, phases, report).await?;
+        self.meet_partner(phases).await
     }
 
     /// Returns when a trial that runs at the same time fails.

@@ -1,21 +1,21 @@
 //! Prepares a system before its load: the loads of a preparation, their checks, and a pause.
 
+mod sums;
+
 use std::{io, sync::Arc, time::Duration};
 
-use hdrhistogram::Histogram;
 use tokio::{
     task::spawn_blocking,
     time::{Instant, sleep, timeout},
 };
-use waggle_load::{self as load, Interval, Job, KeptRows, Limits, Outcome, Retries, What};
-use waggle_results::{
-    PhaseName, PreparationInfo, PrepareLoadInfo, PrepareStepInfo, QuantilePoint, QuantilesInfo,
-};
+use waggle_load::{self as load, Job, KeptRows, Limits, Outcome, Retries, What};
+use waggle_results::{PhaseName, PreparationInfo, PrepareLoadInfo};
 use waggle_study::{Cell, Preparation, PrepareLoad, Scenario, Settle, System, SystemMetric};
 
+use self::sums::Sums;
 use crate::{
     Event,
-    counts::{failure_kind, request_counts, step_counts},
+    counts::failure_kind,
     driver::{Driver, Failure},
     http::HttpConnector,
     job::{self, Parts},
@@ -40,9 +40,6 @@ const VERIFY_PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration:
 const SETTLE_POLL: Duration = Duration::from_millis(250);
 /// The longest that copying a prepared system may take.
 const SNAPSHOT_AT_MOST: Duration = Duration::from_secs(600);
-/// Quantiles of response times in results: as many as a spectrum shows.
-const QUANTILES_PER_DECADE: i32 = 12;
-const DECADES: i32 = 5;
 
 impl Prepared {
     /// Whether a system that is prepared so far can have a trial of this cell: nothing would have to be removed.
@@ -111,12 +108,13 @@ impl Trial<'_> {
         let work = self.prepare_all(environment, preparation, &mut info);
         let done = phases.run(PhaseName::Prepare, allowed, work).await;
         report.preparation = Some(info);
-        done
+        done?;
+        self.keep_snapshot(environment, phases, report).await
     }
 
     /// Keeps the prepared system, if the study asks for that and it was not restored: stops it, copies its folders, and starts it
     /// again.
-    pub(super) async fn keep_snapshot<D: Driver, L: Load, W: HttpConnector>(
+    async fn keep_snapshot<D: Driver, L: Load, W: HttpConnector>(
         &self,
         environment: &mut TrialEnvironment<D, L, W>,
         phases: &mut Phases,
@@ -125,9 +123,6 @@ impl Trial<'_> {
         let Some(snapshot) = self.context.snapshot else {
             return Ok(());
         };
-        if self.context.is_up || snapshot.restored.is_some() {
-            return Ok(());
-        }
         phases.watch_no_more();
         let down = tear_down::down_at_most(self.context.system);
         let allowed = Allowed {
@@ -230,8 +225,7 @@ impl Trial<'_> {
             });
         }
         let outcome = run.join().await.map_err(load_failure)?;
-        sums.info.seconds = outcome.ran_for.as_secs_f64();
-        set_times(&mut sums.info, &sums.times);
+        sums.end(outcome.ran_for);
         if let Some(last) = info.loads.last_mut() {
             last.clone_from(&sums.info);
         }
@@ -431,97 +425,4 @@ fn kinds(failures: &load::Failures) -> String {
         .map(|(failure, count)| format!("{count} × {}", failure_kind(*failure).in_words()))
         .collect();
     each.join(", ")
-}
-
-/// The sums of a load of a preparation.
-struct Sums {
-    info: PrepareLoadInfo,
-    totals: load::Counts,
-    steps: Vec<load::StepCounts>,
-    times: Times,
-}
-
-/// Response times of all requests, and of each step.
-struct Times {
-    whole: Histogram<u64>,
-    steps: Vec<Histogram<u64>>,
-}
-
-impl Sums {
-    fn new(load: &PrepareLoad, done: u64) -> Self {
-        let steps = &load.scenario.steps;
-        let step = |name: &String| PrepareStepInfo {
-            name: name.clone(),
-            counts: waggle_results::StepCounts::default(),
-            response_time: None,
-        };
-        Self {
-            info: PrepareLoadInfo {
-                name: load.name().to_owned(),
-                sessions: load.sessions,
-                done_before: done,
-                steps: steps.iter().map(step).collect(),
-                ..PrepareLoadInfo::default()
-            },
-            totals: load::Counts::default(),
-            steps: vec![load::StepCounts::default(); steps.len()],
-            times: Times {
-                whole: crate::probe::histogram(),
-                steps: steps.iter().map(|_| crate::probe::histogram()).collect(),
-            },
-        }
-    }
-
-    fn add(&mut self, interval: &Interval) {
-        self.totals.follow(&interval.counts);
-        add(&mut self.times.whole, &interval.response_time);
-        let steps = self.steps.iter_mut().zip(&mut self.times.steps);
-        for ((counts, times), step) in steps.zip(&interval.steps) {
-            counts.join(&step.counts);
-            add(times, &step.response_time);
-        }
-        let info = &mut self.info;
-        info.completed = self.totals.sessions.completed;
-        info.failed = self.totals.sessions.failed;
-        info.retries = self.totals.sessions.retries;
-        info.seconds = (interval.start + interval.length).as_secs_f64();
-        info.counts = request_counts(&self.totals);
-        for (info, counts) in info.steps.iter_mut().zip(&self.steps) {
-            info.counts = step_counts(counts);
-        }
-    }
-}
-
-/// All histograms have the same bounds, so no value can be outside.
-fn add(sum: &mut Histogram<u64>, part: &Histogram<u64>) {
-    sum.add(part).ok();
-}
-
-fn set_times(info: &mut PrepareLoadInfo, times: &Times) {
-    info.response_time = quantiles(&times.whole);
-    for (step, times) in info.steps.iter_mut().zip(&times.steps) {
-        step.response_time = quantiles(times);
-    }
-}
-
-/// The quantiles that reports and metrics show, up to the first that is the maximum.
-fn quantiles(times: &Histogram<u64>) -> Option<QuantilesInfo> {
-    if times.is_empty() {
-        return None;
-    }
-    let named = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999];
-    let spectrum = (0..=QUANTILES_PER_DECADE * DECADES)
-        .map(|step| 1.0 - 10_f64.powf(-f64::from(step) / f64::from(QUANTILES_PER_DECADE)));
-    let mut all: Vec<f64> = named.into_iter().chain(spectrum).collect();
-    all.sort_by(f64::total_cmp);
-    all.dedup_by(|one, other| (*one - *other).abs() < 1e-9);
-    let point = |quantile: f64| QuantilePoint {
-        quantile,
-        us: crate::counts::as_f64(times.value_at_quantile(quantile)),
-    };
-    let points = all.into_iter().chain([1.0]).map(point);
-    Some(QuantilesInfo {
-        mean_us: Some(times.mean()),
-        points: points.collect(),
-    })
 }

@@ -76,7 +76,7 @@ fn preparation(trial: &Trial) -> &PreparationInfo {
 }
 
 /// Sessions of each load that was run in each trial: done before, and completed.
-fn filled(run: &Run) -> Vec<Vec<(u64, u64)>> {
+fn sessions_of(run: &Run) -> Vec<Vec<(u64, u64)>> {
     let of_trial = |trial: &Trial| {
         assert_eq!(trial.info.end, TrialEnd::Completed);
         // Every object that is read exists.
@@ -94,7 +94,7 @@ fn filled(run: &Run) -> Vec<Vec<(u64, u64)>> {
 fn a_system_is_filled_once_for_all_trials_of_a_cell() {
     let settle = "settle: { metric: pending, quiet_period: 300ms, timeout: 20s }";
     let run = Bench::new(&system("busy=7"), &study("[40]", settle)).results();
-    assert_eq!(filled(&run), [vec![(0, 40)], vec![]]);
+    assert_eq!(sessions_of(&run), [vec![(0, 40)], vec![]]);
     let prepared = preparation(&run.trials[0]);
     assert!(prepared.settle_s.unwrap() >= 0.3, "{prepared:?}");
     let load = &prepared.loads[0];
@@ -128,7 +128,7 @@ fn a_system_grows_from_level_to_level() {
         vec![(20, 10)],
         vec![],
     ];
-    assert_eq!(filled(&run), grown);
+    assert_eq!(sessions_of(&run), grown);
 }
 
 #[test]
@@ -154,10 +154,10 @@ fn a_prepared_system_is_kept_for_later_trials_and_runs() {
         run.trials.iter().map(of_trial).collect()
     };
     let first = results("first");
-    assert_eq!(filled(&first), [vec![(0, 25)], vec![]]);
+    assert_eq!(sessions_of(&first), [vec![(0, 25)], vec![]]);
     assert_eq!(reused(&first), [false, true]);
     let second = results("second");
-    assert_eq!(filled(&second), [vec![], vec![]]);
+    assert_eq!(sessions_of(&second), [vec![], vec![]]);
     assert_eq!(reused(&second), [true, true]);
     let key = &preparation(&second.trials[0])
         .snapshot
@@ -168,7 +168,7 @@ fn a_prepared_system_is_kept_for_later_trials_and_runs() {
     let objects = snapshots.join(key).join("system/store-0/objects");
     fs::write(&objects, "o-1\n").unwrap();
     let third = results("third");
-    assert_eq!(filled(&third), [vec![(0, 25)], vec![]]);
+    assert_eq!(sessions_of(&third), [vec![(0, 25)], vec![]]);
     let remarks = &third.trials[0].info.remarks;
     assert!(
         remarks
@@ -182,7 +182,7 @@ fn a_prepared_system_is_kept_for_later_trials_and_runs() {
         every_trial(study("[26]", "snapshot: true")),
     )
     .unwrap();
-    assert_eq!(filled(&results("fourth")), [vec![(0, 26)], vec![]]);
+    assert_eq!(sessions_of(&results("fourth")), [vec![(0, 26)], vec![]]);
     assert_eq!(fs::read_dir(&snapshots).unwrap().count(), 2);
 }
 

@@ -18,15 +18,18 @@ struct Course<'a> {
 
 impl Course<'_> {
     fn find_changes(&self, seed: u64) -> Vec<ChangePoint> {
+        change_points(&self.runs(seed), Scale::default(), LIMITS).unwrap()
+    }
+
+    fn runs(&self, seed: u64) -> Vec<HistoryRun> {
         let mut random = Random::from_seed(seed);
         let level = |run: usize| -> f64 {
             let past = self.changes.iter().filter(|(at, _)| *at <= run);
             past.map(|(_, ratio)| ratio).product()
         };
-        let runs: Vec<HistoryRun> = (0..self.runs)
+        (0..self.runs)
             .map(|run| history_run(random.lognormal(1_000.0 * level(run), self.scatter)))
-            .collect();
-        change_points(&runs, Scale::default(), LIMITS).unwrap()
+            .collect()
     }
 
     /// The share of seeds whose change points are as `is_true` says.
@@ -106,6 +109,62 @@ fn the_interval_of_a_change_contains_the_true_ratio() {
         found.len() == 1 && holds(&found[0])
     });
     assert!(share >= 0.90, "{share}");
+}
+
+#[test]
+fn the_smallest_change_is_found_in_four_of_five_histories() {
+    for (runs, scatter) in [
+        (4, 0.02),
+        (6, 0.02),
+        (10, 0.02),
+        (20, 0.03),
+        (40, 0.03),
+        (60, 0.05),
+        (200, 0.05),
+    ] {
+        let without = Course {
+            runs,
+            scatter,
+            changes: &[],
+        };
+        let smallest: Vec<f64> = (0..SEEDS)
+            .filter_map(|seed| smallest_change(&without.runs(seed), &[], Scale::default(), LIMITS))
+            .collect();
+        let typical = median(&smallest);
+        let with = Course {
+            changes: &[(runs / 2, 1.0 + typical)],
+            ..without
+        };
+        let share = with.share(|found| !found.is_empty());
+        assert!((0.76..=0.90).contains(&share), "{runs} {scatter}: {share}");
+    }
+}
+
+#[test]
+fn the_smallest_change_counts_from_the_last_change_on() {
+    let check = |runs: &[HistoryRun], starts: &[usize], expected: Option<f64>| {
+        let found = smallest_change(runs, starts, Scale::default(), LIMITS);
+        let is_near = match (found, expected) {
+            (Some(found), Some(expected)) => (found / expected - 1.0).abs() < 0.01,
+            (found, expected) => found == expected,
+        };
+        assert!(is_near, "{found:?} {expected:?}");
+    };
+    let mut runs = history(&[10.0, 10.1, 9.9, 10.0, 10.1, 20.0, 20.2, 19.8, 20.0, 20.1]);
+    check(&runs, &[5], Some(0.0911));
+    check(&runs, &[8], None);
+    check(&runs[..3], &[], None);
+    for run in &mut runs {
+        run.log_error = Some(0.02);
+    }
+    check(&runs, &[5], Some(0.2469));
+    let limits = ChangeLimits {
+        min_change: 0.05,
+        ..LIMITS
+    };
+    let still = history(&[7.0; 30]);
+    let found = smallest_change(&still, &[], Scale::default(), limits).unwrap();
+    assert!((found - 0.05).abs() < 1e-3, "{found}");
 }
 
 #[test]

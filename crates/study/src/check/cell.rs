@@ -55,8 +55,7 @@ pub(crate) fn cell(
     let protocol = load
         .as_ref()
         .and_then(|load| check::protocol(checker, load, what.as_ref()));
-    let sent = what.as_ref().and_then(|(what, _)| Carries::of_sent(what));
-    let carries = sent.or(of_request);
+    let carries = records_of(what.as_ref(), of_request);
     let delivery = check::delivery(checker, raw.delivery.as_ref(), system, carries);
     let (interval, sampling_interval) = check::intervals(checker, raw.schedule.as_ref());
     let context = check::ScheduleContext {
@@ -95,6 +94,12 @@ pub(crate) fn cell(
         faults: faults?,
         delivery: delivery?,
     })
+}
+
+/// The records that are sent: of the checked load if it has any, else of its text.
+fn records_of(what: Option<&(What, String)>, of_request: Option<Carries>) -> Option<Carries> {
+    what.and_then(|(what, _)| Carries::of_sent(what))
+        .or(of_request)
 }
 
 /// What is done before the load; `None` if something in it is wrong.

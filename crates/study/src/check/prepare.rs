@@ -173,7 +173,7 @@ fn refuse_unknown_variables(
     scenario: &Scenario,
     path: &Path,
 ) {
-    let captured = scenario.captured();
+    let captured = scenario.captured_names();
     let names = || captured.iter().map(String::as_str);
     for (index, name) in keep.iter().enumerate() {
         let is_twice = keep[..index].contains(name);

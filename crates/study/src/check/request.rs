@@ -14,7 +14,8 @@ use super::{
     variables::{Known, Named, Variables, Written},
 };
 use crate::{
-    Body, FeedOrder, FeedRows, LoadModel, RecordsBody, RecordsFormat, Request, System, Texts,
+    Body, Endpoint, FeedOrder, FeedRows, LoadModel, RecordsBody, RecordsFormat, Request, System,
+    Texts,
     check::load::MAX_IN_FLIGHT,
     mistake::Finding,
     nearest::{list, nearest_word},
@@ -233,7 +234,23 @@ fn random_body(checker: &mut Checker<'_>, bytes: u64) -> Option<Body> {
     None
 }
 
-/// The endpoint that the key `endpoint` below `path` names, or the only one.
+/// The only endpoint, or the only one that every configuration has.
+fn default_endpoint(system: &System) -> Option<&Endpoint> {
+    let is_everywhere = |endpoint: &&Endpoint| {
+        let mut components = system.components.iter();
+        let component = components.find(|one| one.name == endpoint.component);
+        let component = component.map_or(0, |component| component.when.0.len());
+        component + endpoint.when.0.len() == 0
+    };
+    let everywhere: Vec<&Endpoint> = system.endpoints.iter().filter(is_everywhere).collect();
+    match (&system.endpoints[..], &everywhere[..]) {
+        ([only], _) => Some(only),
+        (_, [only]) => Some(only),
+        _ => None,
+    }
+}
+
+/// The endpoint that the key `endpoint` below `path` names, or the default one.
 pub(crate) fn endpoint(
     checker: &mut Checker<'_>,
     given: Option<&str>,
@@ -263,9 +280,9 @@ pub(crate) fn endpoint(
             None
         }
         None if checker.is_invalid(&path) => None,
-        None => match &system.endpoints[..] {
-            [only] => Some(only.name.clone()),
-            _ => {
+        None => match default_endpoint(system) {
+            Some(endpoint) => Some(endpoint.name.clone()),
+            None => {
                 let what = format!(
                     "{} names no endpoint, and system {} has several",
                     path_text(around),

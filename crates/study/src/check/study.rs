@@ -95,6 +95,7 @@ pub(crate) fn study_without_cells(
         max_ci_width: max_ci_width(raw.schedule.as_ref()),
         thresholds,
         asks,
+        metrics: known.unwrap_or_default(),
         expect_verdict: raw.expect_verdict,
         scenario_file: None,
         search: search.flatten(),

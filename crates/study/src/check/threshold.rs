@@ -5,7 +5,7 @@ use waggle_units::{parse_byte_rate, parse_bytes, parse_duration, parse_number, p
 
 use super::{Checker, request::RESERVED_NAMES};
 use crate::{
-    Threshold, ThresholdOp,
+    Study, Threshold, ThresholdOp,
     mistake::{Finding, Position},
     nearest::{list, nearest_word},
     tree::quote,
@@ -59,16 +59,44 @@ pub fn read_threshold(text: &str, steps: &[String]) -> Result<Threshold, String>
     for (name, _) in &mut known {
         *name = name.trim_start_matches('.').to_owned();
     }
-    threshold(text, Position::START, &known).map_err(|finding| {
-        let mut message = finding.what;
-        if let Some(expected) = finding.expected {
-            message += &format!("; expected {expected}");
-        }
-        if let Some(word) = finding.meant {
-            message += &format!("; did you mean {word:?}?");
-        }
-        message
-    })
+    threshold(text, Position::START, &known).map_err(message)
+}
+
+/// A finding in one sentence, for a text that is in no file.
+fn message(finding: Finding) -> String {
+    let mut message = finding.what;
+    if let Some(expected) = finding.expected {
+        message += &format!("; expected {expected}");
+    }
+    if let Some(word) = finding.meant {
+        message += &format!("; did you mean {word:?}?");
+    }
+    message
+}
+
+impl Study {
+    /// Checks the path of a metric that is not from the study's file. The name of the request or scenario may be left out.
+    ///
+    /// # Errors
+    /// The study does not measure it: what was expected, and the nearest known path.
+    pub fn check_metric(&self, path: &str) -> Result<(), String> {
+        let without_name = self.metrics.first().and_then(|(first, _)| {
+            let (name, _) = first.split_once('.')?;
+            let of_load = self.metrics.iter().filter_map(move |(path, unit)| {
+                let rest = path.strip_prefix(name)?.strip_prefix('.')?;
+                Some((rest.to_owned(), *unit))
+            });
+            Some(of_load)
+        });
+        let known: Vec<Known> = without_name
+            .into_iter()
+            .flatten()
+            .chain(self.metrics.iter().cloned())
+            .collect();
+        unit_of(path, Position::START, &known)
+            .map(|_| ())
+            .map_err(message)
+    }
 }
 
 /// Every metric that a threshold of this study can use.

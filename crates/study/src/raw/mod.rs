@@ -20,7 +20,7 @@ pub(crate) use load::{
     Arrivals, Expect, Load, LoadStage, Model, Protocol, Records, RecordsFormat, Request,
 };
 pub(crate) use method::Method;
-pub(crate) use prepare::{Prepare, PrepareLoad, SettleUntil};
+pub(crate) use prepare::{Prepare, PrepareLoad};
 pub(crate) use probe::{Extract, Probe, ValueAt};
 pub(crate) use random_column::RandomColumn;
 pub(crate) use scalar::{
@@ -32,8 +32,8 @@ pub(crate) use scenario::{
     Step,
 };
 pub(crate) use schedule::{
-    MeasuredRequests, Order, RampUp, Recovery, RepeatUntil, Restart, Schedule, StopWhen,
-    WarmUpUntil,
+    MeasuredRequests, Order, RampUp, Recovery, RepeatUntil, Restart, Schedule, SettleUntil,
+    StopWhen, WarmUpUntil,
 };
 pub(crate) use study::{
     Delivery, Fault, Maximize, Reference, ReferenceColumn, Search, Study, UseSystem,

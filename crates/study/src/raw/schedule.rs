@@ -197,3 +197,16 @@ pub(crate) enum Order {
     /// As the file lists them.
     AsListed,
 }
+
+/// Until a metric of the system does not change any more.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SettleUntil {
+    /// One of the system's metrics.
+    #[schemars(required)]
+    pub metric: Option<String>,
+    /// How long its value must be the same; 2s by default.
+    pub quiet_period: Option<DurationText>,
+    /// The longest it may take; 1min by default.
+    pub timeout: Option<DurationText>,
+}

@@ -207,3 +207,16 @@ fn a_system_that_is_kept_up_has_its_trials_cell_by_cell() {
     distinct.dedup();
     assert_eq!((cells.len(), distinct.len()), (24, 8));
 }
+
+#[test]
+fn load_goes_to_the_endpoint_of_every_configuration() {
+    let text = "study: pair\nquestion: Which?\nsystem: { use: pair }\n\
+        load: { model: closed, connections: 1, request: { name: get, get: / } }\n\
+        schedule: { warm_up: 1s, measure: 4s, interval: 250ms }\n";
+    let study = read_study(
+        &source("study.yaml", text.to_owned()),
+        &two_backend_system(),
+    );
+    let study = study.unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    assert_eq!(study.cells[0].endpoint, "front");
+}

@@ -8,6 +8,7 @@ use super::Target;
 use crate::{
     Influxdb, Kafka, Process, Telegraf, free_port,
     http::{Connection, put},
+    server_folder::server_folder,
     writers::Load,
 };
 
@@ -53,7 +54,7 @@ impl Pipeline {
             telegraf: Telegraf::start(&telegraf),
             kafka,
             influxdb,
-            folder: TempDir::with_prefix("faults-").expect("a folder"),
+            folder: server_folder("faults-"),
         };
         pipeline.restart(Target::Gateway);
         pipeline.make_topic();

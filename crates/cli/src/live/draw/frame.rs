@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::palette::Palette;
 use crate::live::{board::StudyBoard, history::TimeRange, view_model::ViewModel};
+use crate::trial::sides::Side;
 
 /// A page of the view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -20,7 +21,12 @@ pub(in crate::live) enum Page {
 #[derive(Debug, Clone, Copy)]
 pub(in crate::live) struct Frame<'a> {
     pub(in crate::live) study: Option<&'a StudyBoard>,
+    /// The trial of the side that is shown.
     pub(in crate::live) model: &'a ViewModel,
+    /// Both trials of a duet.
+    pub(in crate::live) duet: Option<[&'a ViewModel; 2]>,
+    /// Which of them is shown.
+    pub(in crate::live) side: Side,
     /// Time since the start of the view.
     pub(in crate::live) elapsed: Duration,
     pub(in crate::live) page: Page,

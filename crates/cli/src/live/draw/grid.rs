@@ -195,7 +195,7 @@ fn table(
     }
     for (cell, row) in cells.zip(1..) {
         let run = match &study.now {
-            Some(now) if now.cell == cell => Run::Now,
+            Some(now) if now.cell == cell || now.partner == Some(cell) => Run::Now,
             _ => Run::NotNow,
         };
         if run == Run::Now {

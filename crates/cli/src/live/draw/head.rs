@@ -134,6 +134,9 @@ pub(super) fn keys(frame: &Frame<'_>, area: &mut Area<'_>) {
         TimeRange::Latest => "whole load",
     };
     draw_key(area, "w", range, BOLD);
+    if frame.duet.is_some() {
+        draw_key(area, "v", "version", BOLD);
+    }
     draw_key(area, "?", "help", BOLD);
 }
 

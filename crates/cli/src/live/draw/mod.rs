@@ -37,7 +37,7 @@ pub(in crate::live) fn draw(frame: &Frame<'_>, rect: Rect, buffer: &mut Buffer) 
                 cells(frame, study, &mut area);
             } else {
                 grid::grid(frame, study, &mut area.top(grid::rows(study, rect.height)));
-                study::trial(frame, study, &mut area.top(study::TRIAL));
+                study::trial(frame, study, &mut area.top(study::rows(frame)));
             }
         }
     }

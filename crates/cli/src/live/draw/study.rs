@@ -10,18 +10,27 @@ use super::{
     area::Area,
     frame::Frame,
     head::bar,
-    labels::clock,
+    labels::{clock, time},
     palette::{BAD, BOLD, DIM, GOOD, RATE},
 };
 use crate::{
-    live::board::{PhaseNow, StudyBoard, TrialNow},
-    trial::{aggregate::as_f64, so_far::ratio},
+    live::{
+        board::{CellBoard, PhaseNow, StudyBoard, TrialNow},
+        view_model::ViewModel,
+    },
+    table::rate,
+    trial::{aggregate::as_f64, sides::Side, so_far::ratio},
 };
 
 /// Rows of the study above the grid.
 pub(super) const HEAD: u16 = 2;
 /// Rows of the trial above its charts.
-pub(super) const TRIAL: u16 = 2;
+pub(super) fn rows(frame: &Frame<'_>) -> u16 {
+    match frame.duet {
+        Some(_) => 3,
+        None => 2,
+    }
+}
 
 /// Two rows: the study, and the progress bar of its trials.
 pub(super) fn head(frame: &Frame<'_>, study: &StudyBoard, area: &mut Area<'_>) {
@@ -60,7 +69,7 @@ fn state(frame: &Frame<'_>, study: &StudyBoard) -> (String, Color) {
     (format!("{paused}{text}"), colour)
 }
 
-/// Two rows: the trial with its phase, and its load.
+/// Two rows: the trial with its phase, and its load. Of a duet a third one: the figures of both trials.
 pub(super) fn trial(frame: &Frame<'_>, study: &StudyBoard, area: &mut Area<'_>) {
     let Some(now) = &study.now else {
         let note = study.notes.last().map_or("", String::as_str);
@@ -72,9 +81,14 @@ pub(super) fn trial(frame: &Frame<'_>, study: &StudyBoard, area: &mut Area<'_>) 
     let phase_width = u16::try_from(phase.chars().count()).unwrap_or(0) + 2;
     let width = area.width();
     let mut first = area.top(1);
-    let number = study.cells.get(now.cell).map_or(0, |cell| cell.number);
+    let cell = match frame.side {
+        Side::Partner => now.partner.unwrap_or(now.cell),
+        Side::First => now.cell,
+    };
+    let cell = study.cells.get(cell);
+    let number = cell.map_or(0, |cell| cell.number);
     let mut title = Area::new(first.rect, first.buffer);
-    title.title(&format!("cell {number}"), &trial_label(study, now));
+    title.title(&format!("cell {number}"), &trial_label(study, cell, now));
     if !phase.is_empty() {
         let mut right = first.right(phase_width.min(width / 2));
         right.put(
@@ -83,6 +97,10 @@ pub(super) fn trial(frame: &Frame<'_>, study: &StudyBoard, area: &mut Area<'_>) 
             &format!(" {phase} "),
             frame.palette.colour(colour).patch(BOLD),
         );
+    }
+    if let Some(duet) = frame.duet {
+        area.bottom(1)
+            .put(0, 0, &duet_label(study, now, duet), BOLD);
     }
     let title = &frame.model.title;
     let (load, text) = (
@@ -95,9 +113,29 @@ pub(super) fn trial(frame: &Frame<'_>, study: &StudyBoard, area: &mut Area<'_>) 
     area.take_left(load_width).put(0, 0, &load, Style::new());
 }
 
+/// `baseline 45.2k/s p50 820 µs p99 12.4 ms · changed 44.1k/s p50 …`.
+fn duet_label(study: &StudyBoard, now: &TrialNow, duet: [&ViewModel; 2]) -> String {
+    let cells = [Some(now.cell), now.partner];
+    let side = |(cell, model): (Option<usize>, &ViewModel)| {
+        let cell = cell.and_then(|cell| study.cells.get(cell));
+        // The version is the last factor.
+        let version = cell.and_then(|cell| cell.levels.last());
+        let [p50, _, p99, ..] = model.now.response_us.map(time);
+        let rate = rate(model.now.rate_per_s);
+        let version = version.map_or("", String::as_str);
+        format!("{version} {rate} p50 {p50} p99 {p99}")
+    };
+    cells
+        .into_iter()
+        .zip(duet)
+        .map(side)
+        .collect::<Vec<_>>()
+        .join(" · ")
+}
+
 /// `connections=10 pipelining=50 · repetition 2 of 3`.
-fn trial_label(study: &StudyBoard, now: &TrialNow) -> String {
-    let levels = study.cells.get(now.cell).map(|cell| {
+fn trial_label(study: &StudyBoard, cell: Option<&CellBoard>, now: &TrialNow) -> String {
+    let levels = cell.map(|cell| {
         let named = study.factors.iter().zip(&cell.levels);
         named.map(|(factor, level)| format!("{factor}={level} "))
     });

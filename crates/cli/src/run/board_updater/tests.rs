@@ -138,12 +138,44 @@ fn a_trial_is_judged_with_what_is_known_of_its_engine_and_its_cpus() {
     // Each worker has at least one connection.
     for (cell, workers) in [(1, 2), (2, 3)] {
         updater.apply(&trial_started_event(key(cell, 1)), Duration::ZERO);
-        let so_far = updater.so_far.as_ref().unwrap();
+        let so_far = &updater.running.main_trial().unwrap().so_far;
         assert_eq!(
             (so_far.shape.generator.workers, so_far.idle_poll),
             (workers, true)
         );
     }
+}
+
+#[test]
+fn both_trials_of_a_duet_are_followed() {
+    let mut updater = test_following(&grid(), by_cell);
+    let partner = |event: Event| Event::Partner(Box::new(event));
+    let events = [
+        trial_started_event(key(1, 1)),
+        partner(trial_started_event(key(2, 1))),
+        in_phase(PhaseName::Measure, 0),
+        partner(in_phase(PhaseName::Measure, 0)),
+        partner(in_phase(PhaseName::Measure, 1)),
+    ];
+    for event in &events {
+        updater.apply(event, Duration::ZERO);
+    }
+    let succeeded: Vec<u64> = updater
+        .running
+        .iter()
+        .map(|followed| followed.so_far.measured.counts().succeeded)
+        .collect();
+    assert_eq!(succeeded, [CALM.answers, 2 * CALM.answers]);
+    let now = board_snapshot(&updater).now.unwrap();
+    assert_eq!((now.cell, now.partner), (0, Some(1)));
+    updater
+        .board
+        .update(|board| assert!(board.partner.is_some()));
+    for cell in [1, 2] {
+        updater.apply(&trial_ended_event(key(cell, 1)), Duration::ZERO);
+    }
+    let study = board_snapshot(&updater);
+    assert!(study.now.is_none() && study.cells.iter().all(|cell| cell.marks.len() == 1));
 }
 
 #[test]
@@ -159,7 +191,7 @@ fn only_the_measured_phase_is_in_the_numbers() {
     ] {
         updater.apply(&in_phase(phase, index), Duration::ZERO);
     }
-    let so_far = updater.so_far.as_ref().unwrap();
+    let so_far = &updater.running.main_trial().unwrap().so_far;
     assert_eq!(so_far.measured.counts().succeeded, 2 * CALM.answers);
     assert_eq!(so_far.totals.succeeded, 3 * CALM.answers);
 }

@@ -44,7 +44,8 @@ fn model(name: &str, law: Result<Law, NotFitted>) -> CurvesModel {
             line: 0,
             law,
             doubtful: vec![("64".to_owned(), Verdict::Overloaded)],
-        }],
+        }]
+        .into(),
     };
     CurvesModel {
         over: Over {
