@@ -61,6 +61,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
         "waggle-runner",
         &[
             "study", "load", "results", "stats", "record", "analysis", "template", "testkit",
+            "units",
         ],
     ),
     ("waggle-service", &[]),

@@ -84,9 +84,15 @@ pub struct Limit {
 }
 
 /// What a limit is by.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum LimitedBy {
     SystemCpu,
+    /// All replicas of a component together used as many CPUs as their limits allow.
+    ComponentLimit {
+        component: String,
+        cores: f64,
+        cpus: f64,
+    },
     /// The load generator was near its own limit (method, rule 9).
     Generator,
     /// No CPU was full, and all that was asked for was answered: no more was asked for.
@@ -265,6 +271,8 @@ fn limit(cell: &CellModel, info: &RunInfo) -> Option<Limit> {
     Some(Limit {
         by: if system_cores >= CPU_FULL * f64::from(system_cpus) {
             LimitedBy::SystemCpu
+        } else if let Some(limited) = component_limit(cell) {
+            limited
         } else if generator_utilization >= GENERATOR_BUSY {
             LimitedBy::Generator
         } else if let Some(cores) = cores_of_others(cell, info) {
@@ -276,6 +284,23 @@ fn limit(cell: &CellModel, info: &RunInfo) -> Option<Limit> {
         system_cpus,
         most: (components().count() > 1).then(|| (busiest.clone(), cores.point)),
         generator_utilization,
+    })
+}
+
+/// The component that is closest to its limit of CPUs, if it is near it.
+fn component_limit(cell: &CellModel) -> Option<LimitedBy> {
+    let limited = cell.component_limits.iter().filter_map(|limit| {
+        let cpus = limit.cpus?.cpus * as_f64(limit.replicas as u64);
+        let mut used = cell.whole_component_cores.iter();
+        let (_, cores) = used.find(|(component, _)| *component == limit.component)?;
+        Some((limit.component.clone(), cores.point, cpus))
+    });
+    let near = limited.filter(|(_, cores, cpus)| *cores >= CPU_FULL * cpus);
+    let (component, cores, cpus) = near.max_by(|a, b| (a.1 / a.2).total_cmp(&(b.1 / b.2)))?;
+    Some(LimitedBy::ComponentLimit {
+        component,
+        cores,
+        cpus,
     })
 }
 

@@ -56,6 +56,7 @@ pub(crate) fn aspect(metric: Metric) -> Aspect {
         | Metric::ComponentCpu
         | Metric::ComponentCpuPerRequest
         | Metric::ComponentRss
+        | Metric::ComponentThrottled
         | Metric::SystemMetricMean
         | Metric::SystemMetricMax
         | Metric::SystemMetricEnd => Aspect::Cpu,

@@ -19,6 +19,7 @@ use crate::{
     distribution::{self, SpectrumPoint},
     distributions::{self, Distribution},
     instrument::component_of,
+    limits::{self, ComponentLimits},
     metric::{self, CellNumber, Number},
     probes::{self, ProbeModel},
     recovered::{self, CellRecovery},
@@ -83,6 +84,8 @@ pub struct CellModel {
     pub component_cores: Vec<(String, Estimate)>,
     /// Cores of all replicas of a component together.
     pub whole_component_cores: Vec<(String, Estimate)>,
+    /// Of the components that had any.
+    pub component_limits: Vec<ComponentLimits>,
     /// `None` where the CPU of no component is known.
     pub bottleneck: Option<Bottleneck>,
     pub metrics: Vec<SystemMetricModel>,
@@ -172,7 +175,6 @@ pub(crate) fn cell(
     let over = |metric| metric::estimate(&all(metric), &own);
     let times = |metric| distributions::over_trials(&all(metric), &own);
     let point = |metric| metric::over_trials(&all(metric), &own).map(Number::point);
-    let goodput = over(Metric::Goodput);
     let change = change(&own);
     let (verdict, reasons) = verdict(&ran, &estimate_asked(info, &own), change.as_ref(), info);
     let (component_cores, whole_component_cores) = cores(&counted, &own);
@@ -189,7 +191,7 @@ pub(crate) fn cell(
         doubts: doubts(&ran, change.as_ref()),
         change,
         asked: estimate_asked_metrics(info, &own),
-        goodput,
+        goodput: over(Metric::Goodput),
         throughput: over(Metric::Throughput),
         response: times(Metric::ResponseTime),
         service: times(Metric::ServiceTime),
@@ -210,6 +212,7 @@ pub(crate) fn cell(
         bottleneck: bottleneck::of_cell(&whole_component_cores, of_all(), info),
         metrics: system_metrics::over_trials(&own),
         whole_component_cores,
+        component_limits: limits::of_cell(&ran, |component| throttled_estimate(component, &own)),
         generator_utilization: point(Metric::GeneratorUtilization),
         generator_lag_p99_us: point(Metric::GeneratorLagP99),
         probe_cpu_share: largest(of_all().filter_map(|one| one.probe_cpu_share)),
@@ -355,6 +358,14 @@ fn whole_component_cores(
     };
     let all = values_by_name(counted, whole_components);
     all.into_iter().filter_map(whole).collect()
+}
+
+fn throttled_estimate(component: &str, trials: &[&TrialModel]) -> Option<Estimate> {
+    let of = NamedMetric {
+        of: Some(component),
+        ..NamedMetric::of_all(Metric::ComponentThrottled)
+    };
+    metric::estimate(&of, trials)
 }
 
 /// What each trial has, by name, in the order in which names first come.

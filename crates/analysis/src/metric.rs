@@ -17,7 +17,7 @@ use self::{
 };
 use crate::{
     Memory, TrialFaults, TrialModel, TrialNumbers, TrialPercentiles, TrialPreparation,
-    TrialPrepareLoad, TrialProbe, TrialRecovery, TrialSystemMetric, distribution::as_f64,
+    TrialPrepareLoad, TrialProbe, TrialRecovery, TrialSystemMetric, distribution::as_f64, limits,
     path::resolve_path, probe::resolution_us, scale::scale,
 };
 
@@ -333,6 +333,7 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
             let all = &numbers()?.component_rss;
             memory(named, find_by_name(named, all, |(name, _)| name)?.1)
         }
+        Metric::ComponentThrottled => value(limits::throttled_share(numbers()?, named.of?)?),
         Metric::SystemMetricMean => value(system_metric(named, numbers()?)?.measured?.mean),
         Metric::SystemMetricMax => value(system_metric(named, numbers()?)?.measured?.max),
         Metric::SystemMetricEnd => value(system_metric(named, numbers()?)?.end),

@@ -9,7 +9,7 @@ use crate::{
     EffectsModel, Factor, ReferenceModel, SearchModel, ThresholdOutcome, TrialModel, Warning,
     account, answer, cell, comparisons, curves, drift, effects,
     factor::{counted_unit, factors, telling_factors},
-    faults,
+    faults, limits,
     metric::{self, Number},
     outcome::trials_of_cell,
     reference, search, threshold,
@@ -113,7 +113,8 @@ pub fn model(run: &Run) -> Model {
 
 fn model_of_all(run: &Run) -> Model {
     let counted = counted_unit(&run.info);
-    let trials = parallel_map(&run.trials, |one| trial::trial(one, &run.info, counted));
+    let mut trials = parallel_map(&run.trials, |one| trial::trial(one, &run.info, counted));
+    limits::note_unthrottled(&mut trials);
     let texts = [&run.study_text, &run.system_text].map(String::as_str);
     let sentinel = run.info.cells.iter().find(|cell| cell.is_sentinel);
     let Some(sentinel) = sentinel.map(|cell| cell.cell) else {

@@ -60,7 +60,8 @@ fn max(metric: Metric, trials: &[&TrialModel]) -> f64 {
         | Metric::LossRate
         | Metric::GeneratorUtilization
         | Metric::CpuSteal
-        | Metric::CpuIdle => 1.0,
+        | Metric::CpuIdle
+        | Metric::ComponentThrottled => 1.0,
         Metric::ComponentCpu => {
             let cpus = trials.iter().map(|trial| f64::from(trial.system_cpus));
             cpus.reduce(f64::max).unwrap_or(f64::INFINITY)

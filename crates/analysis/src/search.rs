@@ -5,8 +5,8 @@ use waggle_results::{LevelKind, ReadError, Run, RunInfo, SearchInfo, Trial, Tria
 use waggle_stats::{Answer, Evidence, Levels, Reason, Search, SearchTrial, Settings, Verdict};
 
 use crate::{
-    CellModel, Decision, ThresholdCell, TrialModel, cell, factor::counted_unit, metric::unit,
-    threshold, trial,
+    CellModel, Decision, ThresholdCell, TrialModel, cell, factor::counted_unit, limits,
+    metric::unit, threshold, trial,
 };
 
 /// What was searched for, and what was found.
@@ -106,7 +106,10 @@ pub fn evidence(run: &std::path::Path, key: TrialKey) -> Result<SearchStep, Read
     let raw = read.trials.first().ok_or_else(|| none("has no result"))?;
     let asked = read.info.search.as_ref();
     let asked = asked.ok_or_else(|| none("is of a run that searches nothing"))?;
-    let model = trial::trial(raw, &read.info, counted_unit(&read.info));
+    let mut model = trial::trial(raw, &read.info, counted_unit(&read.info));
+    if let Some(numbers) = &mut model.numbers {
+        limits::note_unthrottled_components(numbers);
+    }
     step(&read.info, asked, &model, raw).ok_or_else(|| none("has no level"))
 }
 

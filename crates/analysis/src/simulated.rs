@@ -233,6 +233,7 @@ fn trial(key: TrialKey, cell: &CellInfo, goodput: f64, random: &mut StdRng) -> T
         awake_may_help: false,
         faults: None,
         preparation: None,
+        limits: Vec::new(),
         series: Series::default(),
         half_change: None,
         interval_s: 1.0,

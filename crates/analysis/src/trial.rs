@@ -2,8 +2,8 @@
 
 use waggle_metrics::Metric;
 use waggle_results::{
-    CountsRow, DeliveryInfo, FailureCount, GeneratorInfo, LagInfo, LedgerInfo, PhaseInfo,
-    PhaseName, RunInfo, SessionCounts, Trial, TrialEnd, TrialInfo, TrialKey,
+    CountsRow, DeliveryInfo, FailureCount, GeneratorInfo, LagInfo, LedgerInfo, LimitInfo,
+    PhaseInfo, PhaseName, RunInfo, SessionCounts, Trial, TrialEnd, TrialInfo, TrialKey,
 };
 use waggle_stats::{Finding, Reason, Verdict};
 
@@ -13,6 +13,7 @@ use crate::{
     distribution::{self, TrialPercentiles, as_f64},
     imported,
     judge::{self, Judged},
+    limits,
     memory::{self, Memory},
     preparation::{self, TrialPreparation},
     prepared::Prepared,
@@ -53,6 +54,8 @@ pub struct TrialModel {
     pub awake_may_help: bool,
     /// What was killed on purpose; `None`: nothing.
     pub faults: Option<TrialFaults>,
+    /// Of the replicas that had any.
+    pub limits: Vec<LimitInfo>,
     /// How the system was prepared; `None`: it was not, or an earlier trial did it.
     pub preparation: Option<TrialPreparation>,
     pub series: Series,
@@ -133,6 +136,8 @@ pub struct TrialNumbers {
     pub system_rss: Option<Memory>,
     /// Of all replicas of each component together.
     pub component_rss: Vec<(String, Memory)>,
+    /// The share of throttled periods of each component that has a limit on CPUs by a cgroup.
+    pub component_throttled: Vec<(String, f64)>,
     pub offered_per_s: Option<f64>,
     /// Answered ÷ due requests; `None` where none was due.
     pub achieved_ratio: Option<f64>,
@@ -213,6 +218,7 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
             .chain(findings.remarks.into_iter().map(TrialRemark::Found))
             .collect(),
         faults: trial_faults::of_trial(trial),
+        limits: trial.info.limits.clone(),
         preparation: preparation::of_trial(&trial.info),
         series: series::series(&prepared, counted, series::points_max(info.order.len())),
         half_change,
@@ -235,10 +241,6 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
     if measured.seconds <= 0.0 {
         return None;
     }
-    let good = match counted {
-        Counted::Records => measured.records_succeeded,
-        Counted::Requests => measured.succeeded,
-    };
     let answered = as_f64(measured.succeeded + measured.failed);
     let sessions = trial.info.sessions.as_ref().map(|all| all.measured);
     let imported = trial.info.imported.as_ref();
@@ -248,7 +250,7 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
     let memory = memory::of_trial(samples, *within);
     Some(TrialNumbers {
         seconds: measured.seconds,
-        goodput_per_s: as_f64(good) / measured.seconds,
+        goodput_per_s: as_f64(good(measured, counted)) / measured.seconds,
         throughput_per_s: answered / measured.seconds,
         succeeded: measured.succeeded,
         failed: measured.failed,
@@ -278,6 +280,7 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
         component_cores: own_names(cores),
         system_rss: memory.system,
         component_rss: memory.components,
+        component_throttled: limits::throttled_shares(&trial.info.limits),
         offered_per_s: generator.offered_per_s,
         achieved_ratio: achieved_ratio(&trial.info, answered),
         backlog_max: accepted.waiting_max(&trial.backlog, *within),
@@ -292,6 +295,13 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
         unknown: imported.map(imported::unknown_metrics).unwrap_or_default(),
         time_resolution_us: imported.map_or(0.0, |imported| imported.resolution_us),
     })
+}
+
+fn good(measured: &CountsRow, counted: Counted) -> u64 {
+    match counted {
+        Counted::Records => measured.records_succeeded,
+        Counted::Requests => measured.succeeded,
+    }
 }
 
 /// `None` if nothing fell due, or if it is not known.

@@ -27,6 +27,7 @@ mod hlog;
 mod imported;
 mod intermediate_probes;
 mod kinds;
+mod limit;
 mod names;
 mod parallel;
 mod parse;
@@ -50,6 +51,7 @@ pub use intermediate_probes::ProbeLogs;
 pub use kinds::{
     Arrivals, Comparison, ExpectedVerdict, FeedOrder, LevelKind, LoadModel, Restart, TrialOrder,
 };
+pub use limit::{CpuLimit, LimitInfo, LimitMeans, MemoryLimit, ThrottlingInfo};
 pub use parallel::parallel_map;
 pub use parse::{
     TextError, read_backlog, read_intervals, read_metrics, read_resources, read_run_info,
@@ -83,6 +85,6 @@ pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};
 /// its field; and added the generator's lag at more percentiles, what a closed load keeps in flight and how requests are spread
 /// (`lag`, `in_flight_asked`, `arrivals`), the resolution and lag of a probe in the measured phase alone (`measured_…`), delays from due
 /// (`end_to_end_delay.hlog`), the earliest that delays may be (`earliest_delay.hlog`, `earliest_end_to_end_delay.hlog`), whether a
-/// probe followed a sample (`sample`), the level of the recovery in the warm-up (`control`), and results of other tools (`imported`), which
-/// have no `generator`.
+/// probe followed a sample (`sample`), the level of the recovery in the warm-up (`control`), results of other tools (`imported`), which
+/// have no `generator`, and the limits of replicas (`limits`).
 pub const FORMAT: u32 = 6;

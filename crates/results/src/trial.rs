@@ -10,7 +10,7 @@ pub use generator_part::GeneratorPartInfo;
 pub use preparation::{PreparationInfo, PrepareLoadInfo, PrepareStepInfo, SnapshotInfo};
 pub use rows::{BacklogRow, IntervalRow, ResourceRow, SystemMetricRow};
 
-use crate::{Arrivals, FailureKind, ImportedTrialInfo, RecoveryInfo, TrialKey};
+use crate::{Arrivals, FailureKind, ImportedTrialInfo, LimitInfo, RecoveryInfo, TrialKey};
 
 /// The largest count that is read: exact as a floating-point number, and a thousand of them add up in 64 bits.
 const COUNT_MAX: u64 = 1 << 53;
@@ -85,6 +85,9 @@ pub struct TrialInfo {
     /// What ended the trial early because the study asks for it; `None`: nothing. Since format 5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<StoppedInfo>,
+    /// Of each replica that has any, in the order of their starts. Since format 6.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<LimitInfo>,
     /// What was done to the system before its load; `None`: nothing, or an earlier trial did it. Since format 6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preparation: Option<PreparationInfo>,

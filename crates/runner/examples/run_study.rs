@@ -1,6 +1,6 @@
 //! The smallest program that runs a study: `run_study STUDY.yaml SYSTEM_FOLDER RUN_FOLDER [MODE…]`. Modes are `resume`,
-//! `abandon`, `idle-poll` (with idle polling), `without-loops` (the same with a program that cannot do it) and `sample` (probes follow
-//! a sample of the records, whatever their rate).
+//! `abandon`, `idle-poll` (with idle polling), `without-loops` (the same with a program that cannot do it), `sample` (probes follow
+//! a sample of the records, whatever their rate) and `no-cgroups` (there are none on this machine).
 //!
 //! It prints one event per line. It is its own supervisor, as every program that uses the runner must be. Tests use it if they
 //! need a whole process, for instance one that is killed.
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
         [only] if only == "__generator" => waggle_runner::generator(),
         [study, system, run, modes @ ..] => exit_code(run_study([study, system, run], modes)),
         _ => exit_code(Err(
-            "expected STUDY.yaml SYSTEM_FOLDER RUN_FOLDER [resume|abandon|idle-poll|without-loops|sample…]"
+            "expected STUDY.yaml SYSTEM_FOLDER RUN_FOLDER [resume|abandon|idle-poll|without-loops|sample|no-cgroups…]"
                 .into(),
         )),
     }
@@ -67,6 +67,9 @@ fn run_study(files: [&str; 3], modes: &[String]) -> Result<Ended, Box<dyn std::e
     if is("sample") {
         request.sample_limits.whole_bytes_per_s = 1;
         request.sample_limits.burst_bytes = 1;
+    }
+    if is("no-cgroups") {
+        request.cgroups = "/nowhere".into();
     }
     if is("without-loops") {
         request.supervisor = "/bin/false".into();
@@ -157,6 +160,7 @@ fn request([study, system, run]: [&Path; 3]) -> Result<RunRequest, Box<dyn std::
         resume: false,
         idle_poll: false,
         cpus: CpuUse::Shared,
+        cgroups: waggle_runner::CGROUPS.into(),
         server_at: None,
         sample_limits: SampleLimits::default(),
         end_load: None,

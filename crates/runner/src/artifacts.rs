@@ -211,6 +211,7 @@ async fn run(
         supervisor: fetching.supervisor.clone(),
         log: log.to_path_buf(),
         cpus: String::new(),
+        group: None,
         command: vec![script.into(), artifact.version.clone().into(), whole.into()],
         // A script that is killed leaves no temporary files elsewhere.
         environment: vec![("TMPDIR".to_owned(), temporary.display().to_string())],

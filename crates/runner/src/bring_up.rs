@@ -13,7 +13,7 @@ use tokio::{
     sync::watch,
     time::{Instant, timeout},
 };
-use waggle_study::{Level, System};
+use waggle_study::{Level, Limits, System};
 
 use crate::{
     driver::{
@@ -21,6 +21,7 @@ use crate::{
     },
     events::Shutdown,
     http::Network,
+    limits::{CGROUPS, Limiter},
     secrets::Secrets,
     trial::{Target, verify},
 };
@@ -109,16 +110,23 @@ pub async fn bring_up(
     let configuration = std::iter::once(&request.parameters);
     let programs = Programs::find(&request.system, configuration, search)?;
     let system_folder = absolute(&request.system_folder)?;
+    let limits = request.system.configure(&request.parameters);
+    let limits = limits.limits(&request.parameters);
+    let limiter = match limits.is_empty() {
+        true => Limiter::without_limits(),
+        false => Limiter::find(Path::new(CGROUPS)),
+    };
     let mut driver = ProcessDriver::new(ProcessParts {
         system: Arc::new(request.system.clone()),
         system_folder,
         programs,
         supervisor: request.supervisor.clone(),
+        limiter,
     });
     let secrets = Secrets::default();
     let mut shutdown = Shutdown::new(shutdown);
     let ended = tokio::select! {
-        ended = stay_up(request, &mut driver, &secrets, on_ready) => ended,
+        ended = stay_up((request, &limits), &mut driver, &secrets, on_ready) => ended,
         () = shutdown.wait_for_stop() => Ok(()),
     };
     let remarks = timeout(DOWN_AT_MOST, driver.stop_all()).await;
@@ -136,7 +144,7 @@ pub async fn bring_up(
 
 /// Returns only on an error.
 async fn stay_up(
-    request: &UpRequest,
+    (request, limits): (&UpRequest, &BTreeMap<String, Limits>),
     driver: &mut ProcessDriver,
     secrets: &Secrets,
     on_ready: impl FnOnce(&Up),
@@ -147,6 +155,7 @@ async fn stay_up(
     let setup = Setup {
         is_restored: false,
         parameters: &request.parameters,
+        limits,
         secrets,
         folder: &folder,
         logs: &logs,

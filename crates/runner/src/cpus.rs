@@ -39,14 +39,25 @@ pub fn share(allowed: &[usize]) -> Shares {
     }
 }
 
-/// These CPUs for the load, the rest for the system.
+/// These CPUs for the load and these for the system, as far as they are named: one of the two gets what the other one does not have.
+/// With neither it is [`share`].
 #[must_use]
-pub fn share_for(load: &[usize], allowed: &[usize]) -> Shares {
-    let others = allowed.iter().filter(|cpu| !load.contains(cpu));
+pub fn share_for(load: &[usize], system: &[usize], allowed: &[usize]) -> Shares {
+    if load.is_empty() && system.is_empty() {
+        return share(allowed);
+    }
+    let named_or_rest = |named: &[usize], others: &[usize]| -> Vec<usize> {
+        if !named.is_empty() {
+            return named.to_vec();
+        }
+        let rest = allowed.iter().filter(|cpu| !others.contains(cpu));
+        rest.copied().collect()
+    };
+    let load_cpus = named_or_rest(load, system);
     Shares {
-        engine: load.to_vec(),
-        runner: load.to_vec(),
-        system: others.copied().collect(),
+        runner: load_cpus.clone(),
+        engine: load_cpus,
+        system: named_or_rest(system, load),
     }
 }
 
@@ -70,6 +81,12 @@ impl Shares {
         all.dedup();
         let (first, second) = all.split_at(all.len() / 2);
         (!first.is_empty()).then(|| [half(first, first), half(second, second)])
+    }
+
+    /// Whether both have CPUs of their own.
+    #[must_use]
+    pub fn are_disjoint(&self) -> bool {
+        !self.engine.is_empty() && !self.system.is_empty()
     }
 
     /// Every CPU of the load's side.
@@ -177,11 +194,18 @@ mod tests {
 
     #[test]
     fn what_the_load_is_not_given_is_the_system_s() {
-        let shares = super::share_for(&[3, 1], &[0, 1, 2, 3]);
-        assert_eq!(
-            (&shares.engine[..], &shares.system[..]),
-            (&[3, 1][..], &[0, 2][..])
-        );
+        let check = |load: &[usize], system: &[usize], expected: (&[usize], &[usize])| {
+            let shares = super::share_for(load, system, &[0, 1, 2, 3]);
+            let found = (&shares.engine[..], &shares.system[..]);
+            assert_eq!(found, expected, "{load:?} {system:?}");
+        };
+        check(&[3, 1], &[], (&[3, 1], &[0, 2]));
+        check(&[], &[3, 1], (&[0, 2], &[3, 1]));
+        check(&[2], &[0], (&[2], &[0]));
+        check(&[], &[], (&[0, 1], &[2, 3]));
+        check(&[0, 1, 2, 3], &[], (&[0, 1, 2, 3], &[]));
+        check(&[], &[0, 1, 2, 3], (&[], &[0, 1, 2, 3]));
+        let shares = super::share_for(&[3, 1], &[], &[0, 1, 2, 3]);
         assert_eq!(shares.load(), [1, 3]);
         assert_eq!(shares.workers(Some(3), 1), [Some(3), Some(1), Some(3)]);
     }

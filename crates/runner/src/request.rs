@@ -39,6 +39,8 @@ pub struct RunRequest {
     /// The CPUs are kept from halting, from before the first measurement to the end.
     pub idle_poll: bool,
     pub cpus: CpuUse,
+    /// The mount point of cgroups: [`crate::CGROUPS`].
+    pub cgroups: PathBuf,
     /// Address at which the server of `system.url` accepts connections; `None`: the runner waits for the server and finds the
     /// address.
     pub server_at: Option<SocketAddr>,
@@ -90,10 +92,16 @@ pub enum RunError {
     #[error("the study's {what} \"{name}\" is not in the system")]
     NotInSystem { what: &'static str, name: String },
     #[error(
-        "load.cpuset has CPU {cpu}, which waggle may not use; it may use {}",
+        "{key} has CPU {cpu}, which waggle may not use; it may use {}",
         crate::cpus::cpu_list(allowed)
     )]
-    Cpu { cpu: usize, allowed: Vec<usize> },
+    Cpu {
+        key: &'static str,
+        cpu: usize,
+        allowed: Vec<usize>,
+    },
+    #[error("component {component} cannot be limited to {why}")]
+    Limit { component: String, why: String },
     #[error("the secret \"{0}\" has no value yet")]
     NoSecret(String),
     #[error("{} cannot be resumed: {what} differs from the one the run was begun with", folder.display())]

@@ -28,6 +28,7 @@ use crate::{
     http::Network,
     idle_poll::IdlePoll,
     info::{self, Inventory},
+    limits::Limiter,
     records::RecordFiles,
     schedule::{self, CHANGED_SYSTEM_FOLDER, SYSTEM_FOLDER, Series},
     snapshot::Snapshots,
@@ -115,6 +116,7 @@ async fn prepare_and_run(
     let programs = VersionPrograms::find(request)?;
     let allowed = cpus::allowed_cpus();
     let shares = shares(request, &allowed)?;
+    let limiter = limiter(request, &shares)?;
     // Kept until the last trial is over.
     let idle_poll = start_idle_poll(request).await?;
     let clocks = CpuClocks {
@@ -122,9 +124,12 @@ async fn prepare_and_run(
         loops: idle_poll.as_ref().map(IdlePoll::pid),
     };
     let folder = open(request, &records, &programs, &shares).await?;
-    if request.cpus == CpuUse::Shared && shares.system.is_empty() {
+    if request.cpus == CpuUse::Shared && !shares.are_disjoint() {
         let warning = match clocks.cpus.len() {
             1 => "only one CPU: load and system share it, and the results say so",
+            _ if shares.engine.is_empty() => {
+                "the system uses all CPUs: the load shares them, and the results say so"
+            }
             _ => "the load uses all CPUs: the system shares them, and the results say so",
         };
         events.report(Event::Warning(warning.to_owned())).await;
@@ -168,21 +173,51 @@ async fn prepare_and_run(
             changed_folder: request.changed.as_ref().map(|changed| &*changed.folder),
         }),
     };
-    trials(request, programs, series, events, shutdown).await
+    trials(request, (programs, limiter), series, events, shutdown).await
+}
+
+/// The means for the study's limits; tries before anything is started whether there are any for each of them.
+fn limiter(request: &RunRequest, shares: &Shares) -> Result<Limiter, RunError> {
+    let cells = || request.study.cells.iter();
+    if cells().all(|cell| cell.limits.is_empty()) {
+        return Ok(Limiter::without_limits());
+    }
+    let limiter = Limiter::find(&request.cgroups);
+    for (component, limits) in cells().flat_map(|cell| &cell.limits) {
+        if let Err(why) = limiter.apply(*limits, 0, &shares.system) {
+            return Err(RunError::Limit {
+                component: component.clone(),
+                why: why.to_string(),
+            });
+        }
+    }
+    Ok(limiter)
 }
 
 /// The CPUs of load and system.
 fn shares(request: &RunRequest, allowed: &[usize]) -> Result<Shares, RunError> {
-    let asked = &request.study.load_cpuset;
+    let study = &request.study;
     match &request.cpus {
-        CpuUse::Shared if asked.is_empty() => Ok(cpus::share(allowed)),
-        CpuUse::Shared => match asked.iter().find(|cpu| !allowed.contains(cpu)) {
-            Some(cpu) => Err(RunError::Cpu {
-                cpu: *cpu,
-                allowed: allowed.to_vec(),
-            }),
-            None => Ok(cpus::share_for(asked, allowed)),
-        },
+        CpuUse::Shared => {
+            let lists = [
+                ("load.cpuset", &study.load_cpuset),
+                ("system.cpuset", &study.system_cpuset),
+            ];
+            for (key, cpus) in lists {
+                if let Some(cpu) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {
+                    return Err(RunError::Cpu {
+                        key,
+                        cpu: *cpu,
+                        allowed: allowed.to_vec(),
+                    });
+                }
+            }
+            Ok(cpus::share_for(
+                &study.load_cpuset,
+                &study.system_cpuset,
+                allowed,
+            ))
+        }
         CpuUse::Free { engine } => Ok(Shares {
             engine: engine.clone(),
             ..Shares::default()
@@ -206,7 +241,7 @@ async fn start_idle_poll(request: &RunRequest) -> Result<Option<IdlePoll>, RunEr
 /// Runs all trials with the driver that fits the system.
 async fn trials(
     request: &RunRequest,
-    programs: VersionPrograms,
+    (programs, limiter): (VersionPrograms, Limiter),
     series: Series<'_>,
     events: &Events,
     shutdown: &Shutdown,
@@ -230,6 +265,7 @@ async fn trials(
                     system_folder: absolute(folder)?,
                     programs,
                     supervisor: request.supervisor.clone(),
+                    limiter: limiter.clone(),
                 });
                 Ok::<_, RunError>(driver.with_idle_loops(loops))
             };

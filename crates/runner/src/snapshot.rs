@@ -149,6 +149,11 @@ impl Store {
         Ok(info)
     }
 
+    /// Removes a snapshot.
+    pub(crate) fn remove(&self, key: &str) -> io::Result<()> {
+        fs::remove_dir_all(self.folder.join(key))
+    }
+
     /// Removes what processes that are gone have left.
     fn remove_partial(&self) -> io::Result<()> {
         for entry in fs::read_dir(&self.folder)? {

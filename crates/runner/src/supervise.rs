@@ -22,7 +22,7 @@ use std::{
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
-use crate::cpus;
+use crate::{cpus, limits::Group};
 
 /// Asks the component to end.
 pub(crate) const ORDER_STOP: u8 = b'T';
@@ -34,6 +34,8 @@ pub(crate) const STARTED: &str = "started";
 pub(crate) const NOT_STARTED: &str = "failed";
 /// First word of the line with how it ended.
 pub(crate) const ENDED: &str = "ended";
+/// First word of a line with the number of processes that the kernel killed because of a limit on memory; before the end.
+pub(crate) const OOM_KILLS: &str = "out-of-memory";
 /// The rest of that line for a component that was killed.
 pub(crate) const BY_KILL: &str = "by signal 9";
 
@@ -49,17 +51,26 @@ const EXIT_NOT_STARTED: u8 = 127;
 /// The text in a log in place of bytes that were left out: before and after their number.
 const LEFT_OUT: [&str; 2] = ["\n[waggle left out ", " bytes here]\n"];
 
-/// Runs a component until it ends or waggle is gone. `arguments`: the log file, the CPUs it may use (`1,3` or nothing), the
-/// command. Prints its process id and its end on standard output, one line each.
+/// Runs a component until it ends or waggle is gone. `arguments`: the log file, the CPUs it may use (`1,3` or nothing), its cgroup
+/// (JSON or nothing), the command. Prints its process id and its end on standard output, one line each.
 #[must_use]
 pub fn supervise(arguments: &[String]) -> ExitCode {
     match start(arguments) {
-        Ok((child, log_ended)) => {
+        Ok(Started {
+            child,
+            log_ended,
+            group,
+        }) => {
             report(&format!("{STARTED} {}", child.id()));
             let text = match attend(child) {
                 Ok(status) => describe(status),
                 Err(problem) => format!("in a way that is not known: {problem}"),
             };
+            if let Some(group) = group {
+                // The counter goes with the group.
+                report(&format!("{OOM_KILLS} {}", group.oom_kills()));
+                group.remove();
+            }
             // A log that stays open belongs to a process that cannot be killed; it must not block the rest.
             log_ended.recv_timeout(LOG_END_AT_MOST).ok();
             report(&format!("{ENDED} {text}"));
@@ -78,12 +89,21 @@ fn report(line: &str) {
     writeln!(out, "{line}").and_then(|()| out.flush()).ok();
 }
 
-fn start(arguments: &[String]) -> io::Result<(Child, Receiver<()>)> {
-    let [log, cpus, program, rest @ ..] = arguments else {
+/// A component that was started.
+struct Started {
+    child: Child,
+    log_ended: Receiver<()>,
+    /// `None`: it has no cgroup of its own.
+    group: Option<Group>,
+}
+
+fn start(arguments: &[String]) -> io::Result<Started> {
+    let [log, cpus, group, program, rest @ ..] = arguments else {
         return Err(io::Error::other(
-            "a log file, CPUs and a command are needed",
+            "a log file, CPUs, a cgroup and a command are needed",
         ));
     };
+    let group = Group::from_argument(group)?;
     // Processes that outlive their parent become children of this one, so they can be found and killed.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     cpus::pin_this_thread(&cpus::parse(cpus))?;
@@ -96,9 +116,15 @@ fn start(arguments: &[String]) -> io::Result<(Child, Receiver<()>)> {
         .stdin(Stdio::null())
         .stdout(writer.try_clone()?)
         .stderr(writer);
-    let child = command
-        .spawn()
-        .map_err(|problem| io::Error::other(format!("cannot start {program}: {problem}")))?;
+    let mut spawn = || {
+        let spawned = command.spawn();
+        spawned.map_err(|problem| io::Error::other(format!("cannot start {program}: {problem}")))
+    };
+    // This process has one thread only, so all of it enters the group and leaves it again.
+    let child = match &group {
+        Some(group) => group.start_in(spawn)?,
+        None => spawn()?,
+    };
     let (ended, log_ended) = mpsc::channel();
     thread::Builder::new()
         .name("log".to_owned())
@@ -106,7 +132,11 @@ fn start(arguments: &[String]) -> io::Result<(Child, Receiver<()>)> {
             log.keep(reader);
             ended.send(()).ok();
         })?;
-    Ok((child, log_ended))
+    Ok(Started {
+        child,
+        log_ended,
+        group,
+    })
 }
 
 /// Waits for the component's end and takes orders meanwhile, then kills what it left behind.

@@ -1,8 +1,14 @@
-//! Which part of a system exists in a configuration, and which part is left to start if some components already run.
+//! Which part of a system exists in a configuration, which limits its components have, and which part is left to start if some
+//! components already run.
 
 use std::{collections::BTreeMap, time::Duration};
 
-use crate::{Component, ExternalComponent, ExternalPort, Level, ProcessDriver, System};
+use waggle_template::placeholder::single_name;
+
+use crate::{
+    Component, ExternalComponent, ExternalPort, Level, LimitTexts, Limits, ProcessDriver, System,
+    limits::{parse_cpus, parse_memory},
+};
 
 /// A level of `program.COMPONENT` is the path of another program for the component; it is no parameter of a system, whose names have
 /// no dot.
@@ -73,6 +79,29 @@ impl System {
     }
 }
 
+impl System {
+    /// The limits of each component that has any, if the system's parameters have these levels.
+    #[must_use]
+    pub fn limits(&self, parameters: &BTreeMap<String, Level>) -> BTreeMap<String, Limits> {
+        let filled = |text: &Option<String>| {
+            let text = text.as_deref()?;
+            let level = single_name(text).and_then(|name| parameters.get(name));
+            Some(level.map_or_else(|| text.to_owned(), ToString::to_string))
+        };
+        let components = self.components.iter();
+        let limits = components.map(|component| {
+            let cpus = filled(&component.limits.cpus);
+            let memory = filled(&component.limits.memory);
+            let limits = Limits {
+                cpus: cpus.and_then(|text| parse_cpus(&text)).flatten(),
+                memory: memory.and_then(|text| parse_memory(&text)).flatten(),
+            };
+            (component.name.clone(), limits)
+        });
+        limits.filter(|(_, limits)| limits.is_some()).collect()
+    }
+}
+
 impl Component {
     fn make_external(&mut self, ports: Vec<ExternalPort>) {
         let replicas = ports.first().map_or(0, |port| port.at.len());
@@ -86,6 +115,7 @@ impl Component {
             environment: Vec::new(),
             version_arguments: Vec::new(),
         };
+        self.limits = LimitTexts::default();
         self.stop_timeout = Duration::ZERO;
         self.external = Some(ports);
     }

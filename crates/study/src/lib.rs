@@ -13,6 +13,7 @@ mod feed_text;
 mod fill;
 mod growth;
 mod include;
+mod limits;
 mod load_model;
 mod mistake;
 mod model;
@@ -50,6 +51,7 @@ pub use environment::{EnvironmentError, Values};
 pub use expect::{BodyExpect, Expect};
 pub use expected_verdict::ExpectedVerdict;
 pub use external::{Address, ExternalComponent, ExternalPort};
+pub use limits::{LIMIT_CPUS, LimitTexts, Limits, MAX_LIMIT_MEMORY, MIN_LIMIT_MEMORY, NO_LIMIT};
 pub use load_model::{Arrivals, LoadModel, Think};
 pub use mistake::{Mistake, Mistakes, Source};
 pub use model::{

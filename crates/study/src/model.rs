@@ -6,8 +6,8 @@ use waggle_metrics::Unit;
 use waggle_template::variable::names;
 
 use crate::{
-    CellVersion, Expect, ExpectedVerdict, ExternalComponent, Feed, GivenSecret, Level, LoadModel,
-    Preparation, Scenario, Schedule, Source, TakenValue, Versions, scenario::RECORD_KEY,
+    CellVersion, Expect, ExpectedVerdict, ExternalComponent, Feed, GivenSecret, Level, Limits,
+    LoadModel, Preparation, Scenario, Schedule, Source, TakenValue, Versions, scenario::RECORD_KEY,
 };
 
 /// A checked study.
@@ -42,10 +42,11 @@ pub struct Study {
     pub restart: Restart,
     /// The factor from one level of which to the next a prepared system grows.
     pub grow: Option<String>,
-    /// CPUs of load worker threads, each once; empty: half of all.
+    /// CPUs of load worker threads, each once; empty: those that the system does not have, or half of all.
     pub load_cpuset: Vec<usize>,
-    /// The widest 95 % interval over trials of a metric that is asked about, as a share of the metric, of a cell that is not `noisy`:
-    /// its full width.
+    /// CPUs of the system, each once and none of the load's; empty: those that the load does not have.
+    pub system_cpuset: Vec<usize>,
+    /// The widest 95 % interval of a metric that is asked about, as a share of it, of a cell that is not `noisy`: its full width.
     pub max_ci_width: f64,
     pub thresholds: Vec<Threshold>,
     /// Paths of the metrics that the study asks about, as in a [`Threshold`]; empty: those that its load model leaves open.
@@ -170,6 +171,8 @@ pub struct Cell {
     pub version: Option<CellVersion>,
     /// Every parameter of the system with its value in this cell, defaults included.
     pub parameters: BTreeMap<String, Level>,
+    /// Of each component that waggle starts and that has any.
+    pub limits: BTreeMap<String, Limits>,
     /// `None`: nothing is done before the warm-up.
     pub preparation: Option<Preparation>,
     pub load: LoadModel,

@@ -14,6 +14,8 @@ use crate::raw;
 
 /// The parts of a study whose scalars may be `${factor}`.
 pub(crate) const PARTS_PER_CELL: [&str; 5] = ["prepare", "load", "schedule", "faults", "delivery"];
+/// The parts of `system` whose scalars may be `${factor}`, too.
+pub(crate) const SYSTEM_PER_CELL: [&str; 2] = ["set", "limits"];
 /// Keys in those parts that hold for the whole study.
 pub(crate) const STUDY_WIDE: [[&str; 2]; 5] = [
     ["prepare", "grow"],

@@ -9,7 +9,8 @@
 use std::time::Duration;
 
 use crate::{
-    Address, Arguments, Artifact, Expect, ExternalPort, Level, Probe, SetupStep, SystemMetric, When,
+    Address, Arguments, Artifact, Expect, ExternalPort, Level, LimitTexts, Probe, SetupStep,
+    SystemMetric, When,
 };
 
 /// A checked `system.yaml`.
@@ -89,6 +90,8 @@ pub struct Parameter {
     pub name: String,
     pub summary: String,
     pub kind: ParameterKind,
+    /// Whether `none` is a value, too.
+    pub is_optional: bool,
     pub default: Level,
 }
 
@@ -98,6 +101,10 @@ pub enum ParameterKind {
     Integer {
         min: i64,
         max: i64,
+    },
+    Number {
+        min: f64,
+        max: f64,
     },
     Duration {
         min: Duration,
@@ -128,6 +135,8 @@ pub struct Component {
     /// Name and text of each, written into the replica's own folder before it starts.
     pub files: Vec<(String, String)>,
     pub process: ProcessDriver,
+    /// For each replica; [`System::limits`] has their amounts.
+    pub limits: LimitTexts,
     pub ready: ReadyCheck,
     /// Made once, in this order, when it is ready and before the components that depend on it start.
     pub setup: Vec<SetupStep>,

@@ -7,7 +7,7 @@ use crate::{
     nearest::{list, nearest_word},
     origin::{is_from_outside, is_meant_from_outside},
     reserved::CELL_KEYS,
-    schema::{PARTS_PER_CELL, STUDY_WIDE},
+    schema::{PARTS_PER_CELL, STUDY_WIDE, SYSTEM_PER_CELL},
     tree::{Node, Value, quote},
 };
 
@@ -50,7 +50,7 @@ pub(crate) fn check_uses(
         let unknown = unknown.filter(|used| !names.iter().any(|(known, _)| known == used));
         let near = nearest_word(name, unknown.chain(free()));
         let expected = format!(
-            "${{{name}}} in load, schedule, faults, delivery or system.set, reference.match_on, or the name of a parameter that is not set: {}",
+            "${{{name}}} in load, schedule, faults, delivery, system.set or system.limits, reference.match_on, or the name of a parameter that is not set: {}",
             list(free())
         );
         let what = format!("factor {name} is used nowhere");
@@ -83,7 +83,10 @@ fn misuse(used: &Use, names: &[(String, Position)], complete: bool) -> Option<Fi
     let varies = path
         .first()
         .is_some_and(|part| PARTS_PER_CELL.contains(part));
-    let may_differ = varies || path.starts_with(&["system", "set"]);
+    let may_differ = varies
+        || SYSTEM_PER_CELL
+            .iter()
+            .any(|key| path.starts_with(&["system", key]));
     if !may_differ || STUDY_WIDE.iter().any(|wide| path.starts_with(wide)) {
         let what = format!(
             "{} holds for the whole study; ${{…}} is not allowed in it",

@@ -273,6 +273,7 @@ impl Trial {
             machine: None,
             stages: Vec::new(),
             stopped: None,
+            limits: Vec::new(),
             imported: Some(ImportedTrialInfo {
                 files: files.iter().map(|path| file_name(path)).collect(),
                 resolution_us: self.resolution_us(),

@@ -196,6 +196,7 @@ fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest>
         resume: arguments.resume.is_some(),
         idle_poll: arguments.idle_poll,
         cpus: CpuUse::Shared,
+        cgroups: waggle_runner::CGROUPS.into(),
         server_at: None,
         sample_limits: waggle_runner::SampleLimits::default(),
         end_load: None,

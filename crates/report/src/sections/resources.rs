@@ -16,6 +16,7 @@ pub(super) fn section(model: &Model) -> Section {
     }
     let all = [
         Some(tables::resources(model)),
+        tables::component_limits(model),
         tables::system_metrics(model),
     ];
     Section {

@@ -330,15 +330,25 @@ fn limit(limit: &Limit) -> String {
         if limit.system_cpus == 1 { "" } else { "s" }
     );
     let busy = format::share(limit.generator_utilization);
-    let likelier = match limit.by {
+    let likelier = match &limit.by {
         LimitedBy::SystemCpu => return format!("The bottleneck is the CPU of the system: {used}."),
+        LimitedBy::ComponentLimit {
+            component,
+            cores,
+            cpus,
+        } => {
+            let (cores, cpus) = (format::three_digits(*cores), format::three_digits(*cpus));
+            return format!(
+                "The bottleneck is the CPU limit of {component}: it used {cores} of the {cpus} CPUs that it may use."
+            );
+        }
         LimitedBy::Generator => {
             return format!(
                 "The bottleneck may be the load generator (utilization {busy}), while {used}."
             );
         }
         LimitedBy::OtherPrograms { cores } => {
-            let cores = format::three_digits(cores);
+            let cores = format::three_digits(*cores);
             return format!(
                 "The bottleneck may be other programs on the machine: they used {cores} cores, while {used}."
             );

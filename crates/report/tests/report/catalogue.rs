@@ -57,6 +57,7 @@ fn parts() -> [Part; 4] {
     let records = || Seeded {
         wrong: vec![(1, Wrong::Errors), (3, Wrong::Stolen)],
         has_broker: true,
+        has_limits: true,
         ..Seeded::plain(&[("connections", &["10", "50", "100"])], 2)
     };
     [
@@ -100,6 +101,7 @@ fn parts() -> [Part; 4] {
                 "delivery.arrival_delay.*",
                 "machine.*",
                 "faults.*",
+                "components.gateway.throttled",
                 "metrics.*",
             ],
         },
@@ -128,6 +130,7 @@ fn parts() -> [Part; 4] {
                 "machine.*",
                 "recovery_time",
                 "faults.*",
+                "components.gateway.throttled",
                 "metrics.*",
             ],
         },

@@ -70,6 +70,38 @@ fn intermediate_probes_and_system_metrics() {
 }
 
 #[test]
+fn limits_of_components() {
+    let limited = Seeded {
+        has_limits: true,
+        wrong: vec![(2, Wrong::Fails)],
+        ..Seeded::plain(&[("connections", &["10", "50"])], 1)
+    };
+    let text = markdown(&seeded_model(&limited));
+    let table = text.split("Limits of components").nth(1);
+    let table = table.expect("there is such a table");
+    let rows: Vec<&str> = table
+        .lines()
+        .filter(|line| line.contains("MiB by"))
+        .collect();
+    let limit = "0.16 CPUs, 512 MiB by cgroup v2";
+    assert_eq!(rows.len(), 2, "{table}");
+    assert!(
+        rows[0].contains(limit) && rows[0].contains("25"),
+        "{rows:?}"
+    );
+    // A cell whose only trial failed has its limits, and no throttling.
+    assert!(
+        rows[1].contains(limit) && !rows[1].contains("25"),
+        "{rows:?}"
+    );
+    assert!(html(&seeded_model(&limited)).contains("table-component-limits"));
+    let bottleneck = "The bottleneck is the CPU limit of gateway: it used 0.150 of the 0.160 CPUs that it may use.";
+    assert!(text.contains(bottleneck), "{text}");
+    let other = markdown(&seeded_model(&Seeded::plain(&[], 1)));
+    assert!(!other.contains("Limits of components"));
+}
+
+#[test]
 fn a_gateway_that_is_killed_on_purpose() {
     let model = seeded_model(&Seeded::with_kill());
     check(&csv(&model), "killed.csv");

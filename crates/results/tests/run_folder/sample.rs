@@ -112,6 +112,7 @@ fn host() -> Host {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "every field of a trial")]
 pub(crate) fn trial_info(key: TrialKey, position: u32) -> TrialInfo {
     let measured = CountsRow {
         seconds: 1.0,
@@ -180,6 +181,7 @@ pub(crate) fn trial_info(key: TrialKey, position: u32) -> TrialInfo {
         machine: None,
         stages: Vec::new(),
         stopped: None,
+        limits: Vec::new(),
         preparation: None,
         imported: None,
     }

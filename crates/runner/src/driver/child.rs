@@ -6,7 +6,7 @@ use std::{
     process::Stdio,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -22,7 +22,8 @@ use tokio::{
 
 use crate::{
     driver::Death,
-    supervise::{BY_KILL, ENDED, NOT_STARTED, ORDER_KILL, ORDER_STOP, STARTED},
+    limits::{Group, out_of_memory},
+    supervise::{BY_KILL, ENDED, NOT_STARTED, OOM_KILLS, ORDER_KILL, ORDER_STOP, STARTED},
 };
 
 /// The hidden subcommand of the supervisor's program.
@@ -41,6 +42,7 @@ pub(crate) struct Launch {
     pub(crate) log: PathBuf,
     /// In the supervisor's format.
     pub(crate) cpus: String,
+    pub(crate) group: Option<Group>,
     pub(crate) command: Vec<OsString>,
     pub(crate) environment: Vec<(String, String)>,
     pub(crate) folder: PathBuf,
@@ -57,6 +59,8 @@ pub(crate) struct Child {
     orders: Option<ChildStdin>,
     /// Its death by SIGKILL is intended.
     to_be_killed: Arc<AtomicBool>,
+    /// Processes that the kernel killed for memory; known when it has ended.
+    oom_kills: Arc<AtomicU64>,
     /// Whether it was started; `None` as long as that is not known.
     started: watch::Receiver<Option<Result<(), String>>>,
     gone: watch::Receiver<bool>,
@@ -111,6 +115,12 @@ impl Child {
             .arg("--")
             .arg(&launch.log)
             .arg(&launch.cpus)
+            .arg(
+                launch
+                    .group
+                    .as_ref()
+                    .map_or_else(String::new, Group::to_argument),
+            )
             .args(&launch.command);
         command.envs(launch.environment.iter().map(|(name, value)| (name, value)));
         // In its own process group: an interrupt from the terminal reaches waggle alone, which then stops the rest in order.
@@ -135,10 +145,13 @@ impl Child {
         let (start_sender, started) = watch::channel(None);
         let (mark, gone) = watch::channel(false);
         let to_be_killed = Arc::new(AtomicBool::new(false));
+        let oom_kills = Arc::new(AtomicU64::new(0));
         let life = Life {
             replica: launch.replica.clone(),
             supervisor: shown,
             to_be_killed: Arc::clone(&to_be_killed),
+            oom_kills: Arc::clone(&oom_kills),
+            group: launch.group,
             start_sender,
             deaths,
         };
@@ -152,6 +165,7 @@ impl Child {
             log: launch.log,
             orders: Some(orders),
             to_be_killed,
+            oom_kills,
             started,
             gone,
             reaper,
@@ -160,6 +174,11 @@ impl Child {
 
     pub(super) fn start_signal(&self) -> Start {
         Start(self.started.clone())
+    }
+
+    /// Processes of it that the kernel has killed for memory; 0 as long as it runs.
+    pub(super) fn oom_kills(&self) -> u64 {
+        self.oom_kills.load(Ordering::SeqCst)
     }
 
     /// Asks it to end.
@@ -221,6 +240,8 @@ struct Life {
     /// The supervisor's program, for messages.
     supervisor: String,
     to_be_killed: Arc<AtomicBool>,
+    oom_kills: Arc<AtomicU64>,
+    group: Option<Group>,
     start_sender: watch::Sender<Option<Result<(), String>>>,
     deaths: watch::Sender<Vec<Death>>,
 }
@@ -241,14 +262,40 @@ impl Life {
             }
         };
         self.start_sender.send_replace(Some(Ok(())));
-        let how = end(&mut output, pid).await;
+        let mut how = self.end(&mut output, pid).await;
         child.wait().await.ok();
         let is_wanted = self.to_be_killed.load(Ordering::SeqCst) && how == BY_KILL;
+        if let Some(group) = &self.group {
+            // It is gone already, unless the supervisor was killed.
+            group.remove();
+            if let (1.., Some(limit)) = (self.oom_kills.load(Ordering::SeqCst), group.memory()) {
+                how = out_of_memory(&how, limit);
+            }
+        }
         if !is_wanted {
             let replica = self.replica;
             let death = Death { replica, how };
             self.deaths.send_modify(|deaths| deaths.push(death));
         }
+    }
+
+    /// How it ended, from the supervisor's last lines. If a supervisor ends without them, it was killed itself; then its component
+    /// is killed here.
+    async fn end(&self, output: &mut Lines<BufReader<ChildStdout>>, pid: u32) -> String {
+        while let Ok(Some(line)) = output.next_line().await {
+            match line.split_once(' ') {
+                Some((OOM_KILLS, count)) => {
+                    let count = count.parse().unwrap_or(0);
+                    self.oom_kills.store(count, Ordering::SeqCst);
+                }
+                Some((ENDED, how)) => return how.to_owned(),
+                _ => {}
+            }
+        }
+        if let Some(group) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+            rustix::process::kill_process_group(group, Signal::KILL).ok();
+        }
+        "with its supervisor".to_owned()
     }
 
     /// The component's process id.
@@ -276,18 +323,4 @@ fn parse_pid(line: &str) -> Result<u32, String> {
         Some((NOT_STARTED, why)) => Err(why.to_owned()),
         _ => Err(format!("the supervisor said \"{line}\"")),
     }
-}
-
-/// How it ended, from the supervisor's last line. If a supervisor ends without that line, it was killed itself; then its
-/// component is killed here.
-async fn end(output: &mut Lines<BufReader<ChildStdout>>, pid: u32) -> String {
-    while let Ok(Some(line)) = output.next_line().await {
-        if let Some((ENDED, how)) = line.split_once(' ') {
-            return how.to_owned();
-        }
-    }
-    if let Some(group) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-        rustix::process::kill_process_group(group, Signal::KILL).ok();
-    }
-    "with its supervisor".to_owned()
 }

@@ -13,6 +13,7 @@ use waggle_study::Component;
 use crate::{
     cpus,
     driver::{Failure, Setup, child::Launch, ports::Ports, program::Programs},
+    limits::ReplicaLimits,
     placeholder::{PlaceholderError, fill},
 };
 
@@ -49,7 +50,7 @@ impl ReplicaEnv<'_> {
         component: &Component,
         number: u32,
         supervisor: &Path,
-        cpus: &[usize],
+        limits: &ReplicaLimits,
     ) -> Result<Launch, Failure> {
         let replica = format!("{}-{number}", component.name);
         let folder = self.setup.folder.join(&replica);
@@ -82,7 +83,8 @@ impl ReplicaEnv<'_> {
         Ok(Launch {
             log: self.setup.logs.join(format!("{replica}.log")),
             supervisor: PathBuf::from(supervisor),
-            cpus: cpus::cpu_list(cpus),
+            cpus: cpus::cpu_list(limits.cpus.as_deref().unwrap_or(self.setup.cpus)),
+            group: limits.group.clone(),
             replica,
             command,
             environment,

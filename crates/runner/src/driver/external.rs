@@ -12,7 +12,7 @@ use waggle_study::{Component, External};
 
 use crate::{
     driver::{
-        Death, Deaths, Driver, Failure, Setup, Usage,
+        Death, Deaths, Driver, Failure, LimitReading, Setup, Usage,
         idle_check::IdleCheck,
         ports::Ports,
         ready::{self, ASK_EVERY},
@@ -156,6 +156,10 @@ impl Driver for ExternalDriver {
     fn usage(&self) -> Vec<Usage> {
         let own = proc::self_usage().map(|used| used.into_usage("waggle"));
         own.into_iter().collect()
+    }
+
+    fn limits(&self) -> Vec<LimitReading> {
+        Vec::new()
     }
 
     async fn kill(&self, _: &str, _: u32) -> Result<(), Failure> {

@@ -14,7 +14,8 @@ mod setup;
 use std::{collections::BTreeMap, net::SocketAddr, path::Path, time::Duration};
 
 use tokio::{sync::watch, time::Instant};
-use waggle_study::Level;
+use waggle_results::LimitInfo;
+use waggle_study::{Level, Limits};
 
 pub use self::program::ProgramError;
 pub(crate) use self::{
@@ -23,13 +24,15 @@ pub(crate) use self::{
     process::{ProcessDriver, ProcessParts},
     program::{Programs, Search, artifact_of, distinct, folder_name, names},
 };
-use crate::secrets::Secrets;
+use crate::{limits::Throttled, secrets::Secrets};
 
 /// What a driver needs to know about the system that it brings up.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Setup<'a> {
     /// Every parameter of the system with its level.
     pub(crate) parameters: &'a BTreeMap<String, Level>,
+    /// Of the components that have any.
+    pub(crate) limits: &'a BTreeMap<String, Limits>,
     pub(crate) secrets: &'a Secrets,
     /// Replicas write below this folder; it is removed after the trial.
     pub(crate) folder: &'a Path,
@@ -95,6 +98,14 @@ pub(crate) struct Usage {
     pub(crate) threads: u32,
 }
 
+/// The limits of a replica and how it met them so far.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct LimitReading {
+    pub(crate) info: LimitInfo,
+    /// `None`: its CPU time is not limited by a cgroup.
+    pub(crate) throttled: Option<Throttled>,
+}
+
 /// The last lines of a log; empty if it cannot be read.
 pub(crate) fn log_tail(log: &Path) -> Vec<String> {
     log::tail(log).unwrap_or_default()
@@ -119,6 +130,9 @@ pub(crate) trait Driver {
 
     /// CPU and memory of every replica and of waggle.
     fn usage(&self) -> Vec<Usage>;
+
+    /// Limits of every replica that has any, in the order of their starts.
+    fn limits(&self) -> Vec<LimitReading>;
 
     /// Kills a replica and all its descendants, and returns when they are gone. [`Driver::deaths`] does not report this. If the
     /// future is dropped, `stop_all` completes the kill.

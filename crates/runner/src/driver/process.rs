@@ -16,7 +16,7 @@ use waggle_study::{Component, System};
 
 use crate::{
     driver::{
-        Death, Deaths, Driver, Failure, Setup, Usage,
+        Death, Deaths, Driver, Failure, LimitReading, Setup, Usage,
         child::{Child, KILL_AT_MOST, Launch},
         env::{ReplicaEnv, replicas},
         external,
@@ -26,6 +26,7 @@ use crate::{
         program::Programs,
         ready, setup,
     },
+    limits::{Limiter, ReplicaLimits, Throttled},
     proc,
 };
 
@@ -42,6 +43,7 @@ pub(crate) struct ProcessDriver {
     system_folder: PathBuf,
     programs: Programs,
     supervisor: PathBuf,
+    limiter: Limiter,
     ports: Ports,
     /// All components that are to be started were started, since the last stop.
     is_started: bool,
@@ -61,10 +63,13 @@ struct Running {
     number: u32,
     /// For starting it again.
     launch: Launch,
+    limits: ReplicaLimits,
     child: Child,
     is_ready: bool,
     /// CPU time of its earlier lives; `None`: it was never killed.
     earlier: Option<Duration>,
+    /// How it was throttled in its earlier lives.
+    earlier_throttled: Option<Throttled>,
     /// It was killed and is not started again yet.
     is_down: bool,
     /// Its reserved ports while it is down.
@@ -94,6 +99,7 @@ pub(crate) struct ProcessParts {
     pub(crate) system_folder: PathBuf,
     pub(crate) programs: Programs,
     pub(crate) supervisor: PathBuf,
+    pub(crate) limiter: Limiter,
 }
 
 impl ProcessDriver {
@@ -103,6 +109,7 @@ impl ProcessDriver {
             system_folder,
             programs,
             supervisor,
+            limiter,
         } = parts;
         Self {
             whole: Arc::clone(&system),
@@ -110,6 +117,7 @@ impl ProcessDriver {
             system_folder,
             programs,
             supervisor,
+            limiter,
             ports: Ports::default(),
             is_started: false,
             running: RefCell::default(),
@@ -193,7 +201,14 @@ impl ProcessDriver {
     async fn launch(&mut self, index: usize, number: u32, setup: Setup<'_>) -> Result<(), Failure> {
         let component = &self.system.components[index];
         let env = self.env(setup);
-        let launch = env.launch(component, number, &self.supervisor, setup.cpus)?;
+        let limits = setup.limits.get(&component.name).copied();
+        let limits = self
+            .limiter
+            .apply(limits.unwrap_or_default(), number, setup.cpus)
+            .map_err(|why| {
+                Failure::new(format!("{} cannot be limited to {why}", component.name))
+            })?;
+        let launch = env.launch(component, number, &self.supervisor, &limits)?;
         let replica = launch.replica.clone();
         if launch.log.exists() {
             let why = match setup.is_restored {
@@ -210,9 +225,11 @@ impl ProcessDriver {
             component: index,
             number,
             launch,
+            limits,
             child,
             is_ready: false,
             earlier: None,
+            earlier_throttled: None,
             is_down: false,
             kept: Vec::new(),
         });
@@ -373,6 +390,12 @@ impl Driver for ProcessDriver {
         replicas
             .chain(proc::self_usage().map(|used| used.into_usage("waggle")))
             .collect()
+    }
+
+    fn limits(&self) -> Vec<LimitReading> {
+        let running = self.running.borrow();
+        let limited = running.iter().filter(|running| running.limits.is_some());
+        limited.map(Running::limit_reading).collect()
     }
 
     async fn kill(&self, component: &str, replica: u32) -> Result<(), Failure> {

@@ -8,6 +8,7 @@ mod fake_http;
 mod fake_load;
 mod fake_run;
 mod faults;
+mod limits;
 mod order;
 mod phase_failures;
 mod recovery;
@@ -247,6 +248,7 @@ impl Bench {
             calibration_file: None,
             idle_poll: false,
             cpus: crate::CpuUse::Shared,
+            cgroups: crate::CGROUPS.into(),
             server_at: None,
             sample_limits: crate::SampleLimits::default(),
             end_load: None,

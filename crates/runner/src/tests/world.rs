@@ -17,7 +17,8 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    driver::{Death, Deaths, Driver, Failure, Setup, Usage},
+    driver::{Death, Deaths, Driver, Failure, LimitReading, Setup, Usage},
+    limits::Throttled,
     load::{Load, LoadError},
     trial::TrialEnvironment,
 };
@@ -92,6 +93,8 @@ pub(crate) struct World {
     /// Records of requests without an answer: those that the store has not taken, and when it takes the next one.
     pub(super) unanswered: VecDeque<(u64, u64)>,
     pub(super) takes_next_at: Option<Instant>,
+    /// The limits of its replicas. Each reading finds ten more periods, four of them throttled.
+    pub(super) limits: Vec<LimitReading>,
 }
 
 pub(crate) type Shared = Rc<RefCell<World>>;
@@ -115,6 +118,7 @@ impl World {
             load_has_stopped: false,
             unanswered: VecDeque::new(),
             takes_next_at: None,
+            limits: Vec::new(),
         }))
     }
 
@@ -224,6 +228,19 @@ impl Driver for Fake {
             threads: 1,
         };
         vec![usage("fake-0"), usage("waggle")]
+    }
+
+    fn limits(&self) -> Vec<LimitReading> {
+        let mut world = self.0.borrow_mut();
+        for reading in &mut world.limits {
+            let more = Throttled {
+                periods: 10,
+                throttled_periods: 4,
+                time: STEP,
+            };
+            reading.throttled = reading.throttled.map(|before| before.add(more));
+        }
+        world.limits.clone()
     }
 
     async fn kill(&self, component: &str, replica: u32) -> Result<(), Failure> {

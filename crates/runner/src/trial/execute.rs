@@ -179,6 +179,7 @@ impl Trial<'_> {
         let at_most = cell.schedule.ready_timeout;
         let setup = Setup {
             parameters: &cell.parameters,
+            limits: &cell.limits,
             secrets,
             folder,
             logs,
@@ -296,6 +297,7 @@ impl Trial<'_> {
             at_most: schedule.measure + SPARE,
         };
         let before = self.cpu_ticks();
+        let limits_before = driver.limits();
         let measure = async {
             load.measure(cell).await?;
             match duet {
@@ -306,6 +308,7 @@ impl Trial<'_> {
         let work = race_abort(measure, concurrent.as_mut());
         phases.run(PhaseName::Measure, allowed, work).await?;
         report.cpus_while_measured(self.context.clocks, before);
+        report.set_throttling(&limits_before, &driver.limits());
         // A load that was ended in the measured phase has no recovery.
         if let Some(recovery) = &schedule.recovery
             && !load.progress.was_enough

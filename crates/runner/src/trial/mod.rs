@@ -103,6 +103,7 @@ pub(crate) async fn run<D: Driver, L: Load, W: HttpConnector>(
         duet.fail();
     }
     let came = came.map_err(|stop| with_log(stop, &environment.driver));
+    report.set_limits(context, environment.driver.limits());
     // The next trial must not find the effects of this one.
     let has_faults = !context.cell.faults.is_empty();
     let may_stay_up = context.may_stay_up && !has_faults;

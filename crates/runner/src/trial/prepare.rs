@@ -96,6 +96,10 @@ impl Trial<'_> {
                 ..PreparationInfo::default()
             });
         }
+        if self.context.is_restored() {
+            self.check_restored(environment, phases, preparation)
+                .await?;
+        }
         let is_done = |load: &PrepareLoad| environment.prepared.done_of(load) == load.sessions;
         if preparation.loads.iter().all(is_done) {
             return Ok(());
@@ -158,7 +162,50 @@ impl Trial<'_> {
                 report.remarks.push(remark);
             }
         }
-        self.bring_up(environment, phases, true).await
+        self.bring_up(environment, phases, true).await?;
+        match &self.context.cell.preparation {
+            Some(preparation) => self.check_restored(environment, phases, preparation).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Whether everything is there in a system that began with the files of an earlier life. A snapshot of one that has lost
+    /// something is removed.
+    async fn check_restored<D: Driver, L: Load, W: HttpConnector>(
+        &self,
+        environment: &mut TrialEnvironment<D, L, W>,
+        phases: &mut Phases,
+        preparation: &Preparation,
+    ) -> Result<(), Stop> {
+        let allowed = Allowed {
+            expected: None,
+            at_most: preparation.at_most() + SPARE,
+        };
+        let work = async {
+            for load in &preparation.loads {
+                if let Some(verify) = &load.verify {
+                    self.check_end(environment, load, verify).await?;
+                }
+            }
+            Ok(())
+        };
+        let checked = phases.run(PhaseName::Prepare, allowed, work).await;
+        checked.map_err(|stop| match (stop, self.context.snapshot) {
+            (Stop::Failed { phase, failure }, Some(snapshot)) => {
+                let removed = match snapshot.store.remove(snapshot.key) {
+                    Ok(()) => "its snapshot was removed".to_owned(),
+                    Err(why) => format!("its snapshot {} cannot be removed: {why}", snapshot.key),
+                };
+                let reason = format!(
+                    "after a restart in the folders of its snapshot: {}; {removed}. A system that keeps its data in memory has no \
+                     snapshot",
+                    failure.reason
+                );
+                let failure = Failure { reason, ..failure };
+                Stop::Failed { phase, failure }
+            }
+            (stop, _) => stop,
+        })
     }
 
     async fn prepare_all<D: Driver, L: Load, W: HttpConnector>(

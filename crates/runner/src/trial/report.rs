@@ -4,20 +4,22 @@ use tokio::time::Instant;
 use waggle_load::Outcome;
 use waggle_results::{
     ConnectingInfo, CountsRow, DeliveryInfo, FORMAT, FaultInfo, GeneratorInfo, LedgerInfo,
-    LoadDropInfo, MachineInfo, PhaseInfo, PhaseName, PreparationInfo, ProbeInfo, SessionsInfo,
-    StageInfo, StepCounts, StepInfo, StoppedInfo, TrialEnd, TrialInfo, TrialKey,
+    LimitInfo, LoadDropInfo, MachineInfo, PhaseInfo, PhaseName, PreparationInfo, ProbeInfo,
+    SessionsInfo, StageInfo, StepCounts, StepInfo, StoppedInfo, ThrottlingInfo, TrialEnd,
+    TrialInfo, TrialKey,
 };
 use waggle_study::{Cell, LoadStage};
+use waggle_units::format_size;
 
 use crate::{
     clock,
     clock::Clock,
     counts::{Carried, GeneratorSettings, as_f64, session_counts, step_counts},
     cpu_time::{CpuClocks, Ticks},
-    driver::Failure,
+    driver::{Failure, LimitReading},
     info, job,
     secrets::Secrets,
-    trial::{delivery::ProbePosition, load_phases::Progress, phases::Phases},
+    trial::{TrialContext, delivery::ProbePosition, load_phases::Progress, phases::Phases},
 };
 
 /// Collects the parts of a trial's result.
@@ -40,6 +42,9 @@ pub(crate) struct Report {
     totals: CountsRow,
     generator: GeneratorInfo,
     machine: Option<MachineInfo>,
+    limits: Vec<LimitInfo>,
+    /// Of the measured phase, by replica.
+    throttling: Vec<(String, ThrottlingInfo)>,
     stages: Vec<StageInfo>,
     stopped: Option<StoppedInfo>,
     ledger: Option<LedgerInfo>,
@@ -80,6 +85,8 @@ impl Report {
             totals: CountsRow::default(),
             generator: GeneratorInfo::default(),
             machine: None,
+            limits: Vec::new(),
+            throttling: Vec::new(),
             stages: Vec::new(),
             stopped: None,
             ledger: None,
@@ -199,6 +206,67 @@ impl Report {
             self.remarks
                 .push("idle polling had ended: CPUs may have halted".to_owned());
         }
+    }
+
+    /// How replicas were throttled between two readings, which are those of the measured phase.
+    pub(crate) fn set_throttling(&mut self, before: &[LimitReading], now: &[LimitReading]) {
+        let of = |readings: &[LimitReading], replica: &str| {
+            let mut readings = readings.iter();
+            readings
+                .find(|reading| reading.info.replica == replica)?
+                .throttled
+        };
+        let throttling = now.iter().filter_map(|reading| {
+            let replica = &reading.info.replica;
+            let grown = reading
+                .throttled?
+                .growth_since(of(before, replica).unwrap_or_default());
+            let info = ThrottlingInfo {
+                periods: grown.periods,
+                throttled_periods: grown.throttled_periods,
+                throttled_s: grown.time.as_secs_f64(),
+            };
+            Some((replica.clone(), info))
+        });
+        self.throttling = throttling.collect();
+    }
+
+    /// Sets the limits of the replicas that were started, before they are stopped, and remarks on those that had no effect or cost
+    /// processes.
+    pub(crate) fn set_limits(&mut self, context: TrialContext<'_>, readings: Vec<LimitReading>) {
+        let throttling = |replica: &str| {
+            let mut all = self.throttling.iter();
+            all.find(|(known, _)| known == replica)
+                .map(|(_, info)| *info)
+        };
+        let limits = readings.into_iter().map(|reading| LimitInfo {
+            throttling: throttling(&reading.info.replica),
+            ..reading.info
+        });
+        self.limits = limits.collect();
+        let killed = self.limits.iter().filter_map(|limit| {
+            let memory = limit.memory.filter(|memory| memory.oom_kills > 0)?;
+            Some(format!(
+                "{}: processes that the kernel killed because they were out of memory, with the limit of {}: {}",
+                limit.replica,
+                format_size(memory.bytes),
+                memory.oom_kills
+            ))
+        });
+        self.remarks.extend(killed);
+        let cpus = context.shares.system.len();
+        let is_above = |limit: f64| cpus > 0 && limit > as_f64(cpus as u64);
+        let above = context
+            .cell
+            .limits
+            .iter()
+            .filter_map(|(component, limits)| {
+                let limit = limits.cpus.filter(|limit| is_above(*limit))?;
+                Some(format!(
+                    "the limit of {component}, {limit} CPUs, is above what the system has: {cpus}"
+                ))
+            });
+        self.remarks.extend(above);
     }
 
     pub(crate) fn set_end(&mut self, outcome: &Outcome) {
@@ -335,6 +403,7 @@ impl Report {
             machine: self.machine,
             stages: self.stages.clone(),
             stopped: self.stopped,
+            limits: self.limits.clone(),
             preparation: self.preparation.clone(),
             imported: None,
         }

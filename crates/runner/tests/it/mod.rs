@@ -5,6 +5,7 @@ mod faults;
 mod faulty_stores;
 mod generators;
 mod idle_poll;
+mod limits;
 mod orphans;
 mod preparation;
 mod provision;

@@ -49,6 +49,7 @@ prepare:
       keep: [id]
       retries: 3
       thresholds: ['response_time.p99 < 10s']
+      verify_timeout: 2s
       verify:
         - {{ name: count, get: /count, check: [{{ json: $.count, equals: '${{objects}}' }}] }}
   {more}
@@ -186,6 +187,24 @@ fn a_prepared_system_is_kept_for_later_trials_and_runs() {
     assert_eq!(fs::read_dir(&snapshots).unwrap().count(), 2);
 }
 
+#[test]
+fn a_system_that_forgets_has_no_snapshot() {
+    // It keeps its objects in memory alone.
+    let forgets = system("busy=7").replace("'folder=${dir}', ", "");
+    let bench = Bench::new(&forgets, &study("[5]", "snapshot: true"));
+    let mut command = bench.command(&[]);
+    command.env("SNAPSHOTS", bench.path("snapshots"));
+    assert!(command.output().unwrap().status.success());
+    let run = Run::read(&bench.path("run")).unwrap();
+    let TrialEnd::Failed { reason, .. } = &run.trials[0].info.end else {
+        panic!("it did not fail")
+    };
+    let expected = "after a restart in the folders of its snapshot: the check after the preparation \"fill\" does not hold";
+    assert!(reason.starts_with(expected), "{reason}");
+    assert!(reason.contains("its snapshot was removed"), "{reason}");
+    assert_eq!(fs::read_dir(bench.path("snapshots")).unwrap().count(), 0);
+}
+
 /// The reason of a preparation that does not succeed, and what is kept of it.
 fn failure(arguments: &str, study: String) -> (String, PreparationInfo) {
     let run = Bench::new(&system(arguments), &study).results();
@@ -206,10 +225,7 @@ fn a_preparation_that_fails_says_why_and_keeps_what_was_measured() {
     assert_eq!(reason, "store-0 ended with exit code 7");
     assert_eq!(kept.loads[0].sessions, 20);
     let wrong = study("[20]", "").replace("equals: '${objects}'", "equals: '21'");
-    let wrong = wrong.replace(
-        "      verify:",
-        "      verify_timeout: 500ms\n      verify:",
-    );
+    let wrong = wrong.replace("verify_timeout: 2s", "verify_timeout: 500ms");
     let (reason, kept) = failure("busy=7", wrong);
     let expected =
         "the check after the preparation \"fill\" does not hold within 500 ms: step count: ";

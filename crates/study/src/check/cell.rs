@@ -31,6 +31,7 @@ pub(crate) fn cell(
     let configured = system.zip(parameters.as_ref());
     let present = configured.map(|(system, parameters)| system.configure(parameters));
     let both = system.zip(present.as_ref());
+    let limits = check::limits(checker, raw.system.as_ref(), both, parameters.as_ref());
     let system = present.as_ref();
     let preparation = preparation(checker, raw, system);
     let mut load = raw.load.take();
@@ -51,10 +52,9 @@ pub(crate) fn cell(
     if let Some(load) = &load {
         check::apply_keep_alive(checker, load, what.as_mut());
     }
-    let connect_timeout = (load.as_ref()).and_then(|load| check::connect_timeout(checker, load));
-    let protocol = load
-        .as_ref()
-        .and_then(|load| check::protocol(checker, load, what.as_ref()));
+    let load = load.as_ref();
+    let connect_timeout = load.and_then(|load| check::connect_timeout(checker, load));
+    let protocol = load.and_then(|load| check::protocol(checker, load, what.as_ref()));
     let carries = records_of(what.as_ref(), of_request);
     let delivery = check::delivery(checker, raw.delivery.as_ref(), system, carries);
     let (interval, sampling_interval) = check::intervals(checker, raw.schedule.as_ref());
@@ -81,6 +81,7 @@ pub(crate) fn cell(
         is_sentinel: false,
         version: None,
         parameters: parameters?,
+        limits: limits?,
         preparation: preparation?,
         load: model?,
         stages: stages?,

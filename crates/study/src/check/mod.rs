@@ -9,6 +9,7 @@ mod external;
 mod faults;
 mod feeds;
 mod level;
+mod limits;
 mod load;
 mod made_rows;
 mod path;
@@ -38,6 +39,7 @@ pub(crate) use delivery::{Carries, delivery};
 pub use expect::MAX_BODY_TEXTS;
 pub(crate) use external::{ExternalParts, external_parts};
 pub(crate) use faults::{Stage, faults};
+pub(crate) use limits::limits;
 pub use load::{MAX_CONNECTIONS, MAX_RATE_PER_S};
 pub(crate) use load::{
     apply_keep_alive, connect_timeout, generators, load, load_workers, protocol, refuse_pipelining,

@@ -260,7 +260,7 @@ pub(crate) fn load_thresholds(
 }
 
 /// Reports a snapshot of a system that waggle does not start, or that grows.
-pub(crate) fn refuse_snapshot(checker: &mut Checker<'_>, raw: &raw::Study) {
+fn refuse_snapshot(checker: &mut Checker<'_>, raw: &raw::Study) {
     let prepare = raw.prepare.as_ref();
     if prepare.and_then(|raw| raw.snapshot) != Some(true) {
         return;
@@ -290,6 +290,7 @@ pub(crate) fn grow(
     restart: Restart,
     cells: &[Levels],
 ) -> Option<String> {
+    refuse_snapshot(checker, raw);
     let raw::Name(factor) = raw.prepare.as_ref()?.grow.clone()?;
     let position = checker.position_of(&["prepare", "grow"]);
     let names: Vec<&str> = cells

@@ -4,7 +4,8 @@ use url::{Host, ParseError, Position, Url};
 
 use super::Checker;
 use crate::{
-    Address, Component, Endpoint, External, ExternalTls, ProcessDriver, ReadyCheck, System, When,
+    Address, Component, Endpoint, External, ExternalTls, LimitTexts, ProcessDriver, ReadyCheck,
+    System, When,
     external::address,
     mistake::{self, Finding},
     raw,
@@ -37,6 +38,8 @@ pub(crate) fn server(checker: &mut Checker<'_>, raw: &raw::UseSystem) -> Option<
         ("use", raw.name.is_some()),
         ("set", raw.set.is_some()),
         ("external", raw.external.is_some()),
+        ("limits", raw.limits.is_some()),
+        ("cpuset", raw.cpuset.is_some()),
         ("secrets", raw.secrets.is_some()),
     ];
     if let Some(key) = url_keys
@@ -165,6 +168,7 @@ fn system(external: External) -> System {
             ready: ReadyCheck::Tcp {
                 port: PORT.to_owned(),
             },
+            limits: LimitTexts::default(),
             stop_timeout: std::time::Duration::ZERO,
             external: None,
         }],

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
 
-use waggle_units::{format_duration, format_size, parse_duration, parse_size};
+use waggle_units::{format_duration, format_size, parse_duration, parse_number, parse_size};
 
 use super::Checker;
 use crate::{
-    Level, Parameter, ParameterKind, System,
+    Level, NO_LIMIT, Parameter, ParameterKind, System,
     mistake::{Finding, Position},
     nearest::{list, nearest_word},
 };
@@ -90,10 +90,17 @@ pub(crate) fn refusal<'a>(
     level: &Level,
 ) -> Option<(String, Option<&'a str>)> {
     let written = level.to_string();
+    if parameter.is_optional && written == NO_LIMIT {
+        return None;
+    }
     let (fits, expected) = match &parameter.kind {
         ParameterKind::Integer { min, max } => {
             let fits = matches!(level, Level::Integer(number) if (min..=max).contains(&number));
             (fits, format!("a whole number from {min} to {max}"))
+        }
+        ParameterKind::Number { min, max } => {
+            let fits = parse_number(&written).is_some_and(|number| (*min..=*max).contains(&number));
+            (fits, format!("a number from {min} to {max}"))
         }
         ParameterKind::Duration { min, max } => {
             let fits = parse_duration(&written).is_some_and(|time| (*min..=*max).contains(&time));
@@ -130,7 +137,12 @@ pub(crate) fn refusal<'a>(
         ParameterKind::OneOf(words) => nearest_word(&written, words.iter().map(String::as_str)),
         _ => None,
     };
-    (!fits).then_some((expected, near))
+    let or_none = if parameter.is_optional {
+        " or none"
+    } else {
+        ""
+    };
+    (!fits).then(|| (expected + or_none, near))
 }
 
 /// Fit for a URL, a name in a configuration and a text in quotes.

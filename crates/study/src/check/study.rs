@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     Checker,
-    prepare::{grow, load_thresholds, refuse_snapshot},
+    prepare::{grow, load_thresholds},
     reference::check_reference,
     request::RESERVED_NAMES,
     schedule::{max_ci_width, max_duration, order, repetitions, restart},
@@ -63,9 +63,8 @@ pub(crate) fn study_without_cells(
         None => None,
     };
     refuse_repeat(checker, raw);
-    refuse_snapshot(checker, raw);
     let grow = grow(checker, raw, restart(raw.schedule.as_ref()), cells);
-    let load_cpuset = load_cpuset(checker);
+    let (load_cpuset, system_cpuset) = cpusets(checker);
     let order = raw.schedule.as_ref().map(order);
     let repetitions = checked_repetitions(checker, raw, search.as_ref(), cells);
     let repeat_max_duration = max_duration(raw.schedule.as_ref());
@@ -92,6 +91,7 @@ pub(crate) fn study_without_cells(
         restart: restart(raw.schedule.as_ref()),
         grow,
         load_cpuset,
+        system_cpuset,
         max_ci_width: max_ci_width(raw.schedule.as_ref()),
         thresholds,
         asks,
@@ -104,24 +104,39 @@ pub(crate) fn study_without_cells(
     })
 }
 
-/// The CPUs of the load, from the tree: the raw `load` was taken by the first cell.
-fn load_cpuset(checker: &mut Checker<'_>) -> Vec<usize> {
-    const PATH: [&str; 2] = ["load", "cpuset"];
-    let given = checker.root().child(PATH[0]);
-    let Some(Value::List(given)) = given.and_then(|load| Some(&load.child(PATH[1])?.value)) else {
+/// The CPUs of the load and of the system, from the tree: the raw `load` was taken by the first cell. No CPU is in both.
+fn cpusets(checker: &mut Checker<'_>) -> (Vec<usize>, Vec<usize>) {
+    let (load, system) = (cpuset(checker, "load"), cpuset(checker, "system"));
+    for (cpu, position) in &system {
+        if load.iter().any(|(known, _)| known == cpu) {
+            let what = format!("system.cpuset and load.cpuset both have {cpu}");
+            let expected = "lists without a common CPU; without system.cpuset the system has the CPUs that the load has not, or all if \
+                            the load has all";
+            checker.report(Finding::new(*position, what).with_expected(expected));
+        }
+    }
+    let numbers = |cpus: Vec<(usize, Position)>| cpus.into_iter().map(|(cpu, _)| cpu).collect();
+    (numbers(load), numbers(system))
+}
+
+/// The list `cpuset` of a part of the study; a CPU that is there twice is reported.
+fn cpuset(checker: &mut Checker<'_>, part: &str) -> Vec<(usize, Position)> {
+    let given = checker.root().child(part);
+    let given = given.and_then(|part| Some(&part.child("cpuset")?.value));
+    let Some(Value::List(given)) = given else {
         return Vec::new();
     };
-    let mut cpus = Vec::new();
+    let mut cpus: Vec<(usize, Position)> = Vec::new();
     for node in given {
         let Value::Scalar(Level::Integer(cpu)) = node.value else {
             continue;
         };
         let cpu = usize::try_from(cpu).expect("the schema has the bounds of a CPU's number");
-        if cpus.contains(&cpu) {
-            let what = format!("load.cpuset has {cpu} twice");
+        if cpus.iter().any(|(known, _)| *known == cpu) {
+            let what = format!("{part}.cpuset has {cpu} twice");
             checker.report(Finding::new(node.position, what).with_expected("each CPU once"));
         }
-        cpus.push(cpu);
+        cpus.push((cpu, node.position));
     }
     cpus
 }

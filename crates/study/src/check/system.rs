@@ -7,6 +7,7 @@ use indexmap::IndexMap;
 use super::{
     Checker,
     components::{self, Conditions},
+    limits::limit_texts,
     probe::probe,
     set::refusal,
     system_metric::system_metric,
@@ -22,6 +23,10 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 /// Bounds of the timeouts of a system file.
 pub(super) const TIMEOUT_BOUNDS: (Duration, Duration) =
     (Duration::from_millis(10), Duration::from_secs(600));
+/// The kinds of parameters.
+const KINDS: [&str; 7] = [
+    "integer", "number", "duration", "size", "boolean", "text", "one_of",
+];
 /// Most replicas of a component.
 pub(super) const MAX_REPLICAS: i64 = 256;
 
@@ -134,6 +139,7 @@ fn parameter(checker: &mut Checker<'_>, name: String, raw: raw::Parameter) -> Op
         name: name.clone(),
         summary: raw.summary?,
         kind,
+        is_optional: raw.optional.unwrap_or(false),
         default: raw.default?,
     };
     if let Some((expected, near)) = refusal(&parameter, &parameter.default) {
@@ -159,6 +165,12 @@ fn kind(
             max: bounds.max?,
         })
     });
+    let number = raw.number.as_ref().map(|bounds| {
+        Some(ParameterKind::Number {
+            min: bounds.min?,
+            max: bounds.max?,
+        })
+    });
     let duration = raw.duration.as_ref().map(|bounds| {
         Some(ParameterKind::Duration {
             min: bounds.min?.0,
@@ -177,18 +189,18 @@ fn kind(
         .one_of
         .clone()
         .map(|words| Some(ParameterKind::OneOf(words)));
-    let mut given: Vec<_> = [integer, duration, size, boolean, text, one_of]
+    let mut given: Vec<_> = [integer, number, duration, size, boolean, text, one_of]
         .into_iter()
         .flatten()
         .collect();
     if given.len() != 1 {
-        let invalid = ["integer", "duration", "size", "boolean", "text", "one_of"];
+        let invalid = KINDS;
         if !invalid
             .iter()
             .any(|key| checker.is_invalid(&[path[0], path[1], key]))
         {
             let what = format!("parameter {} has {} kinds", path[1], given.len());
-            let expected = "exactly one of integer, duration, size, boolean, text, one_of";
+            let expected = format!("exactly one of {}", KINDS.join(", "));
             checker.report(Finding::new(checker.key(path), what).with_expected(expected));
         }
         return None;
@@ -196,6 +208,7 @@ fn kind(
     let kind = given.pop().flatten()?;
     let upside_down = match &kind {
         ParameterKind::Integer { min, max } => min > max,
+        ParameterKind::Number { min, max } => min > max,
         ParameterKind::Duration { min, max } => min > max,
         ParameterKind::Size { min, max } => min > max,
         ParameterKind::Boolean | ParameterKind::Text | ParameterKind::OneOf(_) => false,
@@ -214,7 +227,7 @@ fn component(
     name: String,
     raw: raw::Component,
 ) -> Option<Component> {
-    let (names, _) = context;
+    let (names, conditions) = context;
     let path = ["components", name.as_str()];
     let depends_on = raw.depends_on.unwrap_or_default();
     for (index, needed) in depends_on.iter().enumerate() {
@@ -247,6 +260,7 @@ fn component(
     let process = raw
         .process
         .and_then(|raw| process(checker, context, &name, raw));
+    let limits = limit_texts(checker, conditions, &name, raw.limits.as_ref());
     let setup = raw
         .setup
         .into_iter()
@@ -268,6 +282,7 @@ fn component(
         depends_on,
         ports,
         process: process?,
+        limits,
         ready: ready?,
         stop_timeout: stop_timeout?,
         when: names.when_of(&name),

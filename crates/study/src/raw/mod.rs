@@ -3,6 +3,7 @@
 //! or wrong key was reported by the validation.
 
 mod components;
+mod limits;
 mod load;
 mod method;
 mod prepare;
@@ -16,6 +17,7 @@ mod system;
 mod system_metric;
 
 pub(crate) use components::{Arguments, Artifact, Conditions, Levels, SetupStep};
+pub(crate) use limits::Limits;
 pub(crate) use load::{
     Arrivals, Expect, Load, LoadStage, Model, Protocol, Records, RecordsFormat, Request,
 };

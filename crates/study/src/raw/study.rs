@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{DurationText, Load, LoadLevel, Name, OneOrSeveral, Prepare, Schedule, Share};
+use super::{DurationText, Limits, Load, LoadLevel, Name, OneOrSeveral, Prepare, Schedule, Share};
 use crate::{ExpectedVerdict, Level};
 
 pub(crate) type Factors = IndexMap<String, Vec<Level>>;
@@ -169,6 +169,13 @@ pub(crate) struct UseSystem {
     /// Secrets of such components, each from an environment variable, e.g. `influxdb: ${env.INFLUX_TOKEN}`. For `use`.
     #[schemars(extend("x-waggle-keys" = "name"))]
     pub secrets: Option<IndexMap<String, String>>,
+    /// Limits of components, e.g. `registry: { cpus: 0.5, memory: 1GiB }`, in place of those that the system gives them; each replica
+    /// has its own. Values may be `${factor}`. For `use`.
+    #[schemars(extend("x-waggle-keys" = "name"))]
+    pub limits: Option<IndexMap<String, Limits>>,
+    /// The CPUs of the system's components; by default those that the load does not have. For `use`.
+    #[schemars(length(min = 1), inner(range(min = 0, max = 1_023)))]
+    pub cpuset: Option<Vec<u32>>,
 }
 
 /// A component that is killed in mid-trial and restarted.

@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    Arguments, Artifact, Conditions, DurationText, Expect, Method, Name, Probe, SetupStep, Size,
-    SystemMetric,
+    Arguments, Artifact, Conditions, DurationText, Expect, Limits, Method, Name, Probe, SetupStep,
+    Size, SystemMetric,
 };
 use crate::Level;
 
@@ -46,7 +46,7 @@ pub(crate) struct System {
     pub verify: Option<Vec<Verify>>,
 }
 
-/// A parameter: exactly one of integer, duration, size, boolean, text and one_of, and a default.
+/// A parameter: exactly one of integer, number, duration, size, boolean, text and one_of, and a default.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Parameter {
@@ -55,6 +55,8 @@ pub(crate) struct Parameter {
     pub summary: Option<String>,
     /// A whole number within bounds.
     pub integer: Option<Bounds>,
+    /// A number within bounds, e.g. from 0.1 to 8.
+    pub number: Option<NumberBounds>,
     /// A duration within bounds.
     pub duration: Option<DurationBounds>,
     /// A size within bounds, e.g. from 1kB to 4MiB.
@@ -66,6 +68,8 @@ pub(crate) struct Parameter {
     /// One of these words.
     #[schemars(length(min = 1))]
     pub one_of: Option<Vec<String>>,
+    /// Whether `none` is a value, too; false by default.
+    pub optional: Option<bool>,
     /// Its value if a study sets none.
     #[schemars(required)]
     pub default: Option<Level>,
@@ -81,6 +85,18 @@ pub(crate) struct Bounds {
     /// The greatest value.
     #[schemars(required)]
     pub max: Option<i64>,
+}
+
+/// Bounds of a number.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NumberBounds {
+    /// The least value.
+    #[schemars(required)]
+    pub min: Option<f64>,
+    /// The greatest value.
+    #[schemars(required)]
+    pub max: Option<f64>,
 }
 
 /// Bounds of a duration.
@@ -131,6 +147,8 @@ pub(crate) struct Component {
     /// How it is started as a process.
     #[schemars(required)]
     pub process: Option<Process>,
+    /// How much CPU and memory each replica may use; a value may be `${parameter}`. No limit by default.
+    pub limits: Option<Limits>,
     /// When it counts as ready.
     #[schemars(required)]
     pub ready: Option<ReadyCheck>,

@@ -4,6 +4,7 @@ mod accepted;
 mod components;
 mod external;
 mod faults;
+mod limits;
 mod metrics;
 mod mistakes;
 mod planned;

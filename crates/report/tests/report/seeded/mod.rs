@@ -57,6 +57,8 @@ pub(crate) struct Seeded {
     pub(crate) idle_poll: bool,
     /// Half of each response time is a wait in the client.
     pub(crate) waits: bool,
+    /// The gateway has limits, and is throttled in a quarter of the periods.
+    pub(crate) has_limits: bool,
 }
 
 /// What is wrong in a cell.
@@ -121,6 +123,7 @@ impl Seeded {
             recovery: None,
             idle_poll: false,
             waits: false,
+            has_limits: false,
         }
     }
 

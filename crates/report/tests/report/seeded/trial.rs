@@ -3,10 +3,11 @@
 
 use hdrhistogram::Histogram;
 use waggle_results::{
-    BacklogRow, CellInfo, CountsRow, DelayHistograms, DeliveryInfo, FORMAT, FailureCount,
-    FailureKind, FaultInfo, GeneratorInfo, IntervalHistograms, IntervalRow, LedgerInfo, LoadStart,
-    MachineInfo, PhaseInfo, PhaseName, RecoveryInfo, ResourceRow, SessionsInfo, StepCounts,
-    StepInfo, TrialEnd, TrialInfo, TrialKey, TrialWriter,
+    BacklogRow, CellInfo, CountsRow, CpuLimit, DelayHistograms, DeliveryInfo, FORMAT, FailureCount,
+    FailureKind, FaultInfo, GeneratorInfo, IntervalHistograms, IntervalRow, LedgerInfo, LimitInfo,
+    LimitMeans, LoadStart, MachineInfo, MemoryLimit, PhaseInfo, PhaseName, RecoveryInfo,
+    ResourceRow, SessionsInfo, StepCounts, StepInfo, ThrottlingInfo, TrialEnd, TrialInfo, TrialKey,
+    TrialWriter,
 };
 
 use super::{
@@ -414,6 +415,7 @@ fn completed_trial(
     (load_end, drained): (f64, f64),
 ) -> TrialInfo {
     let mut whole = of_records(made, &sums, (load_end, drained));
+    whole.limits = limits(seeded, true);
     if let Some(recovery) = seeded.recovery {
         add_recovery_phase(&mut whole, recovery, load_end);
     }
@@ -527,6 +529,7 @@ fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> Tria
         machine: machine(made),
         stages: Vec::new(),
         stopped: None,
+        limits: Vec::new(),
         preparation: None,
         imported: None,
     }
@@ -602,6 +605,27 @@ fn engine(made: &Made, rate: f64) -> GeneratorInfo {
     }
 }
 
+fn limits(seeded: &Seeded, is_measured: bool) -> Vec<LimitInfo> {
+    if !seeded.has_limits {
+        return Vec::new();
+    }
+    let by = LimitMeans::CgroupV2;
+    vec![LimitInfo {
+        replica: "gateway-0".to_owned(),
+        cpus: Some(CpuLimit { cpus: 0.16, by }),
+        memory: Some(MemoryLimit {
+            bytes: 512 << 20,
+            by,
+            oom_kills: 0,
+        }),
+        throttling: is_measured.then_some(ThrottlingInfo {
+            periods: 100,
+            throttled_periods: 25,
+            throttled_s: 1.2,
+        }),
+    }]
+}
+
 fn failed_trial(seeded: &Seeded, made: &Made) -> TrialInfo {
     TrialInfo {
         format: FORMAT,
@@ -642,6 +666,7 @@ fn failed_trial(seeded: &Seeded, made: &Made) -> TrialInfo {
         machine: None,
         stages: Vec::new(),
         stopped: None,
+        limits: limits(seeded, false),
         preparation: None,
         imported: None,
     }

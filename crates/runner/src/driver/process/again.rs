@@ -5,10 +5,11 @@ use tokio::time::Instant;
 use super::{NotUp, ProcessDriver, Running};
 use crate::{
     driver::{
-        Failure, Usage,
+        Failure, LimitReading, Usage,
         child::{Child, KILL_AT_MOST},
         log::remark,
     },
+    limits::Group,
     proc::{self, Used},
 };
 
@@ -32,6 +33,25 @@ impl Running {
         };
         Some(used.into_usage(&self.child.replica))
     }
+
+    /// Its limits, with what it met in all its lives.
+    pub(super) fn limit_reading(&self) -> LimitReading {
+        let group = self.limits.group.as_ref();
+        let throttled = match (
+            group.and_then(Group::read_throttled),
+            self.earlier_throttled,
+        ) {
+            (Some(now), Some(earlier)) => Some(now.add(earlier)),
+            (now, earlier) => now.or(earlier),
+        };
+        let oom_kills = group
+            .map_or(0, Group::oom_kills)
+            .max(self.child.oom_kills());
+        LimitReading {
+            info: self.limits.info(&self.child.replica, oom_kills),
+            throttled,
+        }
+    }
 }
 
 impl ProcessDriver {
@@ -43,6 +63,7 @@ impl ProcessDriver {
             // The last reading of its usage; it uses almost nothing after this.
             running.earlier = running.usage().map(|used| used.cpu).or(running.earlier);
             running.earlier.get_or_insert_default();
+            running.earlier_throttled = running.limit_reading().throttled;
             running.is_down = true;
             running.is_ready = false;
             running.child.kill()

@@ -1,0 +1,152 @@
+//! Limits of components: in a system's file, and in a study for a component of its system.
+
+use std::collections::BTreeMap;
+
+use waggle_template::placeholder::single_name;
+
+use super::{Checker, components::Conditions, path_text};
+use crate::{
+    Level, LimitTexts, Limits, Parameter, ParameterKind, System,
+    limits::{LIMIT_CPUS, MAX_LIMIT_MEMORY, MIN_LIMIT_MEMORY, parse_cpus, parse_memory},
+    mistake::Finding,
+    nearest::{list, nearest_word},
+    raw,
+    tree::quote,
+};
+
+const CPUS: &str = "a number of CPUs from 0.01 to 1024, e.g. 0.5, or none";
+const MEMORY: &str = "a size of at least 16MiB, e.g. 512MiB, or none";
+
+/// The limits of a component in a system's file; `${parameter}` must name one whose every level is a limit.
+pub(super) fn limit_texts(
+    checker: &mut Checker<'_>,
+    conditions: &Conditions<'_>,
+    component: &str,
+    raw: Option<&raw::Limits>,
+) -> LimitTexts {
+    let path = |key: &'static str| ["components", component, "limits", key];
+    let mut text = |level: Option<&Level>, key, is_amount: fn(&str) -> bool, fits, expected| {
+        let text = level?.to_string();
+        let is_parameter = single_name(&text).is_some_and(|name| names(conditions, name, fits));
+        if !is_amount(&text) && !is_parameter {
+            let what = format!("{} is {}", path_text(&path(key)), quote(&text));
+            let expected = format!("{expected}, or ${{…}} with a parameter that is one");
+            let position = checker.position_of(&path(key));
+            checker.report(Finding::new(position, what).with_expected(expected));
+        }
+        Some(text)
+    };
+    let (cpus, memory) = raw.map_or((None, None), |raw| (raw.cpus.as_ref(), raw.memory.as_ref()));
+    LimitTexts {
+        cpus: text(
+            cpus,
+            "cpus",
+            |text| parse_cpus(text).is_some(),
+            limits_cpus as fn(&Parameter) -> bool,
+            CPUS,
+        ),
+        memory: text(
+            memory,
+            "memory",
+            |text| parse_memory(text).is_some(),
+            limits_memory,
+            MEMORY,
+        ),
+    }
+}
+
+/// Whether a name is a parameter that fits, or one whose own mistakes were reported.
+fn names(conditions: &Conditions<'_>, name: &str, fits: fn(&Parameter) -> bool) -> bool {
+    let is_declared = conditions.names.iter().any(|known| known == name);
+    let mut known = conditions.known.iter();
+    is_declared && known.find(|known| known.name == name).is_none_or(fits)
+}
+
+/// Whether every level of a parameter is a limit on CPUs.
+fn limits_cpus(parameter: &Parameter) -> bool {
+    let (least, most) = LIMIT_CPUS;
+    match &parameter.kind {
+        ParameterKind::Number { min, max } => *min >= least && *max <= most,
+        ParameterKind::Integer { min, max } => *min >= 1 && *max <= 1024,
+        ParameterKind::OneOf(words) => words.iter().all(|word| parse_cpus(word).is_some()),
+        _ => false,
+    }
+}
+
+/// Whether every level of a parameter is a limit on memory.
+fn limits_memory(parameter: &Parameter) -> bool {
+    match &parameter.kind {
+        ParameterKind::Size { min, max } => *min >= MIN_LIMIT_MEMORY && *max <= MAX_LIMIT_MEMORY,
+        ParameterKind::OneOf(words) => words.iter().all(|word| parse_memory(word).is_some()),
+        _ => false,
+    }
+}
+
+/// The limits of each component in a cell: those of the system, and in their place those that the study gives. `system` is the
+/// whole system and the part of it that exists in the cell; limits of a component that does not exist there have no effect. `None`: the
+/// system is not known.
+pub(crate) fn limits(
+    checker: &mut Checker<'_>,
+    raw: Option<&raw::UseSystem>,
+    system: Option<(&System, &System)>,
+    parameters: Option<&BTreeMap<String, Level>>,
+) -> Option<BTreeMap<String, Limits>> {
+    let (whole, present) = system?;
+    let external = raw.and_then(|raw| raw.external.as_ref());
+    let is_external = |name: &str| external.is_some_and(|external| external.contains_key(name));
+    let mut limits = present.limits(parameters?);
+    limits.retain(|name, _| !is_external(name));
+    let given = raw.and_then(|raw| raw.limits.as_ref());
+    for (name, raw) in given.into_iter().flatten() {
+        let path = ["system", "limits", name.as_str()];
+        let names = || whole.components.iter().map(|known| known.name.as_str());
+        if !names().any(|known| known == name) {
+            let what = format!("system {} has no component {name:?}", whole.name);
+            let finding = Finding::new(checker.key(&path), what).with_expected(list(names()));
+            checker.report(finding.with_suggestion(nearest_word(name, names())));
+            continue;
+        }
+        if is_external(name) {
+            let what =
+                format!("component {name} runs already (system.external), so it cannot be limited");
+            checker.report(
+                Finding::new(checker.key(&path), what)
+                    .with_expected("limits of a component that waggle starts"),
+            );
+            continue;
+        }
+        let cpus = amount(checker, raw.cpus.as_ref(), (&path, "cpus"), parse_cpus);
+        let memory = amount(
+            checker,
+            raw.memory.as_ref(),
+            (&path, "memory"),
+            parse_memory,
+        );
+        if !present.components.iter().any(|known| known.name == *name) {
+            continue;
+        }
+        let own = limits.entry(name.clone()).or_default();
+        own.cpus = cpus.unwrap_or(own.cpus);
+        own.memory = memory.unwrap_or(own.memory);
+    }
+    limits.retain(|_, limits| limits.is_some());
+    Some(limits)
+}
+
+/// `None`: the study gives none, or it has a mistake; `Some(None)`: no limit.
+fn amount<T>(
+    checker: &mut Checker<'_>,
+    level: Option<&Level>,
+    (path, key): (&[&str], &str),
+    parse: fn(&str) -> Option<Option<T>>,
+) -> Option<Option<T>> {
+    let text = level?.to_string();
+    let parsed = parse(&text);
+    if parsed.is_none() {
+        let path = [path, &[key]].concat();
+        let what = format!("{} is {}", path_text(&path), quote(&text));
+        let expected = if key == "cpus" { CPUS } else { MEMORY };
+        checker.report(Finding::new(checker.position_of(&path), what).with_expected(expected));
+    }
+    parsed
+}
