@@ -3,12 +3,12 @@
 use hdrhistogram::Histogram;
 use waggle_metrics::Metric;
 use waggle_results::{
-    self as results, CountsRow, FaultInfo, GeneratorInfo, LedgerInfo, MachineInfo, PhaseName,
-    RunInfo, ThresholdInfo, Trial, TrialEnd,
+    self as results, CountsRow, FaultInfo, GeneratorInfo, GeneratorPartInfo, LedgerInfo,
+    MachineInfo, PhaseName, RunInfo, ThresholdInfo, Trial, TrialEnd,
 };
 use waggle_stats::{
-    Arrivals, Counts, Findings, Generator, InjectedFault, Ledger, LoadModel, LoadProfile, Machine,
-    Sender, SteadyBins, TrialFacts,
+    Arrivals, Counts, Findings, Generator, GeneratorPart, InjectedFault, Ledger, LoadModel,
+    LoadProfile, Machine, Sender, SteadyBins, TrialFacts,
 };
 
 use crate::{
@@ -139,6 +139,9 @@ fn facts<'a>(load: &LoadFacts<'_>, course: &'a Course) -> TrialFacts<'a> {
         totals: counts(load.totals),
         generator: load.engine.map_or_else(Generator::default, |of| {
             engine(of, course.connections_open_median())
+        }),
+        generators: load.engine.map_or_else(Vec::new, |of| {
+            of.generators.iter().map(generator_part).collect()
         }),
         sender: match load.engine {
             Some(_) => Sender::Waggle,
@@ -322,6 +325,15 @@ fn counts(row: &CountsRow) -> Counts {
         skipped: row.skipped,
         in_flight_change: row.in_flight_change,
         records_succeeded: row.records_succeeded,
+    }
+}
+
+fn generator_part(part: &GeneratorPartInfo) -> GeneratorPart {
+    GeneratorPart {
+        utilization: part.utilization,
+        utilization_wanted: part.utilization_wanted,
+        run_queue_wait_mean_us: part.run_queue_wait_mean_us,
+        lag_p99_us: part.lag_p99_us,
     }
 }
 

@@ -75,6 +75,8 @@ pub(crate) enum Command {
     Supervise(Hidden),
     #[command(name = "__idle-poll", hide = true)]
     IdlePoll(Hidden),
+    #[command(name = "__generator", hide = true)]
+    Generator,
 }
 
 /// How two versions are run.

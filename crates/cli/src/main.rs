@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         Command::System(arguments) => system::run(&arguments),
         Command::Supervise(arguments) => return waggle_runner::supervise(&arguments.command),
         Command::IdlePoll(arguments) => return waggle_runner::idle_poll(&arguments.command),
+        Command::Generator => return waggle_runner::generator(),
     };
     match outcome {
         Ok(exit) => exit.into(),

@@ -5,12 +5,13 @@
 use std::time::Duration;
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
+use serde::{Deserialize, Serialize};
 
 pub(crate) const NS_PER_S: u64 = 1_000_000_000;
 const NS_PER_US: u64 = 1_000;
 
 /// The clock of one run; every worker has a copy with the same start.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Clock {
     monotonic_at_start: u64,
     unix_at_start: u64,
@@ -47,6 +48,33 @@ impl Clock {
             unix_at_start,
         };
         (clock, monotonic_at_start - before)
+    }
+
+    /// A run that starts `after` from now.
+    pub(crate) fn start_after(after: Duration) -> Self {
+        let now = Self::start();
+        let after = whole_nanoseconds(after);
+        Self {
+            monotonic_at_start: now.monotonic_at_start + after,
+            unix_at_start: now.unix_at_start + after,
+        }
+    }
+
+    /// Sleeps until the start, if that is not past.
+    pub(crate) fn wait_for_start(&self) {
+        let now = nanoseconds(clock_gettime(ClockId::Monotonic));
+        let left = self.monotonic_at_start.saturating_sub(now);
+        if left > 0 {
+            std::thread::sleep(Duration::from_nanos(left));
+        }
+    }
+
+    /// The same clock for a machine whose monotonic clock is ahead by `offset_ns`.
+    pub(crate) fn with_offset(self, offset_ns: i64) -> Self {
+        Self {
+            monotonic_at_start: self.monotonic_at_start.saturating_add_signed(offset_ns),
+            ..self
+        }
     }
 
     /// Nanoseconds since the start of the run.
@@ -95,4 +123,25 @@ pub(crate) fn timespec(ns: u64) -> Timespec {
 fn nanoseconds(time: Timespec) -> u64 {
     // Both clocks count upwards from 1970 or from the start of the machine: never negative.
     time.tv_sec.cast_unsigned() * NS_PER_S + time.tv_nsec.cast_unsigned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Clock, NS_PER_S};
+
+    #[test]
+    fn a_start_lies_ahead_and_another_machine_has_it_by_its_own_clock() {
+        let now = Clock::start();
+        let later = Clock::start_after(Duration::from_secs(1_000));
+        assert!(later.monotonic(0) >= now.monotonic(0) + 1_000 * NS_PER_S);
+        let ahead = later.with_offset(5);
+        assert_eq!(ahead.monotonic(0), later.monotonic(0) + 5);
+        assert_eq!(later.with_offset(-5).monotonic(0), later.monotonic(0) - 5);
+        // The wall clock is the same for all, so that stamps of all generators are of one time.
+        assert_eq!(ahead.unix(0), later.unix(0));
+        // A start that is past is not waited for.
+        now.wait_for_start();
+    }
 }

@@ -13,12 +13,12 @@ use std::{
 use rustix::{io::Errno, thread::CpuSet};
 
 use crate::{
-    Counts, Interval, Job, KeptRows, Outcome, StepCounts, What,
+    Counts, Interval, Job, KeptRows, Outcome, Share, StepCounts, What,
     clock::{Clock, whole_nanoseconds},
     merge::Merger,
     partition::{Partition, due_of, partitions},
     recorder::{Exchange, Slice},
-    scenario::merge_kept,
+    scenario::{Kept, merge_kept},
     shared::Shared,
     validate::{self, StartError},
     worker::{End, Worker},
@@ -62,64 +62,97 @@ struct Waiting {
 /// # Errors
 /// If the job is impossible, or this machine does not allow it.
 pub fn start(job: Job) -> Result<Running, StartError> {
-    validate::check(&job)?;
-    validate::raise_file_limit(
-        job.model.connections() + job.workers.len() * validate::FILES_PER_WORKER,
-    )?;
-    let shared = Arc::new(Shared::default());
-    let partitions = partitions(&job);
-    let merger = Merger::new(
-        partitions.len(),
-        whole_nanoseconds(job.interval),
-        due_of(&job),
-    );
-    let (filled, taken) = mpsc::sync_channel(SLICES_WAITING * partitions.len());
-    let mut emptied = Vec::new();
-    let mut waiting = Vec::new();
-    for partition in partitions {
-        let (give_back, given_back) = mpsc::sync_channel(SLICES_WAITING);
-        emptied.push(give_back);
-        let exchange = Exchange {
-            filled: filled.clone(),
-            emptied: given_back,
-        };
-        waiting.push(spawn(&job, partition, exchange, Arc::clone(&shared))?);
+    let whole = Share::of_all(&job);
+    Ok(SetUp::new(&job, whole)?.run(Clock::start()))
+}
+
+/// The workers of a share, all of which wait for the clock.
+pub(crate) struct SetUp {
+    shared: Arc<Shared>,
+    collector: Collector,
+    waiting: Vec<Waiting>,
+    connections_asked: u64,
+    step_names: Vec<String>,
+    kept_columns: usize,
+}
+
+impl SetUp {
+    /// Starts the threads of a share of a job.
+    pub(crate) fn new(job: &Job, share: Share) -> Result<Self, StartError> {
+        validate::check(job)?;
+        // Before anything is made for each connection.
+        let files = share.connections(job) + share.workers * validate::FILES_PER_WORKER;
+        validate::raise_file_limit(files)?;
+        let partitions = partitions(job, share);
+        let shared = Arc::new(Shared::default());
+        let interval = whole_nanoseconds(job.interval);
+        let merger = Merger::new(partitions.len(), interval, due_of(job));
+        let (filled, taken) = mpsc::sync_channel(SLICES_WAITING * partitions.len());
+        let mut emptied = Vec::new();
+        let mut waiting = Vec::new();
+        for (number, partition) in partitions.into_iter().enumerate() {
+            let (give_back, given_back) = mpsc::sync_channel(SLICES_WAITING);
+            emptied.push(give_back);
+            let exchange = Exchange {
+                source: number,
+                filled: filled.clone(),
+                emptied: given_back,
+            };
+            waiting.push(spawn(job, partition, exchange, Arc::clone(&shared))?);
+        }
+        for worker in &waiting {
+            // A worker that ends without an answer has panicked; joining it resumes the panic.
+            worker.ready.recv().unwrap_or(Ok(()))?;
+        }
+        Ok(Self {
+            shared,
+            collector: Collector {
+                merger,
+                filled: taken,
+                emptied,
+            },
+            waiting,
+            connections_asked: job.model.connections() as u64,
+            step_names: step_names(job),
+            kept_columns: kept_columns(job),
+        })
     }
-    for worker in &waiting {
-        // A worker that ends without an answer has panicked; joining it resumes the panic.
-        worker.ready.recv().unwrap_or(Ok(()))?;
-    }
-    let clock = Clock::start();
-    let threads = waiting
-        .into_iter()
-        .map(|worker| {
+
+    /// Lets the clock begin, which may be in the future.
+    pub(crate) fn run(self, clock: Clock) -> Running {
+        let threads = self.waiting.into_iter().map(|worker| {
             let _ = worker.go.send(clock);
             worker.thread
-        })
-        .collect();
-    let collector = Mutex::new(Collector {
-        merger,
-        filled: taken,
-        emptied,
-    });
-    Ok(Running {
-        shared,
-        collector,
-        threads,
-        clock,
-        connections_asked: job.model.connections() as u64,
-        step_names: match &job.what {
-            What::Requests { .. } => Vec::new(),
-            What::Scenario(scenario) => scenario.steps.clone(),
-        },
-        kept_columns: match &job.what {
-            What::Requests { .. } => 0,
-            What::Scenario(scenario) => {
-                let preparation = scenario.preparation.as_ref();
-                preparation.map_or(0, |preparation| preparation.keeps.len())
-            }
-        },
-    })
+        });
+        Running {
+            shared: self.shared,
+            collector: Mutex::new(self.collector),
+            threads: threads.collect(),
+            clock,
+            connections_asked: self.connections_asked,
+            step_names: self.step_names,
+            kept_columns: self.kept_columns,
+        }
+    }
+}
+
+/// Number of values that each session keeps.
+pub(crate) fn kept_columns(job: &Job) -> usize {
+    match &job.what {
+        What::Requests { .. } => 0,
+        What::Scenario(scenario) => {
+            let preparation = scenario.preparation.as_ref();
+            preparation.map_or(0, |preparation| preparation.keeps.len())
+        }
+    }
+}
+
+/// Names of a scenario's steps; empty without one.
+pub(crate) fn step_names(job: &Job) -> Vec<String> {
+    match &job.what {
+        What::Requests { .. } => Vec::new(),
+        What::Scenario(scenario) => scenario.steps.clone(),
+    }
 }
 
 fn spawn(
@@ -237,7 +270,17 @@ impl Running {
     /// # Panics
     /// If a worker has panicked, which is a bug of the engine.
     #[must_use]
-    pub fn join(mut self) -> Outcome {
+    pub fn join(self) -> Outcome {
+        let kept_columns = self.kept_columns;
+        let (outcome, kept) = self.join_workers();
+        Outcome {
+            kept: merge_kept(kept_columns, &kept),
+            ..outcome
+        }
+    }
+
+    /// The same, with what each worker has kept instead of the rows of all.
+    pub(crate) fn join_workers(mut self) -> (Outcome, Vec<Kept>) {
         let collector = self.collector();
         while collector.filled.recv().is_ok() {}
         drop(collector);
@@ -275,8 +318,7 @@ impl Running {
             outcome.request_outcomes.extend(end.account);
             kept.extend(end.kept);
         }
-        outcome.kept = merge_kept(self.kept_columns, &kept);
-        outcome
+        (outcome, kept)
     }
 
     fn collector(&self) -> MutexGuard<'_, Collector> {

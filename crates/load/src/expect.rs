@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// How long a user waits between an answer and the next request.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum ThinkTime {
     Fixed(Duration),
     /// Exponential with this mean.
@@ -15,7 +17,7 @@ pub enum ThinkTime {
 }
 
 /// Which answers count as success.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expect {
     /// Status codes; empty: any 2xx.
     pub status: Vec<u16>,
@@ -26,7 +28,7 @@ pub struct Expect {
 pub const MAX_BODY_TEXTS: usize = 8;
 
 /// Condition on the body of a successful answer.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BodyCheck {
     #[default]
     Any,

@@ -2,10 +2,12 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Expect, Prepared, Scenario, ThinkTime, Transport};
 
 /// One load run, complete: nothing else is read while it runs.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Job {
     /// Name of the request in histograms and counts.
     pub name: String,
@@ -39,7 +41,7 @@ impl Job {
 }
 
 /// What is sent.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum What {
     /// Prepared requests, sent in turn; each worker starts at its own index in the list. Never empty.
     Requests {
@@ -51,13 +53,13 @@ pub enum What {
 }
 
 /// An address that answers requests.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     pub address: SocketAddr,
 }
 
 /// The load model: what makes the next request due. Latencies of different models are never compared.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Model {
     /// Each connection keeps `pipelining` requests in flight; the next one is sent when an answer is complete.
     Closed {
@@ -103,7 +105,7 @@ impl Model {
 }
 
 /// Rate of an open load, in requests per second.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Rate {
     /// The same from start to end; above 0.
     Constant(f64),
@@ -113,7 +115,7 @@ pub enum Rate {
 }
 
 /// A stretch of time in which the rate changes linearly to `to_per_s`.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
     pub to_per_s: f64,
     /// 0: a jump.
@@ -121,7 +123,7 @@ pub struct Stage {
 }
 
 /// A stretch of time in which the number of active users changes linearly to `to`, from 0 at first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserStage {
     pub to: usize,
     /// 0: a jump.
@@ -129,14 +131,14 @@ pub struct UserStage {
 }
 
 /// When requests of an open load fall due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Arrivals {
     Poisson,
     Uniform,
 }
 
 /// The limits of a run. Each has a default in [`Limits::default`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// From sent until the answer is complete.
     pub request_timeout: Duration,

@@ -4,6 +4,9 @@
 //! of a scenario), *how* (connection, protocol stack), *until when* (stop), *where it is recorded* (recorder). The worker joins
 //! them.
 //!
+//! One job may be run by several generators, wherever they are (`generators`): each runs the share of its workers, and what they
+//! send back is merged as the parts of workers are.
+//!
 //! A request is never sent twice: if a connection ends with answers missing, or the server says `Connection: close` while more
 //! was in the pipeline, unanswered requests count as reset and their outcome as unknown.
 
@@ -16,7 +19,9 @@ mod due_times;
 mod engine;
 mod expect;
 mod flight;
+mod generators;
 mod head;
+mod histogram;
 mod http2;
 mod job;
 mod merge;
@@ -48,13 +53,16 @@ pub use calibrate::{CalibrationError, Capacity, calibrate};
 pub use due_times::DueTimes;
 pub use engine::{Running, Stop, start};
 pub use expect::{BodyCheck, Expect, MAX_BODY_TEXTS, ThinkTime};
+pub use generators::{
+    Generators, GeneratorsError, Link, ServeError, Share, StopGenerators, serve, shares,
+};
 pub use head::{Heads, ReadLimits};
 pub use http2::RequestError;
 pub use job::{Arrivals, Job, Limits, Model, Rate, Stage, Target, UserStage, What};
 pub use null_server::{NullServer, Stall};
 pub use outcome::{
-    Counts, Failure, Failures, HandshakeFailure, Interval, Outcome, SessionCounts, StepCounts,
-    StepInterval,
+    Counts, Failure, Failures, GeneratorInterval, HandshakeFailure, Interval, Outcome,
+    SessionCounts, StepCounts, StepInterval,
 };
 pub use prepared::{
     KEY_DIGITS, Prepared, Slot, Stamp, TIME_DIGITS, UUID_LENGTH, key_of, worker_and_sequence,

@@ -4,7 +4,8 @@ use std::{collections::VecDeque, time::Duration};
 
 use crate::{
     Interval, StepInterval,
-    recorder::{Due, Slice, histogram},
+    histogram::histogram,
+    recorder::{Due, Slice},
 };
 
 /// Collects slices until an interval has come from every worker.
@@ -52,6 +53,19 @@ impl Merger {
         }
     }
 
+    /// One worker will hand over nothing more.
+    pub(crate) fn end_worker(&mut self, worker: usize) {
+        self.queues[worker].has_ended = true;
+    }
+
+    /// A worker whose next slice is missing for the next interval, if there is one.
+    pub(crate) fn lacking(&self) -> Option<usize> {
+        let last = self.needed_up_to();
+        let lacks =
+            |queue: &Queue| !queue.has_ended && queue.slices.iter().all(|slice| slice.last < last);
+        self.queues.iter().position(lacks)
+    }
+
     /// Whether every worker has ended and nothing is left.
     pub(crate) fn is_done(&self) -> bool {
         self.queues
@@ -87,18 +101,20 @@ impl Merger {
 
     /// The earliest interval boundary that no slice of any worker spans.
     fn complete_up_to(&self) -> Option<u64> {
+        self.lacking().is_none().then(|| self.needed_up_to())
+    }
+
+    /// The earliest interval boundary that no slice so far spans.
+    fn needed_up_to(&self) -> u64 {
         let mut last = self.next;
         loop {
             let mut end = last;
             for queue in &self.queues {
-                match queue.slices.iter().find(|slice| slice.last >= last) {
-                    Some(slice) => end = end.max(slice.last),
-                    None if queue.has_ended => {}
-                    None => return None,
-                }
+                let mut ends = queue.slices.iter().map(|slice| slice.last);
+                end = end.max(ends.find(|end| *end >= last).unwrap_or(last));
             }
             if end == last {
-                return Some(last);
+                return last;
             }
             last = end;
         }
@@ -121,6 +137,7 @@ impl Merger {
                 .collect(),
             connect_time: histogram(),
             handshake_time: histogram(),
+            generators: Vec::new(),
         };
         for worker in slices.chunk_by(|one, next| one.worker == next.worker) {
             let mut counts = crate::Counts::default();

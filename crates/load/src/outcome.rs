@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 
 use crate::{KeptRows, RequestOutcomes};
 
 /// Why a request, or the opening of a connection, failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Failure {
     /// The connection was refused.
     Refused,
@@ -38,7 +39,7 @@ pub enum Failure {
 }
 
 /// Why a TLS handshake failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum HandshakeFailure {
     /// The server's certificate is from no trusted authority.
     UnknownIssuer,
@@ -61,7 +62,7 @@ pub enum HandshakeFailure {
 }
 
 /// Failures by kind; few kinds, so a sorted list.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failures(pub Vec<(Failure, u64)>);
 
 impl Failures {
@@ -75,7 +76,7 @@ impl Failures {
 }
 
 /// Counts of one interval or of a whole run. `sent = succeeded + failed + in flight`.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
     /// Open load: requests that fell due (closed and users: the same as sent).
     pub due: u64,
@@ -120,7 +121,7 @@ pub struct Counts {
 }
 
 /// Sessions of a scenario. `started = completed + failed + running`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionCounts {
     pub started: u64,
     /// Completed their flow.
@@ -141,7 +142,7 @@ impl SessionCounts {
 }
 
 /// Requests of one step of a scenario. `sent = succeeded + failed + in flight`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepCounts {
     pub sent: u64,
     pub succeeded: u64,
@@ -205,7 +206,7 @@ impl Counts {
 
 /// One interval of all workers together; longer than [`crate::Job::interval`] if intervals were not taken for a while. Histograms
 /// are in microseconds, 1 µs to 1 h, three significant digits.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Interval {
     /// Counted from 0; interval n covers `n × length ..` since the start of the run.
     pub index: u64,
@@ -214,19 +215,71 @@ pub struct Interval {
     pub length: Duration,
     pub counts: Counts,
     /// done − due of succeeded requests.
+    #[serde(with = "crate::histogram")]
     pub response_time: Histogram<u64>,
     /// done − sent of succeeded requests.
+    #[serde(with = "crate::histogram")]
     pub service_time: Histogram<u64>,
     /// done − due of requests that failed with an answer or a timeout.
+    #[serde(with = "crate::histogram")]
     pub failed_time: Histogram<u64>,
     /// Lag of the engine: sending instant − the instant at which sending was possible.
+    #[serde(with = "crate::histogram")]
     pub lag: Histogram<u64>,
     /// One for each of [`crate::Running::step_names`]; empty without a scenario.
     pub steps: Vec<StepInterval>,
     /// From the beginning of an attempt to connect until the connection was established.
+    #[serde(with = "crate::histogram")]
     pub connect_time: Histogram<u64>,
     /// From then on until TLS was established; empty without TLS.
+    #[serde(with = "crate::histogram")]
     pub handshake_time: Histogram<u64>,
+    /// What limited each generator, if several made the load; empty if it was one.
+    pub generators: Vec<GeneratorInterval>,
+}
+
+/// One of several generators in an interval: what shows whether it was the limit.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct GeneratorInterval {
+    pub sent: u64,
+    /// As in [`Counts`], of this generator's workers.
+    pub engine_cpu_busiest: Duration,
+    pub engine_cpu_wanted_busiest: Duration,
+    pub engine_run_queue_wait: Duration,
+    pub engine_time_slices: u64,
+    #[serde(with = "crate::histogram")]
+    pub lag: Histogram<u64>,
+}
+
+impl GeneratorInterval {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            sent: 0,
+            engine_cpu_busiest: Duration::ZERO,
+            engine_cpu_wanted_busiest: Duration::ZERO,
+            engine_run_queue_wait: Duration::ZERO,
+            engine_time_slices: 0,
+            lag: crate::histogram::histogram(),
+        }
+    }
+
+    /// Adds a later interval of the same generator.
+    pub fn follow(&mut self, next: &Self) {
+        self.sent += next.sent;
+        self.engine_cpu_busiest += next.engine_cpu_busiest;
+        self.engine_cpu_wanted_busiest += next.engine_cpu_wanted_busiest;
+        self.engine_run_queue_wait += next.engine_run_queue_wait;
+        self.engine_time_slices += next.engine_time_slices;
+        add(&mut self.lag, &next.lag);
+    }
+}
+
+impl Default for GeneratorInterval {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Interval {
@@ -250,6 +303,9 @@ impl Interval {
             add(&mut sum.service_time, &part.service_time);
             add(&mut sum.failed_time, &part.failed_time);
         }
+        for (sum, part) in self.generators.iter_mut().zip(&next.generators) {
+            sum.follow(part);
+        }
     }
 }
 
@@ -258,16 +314,19 @@ fn add(sum: &mut Histogram<u64>, part: &Histogram<u64>) {
 }
 
 /// One step of a scenario in an interval; histograms as those of [`Interval`].
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct StepInterval {
     pub counts: StepCounts,
+    #[serde(with = "crate::histogram")]
     pub response_time: Histogram<u64>,
+    #[serde(with = "crate::histogram")]
     pub service_time: Histogram<u64>,
+    #[serde(with = "crate::histogram")]
     pub failed_time: Histogram<u64>,
 }
 
 /// The end of a run.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Outcome {
     /// The whole run, warm-up included.
     pub totals: Counts,
@@ -277,12 +336,14 @@ pub struct Outcome {
     /// Connections (or users) of the job.
     pub connections_asked: u64,
     /// One per worker if the job tracks request outcomes.
+    #[serde(skip)]
     pub request_outcomes: Vec<RequestOutcomes>,
     /// Counts of each step of a scenario over the whole run, in the order of [`crate::Running::step_names`].
     pub steps: Vec<StepCounts>,
     /// Names of the scenario's feeds that were used up; the workers that used them up have ended.
     pub feeds_used_up: Vec<String>,
     /// What sessions kept, if [`crate::Preparation::keeps`] is not empty.
+    #[serde(skip)]
     pub kept: KeptRows,
     /// True if a worker reached [`crate::Job::max_tracked_requests`], which also ends the run.
     pub request_outcomes_full: bool,
@@ -291,4 +352,25 @@ pub struct Outcome {
     /// How long no connection was open if that ended a run that should have ended by its number of requests: attempts to connect
     /// are not requests, so the number would never be reached.
     pub unconnected_for: Option<Duration>,
+}
+
+impl Outcome {
+    /// Adds another share of the same run, of workers that come after those of this one.
+    pub fn join(&mut self, next: Self) {
+        self.totals.join(&next.totals);
+        self.ran_for = self.ran_for.max(next.ran_for);
+        self.connections_asked = self.connections_asked.max(next.connections_asked);
+        self.request_outcomes.extend(next.request_outcomes);
+        for (sum, step) in self.steps.iter_mut().zip(&next.steps) {
+            sum.join(step);
+        }
+        for feed in next.feeds_used_up {
+            if !self.feeds_used_up.contains(&feed) {
+                self.feeds_used_up.push(feed);
+            }
+        }
+        self.request_outcomes_full |= next.request_outcomes_full;
+        self.skipped_under_load |= next.skipped_under_load;
+        self.unconnected_for = self.unconnected_for.max(next.unconnected_for);
+    }
 }

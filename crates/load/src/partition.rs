@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use crate::{Job, Model, What, recorder::Due};
+use crate::{Job, Model, Share, What, recorder::Due};
 
 /// One worker's part of a job.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,17 +27,17 @@ pub(crate) fn due_of(job: &Job) -> Due {
     }
 }
 
-/// Divides a job. A worker without a connection would be of no use, so there are never more workers than connections.
+/// Divides a job; the partitions of the workers of one share. A worker without a connection would be of no use, so there are never more workers than connections.
 ///
 /// Connection `i` goes to worker `i % workers`, and the targets get equal numbers of connections, give or take one.
-pub(crate) fn partitions(job: &Job) -> Vec<Partition> {
+pub(crate) fn partitions(job: &Job, share: Share) -> Vec<Partition> {
     let (connections, pipelining) = (job.model.connections(), job.model.pipelining());
     let workers = job.sending_workers();
     let part = |worker: usize, whole: u64| {
         let (worker, workers) = (worker as u64, workers as u64);
         whole / workers + u64::from(worker < whole % workers)
     };
-    (0..workers)
+    (share.first_worker..share.end().min(workers))
         .map(|worker| Partition {
             worker,
             workers,
@@ -56,4 +56,69 @@ pub(crate) fn partitions(job: &Job) -> Vec<Partition> {
             },
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::partitions;
+    use crate::{Job, Limits, Model, Prepared, Share, Target, Transport, What, shares};
+
+    fn job(connections: usize, workers: usize, max_requests: Option<u64>, targets: u8) -> Job {
+        let target = |port: u8| Target {
+            address: ([127, 0, 0, 1], u16::from(port) + 1).into(),
+        };
+        let get = Prepared {
+            bytes: b"GET / HTTP/1.1\r\n\r\n".to_vec(),
+            slots: Vec::new(),
+            records: 0,
+            is_head: false,
+        };
+        Job {
+            name: "get".to_owned(),
+            targets: (0..targets).map(target).collect(),
+            transport: Transport::default(),
+            model: Model::Closed {
+                connections,
+                pipelining: 1,
+            },
+            what: What::Requests {
+                requests: vec![get],
+                expect: crate::Expect::default(),
+            },
+            limits: Limits::default(),
+            workers: vec![None; workers],
+            interval: Duration::from_secs(1),
+            max_duration: Duration::from_secs(1),
+            max_requests,
+            max_tracked_requests: None,
+            seed: 1,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_shares_of_a_job_are_the_job(
+            connections in 1_usize..50, workers in 1_usize..20, generators in 1_usize..12,
+            max_requests in prop::option::of(0_u64..1_000), targets in 1_u8..4,
+        ) {
+            let job = job(connections, workers, max_requests, targets);
+            let whole = partitions(&job, Share::of_all(&job));
+            let shares = shares(&job, generators);
+            prop_assert_eq!(shares.len(), generators.min(job.sending_workers()));
+            let parts: Vec<_> = shares.iter().flat_map(|share| partitions(&job, *share)).collect();
+            prop_assert_eq!(&parts, &whole);
+            let all: usize = parts.iter().map(|part| part.targets.len()).sum();
+            prop_assert_eq!(all, connections);
+            prop_assert_eq!(shares.iter().map(|share| share.connections(&job)).sum::<usize>(), connections);
+            if let Some(most) = max_requests {
+                prop_assert_eq!(parts.iter().map(|part| part.max_requests).sum::<u64>(), most);
+            }
+            let sizes = || shares.iter().map(|share| share.workers);
+            prop_assert!(sizes().min() >= Some(1) && sizes().max() <= sizes().min().map(|least| least + 1));
+        }
+    }
 }

@@ -1,7 +1,9 @@
 //! Prepared requests: their bytes, and the slots in them that are rewritten on each send.
 
+use serde::{Deserialize, Serialize};
+
 /// The bytes of one complete request, and the slots for stamps.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prepared {
     /// Head and body. Slots hold digits already, so that the length never changes.
     pub bytes: Vec<u8>,
@@ -27,7 +29,7 @@ impl Prepared {
 }
 
 /// A part of a request's bytes that is rewritten each time it is sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slot {
     /// Offset of its first byte in `Prepared::bytes`.
     pub at: usize,
@@ -35,7 +37,7 @@ pub struct Slot {
 }
 
 /// What is written into a slot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stamp {
     /// [`KEY_DIGITS`] digits: [`key_of`] the worker and `request index × records + record`.
     Key { record: u32 },

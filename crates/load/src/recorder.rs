@@ -12,17 +12,17 @@ use std::{
 use hdrhistogram::Histogram;
 
 use crate::{
-    Counts, Failure, SessionCounts, StepCounts, StepInterval, clock::microseconds,
-    partition::Partition, thread_time::ThreadTime,
+    Counts, Failure, SessionCounts, StepCounts, StepInterval,
+    clock::microseconds,
+    histogram::{growing_histogram, histogram, record_growing},
+    partition::Partition,
+    thread_time::ThreadTime,
 };
-
-const MICROSECONDS_MAX: u64 = 3_600_000_000;
-const FIRST_ROOM_MICROSECONDS: u64 = 2_047;
-const SIGNIFICANT_DIGITS: u8 = 3;
 
 /// Measurements of one worker in one interval, or in several if it could not be handed over.
 #[derive(Debug)]
 pub(crate) struct Slice {
+    /// Its number among those whose slices are merged.
     pub(crate) worker: usize,
     pub(crate) first: u64,
     pub(crate) last: u64,
@@ -40,26 +40,6 @@ pub(crate) struct Slice {
     pub(crate) steps: Vec<StepInterval>,
     pub(crate) connect_time: Histogram<u64>,
     pub(crate) handshake_time: Histogram<u64>,
-}
-
-/// An empty histogram: 1 µs to 1 h, three significant digits.
-pub(crate) fn histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, MICROSECONDS_MAX, SIGNIFICANT_DIGITS)
-        .expect("the bounds are constants in order")
-}
-
-/// As [`histogram`], but small at first: there may be many steps, and each slice has three histograms per step.
-fn growing_histogram() -> Histogram<u64> {
-    let mut histogram = Histogram::new_with_bounds(1, FIRST_ROOM_MICROSECONDS, SIGNIFICANT_DIGITS)
-        .expect("the bounds are constants in order");
-    histogram.auto(true);
-    histogram
-}
-
-fn record_growing(histogram: &mut Histogram<u64>, ns: u64) {
-    histogram
-        .record(microseconds(ns).min(MICROSECONDS_MAX))
-        .expect("it grows up to the bounds of all histograms");
 }
 
 impl StepInterval {
@@ -128,6 +108,8 @@ impl Slice {
 /// The channels for full and for emptied slices.
 #[derive(Debug)]
 pub(crate) struct Exchange {
+    /// The number of the worker among those whose slices are merged.
+    pub(crate) source: usize,
     pub(crate) filled: SyncSender<Box<Slice>>,
     pub(crate) emptied: Receiver<Box<Slice>>,
 }
@@ -224,7 +206,7 @@ impl Recorder {
     pub(crate) fn new(partition: &Partition, exchange: Exchange, interval: u64) -> Self {
         let due = partition.due;
         Self {
-            slice: Slice::new(partition.worker, partition.steps),
+            slice: Slice::new(exchange.source, partition.steps),
             response_time: Repeated::default(),
             service_time: Repeated::default(),
             lag: Repeated::default(),

@@ -34,7 +34,7 @@ pub(crate) const NO_RECORD: u64 = u64::MAX;
 
 /// The outcomes of one worker; request `n` is the worker's n-th sent request, counted from 0; in a scenario, the n-th that
 /// carries a record.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequestOutcomes {
     words: Vec<u64>,
     sent: u64,
@@ -88,6 +88,17 @@ impl RequestOutcomes {
             2 => RequestOutcome::Rejected,
             _ => RequestOutcome::Unknown,
         })
+    }
+
+    /// The outcomes of [`PER_WORD`] requests each, for another process.
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// The reverse of [`Self::words`] and [`Self::sent_count`]; `None` if they do not belong together.
+    pub(crate) fn from_words(words: Vec<u64>, sent: u64) -> Option<Self> {
+        let needed = usize::try_from(sent.div_ceil(PER_WORD)).ok()?;
+        (words.len() == needed).then_some(Self { words, sent })
     }
 
     /// How many requests were sent.

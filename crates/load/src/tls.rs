@@ -9,6 +9,8 @@ mod trust;
 
 use std::{fmt, sync::Arc};
 
+use serde::{Deserialize, Serialize};
+
 use rustls::{
     ClientConfig,
     pki_types::{
@@ -22,7 +24,7 @@ pub(crate) use session::{Opened, PLAIN_BYTES, SEALED_BYTES, Session};
 use crate::Protocol;
 
 /// The settings of TLS.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct TlsOptions {
     /// The name that the server's certificate must have, also sent to it (SNI); an address is a name too.
     pub server_name: String,
@@ -35,7 +37,7 @@ pub struct TlsOptions {
 }
 
 /// Which certificate authorities are trusted.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Roots {
     /// Those of this machine.
     System,
@@ -71,8 +73,11 @@ pub enum TlsError {
 }
 
 /// TLS, ready for any number of workers and connections.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(try_from = "TlsOptions", into = "TlsOptions")]
 pub struct Tls {
+    /// What it was made of, for another process that makes it again.
+    options: Arc<TlsOptions>,
     config: Arc<ClientConfig>,
     server_name: ServerName<'static>,
     resumes: bool,
@@ -132,6 +137,7 @@ impl Tls {
             config: Arc::new(config),
             server_name,
             resumes: options.resumes,
+            options: Arc::new(options),
         })
     }
 
@@ -144,6 +150,20 @@ impl Tls {
             config: Arc::new(config),
             ..self.clone()
         }
+    }
+}
+
+impl TryFrom<TlsOptions> for Tls {
+    type Error = TlsError;
+
+    fn try_from(options: TlsOptions) -> Result<Self, TlsError> {
+        Self::new(options)
+    }
+}
+
+impl From<Tls> for TlsOptions {
+    fn from(tls: Tls) -> Self {
+        Self::clone(&tls.options)
     }
 }
 

@@ -197,6 +197,7 @@ impl Worker {
     /// Runs until stopped, exhausted or at the job's end, and until pending answers have arrived or timed out.
     pub(crate) fn run(mut self, clock: Clock) -> End {
         self.clock = clock;
+        clock.wait_for_start();
         while !self.is_over() {
             self.wait();
             self.seen = self.clock.now();

@@ -66,10 +66,10 @@ pub use run::{
 };
 pub use trial::{
     BacklogRow, ConnectingInfo, CountsRow, DeliveryInfo, FailureCount, FaultInfo, GeneratorInfo,
-    IntervalRow, LagInfo, LedgerInfo, LoadDropInfo, MachineInfo, PhaseInfo, PhaseName,
-    PreparationInfo, PrepareLoadInfo, PrepareStepInfo, ProbeInfo, ResourceRow, SampleInfo,
-    SessionCounts, SessionsInfo, SnapshotInfo, StageInfo, StepCounts, StepInfo, StopNumber,
-    StoppedInfo, SystemMetricRow, TrialEnd, TrialInfo,
+    GeneratorPartInfo, IntervalRow, LagInfo, LedgerInfo, LoadDropInfo, MachineInfo, PhaseInfo,
+    PhaseName, PreparationInfo, PrepareLoadInfo, PrepareStepInfo, ProbeInfo, ResourceRow,
+    SampleInfo, SessionCounts, SessionsInfo, SnapshotInfo, StageInfo, StepCounts, StepInfo,
+    StopNumber, StoppedInfo, SystemMetricRow, TrialEnd, TrialInfo,
 };
 pub use warm_up::WarmUpUntil;
 pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};

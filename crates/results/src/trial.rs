@@ -1,10 +1,12 @@
 //! `trial.json`, and the row types of the files next to it.
 
+mod generator_part;
 mod preparation;
 mod rows;
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
+pub use generator_part::GeneratorPartInfo;
 pub use preparation::{PreparationInfo, PrepareLoadInfo, PrepareStepInfo, SnapshotInfo};
 pub use rows::{BacklogRow, IntervalRow, ResourceRow, SystemMetricRow};
 
@@ -385,6 +387,9 @@ pub struct GeneratorInfo {
     /// for longer than others at its start (so it may be negative). The rest is goodput × mean service time.
     #[serde(alias = "in_flight_beside")]
     pub in_flight_unexplained: f64,
+    /// Each of several generators that made the load together; empty if it was one. Since format 6.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub generators: Vec<GeneratorPartInfo>,
 }
 
 /// How late the load generator sent, over the measured phase, in microseconds.

@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         [first, separator, rest @ ..] if first == "__idle-poll" && separator == "--" => {
             waggle_runner::idle_poll(rest)
         }
+        [only] if only == "__generator" => waggle_runner::generator(),
         [study, system, run, modes @ ..] => exit_code(run_study([study, system, run], modes)),
         _ => exit_code(Err(
             "expected STUDY.yaml SYSTEM_FOLDER RUN_FOLDER [resume|abandon|idle-poll|without-loops|sample|no-cgroups…]"

@@ -128,7 +128,7 @@ fn job_of(basis: &Basis<'_>, cell: &Cell) -> Option<Job> {
             requests,
             expect: job::expect(&request.expect),
         },
-        workers: basis.shares.workers(cell.load_workers),
+        workers: (basis.shares).workers(cell.load_workers, cell.generators),
         seed: basis.study.seed,
     };
     Some(job::job(cell, parts))

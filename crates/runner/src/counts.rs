@@ -10,6 +10,8 @@ use waggle_results::{
 };
 use waggle_study::{self as study, Cell, LoadModel, What};
 
+use crate::generator_parts::GeneratorParts;
+
 /// What a cell asks of the load generator.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct GeneratorSettings {
@@ -277,6 +279,7 @@ pub struct Measured {
     connections_open_min: Option<u64>,
     steps: Vec<load::StepCounts>,
     sessions: SessionCounts,
+    generators: GeneratorParts,
 }
 
 impl Default for Measured {
@@ -303,6 +306,7 @@ impl Measured {
             connections_open_min: None,
             steps: Vec::new(),
             sessions: SessionCounts::default(),
+            generators: GeneratorParts::default(),
         }
     }
 
@@ -340,6 +344,7 @@ impl Measured {
         self.sessions.started += counts.sessions.started;
         self.sessions.completed += counts.sessions.completed;
         self.sessions.failed += counts.sessions.failed;
+        self.generators.add(&interval.generators);
         let open = counts.connections_open;
         self.connections_open_min = Some(
             self.connections_open_min
@@ -397,6 +402,7 @@ impl Measured {
             in_flight_asked: settings.in_flight,
             in_flight_mean: share(self.in_flight_time.as_secs_f64(), self.row.seconds),
             in_flight_unexplained: share(seconds(self.in_flight_unexplained_ns), self.row.seconds),
+            generators: self.generators.infos(self.row.seconds),
         }
     }
 }
@@ -433,7 +439,7 @@ fn lag(histogram: &Histogram<u64>) -> LagInfo {
     }
 }
 
-fn quantile(histogram: &Histogram<u64>, quantile: f64) -> f64 {
+pub(crate) fn quantile(histogram: &Histogram<u64>, quantile: f64) -> f64 {
     if histogram.is_empty() {
         0.0
     } else {

@@ -98,11 +98,11 @@ impl Shares {
         all
     }
 
-    /// One entry per engine thread: as many as asked, or one per CPU of the engine.
+    /// One entry per engine thread: as many as asked, or one per CPU of the engine, but at least one for each generator.
     #[must_use]
-    pub fn workers(&self, asked: Option<u32>) -> Vec<Option<usize>> {
-        let count = asked.map_or(self.engine.len().max(1), |asked| asked as usize);
-        (0..count)
+    pub fn workers(&self, asked: Option<u32>, generators: u32) -> Vec<Option<usize>> {
+        let count = asked.map_or(self.engine.len(), |asked| asked as usize);
+        (0..count.max(generators as usize).max(1))
             .map(|worker| {
                 (!self.engine.is_empty()).then(|| self.engine[worker % self.engine.len()])
             })
@@ -207,7 +207,7 @@ mod tests {
         check(&[], &[0, 1, 2, 3], (&[], &[0, 1, 2, 3]));
         let shares = super::share_for(&[3, 1], &[], &[0, 1, 2, 3]);
         assert_eq!(shares.load(), [1, 3]);
-        assert_eq!(shares.workers(Some(3)), [Some(3), Some(1), Some(3)]);
+        assert_eq!(shares.workers(Some(3), 1), [Some(3), Some(1), Some(3)]);
     }
 
     #[test]
@@ -229,10 +229,22 @@ mod tests {
 
     #[test]
     fn more_workers_than_cpus_take_turns() {
-        assert_eq!(share(&[0, 1]).workers(Some(3)), vec![Some(0); 3]);
-        assert_eq!(share(&[0, 1, 2, 3]).workers(None), vec![Some(0), Some(1)]);
-        assert_eq!(share(&[0]).workers(Some(2)), vec![None, None]);
-        assert_eq!(share(&[0]).workers(None), vec![None]);
+        let check = |cpus: &[usize], asked, generators, expected: &[Option<usize>]| {
+            let found = share(cpus).workers(asked, generators);
+            assert_eq!(found, expected, "{cpus:?} {asked:?}");
+        };
+        check(&[0, 1], Some(3), 1, &[Some(0); 3]);
+        check(&[0, 1, 2, 3], None, 1, &[Some(0), Some(1)]);
+        check(&[0], Some(2), 1, &[None, None]);
+        check(&[0], None, 1, &[None]);
+        // Each generator has a worker.
+        check(&[0, 1, 2, 3], None, 3, &[Some(0), Some(1), Some(0)]);
+        check(
+            &[0, 1, 2, 3],
+            Some(4),
+            3,
+            &[Some(0), Some(1), Some(0), Some(1)],
+        );
     }
 
     #[test]

@@ -1,11 +1,20 @@
 //! The load engine for the trial: its blocking calls run on their own thread, results arrive as messages.
 
-use std::{any::Any, thread, time::Duration};
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
 
 use tokio::sync::{mpsc, oneshot};
-use waggle_load::{Interval, Job, Outcome, Running, Stop};
+use waggle_load::{Generators, Interval, Job, Outcome, Running, Stop, StopGenerators};
 
-use crate::load::{Load, LoadError, LoadRun};
+use crate::{
+    generators,
+    load::{Load, LoadError, LoadRun},
+};
 
 /// Intervals that may wait for the trial; the engine itself buffers more.
 const INTERVALS_MAX: usize = 64;
@@ -14,24 +23,113 @@ const WAIT: Duration = Duration::from_millis(100);
 
 /// The real load.
 #[derive(Debug)]
-pub(crate) struct Engine;
+pub(crate) struct Engine {
+    /// A program that calls [`crate::generator()`] when its first argument is `__generator`.
+    pub(crate) program: PathBuf,
+}
+
+/// A load under way: in this process, or in several others.
+enum UnderWay {
+    Here(Running),
+    Elsewhere(Box<Generators>),
+}
+
+/// Stops a load.
+#[derive(Debug)]
+enum StopLoad {
+    Here(Stop),
+    Elsewhere(StopGenerators),
+}
+
+/// When a load started, and what stops it.
+struct Handles {
+    started_unix_ns: u64,
+    stop: StopLoad,
+}
+
+impl StopLoad {
+    fn stop(&self) {
+        match self {
+            Self::Here(stop) => stop.stop(),
+            Self::Elsewhere(stop) => stop.stop(),
+        }
+    }
+}
+
+impl UnderWay {
+    fn start(job: Job, generators: u32, program: &Path) -> Result<Self, LoadError> {
+        if generators <= 1 {
+            return Ok(Self::Here(waggle_load::start(job)?));
+        }
+        let links = generators::start(program, &job, generators)?;
+        let load = Generators::start(&job, links)?;
+        Ok(Self::Elsewhere(Box::new(load)))
+    }
+
+    fn handles(&self) -> Handles {
+        match self {
+            Self::Here(running) => Handles {
+                started_unix_ns: running.started_unix_ns(),
+                stop: StopLoad::Here(running.stop_handle()),
+            },
+            Self::Elsewhere(running) => Handles {
+                started_unix_ns: running.started_unix_ns(),
+                stop: StopLoad::Elsewhere(running.stop_handle()),
+            },
+        }
+    }
+
+    fn next_interval(&mut self) -> Result<Option<Interval>, LoadError> {
+        match self {
+            Self::Here(running) => Ok(running.next_interval(WAIT)),
+            Self::Elsewhere(running) => Ok(running.next_interval(WAIT)?),
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        match self {
+            Self::Here(running) => running.has_ended(),
+            Self::Elsewhere(running) => running.has_ended(),
+        }
+    }
+
+    fn join(self) -> Result<Outcome, LoadError> {
+        match self {
+            Self::Here(running) => Ok(running.join()),
+            Self::Elsewhere(running) => Ok(running.join()?),
+        }
+    }
+}
 
 impl Load for Engine {
     type Run = EngineRun;
 
-    fn start(&mut self, job: Job) -> Result<EngineRun, LoadError> {
-        let running = waggle_load::start(job)?;
-        let stop = running.stop_handle();
-        let started_unix_ns = running.started_unix_ns();
+    async fn start(&mut self, job: Job, generators: u32) -> Result<EngineRun, LoadError> {
         let (sender, intervals) = mpsc::channel(INTERVALS_MAX);
         let (outcome_sender, outcome) = oneshot::channel();
+        let (begun_sender, begun) = oneshot::channel();
+        let program = self.program.clone();
         thread::Builder::new()
             .name("load-intervals".to_owned())
             .spawn(move || {
-                // The receiver is gone if the trial was aborted.
-                outcome_sender.send(hand_over(running, &sender)).ok();
+                let start = || UnderWay::start(job, generators, &program);
+                let load = match without_panic(start) {
+                    Ok(load) => load,
+                    Err(why) => {
+                        begun_sender.send(Err(why)).ok();
+                        return;
+                    }
+                };
+                // The receiver is gone if the trial was aborted; dropping the load stops it.
+                if begun_sender.send(Ok(load.handles())).is_ok() {
+                    outcome_sender.send(hand_over(load, &sender)).ok();
+                }
             })
             .map_err(LoadError::Thread)?;
+        let Handles {
+            started_unix_ns,
+            stop,
+        } = begun.await.unwrap_or(Err(LoadError::Lost))?;
         Ok(EngineRun {
             started_unix_ns,
             stop,
@@ -41,28 +139,43 @@ impl Load for Engine {
     }
 }
 
-/// Passes every interval on, then waits for the end. A panic of the engine is returned as an error.
-fn hand_over(running: Running, to: &mpsc::Sender<Interval>) -> Result<Outcome, LoadError> {
-    let stop = running.stop_handle();
-    let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
+/// Passes every interval on, then waits for the end. A failure takes the place of the next interval, and then of the outcome.
+fn hand_over(
+    mut load: UnderWay,
+    to: &mpsc::Sender<Result<Interval, LoadError>>,
+) -> Result<Outcome, LoadError> {
+    let stop = load.handles().stop;
+    let handed_over = without_panic(|| {
         loop {
-            let Some(interval) = running.next_interval(WAIT) else {
-                if running.has_ended() {
-                    return running.join();
+            let Some(interval) = load.next_interval()? else {
+                if load.has_ended() {
+                    return load.join();
                 }
                 continue;
             };
-            if to.blocking_send(interval).is_err() {
-                running.stop();
-                return running.join();
+            if to.blocking_send(Ok(interval)).is_err() {
+                stop.stop();
+                return load.join();
             }
         }
-    }));
-    ended.map_err(|panic| {
-        stop.stop();
-        LoadError::Panicked {
-            message: text_of(&*panic).to_owned(),
+    });
+    match handed_over {
+        Ok(outcome) => Ok(outcome),
+        Err(why) => {
+            stop.stop();
+            to.blocking_send(Err(why)).ok();
+            Err(LoadError::Lost)
         }
+    }
+}
+
+/// A panic of the engine is returned as an error.
+fn without_panic<T>(run: impl FnOnce() -> Result<T, LoadError>) -> Result<T, LoadError> {
+    let ended = catch_unwind(AssertUnwindSafe(run));
+    ended.unwrap_or_else(|panic| {
+        Err(LoadError::Panicked {
+            message: text_of(&*panic).to_owned(),
+        })
     })
 }
 
@@ -76,8 +189,8 @@ fn text_of(panic: &(dyn Any + Send)) -> &str {
 #[derive(Debug)]
 pub(crate) struct EngineRun {
     started_unix_ns: u64,
-    stop: Stop,
-    intervals: mpsc::Receiver<Interval>,
+    stop: StopLoad,
+    intervals: mpsc::Receiver<Result<Interval, LoadError>>,
     outcome: oneshot::Receiver<Result<Outcome, LoadError>>,
 }
 
@@ -88,8 +201,8 @@ impl Drop for EngineRun {
 }
 
 impl LoadRun for EngineRun {
-    async fn next_interval(&mut self) -> Option<Interval> {
-        self.intervals.recv().await
+    async fn next_interval(&mut self) -> Result<Option<Interval>, LoadError> {
+        self.intervals.recv().await.transpose()
     }
 
     fn started_unix_ns(&self) -> u64 {
@@ -102,6 +215,10 @@ impl LoadRun for EngineRun {
 
     async fn join(mut self) -> Result<Outcome, LoadError> {
         self.intervals.close();
+        // A failure that was found after the last interval was taken.
+        while let Some(interval) = self.intervals.recv().await {
+            interval?;
+        }
         (&mut self.outcome).await.unwrap_or(Err(LoadError::Lost))
     }
 }

@@ -1,14 +1,23 @@
 //! How load is made: the trait that the trial uses, so that tests can replace the engine.
 
-use std::io;
+use std::{io, path::PathBuf};
 
-use waggle_load::{Interval, Job, Outcome, StartError};
+use waggle_load::{GeneratorsError, Interval, Job, Outcome, StartError};
 
 /// Why a load did not start or did not end.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LoadError {
     #[error(transparent)]
     Job(#[from] StartError),
+    #[error(transparent)]
+    Generators(#[from] GeneratorsError),
+    #[error("cannot start generator {number} of {of}: {}: {problem}", program.display())]
+    Process {
+        number: usize,
+        of: usize,
+        program: PathBuf,
+        problem: io::Error,
+    },
     #[error("cannot start a thread: {0}")]
     Thread(#[source] io::Error),
     #[error("the load engine panicked: {message}")]
@@ -23,13 +32,14 @@ pub(crate) enum LoadError {
 pub(crate) trait Load {
     type Run: LoadRun;
 
-    fn start(&mut self, job: Job) -> Result<Self::Run, LoadError>;
+    /// Starts a job on this many generators; 1: in this process.
+    async fn start(&mut self, job: Job, generators: u32) -> Result<Self::Run, LoadError>;
 }
 
 /// A load run under way. Dropping it stops it.
 pub(crate) trait LoadRun {
     /// The next interval, in order; `None` when the run has ended and every interval was returned.
-    async fn next_interval(&mut self) -> Option<Interval>;
+    async fn next_interval(&mut self) -> Result<Option<Interval>, LoadError>;
 
     /// Nanoseconds since 1970 at its start.
     fn started_unix_ns(&self) -> u64;

@@ -247,12 +247,13 @@ async fn trials(
     shutdown: &Shutdown,
 ) -> Result<Ended, RunError> {
     let loops = series.clocks.and_then(|clocks| clocks.loops);
+    let program = &request.supervisor;
     match &request.system.external {
         Some(server) => {
             let driver =
                 ExternalDriver::new(server.clone(), request.server_at).with_idle_loops(loops);
             let mut environments = Environments {
-                baseline: with_driver(driver, SYSTEM_FOLDER),
+                baseline: with_driver(driver, program, SYSTEM_FOLDER),
                 changed: None,
             };
             schedule::run_all(&mut environments, series, events, shutdown).await
@@ -281,8 +282,9 @@ async fn trials(
             };
             let baseline = driver(baseline, system, &request.system_folder)?;
             let mut environments = Environments {
-                baseline: with_driver(baseline, SYSTEM_FOLDER),
-                changed: changed.map(|changed| with_driver(changed, CHANGED_SYSTEM_FOLDER)),
+                baseline: with_driver(baseline, program, SYSTEM_FOLDER),
+                changed: changed
+                    .map(|changed| with_driver(changed, program, CHANGED_SYSTEM_FOLDER)),
             };
             schedule::run_all(&mut environments, series, events, shutdown).await
         }
@@ -299,11 +301,14 @@ fn absolute(folder: &Path) -> Result<PathBuf, RunError> {
 
 fn with_driver<D: Driver>(
     driver: D,
+    program: &Path,
     system_folder: &'static str,
 ) -> TrialEnvironment<D, Engine, Network> {
     TrialEnvironment {
         driver,
-        load: Engine,
+        load: Engine {
+            program: program.to_path_buf(),
+        },
         http: Network,
         system_folder,
         running_system: None,

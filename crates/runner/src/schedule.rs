@@ -146,7 +146,9 @@ async fn report_trial(series: Series<'_>, task: Task<'_>, events: &Events) {
         key: key_of(task.planned),
         levels: levels(task.cell),
         level: task.level,
-        workers: series.shares.workers(task.cell.load_workers).len(),
+        workers: (series.shares)
+            .workers(task.cell.load_workers, task.cell.generators)
+            .len(),
     };
     events.report(started).await;
 }

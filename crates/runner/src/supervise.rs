@@ -215,7 +215,8 @@ fn own_children() -> Vec<Pid> {
         .collect()
 }
 
-fn describe(status: ExitStatus) -> String {
+/// How a process ended: `with exit code 1`, `by signal 9`.
+pub(crate) fn describe(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("with exit code {code}"),
         (None, Some(signal)) => format!("by signal {signal}"),

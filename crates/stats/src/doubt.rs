@@ -311,6 +311,7 @@ mod tests {
             LatenessFinding::WorkerFull {
                 busy: 0.99,
                 wanted: 0.99,
+                generator: None,
             }
             .into(),
             &[

@@ -50,24 +50,42 @@ impl From<AccountingFinding> for Finding {
     }
 }
 
-/// The load generator had too little CPU, or was late.
+/// The load generator had too little CPU, or was late. Of several generators the worst is judged, and named.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LatenessFinding {
     /// The busiest worker had no more CPU to use: its utilization, and utilization plus its wait in the run queue.
-    WorkerFull { busy: f64, wanted: f64 },
+    WorkerFull {
+        busy: f64,
+        wanted: f64,
+        generator: Option<NthGenerator>,
+    },
     /// It had little left; from `limit` on it is [`LatenessFinding::WorkerFull`].
-    WorkerBusy { busy: f64, wanted: f64, limit: f64 },
+    WorkerBusy {
+        busy: f64,
+        wanted: f64,
+        limit: f64,
+        generator: Option<NthGenerator>,
+    },
     /// The load generator waited too long in the run queue before each time slice.
     RunQueueWait {
         wait_us: f64,
         service_us: f64,
         of_service: f64,
         allowed_us: f64,
+        generator: Option<NthGenerator>,
     },
     /// The generator was too late.
-    Late { lag: Lag, allowed_us: f64 },
+    Late {
+        lag: Lag,
+        allowed_us: f64,
+        generator: Option<NthGenerator>,
+    },
     /// It was late, and may have been.
-    LateWithin { lag: Lag, because: LagAllowed },
+    LateWithin {
+        lag: Lag,
+        because: LagAllowed,
+        generator: Option<NthGenerator>,
+    },
     /// CPU steal; whether idle polling may help the load generator.
     CpuSteal {
         share: f64,
@@ -218,6 +236,13 @@ pub enum RecordEquation {
 pub enum Stretch {
     Measured,
     WholeRun,
+}
+
+/// One of several generators, counted from 1: the one that a finding is about, if the load had several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NthGenerator {
+    pub number: u32,
+    pub of: u32,
 }
 
 /// How late a generator was: p99, and that as a share of the median response time.

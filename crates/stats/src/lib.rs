@@ -51,7 +51,7 @@ pub use estimate::{
 pub use factorial::{Factorial, NoEffects, Source, Variation, crossovers, is_above, side_of};
 pub use finding::{
     AccountingFinding, Backlog, Calibrated, CellFinding, Change, Finding, InstrumentFinding, Lag,
-    LagAllowed, LatenessFinding, RecordEquation, Stretch, SystemFinding,
+    LagAllowed, LatenessFinding, NthGenerator, RecordEquation, Stretch, SystemFinding,
 };
 pub use holm::rejection_limit;
 pub use margin::{MAX_TRIALS_NEEDED, MarginTest, compare_with_margin};
@@ -72,7 +72,7 @@ pub use stall::Stall;
 pub use steady::{MIN_STEADY_BINS, Series, Shape, Steadiness, SteadyBins, steady};
 pub use trend::{MIN_TREND_POINTS, trend};
 pub use trial_facts::{
-    Arrivals, Counts, Generator, InjectedFault, Ledger, LoadModel, LoadProfile, Machine,
-    RunningTotals, Sender, Served, TrialFacts,
+    Arrivals, Counts, Generator, GeneratorPart, InjectedFault, Ledger, LoadModel, LoadProfile,
+    Machine, RunningTotals, Sender, Served, TrialFacts,
 };
 pub use verdict::Verdict;

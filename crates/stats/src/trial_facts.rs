@@ -31,6 +31,8 @@ pub struct TrialFacts<'a> {
     /// Whole run of the load generator, warm-up and finish included.
     pub totals: Counts,
     pub generator: Generator,
+    /// Each of several generators that made the load together; empty if it was one.
+    pub generators: Vec<GeneratorPart>,
     /// Who sent the load; of another tool's generator nothing is known.
     pub sender: Sender,
     pub machine: Option<Machine>,
@@ -148,6 +150,15 @@ pub struct Generator {
     pub in_flight_asked: Option<f64>,
     /// The part of it that belongs to no success of the measured phase: failures, and the growing age of requests in flight.
     pub in_flight_unexplained: f64,
+}
+
+/// One of several generators, over the measured phase: as in [`Generator`].
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct GeneratorPart {
+    pub utilization: f64,
+    pub utilization_wanted: f64,
+    pub run_queue_wait_mean_us: f64,
+    pub lag_p99_us: f64,
 }
 
 /// What the CPUs did over the measured phase, as shares of 1. What is neither is work.

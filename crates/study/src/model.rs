@@ -179,7 +179,9 @@ pub struct Cell {
     /// How the level changes, beginning at 0. Empty: the level is always that of `load`. With stages `load` has the highest
     /// level.
     pub stages: Vec<LoadStage>,
-    /// Load worker threads; `None`: one for each CPU given to the load.
+    /// Processes that make the load together; at least 1.
+    pub generators: u32,
+    /// Load worker threads over all generators; `None`: one for each CPU given to the load, and at least one for each generator.
     pub load_workers: Option<u32>,
     pub protocol: Protocol,
     /// How long opening a connection may take.

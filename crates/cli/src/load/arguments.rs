@@ -182,9 +182,12 @@ pub(crate) struct ConnectionFlags {
     /// keeps the original; may be repeated
     #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2", value_parser = ConnectTo::parse)]
     pub(crate) connect_to: Vec<ConnectTo>,
-    /// Worker threads (wrk's -t) [default: half of the CPUs]
+    /// Worker threads over all generators (wrk's -t) [default: half of the CPUs, at least one for each generator]
     #[arg(short = 't', long, alias = "threads", value_name = "N", value_parser = parse::workers)]
     pub(crate) workers: Option<u32>,
+    /// Processes that make the load together, each with its share of connections, rate, users and records: 1 to 10 [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10))]
+    pub(crate) generators: Option<u32>,
     /// Pin each worker thread to one CPU: of these, or of the first half of all CPUs
     #[arg(long, value_name = "CPU,…", num_args = 0..=1, require_equals = true, default_missing_value = "",
           value_parser = CpuChoice::parse)]

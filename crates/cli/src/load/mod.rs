@@ -29,6 +29,7 @@ pub(crate) mod target;
 pub(crate) mod tests;
 mod transport;
 mod view;
+mod workers;
 
 use std::io::IsTerminal;
 

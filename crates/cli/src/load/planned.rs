@@ -9,7 +9,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use waggle_runner::{cpus, files_beside};
+use waggle_runner::files_beside;
 use waggle_study::{
     Body, BodyExpect, Cell, Expect, Named, Request, Scenario, Source, Study, System, Threshold,
     What,
@@ -27,6 +27,7 @@ use super::{
     summary::Settings,
     target::{ReachedServer, Target},
     transport,
+    workers::{check_generators, workers},
 };
 use crate::trial::shape::Shape;
 
@@ -93,6 +94,7 @@ pub(crate) fn make_plan(flags: &Load, inputs: PlanInputs<'_>) -> Result<Planned>
     let measure = measure(flags, &mut defaults)?;
     let times = times(flags, measure);
     let workers = workers(flags)?;
+    check_generators(flags, &model_settings)?;
     transport::fits(&flags.secure, target)?;
     let seed = flags.model.seed.unwrap_or_else(drawn_seed);
     let settings = Settings {
@@ -432,43 +434,6 @@ fn wanted_interval(measure: Duration) -> Duration {
 fn whole_intervals(time: Duration, interval: Duration) -> Duration {
     let intervals = time.as_nanos().div_ceil(interval.as_nanos().max(1));
     interval * u32::try_from(intervals).unwrap_or(u32::MAX)
-}
-
-/// The worker threads.
-struct Workers {
-    count: u32,
-    /// The CPUs they are pinned to, in turn; empty: not pinned.
-    pinned: Vec<usize>,
-}
-
-impl Workers {
-    /// The CPU of each thread; empty if they are not pinned.
-    fn pinned_each(&self) -> Vec<usize> {
-        self.pinned
-            .iter()
-            .copied()
-            .cycle()
-            .take(self.count as usize)
-            .collect()
-    }
-}
-
-fn workers(flags: &Load) -> Result<Workers> {
-    let allowed = cpus::allowed_cpus();
-    let half = (allowed.len() / 2).max(1);
-    let count = flags
-        .way
-        .workers
-        .unwrap_or(u32::try_from(half).unwrap_or(1));
-    let pinned = match &flags.way.pin {
-        None => Vec::new(),
-        Some(choice) if choice.0.is_empty() => allowed[..half.min(allowed.len())].to_vec(),
-        Some(choice) => choice.0.clone(),
-    };
-    if let Some(other) = pinned.iter().find(|cpu| !allowed.contains(cpu)) {
-        bail!("--pin: this process is not allowed to use CPU {other}");
-    }
-    Ok(Workers { count, pinned })
 }
 
 fn unix_ns() -> u128 {

@@ -276,7 +276,10 @@ fn machine(out: &mut String, result: &LoadResult) {
 
 fn generator(out: &mut String, result: &LoadResult) {
     let generator = &result.generator;
-    let workers = plural(generator.workers.into(), "worker");
+    let mut workers = plural(generator.workers.into(), "worker");
+    if !generator.generators.is_empty() {
+        let _ = write!(workers, " of {} generators", generator.generators.len());
+    }
     let memory = generator.memory_peak_bytes.map_or(String::new(), |bytes| {
         format!(", memory {}", Unit::Bytes.show(as_f64(bytes)))
     });

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::SystemTime};
 
 use hdrhistogram::Histogram;
 use waggle_report::wording::findings;
-use waggle_results::{CountsRow, FailureKind};
+use waggle_results::{CountsRow, FailureKind, GeneratorPartInfo};
 use waggle_runner::{cpus::Shares, host::host};
 use waggle_study::Threshold;
 
@@ -13,7 +13,10 @@ use super::{
     drive::Observations,
     planned::Planned,
     steps,
-    summary::{Bar, FORMAT, GeneratorFacts, HostFacts, LoadResult, Settings, Times, Totals},
+    summary::{
+        Bar, FORMAT, GeneratorFacts, GeneratorPartFacts, HostFacts, LoadResult, Settings, Times,
+        Totals,
+    },
 };
 use crate::trial::{
     aggregate::{as_f64, quantile},
@@ -139,6 +142,17 @@ fn generator(so_far: &SoFar) -> GeneratorFacts {
         connections_asked: engine.connections_asked,
         connections_open_min: engine.connections_open_min,
         memory_peak_bytes: memory_peak_bytes(),
+        generators: engine.generators.iter().map(generator_part).collect(),
+    }
+}
+
+fn generator_part(part: &GeneratorPartInfo) -> GeneratorPartFacts {
+    GeneratorPartFacts {
+        sent: part.sent,
+        utilization_percent: 100.0 * part.utilization,
+        utilization_wanted_percent: 100.0 * part.utilization_wanted,
+        lag_us_p99: part.lag_p99_us,
+        run_queue_wait_us_mean: part.run_queue_wait_mean_us,
     }
 }
 

@@ -222,6 +222,9 @@ fn load(text: &mut String, spec: &LoadSpec<'_>) {
         let stages: Vec<String> = flags.stages.iter().map(stage).collect();
         key("stages", &format_args!("[{}]", stages.join(", ")));
     }
+    if let Some(generators) = spec.flags.way.generators {
+        key("generators", &generators);
+    }
     if let Some(workers) = spec.flags.way.workers {
         // A study may not have more workers than connections.
         let most = settings.connections.or(settings.users).unwrap_or(1);

@@ -276,7 +276,7 @@ pub(crate) struct StepResult {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct GeneratorFacts {
-    /// Worker threads with connections.
+    /// Worker threads with connections, over all generators.
     pub(crate) workers: u32,
     /// CPU time of all threads per request sent, in µs.
     pub(crate) cpu_us_per_request: f64,
@@ -294,8 +294,27 @@ pub(crate) struct GeneratorFacts {
     pub(crate) connections_asked: u64,
     /// Minimum of open connections at the end of an interval.
     pub(crate) connections_open_min: u64,
-    /// Peak memory of the whole program, in bytes; null if the kernel does not report it.
+    /// Peak memory of the program, without several generators, in bytes; null if the kernel does not report it.
     pub(crate) memory_peak_bytes: Option<u64>,
+    /// Each of several generators that made the load together; absent if it was one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) generators: Vec<GeneratorPartFacts>,
+}
+
+/// One of several generators in the measured phase.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(crate) struct GeneratorPartFacts {
+    /// Requests that it sent.
+    pub(crate) sent: u64,
+    /// CPU utilization of its busiest thread, in percent.
+    pub(crate) utilization_percent: f64,
+    /// The same including the time in the run queue of its CPU, in percent.
+    pub(crate) utilization_wanted_percent: f64,
+    /// How late it sent, relative to the earliest possible instant: p99 in µs.
+    pub(crate) lag_us_p99: f64,
+    /// Mean wait in the run queue of the CPU, in µs.
+    pub(crate) run_queue_wait_us_mean: f64,
 }
 
 /// The whole run, including warm-up and last answers.

@@ -18,15 +18,15 @@ use crate::{
     workspace::{Workspace, output_text},
 };
 
-const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+pub(crate) const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 const SORRY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n";
 
-fn server(answer: &[u8]) -> NullServer {
+pub(crate) fn server(answer: &[u8]) -> NullServer {
     NullServer::start("127.0.0.1:0".parse().unwrap(), answer).unwrap()
 }
 
 /// A load on a new server; returns the result, and the number of requests that the server counted.
-fn load(flags: &[&str]) -> (Value, u64) {
+pub(crate) fn load(flags: &[&str]) -> (Value, u64) {
     let workspace = Workspace::new();
     let server = server(ANSWER);
     let url = format!("http://{}/hello?x=1", server.address());
@@ -42,7 +42,7 @@ fn number(result: &Value, pointer: &str) -> f64 {
         .unwrap_or_else(|| panic!("{pointer} of {result}"))
 }
 
-fn count(result: &Value, pointer: &str) -> u64 {
+pub(crate) fn count(result: &Value, pointer: &str) -> u64 {
     result
         .pointer(pointer)
         .and_then(Value::as_u64)
@@ -50,7 +50,7 @@ fn count(result: &Value, pointer: &str) -> u64 {
 }
 
 /// Checks that every request has an outcome, and that the server counted as many.
-fn adds_up(result: &Value, served: u64) {
+pub(crate) fn adds_up(result: &Value, served: u64) {
     let sent = count(result, "/sent") + count(result, "/in_flight_at_start");
     let ended = count(result, "/succeeded") + count(result, "/failed");
     assert_eq!(sent, ended + count(result, "/in_flight_at_end"), "{result}");
@@ -208,7 +208,7 @@ fn load_without_a_success_has_code_4() {
     assert_eq!(count(&result, "/failed_time_us/count"), 50);
 }
 
-fn refuses(workspace: &Workspace, flags: &[&str], expected: &str) {
+pub(crate) fn refuses(workspace: &Workspace, flags: &[&str], expected: &str) {
     let output = workspace.output(&[&["load"], flags].concat());
     assert_eq!(output.status.code(), Some(2), "{}", output_text(&output));
     assert!(

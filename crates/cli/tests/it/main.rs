@@ -19,6 +19,7 @@ mod interrupts;
 mod live;
 mod live_metrics;
 mod load;
+mod load_generators;
 mod load_pipes;
 mod load_saved;
 mod load_scenario;

@@ -91,7 +91,7 @@ impl AnswerView<'_> {
                 let json = self
                     .json
                     .get_or_init(|| serde_json::from_slice(self.body).ok());
-                match query.0.query(json.as_ref()?).first()? {
+                match query.path.query(json.as_ref()?).first()? {
                     Value::String(text) => Some(Cow::Borrowed(text.as_bytes())),
                     other => serde_json::to_vec(other).ok().map(Cow::Owned),
                 }

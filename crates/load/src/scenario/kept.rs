@@ -1,9 +1,11 @@
 //! Values that sessions keep of what they captured, for a later load. All values are in one list of bytes, because there may be
 //! millions.
 
+use serde::{Deserialize, Serialize};
+
 /// Kept values: a row for each session that completed, with a value for each of [`super::Preparation::keeps`], in the order of the
 /// sessions' numbers.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptRows {
     columns: usize,
     bytes: Vec<u8>,
@@ -12,7 +14,7 @@ pub struct KeptRows {
 }
 
 /// What one worker keeps, in the order in which its sessions end.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Kept {
     rows: KeptRows,
     /// The session of each row.

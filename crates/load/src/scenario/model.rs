@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     Expect, ThinkTime,
     scenario::{Template, rows::Rows},
 };
 
 /// What sessions do. A session runs one flow, drawn by weight, from start to end, with its own variables and cookie jar.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Scenario {
     /// The `Host` of every request without a `Host` header.
     pub host: String,
@@ -24,7 +26,7 @@ pub struct Scenario {
 }
 
 /// A load that prepares a system: a number of sessions, each of which makes its part exactly once.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Preparation {
     /// Sessions of earlier loads: sessions are numbered from the next one on, and feeds begin with that row.
     pub done: u64,
@@ -37,7 +39,7 @@ pub struct Preparation {
 
 /// When a failed request is sent again. Its session continues with it, so that no object is left out and none is made twice by
 /// another session.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retries {
     /// Of each request; 0: none is repeated.
     pub max: u32,
@@ -51,7 +53,7 @@ pub struct Retries {
 }
 
 /// One way through the system under test.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Flow {
     pub name: String,
     /// Its share of the sessions is this ÷ the sum of all weights; at least 1.
@@ -61,7 +63,7 @@ pub struct Flow {
 }
 
 /// One thing that a session does.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Action {
     Request(Box<StepRequest>),
     /// A pause.
@@ -70,7 +72,7 @@ pub enum Action {
 }
 
 /// Actions that are repeated.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Repeat {
     /// At least 1.
     pub times: u32,
@@ -80,7 +82,7 @@ pub struct Repeat {
 /// A request of a session, with the checks and captures of its answer. It carries a record if path, headers or body contain
 /// `{{record.key}}`, a key that is unique in the run. `{{record.time}}` is the instant of sending in nanoseconds since 1970, also
 /// unique.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct StepRequest {
     /// Its index in [`Scenario::steps`]; several requests may share one.
     pub step: usize,
@@ -102,7 +104,7 @@ pub struct StepRequest {
 }
 
 /// What happens to a session whose request failed. If its connection is lost, the session ends in any case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum OnFailure {
     /// It ends.
     #[default]
@@ -112,14 +114,14 @@ pub enum OnFailure {
 }
 
 /// Stores a part of an answer in a variable; the request fails if the part is missing.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Capture {
     pub variable: String,
     pub from: Extractor,
 }
 
 /// How a value is extracted from an answer. If several match, the first one counts.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Extractor {
     /// From a JSON body. A string is taken without its quotes, anything else as JSON.
     Json(Query),
@@ -132,14 +134,14 @@ pub enum Extractor {
 }
 
 /// A condition on an answer, in addition to [`Expect`].
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Check {
     pub of: Subject,
     pub holds: Condition,
 }
 
 /// The subject of a check.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Subject {
     /// The status, as its three digits.
     Status,
@@ -149,7 +151,7 @@ pub enum Subject {
 }
 
 /// The condition on the subject. None holds for a missing value.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Condition {
     Exists,
     Equals(Template),
@@ -159,11 +161,16 @@ pub enum Condition {
 }
 
 /// A JSONPath (RFC 9535).
-#[derive(Debug, Clone)]
-pub struct Query(pub(crate) serde_json_path::JsonPath);
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Query {
+    pub(crate) path: serde_json_path::JsonPath,
+    text: String,
+}
 
 /// A regular expression over bytes.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Pattern(pub(crate) regex::bytes::Regex);
 
 /// An invalid JSONPath or regular expression.
@@ -181,12 +188,42 @@ impl Query {
     /// # Errors
     /// If the text is not a JSONPath.
     pub fn parse(text: &str) -> Result<Self, SyntaxError> {
-        serde_json_path::JsonPath::parse(text)
-            .map(Self)
-            .map_err(|error| SyntaxError {
-                at: Some(error.position()),
-                what: format!("not a JSONPath: {}", error.message()),
-            })
+        let path = serde_json_path::JsonPath::parse(text).map_err(|error| SyntaxError {
+            at: Some(error.position()),
+            what: format!("not a JSONPath: {}", error.message()),
+        })?;
+        Ok(Self {
+            path,
+            text: text.to_owned(),
+        })
+    }
+}
+
+impl TryFrom<String> for Query {
+    type Error = SyntaxError;
+
+    fn try_from(text: String) -> Result<Self, SyntaxError> {
+        Self::parse(&text)
+    }
+}
+
+impl From<Query> for String {
+    fn from(query: Query) -> Self {
+        query.text
+    }
+}
+
+impl TryFrom<String> for Pattern {
+    type Error = SyntaxError;
+
+    fn try_from(text: String) -> Result<Self, SyntaxError> {
+        Self::parse(&text)
+    }
+}
+
+impl From<Pattern> for String {
+    fn from(pattern: Pattern) -> Self {
+        pattern.0.as_str().to_owned()
     }
 }
 
@@ -222,7 +259,7 @@ fn one_line(error: &regex::Error) -> String {
 }
 
 /// Rows of values; each session whose flow uses the feed takes one row. `{{name.column}}` is a value of it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Feed {
     pub name: String,
     pub columns: Vec<String>,
@@ -231,7 +268,7 @@ pub struct Feed {
 }
 
 /// Which row a session takes.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum FeedOrder {
     /// The next one, and after the last the first again. Of n workers, worker w takes rows w, w + n, w + 2n and so on.
     Cycle,

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::{decimal::decimal, kept::KeptRows};
 use crate::random::RandomStream;
 
 /// The rows of a feed.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Rows {
     /// Each as long as the feed's columns; never empty.
     Listed(Vec<Vec<String>>),
@@ -16,7 +18,7 @@ pub enum Rows {
 }
 
 /// Rows whose values follow from a seed and the number of the row: the same seed makes the same rows, in any order.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct GeneratedRows {
     /// At least 1.
     pub count: usize,
@@ -26,7 +28,7 @@ pub struct GeneratedRows {
 }
 
 /// How a value of a generated row is made.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum RowValue {
     /// The texts with the number of the row, counted from 1, between them.
     Numbered(Vec<String>),

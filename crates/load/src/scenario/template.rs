@@ -1,5 +1,6 @@
 //! Text with variables, written `{{name}}`, which is split into parts once.
 
+use serde::{Deserialize, Serialize};
 use waggle_template::variable::{self, SlipKind};
 
 use super::escape::{Escape, put};
@@ -9,13 +10,13 @@ use crate::{Slot, Stamp};
 ///
 /// A name is made of letters, digits, `_`, `-` and `.`; `{{{{` is an escape for two braces. Names with a dot are a feed's column
 /// (`{{users.name}}`) or built in (`{{random.uuid}}`).
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Template {
     parts: Vec<Part>,
 }
 
 /// One piece of a template.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Part {
     Text(String),
     /// The name of a variable.

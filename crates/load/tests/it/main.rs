@@ -9,6 +9,7 @@ mod calibrate;
 mod counts;
 mod cuts;
 mod foreign;
+mod generators;
 mod http2;
 mod limits;
 mod machine;

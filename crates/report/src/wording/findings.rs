@@ -5,7 +5,7 @@ mod system;
 use waggle_analysis::{CellReason, TrialRemark};
 use waggle_stats::{
     AccountingFinding, Calibrated, Finding, InstrumentFinding, Lag, LagAllowed, LatenessFinding,
-    MIN_SAMPLES_BEYOND, Reason, RecordEquation, Stretch, ThinTail,
+    MIN_SAMPLES_BEYOND, NthGenerator, Reason, RecordEquation, Stretch, ThinTail,
 };
 
 use self::system::{cell, system};
@@ -196,16 +196,23 @@ fn records((whole, name): (u64, &str), parts: &[(u64, &str)]) -> String {
 /// A load generator that had too little CPU, or was late.
 fn lateness(finding: &LatenessFinding) -> String {
     match finding {
-        LatenessFinding::WorkerFull { busy, wanted } => format!(
-            "the load generator's busiest worker {}, so the load generator, not the system, was the limit",
+        LatenessFinding::WorkerFull {
+            busy,
+            wanted,
+            generator,
+        } => format!(
+            "{} {}, so the load generator, not the system, was the limit",
+            busiest_worker(*generator),
             cpu_shortage_text(*busy, *wanted)
         ),
         LatenessFinding::WorkerBusy {
             busy,
             wanted,
             limit,
+            generator,
         } => format!(
-            "the load generator's busiest worker {}; from {} the trial would not count",
+            "{} {}; from {} the trial would not count",
+            busiest_worker(*generator),
             cpu_shortage_text(*busy, *wanted),
             set_share(*limit)
         ),
@@ -214,26 +221,34 @@ fn lateness(finding: &LatenessFinding) -> String {
             service_us,
             of_service,
             allowed_us,
+            generator,
         } => format!(
-            "the load generator waited {} on average for a CPU (run queue), {} of the mean service time of {} ({} allowed)",
+            "{} waited {} on average for a CPU (run queue), {} of the mean service time of {} ({} allowed)",
+            generator_name(*generator),
             time_us(*wait_us),
             format::share(*of_service),
             time_us(*service_us),
             time_us(*allowed_us),
         ),
-        LatenessFinding::Late { lag, allowed_us } => format!(
-            "the load generator was late: its lag p99 is {} ({} allowed)",
+        LatenessFinding::Late {
+            lag,
+            allowed_us,
+            generator,
+        } => format!(
+            "{} was late: its lag p99 is {} ({} allowed)",
+            generator_name(*generator),
             lag_text(lag),
             time_us(*allowed_us),
         ),
-        LatenessFinding::LateWithin { lag, because } => format!(
-            "the load generator's lag p99 is {}: {}",
+        LatenessFinding::LateWithin {
+            lag,
+            because,
+            generator,
+        } => format!(
+            "{} is {}: {}",
+            lag_name(*generator),
             lag_text(lag),
-            match because {
-                LagAllowed::Timers => "within the resolution of its timers",
-                LagAllowed::BelowSearchBound => "small compared with the time in the conditions",
-                LagAllowed::OneTurn => "within one cycle over all requests in flight",
-            },
+            allowance(*because),
         ),
         LatenessFinding::CpuSteal {
             share,
@@ -241,10 +256,7 @@ fn lateness(finding: &LatenessFinding) -> String {
         } => format!(
             "CPU steal: the hypervisor took {} of this machine's CPU time{}",
             format::share(*share),
-            match idle_poll_may_help {
-                true => IDLE_POLL,
-                false => "",
-            }
+            if *idle_poll_may_help { IDLE_POLL } else { "" }
         ),
         LatenessFinding::LateThoughIdle { cpu_idle } => format!(
             "the load generator was late although the CPUs were {} idle{IDLE_POLL}",
@@ -367,6 +379,36 @@ fn instrument(finding: &InstrumentFinding) -> String {
 }
 
 const IDLE_POLL: &str = "; --idle-poll may help";
+
+/// A generator, by its number if it is one of several.
+fn generator_name(generator: Option<NthGenerator>) -> String {
+    match generator {
+        None => "the load generator".to_owned(),
+        Some(NthGenerator { number, of }) => format!("load generator {number} of {of}"),
+    }
+}
+
+fn busiest_worker(generator: Option<NthGenerator>) -> String {
+    match generator {
+        None => "the load generator's busiest worker".to_owned(),
+        some => format!("the busiest worker of {}", generator_name(some)),
+    }
+}
+
+fn lag_name(generator: Option<NthGenerator>) -> String {
+    match generator {
+        None => "the load generator's lag p99".to_owned(),
+        some => format!("the lag p99 of {}", generator_name(some)),
+    }
+}
+
+fn allowance(because: LagAllowed) -> &'static str {
+    match because {
+        LagAllowed::Timers => "within the resolution of its timers",
+        LagAllowed::BelowSearchBound => "small compared with the time in the conditions",
+        LagAllowed::OneTurn => "within one cycle over all requests in flight",
+    }
+}
 
 /// CPU use of a worker.
 fn cpu_shortage_text(busy: f64, wanted: f64) -> String {

@@ -3,8 +3,9 @@
 
 use waggle_report::wording::findings;
 use waggle_stats::{
-    Counts, Finding, Generator, InjectedFault, Ledger, LoadModel, LoadProfile, Machine,
-    RunningTotals, Served, SteadinessTest, SteadyBins, TrialFacts, Verdict, check, verdict_of,
+    Counts, Finding, Generator, GeneratorPart, InjectedFault, Ledger, LoadModel, LoadProfile,
+    Machine, RunningTotals, Served, SteadinessTest, SteadyBins, TrialFacts, Verdict, check,
+    verdict_of,
 };
 
 const AT_S: [f64; 6] = [0.0, 2.0, 4.0, 6.0, 8.0, 10.0];
@@ -166,6 +167,43 @@ fn cpu_of_the_generator() {
     expect(&busy(0.80), Verdict::Valid, &[], Some(remark));
     let reason = "the load generator's busiest worker used 95.0 % of its CPU, so the load generator, not the system, was the limit";
     expect(&busy(0.95), Verdict::InstrumentLimited, &[reason], None);
+}
+
+#[test]
+fn the_worst_of_several_generators_is_judged_and_named() {
+    let part = GeneratorPart {
+        utilization: 0.30,
+        utilization_wanted: 0.31,
+        run_queue_wait_mean_us: 2.0,
+        lag_p99_us: 60.0,
+    };
+    let third = |change: &dyn Fn(&mut GeneratorPart)| {
+        let mut generators = vec![part; 4];
+        change(&mut generators[2]);
+        TrialFacts {
+            generators,
+            ..healthy()
+        }
+    };
+    valid(&third(&|_| {}));
+    let check_one = |change: &dyn Fn(&mut GeneratorPart), reason| {
+        expect(&third(change), Verdict::InstrumentLimited, &[reason], None);
+    };
+    check_one(
+        &|part| part.utilization = 0.97,
+        "the busiest worker of load generator 3 of 4 used 97.0 % of its CPU, so the load generator, not the system, was the limit",
+    );
+    check_one(
+        &|part| part.lag_p99_us = 5_100.0,
+        "load generator 3 of 4 was late: its lag p99 is 5.10 ms, 104 % of the median response time of 4.90 ms (490 µs allowed)",
+    );
+    check_one(
+        &|part| part.run_queue_wait_mean_us = 735.0,
+        "load generator 3 of 4 waited 735 µs on average for a CPU (run queue), 14.7 % of the mean service time of 5.00 ms (500 µs allowed)",
+    );
+    let remark = "the busiest worker of load generator 3 of 4 used 80.0 % of its CPU; from 95 % the trial would not count";
+    let busy = third(&|part| part.utilization = 0.80);
+    expect(&busy, Verdict::Valid, &[], Some(remark));
 }
 
 #[test]

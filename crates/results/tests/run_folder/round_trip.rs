@@ -3,10 +3,11 @@
 use hdrhistogram::Histogram;
 use proptest::prelude::*;
 use waggle_results::{
-    Arrivals, ControlInfo, DeliveryInfo, ExpectedVerdict, GeneratorInfo, HistogramLogWriter,
-    IntervalHistograms, IntervalRow, LagInfo, LoadDropInfo, LoadStart, MachineInfo, PhaseInfo,
-    PhaseName, RampUpInfo, RecoveryInfo, ResourceRow, Run, RunFolder, RunInfo, ScheduleInfo,
-    TrialEnd, TrialInfo, WriteError, read_histograms, read_run_info, trial_info,
+    Arrivals, ControlInfo, DeliveryInfo, ExpectedVerdict, GeneratorInfo, GeneratorPartInfo,
+    HistogramLogWriter, IntervalHistograms, IntervalRow, LagInfo, LoadDropInfo, LoadStart,
+    MachineInfo, PhaseInfo, PhaseName, RampUpInfo, RecoveryInfo, ResourceRow, Run, RunFolder,
+    RunInfo, ScheduleInfo, TrialEnd, TrialInfo, WriteError, read_histograms, read_run_info,
+    trial_info,
 };
 
 use crate::sample;
@@ -249,6 +250,13 @@ fn the_figures_of_generator_and_probe_come_back() {
             }),
             arrivals: Arrivals::Uniform,
             in_flight_asked: Some(20.0),
+            generators: [7, 8]
+                .map(|sent| GeneratorPartInfo {
+                    sent,
+                    utilization: 0.5,
+                    ..GeneratorPartInfo::default()
+                })
+                .to_vec(),
             ..whole.generator.clone().unwrap()
         }),
         delivery: whole.delivery.clone().map(|delivery| DeliveryInfo {

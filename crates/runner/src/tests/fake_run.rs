@@ -138,27 +138,28 @@ impl FakeRun {
             steps: Vec::new(),
             connect_time: crate::probe::histogram(),
             handshake_time: crate::probe::histogram(),
+            generators: Vec::new(),
         }
     }
 }
 
 impl LoadRun for FakeRun {
-    async fn next_interval(&mut self) -> Option<Interval> {
+    async fn next_interval(&mut self) -> Result<Option<Interval>, LoadError> {
         if *self.stop.borrow() || self.end.is_reached(self.interval * self.done) {
             sleep(STEP).await;
             return match self.fault() {
                 Some(Fault::Hangs(PhaseName::Finish)) => std::future::pending().await,
-                _ => self.last_answers().await,
+                _ => Ok(self.last_answers().await),
             };
         }
         // The fake measures from its fourth interval on: the warm-up of the tests has that many.
         match self.fault() {
-            Some(Fault::Fails(PhaseName::Measure)) if self.done >= 4 => return None,
+            Some(Fault::Fails(PhaseName::Measure)) if self.done >= 4 => return Ok(None),
             Some(Fault::Hangs(PhaseName::Measure)) if self.done >= 4 => {
                 std::future::pending().await
             }
             // After as many measured intervals as the tests have, and one more.
-            Some(Fault::Fails(PhaseName::Recovery)) if self.done >= 13 => return None,
+            Some(Fault::Fails(PhaseName::Recovery)) if self.done >= 13 => return Ok(None),
             Some(Fault::Hangs(PhaseName::WarmUp)) => std::future::pending().await,
             Some(Fault::Panics(PhaseName::WarmUp)) => panic!("the load panicked"),
             _ => {}
@@ -189,7 +190,8 @@ impl LoadRun for FakeRun {
         let response_time = histogram(time + waited, counts.succeeded);
         let service_time = histogram(time, counts.succeeded);
         let times = (response_time, service_time);
-        Some(self.interval_of((self.interval * index, length), counts, times))
+        let interval = self.interval_of((self.interval * index, length), counts, times);
+        Ok(Some(interval))
     }
 
     fn started_unix_ns(&self) -> u64 {

@@ -182,7 +182,17 @@ async fn a_generator_that_is_late_was_the_limit_itself() {
     let model = judge_run(&bench(&[(CLOSED, OPEN)]), None, course).await;
     let (verdict, reasons) = reasons(&model);
     assert_eq!(verdict, Verdict::InstrumentLimited);
-    let [(_, Finding::Lateness(LatenessFinding::Late { lag, allowed_us }))] = reasons[..] else {
+    let [
+        (
+            _,
+            Finding::Lateness(LatenessFinding::Late {
+                lag,
+                allowed_us,
+                generator: None,
+            }),
+        ),
+    ] = reasons[..]
+    else {
         panic!("{reasons:?}");
     };
     let lag_ms = (lag.p99_us / 1e3).round();

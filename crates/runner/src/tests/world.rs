@@ -301,7 +301,7 @@ impl Driver for Fake {
 impl Load for Fake {
     type Run = FakeRun;
 
-    fn start(&mut self, job: Job) -> Result<FakeRun, LoadError> {
+    async fn start(&mut self, job: Job, _generators: u32) -> Result<FakeRun, LoadError> {
         let mut world = self.0.borrow_mut();
         world.done.push("load".to_owned());
         if world.fault == Some(Fault::Fails(PhaseName::WarmUp)) {

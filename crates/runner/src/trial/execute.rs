@@ -60,8 +60,7 @@ impl Trial<'_> {
         aborted_load: &mut Option<L::Run>,
     ) -> Result<(), Stop> {
         self.make_ready(environment, phases, report).await?;
-        let started =
-            start::start(self, environment).map_err(|abort| abort.into_stop(PhaseName::WarmUp))?;
+        let started = race_stop(start::start(self, environment), self.shutdown.clone()).await?;
         let Started {
             mut load,
             mut deliveries,
@@ -79,10 +78,9 @@ impl Trial<'_> {
                 sampler: &mut sampler,
                 metrics: &mut metrics,
             };
-            let watch = self.watch(observers, driver);
             let concurrent = async {
                 tokio::select! {
-                    abort = watch => abort,
+                    abort = self.watch(observers, driver) => abort,
                     abort = faults.carry_out(driver) => abort,
                     failure = self.partner_failure() => failure.into(),
                 }
@@ -472,6 +470,18 @@ struct Loaded<'t, 'l, R, D> {
     load: &'t mut LoadPhases<'l, R>,
     driver: &'t D,
     faults: &'t FaultInjector<'l>,
+}
+
+/// Starts the load, unless the caller requests a stop before it is started.
+async fn race_stop<T>(
+    start: impl Future<Output = Result<T, Abort>>,
+    mut shutdown: Shutdown,
+) -> Result<T, Stop> {
+    tokio::select! {
+        biased;
+        () = shutdown.wait_for_stop() => Err(Stop::Interrupted),
+        started = start => started.map_err(|abort| abort.into_stop(PhaseName::WarmUp)),
+    }
 }
 
 /// Runs `work` together with `concurrent`; if `concurrent` ends first, its abort is the result.

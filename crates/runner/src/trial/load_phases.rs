@@ -16,7 +16,7 @@ use crate::{
     driver::{Driver, Failure},
     events::{IntervalEvents, Shutdown},
     job::{self, falls_with, intervals_in},
-    load::LoadRun,
+    load::{LoadError, LoadRun},
     probe::Window,
     trial::{
         duet::Part,
@@ -115,7 +115,7 @@ impl<R: LoadRun> LoadPhases<'_, R> {
         };
         let mut answered = 0;
         while self.progress.done < last && !is_over && answered < enough {
-            let interval = match self.next_or_enough().await {
+            let interval = match self.next_or_enough().await? {
                 Next::Interval(interval) => interval,
                 Next::Ended => return Err(ended_before("the warm-up was over")),
                 Next::Enough => {
@@ -156,7 +156,7 @@ impl<R: LoadRun> LoadPhases<'_, R> {
         let ticks = self.clocks.and_then(CpuClocks::read);
         let is_enough = |progress: &Progress| progress.was_enough && progress.done > from;
         while self.progress.done < to && answered < enough && !is_enough(&self.progress) {
-            let interval = match self.next_or_enough().await {
+            let interval = match self.next_or_enough().await? {
                 Next::Interval(interval) => interval,
                 Next::Enough => {
                     self.run.stop();
@@ -207,7 +207,7 @@ impl<R: LoadRun> LoadPhases<'_, R> {
             if to >= last {
                 return Ok(());
             }
-            let interval = match self.next_or_enough().await {
+            let interval = match self.next_or_enough().await? {
                 Next::Interval(interval) => interval,
                 Next::Ended => return Err(ended_before("the recovery phase was over")),
                 Next::Enough => {
@@ -222,7 +222,7 @@ impl<R: LoadRun> LoadPhases<'_, R> {
     /// Stops the load, waits for outstanding answers, and reads the remaining intervals.
     pub(crate) async fn finish(&mut self) -> Result<(), Abort> {
         self.run.stop();
-        while let Some(interval) = self.run.next_interval().await {
+        while let Some(interval) = self.run.next_interval().await.map_err(load_failure)? {
             self.write(PhaseName::Finish, &Arc::new(interval))?;
         }
         self.events.end().await;
@@ -245,7 +245,7 @@ impl<R: LoadRun> LoadPhases<'_, R> {
     }
 
     /// The next interval, or the request to end the load, which is returned once.
-    async fn next_or_enough(&mut self) -> Next {
+    async fn next_or_enough(&mut self) -> Result<Next, Abort> {
         let was_enough = self.progress.was_enough;
         let wish = async {
             match was_enough {
@@ -255,10 +255,10 @@ impl<R: LoadRun> LoadPhases<'_, R> {
         };
         let next = tokio::select! {
             biased;
-            () = wish => return Next::Enough,
-            next = self.run.next_interval() => next,
+            () = wish => return Ok(Next::Enough),
+            next = self.run.next_interval() => next.map_err(load_failure)?,
         };
-        next.map_or(Next::Ended, |interval| Next::Interval(Arc::new(interval)))
+        Ok(next.map_or(Next::Ended, |interval| Next::Interval(Arc::new(interval))))
     }
 
     fn write(&mut self, phase: PhaseName, interval: &Arc<Interval>) -> Result<CountsRow, Abort> {
@@ -295,6 +295,10 @@ impl<R: LoadRun> LoadPhases<'_, R> {
         self.events.show(phase, Arc::clone(interval));
         Ok(row.counts)
     }
+}
+
+fn load_failure(why: LoadError) -> Abort {
+    Failure::new(format!("the load failed: {why}")).into()
 }
 
 fn ended_before(what: &str) -> Abort {

@@ -19,7 +19,7 @@ use crate::{
     driver::{Driver, Failure},
     http::HttpConnector,
     job::{self, Parts},
-    load::{Load, LoadRun},
+    load::{Load, LoadError, LoadRun},
     scenario::load_scenario,
     system_metric::Source,
     trial::{
@@ -258,8 +258,8 @@ impl Trial<'_> {
         let job = self.preparation_job(environment, load, sent)?;
         let mut sums = Sums::new(load, done);
         info.loads.push(sums.info.clone());
-        let mut run = start_load(&mut environment.load, job)?;
-        while let Some(interval) = run.next_interval().await {
+        let mut run = start_load(&mut environment.load, job).await?;
+        while let Some(interval) = run.next_interval().await.map_err(load_failure)? {
             sums.add(&interval);
             if let Some(last) = info.loads.last_mut() {
                 last.clone_from(&sums.info);
@@ -271,10 +271,7 @@ impl Trial<'_> {
                 retries: sums.info.retries,
             });
         }
-        let outcome = run
-            .join()
-            .await
-            .map_err(|why| Failure::new(why.to_string()))?;
+        let outcome = run.join().await.map_err(load_failure)?;
         sums.end(outcome.ran_for);
         if let Some(last) = info.loads.last_mut() {
             last.clone_from(&sums.info);
@@ -312,12 +309,9 @@ impl Trial<'_> {
             max_duration: load.verify_timeout,
         };
         let job = self.preparation_job(environment, load, sent)?;
-        let mut run = start_load(&mut environment.load, job)?;
-        while run.next_interval().await.is_some() {}
-        let outcome = run
-            .join()
-            .await
-            .map_err(|why| Failure::new(why.to_string()))?;
+        let mut run = start_load(&mut environment.load, job).await?;
+        while run.next_interval().await.map_err(load_failure)?.is_some() {}
+        let outcome = run.join().await.map_err(load_failure)?;
         if outcome.totals.sessions.completed == 1 {
             return Ok(());
         }
@@ -356,7 +350,7 @@ impl Trial<'_> {
             targets,
             tls: context.tls.cloned(),
             what,
-            workers: context.shares.workers(None),
+            workers: context.shares.workers(None, 1),
             // The same in all trials of a study, as the rows of its feeds are.
             seed: 0,
         };
@@ -428,9 +422,14 @@ impl Trial<'_> {
     }
 }
 
-fn start_load<L: Load>(load: &mut L, job: Job) -> Result<L::Run, Failure> {
-    let started = load.start(job);
+/// One process prepares, whatever number of generators makes the measured load.
+async fn start_load<L: Load>(load: &mut L, job: Job) -> Result<L::Run, Failure> {
+    let started = load.start(job, 1).await;
     started.map_err(|why| Failure::new(format!("the load cannot be started: {why}")))
+}
+
+fn load_failure(why: LoadError) -> Failure {
+    Failure::new(why.to_string())
 }
 
 fn metric<'a>(system: &'a System, name: &str) -> Result<&'a SystemMetric, Failure> {

@@ -59,7 +59,7 @@ async fn send_once<L: Load>(
     requests: u64,
     until: Instant,
 ) -> Result<Outcome, Failure> {
-    let run = load.start(Job {
+    let job = Job {
         model: Model::Closed {
             connections: 1,
             pipelining: 1,
@@ -69,9 +69,9 @@ async fn send_once<L: Load>(
         max_tracked_requests: None,
         max_duration: until.saturating_duration_since(Instant::now()),
         ..job
-    });
-    let mut run = run.map_err(smoke_failure)?;
-    while run.next_interval().await.is_some() {}
+    };
+    let mut run = load.start(job, 1).await.map_err(smoke_failure)?;
+    while run.next_interval().await.map_err(smoke_failure)?.is_some() {}
     run.join().await.map_err(smoke_failure)
 }
 

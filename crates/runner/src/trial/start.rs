@@ -14,7 +14,7 @@ use crate::{
     events::IntervalEvents,
     http::HttpConnector,
     job::{self, Parts, RECORDS_PER_WORKER_MAX},
-    load::{Load, LoadRun},
+    load::{Load, LoadError, LoadRun},
     probe::{DueInstants, ProbeConfig, ProbeReader, Window},
     scenario::{Kept, load_scenario},
     trial::{
@@ -42,7 +42,7 @@ pub(crate) struct Started<'a, R, N> {
 }
 
 /// Makes the requests and starts the load.
-pub(crate) fn start<'a, D: Driver, L: Load, W: HttpConnector>(
+pub(crate) async fn start<'a, D: Driver, L: Load, W: HttpConnector>(
     trial: &Trial<'a>,
     environment: &mut TrialEnvironment<D, L, W>,
 ) -> Result<Started<'a, L::Run, W::Connection>, Abort> {
@@ -58,9 +58,7 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: HttpConnector>(
     let job = job_of(context, &environment.driver, (&run, kept))?;
     let workers = job.sending_workers();
     let due_times = DueTimes::new(&job);
-    let started = environment.load.start(job);
-    let started =
-        started.map_err(|why| Failure::new(format!("the load cannot be started: {why}")))?;
+    let started = (environment.load.start(job, cell.generators).await).map_err(start_failure)?;
     let records = job::records_per_request(cell);
     let due_instants =
         due_times.map(|times| DueInstants::new(times, started.started_unix_ns(), records));
@@ -117,6 +115,10 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: HttpConnector>(
         clock,
         workers,
     })
+}
+
+fn start_failure(why: LoadError) -> Failure {
+    Failure::new(format!("the load cannot be started: {why}"))
 }
 
 fn load_phases<'a, R>(
@@ -193,15 +195,16 @@ pub(crate) fn job_of<D: Driver>(
     driver: &D,
     (run, kept): (&str, &Kept),
 ) -> Result<load::Job, Failure> {
-    let (targets, host) = targets_and_host(context, driver, &context.cell.endpoint)?;
+    let cell = context.cell;
+    let (targets, host) = targets_and_host(context, driver, &cell.endpoint)?;
     let parts = Parts {
         targets,
         tls: context.tls.cloned(),
         what: load_content(context, run, &host, kept)?,
-        workers: context.shares.workers(context.cell.load_workers),
+        workers: (context.shares).workers(cell.load_workers, cell.generators),
         seed: context.seed,
     };
-    Ok(job::job(context.cell, parts))
+    Ok(job::job(cell, parts))
 }
 
 /// The name of the endpoint's host, if its component runs already.

@@ -3,6 +3,7 @@
 mod external;
 mod faults;
 mod faulty_stores;
+mod generators;
 mod idle_poll;
 mod limits;
 mod orphans;

@@ -2,8 +2,8 @@
 
 use super::findings::{ACHIEVED_MIN, CHANCE, Findings, SEARCH_BOUND_SHARE, float};
 use crate::{
-    Calibrated, InstrumentFinding, Lag, LagAllowed, LatenessFinding, Verdict,
-    trial_facts::{Arrivals, LoadModel, TrialFacts},
+    Calibrated, InstrumentFinding, Lag, LagAllowed, LatenessFinding, NthGenerator, Verdict,
+    trial_facts::{Arrivals, GeneratorPart, LoadModel, TrialFacts},
 };
 
 /// CPU of the busiest worker thread, used or waited for: worth a remark, and too much.
@@ -40,23 +40,49 @@ const CONNECTIONS_MIN: f64 = 0.99;
 
 /// If other processes keep the load generator off its CPU, its own use is low; so its wait counts as use.
 pub(super) fn cpu(facts: &TrialFacts<'_>, found: &mut Findings) {
-    let busy = facts.generator.utilization;
-    let wanted = facts.generator.utilization_wanted.max(busy);
+    let (part, generator) = worst(facts, |part| part.utilization_wanted.max(part.utilization));
+    let busy = part.utilization;
+    let wanted = part.utilization_wanted.max(busy);
     if wanted < GENERATOR_BUSY {
         return;
     }
     if wanted >= BUSY_LIMIT {
         found.reason(
             Verdict::InstrumentLimited,
-            LatenessFinding::WorkerFull { busy, wanted },
+            LatenessFinding::WorkerFull {
+                busy,
+                wanted,
+                generator,
+            },
         );
     } else {
         found.remark(LatenessFinding::WorkerBusy {
             busy,
             wanted,
             limit: BUSY_LIMIT,
+            generator,
         });
     }
+}
+
+/// The generator with the highest value: one of several, or all of the load.
+fn worst(
+    facts: &TrialFacts<'_>,
+    value: impl Fn(&GeneratorPart) -> f64,
+) -> (GeneratorPart, Option<NthGenerator>) {
+    let of = u32::try_from(facts.generators.len()).unwrap_or(u32::MAX);
+    let parts = (1..).zip(&facts.generators);
+    let worst = parts.max_by(|(_, one), (_, other)| value(one).total_cmp(&value(other)));
+    let generator = &facts.generator;
+    let whole = GeneratorPart {
+        utilization: generator.utilization,
+        utilization_wanted: generator.utilization_wanted,
+        run_queue_wait_mean_us: generator.run_queue_wait_mean_us,
+        lag_p99_us: generator.lag_p99_us,
+    };
+    worst.map_or((whole, None), |(number, part)| {
+        (*part, Some(NthGenerator { number, of }))
+    })
 }
 
 /// In closed load a cycle of the event loop over everything in flight is a batch and not lateness: answers to a pipeline arrive
@@ -92,7 +118,8 @@ pub(super) fn run_queue(facts: &TrialFacts<'_>, found: &mut Findings) -> bool {
         return false;
     };
     let allowed = allowed_us(facts, service);
-    let wait = facts.generator.run_queue_wait_mean_us;
+    let (part, generator) = worst(facts, |part| part.run_queue_wait_mean_us);
+    let wait = part.run_queue_wait_mean_us;
     let late = wait > allowed;
     if late {
         found.reason(
@@ -102,6 +129,7 @@ pub(super) fn run_queue(facts: &TrialFacts<'_>, found: &mut Findings) -> bool {
                 service_us: service,
                 of_service: wait / service.max(RESOLUTION_US),
                 allowed_us: allowed,
+                generator,
             },
         );
     }
@@ -114,7 +142,8 @@ pub(super) fn lag(facts: &TrialFacts<'_>, found: &mut Findings) -> bool {
         return false;
     };
     let allowed_us = allowed_us(facts, p50);
-    let lag_us = facts.generator.lag_p99_us;
+    let (part, generator) = worst(facts, |part| part.lag_p99_us);
+    let lag_us = part.lag_p99_us;
     let late = lag_us > allowed_us;
     let lag = Lag {
         p99_us: lag_us,
@@ -124,7 +153,11 @@ pub(super) fn lag(facts: &TrialFacts<'_>, found: &mut Findings) -> bool {
     if late {
         found.reason(
             Verdict::InstrumentLimited,
-            LatenessFinding::Late { lag, allowed_us },
+            LatenessFinding::Late {
+                lag,
+                allowed_us,
+                generator,
+            },
         );
     } else if lag_us > LAG_SHARE * p50 {
         let because = if lag_us <= LAG_FLOOR_US {
@@ -134,7 +167,11 @@ pub(super) fn lag(facts: &TrialFacts<'_>, found: &mut Findings) -> bool {
         } else {
             LagAllowed::OneTurn
         };
-        found.remark(LatenessFinding::LateWithin { lag, because });
+        found.remark(LatenessFinding::LateWithin {
+            lag,
+            because,
+            generator,
+        });
     }
     late
 }

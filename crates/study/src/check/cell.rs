@@ -43,10 +43,9 @@ pub(crate) fn cell(
         .as_ref()
         .and_then(|load| check::stages(checker, load, model.as_ref()));
     let checked = load.as_ref().zip(model.as_ref());
+    let generators = checked.map(|(load, model)| check::generators(checker, load, model));
     let load_workers = checked.and_then(|(load, model)| check::load_workers(checker, load, model));
-    let of_request = load
-        .as_ref()
-        .and_then(|load| Carries::of_request(checker, load));
+    let of_request = (load.as_ref()).and_then(|load| Carries::of_request(checker, load));
     let mut what = load
         .as_mut()
         .and_then(|load| request_or_scenario(checker, load, system, model.as_ref()));
@@ -86,6 +85,7 @@ pub(crate) fn cell(
         preparation: preparation?,
         load: model?,
         stages: stages?,
+        generators: generators?,
         load_workers,
         protocol: protocol?,
         connect_timeout: connect_timeout?,

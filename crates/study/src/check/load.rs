@@ -31,26 +31,47 @@ pub(crate) fn load(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadMod
     }
 }
 
-/// Load worker threads; each needs a connection of its own.
+/// Load worker threads; each needs a connection of its own, and each generator needs a worker.
 pub(crate) fn load_workers(
     checker: &mut Checker<'_>,
     raw: &raw::Load,
     model: &LoadModel,
 ) -> Option<u32> {
     let workers = raw.workers?;
-    let connections = model.connections();
-    let word = match model {
-        LoadModel::Closed { .. } | LoadModel::Open { .. } => "connections",
-        LoadModel::Users { .. } => "users",
-    };
-    if workers > connections {
-        let what = format!("load.workers is {workers} with {connections} {word}");
-        let expected = format!("at most as many workers as {word}");
+    limit_by_connections(checker, model, "workers", workers);
+    let generators = raw.generators.unwrap_or(1);
+    if workers < generators {
+        let what = format!("load.workers is {workers} with {generators} generators");
+        let expected = format!("a worker for each generator: workers: {generators}");
         checker.report(
             Finding::new(checker.position_of(&["load", "workers"]), what).with_expected(expected),
         );
     }
     Some(workers)
+}
+
+/// Processes that make the load; each needs a connection of its own.
+pub(crate) fn generators(checker: &mut Checker<'_>, raw: &raw::Load, model: &LoadModel) -> u32 {
+    let Some(generators) = raw.generators else {
+        return 1;
+    };
+    limit_by_connections(checker, model, "generators", generators);
+    generators
+}
+
+fn limit_by_connections(checker: &mut Checker<'_>, model: &LoadModel, key: &str, value: u32) {
+    let connections = model.connections();
+    let word = match model {
+        LoadModel::Closed { .. } | LoadModel::Open { .. } => "connections",
+        LoadModel::Users { .. } => "users",
+    };
+    if value > connections {
+        let what = format!("load.{key} is {value} with {connections} {word}");
+        let expected = format!("at most as many {key} as {word}");
+        checker.report(
+            Finding::new(checker.position_of(&["load", key]), what).with_expected(expected),
+        );
+    }
 }
 
 pub(crate) fn name(model: raw::Model) -> &'static str {

@@ -89,14 +89,14 @@ pub(crate) fn apply_search_max(checker: &mut Checker<'_>, raw: &raw::Search, loa
         Sought::Users => load.users = Some(whole_level(highest)),
         Sought::Connections => load.connections = Some(whole_level(highest)),
     }
-    if let Some(workers) = load.workers
-        && what.is_some_and(|what| what == fits && what != Sought::Rate)
-        && f64::from(workers) > min
-    {
-        let text = format!("load.workers is {workers}, and search tries {min} {key}");
-        let expected = format!("at most as many workers as {key}: search.min: {workers}");
-        let position = checker.position_of(&["load", "workers"]);
-        checker.report(Finding::new(position, text).with_expected(expected));
+    let is_count = what.is_some_and(|what| what == fits && what != Sought::Rate);
+    for (parts, value) in [("workers", load.workers), ("generators", load.generators)] {
+        if let Some(value) = value.filter(|value| is_count && f64::from(*value) > min) {
+            let text = format!("load.{parts} is {value}, and search tries {min} {key}");
+            let expected = format!("at most as many {parts} as {key}: search.min: {value}");
+            let position = checker.position_of(&["load", parts]);
+            checker.report(Finding::new(position, text).with_expected(expected));
+        }
     }
 }
 

@@ -67,7 +67,11 @@ pub(crate) struct Load {
     /// Time between an answer and the user's next request: `1s`, `{ exponential: 1s }` or `{ uniform: [1s, 3s] }`; with a
     /// scenario, between two sessions, and none by default. Users.
     pub think_time: Option<Think>,
-    /// Load worker threads; one for each CPU given to the load by default.
+    /// Processes that make the load together, each with its share of connections, rate, users, records and rows; 1 by default.
+    #[schemars(range(min = 1, max = 10))]
+    pub generators: Option<u32>,
+    /// Load worker threads, over all generators; one for each CPU given to the load by default, and at least one for each
+    /// generator.
     #[schemars(range(min = 1, max = 900))]
     pub workers: Option<u32>,
     /// The CPUs to which load worker threads are pinned, in turn; the system has the others. By default half of all.
