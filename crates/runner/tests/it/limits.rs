@@ -16,7 +16,7 @@ use super::{
 };
 
 const STORE: &str = "[STORE, '${port.http}']";
-/// A loop that would use a whole CPU, for as long as its component runs.
+/// A loop that would use a whole CPU, for as long as its component runs. Its limits are so low that a busy machine gives it more.
 const BURNER: &str = "[sh, -c, 'while :; do :; done & exec STORE $0', '${port.http}']";
 /// Takes memory without end; without its limit it would end at 1 GB.
 const HOG: &str =
@@ -107,7 +107,7 @@ fn assert_refused(said: &str) {
 
 #[test]
 fn a_component_gets_no_more_cpu_than_its_limit() {
-    let bench = Bench::new(&system(BURNER, "{ cpus: 0.25 }"), &study("one-store", ""));
+    let bench = Bench::new(&system(BURNER, "{ cpus: 0.05 }"), &study("one-store", ""));
     let Some(run) = run(&bench) else { return };
     let trial = &run.trials[0];
     assert_eq!(trial.info.end, TrialEnd::Completed);
@@ -116,13 +116,14 @@ fn a_component_gets_no_more_cpu_than_its_limit() {
     };
     assert_eq!(limit.replica, "second-0");
     let cpus = limit.cpus.unwrap();
-    assert!((cpus.cpus - 0.25).abs() < 1e-9 && cpus.by != LimitMeans::Affinity);
+    assert!((cpus.cpus - 0.05).abs() < 1e-9 && cpus.by != LimitMeans::Affinity);
     assert_eq!(limit.memory, None);
     let throttling = limit.throttling.unwrap();
     assert!(throttling.throttled_periods > 0, "{throttling:?}");
     assert!(throttling.throttled_periods <= throttling.periods);
     assert!(throttling.throttled_s > 0.0);
-    // By the kernel's own counters: no more than the quota in each period, and in those at both ends of the readings.
+    // By the kernel's own counters: no more than the quota in each period, in those at both ends of the readings, and a slice that is
+    // paid back later.
     let measure = trial.info.phase(PhaseName::Measure).unwrap();
     let (mut used, mut before) = (0.0, 0.0);
     for row in trial
@@ -138,7 +139,7 @@ fn a_component_gets_no_more_cpu_than_its_limit() {
     #[expect(clippy::cast_precision_loss, reason = "some dozens")]
     let periods = throttling.periods as f64;
     assert!(
-        used > 0.0 && used <= 0.025 * (periods + 4.0),
+        used > 0.0 && used <= 0.005 * (periods + 4.0) + 0.02,
         "{used} {periods}"
     );
 }
@@ -146,7 +147,7 @@ fn a_component_gets_no_more_cpu_than_its_limit() {
 #[test]
 fn a_restarted_component_is_limited_again() {
     let faults = "faults:\n  - { kill: second, at: 1s, restart_after: 100ms }\n";
-    let system = system(BURNER, "{ cpus: 0.5, memory: 256MiB }");
+    let system = system(BURNER, "{ cpus: 0.05, memory: 256MiB }");
     let bench = Bench::new(&system, &study("one-store", faults));
     let Some(run) = run(&bench) else { return };
     let trial = &run.trials[0];
