@@ -22,8 +22,9 @@ pub(crate) fn sentences(model: &Model) -> Vec<String> {
     let grown = all().filter(|one| has_grown(one)).count();
     if grown > 0 {
         sentences.push(format!(
-            "In {} trials the system grew: only what was missing was added to what an earlier level had left.",
-            format::count(grown as u64)
+            "The system grew in {} of {} trials: only what was missing was added to what an earlier level had left.",
+            format::count(grown as u64),
+            format::count(model.trials.len() as u64)
         ));
     }
     sentences.extend(snapshots(all().filter_map(|one| one.snapshot.as_ref())));
@@ -38,7 +39,7 @@ fn snapshots<'a>(all: impl Iterator<Item = &'a SnapshotInfo>) -> Option<String> 
     keys.dedup();
     let oldest = all.iter().map(|one| one.made_utc.as_str()).min()?;
     Some(format!(
-        "{} of {} prepared systems were snapshots that had been made before, the oldest at {oldest}: {}.",
+        "Prepared systems that were copies of an earlier snapshot: {} of {}. The oldest was made at {oldest}. Snapshots: {}.",
         format::count(reused as u64),
         format::count(all.len() as u64),
         keys.join(", ")
