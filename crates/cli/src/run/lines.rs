@@ -1,6 +1,7 @@
-//! Progress as plain lines: one per second during a load, and one for each finished trial and each warning.
+//! Progress as plain lines: one per second during a load, one in five seconds during a preparation, and one for each finished trial and
+//! each warning.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use waggle_report::wording::{labels, search};
 use waggle_results::{AddedReason, AddedTrial};
@@ -13,10 +14,15 @@ use crate::{
     trial::sides::Side,
 };
 
+/// Between two lines of a preparation, which may take an hour.
+const PREPARATION_EVERY: Duration = Duration::from_secs(5);
+
 /// Prints progress.
 pub(super) struct Lines {
     state: State,
     began: Instant,
+    /// When the progress of a preparation was shown last, since the beginning.
+    preparation_shown: Option<Duration>,
 }
 
 impl Lines {
@@ -24,15 +30,22 @@ impl Lines {
         Self {
             state,
             began: Instant::now(),
+            preparation_shown: None,
         }
     }
 
     pub(super) fn show(&mut self, event: &Event) {
         let elapsed = self.began.elapsed();
         self.state.apply(event, elapsed);
+        let is_due = self
+            .preparation_shown
+            .is_none_or(|at| elapsed >= at + PREPARATION_EVERY);
+        let shows_preparation = matches!(event, Event::Preparing { .. }) && is_due;
+        if shows_preparation {
+            self.preparation_shown = Some(elapsed);
+        }
         if let Some(now) = self.state.running.main_trial()
-            && matches!(event, Event::Interval { .. })
-            && now.has_new_figures
+            && (shows_preparation || matches!(event, Event::Interval { .. }) && now.has_new_figures)
         {
             output::print_progress(&format!(
                 "trial {} of {} · {} · {} left",
