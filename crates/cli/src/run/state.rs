@@ -54,7 +54,18 @@ pub(super) struct State {
     expected: Duration,
     /// From the start to the end of the last trial that ended in this process.
     took: Duration,
+    /// The load of a preparation that is running.
+    filling: Option<Filling>,
     pub(super) running: Sides<Now>,
+}
+
+/// How far a load of a preparation is.
+#[derive(Debug)]
+struct Filling {
+    load: String,
+    /// When it was first heard of, and how many sessions it had done by then.
+    began: (Duration, u64),
+    left: Duration,
 }
 
 /// A running trial.
@@ -85,6 +96,7 @@ impl State {
             done_here: 0,
             expected: Duration::ZERO,
             took: Duration::ZERO,
+            filling: None,
             running: Sides::default(),
         }
     }
@@ -149,7 +161,10 @@ impl State {
                 done,
                 sessions,
                 retries,
-            } => self.figures(side, preparing(load, (*done, *sessions), *retries)),
+            } => {
+                self.fill(load, (*done, *sessions), elapsed);
+                self.figures(side, preparing(load, (*done, *sessions), *retries));
+            }
             Event::Draining { visible, accepted } => {
                 self.figures(side, format!("{visible} of {accepted} records arrived"))
             }
@@ -173,7 +188,22 @@ impl State {
         }
     }
 
+    /// Estimates how long a load of a preparation still takes, from its pace so far.
+    fn fill(&mut self, load: &str, (done, sessions): (u64, u64), elapsed: Duration) {
+        let began = match &self.filling {
+            Some(filling) if filling.load == load => filling.began,
+            _ => (elapsed, done),
+        };
+        let each = (elapsed - began.0).div_f64(as_f64((done - began.1).max(1)));
+        self.filling = Some(Filling {
+            load: load.to_owned(),
+            began,
+            left: each.mul_f64(as_f64(sessions.saturating_sub(done))),
+        });
+    }
+
     fn begin_phase(&mut self, side: Side, phase: PhaseName, expected: Option<Duration>) {
+        self.filling = None;
         if let Some(now) = self.running.side_mut(side) {
             now.phase = Some((phase, expected));
             now.figures.clear();
@@ -189,14 +219,16 @@ impl State {
 
     /// Time left, estimated from the trials so far; before the first has ended, from the plan.
     pub(super) fn time_left(&self, elapsed: Duration) -> Duration {
-        match self.done_here {
+        let filling = self.filling.as_ref().map(|filling| filling.left);
+        let rest = match self.done_here {
             0 => self.expected.saturating_sub(elapsed),
             done => {
                 let one = self.took / done;
                 let under_way = elapsed.saturating_sub(self.took).min(one);
                 (one * self.trials.saturating_sub(self.done)).saturating_sub(under_way)
             }
-        }
+        };
+        rest + filling.unwrap_or_default()
     }
 
     /// `cell 7, repetition 2 of 3 · connections=10 · measure · 45,200/s p50 …`; of two trials at the same time both rates.
@@ -355,6 +387,27 @@ mod tests {
             },
             &format!("{begin} · 10 of 30 records arrived"),
         );
+    }
+
+    #[test]
+    fn time_left_has_the_rest_of_a_preparation() {
+        let mut state = state_after(&started_events());
+        let before = state.time_left(Duration::from_secs(10));
+        let fill = |done| Event::Preparing {
+            load: "fill".to_owned(),
+            done,
+            sessions: 1_100,
+            retries: 1,
+        };
+        state.apply(&fill(100), Duration::from_secs(10));
+        state.apply(&fill(300), Duration::from_secs(12));
+        let left = state.time_left(Duration::from_secs(12));
+        assert_eq!(
+            left,
+            before - Duration::from_secs(2) + Duration::from_secs(8)
+        );
+        let expected = "fill: 300 of 1,100 sessions (27 %), 1 retry";
+        assert_eq!(state.running.main_trial().unwrap().figures, expected);
     }
 
     #[test]
