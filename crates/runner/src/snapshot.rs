@@ -18,7 +18,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use waggle_load::KeptRows;
-use waggle_results::SnapshotInfo;
+use waggle_results::{PrepareLoadInfo, SnapshotInfo};
 use waggle_study::Cell;
 
 use self::files::{Entry, copy_checked, copy_noted};
@@ -26,7 +26,7 @@ pub(crate) use self::found::{FoundSnapshot, Snapshots};
 use crate::{clock::now_utc, trial::Prepared};
 
 /// The form of a snapshot; another one is not read.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 const MANIFEST: &str = "snapshot.json";
 const SYSTEM: &str = "system";
 const KEPT: &str = "kept";
@@ -47,6 +47,8 @@ struct Manifest {
     entries: Vec<Entry>,
     /// The secrets that the components have in their files.
     secrets: BTreeMap<String, String>,
+    /// What the loads did that made it.
+    loads: Vec<PrepareLoadInfo>,
     /// Sessions of each load.
     done: BTreeMap<String, u64>,
     /// The file below `kept` with what each load kept.
@@ -65,6 +67,16 @@ pub(crate) struct Restored {
     pub(crate) info: SnapshotInfo,
     pub(crate) secrets: BTreeMap<String, String>,
     pub(crate) prepared: Prepared,
+    /// What the loads did that made it.
+    pub(crate) loads: Vec<PrepareLoadInfo>,
+}
+
+/// What is kept of a prepared system besides its folders.
+#[derive(Debug, Clone)]
+pub(crate) struct Contents {
+    pub(crate) secrets: BTreeMap<String, String>,
+    pub(crate) prepared: Prepared,
+    pub(crate) loads: Vec<PrepareLoadInfo>,
 }
 
 /// Why a snapshot that is there was not used.
@@ -89,6 +101,8 @@ impl Store {
     ) -> Result<Option<Restored>, Refused> {
         let folder = self.folder.join(key);
         if !folder.exists() {
+            // What is left there costs room only.
+            self.remove_partial().ok();
             return Ok(None);
         }
         let restored =
@@ -106,7 +120,7 @@ impl Store {
                 let removed = fs::remove_dir_all(&folder);
                 let and = match removed {
                     Ok(()) => "it was removed, and the system is prepared again".to_owned(),
-                    Err(why) => format!("remove it: {why}"),
+                    Err(why) => format!("and it cannot be removed: {why}"),
                 };
                 let folder = folder.display();
                 clear(to).map_err(|why| Refused {
@@ -124,14 +138,14 @@ impl Store {
         &self,
         key: &str,
         system: &Path,
-        (secrets, prepared): (BTreeMap<String, String>, &Prepared),
+        contents: Contents,
     ) -> io::Result<SnapshotInfo> {
         fs::create_dir_all(&self.folder)?;
         self.remove_partial()?;
         let partial = self
             .folder
             .join(format!("{PARTIAL}{}.{key}", std::process::id()));
-        let kept = write(&partial, key, system, (secrets, prepared));
+        let kept = write(&partial, key, system, contents);
         let kept = kept.and_then(|manifest| {
             let whole = self.folder.join(key);
             if whole.exists() {
@@ -250,17 +264,18 @@ fn restore(manifest: Manifest, folder: &Path, cell: &Cell, to: &Path) -> Result<
     }
     Ok(Restored {
         info: manifest.info(true),
+        loads: manifest.loads,
         secrets: manifest.secrets,
         prepared,
     })
 }
 
-fn write(
-    partial: &Path,
-    key: &str,
-    system: &Path,
-    (secrets, prepared): (BTreeMap<String, String>, &Prepared),
-) -> io::Result<Manifest> {
+fn write(partial: &Path, key: &str, system: &Path, contents: Contents) -> io::Result<Manifest> {
+    let Contents {
+        secrets,
+        prepared,
+        loads,
+    } = contents;
     files::create_private(partial)?;
     let to = partial.join(SYSTEM);
     files::create_private(&to)?;
@@ -280,7 +295,8 @@ fn write(
         bytes,
         entries,
         secrets,
-        done: prepared.done.clone(),
+        loads,
+        done: prepared.done,
         kept,
     };
     let text = serde_json::to_vec(&manifest)?;

@@ -96,6 +96,13 @@ impl Study {
         }
         let mut filling = Filling::new(values);
         for cell in &mut self.cells {
+            let loads = cell.preparation.iter_mut().flat_map(|one| &mut one.loads);
+            for load in loads {
+                filling.fill_flows(Arc::make_mut(&mut load.scenario))?;
+                if let Some(verify) = &mut load.verify {
+                    filling.fill_flows(Arc::make_mut(verify))?;
+                }
+            }
             match &mut cell.what {
                 What::Request(request) => {
                     let receiver = match request.texts {

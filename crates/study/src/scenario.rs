@@ -78,6 +78,19 @@ pub enum MadeValue {
 }
 
 impl Scenario {
+    /// Whether a session may go on after a request that failed.
+    #[must_use]
+    pub fn may_continue(&self) -> bool {
+        fn any(actions: &[Action]) -> bool {
+            actions.iter().any(|action| match action {
+                Action::Request(step) => step.on_failure == OnFailure::Continue,
+                Action::Pause(_) => false,
+                Action::Repeat { actions, .. } => any(actions),
+            })
+        }
+        self.flows.iter().any(|flow| any(&flow.actions))
+    }
+
     /// The names of the variables that its steps capture.
     #[must_use]
     pub fn captured_names(&self) -> Vec<String> {

@@ -113,6 +113,11 @@ fn all_rows(model: &Model) -> impl Iterator<Item = Row<'_>> {
 fn sessions(row: &Row<'_>) -> Field {
     let info = &row.load.info;
     let wanted = info.sessions - info.done_before.min(info.sessions);
+    let preparation = row.trial.preparation.as_ref();
+    let snapshot = preparation.and_then(|one| one.snapshot.as_ref());
+    if snapshot.is_some_and(|snapshot| snapshot.is_reused) {
+        return Field::count(info.completed).with_aside("of the snapshot".to_owned());
+    }
     let before = match info.done_before {
         0 => None,
         before => Some(format!("{} before", crate::format::count(before))),

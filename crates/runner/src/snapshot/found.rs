@@ -33,7 +33,7 @@ impl FoundSnapshot {
         SnapshotUse {
             store: &self.store,
             key: &self.key,
-            restored: self.restored.as_ref().map(|restored| &restored.info),
+            restored: self.restored.as_ref(),
             refused: self.refused.as_deref(),
         }
     }

@@ -47,7 +47,7 @@ pub(crate) fn key_of(content: Content<'_>) -> io::Result<String> {
     part("preparation", format!("{:?}", cell.preparation).as_bytes());
     let mut bytes = 0;
     for file in files(system_folder)? {
-        let content = fs::read(&file)?;
+        let content = read(&file)?;
         bytes += content.len() as u64;
         if bytes > BYTES_MAX {
             return Err(too_large(system_folder));
@@ -60,17 +60,29 @@ pub(crate) fn key_of(content: Content<'_>) -> io::Result<String> {
     Ok(key)
 }
 
-/// The files below a folder, in the order of their names. Links are followed.
+/// The content of a file, or what is known of a link to nothing or to a folder.
+fn read(file: &Path) -> io::Result<Vec<u8>> {
+    let is_link = fs::symlink_metadata(file).is_ok_and(|about| about.is_symlink());
+    match fs::metadata(file) {
+        Ok(about) if about.is_file() => fs::read(file),
+        _ if is_link => Ok(fs::read_link(file)?.into_os_string().into_encoded_bytes()),
+        Ok(_) => Ok(Vec::new()),
+        Err(why) => Err(why),
+    }
+    .map_err(|why| io::Error::new(why.kind(), format!("{}: {why}", file.display())))
+}
+
+/// The files and links below a folder, in the order of their names. Links to folders are not followed.
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
     while let Some(next) = folders.pop() {
         for entry in fs::read_dir(next)? {
             let path = entry?.path();
-            let about = fs::metadata(&path)?;
+            let about = fs::symlink_metadata(&path)?;
             if about.is_dir() {
                 folders.push(path);
-            } else if about.is_file() {
+            } else if about.is_file() || about.is_symlink() {
                 files.push(path);
             }
             if files.len() + folders.len() > FILES_MAX {

@@ -89,10 +89,15 @@ fn case() -> Case {
 
 impl Case {
     fn keep(&self, key: &str) -> SnapshotInfo {
-        let secrets = BTreeMap::from([("database".to_owned(), "s3cret".to_owned())]);
-        self.store
-            .keep(key, &self.system, (secrets, &self.prepared))
-            .unwrap()
+        let contents = Contents {
+            secrets: BTreeMap::from([("database".to_owned(), "s3cret".to_owned())]),
+            prepared: self.prepared.clone(),
+            loads: vec![PrepareLoadInfo {
+                name: "fill".to_owned(),
+                ..PrepareLoadInfo::default()
+            }],
+        };
+        self.store.keep(key, &self.system, contents).unwrap()
     }
 
     fn empty_folder(&self, name: &str) -> PathBuf {
@@ -132,6 +137,7 @@ fn a_kept_system_comes_back_as_it_was() {
     assert_eq!(restored.info.key, "k");
     assert_eq!(restored.prepared, case.prepared);
     assert_eq!(restored.secrets["database"], "s3cret");
+    assert_eq!(restored.loads[0].name, "fill");
     let data = to.join("store-0/data");
     assert_eq!(fs::read(data.join("log")).unwrap(), vec![7; 700_000]);
     assert!(data.join("empty").is_dir());
@@ -168,7 +174,7 @@ fn a_damaged_snapshot_is_not_used() {
     let why = case.refusal(|folder| {
         let file = folder.join(MANIFEST);
         let text = fs::read_to_string(&file).unwrap();
-        fs::write(&file, text.replace("\"format\":1", "\"format\":9")).unwrap();
+        fs::write(&file, text.replace("\"format\":2", "\"format\":9")).unwrap();
     });
     assert!(why.contains("it has format 9"), "{why}");
     let why = case.refusal(|folder| {
@@ -219,5 +225,11 @@ fn a_key_follows_from_what_prepared_the_system() {
     assert_ne!(key(&STUDY.replace("sessions: 3", "sessions: 4")), first);
     assert_ne!(key(&STUDY.replace("post: /a", "post: /b")), first);
     fs::write(folder.path().join("start"), "two").unwrap();
-    assert_ne!(key(STUDY), first);
+    let second = key(STUDY);
+    assert_ne!(second, first);
+    // Links that lead nowhere, or to the folder itself, are what they say.
+    std::os::unix::fs::symlink("nowhere", folder.path().join("lock")).unwrap();
+    std::os::unix::fs::symlink(".", folder.path().join("self")).unwrap();
+    let third = key(STUDY);
+    assert!(third != second && third == key(STUDY));
 }

@@ -2,12 +2,18 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use waggle_results::{SnapshotInfo, TrialKey};
+use waggle_results::TrialKey;
 use waggle_study::{Cell, System};
 
 use crate::{
-    SampleLimits, cpu_time::CpuClocks, cpus::Shares, records::RecordFiles, scenario::Kept,
-    secrets::Secrets, snapshot::Store, trial::duet::Part,
+    SampleLimits,
+    cpu_time::CpuClocks,
+    cpus::Shares,
+    records::RecordFiles,
+    scenario::Kept,
+    secrets::Secrets,
+    snapshot::{Restored, Store},
+    trial::duet::Part,
 };
 
 /// The driver, the load and the network; a test can replace each of them.
@@ -61,7 +67,7 @@ pub(crate) struct SnapshotUse<'a> {
     pub(crate) store: &'a Store,
     pub(crate) key: &'a str,
     /// The snapshot with which the trial begins; `None`: the trial makes it.
-    pub(crate) restored: Option<&'a SnapshotInfo>,
+    pub(crate) restored: Option<&'a Restored>,
     /// Why a snapshot that is there is not used.
     pub(crate) refused: Option<&'a str>,
 }

@@ -135,6 +135,10 @@ impl Trial<'_> {
         let is_restored = self.context.is_restored();
         self.bring_up(environment, phases, is_restored).await?;
         self.prepare(environment, phases, report).await?;
+        let external = self.context.system.external.as_ref();
+        if external.is_some_and(|server| server.smoke_test) {
+            self.smoke_check(environment, phases).await?;
+        }
         self.meet_partner(phases).await
     }
 
@@ -212,11 +216,8 @@ impl Trial<'_> {
             expected: None,
             at_most: verify::at_most(system) + SPARE,
         };
-        if let Some(server) = &system.external {
-            if !server.smoke_test {
-                return Ok(());
-            }
-            return self.smoke_check(environment, phases).await;
+        if system.external.is_some() {
+            return Ok(());
         }
         let verify = async {
             let target = verify::Target { system, secrets };

@@ -86,7 +86,7 @@ pub(crate) async fn run<D: Driver, L: Load, W: HttpConnector>(
     let mut report = Report::new(context.key, context.position);
     report.level = context.level;
     if context.is_up {
-        let remark = "the system was up already, since an earlier trial of its cell";
+        let remark = "the system was up already, since an earlier trial";
         report.remarks.push(remark.to_owned());
     }
     let mut aborted_load = None;

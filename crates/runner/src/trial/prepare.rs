@@ -21,6 +21,7 @@ use crate::{
     job::{self, Parts},
     load::{Load, LoadError, LoadRun},
     scenario::load_scenario,
+    snapshot::Contents,
     system_metric::Source,
     trial::{
         TrialEnvironment,
@@ -91,8 +92,14 @@ impl Trial<'_> {
             report.remarks.push(why.to_owned());
         }
         if let Some(restored) = self.context.snapshot.and_then(|one| one.restored) {
+            // Once for each cell: trials that begin with the same snapshot are no further observations of it.
+            let loads = match self.context.key.repetition {
+                1 => restored.loads.clone(),
+                _ => Vec::new(),
+            };
             report.preparation = Some(PreparationInfo {
-                snapshot: Some(restored.clone()),
+                loads,
+                snapshot: Some(restored.info.clone()),
                 ..PreparationInfo::default()
             });
         }
@@ -137,13 +144,18 @@ impl Trial<'_> {
         let folder = self.context.folder.to_path_buf();
         let secrets = self.context.secrets;
         let prepared = &environment.prepared;
+        let loads = report.preparation.iter().flat_map(|one| &one.loads);
+        let loads = loads.cloned().collect();
         let driver = &mut environment.driver;
         let keep = async {
             let remarks = driver.stop_all().await;
             // The secrets cannot leave this thread.
-            let words = secrets.used_values().into_iter().collect();
-            let prepared = prepared.clone();
-            let copied = spawn_blocking(move || store.keep(&key, &folder, (words, &prepared)));
+            let contents = Contents {
+                secrets: secrets.used_values().into_iter().collect(),
+                prepared: prepared.clone(),
+                loads,
+            };
+            let copied = spawn_blocking(move || store.keep(&key, &folder, contents));
             let copied = copied
                 .await
                 .unwrap_or_else(|why| Err(io::Error::other(why)));
@@ -187,7 +199,10 @@ impl Trial<'_> {
                     self.check_end(environment, load, verify).await?;
                 }
             }
-            Ok(())
+            match &preparation.settle {
+                Some(settle) => self.settle(environment, settle).await,
+                None => Ok(()),
+            }
         };
         let checked = phases.run(PhaseName::Prepare, allowed, work).await;
         checked.map_err(|stop| match (stop, self.context.snapshot) {
@@ -264,9 +279,13 @@ impl Trial<'_> {
             if let Some(last) = info.loads.last_mut() {
                 last.clone_from(&sums.info);
             }
+            // It cannot succeed any more.
+            if sums.info.failed > 0 {
+                run.stop();
+            }
             self.events.show(Event::Preparing {
                 load: load.name().to_owned(),
-                done: done + sums.info.completed + sums.info.failed,
+                done: done + sums.info.completed,
                 sessions: load.sessions,
                 retries: sums.info.retries,
             });
@@ -351,8 +370,7 @@ impl Trial<'_> {
             tls: context.tls.cloned(),
             what,
             workers: context.shares.workers(None, 1),
-            // The same in all trials of a study, as the rows of its feeds are.
-            seed: 0,
+            seed: context.seed,
         };
         let request_timeout = sent.scenario.timeout();
         Ok(Job {
@@ -451,18 +469,27 @@ fn incomplete(load: &PrepareLoad, info: &PrepareLoadInfo, outcome: &Outcome) -> 
             info.completed
         ));
     }
-    if info.completed + info.failed < wanted {
+    let retries = match info.retries {
+        0 => String::new(),
+        retries => format!(", after {retries} retries"),
+    };
+    let kinds = match kinds(&outcome.totals.failures) {
+        kinds if kinds.is_empty() => String::new(),
+        kinds => format!(": {kinds}"),
+    };
+    if info.failed == 0 {
         let seconds = info.seconds;
         return Some(format!(
-            "the preparation \"{name}\" completed {} of {wanted} sessions within {seconds:.0} s; a longer timeout gives it more time",
+            "the preparation \"{name}\" completed {} of {wanted} sessions within {seconds:.0} s{retries}{kinds}; a longer timeout gives it \
+             more time",
             info.completed
         ));
     }
     Some(format!(
-        "{} of {wanted} sessions of the preparation \"{name}\" failed, with at most {} retries of each request: {}",
+        "{} of the first {} sessions of the preparation \"{name}\" failed, with at most {} retries of each request{kinds}",
         info.failed,
-        load.retries,
-        kinds(&outcome.totals.failures)
+        info.failed + info.completed,
+        load.retries
     ))
 }
 

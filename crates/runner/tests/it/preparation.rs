@@ -1,8 +1,10 @@
 //! Systems that are prepared: filled by loads, checked, grown, and kept as snapshots.
 
-use std::fs;
+use std::{collections::HashSet, fs, sync::Mutex};
 
 use waggle_results::{PreparationInfo, Run, Trial, TrialEnd};
+
+use waggle_testkit::http::{Reply, Server, answer, ok};
 
 use super::{Bench, example};
 
@@ -158,7 +160,8 @@ fn a_prepared_system_is_kept_for_later_trials_and_runs() {
     assert_eq!(sessions_of(&first), [vec![(0, 25)], vec![]]);
     assert_eq!(reused(&first), [false, true]);
     let second = results("second");
-    assert_eq!(sessions_of(&second), [vec![], vec![]]);
+    // What was done when the snapshot was made counts once.
+    assert_eq!(sessions_of(&second), [vec![(0, 25)], vec![]]);
     assert_eq!(reused(&second), [true, true]);
     let key = &preparation(&second.trials[0])
         .snapshot
@@ -205,6 +208,42 @@ fn a_system_that_forgets_has_no_snapshot() {
     assert_eq!(fs::read_dir(bench.path("snapshots")).unwrap().count(), 0);
 }
 
+#[test]
+fn a_server_that_runs_already_is_filled_before_its_load_is_tried() {
+    let made = Mutex::new(HashSet::new());
+    let server = Server::start(move |request| {
+        let mut made = made.lock().unwrap();
+        let name = request.path.rsplit('/').next().unwrap().to_owned();
+        if request.header("x-key") != Some("from the environment") {
+            return Reply::Answer(answer("403 Forbidden", ""));
+        }
+        match &*request.method {
+            "POST" => {
+                let body = format!("{{\"id\": \"{name}\"}}");
+                made.insert(name);
+                Reply::Answer(ok(&body))
+            }
+            _ if made.contains(&name) => Reply::Answer(ok("")),
+            _ => Reply::Answer(answer("404 Not Found", "")),
+        }
+    });
+    let headers = "headers: { X-Key: '${env.PREPARE_KEY}' }";
+    let study = study("[15]", "")
+        .replace("{ use: shelf }", &format!("{{ url: 'http://{}' }}", server.address))
+        .replace("  restart: every_cell\n", "")
+        .replace("repeat: 2", "repeat: 1")
+        .replace("capture:", &format!("{headers}, capture:"))
+        .replace("        - { name: count, get: /count, check: [{ json: $.count, equals: '${objects}' }] }", &format!("        - {{ name: last, get: /objects/o-15, {headers} }}"))
+        .replace("expect: { status: 200 }", &format!("{headers}, expect: {{ status: 200 }}"));
+    let bench = Bench::new("", &study);
+    let mut command = bench.command(&[]);
+    command.env("PREPARE_KEY", "from the environment");
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let run = Run::read(&bench.path("run")).unwrap();
+    assert_eq!(sessions_of(&run), [vec![(0, 15)]]);
+}
+
 /// The reason of a preparation that does not succeed, and what is kept of it.
 fn failure(arguments: &str, study: String) -> (String, PreparationInfo) {
     let run = Bench::new(&system(arguments), &study).results();
@@ -218,9 +257,14 @@ fn failure(arguments: &str, study: String) -> (String, PreparationInfo) {
 #[test]
 fn a_preparation_that_fails_says_why_and_keeps_what_was_measured() {
     let (reason, kept) = failure("full=12", study("[20]", ""));
-    let expected = "8 of 20 sessions of the preparation \"fill\" failed, with at most 3 retries of each request: 8 × status 507";
+    let (failed, kept) = (kept.loads[0].failed, &kept.loads[0]);
+    assert_eq!(kept.completed, 12);
+    // It ends with the first that failed; some were under way.
+    let expected = format!(
+        "{failed} of the first {} sessions of the preparation \"fill\" failed, with at most 3 retries of each request: {failed} × status 507",
+        12 + failed
+    );
     assert_eq!(reason, expected);
-    assert_eq!((kept.loads[0].completed, kept.loads[0].failed), (12, 8));
     let (reason, kept) = failure("dies=12", study("[20]", ""));
     assert_eq!(reason, "store-0 ended with exit code 7");
     assert_eq!(kept.loads[0].sessions, 20);

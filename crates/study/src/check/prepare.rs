@@ -94,13 +94,16 @@ fn load(
     }
     let keep = raw.keep.clone().unwrap_or_default();
     if let Some(scenario) = &scenario {
+        refuse_what_is_of_load(checker, scenario, path);
         refuse_unknown_variables(checker, &keep, scenario, path);
     }
-    if let (Some(load), Some(sessions), false) = (&name, raw.sessions, keep.is_empty()) {
+    if let (Some(load), false) = (&name, keep.is_empty()) {
+        // A wrong number was reported.
+        let sessions = raw.sessions.unwrap_or(1);
         checker.kept.push(KeptRows {
             load: load.clone(),
             columns: keep.clone(),
-            count: usize::try_from(sessions).ok()?,
+            count: usize::try_from(sessions).unwrap_or(usize::MAX),
         });
     }
     let verify = match raw.verify.take() {
@@ -166,6 +169,21 @@ fn refuse_too_few_rows(checker: &mut Checker<'_>, scenario: &Scenario, sessions:
     }
 }
 
+/// Reports what a load of a preparation cannot have: records, which are followed under the measured load, and steps that may fail.
+fn refuse_what_is_of_load(checker: &mut Checker<'_>, scenario: &Scenario, path: &Path) {
+    let position = checker.key(&path.child("steps").steps());
+    if !scenario.steps_with_record().is_empty() {
+        let what = format!("{} has a step with {{{{record.key}}}}", path.to_text(""));
+        let expected = "{{session}} or a column of a feed: records belong to the measured load";
+        checker.report(Finding::new(position, what).with_expected(expected));
+    }
+    if scenario.may_continue() {
+        let what = format!("{} has a step with on_failure: continue", path.to_text(""));
+        let expected = "steps that succeed in the end; expect and retries say how";
+        checker.report(Finding::new(position, what).with_expected(expected));
+    }
+}
+
 /// Reports each kept variable that no step captures.
 fn refuse_unknown_variables(
     checker: &mut Checker<'_>,
@@ -213,6 +231,13 @@ fn settle(checker: &mut Checker<'_>, raw: &raw::Settle, system: Option<&System>)
     };
     let quiet_period = time(until.quiet_period, "quiet_period", QUIET_PERIOD);
     let timeout = time(until.timeout, "timeout", SETTLE_TIMEOUT);
+    if let (Some(quiet_period), Some(timeout)) = (quiet_period, timeout)
+        && timeout < quiet_period
+    {
+        let what = "prepare.settle.timeout is shorter than quiet_period";
+        let position = checker.key(&[SETTLE[0], SETTLE[1], "timeout"]);
+        checker.report(Finding::new(position, what).with_expected("at least as long"));
+    }
     let metric = until.metric.clone()?;
     if let Some(system) = system
         && !system.metrics.iter().any(|known| known.name == metric)
@@ -267,8 +292,13 @@ fn refuse_snapshot(checker: &mut Checker<'_>, raw: &raw::Study) {
     }
     let system = raw.system.as_ref();
     let runs_already = system.is_some_and(|raw| raw.url.is_some() || raw.external.is_some());
+    let has_secrets = system.is_some_and(|raw| raw.secrets.is_some());
     let grows = prepare.is_some_and(|raw| raw.grow.is_some());
-    let (what, expected) = match (runs_already, grows) {
+    let (what, expected) = match (runs_already || has_secrets, grows) {
+        (true, _) if has_secrets => (
+            "prepare.snapshot keeps the files of a system, with the secrets in them, and this study gives some (system.secrets)",
+            "a study without one of them",
+        ),
         (true, _) => (
             "prepare.snapshot keeps the files of a system, and this one is not started by waggle",
             "a study without one of them",
@@ -299,8 +329,12 @@ pub(crate) fn grow(
         .unwrap_or_default();
     let finding = if !names.contains(&factor.as_str()) {
         let what = format!("prepare.grow is {factor:?}, which is no factor");
+        let expected = match names.is_empty() {
+            true => "a factor of the study, which has none".to_owned(),
+            false => list(names.iter().copied()),
+        };
         Finding::new(position, what)
-            .with_expected(list(names.iter().copied()))
+            .with_expected(expected)
             .with_suggestion(nearest_word(&factor, names.iter().copied()))
     } else if restart != Restart::EveryCell {
         Finding::new(position, "prepare.grow needs a system that is kept up")

@@ -202,6 +202,12 @@ pub(crate) fn conditions(
                     format!("{name} is a metric over trials, and a search judges each alone");
                 checker.report(Finding::new(position, what).with_expected("a metric of one trial"));
             }
+            Ok(threshold) if path[0] == "search" && is_of_preparation(&threshold.metric) => {
+                let name = threshold.metric.join(".");
+                let what = format!("{name} does not depend on the level that is searched for");
+                let expected = "a metric of the measured load; this one can be in thresholds";
+                checker.report(Finding::new(position, what).with_expected(expected));
+            }
             Ok(threshold) => checked.push(threshold),
             Err(finding) => checker.report(finding),
         }
@@ -246,6 +252,11 @@ fn unmeasured_metric(metric: &str, position: Position) -> Finding {
 fn is_of_several_trials(metric: &[String]) -> bool {
     let path: Vec<&str> = metric.iter().map(String::as_str).collect();
     resolve(&path).is_some_and(|named| named.over_trials() == OverTrials::StandardDeviation)
+}
+
+fn is_of_preparation(metric: &[String]) -> bool {
+    let path: Vec<&str> = metric.iter().map(String::as_str).collect();
+    resolve(&path).is_some_and(|named| named.row.subject == Subject::Preparation)
 }
 
 /// The unit of a metric by its path.
