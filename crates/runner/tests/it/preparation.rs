@@ -215,7 +215,7 @@ fn a_server_that_runs_already_is_filled_before_its_load_is_tried() {
         let mut made = made.lock().unwrap();
         let name = request.path.rsplit('/').next().unwrap().to_owned();
         if request.header("x-key") != Some("from the environment") {
-            return Reply::Answer(answer("403 Forbidden", ""));
+            return Reply::Answer(answer(403, "", ""));
         }
         match &*request.method {
             "POST" => {
@@ -224,7 +224,7 @@ fn a_server_that_runs_already_is_filled_before_its_load_is_tried() {
                 Reply::Answer(ok(&body))
             }
             _ if made.contains(&name) => Reply::Answer(ok("")),
-            _ => Reply::Answer(answer("404 Not Found", "")),
+            _ => Reply::Answer(answer(404, "", "")),
         }
     });
     let headers = "headers: { X-Key: '${env.PREPARE_KEY}' }";
