@@ -81,14 +81,14 @@ impl Scenario {
     /// Whether a session may go on after a request that failed.
     #[must_use]
     pub fn may_continue(&self) -> bool {
-        fn any(actions: &[Action]) -> bool {
+        fn has_one(actions: &[Action]) -> bool {
             actions.iter().any(|action| match action {
                 Action::Request(step) => step.on_failure == OnFailure::Continue,
                 Action::Pause(_) => false,
-                Action::Repeat { actions, .. } => any(actions),
+                Action::Repeat { actions, .. } => has_one(actions),
             })
         }
-        self.flows.iter().any(|flow| any(&flow.actions))
+        self.flows.iter().any(|flow| has_one(&flow.actions))
     }
 
     /// The names of the variables that its steps capture.

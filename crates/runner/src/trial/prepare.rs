@@ -1,16 +1,14 @@
 //! Prepares a system before its load: the loads of a preparation, their checks, and a pause.
 
+mod settle;
 mod sums;
 
 use std::{io, sync::Arc, time::Duration};
 
-use tokio::{
-    task::spawn_blocking,
-    time::{Instant, sleep, timeout},
-};
+use tokio::{task::spawn_blocking, time::Instant};
 use waggle_load::{self as load, Job, KeptRows, Limits, Outcome, Retries, What};
 use waggle_results::{PhaseName, PreparationInfo, PrepareLoadInfo};
-use waggle_study::{Cell, Preparation, PrepareLoad, Scenario, Settle, System, SystemMetric};
+use waggle_study::{Cell, Preparation, PrepareLoad, Scenario};
 
 use self::sums::Sums;
 use crate::{
@@ -22,7 +20,6 @@ use crate::{
     load::{Load, LoadError, LoadRun},
     scenario::load_scenario,
     snapshot::Contents,
-    system_metric::Source,
     trial::{
         TrialEnvironment,
         context::Prepared,
@@ -37,8 +34,6 @@ use crate::{
 const RETRY_PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(60));
 /// The same in the check at the end of a load.
 const VERIFY_PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));
-/// Between two readings of the metric that has to be quiet.
-const SETTLE_POLL: Duration = Duration::from_millis(250);
 /// The longest that copying a prepared system may take.
 const SNAPSHOT_AT_MOST: Duration = Duration::from_secs(600);
 
@@ -388,56 +383,6 @@ impl Trial<'_> {
             ..job::job(context.cell, parts)
         })
     }
-
-    async fn settle<D: Driver, L, W: HttpConnector>(
-        &self,
-        environment: &TrialEnvironment<D, L, W>,
-        settle: &Settle,
-    ) -> Result<(), Abort> {
-        let (name, quiet_period, at_most) = match settle {
-            Settle::Time(time) => {
-                sleep(*time).await;
-                return Ok(());
-            }
-            Settle::Quiet {
-                metric,
-                quiet_period,
-                timeout,
-            } => (metric, *quiet_period, *timeout),
-        };
-        let metric = metric(self.context.system, name)?;
-        let addresses = environment
-            .driver
-            .addresses(&metric.component, &metric.port);
-        let source = Source::new(metric, &addresses, |address| {
-            environment.http.connection(address)
-        });
-        let mut source = source.map_err(Failure::new)?;
-        let mut last = Err("it was not read".to_owned());
-        let quiet = async {
-            let mut since = Instant::now();
-            loop {
-                let value = source.read().await;
-                if value.is_err() || value != last {
-                    since = Instant::now();
-                    last = value;
-                } else if since.elapsed() >= quiet_period {
-                    return;
-                }
-                sleep(SETTLE_POLL.min(quiet_period)).await;
-            }
-        };
-        if timeout(at_most, quiet).await.is_ok() {
-            return Ok(());
-        }
-        let seconds = at_most.as_secs_f64();
-        let shown = match last {
-            Ok(value) => format!("it still changes, and is {value} now"),
-            Err(why) => format!("it cannot be read: {why}"),
-        };
-        let why = format!("metric \"{name}\" was not quiet within {seconds} s: {shown}");
-        Err(Failure::new(why).into())
-    }
 }
 
 /// One process prepares, whatever number of generators makes the measured load.
@@ -448,11 +393,6 @@ async fn start_load<L: Load>(load: &mut L, job: Job) -> Result<L::Run, Failure> 
 
 fn load_failure(why: LoadError) -> Failure {
     Failure::new(why.to_string())
-}
-
-fn metric<'a>(system: &'a System, name: &str) -> Result<&'a SystemMetric, Failure> {
-    let found = system.metrics.iter().find(|metric| metric.name == name);
-    found.ok_or_else(|| Failure::new(format!("the system has no metric \"{name}\"")))
 }
 
 /// Why a load is not complete; `None`: it is.
