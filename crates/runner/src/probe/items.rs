@@ -1,10 +1,10 @@
 //! The probe for stores that show their records as an array in a JSON document, some elements at once.
 //!
-//! The place of an element is the number of elements before it. It is not final: numbers are taken before a commit, so an element may
-//! become visible before others that were there, and they move. While load runs, each poll repeats the last elements of the one
-//! before, and what was seen is known by its key. After the load the array is read in passes from its beginning. A page of a pass
-//! begins with the last element of the page before; if that is another one now, elements have moved, and the pass begins again. The
-//! last complete pass is the account.
+//! The place of an element is the number of elements before it. It is not final: numbers are taken before a commit, so an element
+//! may become visible before others that were there, and they move. While load runs, each poll repeats the last elements of the
+//! one before, and what was seen is known by its key. After the load the array is read in passes from its beginning. A page of a
+//! pass begins with the last element of the page before; if that is another one now, elements have moved, and the pass begins
+//! again. The last complete pass is the account.
 
 use std::time::Duration;
 
