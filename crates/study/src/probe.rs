@@ -37,6 +37,15 @@ pub enum ProbeKind {
         /// Records read at once.
         limit: u32,
     },
+    /// An array in a JSON document over HTTP, of which a part is read at once.
+    Items {
+        /// Path and query; `${offset}` and `${limit}` are replaced at each poll.
+        get: String,
+        /// JSONPath of the array.
+        items: String,
+        /// Elements read at once, at least 2.
+        limit: u32,
+    },
     /// Text over HTTP that is read by the records' times.
     Query {
         query: ProbeQuery,

@@ -56,7 +56,7 @@ impl System {
         });
         let queries = self.probes.iter().filter_map(|probe| match &probe.kind {
             ProbeKind::Query { query, .. } => Some(query),
-            ProbeKind::Tail { .. } | ProbeKind::Kafka { .. } => None,
+            ProbeKind::Tail { .. } | ProbeKind::Items { .. } | ProbeKind::Kafka { .. } => None,
         });
         let queries = queries.flat_map(|query| {
             let headers = query.headers.iter().map(|(_, value)| value);
@@ -80,7 +80,7 @@ impl System {
         }
         for probe in &mut self.probes {
             match &mut probe.kind {
-                ProbeKind::Tail { get, .. } => fill(get),
+                ProbeKind::Tail { get, .. } | ProbeKind::Items { get, .. } => fill(get),
                 ProbeKind::Query { query, .. } => {
                     fill(&mut query.path);
                     query.headers.iter_mut().for_each(|(_, value)| fill(value));

@@ -7,7 +7,11 @@ use std::{
 
 use waggle_testkit::wait_until;
 
-use crate::systems::comes_and_goes;
+use crate::{
+    shipped_studies::{assert_none_missing, number},
+    systems::comes_and_goes,
+    webapp::run_changed_study,
+};
 
 /// The answer to one request to an endpoint of a system that is up.
 fn get(text: &str, endpoint: &str, path: &str) -> String {
@@ -96,4 +100,23 @@ fn starts_works_and_stops_over_mariadb() {
 #[test]
 fn starts_works_and_stops_over_kafka() {
     check("kafka");
+}
+
+/// Versions are written on several connections while the registry is read, and all of them are there in the end, each once.
+#[test]
+fn every_version_that_was_confirmed_is_there() {
+    let changes = [
+        ("storage: [postgresql, kafka]", "storage: [memory]"),
+        ("sessions: 1000", "sessions: 50"),
+        ("equals: \"1000\"", "equals: \"50\""),
+        ("rows: 1000,", "rows: 50,"),
+        ("weight: 20", "weight: 1"),
+        ("measure: 15s", "measure: 3s"),
+    ];
+    let trials = run_changed_study("registry-writes.yaml", &changes, &[]);
+    assert_eq!(trials.len(), 1, "{trials:?}");
+    assert_none_missing(&trials[0]);
+    for column in ["records_duplicates", "records_unexpected"] {
+        assert_eq!(number(&trials[0], column), 0, "{:?}", trials[0]);
+    }
 }

@@ -71,7 +71,11 @@ fn only_trial(mut trials: Vec<Columns>, victim: &str) -> Columns {
 }
 
 /// A shipped study with changes.
-fn run_changed_study(study: &str, changes: &[(&str, &str)], levels: &[&str]) -> Vec<Columns> {
+pub(crate) fn run_changed_study(
+    study: &str,
+    changes: &[(&str, &str)],
+    levels: &[&str],
+) -> Vec<Columns> {
     let folder = tempfile::tempdir().unwrap();
     let studies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
     let mut text = fs::read_to_string(studies.join(study)).unwrap();

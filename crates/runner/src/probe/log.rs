@@ -187,6 +187,11 @@ impl ProbeLog {
         Observation::First
     }
 
+    /// Whether records without this trial's mark belong to others.
+    pub(crate) fn has_others(&self) -> bool {
+        self.has_others
+    }
+
     /// A record without this trial's mark was seen.
     pub(crate) fn note_foreign_record(&mut self) {
         if !self.has_others {

@@ -1,13 +1,14 @@
 //! Probes: they poll a store for the records of a trial, while load runs and after.
 //!
-//! There are three kinds: text over HTTP that is read on from an offset (`offset`), text over HTTP that is queried by the time of
-//! records (`by_time`), and the messages of a Kafka topic (`kafka`). All of them write to the same log of records.
+//! There are four kinds: text over HTTP that is read on from an offset (`offset`), an array in JSON documents over HTTP (`items`),
+//! text over HTTP that is queried by the time of records (`by_time`), and the messages of a Kafka topic (`kafka`). All of them write to the same log of records.
 
 mod by_time;
 mod config;
 mod csv;
 mod delays;
 mod due_instants;
+mod items;
 mod kafka;
 mod lines;
 mod log;
@@ -24,7 +25,7 @@ use std::{net::SocketAddr, time::Duration};
 use waggle_study::{ProbeKind, ProbeQuery};
 
 pub use self::sampling::SampleLimits;
-use self::{by_time::ByTime, kafka::Kafka, offset::Offset, pace::Pace};
+use self::{by_time::ByTime, items::Items, kafka::Kafka, offset::Offset, pace::Pace};
 pub(crate) use self::{
     config::{ProbeConfig, ProbeError},
     delays::{Window, histogram},
@@ -44,6 +45,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) enum ProbeReader<N> {
     Offset(Box<Offset>, N),
+    Items(Box<Items>, N),
     ByTime(Box<ByTime>, N),
     Kafka(Kafka),
 }
@@ -80,6 +82,12 @@ impl<N: Connection> ProbeReader<N> {
                 let offset = Offset::new(config, get, (after, *limit));
                 Self::Offset(Box::new(offset), connection(first))
             }
+            ProbeKind::Items { get, items, limit } => {
+                let items = Items::new(config, (get, *limit), items).map_err(|why| {
+                    Failure::new(format!("probe \"{}\": {why}", config.probe.name))
+                })?;
+                Self::Items(Box::new(items), connection(first))
+            }
             ProbeKind::Query { query, limit } => {
                 let query = with_secrets(query, config.secrets).map_err(|why| {
                     Failure::new(format!("probe \"{}\": {why}", config.probe.name))
@@ -95,6 +103,7 @@ impl<N: Connection> ProbeReader<N> {
     pub(crate) async fn poll(&mut self, depth: Depth) -> Result<bool, ProbeError> {
         match self {
             Self::Offset(offset, connection) => Ok(offset.poll(connection).await?),
+            Self::Items(items, connection) => items.poll(connection).await,
             Self::ByTime(by_time, connection) => by_time.poll(connection, depth).await,
             Self::Kafka(kafka) => kafka.poll().await,
         }
@@ -104,6 +113,7 @@ impl<N: Connection> ProbeReader<N> {
     pub(crate) fn log<T>(&self, of: impl FnOnce(&ProbeLog) -> T) -> T {
         match self {
             Self::Offset(offset, _) => of(&offset.log),
+            Self::Items(items, _) => of(&items.log),
             Self::ByTime(by_time, _) => of(&by_time.log),
             Self::Kafka(kafka) => kafka.log(of),
         }
@@ -113,7 +123,7 @@ impl<N: Connection> ProbeReader<N> {
     pub(crate) fn visible(&self) -> u64 {
         match self {
             Self::Offset(offset, _) => offset.visible(),
-            Self::ByTime(..) => self.log(|log| log.seen.distinct),
+            Self::Items(..) | Self::ByTime(..) => self.log(|log| log.seen.distinct),
             Self::Kafka(kafka) => kafka.visible(),
         }
     }
@@ -122,7 +132,7 @@ impl<N: Connection> ProbeReader<N> {
     pub(crate) fn has_looked(&self) -> bool {
         match self {
             Self::Offset(offset, _) => offset.has_looked,
-            Self::ByTime(..) => true,
+            Self::Items(..) | Self::ByTime(..) => true,
             Self::Kafka(kafka) => kafka.has_looked,
         }
     }
@@ -131,6 +141,7 @@ impl<N: Connection> ProbeReader<N> {
     pub(crate) fn end_load(&mut self) {
         match self {
             Self::Offset(offset, _) => offset.end_load(),
+            Self::Items(items, _) => items.end_load(),
             Self::ByTime(..) => {}
             Self::Kafka(kafka) => kafka.end_load(),
         }
@@ -140,7 +151,7 @@ impl<N: Connection> ProbeReader<N> {
     pub(crate) fn is_sample(&self) -> bool {
         match self {
             Self::Offset(offset, _) => offset.is_sample(),
-            Self::ByTime(..) => false,
+            Self::Items(..) | Self::ByTime(..) => false,
             Self::Kafka(kafka) => kafka.is_sample(),
         }
     }
@@ -149,6 +160,7 @@ impl<N: Connection> ProbeReader<N> {
     pub(crate) fn last_row(&self) -> Option<tokio::time::Instant> {
         match self {
             Self::Offset(offset, _) => offset.last_row(),
+            Self::Items(items, _) => items.last_new,
             Self::ByTime(..) => None,
             Self::Kafka(kafka) => kafka.last_row(),
         }
@@ -157,6 +169,7 @@ impl<N: Connection> ProbeReader<N> {
     pub(crate) fn pace(&self) -> Pace {
         match self {
             Self::Offset(offset, _) => offset.pace,
+            Self::Items(items, _) => items.pace,
             Self::ByTime(by_time, _) => by_time.pace,
             Self::Kafka(kafka) => kafka.pace(),
         }
@@ -166,6 +179,7 @@ impl<N: Connection> ProbeReader<N> {
     pub(crate) fn abandon(&mut self, start: tokio::time::Instant, rows_before: u64) -> bool {
         let pace = match self {
             Self::Offset(offset, _) => &mut offset.pace,
+            Self::Items(items, _) => &mut items.pace,
             Self::ByTime(by_time, _) => {
                 by_time.abandon();
                 &mut by_time.pace
@@ -183,6 +197,7 @@ impl<N: Connection> ProbeReader<N> {
     /// The pause before the next poll that limits the cost of polling.
     pub(crate) fn min_pause(&self) -> Duration {
         match self {
+            Self::Items(items, _) => items.last_took,
             Self::ByTime(by_time, _) => by_time.min_pause(),
             _ => Duration::ZERO,
         }
@@ -200,8 +215,10 @@ impl<N: Connection> ProbeReader<N> {
 
     /// The next poll goes back as far as its depth says, however far the previous one got.
     pub(crate) fn restart(&mut self) {
-        if let Self::ByTime(by_time, _) = self {
-            by_time.abandon();
+        match self {
+            Self::Items(items, _) => items.restart_pass(),
+            Self::ByTime(by_time, _) => by_time.abandon(),
+            Self::Offset(..) | Self::Kafka(_) => {}
         }
     }
 
@@ -210,6 +227,7 @@ impl<N: Connection> ProbeReader<N> {
     pub(crate) fn forget(&mut self) {
         match self {
             Self::Offset(offset, _) => offset.forget(),
+            Self::Items(items, _) => items.forget(),
             Self::ByTime(by_time, _) => by_time.forget(),
             Self::Kafka(kafka) => kafka.forget(),
         }
@@ -217,7 +235,7 @@ impl<N: Connection> ProbeReader<N> {
 
     /// Whether a full search for missing records takes several polls.
     pub(crate) fn shows_all_in_parts(&self) -> bool {
-        matches!(self, Self::ByTime(..))
+        matches!(self, Self::Items(..) | Self::ByTime(..))
     }
 
     /// Reads again, to measure the cost, and adds the bytes; `None` if it cannot be measured.
@@ -226,6 +244,13 @@ impl<N: Connection> ProbeReader<N> {
         match self {
             Self::Offset(offset, connection) => {
                 let path = offset.first_page();
+                connection
+                    .send(&Request::get(&path), &mut count)
+                    .await
+                    .ok()?;
+            }
+            Self::Items(items, connection) => {
+                let path = items.last_page();
                 connection
                     .send(&Request::get(&path), &mut count)
                     .await
@@ -247,6 +272,7 @@ impl<N: Connection> ProbeReader<N> {
                 "{} lines of the store had no offset",
                 offset.without_offset
             )),
+            Self::Items(items, _) => items.remark(),
             Self::Kafka(kafka) => kafka.remark(),
             _ => None,
         }

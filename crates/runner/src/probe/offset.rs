@@ -376,7 +376,7 @@ pub(super) fn markers(
 }
 
 /// Path and query of one poll.
-fn page(get: &str, offset: u64, limit: u32) -> String {
+pub(super) fn page(get: &str, offset: u64, limit: u32) -> String {
     let value = |name: &str| match name {
         "offset" => Some(offset.to_string()),
         "limit" => Some(limit.to_string()),

@@ -8,10 +8,13 @@ use super::{
     path_text,
     system_text::Names,
 };
-use crate::{Extract, Probe, ProbeKind, ProbeQuery, mistake::Finding, raw, substitute::secret};
+use crate::{
+    Extract, Probe, ProbeKind, ProbeQuery, mistake::Finding, raw, substitute::secret, tree::quote,
+};
 
 const KINDS: [&str; 3] = ["tail", "query", "kafka"];
 const LIMIT: &str = "a whole number from 1 to 1000000";
+const LIMIT_OF_ITEMS: &str = "a whole number from 2 to 1000000";
 
 pub(super) fn probe(
     checker: &mut Checker<'_>,
@@ -34,7 +37,15 @@ pub(super) fn probe(
     let given = [raw.tail.is_some(), raw.query.is_some(), raw.kafka.is_some()];
     let backed_by = keys.backed_by(names, raw.backed_by.as_deref().unwrap_or_default());
     let kind = keys.one_of(KINDS, given)?;
-    let extracted = raw.extract.as_ref().and_then(|raw| keys.extract(kind, raw));
+    let has_items = raw.tail.as_ref().is_some_and(|tail| tail.items.is_some());
+    let layout = match (kind, has_items) {
+        ("tail", true) => "tail.items",
+        _ => kind,
+    };
+    let extracted = raw
+        .extract
+        .as_ref()
+        .and_then(|raw| keys.extract(layout, raw));
     let kind = match kind {
         "tail" => keys.tail(&raw),
         "query" => keys.query(&raw),
@@ -155,7 +166,7 @@ impl<'n> Keys<'_, '_, 'n> {
         if kind != "query" {
             self.require_key(&["extract", "run"], raw.run.as_ref(), expected);
         }
-        if kind == "tail" || has_columns {
+        if kind == "tail" || kind == "tail.items" || has_columns {
             self.require_key(&["extract", "time"], raw.time.as_ref(), expected);
         }
         let mut text = |name, value: &Option<raw::ValueAt>| match has_columns {
@@ -239,12 +250,46 @@ impl<'n> Keys<'_, '_, 'n> {
             self.checker.target(get, &path);
         }
         let limit = self.require_key(&["limit"], raw.limit, LIMIT);
+        if let Some(items) = raw.tail.as_ref().and_then(|tail| tail.items.clone()) {
+            return self.items(get, items, limit);
+        }
         let extract = raw.extract.as_ref()?;
         let (offset, arrival) = (extract.offset.as_ref(), extract.arrival.as_ref());
         Some(ProbeKind::Tail {
             get: get?,
             offset_after: offset?.after.clone()?,
             arrival_after: arrival.and_then(|arrival| arrival.after.clone()),
+            limit: limit?,
+        })
+    }
+
+    /// A tail whose answers are JSON documents.
+    fn items(
+        &mut self,
+        get: Option<String>,
+        items: String,
+        limit: Option<u32>,
+    ) -> Option<ProbeKind> {
+        if let Err(problem) = serde_json_path::JsonPath::parse(&items) {
+            let path = self.path(&["tail", "items"]);
+            let what = format!("{} is {}: {problem}", path_text(&path), quote(&items));
+            let position = self.checker.position_of(&path);
+            let expected = "the JSONPath of an array, such as $.versions";
+            self.checker
+                .report(Finding::new(position, what).with_expected(expected));
+            return None;
+        }
+        // Each page repeats the last element of the one before.
+        if limit == Some(1) {
+            let path = self.path(&["limit"]);
+            let what = format!("{} is 1", path_text(&path));
+            let position = self.checker.position_of(&path);
+            self.checker
+                .report(Finding::new(position, what).with_expected(LIMIT_OF_ITEMS));
+        }
+        Some(ProbeKind::Items {
+            get: get?,
+            items,
             limit: limit?,
         })
     }

@@ -36,13 +36,16 @@ pub(crate) struct Probe {
     pub limit: Option<u32>,
 }
 
-/// Text over HTTP that is read by offset.
+/// Text over HTTP that is read by offset, one record a line; or with `items` a JSON document.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Tail {
     /// Path and query of a GET request; `${offset}` and `${limit}` are replaced at each poll.
     #[schemars(required)]
     pub get: Option<String>,
+    /// The answer is a JSON document, and this is the JSONPath of the array in it: each element is a record, `${offset}` is the
+    /// number of elements before it. Elements may come later before others that are there.
+    pub items: Option<String>,
 }
 
 /// A query for the records of a stretch of time. Its method is the key of its path: exactly one of get, put, post, …; or `method`
@@ -72,7 +75,7 @@ pub(crate) struct KafkaTopic {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Extract {
-    /// The line's offset, for tail.
+    /// The line's offset, for tail without items.
     pub offset: Option<ValueAt>,
     /// The record's key.
     #[schemars(required)]
@@ -82,7 +85,7 @@ pub(crate) struct Extract {
     /// The record's time: nanoseconds since 1970, in a column also as in RFC 3339. Without it the time is at the end of the line,
     /// as in line protocol (not with tail, not with columns).
     pub time: Option<ValueAt>,
-    /// When the store had the record, in nanoseconds since 1970, for tail; a line may lack it.
+    /// When the store had the record, in nanoseconds since 1970, for tail without items; a line may lack it.
     pub arrival: Option<ValueAt>,
 }
 

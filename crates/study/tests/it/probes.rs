@@ -177,3 +177,46 @@ fn a_tail_may_show_when_its_store_had_a_record() {
         "{mistakes}"
     );
 }
+
+#[test]
+fn a_tail_may_have_json_documents() {
+    let read = |items: &str, extract: &str, limit: &str| {
+        let probe = format!(
+            "  list:\n    component: store\n    port: tcp\n    limit: {limit}\n    tail: {{ get: \"/list?from=${{offset}}&limit=${{limit}}\", items: \"{items}\" }}\n    extract: {{ {extract}run: {{ after: r= }}, key: {{ after: k= }}, time: {{ after: t= }} }}\nmetrics:\n"
+        );
+        let text = change_text(&text(), &[("metrics:\n", &probe)]);
+        read_system(&source("system.yaml", text))
+    };
+    let system = read("$.versions", "", "2").unwrap();
+    let probe = system.probes.iter().find(|probe| probe.name == "list");
+    assert_eq!(
+        probe.unwrap().kind,
+        ProbeKind::Items {
+            get: "/list?from=${offset}&limit=${limit}".to_owned(),
+            items: "$.versions".to_owned(),
+            limit: 2,
+        }
+    );
+    let check = |(items, extract, limit): (&str, &str, &str), expected: &str| {
+        let mistakes = read(items, extract, limit).unwrap_err().to_string();
+        assert!(mistakes.contains(expected), "{mistakes}");
+    };
+    check(
+        ("versions[", "", "2"),
+        "probes.list.tail.items is \"versions[\": ",
+    );
+    check(
+        ("$.a", "", "1"),
+        "probes.list.limit is 1; expected a whole number from 2",
+    );
+    let offset = "offset: { after: o= }, ";
+    check(
+        ("$.a", offset, "2"),
+        "probes.list.extract.offset is not used with tail.items",
+    );
+    let arrival = "arrival: { after: a= }, ";
+    check(
+        ("$.a", arrival, "2"),
+        "probes.list.extract.arrival is not used with tail.items",
+    );
+}
