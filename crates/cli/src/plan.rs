@@ -1,24 +1,25 @@
 //! `waggle plan`: which trials would run, in which order and for how long.
 
-use std::fmt::Write;
+use std::{collections::BTreeSet, fmt::Write};
 
 use anyhow::Result;
-use waggle_report::wording::{format, search::level};
+use waggle_report::wording::{self, format, search::level};
 use waggle_results::LevelKind;
 use waggle_runner::level_kind;
-use waggle_study::{Cell, Fault, LoadModel, Order, Restart, Search, Study};
+use waggle_study::{Cell, Fault, LoadModel, Order, Restart, Search, Study, System};
 use waggle_units::format_duration;
 
 use crate::{arguments::Plan, exit::Exit, files, output, table::duration};
 
 pub(crate) fn run(arguments: &Plan) -> Result<Exit> {
     let loaded = files::load(&arguments.choice)?;
-    output::print_result(&listing(&loaded.study, &waggle_study::plan(&loaded.study)))?;
+    let plan = waggle_study::plan(&loaded.study);
+    output::print_result(&listing(&loaded.study, &loaded.system, &plan))?;
     Ok(Exit::Fine)
 }
 
 /// The plan as text: the cells, then the trials in their order.
-fn listing(study: &Study, plan: &waggle_study::Plan) -> String {
+fn listing(study: &Study, system: &System, plan: &waggle_study::Plan) -> String {
     let mut text = String::new();
     let order = match (study.order, study.restart) {
         (Order::Shuffled, Restart::EveryTrial) => {
@@ -35,10 +36,10 @@ fn listing(study: &Study, plan: &waggle_study::Plan) -> String {
     for component in &study.external {
         let _ = writeln!(text, "external, not started by waggle: {component}");
     }
-    for line in preparation(study) {
+    for line in limits(study).into_iter().chain(preparation(study)) {
         let _ = writeln!(text, "{line}");
     }
-    if study.restart == Restart::EveryCell {
+    if study.restart == Restart::EveryCell && system.external.is_none() {
         let has_faults = |cell: &Cell| !cell.faults.is_empty();
         let but = match study.cells.iter().any(has_faults) {
             true => ", and for each trial of cells with faults",
@@ -84,6 +85,36 @@ fn listing(study: &Study, plan: &waggle_study::Plan) -> String {
         );
     }
     text
+}
+
+/// `each replica of registry has at most 0.25 to 1.5 CPUs, 512 MiB`, for each component that a cell limits.
+fn limits(study: &Study) -> Vec<String> {
+    let cells = || study.cells.iter().flat_map(|cell| &cell.limits);
+    let components: BTreeSet<&str> = cells().map(|(name, _)| name.as_str()).collect();
+    let line = |component: &str| {
+        let limits = cells().filter(|(name, _)| *name == component);
+        let limits = limits.map(|(_, limits)| limits);
+        let mut cpus: Vec<f64> = limits.clone().filter_map(|one| one.cpus).collect();
+        cpus.sort_by(f64::total_cmp);
+        let memory = limits.filter_map(|one| one.memory);
+        let (least, most) = (memory.clone().min(), memory.max());
+        let cpus = ends(
+            cpus.first().copied().zip(cpus.last().copied()),
+            wording::limits::cpus,
+        );
+        let memory = ends(least.zip(most), wording::limits::memory);
+        let amounts: Vec<String> = cpus.into_iter().chain(memory).collect();
+        format!(
+            "each replica of {component} has at most {}",
+            amounts.join(", ")
+        )
+    };
+    components.into_iter().map(line).collect()
+}
+
+/// The least and the most as text.
+fn ends<T>(ends: Option<(T, T)>, text: fn(T) -> String) -> Option<String> {
+    ends.map(|(least, most)| range(text(least), text(most)))
 }
 
 /// How the system is prepared: the loads with the fewest and the most sessions of all cells.

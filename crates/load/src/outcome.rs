@@ -133,7 +133,8 @@ pub struct SessionCounts {
 }
 
 impl SessionCounts {
-    fn join(&mut self, other: Self) {
+    /// Adds counts of another worker or a later interval.
+    pub fn join(&mut self, other: Self) {
         self.started += other.started;
         self.completed += other.completed;
         self.failed += other.failed;

@@ -1,9 +1,12 @@
 //! Values of the variables in requests that are made ahead: which rows of its feeds each request takes.
 
-use waggle_load::{Stamp, Value};
-use waggle_study::{Feed, FeedOrder, FeedRows, Request, Texts};
+use waggle_load::{Rows, Stamp, Value};
+use waggle_study::{Feed, FeedOrder, Request, Texts};
 
-use crate::random::words;
+use crate::{
+    random::words,
+    scenario::{Kept, rows},
+};
 
 /// Number of requests that are made if a feed's rows are drawn at random; then they repeat.
 const DRAWN: usize = 10_000;
@@ -12,6 +15,8 @@ const DRAWN: usize = 10_000;
 #[derive(Debug)]
 pub(crate) struct Turn<'a> {
     feeds: &'a [Feed],
+    /// Of each feed.
+    rows: Vec<Rows>,
     /// For each feed with random order: the row that each request takes.
     drawn: Vec<Vec<usize>>,
     /// The mark of the run.
@@ -47,6 +52,11 @@ impl<'a> Turn<'a> {
         });
         Self {
             feeds,
+            // Only a scenario has feeds of kept rows.
+            rows: feeds
+                .iter()
+                .map(|feed| rows(&feed.rows, &Kept::new()))
+                .collect(),
             drawn: drawn.collect(),
             run,
             length: length.min(TURN_MAX),
@@ -64,16 +74,16 @@ impl<'a> Turn<'a> {
         }
         let (feed, column) = name.split_once('.')?;
         let number = self.feeds.iter().position(|known| known.name == feed)?;
-        // A scenario alone has rows that are made.
-        let FeedRows::Table(table) = &self.feeds[number].rows else {
-            return None;
-        };
-        let column = table.columns.iter().position(|known| known == column)?;
+        let columns = self.feeds[number].rows.columns();
+        let column = columns.iter().position(|known| *known == column)?;
+        let rows = &self.rows[number];
         let row = match self.drawn[number].get(request) {
             Some(row) => *row,
-            None => request % table.rows.len(),
+            None => request % rows.len(),
         };
-        Some(Value::Text(table.rows[row][column].clone()))
+        String::from_utf8(rows.value(row, column))
+            .ok()
+            .map(Value::Text)
     }
 
     /// A feed that has more rows than `requests`, if there is one.
@@ -98,7 +108,7 @@ pub(crate) fn first_multiple_of_both(one: usize, other: usize) -> usize {
 mod tests {
     use std::{sync::Arc, time::Duration};
 
-    use waggle_study::{Body, BodyExpect, Expect, FeedTable};
+    use waggle_study::{Body, BodyExpect, Expect, FeedRows, FeedTable, MadeRows, MadeValue};
 
     use super::*;
 
@@ -160,6 +170,28 @@ mod tests {
             // 1,000 of each, ± 5 standard deviations.
             assert!((850..1150).contains(&count), "{row}: {count}");
         }
+    }
+
+    #[test]
+    fn generated_rows_follow_from_their_number() {
+        let mut request = request(&[("a", FeedOrder::Cycle, 1), ("b", FeedOrder::Cycle, 3)]);
+        let Texts::Templates(feeds) = &mut request.texts else {
+            panic!("{request:?}");
+        };
+        feeds[0].rows = FeedRows::Made(Arc::new(MadeRows {
+            count: 2,
+            seed: 7,
+            columns: vec![(
+                "n".to_owned(),
+                MadeValue::Numbered(vec!["id-".to_owned(), String::new()]),
+            )],
+        }));
+        let turn = Turn::new(&request, "run", 7, 1);
+        assert_eq!(
+            rows(&turn, "a"),
+            ["id-1", "id-2", "id-1", "id-2", "id-1", "id-2"]
+        );
+        assert_eq!(rows(&turn, "b"), ["0", "1", "2", "0", "1", "2"]);
     }
 
     #[test]

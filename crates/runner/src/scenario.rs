@@ -47,11 +47,7 @@ fn feed(feed: &study::Feed, kept: &Kept) -> load::Feed {
     load::Feed {
         name: feed.name.clone(),
         columns: feed.rows.columns().into_iter().map(str::to_owned).collect(),
-        rows: match &feed.rows {
-            FeedRows::Table(table) => load::Rows::Listed(table.rows.clone()),
-            FeedRows::Made(rows) => load::Rows::Generated(generated_rows(rows)),
-            FeedRows::Kept(rows) => load::Rows::Kept(kept_rows(rows, kept)),
-        },
+        rows: rows(&feed.rows, kept),
         order: match feed.order {
             FeedOrder::Cycle => load::FeedOrder::Cycle,
             FeedOrder::Random => load::FeedOrder::Random,
@@ -60,6 +56,15 @@ fn feed(feed: &study::Feed, kept: &Kept) -> load::Feed {
             FeedOrder::Zipf { skew } => load::FeedOrder::Zipf { skew },
             FeedOrder::Recent { skew } => load::FeedOrder::Recent { skew },
         },
+    }
+}
+
+/// The rows of a feed; those of `kept` that are not known yet have a word in each column.
+pub(crate) fn rows(rows: &FeedRows, kept: &Kept) -> load::Rows {
+    match rows {
+        FeedRows::Table(table) => load::Rows::Listed(table.rows.clone()),
+        FeedRows::Made(rows) => load::Rows::Generated(generated_rows(rows)),
+        FeedRows::Kept(rows) => load::Rows::Kept(kept_rows(rows, kept)),
     }
 }
 

@@ -92,6 +92,11 @@ impl Store {
         }
     }
 
+    /// The folder of a snapshot, which may not exist.
+    pub(crate) fn path(&self, key: &str) -> PathBuf {
+        self.folder.join(key)
+    }
+
     /// Copies a snapshot into a system's folder. `None`: there is none of this key. One that cannot be used is removed.
     pub(crate) fn restore(
         &self,

@@ -49,10 +49,7 @@ pub(crate) fn check_uses(
         let unknown = uses.iter().filter_map(|used| used.name.as_deref());
         let unknown = unknown.filter(|used| !names.iter().any(|(known, _)| known == used));
         let near = nearest_word(name, unknown.chain(free()));
-        let expected = format!(
-            "${{{name}}} in load, schedule, faults, delivery, system.set or system.limits, reference.match_on, or the name of a parameter that is not set: {}",
-            list(free())
-        );
+        let expected = expected_use(name, free());
         let what = format!("factor {name} is used nowhere");
         found.push(
             Finding::new(*position, what)
@@ -60,6 +57,20 @@ pub(crate) fn check_uses(
                 .with_suggestion(near),
         );
     }
+}
+
+/// Where a factor can be used.
+fn expected_use<'a>(name: &str, free: impl Iterator<Item = &'a str>) -> String {
+    let parts = PARTS_PER_CELL.iter().map(|part| (*part).to_owned());
+    let of_system = SYSTEM_PER_CELL.iter().map(|key| format!("system.{key}"));
+    let parts: Vec<String> = parts.chain(of_system).collect();
+    let parts = list(parts.iter().map(String::as_str));
+    let free = list(free);
+    let parameter = match free.is_empty() {
+        true => String::new(),
+        false => format!(", or the name of a parameter that is not set: {free}"),
+    };
+    format!("${{{name}}} in one of {parts}, or its name in reference.match_on{parameter}")
 }
 
 /// Whether a node is this text, or a list with it.

@@ -91,6 +91,9 @@ metrics! {
     ERRORS "waggle.errors" "waggle_errors_total" "{error}" "Failures by kind; with attempts to connect, which are not requests";
     BYTES_SENT "waggle.bytes.sent" "waggle_bytes_sent_total" "By" "Bytes of HTTP that were sent, with framing";
     BYTES_RECEIVED "waggle.bytes.received" "waggle_bytes_received_total" "By" "Bytes of HTTP that were received, with framing";
+    SESSIONS "waggle.sessions" "waggle_sessions_total" "{session}" "Sessions of a scenario: started, completed, ended early by a failure";
+    STEP_REQUESTS "waggle.step.requests" "waggle_step_requests_total" "{request}" "Requests of a step of a scenario: sent, answered as expected, failed";
+    PREPARATION "waggle.preparation.sessions" "waggle_preparation_sessions" "{session}" "Sessions of the load of the preparation that runs: planned, and done so far";
     RECORDS_SUCCEEDED "waggle.records.succeeded" "waggle_records_succeeded_total" "{record}" "Records in requests that succeeded";
     RECORDS "waggle.records" "waggle_records_total" "{record}" "The account of the records of trials that ended";
     DRAIN "waggle.drain.records" "waggle_drain_records" "{record}" "Records of the trial that drains: accepted, and visible in the store so far";

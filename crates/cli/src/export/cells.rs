@@ -54,6 +54,12 @@ impl CellLabels {
         }
     }
 
+    /// Whether the load is a scenario.
+    pub(super) fn has_steps(&self) -> bool {
+        let mut labels = self.requests.iter().flatten();
+        labels.any(|(label, _)| *label == STEP)
+    }
+
     /// Those of the cells beyond [`CELLS_MAX`], together.
     pub(super) fn other_request_labels(server: Option<&Labels>) -> Labels {
         let server = server.into_iter().flatten();

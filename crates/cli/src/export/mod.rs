@@ -5,6 +5,7 @@
 mod buckets;
 mod catalogue;
 mod cells;
+mod loads;
 mod now;
 mod otlp;
 mod prometheus;

@@ -10,8 +10,18 @@ pub(super) struct Now {
     pub(super) key: TrialKey,
     pub(super) active_requests: u64,
     pub(super) connections_open: u64,
+    /// The load of the preparation that runs.
+    pub(super) preparing: Option<Preparing>,
     /// Visible and accepted records.
     pub(super) draining: Option<(u64, u64)>,
+}
+
+/// What a load of the preparation has done so far.
+#[derive(Debug)]
+pub(super) struct Preparing {
+    pub(super) name: String,
+    pub(super) done: u64,
+    pub(super) sessions: u64,
 }
 
 impl Now {
@@ -21,12 +31,14 @@ impl Now {
             key,
             active_requests: 0,
             connections_open: 0,
+            preparing: None,
             draining: None,
         }
     }
 
     /// Takes over the state at the end of an interval; returns the cell.
     pub(super) fn follow(&mut self, interval: &Interval) -> u32 {
+        self.preparing = None;
         self.active_requests = interval.counts.in_flight;
         self.connections_open = interval.counts.connections_open;
         self.key.cell

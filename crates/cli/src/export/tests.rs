@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use waggle_load::{Failure, Failures, Interval, StepCounts, StepInterval};
+use waggle_load::{Failure, Failures, Interval, SessionCounts, StepCounts, StepInterval};
 use waggle_results::{LedgerInfo, PhaseName, TrialKey};
 use waggle_runner::Event;
 use waggle_study::Source;
@@ -10,9 +10,10 @@ use waggle_study::Source;
 use super::{
     catalogue::{self, CELL, ERROR_TYPE, Family, Label, STEP, Series},
     cells::{CELLS_MAX, OTHER, STEPS_MAX},
+    loads::ERROR_TYPES_MAX,
     otlp::{self, Instants},
     prometheus,
-    totals::{ERROR_TYPES_MAX, Pushes, Totals},
+    totals::{Pushes, Totals},
 };
 use crate::{
     load::tests::{CALM, IntervalSpec, golden, interval},
@@ -216,7 +217,9 @@ fn steps_have_their_own_times_up_to_a_limit() {
             times.record_n(700, count).unwrap();
             StepInterval {
                 counts: StepCounts {
+                    sent: count + 1,
                     succeeded: count,
+                    failed: 1,
                     ..StepCounts::default()
                 },
                 response_time: times.clone(),
@@ -225,11 +228,58 @@ fn steps_have_their_own_times_up_to_a_limit() {
             }
         })
         .collect();
+    one.counts.sessions = SessionCounts {
+        started: 9,
+        completed: 6,
+        failed: 2,
+        retries: 0,
+    };
     add_interval(&mut totals, PhaseName::Measure, one);
     let found = sums(&totals.families(), "http.client.request.duration", STEP);
     assert_eq!(found.len(), STEPS_MAX + 1, "{found:?}");
     assert_eq!(found[0], ("s0".to_owned(), 1));
     assert_eq!(found[STEPS_MAX], (OTHER.to_owned(), 11 + 12));
+    let families = totals.families();
+    let found = sums(&families, "waggle.step.requests", STEP);
+    let of_first = found.iter().filter(|(step, _)| step == "s0");
+    assert_eq!(
+        of_first.map(|(_, count)| *count).collect::<Vec<_>>(),
+        [2, 1, 1]
+    );
+    let of_others = found.iter().filter(|(step, _)| step == OTHER);
+    assert_eq!(
+        of_others.map(|(_, count)| *count).collect::<Vec<_>>(),
+        [25, 23, 2]
+    );
+    let outcome = catalogue::OUTCOME;
+    let expected = [("started", 9), ("completed", 6), ("failed", 2)];
+    let expected = expected.map(|(outcome, count)| (outcome.to_owned(), count));
+    assert_eq!(sums(&families, "waggle.sessions", outcome), expected);
+}
+
+#[test]
+fn a_preparation_shows_how_far_it_is() {
+    let mut totals = totals(1, REQUEST);
+    start_trial(&mut totals, 1, key(1, 1));
+    let shown = |totals: &Totals| {
+        let families = totals.families();
+        let mut families = families.iter();
+        let family = families.find(|one| one.metric.name == "waggle.preparation.sessions");
+        family.map(|family| match &family.series {
+            Series::Gauge(series) => series.iter().map(|(_, value)| *value).collect::<Vec<_>>(),
+            other => panic!("{other:?}"),
+        })
+    };
+    assert_eq!(shown(&totals), None);
+    totals.apply(&Event::Preparing {
+        load: "fill".to_owned(),
+        done: 40,
+        sessions: 100,
+        retries: 0,
+    });
+    assert_eq!(shown(&totals), Some(vec![100, 40]));
+    add_interval(&mut totals, PhaseName::WarmUp, interval(0, CALM, &mut 0));
+    assert_eq!(shown(&totals), None);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::{
 };
 
 use waggle_load::Interval;
-use waggle_results::{CountsRow, FailureKind, LedgerInfo, PhaseName, TrialKey};
+use waggle_results::{LedgerInfo, PhaseName, TrialKey};
 use waggle_runner::{
     Event,
     counts::{Carried, interval_row},
@@ -15,14 +15,14 @@ use waggle_study::{Cell, Study, System};
 
 use super::{
     buckets::Buckets,
-    catalogue::{self, CELL, ERROR_TYPE, Family, Labels, Metric, NAME, OUTCOME, PHASE, Series},
+    catalogue::{
+        self, CELL, ERROR_TYPE, Family, Labels, Metric, NAME, OUTCOME, PHASE, STEP, Series,
+    },
     cells::{CELLS_MAX, CellLabels, OTHER},
-    now::Now,
+    loads::{LoadTotals, RequestTotals},
+    now::{Now, Preparing},
 };
 use crate::trial::sides::{Side, Sides};
-
-/// Kinds of errors of a cell's phase with series of their own; all others are counted as one.
-pub(super) const ERROR_TYPES_MAX: usize = 20;
 
 /// All phases of a trial.
 const PHASES: [PhaseName; 12] = [
@@ -67,22 +67,6 @@ pub(super) struct Totals {
 pub(super) struct Pushes {
     pub(super) accepted: u64,
     pub(super) failed: u64,
-}
-
-/// The sums of all intervals of a cell's phase.
-#[derive(Debug, Default)]
-struct LoadTotals {
-    counts: CountsRow,
-    connects: u64,
-    errors: BTreeMap<String, u64>,
-    /// As [`CellLabels::requests`].
-    times: Vec<Times>,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Times {
-    duration: Buckets,
-    response_time: Buckets,
 }
 
 impl Totals {
@@ -132,6 +116,20 @@ impl Totals {
                 let cell = now.map(|now| now.follow(interval));
                 self.add_interval(cell, *phase, interval);
             }
+            Event::Preparing {
+                load,
+                done,
+                sessions,
+                ..
+            } => {
+                if let Some(now) = self.running.side_mut(side) {
+                    now.preparing = Some(Preparing {
+                        name: load.clone(),
+                        done: *done,
+                        sessions: *sessions,
+                    });
+                }
+            }
             Event::Draining { visible, accepted } => {
                 if let Some(now) = self.running.side_mut(side) {
                     now.draining = Some((*visible, *accepted));
@@ -154,7 +152,6 @@ impl Totals {
             Event::Calibrating(_)
             | Event::Phase { .. }
             | Event::Partner(_)
-            | Event::Preparing { .. }
             | Event::Machine(_)
             | Event::Killed { .. }
             | Event::UpAgain { .. }
@@ -202,14 +199,15 @@ impl Totals {
             None => 1,
         };
         let load = self.loads.entry((number, phase)).or_default();
-        load.add(&row, interval.counts.connects);
-        load.add_times(interval, series);
+        load.add(interval, &row, series);
     }
 
     /// All metrics at this moment.
     pub(super) fn families(&self) -> Vec<Family> {
         let mut families = self.families_of_the_run();
         families.extend(self.families_of_loads());
+        families.extend(self.families_of_scenarios());
+        families.extend(self.families_of_preparation());
         families.extend(self.families_of_records());
         families
     }
@@ -244,7 +242,10 @@ impl Totals {
             gauges(&catalogue::CELL_INFO, named.collect()),
             gauge(&catalogue::TRIALS_PLANNED, self.planned.into()),
             gauge(&catalogue::TRIALS_RESUMED, self.resumed.into()),
-            counters(&catalogue::TRIALS_FINISHED, by_outcome(&finished)),
+            counters(
+                &catalogue::TRIALS_FINISHED,
+                by_outcome(&Labels::new(), finished),
+            ),
             gauge(&catalogue::TRIAL_POSITION, number(|now| now.position)),
             gauge(&catalogue::TRIAL_CELL, number(|now| now.key.cell)),
             gauge(
@@ -263,7 +264,10 @@ impl Totals {
         ];
         if let Some(pushes) = self.pushes {
             let pushes = [("accepted", pushes.accepted), ("failed", pushes.failed)];
-            families.push(counters(&catalogue::PUSHES, by_outcome(&pushes)));
+            families.push(counters(
+                &catalogue::PUSHES,
+                by_outcome(&Labels::new(), pushes),
+            ));
         }
         families
     }
@@ -298,13 +302,13 @@ impl Totals {
         ]
     }
 
-    fn histogram(&self, metric: &'static Metric, pick: fn(&Times) -> Buckets) -> Family {
+    fn histogram(&self, metric: &'static Metric, pick: fn(&RequestTotals) -> Buckets) -> Family {
         let series = self.loads.iter().flat_map(|(key, load)| {
-            let times = load.times.iter().enumerate();
-            times.map(|(index, times)| {
+            let requests = load.requests.iter().enumerate();
+            requests.map(|(index, request)| {
                 let mut labels = load_labels(*key);
                 labels.extend(self.request_labels(key.0, index));
-                (labels, pick(times))
+                (labels, pick(request))
             })
         });
         Family {
@@ -327,6 +331,60 @@ impl Totals {
         }
     }
 
+    /// None of a study without a scenario.
+    fn families_of_scenarios(&self) -> Vec<Family> {
+        if !self.cells.iter().any(|(labels, _)| labels.has_steps()) {
+            return Vec::new();
+        }
+        let sessions = self.loads.iter().flat_map(|(key, load)| {
+            let sessions = load.sessions;
+            let counts = [
+                ("started", sessions.started),
+                ("completed", sessions.completed),
+                ("failed", sessions.failed),
+            ];
+            by_outcome(&load_labels(*key), counts)
+        });
+        let steps = self.loads.iter().flat_map(|(key, load)| {
+            let requests = load.requests.iter().enumerate();
+            requests.flat_map(|(index, request)| {
+                let mut labels = load_labels(*key);
+                let of_request = self.request_labels(key.0, index);
+                labels.extend(of_request.into_iter().filter(|(label, _)| *label == STEP));
+                let counts = [
+                    ("sent", request.counts.sent),
+                    ("succeeded", request.counts.succeeded),
+                    ("failed", request.counts.failed),
+                ];
+                by_outcome(&labels, counts)
+            })
+        });
+        vec![
+            counters(&catalogue::SESSIONS, sessions.collect()),
+            counters(&catalogue::STEP_REQUESTS, steps.collect()),
+        ]
+    }
+
+    /// None if no load of a preparation runs.
+    fn families_of_preparation(&self) -> Vec<Family> {
+        let loads: Vec<_> = self
+            .running
+            .iter()
+            .filter_map(|now| now.preparing.as_ref())
+            .collect();
+        if loads.is_empty() {
+            return Vec::new();
+        }
+        let sessions = loads.iter().flat_map(|load| {
+            let labels = vec![(NAME, load.name.clone())];
+            let counts = [("planned", load.sessions), ("done", load.done)];
+            by_outcome(&labels, counts)
+        });
+        let sessions =
+            sessions.map(|(labels, count)| (labels, i64::try_from(count).unwrap_or(i64::MAX)));
+        vec![gauges(&catalogue::PREPARATION, sessions.collect())]
+    }
+
     /// None of a study without records.
     fn families_of_records(&self) -> Vec<Family> {
         let carries = |carried: &Carried| match carried {
@@ -340,7 +398,7 @@ impl Totals {
         let succeeded =
             succeeded.map(|(key, load)| (load_labels(*key), load.counts.records_succeeded));
         let account = self.accounts.iter().flat_map(|(cell, ledger)| {
-            [
+            let counts = [
                 ("sent", ledger.sent),
                 ("accepted", ledger.accepted),
                 ("rejected", ledger.rejected),
@@ -348,13 +406,8 @@ impl Totals {
                 ("delivered", ledger.delivered),
                 ("missing", ledger.missing),
                 ("duplicates", ledger.duplicates),
-            ]
-            .map(|(outcome, count)| {
-                (
-                    vec![cell_label(*cell), (OUTCOME, outcome.to_owned())],
-                    count,
-                )
-            })
+            ];
+            by_outcome(&vec![cell_label(*cell)], counts)
         });
         let draining = self.running.iter().filter_map(|now| now.draining);
         let draining = draining.reduce(|a, b| (a.0 + b.0, a.1 + b.1));
@@ -369,50 +422,6 @@ impl Totals {
             counters(&catalogue::RECORDS, account.collect()),
             gauges(&catalogue::DRAIN, draining.collect()),
         ]
-    }
-}
-
-impl LoadTotals {
-    fn add(&mut self, row: &CountsRow, connects: u64) {
-        let sum = &mut self.counts;
-        sum.due += row.due;
-        sum.sent += row.sent;
-        sum.succeeded += row.succeeded;
-        sum.failed += row.failed;
-        sum.skipped += row.skipped;
-        sum.records_succeeded += row.records_succeeded;
-        sum.bytes_sent += row.bytes_sent;
-        sum.bytes_received += row.bytes_received;
-        self.connects += connects;
-        for failure in &row.failures {
-            let kind = error_type(failure.kind);
-            let has_room = self.errors.len() < ERROR_TYPES_MAX;
-            let kind = match has_room || self.errors.contains_key(&kind) {
-                true => kind,
-                false => OTHER.to_owned(),
-            };
-            *self.errors.entry(kind).or_default() += failure.count;
-        }
-    }
-
-    /// Adds the times of an interval to this many series: by step, the last one of all further steps.
-    fn add_times(&mut self, interval: &Interval, series: usize) {
-        self.times
-            .resize(series.max(self.times.len()), Times::default());
-        let whole = (&interval.service_time, &interval.response_time);
-        let steps = interval.steps.iter();
-        let mut parts: Vec<_> = steps
-            .map(|step| (&step.service_time, &step.response_time))
-            .collect();
-        if parts.is_empty() {
-            parts.push(whole);
-        }
-        for (index, (duration, response_time)) in parts.into_iter().enumerate() {
-            if let Some(times) = self.times.get_mut(index.min(series.saturating_sub(1))) {
-                times.duration.add(duration);
-                times.response_time.add(response_time);
-            }
-        }
     }
 }
 
@@ -443,17 +452,14 @@ fn phase_label(phase: PhaseName) -> &'static str {
     }
 }
 
-/// The number of a status, else the word of the results.
-fn error_type(kind: FailureKind) -> String {
-    match kind {
-        FailureKind::Status(status) => status.to_string(),
-        other => other.to_string(),
-    }
-}
-
-fn by_outcome(counts: &[(&str, u64)]) -> Vec<(Labels, u64)> {
-    let series = |(outcome, count): &(&str, u64)| (vec![(OUTCOME, (*outcome).to_owned())], *count);
-    counts.iter().map(series).collect()
+/// The series of these labels, for each outcome.
+fn by_outcome<const N: usize>(labels: &Labels, counts: [(&str, u64); N]) -> Vec<(Labels, u64)> {
+    let series = counts.map(|(outcome, count)| {
+        let mut labels = labels.clone();
+        labels.push((OUTCOME, outcome.to_owned()));
+        (labels, count)
+    });
+    series.into()
 }
 
 fn counters(metric: &'static Metric, series: Vec<(Labels, u64)>) -> Family {

@@ -11,14 +11,12 @@ pub(crate) fn amounts(limits: &ComponentLimits) -> String {
         1 => String::new(),
         count => format!("{count} × "),
     };
-    let cpus = limits.cpus.map(|limit| {
-        let unit = if limit.cpus == 1.0 { "CPU" } else { "CPUs" };
-        (format!("{times}{} {unit}", limit.cpus), limit.by)
-    });
-    let memory = limits.memory.map(|limit| {
-        let bytes = Unit::Bytes.show(as_f64(limit.bytes));
-        (format!("{times}{bytes}"), limit.by)
-    });
+    let cpus = limits
+        .cpus
+        .map(|limit| (format!("{times}{}", cpus(limit.cpus)), limit.by));
+    let memory = limits
+        .memory
+        .map(|limit| (format!("{times}{}", memory(limit.bytes)), limit.by));
     match (cpus, memory) {
         (Some((cpus, one)), Some((memory, other))) if one == other => {
             format!("{cpus}, {memory} by {}", means(one))
@@ -29,6 +27,19 @@ pub(crate) fn amounts(limits: &ComponentLimits) -> String {
             parts.collect::<Vec<_>>().join(", ")
         }
     }
+}
+
+/// `0.5 CPUs`, `1 CPU`.
+#[must_use]
+pub fn cpus(cpus: f64) -> String {
+    let unit = if cpus == 1.0 { "CPU" } else { "CPUs" };
+    format!("{cpus} {unit}")
+}
+
+/// `512 MiB`.
+#[must_use]
+pub fn memory(bytes: u64) -> String {
+    Unit::Bytes.show(as_f64(bytes))
 }
 
 fn means(means: LimitMeans) -> &'static str {

@@ -14,7 +14,7 @@ pub mod history;
 pub(crate) mod imported;
 pub mod labels;
 pub mod laws;
-pub(crate) mod limits;
+pub mod limits;
 pub(crate) mod methodology;
 pub(crate) mod metric;
 pub(crate) mod preparation;

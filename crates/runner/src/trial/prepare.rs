@@ -136,6 +136,7 @@ impl Trial<'_> {
             at_most: down + SNAPSHOT_AT_MOST,
         };
         let (store, key) = (snapshot.store.clone(), snapshot.key.to_owned());
+        let place = store.path(&key);
         let folder = self.context.folder.to_path_buf();
         let secrets = self.context.secrets;
         let prepared = &environment.prepared;
@@ -165,7 +166,10 @@ impl Trial<'_> {
                 }
             }
             Err(why) => {
-                let remark = format!("the prepared system was not kept as a snapshot: {why}");
+                let remark = format!(
+                    "the prepared system was not kept as the snapshot {}: {why}",
+                    place.display()
+                );
                 report.remarks.push(remark);
             }
         }

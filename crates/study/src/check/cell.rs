@@ -31,7 +31,12 @@ pub(crate) fn cell(
     let configured = system.zip(parameters.as_ref());
     let present = configured.map(|(system, parameters)| system.configure(parameters));
     let both = system.zip(present.as_ref());
-    let limits = check::limits(checker, raw.system.as_ref(), both, parameters.as_ref());
+    let limits = check::limits(
+        checker,
+        (raw.system.as_ref(), levels),
+        both,
+        parameters.as_ref(),
+    );
     let system = present.as_ref();
     let preparation = preparation(checker, raw, system);
     let mut load = raw.load.take();

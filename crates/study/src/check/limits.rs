@@ -7,6 +7,7 @@ use waggle_template::placeholder::single_name;
 use super::{Checker, components::Conditions, path_text};
 use crate::{
     Level, LimitTexts, Limits, Parameter, ParameterKind, System,
+    cells::Levels,
     limits::{LIMIT_CPUS, MAX_LIMIT_MEMORY, MIN_LIMIT_MEMORY, parse_cpus, parse_memory},
     mistake::Finding,
     nearest::{list, nearest_word},
@@ -87,7 +88,7 @@ fn limits_memory(parameter: &Parameter) -> bool {
 /// system is not known.
 pub(crate) fn limits(
     checker: &mut Checker<'_>,
-    raw: Option<&raw::UseSystem>,
+    (raw, levels): (Option<&raw::UseSystem>, &Levels),
     system: Option<(&System, &System)>,
     parameters: Option<&BTreeMap<String, Level>>,
 ) -> Option<BTreeMap<String, Limits>> {
@@ -96,6 +97,11 @@ pub(crate) fn limits(
     let is_external = |name: &str| external.is_some_and(|external| external.contains_key(name));
     let mut limits = present.limits(parameters?);
     limits.retain(|name, _| !is_external(name));
+    let set = raw.and_then(|raw| raw.set.as_ref());
+    let is_given = |parameter: &str| {
+        set.is_some_and(|set| set.contains_key(parameter))
+            || levels.iter().any(|(name, ..)| name == parameter)
+    };
     let given = raw.and_then(|raw| raw.limits.as_ref());
     for (name, raw) in given.into_iter().flatten() {
         let path = ["system", "limits", name.as_str()];
@@ -122,15 +128,43 @@ pub(crate) fn limits(
             (&path, "memory"),
             parse_memory,
         );
-        if !present.components.iter().any(|known| known.name == *name) {
+        let mut components = present.components.iter();
+        let Some(component) = components.find(|known| known.name == *name) else {
             continue;
-        }
+        };
+        let replaced = LimitTexts {
+            cpus: component.limits.cpus.clone().filter(|_| cpus.is_some()),
+            memory: component.limits.memory.clone().filter(|_| memory.is_some()),
+        };
+        refuse_second(checker, &path, &replaced, is_given);
         let own = limits.entry(name.clone()).or_default();
         own.cpus = cpus.unwrap_or(own.cpus);
         own.memory = memory.unwrap_or(own.memory);
     }
     limits.retain(|_, limits| limits.is_some());
     Some(limits)
+}
+
+/// Reports a parameter that the study gives although it replaces the limit that the parameter sets: its levels would have no effect.
+fn refuse_second(
+    checker: &mut Checker<'_>,
+    path: &[&str],
+    replaced: &LimitTexts,
+    is_given: impl Fn(&str) -> bool,
+) {
+    for (text, key) in [(&replaced.cpus, "cpus"), (&replaced.memory, "memory")] {
+        let parameter = text.as_deref().and_then(single_name);
+        let Some(parameter) = parameter.filter(|name| is_given(name)) else {
+            continue;
+        };
+        let path = [path, &[key]].concat();
+        let what = format!(
+            "{} replaces the system's ${{{parameter}}}, and the study gives {parameter}, too",
+            path_text(&path)
+        );
+        let position = checker.key(&path);
+        checker.report(Finding::new(position, what).with_expected("one of the two"));
+    }
 }
 
 /// `None`: the study gives none, or it has a mistake; `Some(None)`: no limit.

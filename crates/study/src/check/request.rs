@@ -157,20 +157,15 @@ fn refuse_stamps(checker: &mut Checker<'_>, raw: &raw::Request) {
     }
 }
 
-/// Reports the orders `once` and `per_user`. Requests are made before the load starts and then sent in turn, so it is not known
+/// Reports kept rows and the orders that need sessions. Requests are made before the load starts and then sent in turn, so it is not known
 /// which user sends which request, or when all were sent.
 fn refuse_orders(checker: &mut Checker<'_>, feeds: &[NamedFeed], path: &Path) {
     for (index, feed) in feeds.iter().enumerate() {
-        let is_made = match feed.rows {
-            Some(FeedRows::Made(_)) => Some("generate"),
-            Some(FeedRows::Kept(_)) => Some("captured_by"),
-            Some(FeedRows::Table(_)) | None => None,
-        };
-        if let Some(key) = is_made {
-            let here = path.child("feeds").entry(index).child(key);
+        if let Some(FeedRows::Kept(_)) = feed.rows {
+            let here = path.child("feeds").entry(index).child("captured_by");
             let what = format!("{} is for a scenario", here.to_text(""));
             let position = checker.key(&here.steps());
-            checker.report(Finding::new(position, what).with_expected("file or rows"));
+            checker.report(Finding::new(position, what).with_expected("file, rows or generate"));
         }
         let order = match feed.order {
             Some(FeedOrder::Once) => "once",

@@ -76,11 +76,14 @@ fn limits_are_factors() {
 #[test]
 fn a_study_has_the_last_word() {
     let own = "{ store: { cpus: none, memory: none }, front: { cpus: \"${front}\" } }";
-    let study = study(&[("{ front: { cpus: \"${front}\", memory: 1GiB } }", own)]);
+    let study = study(&[
+        ("{ front: { cpus: \"${front}\", memory: 1GiB } }", own),
+        ("\n  cpus: [0.5, 2]", ""),
+    ]);
     check(&study, 0, "store", None, None);
     assert!(!study.cells[0].limits.contains_key("store"));
     assert!(study.cells[0].limits.is_empty());
-    check(&study, 2, "front", Some(0.25), None);
+    check(&study, 1, "front", Some(0.25), None);
 }
 
 #[test]
