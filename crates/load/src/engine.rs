@@ -292,6 +292,7 @@ impl Running {
             request_outcomes: Vec::new(),
             steps: vec![StepCounts::default(); self.step_names.len()],
             feeds_used_up: Vec::new(),
+            clients: Vec::new(),
             kept: KeptRows::default(),
             request_outcomes_full: self.shared.request_outcomes_full.load(Ordering::Relaxed),
             skipped_under_load: self.shared.skipped_under_load.load(Ordering::Relaxed),
@@ -316,8 +317,10 @@ impl Running {
             }
             outcome.ran_for = outcome.ran_for.max(Duration::from_nanos(end.ran_for));
             outcome.request_outcomes.extend(end.account);
+            outcome.clients.extend(end.clients);
             kept.extend(end.kept);
         }
+        outcome.clients.sort_by_key(|client| client.number);
         (outcome, kept)
     }
 

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Expect, Prepared, Scenario, ThinkTime, Transport};
+use crate::{Expect, OnSocketError, Prepared, Scenario, ThinkTime, Transport};
 
 /// One load run, complete: nothing else is read while it runs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -33,10 +33,11 @@ pub struct Job {
 }
 
 impl Job {
-    /// Number of workers that send: never more than connections, because one without a connection would be of no use.
+    /// Number of workers that send: never more than connections or clients, because one without any would be of no use.
     #[must_use]
     pub fn sending_workers(&self) -> usize {
-        self.workers.len().min(self.model.connections())
+        let (groups, _) = self.model.groups();
+        self.workers.len().min(groups)
     }
 }
 
@@ -82,6 +83,16 @@ pub enum Model {
         /// it has begun and becomes idle. The run ends with the last stage.
         stages: Vec<UserStage>,
     },
+    /// Each client sends its requests over its own connections, one at a time on each, and ends. All begin at the start of the load,
+    /// which ends with the last of them. For requests, not for a scenario, over HTTP/1.1.
+    Clients {
+        clients: usize,
+        /// Of each client.
+        connections: usize,
+        /// Of each client; at least as many as connections.
+        requests: u64,
+        on_error: OnSocketError,
+    },
 }
 
 impl Model {
@@ -91,6 +102,23 @@ impl Model {
         match self {
             Self::Closed { connections, .. } | Self::Open { connections, .. } => *connections,
             Self::Users { users, .. } => *users,
+            Self::Clients {
+                clients,
+                connections,
+                ..
+            } => clients.saturating_mul(*connections),
+        }
+    }
+
+    /// Connections that belong together, so that they are of the same worker: how many groups there are, and the connections of each.
+    pub(crate) fn groups(&self) -> (usize, usize) {
+        match self {
+            Self::Clients {
+                clients,
+                connections,
+                ..
+            } => (*clients, *connections),
+            Self::Closed { .. } | Self::Open { .. } | Self::Users { .. } => (self.connections(), 1),
         }
     }
 
@@ -99,7 +127,7 @@ impl Model {
     pub fn pipelining(&self) -> usize {
         match self {
             Self::Closed { pipelining, .. } | Self::Open { pipelining, .. } => *pipelining,
-            Self::Users { .. } => 1,
+            Self::Users { .. } | Self::Clients { .. } => 1,
         }
     }
 }

@@ -13,6 +13,7 @@
 mod answer_matcher;
 mod calibrate;
 mod chunked;
+mod clients;
 mod clock;
 mod connection;
 mod due_times;
@@ -50,6 +51,7 @@ mod worker;
 mod writer;
 
 pub use calibrate::{CalibrationError, Capacity, calibrate};
+pub use clients::{ClientEnd, ClientOutcome, OnSocketError};
 pub use due_times::DueTimes;
 pub use engine::{Running, Stop, start};
 pub use expect::{BodyCheck, Expect, MAX_BODY_TEXTS, ThinkTime};

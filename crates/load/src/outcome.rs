@@ -5,7 +5,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-use crate::{KeptRows, RequestOutcomes};
+use crate::{ClientOutcome, KeptRows, RequestOutcomes};
 
 /// Why a request, or the opening of a connection, failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -36,6 +36,31 @@ pub enum Failure {
     NotCaptured,
     /// A step of a scenario: checks or captures need a body that is longer than [`crate::Limits::body_kept_max_bytes`].
     BodyNotKept,
+    /// Its client ended before the answer was complete, because another request of it failed.
+    ClientEnded,
+}
+
+impl Failure {
+    /// Whether the answer was complete.
+    #[must_use]
+    pub fn is_answer(self) -> bool {
+        match self {
+            Self::Status(_)
+            | Self::WrongBody
+            | Self::CheckFailed
+            | Self::NotCaptured
+            | Self::BodyNotKept => true,
+            Self::Refused
+            | Self::ConnectFailed
+            | Self::NoPort
+            | Self::Reset
+            | Self::TimedOut
+            | Self::Malformed
+            | Self::Handshake(_)
+            | Self::Protocol
+            | Self::ClientEnded => false,
+        }
+    }
 }
 
 /// Why a TLS handshake failed.
@@ -343,6 +368,8 @@ pub struct Outcome {
     pub steps: Vec<StepCounts>,
     /// Names of the scenario's feeds that were used up; the workers that used them up have ended.
     pub feeds_used_up: Vec<String>,
+    /// Of a load of clients, in their order.
+    pub clients: Vec<ClientOutcome>,
     /// What sessions kept, if [`crate::Preparation::keeps`] is not empty.
     #[serde(skip)]
     pub kept: KeptRows,
@@ -370,6 +397,8 @@ impl Outcome {
                 self.feeds_used_up.push(feed);
             }
         }
+        self.clients.extend(next.clients);
+        self.clients.sort_by_key(|client| client.number);
         self.request_outcomes_full |= next.request_outcomes_full;
         self.skipped_under_load |= next.skipped_under_load;
         self.unconnected_for = self.unconnected_for.max(next.unconnected_for);

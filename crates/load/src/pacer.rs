@@ -3,10 +3,12 @@
 use std::{
     cmp::Reverse,
     collections::{BinaryHeap, VecDeque},
+    ops::Range,
 };
 
 use crate::{
-    Job, Model, ThinkTime,
+    ClientOutcome, Failure, Job, Model, ThinkTime,
+    clients::Clients,
     clock::whole_nanoseconds,
     random::RandomStream,
     rate_profile::NEVER,
@@ -24,6 +26,7 @@ pub(crate) enum Pacer {
     Closed,
     Open(Box<Open>),
     Users(Box<Users>),
+    Clients(Box<Clients>),
 }
 
 /// Requests fall due by a schedule; waiting ones are only counted, because a second walk gives their instants.
@@ -89,6 +92,16 @@ impl Pacer {
                     with_room: VecDeque::with_capacity(connections),
                 }))
             }
+            &Model::Clients {
+                clients,
+                connections,
+                requests,
+                on_error,
+            } => {
+                let numbers = (worker..clients).step_by(workers);
+                let clients = Clients::new(numbers, connections, requests, on_error);
+                Self::Clients(Box::new(clients))
+            }
             Model::Users {
                 think_time, stages, ..
             } => Self::Users(Box::new(Users::new(
@@ -108,7 +121,7 @@ impl Pacer {
     #[inline]
     pub(crate) fn collect_due(&mut self, now: u64) -> DueCounts {
         match self {
-            Self::Closed => DueCounts::default(),
+            Self::Closed | Self::Clients(_) => DueCounts::default(),
             Self::Open(open) => open.collect_due(now),
             Self::Users(users) => {
                 users.wake(now);
@@ -121,7 +134,7 @@ impl Pacer {
     #[inline]
     pub(crate) fn next_instant(&self) -> Option<u64> {
         match self {
-            Self::Closed => None,
+            Self::Closed | Self::Clients(_) => None,
             Self::Open(open) => {
                 let due = open.ahead.due();
                 (open.ahead.index() < open.max_requests && due != NEVER).then_some(due)
@@ -137,6 +150,7 @@ impl Pacer {
             Self::Closed => true,
             Self::Open(open) => open.waiting_count() > 0,
             Self::Users(users) => users.users[connection as usize].0.is_some(),
+            Self::Clients(clients) => clients.has_for(connection),
         }
     }
 
@@ -147,6 +161,7 @@ impl Pacer {
             Self::Closed => Some(now),
             Self::Open(open) => open.take(),
             Self::Users(users) => users.users[connection as usize].0.take(),
+            Self::Clients(clients) => clients.take(connection, now),
         }
     }
 
@@ -154,7 +169,7 @@ impl Pacer {
     #[inline]
     pub(crate) fn next_connection(&mut self) -> Option<u32> {
         match self {
-            Self::Closed => None,
+            Self::Closed | Self::Clients(_) => None,
             Self::Open(open) if open.waiting_count() == 0 => None,
             Self::Open(open) => open.with_room.pop_front(),
             Self::Users(users) => users.awake.pop(),
@@ -169,15 +184,53 @@ impl Pacer {
                 open.with_room.push_back(connection);
                 true
             }
-            Self::Closed | Self::Users(_) => false,
+            Self::Closed | Self::Users(_) | Self::Clients(_) => false,
         }
     }
 
     /// A request of this connection has ended, successfully or not.
     #[inline]
-    pub(crate) fn on_request_end(&mut self, connection: u32, now: u64) {
-        if let Self::Users(users) = self {
-            users.pause(connection, now);
+    pub(crate) fn on_request_end(&mut self, connection: u32, now: u64, ended: Result<(), Failure>) {
+        match self {
+            Self::Users(users) => users.pause(connection, now),
+            Self::Clients(clients) => clients.on_request_end(connection, now, ended),
+            Self::Closed | Self::Open(_) => {}
+        }
+    }
+
+    /// A connection could not be opened, or ended with nothing in flight although it was not agreed.
+    pub(crate) fn on_connection_error(&mut self, connection: u32, failure: Failure, now: u64) {
+        if let Self::Clients(clients) = self {
+            clients.on_connection_error(connection, failure, now);
+        }
+    }
+
+    /// Whether a closed connection should be opened.
+    pub(crate) fn opens(&mut self, connection: u32) -> bool {
+        match self {
+            Self::Clients(clients) => clients.opens(connection),
+            Self::Closed | Self::Open(_) | Self::Users(_) => true,
+        }
+    }
+
+    /// The connections to close because the client of this one has ended early; each client's once.
+    pub(crate) fn take_ended(&mut self, connection: u32) -> Option<Range<u32>> {
+        match self {
+            Self::Clients(clients) => clients.take_ended(connection),
+            Self::Closed | Self::Open(_) | Self::Users(_) => None,
+        }
+    }
+
+    /// Whether all connections are opened at the start, and not as many at a time as listeners can follow.
+    pub(crate) fn opens_all_at_once(&self) -> bool {
+        matches!(self, Self::Clients(_))
+    }
+
+    /// What became of the clients, if it is a load of clients.
+    pub(crate) fn into_clients(self) -> Vec<ClientOutcome> {
+        match self {
+            Self::Clients(clients) => clients.into_outcomes(),
+            Self::Closed | Self::Open(_) | Self::Users(_) => Vec::new(),
         }
     }
 
@@ -185,6 +238,7 @@ impl Pacer {
     pub(crate) fn is_exhausted(&self) -> bool {
         match self {
             Self::Closed | Self::Users(_) => false,
+            Self::Clients(clients) => clients.have_ended(),
             Self::Open(open) => {
                 open.ahead.index() >= open.max_requests && open.waiting_count() == 0
             }
@@ -194,7 +248,7 @@ impl Pacer {
     /// When the stages end; [`NEVER`] without stages.
     pub(crate) fn end(&self) -> u64 {
         match self {
-            Self::Closed => NEVER,
+            Self::Closed | Self::Clients(_) => NEVER,
             Self::Users(users) => users.timing.stages.end(),
             Self::Open(open) => open.ahead.end(),
         }
@@ -210,7 +264,10 @@ impl Pacer {
             counts.due += rest;
             counts.skipped += rest + open.waiting_count();
         }
-        *self = Self::Closed;
+        match self {
+            Self::Clients(clients) => clients.stop(last),
+            Self::Closed | Self::Open(_) | Self::Users(_) => *self = Self::Closed,
+        }
         counts
     }
 }

@@ -20,7 +20,9 @@ pub(crate) struct Partition {
 
 pub(crate) fn due_of(job: &Job) -> Due {
     match (&job.model, &job.what) {
-        (Model::Closed { .. }, What::Requests { .. }) => Due::AtSending,
+        (Model::Closed { .. }, What::Requests { .. }) | (Model::Clients { .. }, _) => {
+            Due::AtSending
+        }
         (Model::Open { .. }, _) => Due::BySchedule,
         // A step of a session is due when the step before it and its pause have ended.
         (Model::Users { .. }, _) | (Model::Closed { .. }, What::Scenario(_)) => Due::AfterPause,
@@ -29,9 +31,9 @@ pub(crate) fn due_of(job: &Job) -> Due {
 
 /// Divides a job; the partitions of the workers of one share. A worker without a connection would be of no use, so there are never more workers than connections.
 ///
-/// Connection `i` goes to worker `i % workers`, and the targets get equal numbers of connections, give or take one.
+/// Connection `i` goes to worker `i % workers` (of clients: those of client `i`), and the targets get equal numbers of connections, give or take one.
 pub(crate) fn partitions(job: &Job, share: Share) -> Vec<Partition> {
-    let (connections, pipelining) = (job.model.connections(), job.model.pipelining());
+    let ((groups, size), pipelining) = (job.model.groups(), job.model.pipelining());
     let workers = job.sending_workers();
     let part = |worker: usize, whole: u64| {
         let (worker, workers) = (worker as u64, workers as u64);
@@ -41,8 +43,9 @@ pub(crate) fn partitions(job: &Job, share: Share) -> Vec<Partition> {
         .map(|worker| Partition {
             worker,
             workers,
-            targets: (worker..connections)
+            targets: (worker..groups)
                 .step_by(workers)
+                .flat_map(|group| group * size..(group + 1) * size)
                 .map(|connection| job.targets[connection % job.targets.len()].address)
                 .collect(),
             pipelining,

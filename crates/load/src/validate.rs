@@ -50,6 +50,12 @@ pub enum StartError {
     NoConnection,
     #[error("pipelining must be at least 1")]
     NoPipelining,
+    #[error(
+        "each of the clients has {connections} connections and {requests} requests; it needs at least as many"
+    )]
+    FewRequests { connections: usize, requests: u64 },
+    #[error("clients send requests over HTTP/1.1, not sessions of a scenario and not HTTP/2")]
+    ClientsRequests,
     #[error("the rate must be a number above 0, not {0}")]
     Rate(f64),
     #[error("the rate must be at most {RATE_MAX_PER_S} per second, not {0}")]
@@ -108,6 +114,11 @@ pub(crate) fn check(job: &Job) -> Result<(), StartError> {
         return Err(StartError::Interval);
     }
     check_model(&job.model)?;
+    if matches!(job.model, Model::Clients { .. })
+        && (matches!(job.what, What::Scenario(_)) || job.transport.protocol == Protocol::Http2)
+    {
+        return Err(StartError::ClientsRequests);
+    }
     match &job.what {
         What::Requests { requests, .. } => {
             check_requests(requests)?;
@@ -131,6 +142,17 @@ fn check_model(model: &Model) -> Result<(), StartError> {
             ..
         } if from > to => Err(StartError::ThinkTime),
         Model::Users { users, stages, .. } => check_user_stages(*users, stages),
+        &Model::Clients {
+            connections,
+            requests,
+            ..
+        } => match requests < connections as u64 {
+            true => Err(StartError::FewRequests {
+                connections,
+                requests,
+            }),
+            false => Ok(()),
+        },
     }
 }
 

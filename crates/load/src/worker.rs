@@ -24,7 +24,7 @@ use rustix::{
 use timers::Timers;
 
 use crate::{
-    Expect, Job, Prepared, RequestOutcomes, ScenarioError, StartError, What,
+    ClientOutcome, Expect, Job, Prepared, RequestOutcomes, ScenarioError, StartError, What,
     answer_matcher::AnswerMatcher,
     clock::{Clock, timespec, whole_nanoseconds},
     connection::{Connection, Phase},
@@ -115,6 +115,7 @@ pub(crate) struct End {
     pub(crate) feed_used_up: Option<String>,
     pub(crate) kept: Option<Kept>,
     pub(crate) account: Option<RequestOutcomes>,
+    pub(crate) clients: Vec<ClientOutcome>,
     pub(crate) ran_for: u64,
 }
 
@@ -156,6 +157,7 @@ impl Worker {
                 connection.reader = Reader::keeping_heads();
             }
         }
+        let to_open = connections::first_openings(connections.len(), pacer.opens_all_at_once());
         Ok(Self {
             clock: Clock::start(),
             epoll,
@@ -178,7 +180,7 @@ impl Worker {
             },
             sent: 0,
             max_requests: partition.max_requests,
-            to_open: connections::first_openings(connections.len()),
+            to_open,
             to_read: Vec::with_capacity(connections.len()),
             connections,
             input: vec![0; INPUT_BYTES].into_boxed_slice(),
@@ -215,6 +217,9 @@ impl Worker {
             if std::mem::take(&mut self.has_ticked) {
                 self.on_tick();
             }
+            if matches!(self.pacer, Pacer::Clients(_)) && self.is_exhausted() {
+                self.finish(self.seen);
+            }
         }
         self.close_gracefully();
         let now = self.clock.now();
@@ -226,6 +231,7 @@ impl Worker {
                 .and_then(|sessions| sessions.used_up().map(str::to_owned)),
             kept: self.sessions.map(|sessions| sessions.into_kept()),
             account: self.account,
+            clients: self.pacer.into_clients(),
             ran_for: now,
         }
     }

@@ -23,11 +23,11 @@ impl Share {
 
     /// Connections of its workers.
     pub(crate) fn connections(self, job: &Job) -> usize {
-        let (connections, workers) = (job.model.connections(), job.sending_workers().max(1));
-        let with_one_more = connections % workers;
+        let ((groups, size), workers) = (job.model.groups(), job.sending_workers().max(1));
+        let with_one_more = groups % workers;
         let all = self.first_worker..self.end();
-        all.map(|worker| connections / workers + usize::from(worker < with_one_more))
-            .sum()
+        let groups = all.map(|worker| groups / workers + usize::from(worker < with_one_more));
+        groups.sum::<usize>() * size
     }
 
     /// The first worker after it.

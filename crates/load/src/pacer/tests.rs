@@ -105,7 +105,7 @@ fn drive(pacer: &mut Pacer, end_ms: u64, answered: impl Fn(u64) -> u64) -> Vec<T
             let done = answered(now / MS) * MS;
             times.push((due / MS, now / MS, done / MS));
             now = done;
-            pacer.on_request_end(connection, now);
+            pacer.on_request_end(connection, now, Ok(()));
             pacer.note_room(connection);
         } else if let Some(next) = pacer.next_instant() {
             now = next;

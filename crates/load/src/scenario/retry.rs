@@ -47,6 +47,8 @@ impl Retries {
             | Failure::Malformed
             | Failure::Handshake(_)
             | Failure::Protocol => true,
+            // Sessions have no clients.
+            Failure::ClientEnded => false,
         }
     }
 }

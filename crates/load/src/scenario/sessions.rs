@@ -425,7 +425,7 @@ impl Sessions {
             unsent(recorder);
         }
         self.under_way -= 1;
-        pacer.on_request_end(id, now);
+        pacer.on_request_end(id, now, Ok(()));
     }
 }
 

@@ -28,6 +28,8 @@ pub(super) enum Ending {
     Handshake(HandshakeFailure),
     /// A protocol error of HTTP/2.
     Protocol,
+    /// Another connection of its client failed.
+    ClientEnded,
 }
 
 impl Worker {
@@ -137,8 +139,9 @@ impl Worker {
                             sessions.handle_answer(id, whole, &mut self.pacer, &mut self.recorder)
                         }
                         _ => {
-                            self.pacer.on_request_end(id, done);
-                            self.matcher.check(&mut connection.body_match, answer)
+                            let judged = self.matcher.check(&mut connection.body_match, answer);
+                            self.pacer.on_request_end(id, done, judged);
+                            judged
                         }
                     };
                     note(&mut self.recorder, &mut self.account, flight, judged, done);
@@ -162,8 +165,9 @@ impl Worker {
                 connection.has_answered = true;
                 let judged = match &mut self.sessions {
                     None => {
-                        self.pacer.on_request_end(id, done);
-                        self.matcher.check(&mut connection.body_match, answer)
+                        let judged = self.matcher.check(&mut connection.body_match, answer);
+                        self.pacer.on_request_end(id, done, judged);
+                        judged
                     }
                     Some(sessions) => {
                         let (head, unix) = (connection.reader.head(), self.clock.unix(done));
@@ -191,14 +195,18 @@ impl Worker {
     pub(super) fn fail_flights(&mut self, id: u32, ending: Ending, now: u64) {
         let connection = &mut self.connections[id as usize];
         if connection.flight.is_empty() {
-            match ending {
-                Ending::Malformed => self.recorder.record_other_failure(Failure::Malformed),
-                Ending::Protocol => self.recorder.record_other_failure(Failure::Protocol),
-                Ending::Handshake(failure) => {
-                    self.recorder
-                        .record_other_failure(Failure::Handshake(failure));
-                }
-                Ending::Agreed | Ending::Cut | Ending::Overdue => {}
+            let failure = match ending {
+                Ending::Malformed => Some(Failure::Malformed),
+                Ending::Protocol => Some(Failure::Protocol),
+                Ending::Handshake(failure) => Some(Failure::Handshake(failure)),
+                Ending::Agreed | Ending::Cut | Ending::Overdue | Ending::ClientEnded => None,
+            };
+            if let Some(failure) = failure {
+                self.recorder.record_other_failure(failure);
+            }
+            if !matches!(ending, Ending::Agreed | Ending::ClientEnded) {
+                let failure = failure.unwrap_or(Failure::Reset);
+                self.pacer.on_connection_error(id, failure, now);
             }
         }
         let timeout = self.request_timeout(id);
@@ -209,6 +217,7 @@ impl Worker {
                 Ending::Malformed if is_first => Failure::Malformed,
                 Ending::Protocol => Failure::Protocol,
                 Ending::Handshake(failure) => Failure::Handshake(failure),
+                Ending::ClientEnded => Failure::ClientEnded,
                 Ending::Overdue if now.saturating_sub(flight.sent) >= timeout => Failure::TimedOut,
                 _ => Failure::Reset,
             };
@@ -221,7 +230,7 @@ impl Worker {
                 now,
             );
             match &mut self.sessions {
-                None => self.pacer.on_request_end(id, now),
+                None => self.pacer.on_request_end(id, now, Err(failure)),
                 Some(sessions) => {
                     sessions.handle_failure(
                         id,

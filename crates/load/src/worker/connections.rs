@@ -12,9 +12,13 @@ use crate::{Failure, HandshakeFailure, connection::Phase};
 const OPENED_AT_ONCE: u64 = 64;
 
 /// When each connection is first opened.
-pub(super) fn first_openings(connections: usize) -> BinaryHeap<Reverse<(u64, u32)>> {
+pub(super) fn first_openings(
+    connections: usize,
+    all_at_once: bool,
+) -> BinaryHeap<Reverse<(u64, u32)>> {
+    let tick = if all_at_once { 0 } else { TICK_NS };
     (0..u32::try_from(connections).unwrap_or(u32::MAX))
-        .map(|id| Reverse((u64::from(id) / OPENED_AT_ONCE * TICK_NS, id)))
+        .map(|id| Reverse((u64::from(id) / OPENED_AT_ONCE * tick, id)))
         .collect()
 }
 
@@ -26,6 +30,9 @@ impl Worker {
             && instant <= self.seen
         {
             self.to_open.pop();
+            if !self.pacer.opens(id) {
+                continue;
+            }
             let until = self.seen.saturating_add(self.limits.connect_timeout);
             if let Err(error) =
                 self.connections[id as usize].connect(&self.epoll, id, self.seen, until)
@@ -64,10 +71,33 @@ impl Worker {
             Errno::ADDRNOTAVAIL => Failure::NoPort,
             _ => Failure::ConnectFailed,
         };
+        self.not_established(id, failure);
+    }
+
+    /// A connection, or its handshake, has failed.
+    pub(super) fn not_established(&mut self, id: u32, failure: Failure) {
         self.recorder.record_other_failure(failure);
+        // The close sends the alert of TLS.
         self.connections[id as usize].close();
         self.session_lost(id, false, self.seen);
+        self.pacer.on_connection_error(id, failure, self.seen);
+        self.end_client(id, self.seen);
         self.open_after_pause(id);
+    }
+
+    /// Closes the connections of a client that has ended early.
+    fn end_client(&mut self, id: u32, now: u64) {
+        let Some(connections) = self.pacer.take_ended(id) else {
+            return;
+        };
+        for other in connections {
+            let was_open = self.connections[other as usize].phase == Phase::Open;
+            self.connections[other as usize].close();
+            if was_open {
+                self.recorder.record_disconnect();
+            }
+            self.fail_flights(other, Ending::ClientEnded, now);
+        }
     }
 
     /// Notifies the session that its connection is closed.
@@ -96,6 +126,7 @@ impl Worker {
         self.connections[id as usize].close();
         self.recorder.record_disconnect();
         self.fail_flights(id, ending, now);
+        self.end_client(id, now);
         self.session_lost(id, ending == Ending::Agreed, now);
         let connection = &mut self.connections[id as usize];
         if connection.has_answered {
@@ -156,7 +187,7 @@ impl Worker {
     }
 
     fn open_at(&mut self, instant: u64, id: u32) {
-        if self.finishing_until.is_none() {
+        if self.finishing_until.is_none() && self.pacer.opens(id) {
             self.to_open.push(Reverse((instant, id)));
         }
     }

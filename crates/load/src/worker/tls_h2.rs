@@ -183,12 +183,7 @@ impl Worker {
     /// A handshake failed.
     #[cold]
     pub(super) fn handshake_failed(&mut self, id: u32, failure: HandshakeFailure) {
-        self.recorder
-            .record_other_failure(Failure::Handshake(failure));
-        // The close sends the alert of TLS.
-        self.connections[id as usize].close();
-        self.session_lost(id, false, self.seen);
-        self.open_after_pause(id);
+        self.not_established(id, Failure::Handshake(failure));
     }
 
     /// The received bytes are invalid for TLS, or are an alert.
@@ -320,7 +315,7 @@ impl Worker {
         if let Err(ended) = http2.start(&mut protocol_stacks.requests, &self.out, flight) {
             let (recorder, account) = (&mut self.recorder, &mut self.account);
             note(recorder, account, ended.flight, ended.judged, flight.sent);
-            self.pacer.on_request_end(id, flight.sent);
+            self.pacer.on_request_end(id, flight.sent, ended.judged);
         }
     }
 
@@ -348,7 +343,7 @@ impl Worker {
                 connection.room_since = self.seen;
                 let (recorder, account) = (&mut self.recorder, &mut self.account);
                 note(recorder, account, ended.flight, ended.judged, now);
-                self.pacer.on_request_end(id, now);
+                self.pacer.on_request_end(id, now, ended.judged);
             }
             if let Some(end) = http2.end() {
                 return self.streams_ended(id, end, now);
@@ -420,7 +415,7 @@ impl Worker {
         for flight in overdue {
             let failed = Err(Failure::TimedOut);
             note(&mut self.recorder, &mut self.account, flight, failed, now);
-            self.pacer.on_request_end(id, now);
+            self.pacer.on_request_end(id, now, failed);
         }
         self.resume_streams(id, now);
         self.send(id, usize::MAX);

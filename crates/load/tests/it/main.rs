@@ -6,6 +6,7 @@ mod support;
 
 mod answers;
 mod calibrate;
+mod clients;
 mod counts;
 mod cuts;
 mod foreign;
