@@ -325,6 +325,6 @@ fn beside_cpus(cell: &CellModel, info: &RunInfo) -> LimitedBy {
     match info.load_model {
         LoadModel::Open if answered => LimitedBy::Asked,
         LoadModel::Users => LimitedBy::UsersOrWaiting,
-        LoadModel::Open | LoadModel::Closed => LimitedBy::Waiting,
+        LoadModel::Open | LoadModel::Closed | LoadModel::Clients => LimitedBy::Waiting,
     }
 }

@@ -35,7 +35,12 @@ pub(crate) fn aspect(metric: Metric) -> Aspect {
         | Metric::SessionsStarted
         | Metric::SessionsCompleted
         | Metric::SessionsFailed
-        | Metric::SessionsGoodput => Aspect::Goodput,
+        | Metric::SessionsGoodput
+        | Metric::ClientsFinished
+        | Metric::ClientsFailed
+        | Metric::ClientsCompleted
+        | Metric::ClientsSucceeded
+        | Metric::ClientsThroughput => Aspect::Goodput,
         Metric::InFlight
         | Metric::ResponseTime
         | Metric::ResponseTimeDeviation
@@ -109,7 +114,7 @@ pub fn headline(info: &RunInfo) -> Vec<NamedMetric<'_>> {
         return resolve_all(info, conditions).collect();
     }
     vec![match info.load_model {
-        LoadModel::Closed => NamedMetric::of_all(Metric::Goodput),
+        LoadModel::Closed | LoadModel::Clients => NamedMetric::of_all(Metric::Goodput),
         LoadModel::Open | LoadModel::Users => NamedMetric {
             statistic: Some(Statistic::P99),
             ..NamedMetric::of_all(Metric::ResponseTime)

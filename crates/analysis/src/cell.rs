@@ -16,6 +16,7 @@ use crate::{
         estimate_asked_metrics, estimate_readings,
     },
     bottleneck::{self, Bottleneck, whole_components},
+    clients::{self, ClientsModel},
     distribution::{self, SpectrumPoint},
     distributions::{self, Distribution},
     instrument::component_of,
@@ -106,6 +107,7 @@ pub struct CellModel {
     /// Of a scenario; none where the load is one request.
     pub steps: Vec<StepModel>,
     pub sessions: Option<SessionsModel>,
+    pub clients: Option<ClientsModel>,
     /// How soon it had recovered; `None` if the load does not drop.
     pub recovery: Option<CellRecovery>,
     /// Every number that a condition or a column of reference results names, where the cell has it.
@@ -224,6 +226,7 @@ pub(crate) fn cell(
         ),
         steps: steps::over_trials(&own, &own_raw),
         sessions: steps::sessions(&own),
+        clients: clients::of_cell(&own),
         recovery: recovered::over_trials(&own),
         numbers: metric::of_cell(info, &own),
     }

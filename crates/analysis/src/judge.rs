@@ -312,6 +312,7 @@ fn load_model(info: &RunInfo) -> LoadModel {
         results::LoadModel::Closed => LoadModel::Closed,
         results::LoadModel::Open => LoadModel::Open,
         results::LoadModel::Users => LoadModel::Users,
+        results::LoadModel::Clients => LoadModel::Clients,
     }
 }
 

@@ -10,6 +10,7 @@ mod answer;
 mod asked;
 mod bottleneck;
 mod cell;
+mod clients;
 pub mod compare;
 mod comparisons;
 mod conclusion;
@@ -66,6 +67,7 @@ pub use bottleneck::Bottleneck;
 pub use bottleneck::{cpus_of_system, of_trial as bottleneck_of_trial};
 pub use cell::failure_kinds;
 pub use cell::{CellModel, CellReason};
+pub use clients::ClientsModel;
 pub use comparisons::{
     Ahead, Compared, ComparisonModel, Difference, Found, Lead, Measure, NoSuccess, Without,
 };

@@ -6,7 +6,7 @@ mod number;
 mod reading;
 
 use waggle_metrics::{Metric, NamedMetric, OverTrials, Statistic, Subject, Unit, resolve_in_load};
-use waggle_results::{DeliveryInfo, LedgerInfo, RunInfo};
+use waggle_results::{ClientEndInfo, DeliveryInfo, LedgerInfo, RunInfo};
 use waggle_stats::{Estimate, Part, Range, Recovery, Scale, ThinTail};
 
 pub use self::number::Number;
@@ -17,8 +17,8 @@ use self::{
 };
 use crate::{
     Memory, TrialFaults, TrialModel, TrialNumbers, TrialPercentiles, TrialPreparation,
-    TrialPrepareLoad, TrialProbe, TrialRecovery, TrialSystemMetric, distribution::as_f64, limits,
-    path::resolve_path, probe::resolution_us, scale::scale,
+    TrialPrepareLoad, TrialProbe, TrialRecovery, TrialSystemMetric, clients, distribution::as_f64,
+    limits, path::resolve_path, probe::resolution_us, scale::scale,
 };
 
 /// A number that the run names somewhere, in one cell.
@@ -254,6 +254,7 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         return None;
     }
     let load = || Some(Load::new(named, numbers()?));
+    let all_clients = || Some(&numbers()?.clients);
     match named.row.metric {
         Metric::Goodput | Metric::GoodputDeviation => value(load()?.goodput_per_s()),
         Metric::Throughput => value(load()?.throughput_per_s()),
@@ -284,6 +285,15 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         Metric::SessionsCompleted => count(numbers()?.sessions?.completed),
         Metric::SessionsFailed => count(numbers()?.sessions?.failed),
         Metric::SessionsGoodput => value(numbers()?.sessions_per_s?),
+        Metric::ClientsFinished => count(clients::count(all_clients()?, |end| {
+            end == ClientEndInfo::Finished
+        })?),
+        Metric::ClientsFailed => count(clients::count(all_clients()?, |end| {
+            matches!(end, ClientEndInfo::Failed(_))
+        })?),
+        Metric::ClientsCompleted => count(clients::sum(all_clients()?, |one| one.completed)?),
+        Metric::ClientsSucceeded => count(clients::sum(all_clients()?, |one| one.succeeded)?),
+        Metric::ClientsThroughput => value(clients::throughput(all_clients()?)?),
         Metric::RecordsSent => count(ledger(named, trial)?.sent),
         Metric::RecordsAccepted => count(ledger(named, trial)?.accepted),
         Metric::RecordsRejected => count(ledger(named, trial)?.rejected),

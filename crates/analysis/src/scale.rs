@@ -27,6 +27,8 @@ fn resolution(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<f64> {
     let per_second = || Some(1.0 / numbers?.seconds);
     match named.row.metric {
         Metric::Goodput | Metric::Throughput | Metric::SessionsGoodput => per_second(),
+        // Of a single client, over a time that is known to the nanosecond.
+        Metric::ClientsThroughput => None,
         Metric::ResponseTime
         | Metric::ServiceTime
         | Metric::ClientWaitTime

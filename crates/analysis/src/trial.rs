@@ -2,8 +2,8 @@
 
 use waggle_metrics::Metric;
 use waggle_results::{
-    CountsRow, DeliveryInfo, FailureCount, GeneratorInfo, LagInfo, LedgerInfo, LimitInfo,
-    PhaseInfo, PhaseName, RunInfo, SessionCounts, Trial, TrialEnd, TrialInfo, TrialKey,
+    ClientInfo, CountsRow, DeliveryInfo, FailureCount, GeneratorInfo, LagInfo, LedgerInfo,
+    LimitInfo, PhaseInfo, PhaseName, RunInfo, SessionCounts, Trial, TrialEnd, TrialInfo, TrialKey,
 };
 use waggle_stats::{Finding, Reason, Verdict};
 
@@ -152,6 +152,8 @@ pub struct TrialNumbers {
     pub sessions: Option<SessionCounts>,
     /// Completed ones.
     pub sessions_per_s: Option<f64>,
+    /// Of a load of clients.
+    pub clients: Vec<ClientInfo>,
     pub metrics: Vec<TrialSystemMetric>,
     /// What imported results do not show, so that the numbers above have no meaning; empty of waggle's own.
     pub unknown: Vec<Metric>,
@@ -291,6 +293,7 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
         steps: step::of_trial(trial),
         sessions,
         sessions_per_s: sessions.map(|counts| as_f64(counts.completed) / measured.seconds),
+        clients: trial.info.clients.clone(),
         metrics: system_metric::of_trial(&trial.metrics, *within),
         unknown: imported.map(imported::unknown_metrics).unwrap_or_default(),
         time_resolution_us: imported.map_or(0.0, |imported| imported.resolution_us),

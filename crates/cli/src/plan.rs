@@ -262,7 +262,7 @@ fn fall(cell: &Cell) -> String {
     };
     let what = match cell.load {
         LoadModel::Open { .. } => LevelKind::Rate,
-        LoadModel::Closed { .. } => LevelKind::Connections,
+        LoadModel::Closed { .. } | LoadModel::Clients { .. } => LevelKind::Connections,
         LoadModel::Users { .. } => LevelKind::Users,
     };
     let control = recovery.control.map_or_else(String::new, |control| {
@@ -312,5 +312,15 @@ pub(crate) fn load(model: &LoadModel) -> String {
             format!("open, {rate_per_s}/s over {connections} × {pipelining}")
         }
         LoadModel::Users { users, .. } => plural(*users as usize, "user"),
+        LoadModel::Clients {
+            clients,
+            connections,
+            requests,
+            ..
+        } => format!(
+            "{} with {} and {requests} requests each",
+            plural(*clients as usize, "client"),
+            plural(*connections as usize, "connection")
+        ),
     }
 }

@@ -85,6 +85,7 @@ pub fn resolve<'a>(path: &[&'a str]) -> Option<NamedMetric<'a>> {
         ["recovery_time"] => find_row(&[Subject::Recovery], None, path),
         ["generator", rest @ ..] => find_row(&[Subject::Generator], None, rest),
         ["sessions", rest @ ..] => find_row(&[Subject::Sessions], None, rest),
+        ["clients", rest @ ..] => find_row(&[Subject::Clients], None, rest),
         // A request may be named `machine` or `system`; these subjects have no metric of the same name as a request.
         ["machine", rest @ ..] => find_row(&[Subject::Machine], None, rest).or_else(|| load(path)),
         ["system", rest @ ..] => find_row(&[Subject::System], None, rest).or_else(|| load(path)),

@@ -49,6 +49,8 @@ pub enum Subject {
     WholeLoad,
     /// `sessions.name`
     Sessions,
+    /// `clients.name`, of a load of clients.
+    Clients,
     /// `delivery.name`, one value for all probes.
     Delivery,
     /// `delivery.PROBE.name`; without the name of a probe, of the one at which records must arrive.

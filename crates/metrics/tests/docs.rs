@@ -19,7 +19,7 @@ records and records out of order are those of the sample.
 ";
 
 /// Subject, title, what comes before the name in the path, what comes before the column; in the order of the page.
-const SECTIONS: [(Subject, &str, &str, &str); 13] = [
+const SECTIONS: [(Subject, &str, &str, &str); 14] = [
     (
         Subject::Load,
         "A request, a scenario or one of its steps",
@@ -33,6 +33,12 @@ const SECTIONS: [(Subject, &str, &str, &str); 13] = [
         "; a step has none of these",
     ),
     (Subject::Sessions, "Sessions of a scenario", "sessions.", ""),
+    (
+        Subject::Clients,
+        "Clients",
+        "clients.",
+        ", of a load of `clients`",
+    ),
     (Subject::Delivery, "Records", "delivery.", ""),
     (
         Subject::Probe,

@@ -201,6 +201,7 @@ fn names(model: &Model, subject: Subject) -> Vec<Option<&str>> {
         }
         Subject::WholeLoad
         | Subject::Sessions
+        | Subject::Clients
         | Subject::Delivery
         | Subject::Generator
         | Subject::Machine

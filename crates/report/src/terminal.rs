@@ -15,7 +15,9 @@ pub fn terminal(model: &Model) -> String {
         .map(|table| format!("{}\n\nat the highest holding level:", laid_out(&table)));
     let cells = laid_out(&tables::cells_in_short(model));
     let steps = tables::steps_in_short(model).map(|table| laid_out(&table));
-    let all: Vec<String> = answers.into_iter().chain([cells]).chain(steps).collect();
+    let clients = tables::clients(model).map(|table| laid_out(&table));
+    let all = answers.into_iter().chain([cells]).chain(clients);
+    let all: Vec<String> = all.chain(steps).collect();
     all.join("\n")
 }
 

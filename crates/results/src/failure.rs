@@ -49,6 +49,7 @@ kinds! {
     CheckFailed "check_failed",
     NotCaptured "not_captured",
     BodyNotKept "body_not_kept",
+    ClientEnded "client_ended",
     NotConnected "not_connected",
     Other "other",
     HandshakeUnknownIssuer "handshake_unknown_issuer",
@@ -88,6 +89,7 @@ impl FailureKind {
             | Self::CheckFailed
             | Self::NotCaptured
             | Self::BodyNotKept
+            | Self::ClientEnded
             // Of imported results: a request that got no connection, and one that failed for another reason.
             | Self::NotConnected
             | Self::Other => false,

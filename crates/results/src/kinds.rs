@@ -14,6 +14,8 @@ pub enum LoadModel {
     Open,
     /// Users think between an answer and the next request.
     Users,
+    /// Clients send a number of requests each and end.
+    Clients,
 }
 
 impl LoadModel {
@@ -21,7 +23,7 @@ impl LoadModel {
     #[must_use]
     pub fn level_kind(self) -> LevelKind {
         match self {
-            Self::Closed => LevelKind::Connections,
+            Self::Closed | Self::Clients => LevelKind::Connections,
             Self::Open => LevelKind::Rate,
             Self::Users => LevelKind::Users,
         }

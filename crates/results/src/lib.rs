@@ -65,11 +65,11 @@ pub use run::{
     VersionDesign, VersionsInfo,
 };
 pub use trial::{
-    BacklogRow, ConnectingInfo, CountsRow, DeliveryInfo, FailureCount, FaultInfo, GeneratorInfo,
-    GeneratorPartInfo, IntervalRow, LagInfo, LedgerInfo, LoadDropInfo, MachineInfo, PhaseInfo,
-    PhaseName, PreparationInfo, PrepareLoadInfo, PrepareStepInfo, ProbeInfo, ResourceRow,
-    SampleInfo, SessionCounts, SessionsInfo, SnapshotInfo, StageInfo, StepCounts, StepInfo,
-    StopNumber, StoppedInfo, SystemMetricRow, TrialEnd, TrialInfo,
+    BacklogRow, ClientEndInfo, ClientInfo, ConnectingInfo, CountsRow, DeliveryInfo, FailureCount,
+    FaultInfo, GeneratorInfo, GeneratorPartInfo, IntervalRow, LagInfo, LedgerInfo, LoadDropInfo,
+    MachineInfo, PhaseInfo, PhaseName, PreparationInfo, PrepareLoadInfo, PrepareStepInfo,
+    ProbeInfo, ResourceRow, SampleInfo, SessionCounts, SessionsInfo, SnapshotInfo, StageInfo,
+    StepCounts, StepInfo, StopNumber, StoppedInfo, SystemMetricRow, TrialEnd, TrialInfo,
 };
 pub use warm_up::WarmUpUntil;
 pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};

@@ -62,6 +62,9 @@ pub struct TrialInfo {
     /// A scenario's sessions; `None` if the load is one request. Since format 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions: Option<SessionsInfo>,
+    /// Of a load of clients, in their order. Since format 6.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clients: Vec<ClientInfo>,
     /// Opening of connections; `None`: not noted. Since format 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connecting: Option<ConnectingInfo>,
@@ -205,6 +208,35 @@ pub struct StepCounts {
     #[serde(deserialize_with = "count")]
     pub failed: u64,
     pub failures: Vec<FailureCount>,
+}
+
+/// What became of a client that sends a number of requests and ends.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClientInfo {
+    #[serde(deserialize_with = "count")]
+    pub sent: u64,
+    /// Requests with a complete answer, an expected one or not.
+    #[serde(deserialize_with = "count")]
+    pub completed: u64,
+    /// Requests that were answered as expected.
+    #[serde(deserialize_with = "count")]
+    pub succeeded: u64,
+    /// From the start of the load until its last answer, or until it ended early.
+    pub seconds: f64,
+    pub end: ClientEndInfo,
+}
+
+/// How a client ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClientEndInfo {
+    /// Each of its requests was answered or counted as failed.
+    Finished,
+    /// At its first error of a socket, or timeout.
+    Failed(FailureKind),
+    /// The load ended before, at its longest time.
+    Stopped,
 }
 
 /// The sessions of a scenario.

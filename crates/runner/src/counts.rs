@@ -59,7 +59,7 @@ impl GeneratorSettings {
                     .then(|| f64::from(connections) * f64::from(pipelining)),
                 ..settings
             },
-            LoadModel::Users { .. } => settings,
+            LoadModel::Users { .. } | LoadModel::Clients { .. } => settings,
         }
     }
 }
@@ -246,6 +246,7 @@ pub(crate) fn failure_kind(failure: Failure) -> FailureKind {
         Failure::CheckFailed => FailureKind::CheckFailed,
         Failure::NotCaptured => FailureKind::NotCaptured,
         Failure::BodyNotKept => FailureKind::BodyNotKept,
+        Failure::ClientEnded => FailureKind::ClientEnded,
     }
 }
 

@@ -269,6 +269,7 @@ fn load_model(model: &LoadModel) -> results::LoadModel {
         LoadModel::Closed { .. } => results::LoadModel::Closed,
         LoadModel::Open { .. } => results::LoadModel::Open,
         LoadModel::Users { .. } => results::LoadModel::Users,
+        LoadModel::Clients { .. } => results::LoadModel::Clients,
     }
 }
 

@@ -99,9 +99,9 @@ pub(crate) fn warms_up_for(cell: &Cell) -> u64 {
     intervals_in(cell.schedule.warm_up, cell.schedule.interval)
 }
 
-/// Whether the load ends by itself: with its stages, or with the last of its requests.
+/// Whether the load ends by itself: with its stages, with the last of its requests, or with its clients.
 pub(crate) fn ends_by_itself(cell: &Cell) -> bool {
-    !cell.stages.is_empty() || cell.schedule.requests_in_all().is_some()
+    !cell.stages.is_empty() || cell.schedule.requests_in_all().is_some() || cell.load.is_clients()
 }
 
 /// The latest end of the load, if it is known before the start: the engine then sends nothing that falls due later. A number of
@@ -158,6 +158,20 @@ pub(crate) fn model_of(load: &LoadModel) -> load::Model {
             users: users as usize,
             think_time: think(think_time),
             stages: Vec::new(),
+        },
+        LoadModel::Clients {
+            clients,
+            connections,
+            requests,
+            on_socket_error,
+        } => load::Model::Clients {
+            clients: clients as usize,
+            connections: connections as usize,
+            requests,
+            on_error: match on_socket_error {
+                study::OnSocketError::EndClient => load::OnSocketError::EndClient,
+                study::OnSocketError::Count => load::OnSocketError::Count,
+            },
         },
     }
 }

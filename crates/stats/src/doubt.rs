@@ -217,6 +217,7 @@ impl SystemFinding {
             Self::Changed { .. }
             | Self::NotJudged(_)
             | Self::Staged
+            | Self::Ending
             | Self::TooFewIntervals { .. }
             | Self::WarmUpUnsteady => &[],
         }

@@ -167,6 +167,8 @@ pub enum SystemFinding {
     NotJudged(Vec<InjectedFault>),
     /// Steadiness was not tested: the load changes by its stages.
     Staged,
+    /// Steadiness was not tested: each client ends with the last of its requests.
+    Ending,
     /// Steadiness was not tested: the test needs `needed` intervals.
     TooFewIntervals { needed: usize },
     /// The level changed within the measured phase.

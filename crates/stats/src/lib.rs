@@ -59,6 +59,7 @@ pub use proportion::{Part, proportion, proportion_difference};
 pub use quantile::{MIN_SAMPLES_BEYOND, ThinTail, thin_tail};
 pub use reason::{Asked, CLEAN_TRIALS_MIN, Reason, cell_reasons, verdict_of};
 pub use recovery::{AfterDrop, Control, Recovery, recovery};
+pub use sample::median as sample_median;
 pub use scaling_law::{
     BandPoint, Coefficient, Errors, FitQuality, HighEfficiency, LAW_REACH, LAW_RESAMPLES,
     LawGrowth, LawSettings, LawTrial, MIN_LAW_LEVELS, NotFitted, Peak, PowerLaw,

@@ -29,8 +29,12 @@ pub(crate) fn squares_about(values: &[f64], level: f64) -> f64 {
         .sum()
 }
 
-/// Of a sample that is not empty.
-pub(crate) fn median(values: &[f64]) -> f64 {
+/// The median of a sample that is not empty.
+///
+/// # Panics
+/// If it is empty.
+#[must_use]
+pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len() / 2;

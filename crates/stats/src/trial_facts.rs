@@ -9,6 +9,8 @@ pub enum LoadModel {
     Closed,
     Open,
     Users,
+    /// Clients with a number of requests each; the load ends with the last of them.
+    Clients,
 }
 
 /// How the requests of an open load are spread.

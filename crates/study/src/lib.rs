@@ -52,7 +52,7 @@ pub use expect::{BodyExpect, Expect};
 pub use expected_verdict::ExpectedVerdict;
 pub use external::{Address, ExternalComponent, ExternalPort};
 pub use limits::{LIMIT_CPUS, LimitTexts, Limits, MAX_LIMIT_MEMORY, MIN_LIMIT_MEMORY, NO_LIMIT};
-pub use load_model::{Arrivals, LoadModel, Think};
+pub use load_model::{Arrivals, LoadModel, OnSocketError, Think};
 pub use mistake::{Mistake, Mistakes, Source};
 pub use model::{
     Body, Cell, Delivery, Fault, LoadStage, Order, Protocol, RecordsBody, RecordsFormat, Reference,

@@ -19,6 +19,24 @@ pub enum LoadModel {
         users: u32,
         think_time: Think,
     },
+    /// Each client sends its requests over its own connections and ends.
+    Clients {
+        clients: u32,
+        /// Of each client.
+        connections: u32,
+        /// Of each client; at least as many as connections.
+        requests: u64,
+        on_socket_error: OnSocketError,
+    },
+}
+
+/// What an error of a socket, or a timeout, does to its client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnSocketError {
+    /// The client ends at once.
+    EndClient,
+    /// The request counts as failed.
+    Count,
 }
 
 impl LoadModel {
@@ -28,10 +46,21 @@ impl LoadModel {
         match self {
             Self::Closed { connections, .. } | Self::Open { connections, .. } => *connections,
             Self::Users { users, .. } => *users,
+            Self::Clients {
+                clients,
+                connections,
+                ..
+            } => clients.saturating_mul(*connections),
         }
     }
 
-    /// The same load at another level: of the rate if it is open, else of the users or the connections.
+    /// Whether the load ends by itself, with the last request of its clients.
+    #[must_use]
+    pub fn is_clients(&self) -> bool {
+        matches!(self, Self::Clients { .. })
+    }
+
+    /// The same load at another level: of the rate if it is open, else of the users, the clients or the connections.
     #[must_use]
     pub fn at_level(&self, level: f64) -> Self {
         #[expect(
@@ -45,6 +74,7 @@ impl LoadModel {
             Self::Closed { connections, .. } => *connections = whole,
             Self::Open { rate_per_s, .. } => *rate_per_s = level,
             Self::Users { users, .. } => *users = whole,
+            Self::Clients { clients, .. } => *clients = whole,
         }
         load
     }

@@ -92,5 +92,6 @@ fn load_model(info: &RunInfo) -> &'static str {
         LoadModel::Closed => "closed",
         LoadModel::Open => "open",
         LoadModel::Users => "users",
+        LoadModel::Clients => "clients",
     }
 }

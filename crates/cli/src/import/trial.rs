@@ -266,6 +266,7 @@ impl Trial {
                 })
                 .collect(),
             sessions: None,
+            clients: Vec::new(),
             connecting: None,
             intermediate_probes: Vec::new(),
             faults: Vec::new(),

@@ -51,6 +51,7 @@ impl Shape {
             Model::Closed { .. } => LoadModel::Closed,
             Model::Open { .. } => LoadModel::Open,
             Model::Users { .. } => LoadModel::Users,
+            Model::Clients { .. } => LoadModel::Clients,
         };
         let workers = workers.min(cell.load.connections() as usize);
         Self {

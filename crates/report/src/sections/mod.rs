@@ -2,6 +2,7 @@
 
 mod bottlenecks;
 mod cells;
+mod clients;
 mod comparisons;
 mod curves;
 mod delivery;
@@ -59,6 +60,7 @@ fn sections(model: &Model) -> Vec<Section> {
         effects::section(model),
         reference::section(model),
         Some(percentiles::section(model)),
+        clients::section(model),
         steps::section(model),
         preparation::section(model),
         recovery::section(model),

@@ -103,7 +103,10 @@ fn of_best(model: &Model, cell: &CellModel, asked: &[MetricAnswer]) -> Vec<Figur
             small: format::certainty(estimate, unit).unwrap_or_else(|| "single trial".to_owned()),
         })
     };
-    let is_finding = model.info.load_model == LoadModel::Closed || model.search.is_some();
+    let is_finding = matches!(
+        model.info.load_model,
+        LoadModel::Closed | LoadModel::Clients
+    ) || model.search.is_some();
     let goodput = cell.goodput.as_ref().filter(|_| is_finding);
     let goodput = figure(
         Metric::Goodput,

@@ -3,6 +3,7 @@
 mod asked;
 mod bottlenecks;
 mod cells;
+mod clients;
 mod columns;
 mod comparisons;
 mod curves;
@@ -25,6 +26,7 @@ mod verdicts;
 pub(crate) use asked::asked_metrics;
 pub(crate) use bottlenecks::bottlenecks;
 pub(crate) use cells::{all_levels, cells, cells_in_short, failures};
+pub(crate) use clients::clients;
 pub(crate) use comparisons::comparisons;
 pub(crate) use curves::curves;
 pub(crate) use delivery::{delay, ledger, meanings};

@@ -83,6 +83,7 @@ pub(crate) fn load_model(model: LoadModel) -> &'static str {
         LoadModel::Users => {
             "users, as given at the import: users think between an answer and the next request"
         }
+        LoadModel::Clients => "clients with a number of requests each",
     }
 }
 

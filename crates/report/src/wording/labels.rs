@@ -34,6 +34,7 @@ pub fn load_model(model: LoadModel) -> &'static str {
         LoadModel::Closed => "closed",
         LoadModel::Open => "open",
         LoadModel::Users => "users",
+        LoadModel::Clients => "clients",
     }
 }
 

@@ -221,6 +221,9 @@ fn load_model(model: LoadModel) -> &'static str {
         LoadModel::Users => {
             "users: each user waits for the think time between an answer and the next request"
         }
+        LoadModel::Clients => {
+            "clients: each sends a number of requests over its own connections, one after the other on each, and ends; all begin at once"
+        }
     }
 }
 
@@ -233,7 +236,7 @@ fn response_time(info: &RunInfo) -> &'static str {
         LoadModel::Open => {
             "from the instant at which a request was due to its complete answer, so client-side wait time counts"
         }
-        LoadModel::Closed | LoadModel::Users => {
+        LoadModel::Closed | LoadModel::Users | LoadModel::Clients => {
             "from due to the complete answer; in this load model a request is due when it is sent, and no sample is added"
         }
     }

@@ -20,6 +20,7 @@ fn path_prefix(study: &Seeded, subject: Subject) -> &'static [&'static str] {
         Subject::WholeLoad if has_steps => &["shopping."],
         Subject::Load | Subject::WholeLoad => &["put-readings."],
         Subject::Sessions => &["sessions."],
+        Subject::Clients => &["clients."],
         Subject::Probe if study.has_broker => &["delivery.", "delivery.broker."],
         Subject::Delivery | Subject::Probe => &["delivery."],
         Subject::Generator => &["generator."],

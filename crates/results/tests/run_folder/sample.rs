@@ -174,6 +174,7 @@ pub(crate) fn trial_info(key: TrialKey, position: u32) -> TrialInfo {
         level: None,
         steps: Vec::new(),
         sessions: None,
+        clients: Vec::new(),
         connecting: None,
         intermediate_probes: Vec::new(),
         faults: Vec::new(),

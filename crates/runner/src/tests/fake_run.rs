@@ -235,6 +235,7 @@ impl LoadRun for FakeRun {
             request_outcomes: vec![self.account],
             steps: Vec::new(),
             feeds_used_up: Vec::new(),
+            clients: Vec::new(),
             request_outcomes_full: false,
             skipped_under_load: skipped,
             unconnected_for: None,

@@ -1,12 +1,12 @@
 //! The result of a trial, collected while it runs → `trial.json`.
 
 use tokio::time::Instant;
-use waggle_load::Outcome;
+use waggle_load::{ClientEnd, ClientOutcome, Outcome};
 use waggle_results::{
-    ConnectingInfo, CountsRow, DeliveryInfo, FORMAT, FaultInfo, GeneratorInfo, LedgerInfo,
-    LimitInfo, LoadDropInfo, MachineInfo, PhaseInfo, PhaseName, PreparationInfo, ProbeInfo,
-    SessionsInfo, StageInfo, StepCounts, StepInfo, StoppedInfo, ThrottlingInfo, TrialEnd,
-    TrialInfo, TrialKey,
+    ClientEndInfo, ClientInfo, ConnectingInfo, CountsRow, DeliveryInfo, FORMAT, FaultInfo,
+    GeneratorInfo, LedgerInfo, LimitInfo, LoadDropInfo, MachineInfo, PhaseInfo, PhaseName,
+    PreparationInfo, ProbeInfo, SessionsInfo, StageInfo, StepCounts, StepInfo, StoppedInfo,
+    ThrottlingInfo, TrialEnd, TrialInfo, TrialKey,
 };
 use waggle_study::{Cell, LoadStage};
 use waggle_units::format_size;
@@ -14,7 +14,7 @@ use waggle_units::format_size;
 use crate::{
     clock,
     clock::Clock,
-    counts::{Carried, GeneratorSettings, as_f64, session_counts, step_counts},
+    counts::{Carried, GeneratorSettings, as_f64, failure_kind, session_counts, step_counts},
     cpu_time::{CpuClocks, Ticks},
     driver::{Failure, LimitReading},
     info, job,
@@ -52,6 +52,7 @@ pub(crate) struct Report {
     intermediate_probes: Vec<ProbeInfo>,
     steps: Vec<StepInfo>,
     sessions: Option<SessionsInfo>,
+    clients: Vec<ClientInfo>,
     connecting: Option<ConnectingInfo>,
     pub(crate) remarks: Vec<String>,
     pub(crate) preparation: Option<PreparationInfo>,
@@ -94,6 +95,7 @@ impl Report {
             intermediate_probes: Vec::new(),
             steps: Vec::new(),
             sessions: None,
+            clients: Vec::new(),
             connecting: None,
             remarks: Vec::new(),
             preparation: None,
@@ -281,6 +283,7 @@ impl Report {
         if let Some(sessions) = &mut self.sessions {
             sessions.totals = session_counts(outcome.totals.sessions);
         }
+        self.clients = outcome.clients.iter().map(client).collect();
         self.connecting = Some(ConnectingInfo {
             connects: outcome.totals.connects,
             handshakes: outcome.totals.handshakes,
@@ -396,6 +399,7 @@ impl Report {
             level: self.level,
             steps: self.steps.clone(),
             sessions: self.sessions.clone(),
+            clients: self.clients.clone(),
             connecting: self.connecting,
             intermediate_probes: self.intermediate_probes.clone(),
             faults: self.faults.clone(),
@@ -407,5 +411,20 @@ impl Report {
             preparation: self.preparation.clone(),
             imported: None,
         }
+    }
+}
+
+/// A client of the engine, in the form of the results.
+fn client(client: &ClientOutcome) -> ClientInfo {
+    ClientInfo {
+        sent: client.sent,
+        completed: client.completed,
+        succeeded: client.succeeded,
+        seconds: client.lasted.as_secs_f64(),
+        end: match client.end {
+            ClientEnd::Finished => ClientEndInfo::Finished,
+            ClientEnd::Failed(failure) => ClientEndInfo::Failed(failure_kind(failure)),
+            ClientEnd::Stopped => ClientEndInfo::Stopped,
+        },
     }
 }

@@ -32,6 +32,8 @@ pub enum SteadinessTest {
     TooFewIntervals,
     /// The load changed by its stages.
     StagedLoad,
+    /// Each client ended with the last of its requests.
+    EndingLoad,
     /// A fault was injected.
     Faults,
 }

@@ -90,7 +90,7 @@ fn worst(
 fn batch_us(facts: &TrialFacts<'_>) -> f64 {
     let generator = &facts.generator;
     match facts.model {
-        LoadModel::Closed => {
+        LoadModel::Closed | LoadModel::Clients => {
             generator.in_flight_mean / f64::from(generator.workers.max(1))
                 * generator.cpu_us_per_request
         }
@@ -319,6 +319,10 @@ pub(super) fn connections(facts: &TrialFacts<'_>, found: &mut Findings) {
         generator.connections_open_median,
         generator.connections_open_min,
     );
+    // Clients close theirs as they end.
+    if facts.model == LoadModel::Clients {
+        return;
+    }
     // A killed component has no connections while it is down.
     if float(typical) < CONNECTIONS_MIN * float(asked) && !facts.has_faults() {
         found.reason(

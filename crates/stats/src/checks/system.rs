@@ -47,7 +47,10 @@ pub(super) fn backlogs(facts: &TrialFacts<'_>, found: &mut Findings) {
             );
         }
     }
-    if facts.has_faults() || facts.profile == LoadProfile::Stages {
+    if facts.has_faults()
+        || facts.profile == LoadProfile::Stages
+        || facts.model == LoadModel::Clients
+    {
         // A backlog during a fault is expected; `report_faults` says that it is not judged.
         return;
     }
@@ -75,6 +78,10 @@ pub(super) fn steadiness(facts: &TrialFacts<'_>, found: &mut Findings) {
     if facts.profile == LoadProfile::Stages {
         found.steadiness = SteadinessTest::StagedLoad;
         return found.remark(SystemFinding::Staged);
+    }
+    if facts.model == LoadModel::Clients {
+        found.steadiness = SteadinessTest::EndingLoad;
+        return found.remark(SystemFinding::Ending);
     }
     found.steadiness = SteadinessTest::Tested;
     let bins = SteadyBins {
@@ -135,7 +142,8 @@ pub(super) fn stalls(facts: &TrialFacts<'_>, found: &mut Findings) {
     }
     let is_large = stall.longest_s >= LONGEST_STALL_SHARE * stall.phase_s
         || stall.in_all_s >= ALL_STALLS_SHARE * stall.phase_s;
-    if is_large && !facts.has_faults() {
+    // What clients wait for is what they are to show: each has its timeout.
+    if is_large && !facts.has_faults() && facts.model != LoadModel::Clients {
         found.reason(Verdict::Unsteady, SystemFinding::Stalled(stall));
     } else {
         found.remark(SystemFinding::Stalled(stall));

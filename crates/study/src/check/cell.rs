@@ -56,9 +56,11 @@ pub(crate) fn cell(
         .and_then(|load| request_or_scenario(checker, load, system, model.as_ref()));
     if let Some(load) = &load {
         check::apply_keep_alive(checker, load, what.as_mut());
+        check::refuse_with_clients(checker, load, what.as_ref(), raw.search.is_some());
     }
     let load = load.as_ref();
-    let connect_timeout = load.and_then(|load| check::connect_timeout(checker, load));
+    let connect_timeout =
+        load.and_then(|load| check::connect_timeout(checker, load, what.as_ref()));
     let protocol = load.and_then(|load| check::protocol(checker, load, what.as_ref()));
     let carries = records_of(what.as_ref(), of_request);
     let delivery = check::delivery(checker, raw.delivery.as_ref(), system, carries);

@@ -21,8 +21,8 @@ impl GivenLevel<'_> {
         let users = self.users.map(f64::from);
         let path = path_text(self.path);
         let (name, level, own, foreign, example) = match load {
-            LoadModel::Closed { .. } => {
-                let what = format!("{path} {}, and a closed load has one level", self.does);
+            LoadModel::Closed { .. } | LoadModel::Clients { .. } => {
+                let what = format!("{path} {}, and this load has one level", self.does);
                 let position = checker.key(self.path);
                 checker
                     .report(Finding::new(position, what).with_expected("load.model open or users"));
@@ -70,7 +70,9 @@ impl GivenLevel<'_> {
         }
         let (name, unit) = match load {
             LoadModel::Open { .. } => ("rate", " per second"),
-            LoadModel::Closed { .. } | LoadModel::Users { .. } => ("users", ""),
+            LoadModel::Closed { .. } | LoadModel::Users { .. } | LoadModel::Clients { .. } => {
+                ("users", "")
+            }
         };
         let what = format!("{}.{name} is {level}{unit}", path_text(self.path));
         let expected = format!("more than 0 and at most load.{name}, {highest}{unit}");

@@ -5,7 +5,9 @@ use std::time::Duration;
 use waggle_units::format_duration;
 
 use super::{Checker, path_text, request::TIMEOUT_BOUNDS, stages::highest};
-use crate::{Arrivals, LoadModel, Protocol, Think, What, mistake::Finding, nearest::list, raw};
+use crate::{
+    Arrivals, LoadModel, OnSocketError, Protocol, Think, What, mistake::Finding, nearest::list, raw,
+};
 
 /// Connections of an open load that names none.
 const OPEN_CONNECTIONS: u32 = 50;
@@ -28,6 +30,7 @@ pub(crate) fn load(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadMod
         raw::Model::Closed => closed_model(checker, raw),
         raw::Model::Open => open(checker, raw),
         raw::Model::Users => users(checker, raw),
+        raw::Model::Clients => clients(checker, raw),
     }
 }
 
@@ -60,13 +63,14 @@ pub(crate) fn generators(checker: &mut Checker<'_>, raw: &raw::Load, model: &Loa
 }
 
 fn limit_by_connections(checker: &mut Checker<'_>, model: &LoadModel, key: &str, value: u32) {
-    let connections = model.connections();
-    let word = match model {
-        LoadModel::Closed { .. } | LoadModel::Open { .. } => "connections",
-        LoadModel::Users { .. } => "users",
+    let (most, word) = match model {
+        LoadModel::Closed { .. } | LoadModel::Open { .. } => (model.connections(), "connections"),
+        LoadModel::Users { users, .. } => (*users, "users"),
+        // Those of a client are of one worker.
+        LoadModel::Clients { clients, .. } => (*clients, "clients"),
     };
-    if value > connections {
-        let what = format!("load.{key} is {value} with {connections} {word}");
+    if value > most {
+        let what = format!("load.{key} is {value} with {most} {word}");
         let expected = format!("at most as many {key} as {word}");
         checker.report(
             Finding::new(checker.position_of(&["load", key]), what).with_expected(expected),
@@ -79,6 +83,7 @@ pub(crate) fn name(model: raw::Model) -> &'static str {
         raw::Model::Closed => "closed",
         raw::Model::Open => "open",
         raw::Model::Users => "users",
+        raw::Model::Clients => "clients",
     }
 }
 
@@ -87,6 +92,7 @@ fn keys(model: raw::Model) -> &'static [&'static str] {
         raw::Model::Closed => &["connections", "pipelining"],
         raw::Model::Open => &["rate", "stages", "arrivals", "connections", "pipelining"],
         raw::Model::Users => &["users", "stages", "think_time"],
+        raw::Model::Clients => &["clients", "connections", "requests", "on_socket_error"],
     }
 }
 
@@ -99,12 +105,20 @@ fn refuse_foreign_keys(checker: &mut Checker<'_>, raw: &raw::Load, model: raw::M
         ("arrivals", raw.arrivals.is_some()),
         ("users", raw.users.is_some()),
         ("think_time", raw.think_time.is_some()),
+        ("clients", raw.clients.is_some()),
+        ("requests", raw.requests.is_some()),
+        ("on_socket_error", raw.on_socket_error.is_some()),
     ];
     for (key, _) in given
         .into_iter()
         .filter(|(key, given)| *given && !keys(model).contains(key))
     {
-        let all = [raw::Model::Closed, raw::Model::Open, raw::Model::Users];
+        let all = [
+            raw::Model::Closed,
+            raw::Model::Open,
+            raw::Model::Users,
+            raw::Model::Clients,
+        ];
         let owners = all
             .into_iter()
             .filter(|owner| keys(*owner).contains(&key))
@@ -243,6 +257,79 @@ fn users(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
     })
 }
 
+fn clients(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
+    let model = raw::Model::Clients;
+    let clients = require_key(checker, raw.clients, model, "clients", "clients: 5");
+    let connections = require_key(
+        checker,
+        raw.connections,
+        model,
+        "connections",
+        "connections: 100",
+    );
+    let requests = require_key(checker, raw.requests, model, "requests", "requests: 1000");
+    let on_socket_error = checker.value_or_default(
+        raw.on_socket_error,
+        &["load", "on_socket_error"],
+        raw::OnSocketError::EndClient,
+    )?;
+    let (clients, connections, requests) = (clients?, connections?, requests?);
+    let all = u64::from(clients) * u64::from(connections);
+    if all > u64::from(MAX_CONNECTIONS) {
+        let what = format!("{clients} clients × {connections} connections are {all}");
+        let position = checker.position_of(&["load", "connections"]);
+        let expected = format!("at most {MAX_CONNECTIONS} connections");
+        checker.report(Finding::new(position, what).with_expected(expected));
+    }
+    if requests < u64::from(connections) {
+        let what =
+            format!("load.requests is {requests} with {connections} connections of each client");
+        let position = checker.position_of(&["load", "requests"]);
+        checker.report(Finding::new(position, what).with_expected("at least as many requests"));
+    }
+    Some(LoadModel::Clients {
+        clients,
+        connections,
+        requests,
+        on_socket_error: match on_socket_error {
+            raw::OnSocketError::EndClient => OnSocketError::EndClient,
+            raw::OnSocketError::Count => OnSocketError::Count,
+        },
+    })
+}
+
+/// Reports what a load of clients cannot have: sessions of a scenario, HTTP/2, and a level to search for.
+pub(crate) fn refuse_with_clients(
+    checker: &mut Checker<'_>,
+    raw: &raw::Load,
+    what: Option<&(What, String)>,
+    has_search: bool,
+) {
+    if raw.model != Some(raw::Model::Clients) {
+        return;
+    }
+    let refused = [
+        (
+            matches!(what, Some((What::Scenario(_), _))),
+            &["load", "scenario"][..],
+            "load.request",
+        ),
+        (
+            raw.protocol == Some(raw::Protocol::Http2),
+            &["load", "protocol"],
+            "http1",
+        ),
+        (has_search, &["search"], "load.model open, closed or users"),
+    ];
+    for (_, path, expected) in refused.into_iter().filter(|(is_given, ..)| *is_given) {
+        let what = format!(
+            "load.model clients cannot be combined with {}",
+            path_text(path)
+        );
+        checker.report(Finding::new(checker.key(path), what).with_expected(expected));
+    }
+}
+
 /// A pause; `path` is the path of its key.
 pub(crate) fn think_time(
     checker: &mut Checker<'_>,
@@ -319,10 +406,20 @@ pub(crate) fn protocol(
 }
 
 /// How long opening a connection may take.
-pub(crate) fn connect_timeout(checker: &mut Checker<'_>, load: &raw::Load) -> Option<Duration> {
+pub(crate) fn connect_timeout(
+    checker: &mut Checker<'_>,
+    load: &raw::Load,
+    what: Option<&(What, String)>,
+) -> Option<Duration> {
     let path = ["load", "connect_timeout"];
     let given = load.connect_timeout.map(|raw::DurationText(time)| time);
-    let time = checker.value_or_default(given, &path, CONNECT_TIMEOUT)?;
+    let default = match what {
+        Some((What::Request(request), _)) if load.model == Some(raw::Model::Clients) => {
+            request.timeout
+        }
+        _ => CONNECT_TIMEOUT,
+    };
+    let time = checker.value_or_default(given, &path, default)?;
     checker.check_bounds(time, &path, TIMEOUT_BOUNDS)
 }
 

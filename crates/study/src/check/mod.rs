@@ -43,6 +43,7 @@ pub(crate) use limits::limits;
 pub use load::{MAX_CONNECTIONS, MAX_RATE_PER_S};
 pub(crate) use load::{
     apply_keep_alive, connect_timeout, generators, load, load_workers, protocol, refuse_pipelining,
+    refuse_with_clients,
 };
 pub(crate) use prepare::preparation;
 pub use request::BODY_MAX_BYTES;

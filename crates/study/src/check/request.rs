@@ -36,7 +36,7 @@ pub(crate) const TIMEOUT_BOUNDS: (Duration, Duration) =
 /// Most records in flight at once.
 const MAX_RECORDS_IN_FLIGHT: u64 = 10 * MAX_IN_FLIGHT;
 /// Names that mean something else in the path of a metric.
-pub(crate) const RESERVED_NAMES: [&str; 7] = [
+pub(crate) const RESERVED_NAMES: [&str; 8] = [
     "delivery",
     "generator",
     "sessions",
@@ -44,6 +44,7 @@ pub(crate) const RESERVED_NAMES: [&str; 7] = [
     "metrics",
     "faults",
     "prepare",
+    "clients",
 ];
 
 /// The request with the endpoint that receives it.

@@ -201,7 +201,9 @@ fn warm_up(
             (until, time, path)
         }
         None => {
-            let none = context.stages.is_some() || requests_of(raw).is_some();
+            let none = context.stages.is_some()
+                || requests_of(raw).is_some()
+                || context.load.is_some_and(LoadModel::is_clients);
             let default = match none {
                 true => (WarmUpUntil::Duration, Duration::ZERO),
                 false => (WarmUpUntil::Steady, WARM_UP_TIMEOUT),
@@ -211,6 +213,13 @@ fn warm_up(
     };
     let until = until?;
     let time = checker.check_bounds(time?, path, (Duration::ZERO, PHASE.1))?;
+    if !time.is_zero() && context.load.is_some_and(LoadModel::is_clients) {
+        let what =
+            "schedule.warm_up belongs to a load that does not end by itself; this one is clients";
+        let expected = "no warm_up; a load of prepare can send requests before";
+        checker.report(Finding::new(checker.position_of(path), what).with_expected(expected));
+        return None;
+    }
     let (intervals, why) = match until {
         WarmUpUntil::Steady => (
             MIN_WARM_UP_INTERVALS,
@@ -323,9 +332,20 @@ fn measure_phase(
         }
         Some(raw::Measured::Requests(given)) => {
             refuse_unknown_length(checker, raw);
+            if context.load.is_some_and(LoadModel::is_clients) {
+                let what = "schedule.measure is a number of requests, and each client has its own";
+                let expected = "the longest time that the load may take, e.g. 10m; load.requests is the number";
+                let position = checker.position_of(&MEASURE);
+                checker.report(Finding::new(position, what).with_expected(expected));
+                return None;
+            }
             measure_timeout(checker, given, context.interval?, rest)?
         }
         None if checker.is_invalid(&MEASURE) => return None,
+        // It ends with its clients.
+        None if context.load.is_some_and(LoadModel::is_clients) => {
+            longest_measure(context.interval?, None)
+        }
         None => match rest {
             Some(rest) => whole_intervals(checker, rest, &["load", "stages"], context.interval)?,
             None => {
@@ -362,14 +382,17 @@ fn measure_timeout(
     let path = ["schedule", "measure", "timeout"];
     let time = match given.timeout {
         Some(raw::DurationText(time)) => whole_intervals(checker, time, &path, Some(interval))?,
-        None => {
-            let longest = interval.saturating_mul(MAX_INTERVALS);
-            let time = rest.unwrap_or(MEASURE_TIMEOUT).min(longest);
-            let intervals = time.as_nanos() / interval.as_nanos().max(1);
-            interval * u32::try_from(intervals.max(1)).unwrap_or(u32::MAX)
-        }
+        None => longest_measure(interval, rest),
     };
     checker.value_or_default(Some(time), &path, time)
+}
+
+/// The longest time of a phase that ends by itself, if the study does not give one.
+fn longest_measure(interval: Duration, rest: Option<Duration>) -> Duration {
+    let longest = interval.saturating_mul(MAX_INTERVALS);
+    let time = rest.unwrap_or(MEASURE_TIMEOUT).min(longest);
+    let intervals = time.as_nanos() / interval.as_nanos().max(1);
+    interval * u32::try_from(intervals.max(1)).unwrap_or(u32::MAX)
 }
 
 /// Reports recovery and faults in a study whose measured phase ends by its requests: both need an instant that is known before

@@ -60,6 +60,8 @@ pub(crate) fn apply_search_max(checker: &mut Checker<'_>, raw: &raw::Search, loa
             "connections",
             load.connections.is_some(),
         ),
+        // Reported with what else clients cannot have.
+        raw::Model::Clients => return,
     };
     let what = raw.maximize.map(checked_level);
     if let Some(what) = what.filter(|what| *what != fits) {

@@ -56,7 +56,10 @@ pub(crate) fn total_duration(
     stages: Option<&[LoadStage]>,
     model: Option<&LoadModel>,
 ) -> Option<Duration> {
-    let is_closed = matches!(model, Some(LoadModel::Closed { .. }));
+    let is_closed = matches!(
+        model,
+        Some(LoadModel::Closed { .. } | LoadModel::Clients { .. })
+    );
     let stages = stages.filter(|stages| !stages.is_empty() && !is_closed)?;
     Some(stages.iter().map(|stage| stage.duration).sum())
 }

@@ -263,6 +263,9 @@ fn names_of_sent(load: &Node) -> Sent {
     let mut sent = Sent {
         names: Vec::new(),
         sessions: scenario.is_some(),
+        clients: load
+            .child("model")
+            .is_some_and(|model| model.value == Value::Scalar(Level::Text("clients".to_owned()))),
         complete: match (request, scenario) {
             (Some(_), None) => true,
             (None, Some(scenario)) => scenario.child("flows").is_some(),

@@ -24,6 +24,8 @@ pub(crate) struct Sent {
     pub names: Vec<String>,
     /// Whether there are sessions.
     pub sessions: bool,
+    /// Whether it is a load of clients.
+    pub clients: bool,
     /// Whether `names` are complete.
     pub complete: bool,
     /// The loads of the preparation.
@@ -101,7 +103,16 @@ impl Study {
 
 /// Every metric that a threshold of this study can use.
 pub(super) fn known_metrics(sent: &Sent) -> Vec<Known> {
-    let [delivery, generator, _, components, metrics, faults, prepare] = RESERVED_NAMES;
+    let [
+        delivery,
+        generator,
+        _,
+        components,
+        metrics,
+        faults,
+        prepare,
+        clients,
+    ] = RESERVED_NAMES;
     let mut known = of_sent(sent, |_| true);
     known.extend(metric_paths(delivery, &[Subject::Delivery, Subject::Probe]));
     for probe in &sent.probes {
@@ -117,6 +128,9 @@ pub(super) fn known_metrics(sent: &Sent) -> Vec<Known> {
         let rows = CATALOGUE.iter();
         let recovery = rows.filter(|row| row.subject == Subject::Recovery);
         known.extend(recovery.map(|row| (row.name.to_owned(), row.unit)));
+    }
+    if sent.clients {
+        known.extend(metric_paths(clients, &[Subject::Clients]));
     }
     if sent.has_faults {
         known.extend(metric_paths(faults, &[Subject::Fault]));

@@ -18,6 +18,18 @@ pub(crate) enum Model {
     Open,
     /// Each of `users` sends, waits for the answer, and thinks.
     Users,
+    /// Each of `clients` sends `requests` over its `connections`, one after the other on each, and ends; all begin at once.
+    Clients,
+}
+
+/// What an error of a socket, or a timeout, does to its client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum OnSocketError {
+    /// The client ends at once, as Apache Bench does without `-r`.
+    EndClient,
+    /// The request counts as failed, and the client goes on.
+    Count,
 }
 
 /// When requests of an open load fall due.
@@ -47,12 +59,20 @@ pub(crate) struct Load {
     /// The load model; there is no default.
     #[schemars(required)]
     pub model: Option<Model>,
-    /// Connections, over all workers. Closed: required. Open: 50 by default.
+    /// Connections, over all workers. Closed: required. Open: 50 by default. Clients: those of each client; required.
     #[schemars(range(min = 1, max = 100_000))]
     pub connections: Option<u32>,
     /// Requests in flight on one connection at once; 1 by default. Closed and open.
     #[schemars(range(min = 1, max = 1_000))]
     pub pipelining: Option<u32>,
+    /// Number of clients, each with its own connections. Clients.
+    #[schemars(range(min = 1, max = 1_000))]
+    pub clients: Option<u32>,
+    /// Requests of each client, at least one for each of its connections. Clients.
+    #[schemars(range(min = 1, max = 1_000_000_000))]
+    pub requests: Option<u64>,
+    /// What an error of a socket, or a timeout, does to its client; end_client by default. Clients.
+    pub on_socket_error: Option<OnSocketError>,
     /// Requests that fall due, e.g. `1000/s`. Open.
     pub rate: Option<Rate>,
     /// A load that changes, stage by stage, beginning at 0; in place of `rate` or of a constant number of users. Open and users.
@@ -86,7 +106,7 @@ pub(crate) struct Load {
     /// Whether a connection is used for more than one request; true by default. With false each request asks the server to close
     /// the connection after its answer. Not with pipelining, http2 or a scenario.
     pub keep_alive: Option<bool>,
-    /// How long opening a connection may take; 5s by default.
+    /// How long opening a connection may take; 5s by default, of clients as long as an answer may take.
     pub connect_timeout: Option<DurationText>,
     /// What is sent: the same request again and again. Its path is under exactly one of get, put, post, head, delete, patch and
     /// options; or `method` and `path` are both given.

@@ -19,7 +19,8 @@ mod system_metric;
 pub(crate) use components::{Arguments, Artifact, Conditions, Levels, SetupStep};
 pub(crate) use limits::Limits;
 pub(crate) use load::{
-    Arrivals, Expect, Load, LoadStage, Model, Protocol, Records, RecordsFormat, Request,
+    Arrivals, Expect, Load, LoadStage, Model, OnSocketError, Protocol, Records, RecordsFormat,
+    Request,
 };
 pub(crate) use method::Method;
 pub(crate) use prepare::{Prepare, PrepareLoad};

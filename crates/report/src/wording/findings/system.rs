@@ -40,6 +40,10 @@ pub(super) fn system(finding: &SystemFinding) -> String {
                 killed.join(", ")
             )
         }
+        SystemFinding::Ending => {
+            "steadiness was not tested: the load ends with the last request of each client"
+                .to_owned()
+        }
         SystemFinding::Staged => "steadiness was not tested: the load changes in stages".to_owned(),
         SystemFinding::TooFewIntervals { needed } => {
             format!("steadiness was not tested: it needs at least {needed} intervals")

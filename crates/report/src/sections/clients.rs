@@ -1,0 +1,17 @@
+//! Clients with a number of requests each: how many finished, and why the others ended.
+
+use crate::{
+    document::{Block, Section},
+    tables,
+};
+use waggle_analysis::Model;
+
+/// `None` if the load is another one.
+pub(super) fn section(model: &Model) -> Option<Section> {
+    let clients = tables::clients(model)?;
+    Some(Section {
+        lead: "All clients of a trial begin at the same time. One that ends early has no result, whatever was answered before.",
+        blocks: Block::tables([clients]).collect(),
+        ..Section::new("clients", "Clients")
+    })
+}
