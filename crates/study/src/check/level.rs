@@ -22,7 +22,11 @@ impl GivenLevel<'_> {
         let path = path_text(self.path);
         let (name, level, own, foreign, example) = match load {
             LoadModel::Closed { .. } | LoadModel::Clients { .. } => {
-                let what = format!("{path} {}, and this load has one level", self.does);
+                let name = match load {
+                    LoadModel::Closed { .. } => "a closed load",
+                    _ => "a load of clients",
+                };
+                let what = format!("{path} {}, and {name} has one level", self.does);
                 let position = checker.key(self.path);
                 checker
                     .report(Finding::new(position, what).with_expected("load.model open or users"));

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use waggle_study::{
-    Arrivals, Body, BodyExpect, Cell, Level, LoadModel, Named, Order, Protocol, RecordsFormat,
-    Request, Study, Think, ThresholdOp, Values, WarmUpUntil, What, no_files, read_study,
-    read_system, system_of,
+    Arrivals, Body, BodyExpect, Cell, Level, LoadModel, Named, OnSocketError, Order, Protocol,
+    RecordsFormat, Request, Study, Think, ThresholdOp, Values, WarmUpUntil, What, no_files,
+    read_study, read_system, system_of,
 };
 
 use super::{STUDY, change_text, read, root, source, system};
@@ -432,5 +432,42 @@ fn a_search_has_its_levels_and_its_conditions() {
     assert_eq!(
         (found.precision, found.confirmations, found.max_trials),
         (0.05, 3, 30)
+    );
+}
+
+/// What makes the load of the fixture one of clients.
+pub(super) const CLIENTS: &[(&str, &str)] = &[
+    (
+        "  model: closed\n",
+        "  model: clients\n  clients: 5\n  requests: 20\n",
+    ),
+    ("  pipelining: ${pipelining}\n", ""),
+    ("  pipelining: [1, 4]\n", ""),
+    (
+        "  warm_up: { until: steady, timeout: 2s }\n  measure: 3s\n",
+        "",
+    ),
+];
+
+#[test]
+fn a_load_of_clients_ends_by_itself() {
+    let study = read_valid_study(CLIENTS);
+    let cell = &study.cells[2];
+    let expected = LoadModel::Clients {
+        clients: 5,
+        connections: 10,
+        requests: 20,
+        on_socket_error: OnSocketError::EndClient,
+    };
+    assert_eq!(cell.load, expected);
+    assert_eq!(cell.load.connections(), 50);
+    assert_eq!(
+        (cell.schedule.warm_up, cell.schedule.measure),
+        (Duration::ZERO, Duration::from_secs(3600))
+    );
+    assert_eq!(
+        cell.connect_timeout,
+        Duration::from_secs(5),
+        "that of the request"
     );
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use waggle_metrics::{CATALOGUE, Subject, Unit};
 use waggle_study::{Mistakes, Study, read_study, read_study_and_files};
 
-use super::{STUDY, change_text, headlines, prepare, probes, scenarios, source};
+use super::{STUDY, accepted, change_text, headlines, prepare, probes, scenarios, source};
 
 /// Subjects, each with the prefix of the paths of its metrics.
 type Subjects = [(Subject, &'static str)];
@@ -104,6 +104,12 @@ fn each_metric_can_be_in_a_condition() {
         &[(Subject::Recovery, "")],
         records,
     );
+    check(
+        STUDY,
+        accepted::CLIENTS,
+        &[(Subject::Clients, "clients.")],
+        records,
+    );
     check(scenarios::STUDY, &[], OF_SCENARIO, |text| {
         let text = source("shopping.yaml", text);
         read_study_and_files(&text, &super::system(), &scenarios::files)
@@ -126,7 +132,7 @@ fn each_metric_can_be_in_a_condition() {
     let asked = OF_RECORDS.iter().chain(OF_SCENARIO);
     let asked: HashSet<String> = asked.map(|(subject, _)| format!("{subject:?}")).collect();
     let rows = CATALOGUE.iter().map(|row| format!("{:?}", row.subject));
-    let apart = ["Fault", "Recovery", "Preparation"].map(str::to_owned);
+    let apart = ["Fault", "Recovery", "Preparation", "Clients"].map(str::to_owned);
     let left: HashSet<String> = rows
         .filter(|subject| !asked.contains(subject) && !apart.contains(subject))
         .collect();
