@@ -67,6 +67,7 @@ fn parts() -> [Part; 4] {
             without: &[
                 "put-readings.offered",
                 "sessions.*",
+                "clients.*",
                 "prepare.*",
                 "delivery.end_to_end_delay.*",
                 "delivery.arrival_delay.*",
@@ -79,6 +80,7 @@ fn parts() -> [Part; 4] {
         Part {
             study: Seeded {
                 wrong: vec![(2, Wrong::Killed)],
+                has_clients: true,
                 ..records()
             },
             without: &[
@@ -98,6 +100,7 @@ fn parts() -> [Part; 4] {
             without: &[
                 "put-readings.failed_time.*",
                 "sessions.*",
+                "clients.*",
                 "prepare.*",
                 "delivery.arrival_delay.*",
                 "machine.*",
@@ -110,6 +113,7 @@ fn parts() -> [Part; 4] {
             study: Seeded::shopping_study(),
             without: &[
                 "shopping.offered",
+                "clients.*",
                 "delivery.sent",
                 "delivery.accepted",
                 "delivery.rejected*",

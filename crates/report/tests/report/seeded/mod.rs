@@ -59,6 +59,8 @@ pub(crate) struct Seeded {
     pub(crate) waits: bool,
     /// The gateway has limits, and is throttled in a quarter of the periods.
     pub(crate) has_limits: bool,
+    /// Its load is one of clients, of which one ended early in each trial.
+    pub(crate) has_clients: bool,
 }
 
 /// What is wrong in a cell.
@@ -124,6 +126,7 @@ impl Seeded {
             idle_poll: false,
             waits: false,
             has_limits: false,
+            has_clients: false,
         }
     }
 

@@ -3,11 +3,11 @@
 
 use hdrhistogram::Histogram;
 use waggle_results::{
-    BacklogRow, CellInfo, CountsRow, CpuLimit, DelayHistograms, DeliveryInfo, FORMAT, FailureCount,
-    FailureKind, FaultInfo, GeneratorInfo, IntervalHistograms, IntervalRow, LedgerInfo, LimitInfo,
-    LimitMeans, LoadStart, MachineInfo, MemoryLimit, PhaseInfo, PhaseName, RecoveryInfo,
-    ResourceRow, SessionsInfo, StepCounts, StepInfo, ThrottlingInfo, TrialEnd, TrialInfo, TrialKey,
-    TrialWriter,
+    BacklogRow, CellInfo, ClientEndInfo, ClientInfo, CountsRow, CpuLimit, DelayHistograms,
+    DeliveryInfo, FORMAT, FailureCount, FailureKind, FaultInfo, GeneratorInfo, IntervalHistograms,
+    IntervalRow, LedgerInfo, LimitInfo, LimitMeans, LoadStart, MachineInfo, MemoryLimit, PhaseInfo,
+    PhaseName, RecoveryInfo, ResourceRow, SessionsInfo, StepCounts, StepInfo, ThrottlingInfo,
+    TrialEnd, TrialInfo, TrialKey, TrialWriter,
 };
 
 use super::{
@@ -432,6 +432,7 @@ fn completed_trial(
     let Some(last) = steps.last() else {
         let probes = seeded.has_broker.then(|| broker::probe(&whole));
         return TrialInfo {
+            clients: clients(seeded),
             intermediate_probes: probes.into_iter().collect(),
             ..whole
         };
@@ -683,4 +684,22 @@ fn write_delays(out: &mut TrialWriter, seeded: &Seeded, delays: &Histogram<u64>)
         arrival: None,
     })
     .unwrap();
+}
+
+/// Two clients, one of which was cut.
+fn clients(seeded: &Seeded) -> Vec<ClientInfo> {
+    if !seeded.has_clients {
+        return Vec::new();
+    }
+    let client = |completed, seconds, end| ClientInfo {
+        sent: completed,
+        completed,
+        succeeded: completed - 1,
+        seconds,
+        end,
+    };
+    vec![
+        client(100, 2.0, ClientEndInfo::Finished),
+        client(40, 0.5, ClientEndInfo::Failed(FailureKind::Reset)),
+    ]
 }
