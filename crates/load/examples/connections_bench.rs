@@ -1,0 +1,186 @@
+//! New connections, one for each request, for `bench/engine/connections`:
+//!
+//! - `connections_bench server`: a server on a free port of 127.0.0.1 that answers each connection once and closes it; prints its address.
+//! - `connections_bench null`: the null server, which takes connections as fast as it can; prints its address.
+//! - `connections_bench bare ADDRESS COUNT`: one after the other, by the plainest calls: connect, send, receive until the end, close.
+//! - `connections_bench engine ADDRESS COUNT RATE`: so many requests at a rate by one worker, a connection for each.
+//! - `connections_bench burst ADDRESS CLIENTS CONNECTIONS WORKERS`: clients that open their connections at once, with one request each.
+//!
+//! Prints CPU µs per connection of the program, and what failed, as `name=value` on one line.
+
+#![expect(
+    clippy::print_stdout,
+    reason = "a program for the bench script, which reads its output"
+)]
+
+use std::{
+    error::Error,
+    io::{Read, Write},
+    net::{SocketAddr, TcpStream},
+    time::Duration,
+};
+
+use rustix::{
+    net::{AddressFamily, SocketType, bind, listen, socket},
+    time::{ClockId, clock_gettime},
+};
+use waggle_load::{
+    Arrivals, Expect, Interval, Job, Limits, Model, NullServer, OnSocketError, Outcome, Prepared,
+    Rate, Target, Transport, What, start,
+};
+
+const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: bench\r\nConnection: close\r\n\r\n";
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
+/// The kernel takes as many as `net.core.somaxconn` allows.
+const BACKLOG: i32 = 65_535;
+/// Connections of the paced load, each of which is opened again for every request.
+const CONNECTIONS: usize = 50;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let texts: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match texts[..] {
+        ["server"] => serve(),
+        ["null"] => {
+            let server = NullServer::start(([127, 0, 0, 1], 0).into(), ANSWER)?;
+            println!("{}", server.address());
+            server.wait();
+            Ok(())
+        }
+        ["bare", address, count] => bare(address.parse()?, count.parse()?),
+        ["engine", address, count, rate] => {
+            let model = Model::Open {
+                rate: Rate::Constant(rate.parse()?),
+                arrivals: Arrivals::Uniform,
+                connections: CONNECTIONS,
+                pipelining: 1,
+            };
+            let mut job = job(address.parse()?, model, 1);
+            job.max_requests = Some(count.parse()?);
+            report(&run(job)?);
+            Ok(())
+        }
+        ["burst", address, clients, connections, workers] => {
+            let model = Model::Clients {
+                clients: clients.parse()?,
+                connections: connections.parse()?,
+                requests: connections.parse()?,
+                on_error: OnSocketError::Count,
+            };
+            report(&run(job(address.parse()?, model, workers.parse()?))?);
+            Ok(())
+        }
+        _ => Err("usage: connections_bench server | null | bare … | engine … | burst …".into()),
+    }
+}
+
+fn serve() -> Result<(), Box<dyn Error>> {
+    let listener = socket(AddressFamily::INET, SocketType::STREAM, None)?;
+    bind(&listener, &SocketAddr::from(([127, 0, 0, 1], 0)))?;
+    listen(&listener, BACKLOG)?;
+    let listener = std::net::TcpListener::from(listener);
+    println!("{}", listener.local_addr()?);
+    let mut input = [0; 4096];
+    loop {
+        let (mut stream, _) = listener.accept()?;
+        // A client that has gone away is none of its business.
+        if stream.read(&mut input).is_ok_and(|length| length > 0) {
+            stream.write_all(ANSWER).ok();
+        }
+    }
+}
+
+fn bare(address: SocketAddr, count: u64) -> Result<(), Box<dyn Error>> {
+    let mut input = [0; 4096];
+    let before = cpu_us();
+    for _ in 0..count {
+        let mut stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        stream.write_all(REQUEST)?;
+        while stream.read(&mut input)? > 0 {}
+    }
+    println!(
+        "connections={count} cpu_us={:.3} failed=0",
+        (cpu_us() - before) / count as f64
+    );
+    Ok(())
+}
+
+fn job(address: SocketAddr, model: Model, workers: usize) -> Job {
+    Job {
+        name: "connect".to_owned(),
+        targets: vec![Target { address }],
+        transport: Transport::default(),
+        model,
+        what: What::Requests {
+            requests: vec![Prepared {
+                bytes: REQUEST.to_vec(),
+                slots: Vec::new(),
+                records: 0,
+                is_head: false,
+            }],
+            expect: Expect::default(),
+        },
+        limits: Limits::default(),
+        workers: vec![None; workers],
+        interval: Duration::from_millis(100),
+        max_duration: Duration::from_secs(120),
+        max_requests: None,
+        max_tracked_requests: None,
+        seed: 1,
+    }
+}
+
+/// The outcome, the time at which the last connection was open, and CPU time.
+struct Ran {
+    outcome: Outcome,
+    connected_ms: f64,
+    cpu_us: f64,
+}
+
+fn run(job: Job) -> Result<Ran, Box<dyn Error>> {
+    let before = cpu_us();
+    let running = start(job)?;
+    let mut connected = Duration::ZERO;
+    while !running.has_ended() {
+        let Some(interval) = running.next_interval(Duration::from_millis(50)) else {
+            continue;
+        };
+        connected = connected.max(last_connect(&interval));
+    }
+    let outcome = running.join();
+    Ok(Ran {
+        outcome,
+        connected_ms: connected.as_secs_f64() * 1e3,
+        cpu_us: cpu_us() - before,
+    })
+}
+
+/// The slowest connection of an interval, which began at the start of the load.
+fn last_connect(interval: &Interval) -> Duration {
+    Duration::from_micros(interval.connect_time.max())
+}
+
+fn report(ran: &Ran) {
+    let totals = &ran.outcome.totals;
+    println!(
+        "connections={} cpu_us={:.3} failed={} connected_ms={:.1} ran_ms={:.1}",
+        totals.connects,
+        ran.cpu_us / totals.connects.max(1) as f64,
+        totals.failed
+            + totals
+                .failures
+                .0
+                .iter()
+                .map(|(_, count)| count)
+                .sum::<u64>(),
+        ran.connected_ms,
+        ran.outcome.ran_for.as_secs_f64() * 1e3
+    );
+}
+
+/// CPU time of this process so far.
+fn cpu_us() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 * 1e6 + time.tv_nsec as f64 / 1e3
+}
