@@ -31,6 +31,7 @@ mod scenarios;
 mod search;
 mod shipped_studies;
 mod systems;
+mod technologies;
 mod tutorial;
 mod webapp;
 mod workspace;
