@@ -77,6 +77,8 @@ pub(crate) enum Command {
     IdlePoll(Hidden),
     #[command(name = "__generator", hide = true)]
     Generator,
+    #[command(name = "__null-server", hide = true)]
+    NullServer(Hidden),
 }
 
 /// How two versions are run.

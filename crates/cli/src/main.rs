@@ -16,6 +16,7 @@ mod input;
 mod interrupts;
 mod live;
 mod load;
+mod null_server;
 mod output;
 mod output_files;
 mod plan;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         Command::Supervise(arguments) => return waggle_runner::supervise(&arguments.command),
         Command::IdlePoll(arguments) => return waggle_runner::idle_poll(&arguments.command),
         Command::Generator => return waggle_runner::generator(),
+        Command::NullServer(arguments) => null_server::run(&arguments.command),
     };
     match outcome {
         Ok(exit) => exit.into(),

@@ -32,6 +32,7 @@ mod scenarios;
 mod search;
 mod shipped_studies;
 mod systems;
+mod technologies;
 mod tutorial;
 mod webapp;
 mod workspace;

@@ -1,0 +1,3 @@
+module technology
+
+go 1.22

@@ -1,0 +1,11 @@
+import Config
+
+setting = fn name -> (value = System.get_env(name)) && String.to_integer(value) end
+# Without a backlog of its own Ranch takes 1024.
+backlog = if number = setting.("BACKLOG"), do: [backlog: number], else: []
+
+config :technology, Technology.Endpoint,
+  adapter: Phoenix.Endpoint.Cowboy2Adapter,
+  http: [ip: {127, 0, 0, 1}, port: setting.("PORT") || 0, transport_options: [socket_opts: backlog]],
+  render_errors: [formats: [json: Technology.ErrorJSON]],
+  server: System.get_env("PORT") != nil
