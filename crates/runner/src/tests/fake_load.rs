@@ -48,11 +48,7 @@ pub(super) fn mark_in(request: &[u8]) -> String {
 
 /// How many connections a model has.
 pub(super) fn connections(model: &Model) -> u64 {
-    let connections = match model {
-        Model::Closed { connections, .. } | Model::Open { connections, .. } => connections,
-        Model::Users { users, .. } => users,
-    };
-    *connections as u64
+    model.connections() as u64
 }
 
 /// How many requests a closed load keeps in flight; 0: another load.
