@@ -8,6 +8,7 @@ mod accepted;
 mod account;
 mod answer;
 mod asked;
+mod best_and_worst;
 mod bottleneck;
 mod cell;
 pub mod compare;
@@ -62,6 +63,10 @@ mod warning;
 pub use account::{Account, Spread};
 pub use answer::{Answer, AnswerOf, CellValue, Limit, LimitedBy, MetricAnswer};
 pub use asked::{AskedMetric, AskedReading, headline};
+pub use best_and_worst::{
+    BestAndWorst, BestAndWorstModel, FEW_SUCCESSES, FailureRange, OrderMetric, RankedTrial,
+    SuccessCount, TableGrid,
+};
 pub use bottleneck::Bottleneck;
 pub use bottleneck::{cpus_of_system, of_trial as bottleneck_of_trial};
 pub use cell::failure_kinds;

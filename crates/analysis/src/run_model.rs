@@ -5,9 +5,10 @@ use waggle_results::{Run, RunInfo, Trial, parallel_map};
 use waggle_stats::Verdict;
 
 use crate::{
-    Account, Answer, CellFaults, CellModel, ComparisonModel, Counted, CurvesModel, DriftModel,
-    EffectsModel, Factor, ReferenceModel, SearchModel, ThresholdOutcome, TrialModel, Warning,
-    account, answer, cell, comparisons, curves, drift, effects,
+    Account, Answer, BestAndWorstModel, CellFaults, CellModel, ComparisonModel, Counted,
+    CurvesModel, DriftModel, EffectsModel, Factor, ReferenceModel, SearchModel, ThresholdOutcome,
+    TrialModel, Warning, account, answer, best_and_worst, cell, comparisons, curves, drift,
+    effects,
     factor::{counted_unit, factors, telling_factors},
     faults, limits,
     metric::{self, Number},
@@ -49,6 +50,8 @@ pub struct Model {
     pub comparisons: Vec<ComparisonModel>,
     /// Reference results next to the study's own.
     pub reference: Option<ReferenceModel>,
+    /// The best and the worst trial of each cell, if the study asks for them.
+    pub best_and_worst: Option<BestAndWorstModel>,
     pub answer: Answer,
     /// What became of records; `None` where no account was kept.
     pub account: Option<Account>,
@@ -169,6 +172,7 @@ pub(crate) fn of_trials(
         system_text: system_text.to_owned(),
         is_being_written: false,
         counted,
+        best_and_worst: best_and_worst::best_and_worst(info, &factors, &cells, &trials),
         telling: telling_factors(&factors, info),
         factors,
         effects: over.effects,

@@ -168,6 +168,7 @@ impl Simulated {
             intermediate_probes: Vec::new(),
             metrics: Vec::new(),
             reference: None,
+            best_and_worst: None,
             imported: None,
             versions: None,
         }

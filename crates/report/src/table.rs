@@ -123,6 +123,10 @@ impl Head {
         Self::new(text, Align::Right)
     }
 
+    pub(crate) fn words(text: impl Into<String>) -> Self {
+        Self::new(text, Align::Left)
+    }
+
     fn new(text: impl Into<String>, align: Align) -> Self {
         Self {
             text: text.into(),

@@ -16,6 +16,7 @@
 //! trials/.0002-c01-r1.partial/    an unfinished trial; ignored by readers, redone on resume
 //! ```
 
+mod best_and_worst;
 mod calibration;
 mod delays;
 mod disk;
@@ -38,6 +39,7 @@ mod trial_files;
 mod warm_up;
 mod writer;
 
+pub use best_and_worst::{BestAndWorstInfo, OrderedMetricInfo, SuccessesInfo};
 pub use calibration::{CalibratedShape, CalibrationFile};
 pub use delays::DelayHistograms;
 pub use error::{ReadError, WriteError};

@@ -1,14 +1,15 @@
 //! `run.json` from the request: what is planned, on which machine, with which versions.
 
 use waggle_results::{
-    self as results, CellInfo, Comparison, ComponentInfo, ControlInfo, ExpectedVerdict, FORMAT,
-    FeedInfo, FlowInfo, Host, LevelKind, NamedText, RampUpInfo, RecoveryInfo, ReferenceColumnInfo,
-    ReferenceInfo, ReferenceRowInfo, RunInfo, ScenarioInfo, ScheduleInfo, SearchInfo,
-    SystemMetricInfo, ThresholdInfo, TrialKey, TrialOrder, VersionDesign, VersionsInfo,
+    self as results, BestAndWorstInfo, CellInfo, Comparison, ComponentInfo, ControlInfo,
+    ExpectedVerdict, FORMAT, FeedInfo, FlowInfo, Host, LevelKind, NamedText, OrderedMetricInfo,
+    RampUpInfo, RecoveryInfo, ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo, RunInfo,
+    ScenarioInfo, ScheduleInfo, SearchInfo, SuccessesInfo, SystemMetricInfo, ThresholdInfo,
+    TrialKey, TrialOrder, VersionDesign, VersionsInfo,
 };
 use waggle_study::{
-    Cell, Design, DuetCpus, FeedOrder, LoadModel, Order, Plan, Reference, Restart, Scenario,
-    Schedule, Sought, Study, Threshold, ThresholdOp, WarmUpUntil,
+    BestAndWorst, Cell, Design, DuetCpus, FeedOrder, LoadModel, Order, Plan, Reference, Restart,
+    Scenario, Schedule, Sought, Study, Threshold, ThresholdOp, WarmUpUntil,
 };
 
 use crate::{clock::now_utc, records::RecordFiles, request::RunRequest};
@@ -69,6 +70,7 @@ pub(crate) fn run_info(
             })
             .collect(),
         reference: study.reference.as_ref().map(reference_info),
+        best_and_worst: study.best_and_worst.as_ref().map(best_and_worst_info),
         imported: None,
         versions: versions(request),
     }
@@ -103,6 +105,23 @@ fn reference_info(reference: &Reference) -> ReferenceInfo {
         match_on: reference.match_on.clone(),
         columns: reference.columns.iter().map(column).collect(),
         rows: reference.rows.iter().map(row).collect(),
+    }
+}
+
+fn best_and_worst_info(asked: &BestAndWorst) -> BestAndWorstInfo {
+    let ordered = |one: &waggle_study::OrderedMetric| OrderedMetricInfo {
+        metric: one.metric.clone(),
+        is_lowest_best: one.is_lowest_best,
+    };
+    let successes = |one: &waggle_study::Successes| SuccessesInfo {
+        metric: one.metric.clone(),
+        of: one.of.clone(),
+    };
+    BestAndWorstInfo {
+        order: asked.order.iter().map(ordered).collect(),
+        rows: asked.rows.clone(),
+        failures: asked.failures.clone(),
+        successes: asked.successes.as_ref().map(successes),
     }
 }
 

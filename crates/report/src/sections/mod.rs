@@ -1,5 +1,6 @@
 //! The sections of the report, in reading order: the answer first, how it was measured last.
 
+mod best_and_worst;
 mod bottlenecks;
 mod cells;
 mod comparisons;
@@ -54,6 +55,7 @@ fn sections(model: &Model) -> Vec<Section> {
     let sections = [
         search::section(model),
         Some(cells::section(model)),
+        best_and_worst::section(model),
         curves::section(model),
         comparisons::section(model),
         effects::section(model),

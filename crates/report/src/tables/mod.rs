@@ -1,6 +1,7 @@
 //! The report's tables, each defined once; Markdown, the page and the terminal lay out the same ones.
 
 mod asked;
+mod best_and_worst;
 mod bottlenecks;
 mod cells;
 mod columns;
@@ -23,6 +24,9 @@ mod trials;
 mod verdicts;
 
 pub(crate) use asked::asked_metrics;
+pub(crate) use best_and_worst::{
+    best_and_worst_successes, best_and_worst_trials, least_and_most_failures,
+};
 pub(crate) use bottlenecks::bottlenecks;
 pub(crate) use cells::{all_levels, cells, cells_in_short, failures};
 pub(crate) use comparisons::comparisons;

@@ -1,6 +1,7 @@
 //! Wording: every sentence and every rounding of the reports and of the terminal is made here. Nothing is judged here.
 
 pub mod answer;
+pub(crate) mod best_and_worst;
 pub mod cell;
 pub mod compare;
 pub mod comparisons;

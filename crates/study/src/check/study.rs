@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::{
     Checker,
+    best_and_worst::best_and_worst,
     prepare::{grow, load_thresholds},
     reference::check_reference,
     request::RESERVED_NAMES,
@@ -62,6 +63,7 @@ pub(crate) fn study_without_cells(
         Some(raw) => check_reference(checker, raw, cells, known.as_deref()),
         None => None,
     };
+    let best_and_worst = best_and_worst(checker, raw, cells, known.as_deref());
     refuse_repeat(checker, raw);
     let grow = grow(checker, raw, restart(raw.schedule.as_ref()), cells);
     let (load_cpuset, system_cpuset) = cpusets(checker);
@@ -100,6 +102,7 @@ pub(crate) fn study_without_cells(
         scenario_file: None,
         search: search.flatten(),
         reference,
+        best_and_worst,
         system_at_most: Duration::ZERO,
     })
 }
