@@ -6,14 +6,14 @@ use waggle_stats::Verdict;
 
 use crate::{
     Account, Answer, BestAndWorstModel, CellFaults, CellModel, ComparisonModel, Counted,
-    CurvesModel, DriftModel, EffectsModel, Factor, ReferenceModel, SearchModel, ThresholdOutcome,
-    TrialModel, Warning, account, answer, best_and_worst, cell, comparisons, curves, drift,
-    effects,
+    CurvesModel, DriftModel, EffectsModel, Factor, RankingModel, ReferenceModel, SearchModel,
+    ThresholdOutcome, TrialModel, Warning, account, answer, best_and_worst, cell, comparisons,
+    curves, drift, effects,
     factor::{counted_unit, factors, telling_factors},
     faults, limits,
     metric::{self, Number},
     outcome::trials_of_cell,
-    reference, search, threshold,
+    ranking, reference, search, threshold,
     together::hold_together,
     trial, warning,
 };
@@ -48,6 +48,8 @@ pub struct Model {
     pub curves: Option<CurvesModel>,
     /// Two levels of a factor against each other, at each level of another; none where something is searched for.
     pub comparisons: Vec<ComparisonModel>,
+    /// The levels of each factor that are no numbers from the best to the worst; none where something is searched for.
+    pub rankings: Vec<RankingModel>,
     /// Reference results next to the study's own.
     pub reference: Option<ReferenceModel>,
     /// The best and the worst trial of each cell, if the study asks for them.
@@ -178,6 +180,7 @@ pub(crate) fn of_trials(
         effects: over.effects,
         curves: over.curves,
         comparisons: over.comparisons,
+        rankings: over.rankings,
         faults: faults::cells(&trials, search.as_ref()),
         answer: answer::answer(info, &cells, &trials, search.as_ref()),
         account: account::account(info, &cells),
@@ -198,6 +201,7 @@ struct OverFactors {
     effects: Option<EffectsModel>,
     curves: Option<CurvesModel>,
     comparisons: Vec<ComparisonModel>,
+    rankings: Vec<RankingModel>,
 }
 
 fn over_factors(
@@ -211,10 +215,12 @@ fn over_factors(
     let axis = curves.as_ref().map(|curves| curves.over.factor.as_str());
     let mut effects = effects::effects(factors, cells, trials, info);
     let mut comparisons = comparisons::comparisons(info, factors, cells, trials, axis);
-    hold_together(effects.as_mut(), &mut comparisons);
+    let mut rankings = ranking::rankings(info, factors, cells, trials);
+    hold_together(effects.as_mut(), &mut comparisons, &mut rankings);
     OverFactors {
         effects,
         curves,
         comparisons,
+        rankings,
     }
 }

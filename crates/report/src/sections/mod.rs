@@ -13,6 +13,7 @@ mod method;
 mod opening;
 mod percentiles;
 mod preparation;
+mod ranking;
 mod recovery;
 mod reference;
 mod resources;
@@ -55,6 +56,7 @@ fn sections(model: &Model) -> Vec<Section> {
     let sections = [
         search::section(model),
         Some(cells::section(model)),
+        ranking::section(model),
         best_and_worst::section(model),
         curves::section(model),
         comparisons::section(model),

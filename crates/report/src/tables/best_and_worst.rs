@@ -30,7 +30,8 @@ pub(crate) fn least_and_most_failures(model: &Model) -> Option<Table> {
     let of = model.best_and_worst.as_ref()?;
     let metric = of.info.failures.as_ref()?.join(".");
     let caption = format!(
-        "{metric}: the least / the most in a trial of each cell; blank: none in any trial; marked: some in every trial{}",
+        "{metric}: the least / the most in a trial of each cell{}; blank: none in any trial; marked: some in every trial{}",
+        column_caption(&of.grid),
         star_caption(of, "the best or the worst")
     );
     let largest = |counts: &[f64]| Field::plain(range_text((counts[0], counts[1]), ["", ""]));
@@ -51,10 +52,11 @@ pub(crate) fn best_and_worst_successes(model: &Model) -> Option<Table> {
         several => format!("({})", several.join(" + ")),
     };
     let caption = format!(
-        "{} / {} in the best trial of each cell, and smaller in the worst; blank: nothing failed in any trial; marked {FEW}: at or \
+        "{} / {} in the best trial of each cell, and smaller in the worst{}; blank: nothing failed in any trial; marked {FEW}: at or \
          below 95 %{}",
         metric.join("."),
         all,
+        column_caption(&of.grid),
         star_caption(of, "the one with the least or the most failures")
     );
     let largest = |counts: &[f64]| {
@@ -67,6 +69,14 @@ pub(crate) fn best_and_worst_successes(model: &Model) -> Option<Table> {
         grid_table("best-and-worst-successes", caption, of, shown, largest)
             .with_title("Successes of the best and of the worst trial"),
     )
+}
+
+/// What the heads of the columns are.
+fn column_caption(grid: &TableGrid) -> String {
+    match grid.column_factors.is_empty() {
+        true => String::new(),
+        false => format!(", by {}", grid.column_factors.join(" · ")),
+    }
 }
 
 /// What a star means, if some cell has one.
@@ -134,6 +144,7 @@ fn grid_table(
         title: None,
         caption,
         heads: heads(grid),
+        has_summary: !last.is_empty(),
         rows: own.chain((!last.is_empty()).then_some(last)).collect(),
     }
 }
@@ -159,15 +170,9 @@ fn heads(grid: &TableGrid) -> Vec<Head> {
             false => Head::words(factor),
         }
     });
-    let names = |levels: &Vec<String>| {
-        let pairs = grid.column_factors.iter().zip(levels);
-        let named: Vec<String> = pairs
-            .map(|(factor, level)| format!("{factor} {level}"))
-            .collect();
-        match named.is_empty() {
-            true => "all".to_owned(),
-            false => named.join(" · "),
-        }
+    let names = |levels: &Vec<String>| match levels.is_empty() {
+        true => "all".to_owned(),
+        false => levels.join(" · "),
     };
     let columns = grid
         .columns

@@ -19,6 +19,7 @@ pub mod limits;
 pub(crate) mod methodology;
 pub(crate) mod metric;
 pub(crate) mod preparation;
+pub(crate) mod ranking;
 pub mod search;
 pub mod warnings;
 

@@ -339,6 +339,36 @@ fn the_best_and_the_worst_trials() {
 }
 
 #[test]
+fn levels_that_are_words_are_ranked() {
+    let model = seeded_model(&Seeded::few_technologies());
+    check(part(&markdown(&model), "\n## Ranking\n"), "ranking.md");
+    let [ranking] = &model.rankings[..] else {
+        panic!("{:?}", model.rankings);
+    };
+    let levels: Vec<&str> = ranking.outcomes[0]
+        .levels
+        .iter()
+        .map(|of| of.level.as_str())
+        .collect();
+    assert_eq!(levels, ["ktor", "micronaut", "flask-uwsgi", "tornado"]);
+    // Numbers have curves.
+    assert!(seeded_model(&Seeded::ingest()).rankings.is_empty());
+}
+
+#[test]
+fn nine_levels_have_small_multiples() {
+    let check = |levels: &[&str], expected: bool| {
+        let factors: [(&str, &[&str]); 2] =
+            [("pipelining", levels), ("connections", &["10", "50"])];
+        let page = html(&seeded_model(&Seeded::plain(&factors, 1)));
+        assert_eq!(page.contains("id=\"multiples\""), expected, "{levels:?}");
+        assert_eq!(page.contains("\"multiples\":true"), expected, "{levels:?}");
+    };
+    check(&["1", "2", "3", "4", "5", "6", "7", "8"], false);
+    check(&["1", "2", "3", "4", "5", "6", "7", "8", "9"], true);
+}
+
+#[test]
 fn a_single_run() {
     let model = seeded_model(&Seeded::plain(&[], 1));
     check(&markdown(&model), "single.md");
