@@ -14,6 +14,7 @@ mod cell;
 pub mod compare;
 mod comparisons;
 mod conclusion;
+mod count_comparison;
 mod course;
 mod curves;
 mod decision;
@@ -76,6 +77,7 @@ pub use comparisons::{
     Ahead, Compared, ComparisonModel, Difference, Found, Lead, Measure, NoSuccess, Without,
 };
 pub use conclusion::{Conclusion, Doubtful, expected_verdict};
+pub use count_comparison::{CellCounts, CountComparisonModel};
 pub use course::{Course, Length};
 pub use curves::{Curve, CurvePoint, CurvesModel, FailedOver};
 pub use decision::Decision;

@@ -5,10 +5,10 @@ use waggle_results::{Run, RunInfo, Trial, parallel_map};
 use waggle_stats::Verdict;
 
 use crate::{
-    Account, Answer, BestAndWorstModel, CellFaults, CellModel, ComparisonModel, Counted,
-    CurvesModel, DriftModel, EffectsModel, Factor, RankingModel, ReferenceModel, SearchModel,
-    ThresholdOutcome, TrialModel, Warning, account, answer, best_and_worst, cell, comparisons,
-    curves, drift, effects,
+    Account, Answer, BestAndWorstModel, CellFaults, CellModel, ComparisonModel,
+    CountComparisonModel, Counted, CurvesModel, DriftModel, EffectsModel, Factor, RankingModel,
+    ReferenceModel, SearchModel, ThresholdOutcome, TrialModel, Warning, account, answer,
+    best_and_worst, cell, comparisons, count_comparison, curves, drift, effects,
     factor::{counted_unit, factors, telling_factors},
     faults, limits,
     metric::{self, Number},
@@ -55,6 +55,8 @@ pub struct Model {
     /// The best and the worst trial of each cell, if the study asks for them.
     pub best_and_worst: Option<BestAndWorstModel>,
     pub answer: Answer,
+    /// Metrics of the system next to counts of the load generator, where the system asks for that.
+    pub count_comparisons: Vec<CountComparisonModel>,
     /// What became of records; `None` where no account was kept.
     pub account: Option<Account>,
     /// Whether the machine drifted; `None`: nothing shows it.
@@ -163,6 +165,7 @@ pub(crate) fn of_trials(
         .map(|text| threshold::outcome(text, &cells))
         .collect();
     let factors = factors(info);
+    let count_comparisons = count_comparison::count_comparisons(info, &cells, &trials);
     let reference = reference::reference_model(info, &cells);
     let over = match search {
         // Cells at levels that were found differ by more than their factors.
@@ -185,7 +188,12 @@ pub(crate) fn of_trials(
         answer: answer::answer(info, &cells, &trials, search.as_ref()),
         account: account::account(info, &cells),
         drift: drift::drift(info, &trials, &[]),
-        warnings: warning::warnings(info, &trials, search.as_ref()),
+        warnings: [
+            warning::warnings(info, &trials, search.as_ref()),
+            warning::counts_differ(&count_comparisons),
+        ]
+        .concat(),
+        count_comparisons,
         info: info.clone(),
         reference,
         cells,

@@ -18,6 +18,7 @@
 
 mod best_and_worst;
 mod calibration;
+mod count_comparison;
 mod delays;
 mod disk;
 mod encoded_histogram;
@@ -41,6 +42,7 @@ mod writer;
 
 pub use best_and_worst::{BestAndWorstInfo, OrderedMetricInfo, SuccessesInfo};
 pub use calibration::{CalibratedShape, CalibrationFile};
+pub use count_comparison::{ComparedCount, CountComparisonInfo};
 pub use delays::DelayHistograms;
 pub use error::{ReadError, WriteError};
 pub use failure::{FailureKind, UnknownFailure};

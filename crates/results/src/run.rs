@@ -5,8 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
-    BestAndWorstInfo, Comparison, ExpectedVerdict, FeedOrder, ImportedInfo, LevelKind, LoadModel,
-    Restart, TrialOrder, WarmUpUntil,
+    BestAndWorstInfo, Comparison, CountComparisonInfo, ExpectedVerdict, FeedOrder, ImportedInfo,
+    LevelKind, LoadModel, Restart, TrialOrder, WarmUpUntil,
 };
 
 /// The whole of `run.json`.
@@ -149,12 +149,15 @@ fn one_or_several<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::
 }
 
 /// A metric of the system, read at intervals.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SystemMetricInfo {
     pub name: String,
     /// What it counts, in a few words.
     pub summary: String,
+    /// What it should grow by in a trial; `None`: it is compared with nothing. Since format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<CountComparisonInfo>,
 }
 
 /// The search for the highest level of the load at which conditions hold.

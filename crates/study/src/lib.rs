@@ -79,5 +79,5 @@ pub use system::{
     Check, Component, Endpoint, External, ExternalTls, Parameter, ParameterKind, ProcessDriver,
     ReadyCheck, System,
 };
-pub use system_metric::{MetricSource, Selector, SystemMetric};
+pub use system_metric::{ComparedCount, CountComparison, MetricSource, Selector, SystemMetric};
 pub use version::{CellVersion, Design, DuetCpus, Version, Versions};

@@ -9,12 +9,12 @@ use waggle_analysis::{BestAndWorstModel, OrderMetric, RankedTrial};
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct BestAndWorst<'a> {
     /// The first one decides, each further one between trials that are equal in those before it.
-    order: Vec<Order<'a>>,
-    cells: Vec<Cell>,
+    order: Vec<OrderEntry<'a>>,
+    cells: Vec<CellEnds>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Order<'a> {
+struct OrderEntry<'a> {
     /// By name, as in the columns of `tables.csv`.
     metric: &'a str,
     /// `highest` or `lowest`.
@@ -22,20 +22,20 @@ struct Order<'a> {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Cell {
+struct CellEnds {
     cell: u32,
     /// Trials that ran, and those of them that came to their end and are compared.
     ran: usize,
     compared: usize,
-    best: Option<Trial>,
-    worst: Option<Trial>,
+    best: Option<EndTrial>,
+    worst: Option<EndTrial>,
     /// The least and the most failures in a trial; `null`: the study does not name what counts them.
     least_failures: Option<f64>,
     most_failures: Option<f64>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Trial {
+struct EndTrial {
     repetition: u32,
     /// Other repetitions that are equal to it in all metrics of the order.
     ties: Vec<u32>,
@@ -48,14 +48,14 @@ struct Trial {
 }
 
 pub(super) fn best_and_worst(of: &BestAndWorstModel) -> BestAndWorst<'_> {
-    let order = of.order.iter().map(|one| Order {
+    let order = of.order.iter().map(|one| OrderEntry {
         metric: &one.column,
         best: match one.is_lowest_best {
             true => "lowest",
             false => "highest",
         },
     });
-    let cells = of.cells.iter().map(|one| Cell {
+    let cells = of.cells.iter().map(|one| CellEnds {
         cell: one.cell,
         ran: one.ran,
         compared: one.ordered,
@@ -70,13 +70,13 @@ pub(super) fn best_and_worst(of: &BestAndWorstModel) -> BestAndWorst<'_> {
     }
 }
 
-fn trial(order: &[OrderMetric], ranked: &RankedTrial) -> Trial {
+fn trial(order: &[OrderMetric], ranked: &RankedTrial) -> EndTrial {
     let pairs = order.iter().zip(&ranked.values);
     let metrics = pairs.filter_map(|(metric, value)| {
         let value = metric.in_column((*value)?);
         value.is_finite().then(|| (metric.column.clone(), value))
     });
-    Trial {
+    EndTrial {
         repetition: ranked.repetition,
         ties: ranked.ties.clone(),
         metrics: metrics.collect(),

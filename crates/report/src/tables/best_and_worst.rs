@@ -234,6 +234,9 @@ fn success_text(count: SuccessCount, star: &str) -> String {
     format!("{succeeded}/{all}{few}{star}")
 }
 
+/// The trial at one end of the order.
+type PickEnd = fn(&BestAndWorst) -> Option<&RankedTrial>;
+
 /// The two trials of each cell, with all that orders them; `None` if the study does not ask for them.
 pub(crate) fn best_and_worst_trials(model: &Model) -> Option<Table> {
     let of = model.best_and_worst.as_ref()?;
@@ -242,8 +245,7 @@ pub(crate) fn best_and_worst_trials(model: &Model) -> Option<Table> {
     columns.push(Column::words("verdict", |(cell, _): &Row<'_>| {
         Field::verdict(wording::cell::verdict(cell))
     }));
-    let ends: [(&str, fn(&BestAndWorst) -> Option<&RankedTrial>); 2] =
-        [("best", best), ("worst", worst)];
+    let ends: [(&str, PickEnd); 2] = [("best", best), ("worst", worst)];
     for (name, pick) in ends {
         columns.push(Column::numbers(
             format!("{name}: repetition"),

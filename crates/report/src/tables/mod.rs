@@ -6,6 +6,7 @@ mod bottlenecks;
 mod cells;
 mod columns;
 mod comparisons;
+mod count_comparison;
 mod curves;
 mod delivery;
 mod effects;
@@ -31,6 +32,7 @@ pub(crate) use best_and_worst::{
 pub(crate) use bottlenecks::bottlenecks;
 pub(crate) use cells::{all_levels, cells, cells_in_short, failures};
 pub(crate) use comparisons::comparisons;
+pub(crate) use count_comparison::count_comparison;
 pub(crate) use curves::curves;
 pub(crate) use delivery::{delay, ledger, meanings};
 pub(crate) use effects::{dependences, ratios, shares};

@@ -64,7 +64,7 @@ pub(crate) fn ranking(model: &Model) -> Option<Table> {
     let caption = "Levels from the best to the worst, each the geometric mean over the levels of all other factors, with 95 % intervals; \
                    place: where the pairs that are shown to differ leave it";
     Table::new("ranking", caption, columns, rows)
-        .with_title("Ranking")
+        .with_title("Ranked levels")
         .unless_empty()
 }
 

@@ -8,18 +8,17 @@ pub(crate) fn sentences(of: &BestAndWorstModel) -> Vec<String> {
         .order
         .iter()
         .map(|metric| {
-            let best = if metric.is_lowest_best {
-                "lowest"
-            } else {
-                "highest"
+            let best = match metric.is_lowest_best {
+                true => "lowest",
+                false => "highest",
             };
-            format!("{best} {}", metric.column)
+            format!("{} (the {best} is best)", metric.name)
         })
         .collect();
     let mut sentences = vec![format!(
-        "The best trial of a cell has the {}; each further metric decides between trials that are equal in those before it. The worst \
-         one is at the other end. A trial without a value is behind all that have one.",
-        order.join(", then the ")
+        "Trials are ordered by {}. Each further metric decides between trials that are equal in those before it; a trial without a value \
+         is behind all that have one.",
+        order.join(", then by ")
     )];
     let has_ties = |one: &&BestAndWorst| {
         let mut ends = [&one.best, &one.worst].into_iter().flatten();

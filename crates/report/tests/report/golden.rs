@@ -341,7 +341,13 @@ fn the_best_and_the_worst_trials() {
 #[test]
 fn levels_that_are_words_are_ranked() {
     let model = seeded_model(&Seeded::few_technologies());
-    check(part(&markdown(&model), "\n## Ranking\n"), "ranking.md");
+    let text = markdown(&model);
+    let shown = [
+        part(&text, "\n## Ranking\n"),
+        part(&text, "## Ranked levels\n"),
+        "",
+    ];
+    check(&shown.join("\n\n"), "ranking.md");
     let [ranking] = &model.rankings[..] else {
         panic!("{:?}", model.rankings);
     };

@@ -26,6 +26,7 @@ use crate::{
 const MAX_TRIALS: u64 = 100_000;
 
 /// The study without its cells.
+#[expect(clippy::too_many_lines, reason = "a line or two a key")]
 pub(crate) fn study_without_cells(
     checker: &mut Checker<'_>,
     raw: &raw::Study,

@@ -43,4 +43,4 @@ pub(crate) use study::{
 pub(crate) use system::{
     Component, Endpoint, Parameter, Process, ReadyCheck, Replicas, System, Verify, VerifyCapture,
 };
-pub(crate) use system_metric::{ConsumerLag, SystemMetric};
+pub(crate) use system_metric::{ComparedCount, ConsumerLag, SystemMetric};

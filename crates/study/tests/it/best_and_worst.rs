@@ -25,7 +25,7 @@ fn read(changes: &[(&str, &str)]) -> BestAndWorst {
     let mut all = vec![("thresholds:", ASKED)];
     all.extend(changes);
     let asked = read_valid_study(&all).best_and_worst;
-    asked.unwrap()
+    asked.expect("the study asks for it")
 }
 
 #[test]

@@ -414,6 +414,7 @@ impl Seeded {
             metrics: self
                 .has_broker
                 .then(|| SystemMetricInfo {
+                    comparison: None,
                     name: "lag".to_owned(),
                     summary: "messages not yet committed by the writer".to_owned(),
                 })
