@@ -8,12 +8,14 @@ mod accepted;
 mod account;
 mod answer;
 mod asked;
+mod best_and_worst;
 mod bottleneck;
 mod cell;
 mod clients;
 pub mod compare;
 mod comparisons;
 mod conclusion;
+mod count_comparison;
 mod course;
 mod curves;
 mod decision;
@@ -39,6 +41,7 @@ mod preparation;
 mod prepared;
 mod probe;
 mod probes;
+mod ranking;
 mod recovered;
 mod recovery;
 mod reference;
@@ -63,6 +66,10 @@ mod warning;
 pub use account::{Account, Spread};
 pub use answer::{Answer, AnswerOf, CellValue, Limit, LimitedBy, MetricAnswer};
 pub use asked::{AskedMetric, AskedReading, headline};
+pub use best_and_worst::{
+    BestAndWorst, BestAndWorstModel, FEW_SUCCESSES, FailureRange, OrderMetric, RankedTrial,
+    SuccessCount, TableGrid,
+};
 pub use bottleneck::Bottleneck;
 pub use bottleneck::{cpus_of_system, of_trial as bottleneck_of_trial};
 pub use cell::failure_kinds;
@@ -72,6 +79,7 @@ pub use comparisons::{
     Ahead, Compared, ComparisonModel, Difference, Found, Lead, Measure, NoSuccess, Without,
 };
 pub use conclusion::{Conclusion, Doubtful, expected_verdict};
+pub use count_comparison::{CellCounts, CountComparisonModel};
 pub use course::{Course, Length};
 pub use curves::{Curve, CurvePoint, CurvesModel, FailedOver};
 pub use decision::Decision;
@@ -91,6 +99,7 @@ pub use outcome::Better;
 pub use preparation::{TrialPreparation, TrialPrepareLoad};
 pub use probe::TrialProbe;
 pub use probes::ProbeModel;
+pub use ranking::{RankedLevel, RankedOutcome, RankingModel};
 pub use recovered::CellRecovery;
 pub use recovery::TrialRecovery;
 pub use reference::{ReferenceModel, ReferenceValue, level as reference_level};

@@ -1,12 +1,13 @@
 //! The joint between the catalogue of metrics and results: how a trial has a metric, and how the trials of a cell make one number of it.
 
+mod clients;
 mod components;
 mod load;
 mod number;
 mod reading;
 
 use waggle_metrics::{Metric, NamedMetric, OverTrials, Statistic, Subject, Unit, resolve_in_load};
-use waggle_results::{ClientEndInfo, DeliveryInfo, LedgerInfo, RunInfo};
+use waggle_results::{DeliveryInfo, LedgerInfo, RunInfo};
 use waggle_stats::{Estimate, Part, Range, Recovery, Scale, ThinTail};
 
 pub use self::number::Number;
@@ -14,11 +15,12 @@ pub(crate) use self::reading::Reading;
 use self::{
     components::{cores, cpu_us_per_request},
     load::Load,
+    reading::{count, value},
 };
 use crate::{
     Memory, TrialFaults, TrialModel, TrialNumbers, TrialPercentiles, TrialPreparation,
-    TrialPrepareLoad, TrialProbe, TrialRecovery, TrialSystemMetric, clients, distribution::as_f64,
-    limits, path::resolve_path, probe::resolution_us, scale::scale,
+    TrialPrepareLoad, TrialProbe, TrialRecovery, TrialSystemMetric, limits, path::resolve_path,
+    probe::resolution_us, scale::scale,
 };
 
 /// A number that the run names somewhere, in one cell.
@@ -254,7 +256,6 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         return None;
     }
     let load = || Some(Load::new(named, numbers()?));
-    let all_clients = || Some(&numbers()?.clients);
     match named.row.metric {
         Metric::Goodput | Metric::GoodputDeviation => value(load()?.goodput_per_s()),
         Metric::Throughput => value(load()?.throughput_per_s()),
@@ -285,15 +286,11 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         Metric::SessionsCompleted => count(numbers()?.sessions?.completed),
         Metric::SessionsFailed => count(numbers()?.sessions?.failed),
         Metric::SessionsGoodput => value(numbers()?.sessions_per_s?),
-        Metric::ClientsFinished => count(clients::count(all_clients()?, |end| {
-            end == ClientEndInfo::Finished
-        })?),
-        Metric::ClientsFailed => count(clients::count(all_clients()?, |end| {
-            matches!(end, ClientEndInfo::Failed(_))
-        })?),
-        Metric::ClientsCompleted => count(clients::sum(all_clients()?, |one| one.completed)?),
-        Metric::ClientsSucceeded => count(clients::sum(all_clients()?, |one| one.succeeded)?),
-        Metric::ClientsThroughput => value(clients::throughput(all_clients()?)?),
+        metric @ (Metric::ClientsFinished
+        | Metric::ClientsFailed
+        | Metric::ClientsCompleted
+        | Metric::ClientsSucceeded
+        | Metric::ClientsThroughput) => clients::reading(metric, &numbers()?.clients),
         Metric::RecordsSent => count(ledger(named, trial)?.sent),
         Metric::RecordsAccepted => count(ledger(named, trial)?.accepted),
         Metric::RecordsRejected => count(ledger(named, trial)?.rejected),
@@ -348,14 +345,6 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         Metric::SystemMetricMax => value(system_metric(named, numbers()?)?.measured?.max),
         Metric::SystemMetricEnd => value(system_metric(named, numbers()?)?.end),
     }
-}
-
-fn value(value: f64) -> Option<Reading> {
-    Some(Reading::Value(value))
-}
-
-fn count(count: u64) -> Option<Reading> {
-    value(as_f64(count))
 }
 
 /// Until a record was seen, and until it may have been visible. Of results without the second it was at most the probe's resolution

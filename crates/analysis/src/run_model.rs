@@ -5,14 +5,15 @@ use waggle_results::{Run, RunInfo, Trial, parallel_map};
 use waggle_stats::Verdict;
 
 use crate::{
-    Account, Answer, CellFaults, CellModel, ComparisonModel, Counted, CurvesModel, DriftModel,
-    EffectsModel, Factor, ReferenceModel, SearchModel, ThresholdOutcome, TrialModel, Warning,
-    account, answer, cell, comparisons, curves, drift, effects,
+    Account, Answer, BestAndWorstModel, CellFaults, CellModel, ComparisonModel,
+    CountComparisonModel, Counted, CurvesModel, DriftModel, EffectsModel, Factor, RankingModel,
+    ReferenceModel, SearchModel, ThresholdOutcome, TrialModel, Warning, account, answer,
+    best_and_worst, cell, comparisons, count_comparison, curves, drift, effects,
     factor::{counted_unit, factors, telling_factors},
     faults, limits,
     metric::{self, Number},
     outcome::trials_of_cell,
-    reference, search, threshold,
+    ranking, reference, search, threshold,
     together::hold_together,
     trial, warning,
 };
@@ -47,9 +48,15 @@ pub struct Model {
     pub curves: Option<CurvesModel>,
     /// Two levels of a factor against each other, at each level of another; none where something is searched for.
     pub comparisons: Vec<ComparisonModel>,
+    /// The levels of each factor that are no numbers from the best to the worst; none where something is searched for.
+    pub rankings: Vec<RankingModel>,
     /// Reference results next to the study's own.
     pub reference: Option<ReferenceModel>,
+    /// The best and the worst trial of each cell, if the study asks for them.
+    pub best_and_worst: Option<BestAndWorstModel>,
     pub answer: Answer,
+    /// Metrics of the system next to counts of the load generator, where the system asks for that.
+    pub count_comparisons: Vec<CountComparisonModel>,
     /// What became of records; `None` where no account was kept.
     pub account: Option<Account>,
     /// Whether the machine drifted; `None`: nothing shows it.
@@ -158,6 +165,7 @@ pub(crate) fn of_trials(
         .map(|text| threshold::outcome(text, &cells))
         .collect();
     let factors = factors(info);
+    let count_comparisons = count_comparison::count_comparisons(info, &cells, &trials);
     let reference = reference::reference_model(info, &cells);
     let over = match search {
         // Cells at levels that were found differ by more than their factors.
@@ -169,16 +177,23 @@ pub(crate) fn of_trials(
         system_text: system_text.to_owned(),
         is_being_written: false,
         counted,
+        best_and_worst: best_and_worst::best_and_worst(info, &factors, &cells, &trials),
         telling: telling_factors(&factors, info),
         factors,
         effects: over.effects,
         curves: over.curves,
         comparisons: over.comparisons,
+        rankings: over.rankings,
         faults: faults::cells(&trials, search.as_ref()),
         answer: answer::answer(info, &cells, &trials, search.as_ref()),
         account: account::account(info, &cells),
         drift: drift::drift(info, &trials, &[]),
-        warnings: warning::warnings(info, &trials, search.as_ref()),
+        warnings: [
+            warning::warnings(info, &trials, search.as_ref()),
+            warning::counts_differ(&count_comparisons),
+        ]
+        .concat(),
+        count_comparisons,
         info: info.clone(),
         reference,
         cells,
@@ -194,6 +209,7 @@ struct OverFactors {
     effects: Option<EffectsModel>,
     curves: Option<CurvesModel>,
     comparisons: Vec<ComparisonModel>,
+    rankings: Vec<RankingModel>,
 }
 
 fn over_factors(
@@ -207,10 +223,12 @@ fn over_factors(
     let axis = curves.as_ref().map(|curves| curves.over.factor.as_str());
     let mut effects = effects::effects(factors, cells, trials, info);
     let mut comparisons = comparisons::comparisons(info, factors, cells, trials, axis);
-    hold_together(effects.as_mut(), &mut comparisons);
+    let mut rankings = ranking::rankings(info, factors, cells, trials);
+    hold_together(effects.as_mut(), &mut comparisons, &mut rankings);
     OverFactors {
         effects,
         curves,
         comparisons,
+        rankings,
     }
 }

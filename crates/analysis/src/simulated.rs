@@ -168,6 +168,7 @@ impl Simulated {
             intermediate_probes: Vec::new(),
             metrics: Vec::new(),
             reference: None,
+            best_and_worst: None,
             imported: None,
             versions: None,
         }
@@ -229,6 +230,7 @@ fn trial(key: TrialKey, cell: &CellInfo, goodput: f64, random: &mut StdRng) -> T
         intermediate_probes: Vec::new(),
         phases: Vec::new(),
         recovery: None,
+        totals: waggle_results::CountsRow::default(),
         remarks: Vec::new(),
         awake_may_help: false,
         faults: None,

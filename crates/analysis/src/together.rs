@@ -6,7 +6,7 @@
 
 use waggle_stats::rejection_limit;
 
-use crate::{ComparisonModel, EffectsModel, Found};
+use crate::{ComparisonModel, EffectsModel, Found, RankedOutcome, RankingModel};
 
 /// Chances that a statement about what the study asks is wrong, about other outcomes, and about the order of the cells. They make
 /// 5 % together.
@@ -14,10 +14,11 @@ const ASKED: f64 = 0.03;
 const OTHERS: f64 = 0.01;
 pub(crate) const ORDER: f64 = 0.01;
 
-/// Keeps of effects and comparisons what can be stated together.
+/// Keeps of effects, comparisons and rankings what can be stated together.
 pub(crate) fn hold_together(
     mut effects: Option<&mut EffectsModel>,
     comparisons: &mut [ComparisonModel],
+    rankings: &mut [RankingModel],
 ) {
     for (is_asked, wrongly) in [(true, ASKED), (false, OTHERS)] {
         let mut p_values = Vec::new();
@@ -38,7 +39,16 @@ pub(crate) fn hold_together(
                 p_values.extend(outcome.p_values(with_ratios));
             }
         }
+        // A ranking is of what the study asks about.
+        let ranked = || rankings.iter().flat_map(|one| &one.outcomes);
+        if is_asked {
+            p_values.extend(ranked().flat_map(RankedOutcome::p_values));
+        }
         let limit = rejection_limit(&p_values, wrongly);
+        if is_asked {
+            let ranked = rankings.iter_mut().flat_map(|one| &mut one.outcomes);
+            ranked.for_each(|outcome| outcome.hold(limit));
+        }
         for compared in comparisons.iter_mut().flat_map(|one| &mut one.outcomes) {
             if compared.is_asked == is_asked {
                 compared.hold(limit);

@@ -41,6 +41,8 @@ pub struct TrialModel {
     pub failure: Option<Failure>,
     /// `None` where nothing was measured.
     pub numbers: Option<TrialNumbers>,
+    /// Of the whole load, warm-up included.
+    pub totals: CountsRow,
     pub ledger: Option<LedgerInfo>,
     pub delivery: Option<DeliveryInfo>,
     /// In the order of the records' way, without the last.
@@ -196,6 +198,7 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
         key: trial.info.key,
         position: trial.info.position,
         started_utc: trial.info.started_utc.clone(),
+        totals: trial.info.totals.clone(),
         levels: info
             .cell(trial.info.key.cell)
             .map(|cell| cell.levels.clone())

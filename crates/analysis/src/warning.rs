@@ -4,7 +4,7 @@ use waggle_results::{Host, RunInfo, UnknownFact, VersionDesign};
 
 use waggle_stats::End;
 
-use crate::{SearchModel, TrialModel};
+use crate::{CountComparisonModel, SearchModel, TrialModel};
 
 /// One thing that a reader must know.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +31,12 @@ pub enum Warning {
     Interrupted { ran: usize, planned: usize },
     /// A search takes one trial for enough.
     OneTrialALevel,
+    /// The system counts other than the load generator by more than the tolerance, in so many cells.
+    CountsDiffer {
+        metric: String,
+        cells: usize,
+        of: usize,
+    },
     /// Searches that are not at their end.
     Unfinished { unfinished: usize, searches: usize },
 }
@@ -93,6 +99,17 @@ pub(crate) fn warnings(
         });
     }
     warnings
+}
+
+/// The compared metrics whose counts differ somewhere.
+pub(crate) fn counts_differ(compared: &[CountComparisonModel]) -> Vec<Warning> {
+    let differing = compared.iter().filter(|one| one.different_cells() > 0);
+    let warning = |one: &CountComparisonModel| Warning::CountsDiffer {
+        metric: one.metric.clone(),
+        cells: one.different_cells(),
+        of: one.cells.len(),
+    };
+    differing.map(warning).collect()
 }
 
 fn came_late(trials: &[TrialModel]) -> Option<Warning> {

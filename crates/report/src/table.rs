@@ -20,6 +20,8 @@ pub(crate) struct Table {
     pub(crate) caption: String,
     pub(crate) heads: Vec<Head>,
     pub(crate) rows: Vec<Vec<Field>>,
+    /// The last row sums up the others: sorting leaves it where it is.
+    pub(crate) has_summary: bool,
 }
 
 /// A column's head.
@@ -102,6 +104,7 @@ impl Table {
             caption: caption.into(),
             rows: rows.into_iter().map(fields).collect(),
             heads: columns.into_iter().map(|column| column.head).collect(),
+            has_summary: false,
         }
     }
 
@@ -121,6 +124,10 @@ impl Table {
 impl Head {
     pub(crate) fn number(text: impl Into<String>) -> Self {
         Self::new(text, Align::Right)
+    }
+
+    pub(crate) fn words(text: impl Into<String>) -> Self {
+        Self::new(text, Align::Left)
     }
 
     fn new(text: impl Into<String>, align: Align) -> Self {

@@ -8,7 +8,7 @@ use crate::{
 };
 use waggle_analysis::Model;
 
-/// The answers of a search, every cell, and every step of a scenario.
+/// The answers of a search, every cell, every step of a scenario, and the best and the worst trials.
 #[must_use]
 pub fn terminal(model: &Model) -> String {
     let answers = tables::answers_in_short(model)
@@ -16,8 +16,14 @@ pub fn terminal(model: &Model) -> String {
     let cells = laid_out(&tables::cells_in_short(model));
     let steps = tables::steps_in_short(model).map(|table| laid_out(&table));
     let clients = tables::clients(model).map(|table| laid_out(&table));
-    let all = answers.into_iter().chain([cells]).chain(clients);
-    let all: Vec<String> = all.chain(steps).collect();
+    let ends = [
+        tables::least_and_most_failures(model),
+        tables::best_and_worst_successes(model),
+    ];
+    let ends = ends.into_iter().flatten();
+    let ends = ends.map(|table| format!("\n{}:\n\n{}", table.caption, laid_out(&table)));
+    let tables = answers.into_iter().chain([cells]).chain(clients);
+    let all: Vec<String> = tables.chain(steps).chain(ends).collect();
     all.join("\n")
 }
 

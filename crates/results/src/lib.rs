@@ -16,7 +16,9 @@
 //! trials/.0002-c01-r1.partial/    an unfinished trial; ignored by readers, redone on resume
 //! ```
 
+mod best_and_worst;
 mod calibration;
+mod count_comparison;
 mod delays;
 mod disk;
 mod encoded_histogram;
@@ -38,7 +40,9 @@ mod trial_files;
 mod warm_up;
 mod writer;
 
+pub use best_and_worst::{BestAndWorstInfo, OrderedMetricInfo, SuccessesInfo};
 pub use calibration::{CalibratedShape, CalibrationFile};
+pub use count_comparison::{ComparedCount, CountComparisonInfo};
 pub use delays::DelayHistograms;
 pub use error::{ReadError, WriteError};
 pub use failure::{FailureKind, UnknownFailure};

@@ -5,8 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
-    Comparison, ExpectedVerdict, FeedOrder, ImportedInfo, LevelKind, LoadModel, Restart,
-    TrialOrder, WarmUpUntil,
+    BestAndWorstInfo, Comparison, CountComparisonInfo, ExpectedVerdict, FeedOrder, ImportedInfo,
+    LevelKind, LoadModel, Restart, TrialOrder, WarmUpUntil,
 };
 
 /// The whole of `run.json`.
@@ -64,6 +64,9 @@ pub struct RunInfo {
     /// Reference results, shown with the study's own. Since format 3; up to 5 `published`.
     #[serde(alias = "published", default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<ReferenceInfo>,
+    /// The best and the worst trial of each cell; `None`: the study does not ask for them. Since format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best_and_worst: Option<BestAndWorstInfo>,
     /// The tool that measured; `None`: waggle did. Since format 6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportedInfo>,
@@ -146,12 +149,15 @@ fn one_or_several<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::
 }
 
 /// A metric of the system, read at intervals.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SystemMetricInfo {
     pub name: String,
     /// What it counts, in a few words.
     pub summary: String,
+    /// What it should grow by in a trial; `None`: it is compared with nothing. Since format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<CountComparisonInfo>,
 }
 
 /// The search for the highest level of the load at which conditions hold.

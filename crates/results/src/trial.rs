@@ -1,30 +1,20 @@
 //! `trial.json`, and the row types of the files next to it.
 
+mod clients;
+mod count;
 mod generator_part;
 mod preparation;
 mod rows;
 
-use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use serde::{Deserialize, Serialize};
 
+pub use clients::{ClientEndInfo, ClientInfo};
 pub use generator_part::GeneratorPartInfo;
 pub use preparation::{PreparationInfo, PrepareLoadInfo, PrepareStepInfo, SnapshotInfo};
 pub use rows::{BacklogRow, IntervalRow, ResourceRow, SystemMetricRow};
 
+use self::count::count;
 use crate::{Arrivals, FailureKind, ImportedTrialInfo, LimitInfo, RecoveryInfo, TrialKey};
-
-/// The largest count that is read: exact as a floating-point number, and a thousand of them add up in 64 bits.
-const COUNT_MAX: u64 = 1 << 53;
-
-fn count<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-    let count = u64::deserialize(from)?;
-    if count <= COUNT_MAX {
-        Ok(count)
-    } else {
-        Err(D::Error::custom(format_args!(
-            "{count} is no count: {COUNT_MAX} at most is read"
-        )))
-    }
-}
 
 /// `trial.json`: written last, so that a folder which has it is whole.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -208,35 +198,6 @@ pub struct StepCounts {
     #[serde(deserialize_with = "count")]
     pub failed: u64,
     pub failures: Vec<FailureCount>,
-}
-
-/// What became of a client that sends a number of requests and ends.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ClientInfo {
-    #[serde(deserialize_with = "count")]
-    pub sent: u64,
-    /// Requests with a complete answer, an expected one or not.
-    #[serde(deserialize_with = "count")]
-    pub completed: u64,
-    /// Requests that were answered as expected.
-    #[serde(deserialize_with = "count")]
-    pub succeeded: u64,
-    /// From the start of the load until its last answer, or until it ended early.
-    pub seconds: f64,
-    pub end: ClientEndInfo,
-}
-
-/// How a client ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ClientEndInfo {
-    /// Each of its requests was answered or counted as failed.
-    Finished,
-    /// At its first error of a socket, or timeout.
-    Failed(FailureKind),
-    /// The load ended before, at its longest time.
-    Stopped,
 }
 
 /// The sessions of a scenario.

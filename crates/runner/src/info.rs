@@ -1,14 +1,15 @@
 //! `run.json` from the request: what is planned, on which machine, with which versions.
 
 use waggle_results::{
-    self as results, CellInfo, Comparison, ComponentInfo, ControlInfo, ExpectedVerdict, FORMAT,
-    FeedInfo, FlowInfo, Host, LevelKind, NamedText, RampUpInfo, RecoveryInfo, ReferenceColumnInfo,
-    ReferenceInfo, ReferenceRowInfo, RunInfo, ScenarioInfo, ScheduleInfo, SearchInfo,
+    self as results, BestAndWorstInfo, CellInfo, ComparedCount, Comparison, ComponentInfo,
+    ControlInfo, CountComparisonInfo, ExpectedVerdict, FORMAT, FeedInfo, FlowInfo, Host, LevelKind,
+    NamedText, OrderedMetricInfo, RampUpInfo, RecoveryInfo, ReferenceColumnInfo, ReferenceInfo,
+    ReferenceRowInfo, RunInfo, ScenarioInfo, ScheduleInfo, SearchInfo, SuccessesInfo,
     SystemMetricInfo, ThresholdInfo, TrialKey, TrialOrder, VersionDesign, VersionsInfo,
 };
 use waggle_study::{
-    Cell, Design, DuetCpus, FeedOrder, LoadModel, Order, Plan, Reference, Restart, Scenario,
-    Schedule, Sought, Study, Threshold, ThresholdOp, WarmUpUntil,
+    BestAndWorst, Cell, CountComparison, Design, DuetCpus, FeedOrder, LoadModel, Order, Plan,
+    Reference, Restart, Scenario, Schedule, Sought, Study, Threshold, ThresholdOp, WarmUpUntil,
 };
 
 use crate::{clock::now_utc, records::RecordFiles, request::RunRequest};
@@ -66,9 +67,11 @@ pub(crate) fn run_info(
             .map(|metric| SystemMetricInfo {
                 name: metric.name.clone(),
                 summary: metric.summary.clone(),
+                comparison: metric.comparison.map(comparison_info),
             })
             .collect(),
         reference: study.reference.as_ref().map(reference_info),
+        best_and_worst: study.best_and_worst.as_ref().map(best_and_worst_info),
         imported: None,
         versions: versions(request),
     }
@@ -103,6 +106,35 @@ fn reference_info(reference: &Reference) -> ReferenceInfo {
         match_on: reference.match_on.clone(),
         columns: reference.columns.iter().map(column).collect(),
         rows: reference.rows.iter().map(row).collect(),
+    }
+}
+
+fn comparison_info(compared: CountComparison) -> CountComparisonInfo {
+    CountComparisonInfo {
+        count: match compared.count {
+            waggle_study::ComparedCount::Sent => ComparedCount::Sent,
+            waggle_study::ComparedCount::Answered => ComparedCount::Answered,
+            waggle_study::ComparedCount::Succeeded => ComparedCount::Succeeded,
+            waggle_study::ComparedCount::Failed => ComparedCount::Failed,
+        },
+        tolerance: compared.tolerance,
+    }
+}
+
+fn best_and_worst_info(asked: &BestAndWorst) -> BestAndWorstInfo {
+    let ordered = |one: &waggle_study::OrderedMetric| OrderedMetricInfo {
+        metric: one.metric.clone(),
+        is_lowest_best: one.is_lowest_best,
+    };
+    let successes = |one: &waggle_study::Successes| SuccessesInfo {
+        metric: one.metric.clone(),
+        of: one.of.clone(),
+    };
+    BestAndWorstInfo {
+        order: asked.order.iter().map(ordered).collect(),
+        rows: asked.rows.clone(),
+        failures: asked.failures.clone(),
+        successes: asked.successes.as_ref().map(successes),
     }
 }
 

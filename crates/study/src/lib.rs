@@ -55,9 +55,9 @@ pub use limits::{LIMIT_CPUS, LimitTexts, Limits, MAX_LIMIT_MEMORY, MIN_LIMIT_MEM
 pub use load_model::{Arrivals, LoadModel, OnSocketError, Think};
 pub use mistake::{Mistake, Mistakes, Source};
 pub use model::{
-    Body, Cell, Delivery, Fault, LoadStage, Order, Protocol, RecordsBody, RecordsFormat, Reference,
-    ReferenceColumn, ReferenceRow, Request, Restart, Search, Sought, Study, Texts, Threshold,
-    ThresholdOp, What,
+    BestAndWorst, Body, Cell, Delivery, Fault, LoadStage, Order, OrderedMetric, Protocol,
+    RecordsBody, RecordsFormat, Reference, ReferenceColumn, ReferenceRow, Request, Restart, Search,
+    Sought, Study, Successes, Texts, Threshold, ThresholdOp, What,
 };
 pub use origin::{GivenSecret, Origin, TakenValue};
 pub use parameters::parameter_levels;
@@ -79,5 +79,5 @@ pub use system::{
     Check, Component, Endpoint, External, ExternalTls, Parameter, ParameterKind, ProcessDriver,
     ReadyCheck, System,
 };
-pub use system_metric::{MetricSource, Selector, SystemMetric};
+pub use system_metric::{ComparedCount, CountComparison, MetricSource, Selector, SystemMetric};
 pub use version::{CellVersion, Design, DuetCpus, Version, Versions};

@@ -61,6 +61,8 @@ pub struct Study {
     pub search: Option<Search>,
     /// Figures to show next to the study's own.
     pub reference: Option<Reference>,
+    /// By which metrics trials of a cell are the best and the worst; `None`: the study does not ask for them.
+    pub best_and_worst: Option<BestAndWorst>,
     /// Sum of the system's own deadlines, every step of its functional check and stopping every component, in the configuration
     /// with the largest sum.
     pub system_at_most: Duration,
@@ -97,6 +99,35 @@ pub struct ReferenceRow {
     pub levels: Vec<String>,
     /// One for each column, in the unit of a [`Threshold`] on that metric; `None`: the table has none.
     pub values: Vec<Option<f64>>,
+}
+
+/// The best and the worst trial of each cell. Every metric is a path, as in a [`Threshold`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BestAndWorst {
+    /// The first one decides, each further one between trials that are equal in those before it; at least one.
+    pub order: Vec<OrderedMetric>,
+    /// The factors whose levels are the rows of the tables; none of a study without factors.
+    pub rows: Vec<String>,
+    /// A count of failures.
+    pub failures: Option<Vec<String>>,
+    /// A count of successes.
+    pub successes: Option<Successes>,
+}
+
+/// A metric by which trials are ordered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrderedMetric {
+    pub metric: Vec<String>,
+    /// The trial with the lowest value is the best.
+    pub is_lowest_best: bool,
+}
+
+/// Successes, and all of which they are a part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Successes {
+    pub metric: Vec<String>,
+    /// Their sum is all; at least one.
+    pub of: Vec<Vec<String>>,
 }
 
 /// The search for the highest level of the load at which conditions hold.

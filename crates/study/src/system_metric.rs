@@ -14,6 +14,26 @@ pub struct SystemMetric {
     pub source: MetricSource,
     /// Its value is the growth of the number in a second.
     pub per_second: bool,
+    /// What the number should grow by; `None`: it is compared with nothing.
+    pub comparison: Option<CountComparison>,
+}
+
+/// A count of the load generator with which a number of the system is compared.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CountComparison {
+    pub count: ComparedCount,
+    /// The largest difference that is no finding, as a share of the load generator's count.
+    pub tolerance: f64,
+}
+
+/// Requests of the whole load, warm-up included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ComparedCount {
+    Sent,
+    /// Succeeded or failed.
+    Answered,
+    Succeeded,
+    Failed,
 }
 
 /// The source of the number.

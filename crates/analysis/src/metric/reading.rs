@@ -45,3 +45,11 @@ impl Reading {
         }
     }
 }
+
+pub(super) fn value(value: f64) -> Option<Reading> {
+    Some(Reading::Value(value))
+}
+
+pub(super) fn count(count: u64) -> Option<Reading> {
+    value(as_f64(count))
+}

@@ -282,6 +282,7 @@ fn run_info(
         intermediate_probes: Vec::new(),
         metrics: Vec::new(),
         reference: None,
+        best_and_worst: None,
         imported: Some(ImportedInfo {
             tool,
             files,

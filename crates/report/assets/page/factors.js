@@ -15,12 +15,45 @@ const view = {
   held: model.factors.map(() => 0),
 };
 
+/** Most columns of the heat map whose numbers can be read. */
+const MOST_COLUMNS = 20;
+
+/** With many levels: the y axis has the factor of most levels, of those that are no numbers if there is one; the x axis the next. */
+if (model.multiples) {
+  const isWords = (factor) => factor.levels.length > 2 && factor.levels.some((level) => Number.isNaN(parseFloat(level)));
+  const weight = (place) => model.factors[place].levels.length + (isWords(model.factors[place]) ? 1e6 : 0);
+  const places = model.factors.map((_, place) => place).sort((a, b) => weight(b) - weight(a));
+  view.along = places[0];
+  view.across = places.slice(1).sort((a, b) => model.factors[b].levels.length - model.factors[a].levels.length)[0];
+}
+
 const levelOf = (factor, place) => model.factors[factor].levels[place];
 const isHeld = (factor) => factor !== view.across && factor !== view.along;
 
-/** The cells that agree with the held levels. */
-function cellsInView() {
-  return model.cells.filter((cell) => model.factors.every((_, factor) => !isHeld(factor) || cell.levels[factor] === view.held[factor]));
+/** The cells that agree with the held level of every factor that is not shown. */
+function cellsAt(shown) {
+  return model.cells.filter((cell) => model.factors.every((_, factor) => shown.includes(factor) || cell.levels[factor] === view.held[factor]));
+}
+
+/** The levels of the factors that are not shown, as words. */
+function heldText(shown) {
+  const held = model.factors.flatMap((factor, place) => (shown.includes(place) || factor.levels.length < 2 ? [] : [` at ${factor.name} ${levelOf(place, view.held[place])}`]));
+  return held.join(',');
+}
+
+const cellsInView = () => cellsAt([view.across, view.along]);
+
+/** The factors along the x axis of the heat map: with many levels all that the y axis does not have, if their combinations fit. */
+function mapFactors() {
+  const others = model.factors.map((_, place) => place).filter((place) => place !== view.along && model.factors[place].levels.length > 1);
+  const columns = others.reduce((count, place) => count * model.factors[place].levels.length, 1);
+  if (!model.multiples || isNarrow() || columns > MOST_COLUMNS) return [view.across];
+  return [view.across, ...others.filter((place) => place !== view.across)];
+}
+
+/** Each combination of levels of some factors, the last one changing first. */
+function combinations(factors) {
+  return factors.reduce((all, factor) => all.flatMap((one) => model.factors[factor].levels.map((_, level) => [...one, level])), [[]]);
 }
 
 const isGrid = () => model.map;
@@ -86,29 +119,38 @@ function square(cell, position, [x, y], [width, height]) {
   const children = [{ type: 'rect', shape: { ...box, r: 3 }, style: { fill: css(fill) } }];
   if (!cell.believed) children.push(...hatch(box.x, box.y, box.width, box.height, ink));
   if (width >= 30) {
-    const marked = !cell.believed && height >= 40;
+    const marked = !cell.believed && height >= 40 && width >= 64;
     const value = valueOf(cell);
-    children.push(text(value === null ? '–' : NUMBER[view.metric.kind](value), marked ? -8 : 0, width < 56 ? 11 : 13, 600));
+    const shown = value === null ? '–' : NUMBER[view.metric.kind](value);
+    // The label of the chart has the unit.
+    children.push(text(width < 64 ? shown.replace('/s', '') : shown, marked ? -8 : 0, width < 64 ? 11 : 13, 600));
     if (marked) children.push(text(cell.verdict, 10, 10.5, 400));
   }
   return { type: 'group', children };
 }
 
 function heatMap(look) {
-  const cells = cellsInView();
+  const across = mapFactors();
+  const cells = cellsAt([...across, view.along]);
   const place = scaleOf(cells.map(valueOf).filter((value) => value !== null));
   const along = view.along;
-  const data = cells.map((cell, index) => [cell.levels[view.across], along === null ? 0 : cell.levels[along], index]);
+  const columns = combinations(across);
+  const columnOf = (cell) => columns.findIndex((levels) => levels.every((level, at) => cell.levels[across[at]] === level));
+  const data = cells.map((cell, index) => [columnOf(cell), along === null ? 0 : cell.levels[along], index]);
+  const names = columns.map((levels) => levels.map((level, at) => levelOf(across[at], level)).join('\n'));
+  const nameGap = 26 + 15 * (across.length - 1);
   return {
-    grid: { left: along === null ? 8 : 26, right: 8, top: 32, ...(along === null ? { height: 110 } : { bottom: 26 }), containLabel: true },
+    grid: { left: along === null || model.multiples ? 8 : 26, right: 8, top: 32, ...(along === null ? { height: 110 } : { bottom: nameGap }), containLabel: true },
     toolbox: tools(look, view.metric.id + '-map'),
     tooltip: tooltip(look, { trigger: 'item' }, (one) => tellCell(cells[one.data[2]])),
     xAxis: axis(look, {
-      type: 'category', data: model.factors[view.across].levels, name: model.factors[view.across].name,
-      nameLocation: 'middle', nameGap: 26, splitLine: { show: false }, axisLine: { show: false },
+      type: 'category', data: names, name: across.map((factor) => model.factors[factor].name).join(', below it '),
+      nameLocation: 'middle', nameGap, splitLine: { show: false }, axisLine: { show: false },
+      ...(model.multiples ? { axisLabel: { interval: 0, hideOverlap: false, lineHeight: 15 } } : {}),
     }),
     yAxis: axis(look, {
-      type: 'category', data: along === null ? [''] : model.factors[along].levels, name: along === null ? '' : model.factors[along].name,
+      type: 'category', data: along === null ? [''] : model.factors[along].levels, name: along === null || model.multiples ? '' : model.factors[along].name,
+      inverse: model.multiples, ...(model.multiples ? { axisLabel: { interval: 0, hideOverlap: false, width: isNarrow() ? 74 : 160, overflow: 'truncate' } } : {}),
       nameLocation: 'middle', nameGap: 30, splitLine: { show: false }, axisLine: { show: false },
     }),
     series: [{
@@ -199,13 +241,14 @@ function drawFactors() {
   const lines = byId('lines');
   pair.classList.toggle('single', !grid || row || !lines);
   if (lines) lines.closest('figure').hidden = !grid;
-  const held = model.factors.flatMap((factor, place) => (grid && isHeld(place) ? [` at ${factor.name} ${levelOf(place, view.held[place])}`] : []));
-  const what = view.metric.label + held.join(',');
+  const what = view.metric.label + (grid ? heldText([...mapFactors(), view.along]) : '');
   if (grid) {
     byId('heat-label').textContent = `${what}; hatched cells are not reliable`;
     if (row) byId('heat').style.height = '190px';
+    if (model.multiples) byId('heat').style.height = `${110 + 32 * model.factors[view.along].levels.length}px`;
     draw('heat', heatMap);
     if (lines) draw('lines', factorLines);
+    drawMultiples();
     return;
   }
   byId('heat-label').textContent = `${what}, with 95 % intervals over trials; dashed bars are not reliable`;
@@ -261,7 +304,8 @@ function factorChoice() {
     view[which] = to;
     again();
   };
-  const held = model.factors.flatMap((factor, place) => (isHeld(place)
+  const isShown = (place) => model.multiples && (mapFactors().includes(place) && place === colourFactor());
+  const held = model.factors.flatMap((factor, place) => (isHeld(place) && factor.levels.length > 1 && !isShown(place)
     ? [chooser(factor.name, factor.levels, view.held[place], (to) => { view.held[place] = to; again(); })]
     : []));
   box.replaceChildren(

@@ -7,6 +7,7 @@ byId('theme').addEventListener('click', () => {
 });
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redrawAll);
 
+prepareTables();
 if (METRICS.length) {
   metricTabs();
   factorChoice();

@@ -56,6 +56,22 @@ pub(super) fn is_map(model: &Model) -> bool {
     }
 }
 
+/// From this many levels of a factor on, and from this many factors that vary, one chart cannot show all cells.
+const MANY_LEVELS: usize = 9;
+const MANY_FACTORS: usize = 4;
+
+/// Whether the cells are shown as small multiples: a chart for each level of one factor.
+pub(crate) fn has_multiples(model: &Model) -> bool {
+    let factors = model.factors.iter();
+    let varying: Vec<usize> = factors
+        .map(|factor| factor.levels.len())
+        .filter(|levels| *levels > 1)
+        .collect();
+    let is_many =
+        varying.len() >= MANY_FACTORS || varying.iter().any(|count| *count >= MANY_LEVELS);
+    is_map(model) && varying.len() > 1 && is_many
+}
+
 /// The metrics that any cell has: those that the study asks about, then the most important ones.
 pub(super) fn mapped_metrics(model: &Model) -> Vec<Mapped<'_>> {
     let response: Pick = |cell| &cell.response;

@@ -10,6 +10,7 @@ mod reference;
 mod search;
 mod trials;
 
+pub(crate) use map::has_multiples;
 use serde::Serialize;
 
 use crate::labels;
@@ -22,6 +23,8 @@ pub(crate) struct Charts<'a> {
     factors: Vec<Factor<'a>>,
     /// The cells fill a map of the factors' levels.
     map: bool,
+    /// So many levels or factors that there is a chart for each level of one.
+    multiples: bool,
     metrics: Vec<map::Heading>,
     cells: Vec<cells::Cell<'a>>,
     trials: Vec<trials::Trial<'a>>,
@@ -55,6 +58,7 @@ impl<'a> Charts<'a> {
             counted: labels::counted_word(model.counted),
             factors: factors.collect(),
             map: map::is_map(model),
+            multiples: map::has_multiples(model),
             metrics: mapped.iter().map(|one| one.heading(model)).collect(),
             cells: cells
                 .map(|cell| cells::Cell::new(model, cell, &mapped))

@@ -124,6 +124,9 @@ pub(super) fn leading_columns(model: &Model) -> Vec<First<'_>> {
         (head, Some(Text::Level(&factor.name)))
     }));
     all.extend(texts(&text::VERDICT));
+    if model.best_and_worst.is_some() {
+        all.extend(texts(&text::BEST_AND_WORST));
+    }
     all.extend(
         numbers(&LOAD)
             .chain(numbers(&DELIVERY))

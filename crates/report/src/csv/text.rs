@@ -54,6 +54,18 @@ pub(super) const VERDICT: [Named; 1] = [("verdict", |_, trial| {
     labels::verdict(trial.verdict).to_owned()
 })];
 
+/// `best`, `worst`, or both of a trial without another one; empty of all others.
+pub(super) const BEST_AND_WORST: [Named; 1] = [("best_and_worst", |model, trial| {
+    let cells = model.best_and_worst.iter().flat_map(|of| &of.cells);
+    let own = cells.filter(|one| one.cell == trial.key.cell);
+    let ends = own.flat_map(|one| [("best", &one.best), ("worst", &one.worst)]);
+    let ends = ends.filter(|(_, end)| {
+        let end = end.as_ref();
+        end.is_some_and(|end| end.repetition == trial.key.repetition)
+    });
+    ends.map(|(name, _)| name).collect::<Vec<_>>().join(" ")
+})];
+
 pub(super) const TOLD: [Named; 3] = [
     ("failures", |_, trial| {
         let numbers = trial.numbers.as_ref();

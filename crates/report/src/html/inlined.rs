@@ -8,12 +8,13 @@ use serde_json::ser::{Formatter, Serializer};
 
 const STYLE: &str = include_str!("../../assets/page/style.css");
 /// The charts' library first; start.js last.
-const SCRIPTS: [&str; 14] = [
+const SCRIPTS: [&str; 16] = [
     include_str!("../../assets/vendor/echarts/echarts.min.js"),
     include_str!("../../assets/page/numbers.js"),
     include_str!("../../assets/page/page.js"),
     include_str!("../../assets/page/charts.js"),
     include_str!("../../assets/page/factors.js"),
+    include_str!("../../assets/page/multiples.js"),
     include_str!("../../assets/page/curves.js"),
     include_str!("../../assets/page/comparisons.js"),
     include_str!("../../assets/page/effects.js"),
@@ -22,6 +23,7 @@ const SCRIPTS: [&str; 14] = [
     include_str!("../../assets/page/time.js"),
     include_str!("../../assets/page/search.js"),
     include_str!("../../assets/page/reference.js"),
+    include_str!("../../assets/page/tables.js"),
     include_str!("../../assets/page/start.js"),
 ];
 

@@ -4,9 +4,18 @@ use maud::{Markup, Render, html};
 
 use crate::table::{Align, Field, Mark, Table, Whisker};
 
+/// A table of so many columns is printed on a sheet in landscape.
+const WIDE_FROM: usize = 13;
+/// One of so many rows has a height of its own on the page, in which it is scrolled.
+const LONG_FROM: usize = 60;
+
 pub(super) fn table(table: &Table) -> Markup {
+    let summary = usize::from(table.has_summary);
+    let (own, last) = table.rows.split_at(table.rows.len() - summary);
+    let is_wide = table.heads.len() >= WIDE_FROM;
+    let is_long = table.rows.len() >= LONG_FROM;
     html! {
-        div class="scroll" role="region" aria-label=(table.caption) tabindex="0" {
+        div.scroll.wide-table[is_wide].long-table[is_long] role="region" aria-label=(table.caption) tabindex="0" {
             table id=[table.id.map(|id| format!("table-{id}"))] {
                 caption { (table.caption) }
                 thead {
@@ -14,16 +23,19 @@ pub(super) fn table(table: &Table) -> Markup {
                         @for head in &table.heads { th scope="col" class=[class(head.align)] { (name(&head.text)) } }
                     }
                 }
-                tbody {
-                    @for row in &table.rows {
-                        tr {
-                            @for (one, head) in row.iter().zip(&table.heads) {
-                                td class=[class(head.align)] { (one) }
-                            }
-                        }
-                        "\n"
-                    }
-                }
+                tbody { @for row in own { (self::row(table, row)) } }
+                @for row in last { tfoot { (self::row(table, row)) } }
+            }
+        }
+        "\n"
+    }
+}
+
+fn row(table: &Table, row: &[Field]) -> Markup {
+    html! {
+        tr {
+            @for (one, head) in row.iter().zip(&table.heads) {
+                td class=[class(head.align)] { (one) }
             }
         }
         "\n"

@@ -1,5 +1,6 @@
 //! `report.json`: the report for other programs. What is not known is `null` or absent, never 0.
 
+mod best_and_worst;
 mod laws;
 pub(crate) mod values;
 
@@ -53,6 +54,8 @@ pub(crate) struct Report<'a> {
     thresholds: Vec<Threshold<'a>>,
     /// What metrics follow over a factor with six or more numeric levels; empty if there is no such factor.
     scaling_laws: Vec<laws::ScalingLaw<'a>>,
+    /// The best and the worst trial of each cell; `null`: the study does not ask for them.
+    best_and_worst: Option<best_and_worst::BestAndWorst<'a>>,
     /// What became of the records of all cells; `null`: no account.
     account: Option<Accounting>,
     /// By cell and repetition; only those that have run.
@@ -203,6 +206,10 @@ impl<'a> Report<'a> {
                 .collect(),
             thresholds: model.thresholds.iter().map(threshold).collect(),
             scaling_laws: laws::laws(model),
+            best_and_worst: model
+                .best_and_worst
+                .as_ref()
+                .map(best_and_worst::best_and_worst),
             account: model.account.as_ref().map(accounting),
             trials: model.trials.iter().map(|one| trial(one, &all)).collect(),
         }

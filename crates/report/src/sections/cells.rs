@@ -1,6 +1,7 @@
 //! All cells: a metric over the factors as a heat map and as lines, the table of cells, failures by kind.
 
 use crate::{
+    charts::has_multiples,
     document::{Block, Chart, Drawn, Section},
     tables,
 };
@@ -12,7 +13,12 @@ pub(super) fn section(model: &Model) -> Section {
         "Heat map over the factors; hatched cells are not reliable",
     )];
     // A factor whose levels are numbers has scaling curves: a chart for each outcome.
-    if model.curves.is_none() {
+    if has_multiples(model) {
+        charts.push(Chart::new(
+            "multiples",
+            "A chart for each level, with 95 % intervals over trials",
+        ));
+    } else if model.curves.is_none() {
         charts.push(Chart::new(
             "lines",
             "As lines, with 95 % intervals over trials",

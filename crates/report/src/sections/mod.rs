@@ -1,5 +1,6 @@
 //! The sections of the report, in reading order: the answer first, how it was measured last.
 
+mod best_and_worst;
 mod bottlenecks;
 mod cells;
 mod clients;
@@ -13,6 +14,7 @@ mod method;
 mod opening;
 mod percentiles;
 mod preparation;
+mod ranking;
 mod recovery;
 mod reference;
 mod resources;
@@ -55,6 +57,8 @@ fn sections(model: &Model) -> Vec<Section> {
     let sections = [
         search::section(model),
         Some(cells::section(model)),
+        ranking::section(model),
+        best_and_worst::section(model),
         curves::section(model),
         comparisons::section(model),
         effects::section(model),

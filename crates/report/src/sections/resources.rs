@@ -18,6 +18,7 @@ pub(super) fn section(model: &Model) -> Section {
         Some(tables::resources(model)),
         tables::component_limits(model),
         tables::system_metrics(model),
+        tables::count_comparison(model),
     ];
     Section {
         blocks: Block::tables(all.into_iter().flatten()).collect(),

@@ -23,7 +23,7 @@ pub(crate) fn clients(model: &Model) -> Option<Table> {
             let failed = clients.failed.iter().map(|(_, count)| count);
             Field::nothing_expected(failed.sum::<u64>() + clients.stopped)
         }),
-        Column::words("why", |(_, clients): &Row<'_>| why(clients)),
+        Column::words("why", |(_, clients): &Row<'_>| reasons(clients)),
         Column::numbers("completed", |(_, clients): &Row<'_>| {
             Field::count(clients.completed_requests)
         }),
@@ -42,19 +42,19 @@ pub(crate) fn clients(model: &Model) -> Option<Table> {
 }
 
 /// `timed out 3, reset 1`.
-fn why(clients: &ClientsModel) -> Field {
+fn reasons(clients: &ClientsModel) -> Field {
     let failed = clients.failed.iter();
-    let mut reasons: Vec<String> = failed
+    let mut words: Vec<String> = failed
         .map(|(kind, count)| format!("{} {}", kind.in_words(), format::count(*count)))
         .collect();
     if clients.stopped > 0 {
-        reasons.push(format!(
+        words.push(format!(
             "not done in the longest time {}",
             format::count(clients.stopped)
         ));
     }
-    match reasons.is_empty() {
+    match words.is_empty() {
         true => Field::empty(),
-        false => Field::plain(reasons.join(", ")),
+        false => Field::plain(words.join(", ")),
     }
 }

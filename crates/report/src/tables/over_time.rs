@@ -39,6 +39,7 @@ pub(crate) fn over_time(trial: &TrialModel, counted: Counted, title: &str) -> Op
         caption: format!("{title}, time series"),
         heads: heads.collect(),
         rows: rows(trial),
+        has_summary: false,
     })
 }
 

@@ -1,6 +1,7 @@
 //! Wording: every sentence and every rounding of the reports and of the terminal is made here. Nothing is judged here.
 
 pub mod answer;
+pub(crate) mod best_and_worst;
 pub mod cell;
 pub mod compare;
 pub mod comparisons;
@@ -18,6 +19,7 @@ pub mod limits;
 pub(crate) mod methodology;
 pub(crate) mod metric;
 pub(crate) mod preparation;
+pub(crate) mod ranking;
 pub mod search;
 pub mod warnings;
 

@@ -31,6 +31,10 @@ fn sentence(warning: &Warning) -> String {
         Warning::CameLate { late, trials } => format!(
             "In {late} of {trials} trials the load generator was late while CPUs were idle or taken by the hypervisor: --idle-poll may help."
         ),
+        Warning::CountsDiffer { metric, cells, of } => format!(
+            "In {cells} of {of} cells the system's {metric} differs from the load generator's count by more than the tolerance: see Counts \
+             of the system."
+        ),
         Warning::RanOnce => "Each cell has one trial, so no value has an interval.".to_owned(),
         Warning::Interrupted { ran, planned } => format!(
             "{ran} of {planned} planned trials have run; the results of the other cells are partial."

@@ -297,6 +297,84 @@ fn a_load_that_drops_with_a_control() {
 }
 
 #[test]
+fn the_best_and_the_worst_trials() {
+    let model = seeded_model(&Seeded::few_technologies());
+    let text = markdown(&model);
+    let shown = [
+        "Failures: least and most",
+        "Successes of the best and of the worst trial",
+        "Best and worst trials",
+    ];
+    let shown: Vec<&str> = shown.iter().map(|heading| part(&text, heading)).collect();
+    let sentences = part(&text, "\n## Best and worst\n");
+    check(
+        &format!("{sentences}\n\n{}\n", shown.join("\n\n")),
+        "best-and-worst.md",
+    );
+    check(
+        &format!("{}\n", terminal(&model)),
+        "best-and-worst.terminal.txt",
+    );
+    let table = csv(&model);
+    let rows: Vec<Vec<String>> = table.lines().map(fields).collect();
+    let column = rows[0].iter().position(|head| *head == "best_and_worst");
+    let own = rows.iter().filter(|row| row[0] == "1");
+    let ends: Vec<&str> = own.map(|row| row[column.unwrap()].as_str()).collect();
+    assert_eq!(
+        ends.iter().filter(|end| **end == "best").count(),
+        1,
+        "{ends:?}"
+    );
+    assert_eq!(
+        ends.iter().filter(|end| **end == "worst").count(),
+        1,
+        "{ends:?}"
+    );
+    let page = html(&model);
+    for there in ["href=\"#best-and-worst\"", "table-least-and-most-failures"] {
+        assert!(page.contains(there), "{there}");
+    }
+    let other = html(&seeded_model(&Seeded::plain(&[], 1)));
+    assert!(!other.contains("best-and-worst\""));
+}
+
+#[test]
+fn levels_that_are_words_are_ranked() {
+    let model = seeded_model(&Seeded::few_technologies());
+    let text = markdown(&model);
+    let shown = [
+        part(&text, "\n## Ranking\n"),
+        part(&text, "## Ranked levels\n"),
+        "",
+    ];
+    check(&shown.join("\n\n"), "ranking.md");
+    let [ranking] = &model.rankings[..] else {
+        panic!("{:?}", model.rankings);
+    };
+    let levels: Vec<&str> = ranking.outcomes[0]
+        .levels
+        .iter()
+        .map(|of| of.level.as_str())
+        .collect();
+    assert_eq!(levels, ["ktor", "micronaut", "flask-uwsgi", "tornado"]);
+    // Numbers have curves.
+    assert!(seeded_model(&Seeded::ingest()).rankings.is_empty());
+}
+
+#[test]
+fn nine_levels_have_small_multiples() {
+    let check = |levels: &[&str], expected: bool| {
+        let factors: [(&str, &[&str]); 2] =
+            [("pipelining", levels), ("connections", &["10", "50"])];
+        let page = html(&seeded_model(&Seeded::plain(&factors, 1)));
+        assert_eq!(page.contains("id=\"multiples\""), expected, "{levels:?}");
+        assert_eq!(page.contains("\"multiples\":true"), expected, "{levels:?}");
+    };
+    check(&["1", "2", "3", "4", "5", "6", "7", "8"], false);
+    check(&["1", "2", "3", "4", "5", "6", "7", "8", "9"], true);
+}
+
+#[test]
 fn a_single_run() {
     let model = seeded_model(&Seeded::plain(&[], 1));
     check(&markdown(&model), "single.md");

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{StepCounts, count};
+use super::{StepCounts, count::count};
 use crate::QuantilesInfo;
 
 /// The preparation of the system, in the trial in which it was done. Since format 6.

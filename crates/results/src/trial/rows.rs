@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CountsRow, SessionCounts, StepCounts, count};
+use super::{CountsRow, SessionCounts, StepCounts, count::count};
 
 /// A line of `intervals.ndjson`. Latencies are in the `.hlog` files, under the same start.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

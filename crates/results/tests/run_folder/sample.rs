@@ -92,6 +92,7 @@ pub(crate) fn run_info() -> RunInfo {
         intermediate_probes: Vec::new(),
         metrics: Vec::new(),
         reference: None,
+        best_and_worst: None,
         imported: None,
         versions: None,
     }

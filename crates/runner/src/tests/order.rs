@@ -340,6 +340,24 @@ async fn several_probes_have_a_ledger_each_and_metrics_are_read() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_number_that_is_not_read_before_the_load_is_not_compared() {
+    let metric = "{ summary: the first offset, component: fake, port: http, get: /store/0/1, json: $.offset, compare_with: succeeded }";
+    let system = SYSTEM.replace("verify:", &format!("metrics:\n  first: {metric}\nverify:"));
+    let bench = Bench::with_system(&system, STUDY);
+    bench.run(&world(None), Then::Nothing).await.0.unwrap();
+    let run = bench.results();
+    // The store is empty before the load, so that it has no first offset.
+    let model = waggle_analysis::model(&run);
+    let [compared] = &model.count_comparisons[..] else {
+        panic!("{:?}", model.count_comparisons);
+    };
+    for cell in &compared.cells {
+        assert_eq!((cell.trials, cell.different), (0, 0), "{cell:?}");
+        assert!(cell.of_trials > 0);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_interrupted_run_is_resumed() {
     let bench = Bench::new();
     let (ended, events) = bench

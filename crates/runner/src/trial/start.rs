@@ -42,6 +42,10 @@ pub(crate) struct Started<'a, R, N> {
 }
 
 /// Makes the requests and starts the load.
+#[expect(
+    clippy::too_many_lines,
+    reason = "one thing after the other: what is started, and in which order"
+)]
 pub(crate) async fn start<'a, D: Driver, L: Load, W: HttpConnector>(
     trial: &Trial<'a>,
     environment: &mut TrialEnvironment<D, L, W>,
@@ -58,6 +62,8 @@ pub(crate) async fn start<'a, D: Driver, L: Load, W: HttpConnector>(
     let job = job_of(context, &environment.driver, (&run, kept))?;
     let workers = job.sending_workers();
     let due_times = DueTimes::new(&job);
+    let mut metrics = system_metrics(context, environment, before);
+    metrics.read_before_load().await;
     let started = (environment.load.start(job, cell.generators).await).map_err(start_failure)?;
     let records = job::records_per_request(cell);
     let due_instants =
@@ -70,6 +76,7 @@ pub(crate) async fn start<'a, D: Driver, L: Load, W: HttpConnector>(
         intermediate_probes: intermediate,
         started_unix_ns: clock.start_unix_ns(),
     })?;
+    metrics.load_started(clock, trial.writer)?;
     let (window, window_known) = watch::channel(None);
     let restarts = Restarts::default();
     let config = |probe: &'a Probe, delivery: &'a DeliveryAsked| ProbeConfig {
@@ -110,7 +117,7 @@ pub(crate) async fn start<'a, D: Driver, L: Load, W: HttpConnector>(
     Ok(Started {
         load: load_phases(trial, started, window),
         deliveries,
-        metrics: system_metrics(context, environment, clock),
+        metrics,
         faults,
         clock,
         workers,

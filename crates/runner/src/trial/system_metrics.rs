@@ -24,6 +24,10 @@ struct Followed<N> {
     name: String,
     source: Result<Source<N>, String>,
     growth: Option<Growth>,
+    /// It is compared with a count of the load generator, so that it is also read before the load.
+    is_compared: bool,
+    /// What was read before the load.
+    before: Option<f64>,
     readings: u64,
     problems: u64,
     last_problem: String,
@@ -47,6 +51,8 @@ impl<N: Connection> SystemMetrics<N> {
             name: metric.name.clone(),
             source: Source::new(metric, &addresses(metric), &connection),
             growth: metric.per_second.then(Growth::default),
+            is_compared: metric.comparison.is_some(),
+            before: None,
             readings: 0,
             problems: 0,
             last_problem: String::new(),
@@ -56,6 +62,35 @@ impl<N: Connection> SystemMetrics<N> {
             period,
             clock,
         }
+    }
+
+    /// Reads the numbers whose growth during the load is compared.
+    pub(crate) async fn read_before_load(&mut self) {
+        let compared = self.followed.iter_mut().filter(|one| one.is_compared);
+        for followed in compared {
+            followed.before = followed.read().await;
+        }
+    }
+
+    /// The load has started, with this clock: what was read before it is the value at its start.
+    pub(crate) fn load_started(
+        &mut self,
+        clock: Clock,
+        writer: &RefCell<TrialWriter>,
+    ) -> Result<(), Abort> {
+        self.clock = clock;
+        for followed in &mut self.followed {
+            let Some(value) = followed.before.take() else {
+                continue;
+            };
+            let row = SystemMetricRow {
+                at_s: 0.0,
+                metric: followed.name.clone(),
+                value,
+            };
+            writer.borrow_mut().metric(&row)?;
+        }
+        Ok(())
     }
 
     /// Reads repeatedly; ends only if the disk refuses.

@@ -99,9 +99,35 @@ impl Factorial {
                 .iter()
                 .try_fold(1_usize, |size, count| size.checked_mul(*count))
                 == Some(cells.len());
-        if !is_grid {
-            return Err(NoEffects::NoGrid);
+        match is_grid {
+            true => Self::from_samples(levels, cells, resolution),
+            false => Err(NoEffects::NoGrid),
         }
+    }
+
+    /// The same of one factor, whose levels all have the same `others` cells, at least one, in the same order: those of the first
+    /// level first.
+    ///
+    /// # Errors
+    /// If the values give no effects.
+    pub fn of_levels(
+        levels: usize,
+        others: usize,
+        cells: &[Vec<Sample>],
+        resolution: f64,
+    ) -> Result<Self, NoEffects> {
+        let is_grid = levels >= 2 && others >= 1 && levels.checked_mul(others) == Some(cells.len());
+        match is_grid {
+            true => Self::from_samples(&[levels, others], cells, resolution),
+            false => Err(NoEffects::NoGrid),
+        }
+    }
+
+    fn from_samples(
+        levels: &[usize],
+        cells: &[Vec<Sample>],
+        resolution: f64,
+    ) -> Result<Self, NoEffects> {
         if let Some(cell) = cells.iter().position(Vec::is_empty) {
             return Err(NoEffects::Empty { cell });
         }
@@ -190,8 +216,8 @@ impl Factorial {
     pub fn ratios(&self, factor: usize) -> Vec<Estimate> {
         (1..self.levels[factor])
             .map(|level| {
-                self.ratio(factor, level, self.pooled_variance(), |_| true)
-                    .estimate
+                let sides = (factor, level, 0);
+                self.ratio(sides, self.pooled_variance(), |_| true).estimate
             })
             .collect()
     }
@@ -202,7 +228,37 @@ impl Factorial {
     pub fn ratios_by(&self, factor: usize, level: usize, by: usize) -> Vec<TestedEstimate> {
         let pooled = self.pooled_variance().filter(|_| self.levels.len() > 2);
         (0..self.levels[by])
-            .map(|held| self.ratio(factor, level, pooled, |cell| self.level(cell, by) == held))
+            .map(|held| {
+                let sides = (factor, level, 0);
+                self.ratio(sides, pooled, |cell| self.level(cell, by) == held)
+            })
+            .collect()
+    }
+
+    /// A level of a factor as a ratio to another one: of geometric means over all cells that have it.
+    #[must_use]
+    pub fn ratio_of_levels(&self, factor: usize, level: usize, base: usize) -> TestedEstimate {
+        self.ratio((factor, level, base), self.pooled_variance(), |_| true)
+    }
+
+    /// The geometric mean over all cells that have a level of a factor.
+    #[must_use]
+    pub fn mean_of_level(&self, factor: usize, level: usize) -> Estimate {
+        let side = self.side(factor, level, |_| true);
+        let found = contrast(&terms(&side, 1.0), self.pooled_variance());
+        Estimate {
+            point: found.sum.value.exp(),
+            interval: found.interval().map(|(low, high)| (low.exp(), high.exp())),
+            count: side.iter().map(|cell| cell.count).sum(),
+            least: None,
+        }
+    }
+
+    /// The cells that have a level of a factor.
+    fn side(&self, factor: usize, level: usize, among: impl Fn(usize) -> bool) -> Vec<&Cell> {
+        (0..self.cells.len())
+            .filter(|cell| among(*cell) && self.level(*cell, factor) == level)
+            .map(|cell| &self.cells[cell])
             .collect()
     }
 
@@ -212,20 +268,15 @@ impl Factorial {
         cell / stride % self.levels[factor]
     }
 
+    /// One level of a factor ÷ another one.
     fn ratio(
         &self,
-        factor: usize,
-        level: usize,
+        (factor, level, base): (usize, usize, usize),
         pooled: Pooled,
         among: impl Fn(usize) -> bool,
     ) -> TestedEstimate {
-        let side = |level: usize| -> Vec<&Cell> {
-            (0..self.cells.len())
-                .filter(|cell| among(*cell) && self.level(*cell, factor) == level)
-                .map(|cell| &self.cells[cell])
-                .collect()
-        };
-        let (new, old) = (side(level), side(0));
+        let new = self.side(factor, level, &among);
+        let old = self.side(factor, base, &among);
         let middle =
             |side: &[&Cell]| side.iter().map(|cell| cell.mean).sum::<f64>() / size(side.len());
         let levels = (middle(&new), middle(&old));

@@ -409,3 +409,32 @@ fn nothing_is_stated_of_ranges_that_overlap() {
         NoEffects::Unresolved
     );
 }
+
+/// Three levels over two cells each, of two trials that a repetition shifts alike.
+#[test]
+fn levels_of_one_factor_are_compared_with_each_other() {
+    let logs: [&[f64]; 6] = [
+        &[1.0, 1.2],
+        &[2.0, 2.2],
+        &[1.5, 1.9],
+        &[2.5, 2.5],
+        &[1.0, 1.4],
+        &[2.0, 2.0],
+    ];
+    let cells: Vec<Vec<f64>> = logs
+        .iter()
+        .map(|logs| logs.iter().map(|log| log.exp()).collect())
+        .collect();
+    let cells: Vec<&[f64]> = cells.iter().map(Vec::as_slice).collect();
+    let design = Factorial::of_levels(3, 2, &blocks(&cells), 0.0).unwrap();
+    assert_near(design.mean_of_level(0, 0).point.ln(), 1.6);
+    // In both repetitions the second level is 0.5 above the first one.
+    let found = design.ratio_of_levels(0, 1, 0);
+    check_ratio(&found.estimate, 0.5, Some(0.0));
+    assert!(found.is_paired && found.p_value.is_some_and(|p_value| p_value < 1e-6));
+    assert_near(design.ratio_of_levels(0, 0, 1).estimate.point.ln(), -0.5);
+    check_ratio(&design.ratio_of_levels(0, 2, 0).estimate, 0.0, Some(0.0));
+    let one = Factorial::of_levels(3, 1, &blocks(&cells[..3]), 0.0).unwrap();
+    assert_near(one.mean_of_level(0, 1).point.ln(), 2.1);
+    assert!(Factorial::of_levels(4, 2, &blocks(&cells), 0.0).is_err());
+}

@@ -1,6 +1,7 @@
 //! Raw → checked: what the values mean, and whether they fit together. Every function reports the mistakes that it finds and
 //! returns `None` if it cannot continue. What the validation by the schema reported is not reported again.
 
+mod best_and_worst;
 mod cell;
 mod components;
 mod delivery;

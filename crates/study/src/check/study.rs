@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::{
     Checker,
+    best_and_worst::best_and_worst,
     prepare::{grow, load_thresholds},
     reference::check_reference,
     request::RESERVED_NAMES,
@@ -25,6 +26,7 @@ use crate::{
 const MAX_TRIALS: u64 = 100_000;
 
 /// The study without its cells.
+#[expect(clippy::too_many_lines, reason = "a line or two a key")]
 pub(crate) fn study_without_cells(
     checker: &mut Checker<'_>,
     raw: &raw::Study,
@@ -62,6 +64,7 @@ pub(crate) fn study_without_cells(
         Some(raw) => check_reference(checker, raw, cells, known.as_deref()),
         None => None,
     };
+    let best_and_worst = best_and_worst(checker, raw, cells, known.as_deref());
     refuse_repeat(checker, raw);
     let grow = grow(checker, raw, restart(raw.schedule.as_ref()), cells);
     let (load_cpuset, system_cpuset) = cpusets(checker);
@@ -100,6 +103,7 @@ pub(crate) fn study_without_cells(
         scenario_file: None,
         search: search.flatten(),
         reference,
+        best_and_worst,
         system_at_most: Duration::ZERO,
     })
 }

@@ -1,7 +1,10 @@
 //! A metric of a system: what it is read from, and whether it has the keys of that source.
 
 use super::{Checker, components::Conditions, probe::Keys, system_text::Names};
-use crate::{MetricSource, Selector, SystemMetric, mistake::Finding, raw, tree::quote};
+use crate::{
+    ComparedCount, CountComparison, MetricSource, Selector, SystemMetric, mistake::Finding, raw,
+    tree::quote,
+};
 
 const SOURCES: [&str; 3] = ["prometheus", "json", "consumer_lag"];
 
@@ -46,6 +49,8 @@ pub(super) fn system_metric(
             .map(|(path, get)| MetricSource::Json { get, path }),
         (.., lag) => lag.and_then(|lag| keys.consumer_lag(lag)),
     };
+    let per_second = raw.per_second.unwrap_or(false);
+    let comparison = keys.comparison(raw.compare_with, raw.tolerance, per_second, &source);
     let (component, port) = port?;
     Some(SystemMetric {
         when,
@@ -53,12 +58,55 @@ pub(super) fn system_metric(
         component,
         port,
         source: source?,
-        per_second: raw.per_second.unwrap_or(false),
+        per_second,
+        comparison,
         name,
     })
 }
 
 impl Keys<'_, '_, '_> {
+    fn comparison(
+        &mut self,
+        compare_with: Option<raw::ComparedCount>,
+        tolerance: Option<raw::Share>,
+        per_second: bool,
+        source: &Option<MetricSource>,
+    ) -> Option<CountComparison> {
+        let Some(count) = compare_with else {
+            if tolerance.is_some() {
+                self.refuse_comparison("tolerance", "compare_with: the count that it belongs to");
+            }
+            return None;
+        };
+        if per_second {
+            self.refuse_comparison(
+                "compare_with",
+                "a number that counts up, without per_second",
+            );
+        } else if matches!(source, Some(MetricSource::ConsumerLag { .. })) {
+            self.refuse_comparison(
+                "compare_with",
+                "a number that counts up, by prometheus or json",
+            );
+        }
+        Some(CountComparison {
+            count: match count {
+                raw::ComparedCount::Sent => ComparedCount::Sent,
+                raw::ComparedCount::Answered => ComparedCount::Answered,
+                raw::ComparedCount::Succeeded => ComparedCount::Succeeded,
+                raw::ComparedCount::Failed => ComparedCount::Failed,
+            },
+            tolerance: tolerance.map_or(0.0, |raw::Share(share)| share),
+        })
+    }
+
+    fn refuse_comparison(&mut self, key: &str, expected: &str) {
+        let what = format!("{}.{key} has nothing to compare", self.path_text());
+        let position = self.checker.position_of(&self.path(&[key]));
+        self.checker
+            .report(Finding::new(position, what).with_expected(expected));
+    }
+
     fn consumer_lag(&mut self, lag: raw::ConsumerLag) -> Option<MetricSource> {
         let (group, topic) = (lag.group?, lag.topic?);
         for (key, text) in [("group", &group), ("topic", &topic)] {

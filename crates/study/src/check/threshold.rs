@@ -263,7 +263,7 @@ fn unmeasured_metric(metric: &str, position: Position) -> Finding {
     Finding::new(position, what).with_expected("delivery: { probes: NAME }")
 }
 
-fn is_of_several_trials(metric: &[String]) -> bool {
+pub(super) fn is_of_several_trials(metric: &[String]) -> bool {
     let path: Vec<&str> = metric.iter().map(String::as_str).collect();
     resolve(&path).is_some_and(|named| named.over_trials() == OverTrials::StandardDeviation)
 }

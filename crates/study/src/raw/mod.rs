@@ -39,9 +39,9 @@ pub(crate) use schedule::{
     StopWhen, WarmUpUntil,
 };
 pub(crate) use study::{
-    Delivery, Fault, Maximize, Reference, ReferenceColumn, Search, Study, UseSystem,
+    BestAndWorst, Delivery, Fault, Maximize, Reference, ReferenceColumn, Search, Study, UseSystem,
 };
 pub(crate) use system::{
     Component, Endpoint, Parameter, Process, ReadyCheck, Replicas, System, Verify, VerifyCapture,
 };
-pub(crate) use system_metric::{ConsumerLag, SystemMetric};
+pub(crate) use system_metric::{ComparedCount, ConsumerLag, SystemMetric};

@@ -61,6 +61,8 @@ pub(crate) struct Study {
     pub search: Option<Search>,
     /// Reference results: figures from elsewhere, shown next to the study's own.
     pub reference: Option<Reference>,
+    /// The best and the worst trial of each cell by a list of metrics, shown next to the estimates.
+    pub best_and_worst: Option<BestAndWorst>,
     /// Conditions that must hold in every cell, e.g. `delivery.missing == 0`.
     pub thresholds: Option<Vec<String>>,
     /// Decides every random choice; made from the study's name by default.
@@ -103,6 +105,36 @@ pub(crate) struct ReferenceColumn {
     pub unit: Option<String>,
     /// Its heading in the report; the column's name by default.
     pub name: Option<String>,
+}
+
+/// The best and the worst trial of each cell by a list of metrics in order.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BestAndWorst {
+    /// Metrics of a trial, as in `thresholds`: the first one decides, each further one between trials that are equal in those before
+    /// it. Whether more or less is better is the metric's own; `lowest` or `highest` before it says otherwise, e.g.
+    /// `lowest metrics.queue.end`.
+    #[schemars(required, length(min = 1))]
+    pub order: Option<Vec<String>>,
+    /// A factor or a list of them, whose levels are the rows of the tables; the other factors are their columns. The first factor by
+    /// default.
+    pub rows: Option<OneOrSeveral>,
+    /// A count of failures, e.g. `get.failed`: a table has the least and the most of them in the trials of each cell.
+    pub failures: Option<String>,
+    /// A count of successes and of what it is a part of: a table has both in the best and in the worst trial of each cell.
+    pub successes: Option<Successes>,
+}
+
+/// Successes, and all of which they are a part.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Successes {
+    /// The metric that counts them, e.g. `get.succeeded`.
+    #[schemars(required)]
+    pub metric: Option<String>,
+    /// The metric that counts all, or several that make all together, e.g. `[get.succeeded, get.failed]`.
+    #[schemars(required)]
+    pub of: Option<OneOrSeveral>,
 }
 
 /// The search for the highest rate, number of users or number of connections at which conditions hold.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::Conditions;
+use super::{Conditions, Share};
 
 /// A metric of the system that is read repeatedly, as often as CPU and memory: exactly one of prometheus, json and consumer_lag. If
 /// the component has several replicas, it is their sum.
@@ -32,6 +32,25 @@ pub(crate) struct SystemMetric {
     pub consumer_lag: Option<ConsumerLag>,
     /// By how much the number grows in a second, for one that only counts up; false by default.
     pub per_second: Option<bool>,
+    /// What the load generator counts of the whole load that this number, which only counts up, should grow by: the report shows both
+    /// and judges the difference.
+    pub compare_with: Option<ComparedCount>,
+    /// The largest difference in a trial that is no finding, as a share of the load generator's count; 0 by default.
+    pub tolerance: Option<Share>,
+}
+
+/// Requests of the whole load, warm-up included, as the load generator counts them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ComparedCount {
+    /// All that were sent.
+    Sent,
+    /// Those that succeeded or failed.
+    Answered,
+    /// Those that were answered as expected.
+    Succeeded,
+    /// All others.
+    Failed,
 }
 
 /// A consumer group and the topic that it reads.

@@ -15,15 +15,17 @@ mod load_drop;
 mod preparation;
 pub(crate) mod reference;
 mod steps;
+mod technologies;
 mod transports;
 mod trial;
 
 use std::path::Path;
 
 use waggle_results::{
-    CellInfo, Comparison, ComponentInfo, FORMAT, FeedInfo, FeedOrder, FlowInfo, Host, LevelKind,
-    LoadModel, NamedText, RecoveryInfo, ReferenceInfo, Restart, RunFolder, RunInfo, ScenarioInfo,
-    ScheduleInfo, SearchInfo, SystemMetricInfo, ThresholdInfo, TrialKey, TrialOrder, WarmUpUntil,
+    BestAndWorstInfo, CellInfo, Comparison, ComponentInfo, FORMAT, FeedInfo, FeedOrder, FlowInfo,
+    Host, LevelKind, LoadModel, NamedText, RecoveryInfo, ReferenceInfo, Restart, RunFolder,
+    RunInfo, ScenarioInfo, ScheduleInfo, SearchInfo, SystemMetricInfo, ThresholdInfo, TrialKey,
+    TrialOrder, WarmUpUntil,
 };
 use waggle_stats::{Levels, Search, Settings};
 
@@ -49,6 +51,8 @@ pub(crate) struct Seeded {
     pub(crate) has_broker: bool,
     /// Figures that somebody reference.
     pub(crate) reference: Option<ReferenceInfo>,
+    /// By what trials are the best and the worst of their cell.
+    pub(crate) best_and_worst: Option<BestAndWorstInfo>,
     /// The highest number of connections is searched for; `repeat` is how many trials a cell may have.
     pub(crate) is_searched: bool,
     /// How the load drops after the measured phase.
@@ -121,6 +125,7 @@ impl Seeded {
             steps: Vec::new(),
             has_broker: false,
             reference: None,
+            best_and_worst: None,
             is_searched: false,
             recovery: None,
             idle_poll: false,
@@ -412,12 +417,14 @@ impl Seeded {
             metrics: self
                 .has_broker
                 .then(|| SystemMetricInfo {
+                    comparison: None,
                     name: "lag".to_owned(),
                     summary: "messages not yet committed by the writer".to_owned(),
                 })
                 .into_iter()
                 .collect(),
             reference: self.reference.clone(),
+            best_and_worst: self.best_and_worst.clone(),
             imported: None,
             versions: None,
         }

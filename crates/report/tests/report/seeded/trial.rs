@@ -14,7 +14,7 @@ use super::{
     Chance, Seeded, Wrong, broker, load_drop,
     preparation::preparation,
     steps::{Steps, add_failures, add_step, sessions_of},
-    transports,
+    technologies, transports,
 };
 
 const INTERVAL_S: f64 = 0.25;
@@ -55,7 +55,7 @@ impl Made {
             in_flight: connections * level("pipelining", 1.0),
             connections: connections as u64,
             wrong,
-            pace: transports::pace(cell),
+            pace: technologies::pace(cell, key).unwrap_or_else(|| transports::pace(cell)),
             late_us: late_us(cell),
             level: None,
             seed: u64::from(key.cell) * 1000 + u64::from(key.repetition),

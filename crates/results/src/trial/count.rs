@@ -1,0 +1,18 @@
+//! Counts as they are read.
+
+use serde::{Deserialize, Deserializer, de::Error};
+
+/// The largest count that is read: exact as a floating-point number, and a thousand of them add up in 64 bits.
+const COUNT_MAX: u64 = 1 << 53;
+
+/// A count of a file that may be damaged.
+pub(super) fn count<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    let count = u64::deserialize(from)?;
+    if count <= COUNT_MAX {
+        Ok(count)
+    } else {
+        Err(D::Error::custom(format_args!(
+            "{count} is no count: {COUNT_MAX} at most is read"
+        )))
+    }
+}
