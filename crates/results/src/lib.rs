@@ -18,6 +18,7 @@
 
 mod best_and_worst;
 mod calibration;
+mod count;
 mod count_comparison;
 mod delays;
 mod disk;

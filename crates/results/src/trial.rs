@@ -1,7 +1,6 @@
 //! `trial.json`, and the row types of the files next to it.
 
 mod clients;
-mod count;
 mod generator_part;
 mod preparation;
 mod rows;
@@ -13,7 +12,7 @@ pub use generator_part::GeneratorPartInfo;
 pub use preparation::{PreparationInfo, PrepareLoadInfo, PrepareStepInfo, SnapshotInfo};
 pub use rows::{BacklogRow, IntervalRow, ResourceRow, SystemMetricRow};
 
-use self::count::count;
+use crate::count::count;
 use crate::{Arrivals, FailureKind, ImportedTrialInfo, LimitInfo, RecoveryInfo, TrialKey};
 
 /// `trial.json`: written last, so that a folder which has it is whole.

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::count::count;
 use crate::FailureKind;
+use crate::count::count;
 
 /// What became of a client that sends a number of requests and ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

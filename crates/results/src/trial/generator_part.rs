@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::count::count;
+use crate::count::count;
 
 /// Measurements of one of several generators that made a load together, over the measured phase; as in
 /// [`crate::GeneratorInfo`], which has them for all of them.

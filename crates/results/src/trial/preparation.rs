@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{StepCounts, count::count};
+use super::StepCounts;
 use crate::QuantilesInfo;
+use crate::count::count;
 
 /// The preparation of the system, in the trial in which it was done. Since format 6.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CountsRow, SessionCounts, StepCounts, count::count};
+use super::{CountsRow, SessionCounts, StepCounts};
+use crate::count::count;
 
 /// A line of `intervals.ndjson`. Latencies are in the `.hlog` files, under the same start.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

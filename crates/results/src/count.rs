@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, de::Error};
 const COUNT_MAX: u64 = 1 << 53;
 
 /// A count of a file that may be damaged.
-pub(super) fn count<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+pub(crate) fn count<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     let count = u64::deserialize(from)?;
     if count <= COUNT_MAX {
         Ok(count)
