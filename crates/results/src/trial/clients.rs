@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::FailureKind;
-use crate::count::count;
+use crate::{FailureKind, count::count};
 
 /// What became of a client that sends a number of requests and ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

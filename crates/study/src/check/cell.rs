@@ -51,13 +51,14 @@ pub(crate) fn cell(
     let generators = checked.map(|(load, model)| check::generators(checker, load, model));
     let load_workers = checked.and_then(|(load, model)| check::load_workers(checker, load, model));
     let of_request = (load.as_ref()).and_then(|load| Carries::of_request(checker, load));
-    let mut what = load
-        .as_mut()
-        .and_then(|load| request_or_scenario(checker, load, system, model.as_ref()));
-    if let Some(load) = &load {
-        check::apply_keep_alive(checker, load, what.as_mut());
-        check::refuse_with_clients(checker, load, what.as_ref(), raw.search.is_some());
-    }
+    let what = load.as_mut().and_then(|load| {
+        content(
+            checker,
+            load,
+            (system, model.as_ref()),
+            raw.search.is_some(),
+        )
+    });
     let load = load.as_ref();
     let connect_timeout =
         load.and_then(|load| check::connect_timeout(checker, load, what.as_ref()));
@@ -127,6 +128,19 @@ fn without_positions(levels: &Levels) -> Vec<(String, Level)> {
     named
         .map(|(name, level, _)| (name.clone(), level.clone()))
         .collect()
+}
+
+/// What is sent, and the endpoint that receives it, with what the load says of its connections.
+fn content(
+    checker: &mut Checker<'_>,
+    load: &mut raw::Load,
+    (system, model): (Option<&System>, Option<&LoadModel>),
+    has_search: bool,
+) -> Option<(What, String)> {
+    let mut what = request_or_scenario(checker, load, system, model);
+    check::apply_keep_alive(checker, load, what.as_mut());
+    check::refuse_with_clients(checker, load, what.as_ref(), has_search);
+    what
 }
 
 /// What is sent, and the endpoint that receives it: a request or a scenario, not both.
