@@ -6,7 +6,7 @@ use crate::{
     Cell, Level, LoadModel, Preparation, System, What,
     cells::Levels,
     check::{self, Around, Carries, Checker, Stage},
-    mistake::Finding,
+    mistake::{Finding, Position},
     raw,
 };
 
@@ -16,15 +16,19 @@ pub(crate) struct CellRow<'a> {
     /// Counted from 1.
     pub number: u32,
     pub levels: &'a Levels,
+    /// How many of the levels are those of factors; the others are derived.
+    pub factors: usize,
 }
 
 /// One cell; `None` if something in it is wrong, which is reported.
 pub(crate) fn cell(
     checker: &mut Checker<'_>,
     raw: &mut raw::Study,
-    CellRow { number, levels }: CellRow<'_>,
+    row: CellRow<'_>,
     system: Option<&System>,
 ) -> Option<Cell> {
+    let levels = row.levels;
+    let (of_factors, derived) = levels.split_at(row.factors.min(levels.len()));
     let set = raw.system.as_ref().and_then(|system| system.set.as_ref());
     let parameters = system.map(|system| check::parameters(checker, set, levels, system));
     // A study can name only what exists in this configuration.
@@ -79,8 +83,9 @@ pub(crate) fn cell(
     let faults = check::faults(checker, raw, stage);
     let (what, endpoint) = what?;
     Some(Cell {
-        number,
-        levels: without_positions(levels),
+        number: row.number,
+        levels: without_positions(of_factors),
+        derived: without_positions(derived),
         short_name: None,
         expect_verdict: None,
         is_sentinel: false,
@@ -120,7 +125,7 @@ fn preparation(
     }
 }
 
-fn without_positions(levels: &Levels) -> Vec<(String, Level)> {
+fn without_positions(levels: &[(String, Level, Position)]) -> Vec<(String, Level)> {
     let named = levels.iter();
     named
         .map(|(name, level, _)| (name.clone(), level.clone()))

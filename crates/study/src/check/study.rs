@@ -29,7 +29,7 @@ pub(crate) fn study_without_cells(
     checker: &mut Checker<'_>,
     raw: &raw::Study,
     system: Option<&System>,
-    cells: &[Levels],
+    (cells, factors): (&[Levels], &[String]),
 ) -> Option<Study> {
     let tree = checker.root();
     let sent = sent_names(tree, raw, system);
@@ -63,7 +63,7 @@ pub(crate) fn study_without_cells(
         None => None,
     };
     refuse_repeat(checker, raw);
-    let grow = grow(checker, raw, restart(raw.schedule.as_ref()), cells);
+    let grow = grow(checker, raw, restart(raw.schedule.as_ref()), factors);
     let (load_cpuset, system_cpuset) = cpusets(checker);
     let order = raw.schedule.as_ref().map(order);
     let repetitions = checked_repetitions(checker, raw, search.as_ref(), cells);
@@ -81,6 +81,7 @@ pub(crate) fn study_without_cells(
         seed: raw.seed.map_or_else(|| seed_of(&name), i64::unsigned_abs),
         name,
         factors: Vec::new(),
+        derived: Vec::new(),
         cells: Vec::new(),
         repeat,
         repeat_max,

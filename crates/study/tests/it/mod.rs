@@ -2,6 +2,8 @@
 
 mod accepted;
 mod components;
+mod crossed;
+mod derived;
 mod external;
 mod faults;
 mod limits;
