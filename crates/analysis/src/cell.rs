@@ -36,6 +36,8 @@ pub struct CellModel {
     /// As the study names it.
     pub name: Option<String>,
     pub levels: Vec<(String, String)>,
+    /// Levels that are computed from these; no factors.
+    pub derived: Vec<(String, String)>,
     /// Trials that were to run, that ran, and that the estimates rest on.
     pub planned: u32,
     pub ran: usize,
@@ -182,6 +184,7 @@ pub(crate) fn cell(
         cell: cell.cell,
         name: cell.name.clone(),
         levels: cell.levels.clone(),
+        derived: cell.derived.clone(),
         planned: planned_trials(info, cell.cell, ran.len()),
         ran: ran.len(),
         counted: counted.len(),

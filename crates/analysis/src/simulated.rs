@@ -123,6 +123,7 @@ impl Simulated {
         let cells = levels.zip(1..).map(|(levels, cell)| CellInfo {
             cell,
             levels: levels.map(owned).to_vec(),
+            derived: Vec::new(),
             name: None,
             expect_verdict: None,
             is_sentinel: false,
@@ -170,6 +171,7 @@ impl Simulated {
             reference: None,
             imported: None,
             versions: None,
+            derived: Vec::new(),
         }
     }
 }

@@ -36,6 +36,14 @@ fn listing(study: &Study, system: &System, plan: &waggle_study::Plan) -> String 
     for component in &study.external {
         let _ = writeln!(text, "external, not started by waggle: {component}");
     }
+    for derived in &study.derived {
+        let _ = writeln!(
+            text,
+            "derived {} = {}",
+            derived.name,
+            derived.formula.trim()
+        );
+    }
     for line in limits(study).into_iter().chain(preparation(study)) {
         let _ = writeln!(text, "{line}");
     }
@@ -277,8 +285,7 @@ fn fall(cell: &Cell) -> String {
 
 /// `connections=10 pipelining=50`.
 fn levels(cell: &Cell) -> String {
-    cell.levels
-        .iter()
+    cell.all_levels()
         .map(|(name, level)| format!("{name}={level}"))
         .collect::<Vec<_>>()
         .join(" ")

@@ -59,10 +59,10 @@ pub use parse::{
 };
 pub use read::{Limits, Run, StepLogs, StepTimes, Trial, TrialHistograms, run_info, trial_info};
 pub use run::{
-    AddedReason, AddedTrial, CellInfo, ComponentInfo, ControlInfo, FeedInfo, FlowInfo, Host,
-    NamedText, RampUpInfo, RecoveryInfo, ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo,
-    RunInfo, ScenarioInfo, ScheduleInfo, SearchInfo, SystemMetricInfo, ThresholdInfo, TrialKey,
-    VersionDesign, VersionsInfo,
+    AddedReason, AddedTrial, CellInfo, ComponentInfo, ControlInfo, DerivedLevelInfo, FeedInfo,
+    FlowInfo, Host, NamedText, RampUpInfo, RecoveryInfo, ReferenceColumnInfo, ReferenceInfo,
+    ReferenceRowInfo, RunInfo, ScenarioInfo, ScheduleInfo, SearchInfo, SystemMetricInfo,
+    ThresholdInfo, TrialKey, VersionDesign, VersionsInfo,
 };
 pub use trial::{
     BacklogRow, ConnectingInfo, CountsRow, DeliveryInfo, FailureCount, FaultInfo, GeneratorInfo,

@@ -70,6 +70,20 @@ pub struct RunInfo {
     /// The two versions of the system that the run compares; `None`: it has one. Since format 6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub versions: Option<VersionsInfo>,
+    /// Levels that each cell computes from its others; they are no factors. Since format 6.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub derived: Vec<DerivedLevelInfo>,
+}
+
+/// A level that each cell computes from its others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DerivedLevelInfo {
+    pub name: String,
+    /// As the study has it.
+    pub formula: String,
+    /// The factors that it depends on, also through other derived levels.
+    pub factors: Vec<String>,
 }
 
 /// Two versions of a system in one run; the factor `version` has them.
@@ -255,6 +269,9 @@ pub struct CellInfo {
     /// Counted from 1.
     pub cell: u32,
     pub levels: Vec<(String, String)>,
+    /// The value of each of [`RunInfo::derived`]. Since format 6.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub derived: Vec<(String, String)>,
     /// A short name from the study; `None`: its levels name it. Since format 6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,

@@ -1,14 +1,15 @@
 //! `run.json` from the request: what is planned, on which machine, with which versions.
 
 use waggle_results::{
-    self as results, CellInfo, Comparison, ComponentInfo, ControlInfo, ExpectedVerdict, FORMAT,
-    FeedInfo, FlowInfo, Host, LevelKind, NamedText, RampUpInfo, RecoveryInfo, ReferenceColumnInfo,
-    ReferenceInfo, ReferenceRowInfo, RunInfo, ScenarioInfo, ScheduleInfo, SearchInfo,
-    SystemMetricInfo, ThresholdInfo, TrialKey, TrialOrder, VersionDesign, VersionsInfo,
+    self as results, CellInfo, Comparison, ComponentInfo, ControlInfo, DerivedLevelInfo,
+    ExpectedVerdict, FORMAT, FeedInfo, FlowInfo, Host, LevelKind, NamedText, RampUpInfo,
+    RecoveryInfo, ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo, RunInfo, ScenarioInfo,
+    ScheduleInfo, SearchInfo, SystemMetricInfo, ThresholdInfo, TrialKey, TrialOrder, VersionDesign,
+    VersionsInfo,
 };
 use waggle_study::{
-    Cell, Design, DuetCpus, FeedOrder, LoadModel, Order, Plan, Reference, Restart, Scenario,
-    Schedule, Sought, Study, Threshold, ThresholdOp, WarmUpUntil,
+    Cell, DerivedLevel, Design, DuetCpus, FeedOrder, Level, LoadModel, Order, Plan, Reference,
+    Restart, Scenario, Schedule, Sought, Study, Threshold, ThresholdOp, WarmUpUntil,
 };
 
 use crate::{clock::now_utc, records::RecordFiles, request::RunRequest};
@@ -71,6 +72,7 @@ pub(crate) fn run_info(
         reference: study.reference.as_ref().map(reference_info),
         imported: None,
         versions: versions(request),
+        derived: derived(study),
     }
 }
 
@@ -142,10 +144,10 @@ pub(crate) fn scenario_file(study: &Study) -> Option<NamedText> {
 }
 
 pub(crate) fn cells(study: &Study) -> Vec<CellInfo> {
-    let levels = |cell: &Cell| {
-        cell.levels
-            .iter()
-            .map(|(factor, level)| (factor.clone(), level.to_string()))
+    let texts = |levels: &[(String, Level)]| {
+        let levels = levels.iter();
+        levels
+            .map(|(name, level)| (name.clone(), level.to_string()))
             .collect()
     };
     study
@@ -153,12 +155,23 @@ pub(crate) fn cells(study: &Study) -> Vec<CellInfo> {
         .iter()
         .map(|cell| CellInfo {
             cell: cell.number,
-            levels: levels(cell),
+            levels: texts(&cell.levels),
+            derived: texts(&cell.derived),
             name: cell.short_name.clone(),
             expect_verdict: cell.expect_verdict.map(expected_verdict),
             is_sentinel: cell.is_sentinel,
         })
         .collect()
+}
+
+/// The levels that each cell computes from its others.
+pub(crate) fn derived(study: &Study) -> Vec<DerivedLevelInfo> {
+    let level = |one: &DerivedLevel| DerivedLevelInfo {
+        name: one.name.clone(),
+        formula: one.formula.clone(),
+        factors: one.factors.clone(),
+    };
+    study.derived.iter().map(level).collect()
 }
 
 pub(crate) fn expected_verdict(verdict: waggle_study::ExpectedVerdict) -> ExpectedVerdict {

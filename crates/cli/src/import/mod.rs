@@ -252,6 +252,7 @@ fn run_info(
             .map(|(cell, source)| CellInfo {
                 cell,
                 levels: source.levels.clone(),
+                derived: Vec::new(),
                 name: None,
                 expect_verdict: None,
                 is_sentinel: false,
@@ -289,6 +290,7 @@ fn run_info(
             unknown,
         }),
         versions: None,
+        derived: Vec::new(),
     }
 }
 

@@ -87,6 +87,9 @@ struct Cell<'a> {
     number: u32,
     name: String,
     levels: Vec<Level<'a>>,
+    /// Levels that are computed from these, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    derived: BTreeMap<&'a str, &'a str>,
     /// `null`: no trial has run, or no level holds.
     verdict: Option<&'static str>,
     reasons: Vec<ReasonText>,
@@ -241,6 +244,7 @@ fn cell<'a>(model: &Model, cell: &'a CellModel, all: &[NamedMetric<'_>]) -> Cell
         number: cell.cell,
         name: wording::name_of(model, cell.cell),
         levels: levels(&cell.levels),
+        derived: derived(cell),
         verdict: cell.verdict.map(labels::verdict),
         reasons: cell.reasons.iter().map(reason).collect(),
         trials: Trials {
@@ -251,6 +255,13 @@ fn cell<'a>(model: &Model, cell: &'a CellModel, all: &[NamedMetric<'_>]) -> Cell
         error_rate: cell.error_rate,
         metrics: all.iter().filter_map(metric).collect(),
     }
+}
+
+fn derived(cell: &CellModel) -> BTreeMap<&str, &str> {
+    let levels = cell.derived.iter();
+    levels
+        .map(|(name, level)| (name.as_str(), level.as_str()))
+        .collect()
 }
 
 fn reason_text(reason: &Reason) -> ReasonText {

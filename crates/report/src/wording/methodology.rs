@@ -6,6 +6,7 @@ use waggle_results::{
 };
 
 use super::{
+    derived,
     format::{self, Unit},
     imported,
     search::{self, level},
@@ -33,12 +34,14 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
             format!("{}: {}", info.system, info.system_summary),
         ),
         ("Components", components(info)),
+        ("Cells", cells(model)),
         ("Load model", load_model(info.load_model).to_owned()),
         ("Response time", response_time(info).to_owned()),
         ("Schedule", schedule(info)),
         ("Order", order(info)),
         ("Statistics", statistics(&info.schedule)),
     ];
+    facts.retain(|(term, text)| *term != "Cells" || !text.is_empty());
     if let Some(asked) = &info.search {
         facts.push(("Search", search(asked)));
     }
@@ -85,6 +88,27 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
     facts.extend(cpu_steal(&model.trials));
     facts.push(("Run", run(info)));
     facts
+}
+
+/// The design, if it is no complete grid, and derived levels; empty if there is nothing to say.
+fn cells(model: &Model) -> String {
+    let varying = model.factors.iter().filter(|one| one.levels.len() > 1);
+    let combinations = varying.clone().fold(1_usize, |all, factor| {
+        all.saturating_mul(factor.levels.len())
+    });
+    let mut all = Vec::new();
+    if varying.count() > 1 && model.cells.len() < combinations {
+        all.push(format!(
+            "{} of the {combinations} combinations of levels, so there are no main effects; only cells that differ in one factor are \
+             compared",
+            model.cells.len()
+        ));
+    }
+    let formulas = derived::formulas(&model.info);
+    if !formulas.is_empty() {
+        all.push(format!("derived levels: {formulas}"));
+    }
+    all.join("; ")
 }
 
 /// Of a run that another tool measured.

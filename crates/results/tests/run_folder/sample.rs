@@ -46,6 +46,7 @@ pub(crate) fn run_info() -> RunInfo {
             CellInfo {
                 cell: 1,
                 levels: level("1"),
+                derived: Vec::new(),
                 name: None,
                 expect_verdict: None,
                 is_sentinel: false,
@@ -53,6 +54,7 @@ pub(crate) fn run_info() -> RunInfo {
             CellInfo {
                 cell: 2,
                 levels: level("10"),
+                derived: Vec::new(),
                 name: None,
                 expect_verdict: None,
                 is_sentinel: false,
@@ -94,6 +96,7 @@ pub(crate) fn run_info() -> RunInfo {
         reference: None,
         imported: None,
         versions: None,
+        derived: Vec::new(),
     }
 }
 

@@ -322,6 +322,7 @@ impl Seeded {
             .map(|(levels, cell)| CellInfo {
                 cell,
                 levels,
+                derived: Vec::new(),
                 name: None,
                 expect_verdict: None,
                 is_sentinel: false,
@@ -417,6 +418,7 @@ impl Seeded {
             reference: self.reference.clone(),
             imported: None,
             versions: None,
+            derived: Vec::new(),
         }
     }
 
