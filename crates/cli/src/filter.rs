@@ -80,6 +80,7 @@ pub(crate) fn quick(study: &mut Study) {
         }
         cell.schedule.warm_up = cell.schedule.warm_up.min(warm_up);
         cell.schedule.cool_down = Duration::ZERO;
+        cell.schedule.cool_down_until = None;
     }
 }
 

@@ -377,6 +377,22 @@ pub struct ScheduleInfo {
     /// The level with which the warm-up begins, in the first cell; `None`: its own. Since format 4; up to 5 `first`.
     #[serde(alias = "first", default, skip_serializing_if = "Option::is_none")]
     pub ramp_up: Option<RampUpInfo>,
+    /// The value of the machine for which cool-downs wait, in the first cell; `None`: they wait until the CPUs are idle. Since
+    /// format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cool_down_until: Option<CoolDownUntilInfo>,
+}
+
+/// A value of the machine for which cool-downs wait.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CoolDownUntilInfo {
+    /// `/sys/class/thermal/thermal_zone*/temp × 0.001`.
+    pub value: String,
+    /// `below 60`.
+    pub bound: String,
+    pub poll_interval_s: f64,
+    pub timeout_s: f64,
 }
 
 impl ScheduleInfo {

@@ -91,9 +91,26 @@ pub struct TrialInfo {
     /// What was done to the system before its load; `None`: nothing, or an earlier trial did it. Since format 6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preparation: Option<PreparationInfo>,
+    /// How the cool-down after the trial waited for a value of the machine; `None`: it did not. Since format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cool_down: Option<CoolDownInfo>,
     /// What is known of a trial that another tool measured; `None`: waggle did. Since format 6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportedTrialInfo>,
+}
+
+/// A cool-down that waited for a value of the machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CoolDownInfo {
+    pub waited_s: f64,
+    /// The last value, after its scale; `None`: it could not be read.
+    pub value: Option<f64>,
+    /// Why the last value could not be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+    /// Whether the bound held; else the time was over.
+    pub is_reached: bool,
 }
 
 /// A value that was above its bound for so long that the trial was ended.

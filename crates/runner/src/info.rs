@@ -12,7 +12,7 @@ use waggle_study::{
     Restart, Scenario, Schedule, Sought, Study, Threshold, ThresholdOp, WarmUpUntil,
 };
 
-use crate::{clock::now_utc, records::RecordFiles, request::RunRequest};
+use crate::{clock::now_utc, cool_down, records::RecordFiles, request::RunRequest};
 
 /// Facts about the machine and the components.
 #[derive(Debug)]
@@ -225,6 +225,7 @@ pub(crate) fn schedule(study: &Study, first: &Cell) -> ScheduleInfo {
             level: ramp_up.level,
             duration_s: ramp_up.duration.as_secs_f64(),
         }),
+        cool_down_until: cool_down::until_info(schedule),
     }
 }
 

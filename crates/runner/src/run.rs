@@ -19,6 +19,7 @@ use waggle_study::{Address, System};
 use crate::{
     CpuUse, Ended, Event, RunError, RunRequest,
     calibration::{self, Basis, Calibration},
+    cool_down,
     cpu_time::CpuClocks,
     cpus::{self, Shares},
     driver::{Driver, ExternalDriver, ProcessDriver, ProcessParts, Programs},
@@ -117,6 +118,7 @@ async fn prepare_and_run(
     let allowed = cpus::allowed_cpus();
     let shares = shares(request, &allowed)?;
     let limiter = limiter(request, &shares)?;
+    cool_down::check_sensors(&request.study).await?;
     // Kept until the last trial is over.
     let idle_poll = start_idle_poll(request).await?;
     let clocks = CpuClocks {

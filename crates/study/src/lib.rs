@@ -4,6 +4,7 @@ mod cells;
 mod check;
 mod components;
 mod configure;
+mod cool_down;
 mod de;
 mod derived;
 mod environment;
@@ -49,6 +50,7 @@ pub use check::{
 };
 pub use components::{Arguments, Artifact, SetupStep, When};
 pub use configure::PROGRAM_OVERRIDE;
+pub use cool_down::{CoolDownBound, CoolDownUntil, Sensor};
 pub use derived::DerivedLevel;
 pub use environment::{EnvironmentError, Values};
 pub use expect::{BodyExpect, Expect};

@@ -314,5 +314,6 @@ fn schedule(arguments: &Import, cells: &[CellSource], trials: &[Trial]) -> Sched
         restart: Restart::EveryTrial,
         recovery: None,
         ramp_up: None,
+        cool_down_until: None,
     }
 }

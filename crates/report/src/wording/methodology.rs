@@ -66,6 +66,7 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
     if !model.faults.is_empty() {
         facts.push(("Fault injection", fault_injection().to_owned()));
     }
+    facts.extend(cool_down(model));
     let host = &info.host;
     facts.extend([
         (
@@ -149,6 +150,31 @@ fn run(info: &RunInfo) -> String {
 fn idle_polling() -> &'static str {
     "one loop per CPU of the idle class (SCHED_IDLE), in a separate process whose CPU time is not counted; if two hardware threads share a \
      core, a loop slows the other thread"
+}
+
+/// What cool-downs waited for, and how long.
+fn cool_down(model: &Model) -> Option<Fact> {
+    let until = model.info.schedule.cool_down_until.as_ref()?;
+    let mut text = format!(
+        "until {} is {}, polled every {}, timeout {}",
+        until.value,
+        until.bound,
+        format::set_time_s(until.poll_interval_s),
+        format::set_time_s(until.timeout_s)
+    );
+    let trials = model.trials.iter();
+    let waited: Vec<_> = trials
+        .filter_map(|trial| trial.cool_down.as_ref())
+        .collect();
+    let times = || waited.iter().map(|one| one.waited_s);
+    if let (Some(shortest), Some(longest)) = (times().reduce(f64::min), times().reduce(f64::max)) {
+        let late = waited.iter().filter(|one| !one.is_reached).count();
+        text.push_str(&format!(
+            "; {shortest:.1} s to {longest:.1} s after each trial but the last; timeout reached after {late} of {}",
+            waited.len()
+        ));
+    }
+    Some(("Cool-down", text))
 }
 
 fn cpu_steal(trials: &[TrialModel]) -> Option<Fact> {

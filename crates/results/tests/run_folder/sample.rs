@@ -75,6 +75,7 @@ pub(crate) fn run_info() -> RunInfo {
             restart: Restart::EveryTrial,
             recovery: None,
             ramp_up: None,
+            cool_down_until: None,
         },
         asks: Vec::new(),
         thresholds: vec![ThresholdInfo {
@@ -186,6 +187,7 @@ pub(crate) fn trial_info(key: TrialKey, position: u32) -> TrialInfo {
         stopped: None,
         limits: Vec::new(),
         preparation: None,
+        cool_down: None,
         imported: None,
     }
 }

@@ -3,10 +3,10 @@
 use tokio::time::Instant;
 use waggle_load::Outcome;
 use waggle_results::{
-    ConnectingInfo, CountsRow, DeliveryInfo, FORMAT, FaultInfo, GeneratorInfo, LedgerInfo,
-    LimitInfo, LoadDropInfo, MachineInfo, PhaseInfo, PhaseName, PreparationInfo, ProbeInfo,
-    SessionsInfo, StageInfo, StepCounts, StepInfo, StoppedInfo, ThrottlingInfo, TrialEnd,
-    TrialInfo, TrialKey,
+    ConnectingInfo, CoolDownInfo, CountsRow, DeliveryInfo, FORMAT, FaultInfo, GeneratorInfo,
+    LedgerInfo, LimitInfo, LoadDropInfo, MachineInfo, PhaseInfo, PhaseName, PreparationInfo,
+    ProbeInfo, SessionsInfo, StageInfo, StepCounts, StepInfo, StoppedInfo, ThrottlingInfo,
+    TrialEnd, TrialInfo, TrialKey,
 };
 use waggle_study::{Cell, LoadStage};
 use waggle_units::format_size;
@@ -55,6 +55,7 @@ pub(crate) struct Report {
     connecting: Option<ConnectingInfo>,
     pub(crate) remarks: Vec<String>,
     pub(crate) preparation: Option<PreparationInfo>,
+    pub(crate) cool_down: Option<CoolDownInfo>,
     /// The faults that were injected so far.
     pub(crate) faults: Vec<FaultInfo>,
 }
@@ -97,6 +98,7 @@ impl Report {
             connecting: None,
             remarks: Vec::new(),
             preparation: None,
+            cool_down: None,
             faults: Vec::new(),
         }
     }
@@ -405,6 +407,7 @@ impl Report {
             stopped: self.stopped,
             limits: self.limits.clone(),
             preparation: self.preparation.clone(),
+            cool_down: self.cool_down.clone(),
             imported: None,
         }
     }

@@ -73,6 +73,7 @@ pub(crate) fn cell(
         delivery: delivery.as_ref().and_then(Option::as_ref),
         load: model.as_ref(),
         stages: check::total_duration(stages.as_deref(), model.as_ref()),
+        system: (system, raw.system.as_ref()),
         is_external: system.map(|system| system.external.is_some()),
     };
     let schedule = raw

@@ -3,6 +3,7 @@
 
 mod cell;
 mod components;
+mod cool_down;
 mod delivery;
 mod expect;
 mod external;

@@ -388,6 +388,7 @@ impl Seeded {
                 restart: Restart::EveryTrial,
                 recovery: self.recovery,
                 ramp_up: self.recovery.map(load_drop::ramp_up),
+                cool_down_until: None,
             },
             thresholds: self.thresholds(),
             load_model: if self.recovery.is_some() {
