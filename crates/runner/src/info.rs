@@ -72,7 +72,7 @@ pub(crate) fn run_info(
         reference: study.reference.as_ref().map(reference_info),
         imported: None,
         versions: versions(request),
-        derived: derived(study),
+        derived: derived_levels(study),
     }
 }
 
@@ -165,7 +165,7 @@ pub(crate) fn cells(study: &Study) -> Vec<CellInfo> {
 }
 
 /// The levels that each cell computes from its others.
-pub(crate) fn derived(study: &Study) -> Vec<DerivedLevelInfo> {
+pub(crate) fn derived_levels(study: &Study) -> Vec<DerivedLevelInfo> {
     let level = |one: &DerivedLevel| DerivedLevelInfo {
         name: one.name.clone(),
         formula: one.formula.clone(),

@@ -478,7 +478,7 @@ fn is_the_same(
     }
     let same_schedule = begun.schedule == info::schedule(&request.study, &request.study.cells[0]);
     if begun.cells != info::cells(&request.study)
-        || begun.derived != info::derived(&request.study)
+        || begun.derived != info::derived_levels(&request.study)
         || begun.planned_order() != info::order(&request.plan)
         || begun.search != info::search(&request.study)
         || !same_schedule

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Level,
+    DerivedLevel, Level,
     cells::{Levels, MAX_LEVEL_BYTES, validate_part},
     formula::{Formula, FormulaError, Place},
     mistake::{Finding, Position},
@@ -17,16 +17,6 @@ use crate::{
 const MAX_DERIVED: usize = 16;
 /// Whole numbers up to here are exact.
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
-
-/// A level that every cell computes from its other levels.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DerivedLevel {
-    pub name: String,
-    /// As written.
-    pub formula: String,
-    /// The factors that it depends on, also through other derived levels; each once.
-    pub factors: Vec<String>,
-}
 
 /// The part `derived`, as it was read.
 #[derive(Debug)]
@@ -117,7 +107,7 @@ impl Derived {
             check_uses(&read, (factors, &names), findings);
         }
         let ordered = match is_read && findings.len() == before {
-            true => ordered(read, findings),
+            true => sort_by_need(read, findings),
             false => Vec::new(),
         };
         Self {
@@ -318,7 +308,7 @@ fn check_uses(
 }
 
 /// Each formula after those that it needs; one that depends on itself is reported.
-fn ordered(mut waiting: Vec<Read>, findings: &mut Vec<Finding>) -> Vec<Read> {
+fn sort_by_need(mut waiting: Vec<Read>, findings: &mut Vec<Finding>) -> Vec<Read> {
     let mut ordered: Vec<Read> = Vec::with_capacity(waiting.len());
     loop {
         let is_waiting = |name: &str| waiting.iter().any(|read| read.name == name);

@@ -51,7 +51,6 @@ pub use check::{
 pub use components::{Arguments, Artifact, SetupStep, When};
 pub use configure::PROGRAM_OVERRIDE;
 pub use cool_down::{CoolDownBound, CoolDownUntil, Sensor};
-pub use derived::DerivedLevel;
 pub use environment::{EnvironmentError, Values};
 pub use expect::{BodyExpect, Expect};
 pub use expected_verdict::ExpectedVerdict;
@@ -60,9 +59,9 @@ pub use limits::{LIMIT_CPUS, LimitTexts, Limits, MAX_LIMIT_MEMORY, MIN_LIMIT_MEM
 pub use load_model::{Arrivals, LoadModel, Think};
 pub use mistake::{Mistake, Mistakes, Source};
 pub use model::{
-    Body, Cell, Delivery, Fault, LoadStage, Order, Protocol, RecordsBody, RecordsFormat, Reference,
-    ReferenceColumn, ReferenceRow, Request, Restart, Search, Sought, Study, Texts, Threshold,
-    ThresholdOp, What,
+    Body, Cell, Delivery, DerivedLevel, Fault, LoadStage, Order, Protocol, RecordsBody,
+    RecordsFormat, Reference, ReferenceColumn, ReferenceRow, Request, Restart, Search, Sought,
+    Study, Texts, Threshold, ThresholdOp, What,
 };
 pub use origin::{GivenSecret, Origin, TakenValue};
 pub use parameters::parameter_levels;

@@ -6,9 +6,8 @@ use waggle_metrics::Unit;
 use waggle_template::variable::names;
 
 use crate::{
-    CellVersion, DerivedLevel, Expect, ExpectedVerdict, ExternalComponent, Feed, GivenSecret,
-    Level, Limits, LoadModel, Preparation, Scenario, Schedule, Source, TakenValue, Versions,
-    scenario::RECORD_KEY,
+    CellVersion, Expect, ExpectedVerdict, ExternalComponent, Feed, GivenSecret, Level, Limits,
+    LoadModel, Preparation, Scenario, Schedule, Source, TakenValue, Versions, scenario::RECORD_KEY,
 };
 
 /// A checked study.
@@ -67,6 +66,16 @@ pub struct Study {
     /// Sum of the system's own deadlines, every step of its functional check and stopping every component, in the configuration
     /// with the largest sum.
     pub system_at_most: Duration,
+}
+
+/// A level that every cell computes from its other levels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DerivedLevel {
+    pub name: String,
+    /// As written.
+    pub formula: String,
+    /// The factors that it depends on, also through other derived levels; each once.
+    pub factors: Vec<String>,
 }
 
 /// Reference results: a table of figures from elsewhere.

@@ -22,7 +22,7 @@ pub(crate) struct KnownNames<'a> {
 }
 
 impl KnownNames<'_> {
-    fn all(&self) -> impl Iterator<Item = &(String, Position)> {
+    fn every_name(&self) -> impl Iterator<Item = &(String, Position)> {
         self.factors.iter().chain(&self.derived.names)
     }
 }
@@ -63,10 +63,10 @@ pub(crate) fn check_uses(
             || uses.iter().any(|used| used.name.as_deref() == Some(name))
     };
     // A formula that was not read may use any of them.
-    let names = known.all().filter(|_| known.derived.complete);
+    let names = known.every_name().filter(|_| known.derived.complete);
     for (name, position) in names.filter(|(name, _)| !is_used(name)) {
         let unknown = uses.iter().filter_map(|used| used.name.as_deref());
-        let unknown = unknown.filter(|used| !known.all().any(|(name, _)| name == used));
+        let unknown = unknown.filter(|used| !known.every_name().any(|(name, _)| name == used));
         let near = nearest_word(name, unknown.chain(free()));
         let expected = expected_use(name, free());
         let is_factor = known.factors.iter().any(|(factor, _)| factor == name);
@@ -126,7 +126,7 @@ fn misuse(used: &Use, known: &KnownNames<'_>) -> Option<Finding> {
         );
         return Some(Finding::new(used.position, what).with_expected("a value"));
     }
-    let words = || known.all().map(|(name, _)| name.as_str());
+    let words = || known.every_name().map(|(name, _)| name.as_str());
     if !known.complete || words().any(|known| known == name) {
         return None;
     }

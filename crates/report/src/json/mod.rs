@@ -244,7 +244,7 @@ fn cell<'a>(model: &Model, cell: &'a CellModel, all: &[NamedMetric<'_>]) -> Cell
         number: cell.cell,
         name: wording::name_of(model, cell.cell),
         levels: levels(&cell.levels),
-        derived: derived(cell),
+        derived: derived_levels(cell),
         verdict: cell.verdict.map(labels::verdict),
         reasons: cell.reasons.iter().map(reason).collect(),
         trials: Trials {
@@ -257,7 +257,7 @@ fn cell<'a>(model: &Model, cell: &'a CellModel, all: &[NamedMetric<'_>]) -> Cell
     }
 }
 
-fn derived(cell: &CellModel) -> BTreeMap<&str, &str> {
+fn derived_levels(cell: &CellModel) -> BTreeMap<&str, &str> {
     let levels = cell.derived.iter();
     levels
         .map(|(name, level)| (name.as_str(), level.as_str()))

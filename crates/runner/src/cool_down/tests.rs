@@ -8,7 +8,7 @@ use waggle_study::{CoolDownBound, CoolDownUntil, Sensor};
 use super::{Reader, command, files, remark, wait};
 use crate::http::HttpConnection;
 
-fn until(sensor: Sensor, scale: f64, bound: CoolDownBound) -> CoolDownUntil {
+fn make_until(sensor: Sensor, scale: f64, bound: CoolDownBound) -> CoolDownUntil {
     CoolDownUntil {
         sensor,
         scale,
@@ -19,7 +19,7 @@ fn until(sensor: Sensor, scale: f64, bound: CoolDownBound) -> CoolDownUntil {
 
 /// Waits with these readings, one after the other; the last one stays.
 async fn wait_with(readings: &[Result<f64, &str>]) -> (waggle_results::CoolDownInfo, usize) {
-    let until = until(
+    let until = make_until(
         Sensor::File("/temp".to_owned()),
         0.001,
         CoolDownBound::Below(60.0),
@@ -50,7 +50,7 @@ async fn its_time_has_an_end() {
     assert!(!info.is_reached);
     // After 0, 5, 10 and 12 seconds.
     assert_eq!((info.waited_s, readings), (12.0, 4));
-    let until = until(
+    let until = make_until(
         Sensor::File("/temp".to_owned()),
         0.001,
         CoolDownBound::Below(60.0),
@@ -100,7 +100,7 @@ async fn all_files_count() {
     put("other", "99000\n");
     let pattern = format!("{}/zone*/temp", folder.path().display());
     let check = async |scale: f64, bound: CoolDownBound, expected: Result<f64, String>| {
-        let until = until(Sensor::File(pattern.clone()), scale, bound);
+        let until = make_until(Sensor::File(pattern.clone()), scale, bound);
         let mut reader = Reader::<HttpConnection>::new(&until, None, None);
         assert_eq!(reader.read().await, expected, "{until:?}");
     };
@@ -183,7 +183,7 @@ async fn nothing_stays_of_a_command() {
 #[tokio::test]
 async fn this_machine_has_a_load_average_and_idle_time() {
     let check = async |sensor: Sensor, most: f64| {
-        let until = until(sensor, 1.0, CoolDownBound::AtMost(most));
+        let until = make_until(sensor, 1.0, CoolDownBound::AtMost(most));
         let mut reader = Reader::<HttpConnection>::new(&until, None, None);
         let found = reader.read().await.unwrap();
         assert!((0.0..=most).contains(&found), "{until:?} {found}");

@@ -23,7 +23,7 @@ pub(super) fn parse(text: &str) -> Result<(Expression, Vec<(String, Place)>), Fo
     let root = parser.sum()?;
     match parser.peek() {
         None => Ok((root, parser.names)),
-        Some(_) => Err(parser.unexpected("an operator or the end of the formula")),
+        Some(_) => Err(parser.syntax_error("an operator or the end of the formula")),
     }
 }
 
@@ -71,7 +71,7 @@ impl Parser {
         is_there
     }
 
-    fn unexpected(&mut self, expected: &str) -> FormulaError {
+    fn syntax_error(&mut self, expected: &str) -> FormulaError {
         let what = match self.peek() {
             Some(found) => format!("the formula has {found:?} here"),
             None => "the formula ends here".to_owned(),
@@ -92,14 +92,14 @@ impl Parser {
     }
 
     fn product(&mut self) -> Parsed {
-        let mut left = self.signed()?;
+        let mut left = self.sign_and_value()?;
         while let Some(operator) = match self.peek() {
             Some('*') => Some(Operator::Multiply),
             Some('/') => Some(Operator::Divide),
             Some('%') => Some(Operator::Remainder),
             _ => None,
         } {
-            left = self.operation(left, operator, Self::signed)?;
+            left = self.operation(left, operator, Self::sign_and_value)?;
         }
         Ok(left)
     }
@@ -119,7 +119,7 @@ impl Parser {
         Ok(Expression { kind, place })
     }
 
-    fn signed(&mut self) -> Parsed {
+    fn sign_and_value(&mut self) -> Parsed {
         self.depth += 1;
         self.peek();
         if self.depth > MAX_FORMULA_DEPTH {
@@ -131,7 +131,7 @@ impl Parser {
         let found = match self.take_if('-') {
             true => {
                 let place = self.place(start);
-                self.signed().map(|of| Expression {
+                self.sign_and_value().map(|of| Expression {
                     kind: Kind::Negative(Box::new(of)),
                     place,
                 })
@@ -149,13 +149,13 @@ impl Parser {
                 let inner = self.sum()?;
                 match self.take_if(')') {
                     true => Ok(inner),
-                    false => Err(self.unexpected("an operator or )")),
+                    false => Err(self.syntax_error("an operator or )")),
                 }
             }
             Some('$') => self.name(),
             Some(c) if c.is_ascii_digit() || c == '.' => self.number(),
             Some(c) if c.is_alphabetic() || c == '_' => self.call(),
-            _ => Err(self.unexpected("a number, ${factor}, a function or (")),
+            _ => Err(self.syntax_error("a number, ${factor}, a function or (")),
         }
     }
 
@@ -227,14 +227,14 @@ impl Parser {
             return Err(FormulaError::new(place, what, expected));
         };
         if !self.take_if('(') {
-            return Err(self.unexpected("("));
+            return Err(self.syntax_error("("));
         }
         let mut arguments = vec![self.sum()?];
         while self.take_if(',') {
             arguments.push(self.sum()?);
         }
         if !self.take_if(')') {
-            return Err(self.unexpected("an operator, a comma or )"));
+            return Err(self.syntax_error("an operator, a comma or )"));
         }
         let (fewest, most) = function.arguments();
         if !(fewest..=most).contains(&arguments.len()) {
