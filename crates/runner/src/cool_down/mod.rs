@@ -17,7 +17,7 @@ pub(crate) use sensors::Reader;
 
 use crate::{RunError, http::HttpConnection};
 
-/// Reads the value until its bound holds, at most so long. A value that cannot be read does not end the wait.
+/// Reads the value, after its scale, until its bound holds, at most so long. A value that cannot be read does not end the wait.
 pub(crate) async fn wait(
     until: &CoolDownUntil,
     at_most: Duration,
@@ -26,7 +26,7 @@ pub(crate) async fn wait(
     let start = Instant::now();
     let deadline = start + at_most;
     loop {
-        let found = read().await.map(|value| value * until.scale);
+        let found = read().await;
         let is_reached = found.as_ref().is_ok_and(|value| until.bound.holds(*value));
         let now = Instant::now();
         if is_reached || now >= deadline {
@@ -47,7 +47,7 @@ pub(crate) fn remark(until: &CoolDownUntil, info: &CoolDownInfo) -> Option<Strin
         return None;
     }
     let found = match (info.value, &info.problem) {
-        (Some(value), _) => format!("was {value}, not {}", until.bound),
+        (Some(value), _) => format!("was {}, not {}", round_value(value), until.bound),
         (None, Some(problem)) => format!("could not be read: {problem}"),
         (None, None) => "was not read".to_owned(),
     };
@@ -56,6 +56,13 @@ pub(crate) fn remark(until: &CoolDownUntil, info: &CoolDownInfo) -> Option<Strin
         info.waited_s,
         until.value_name()
     ))
+}
+
+/// A product of a scale may be off in its last digits.
+fn round_value(value: f64) -> f64 {
+    const DIGITS: f64 = 1e6;
+    let found = (value * DIGITS).round() / DIGITS;
+    if found.is_finite() { found } else { value }
 }
 
 /// What the schedule says of it, for the results.

@@ -42,7 +42,7 @@ impl<'a, N: Connection> Reader<'a, N> {
         }
     }
 
-    /// The current value, without its scale. Of several files that for which the bound, after the scale, holds last.
+    /// The current value, after its scale. Of several files that which is farthest from the bound.
     ///
     /// # Errors
     /// Why there is none.
@@ -53,13 +53,14 @@ impl<'a, N: Connection> Reader<'a, N> {
                 let numbers = files::read(pattern)?;
                 let scaled = numbers.into_iter().map(|number| number * scale);
                 let worst = scaled.reduce(|one, other| bound.worse(one, other));
-                worst
-                    .map(|worst| worst / scale)
-                    .ok_or_else(|| format!("no file is {pattern}"))
+                worst.ok_or_else(|| format!("no file is {pattern}"))
             }
-            Sensor::Command(command) => command::read(command, command::AT_MOST).await,
+            Sensor::Command(command) => {
+                let number = command::read(command, command::AT_MOST).await?;
+                Ok(number * scale)
+            }
             Sensor::Metric(name) => match &mut self.source {
-                Some(source) => source.read().await,
+                Some(source) => Ok(source.read().await? * scale),
                 None => Err(format!("the metric {name} has no address")),
             },
             Sensor::LoadAverage => {
