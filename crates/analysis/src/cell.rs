@@ -169,10 +169,8 @@ pub(crate) fn cell(
         .collect();
     let of_all = || counted.iter().map(|(_, numbers)| *numbers);
     let own: Vec<&TrialModel> = counted.iter().map(|(trial, _)| *trial).collect();
-    let own_raw: Vec<&Trial> = own
-        .iter()
-        .filter_map(|trial| raw.iter().find(|raw| raw.info.key == trial.key))
-        .collect();
+    let raw_of = |trial: &&TrialModel| raw.iter().find(|raw| raw.info.key == trial.key);
+    let own_raw: Vec<&Trial> = own.iter().filter_map(raw_of).collect();
     let all = NamedMetric::of_all;
     let over = |metric| metric::estimate(&all(metric), &own);
     let times = |metric| distributions::over_trials(&all(metric), &own);

@@ -18,13 +18,16 @@ const MAX_DERIVED: usize = 16;
 /// Whole numbers up to here are exact.
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
+/// A name with its position.
+type Named = (String, Position);
+
 /// The part `derived`, as it was read.
 #[derive(Debug)]
 pub(crate) struct Derived {
     /// Each after those that it needs.
     ordered: Vec<Read>,
     /// Every name with its position, in the order of the file.
-    pub names: Vec<(String, Position)>,
+    pub names: Vec<Named>,
     /// Whether the part was read without a mistake, or there is none.
     pub complete: bool,
 }
@@ -86,7 +89,7 @@ impl Derived {
     /// Reads the part; `factors` are the study's factors with their positions, and whether they are complete.
     pub(crate) fn read(
         entry: &Entry,
-        (factors, is_complete): (&[(String, Position)], bool),
+        (factors, is_complete): (&[Named], bool),
         findings: &mut Vec<Finding>,
     ) -> Self {
         let before = findings.len();
@@ -138,7 +141,7 @@ impl Derived {
             }
             factors.insert(&read.name, own);
         }
-        let level = |(name, _): &(String, Position)| {
+        let level = |(name, _): &Named| {
             let read = self.ordered.iter().find(|read| read.name == *name)?;
             Some(DerivedLevel {
                 name: name.clone(),
@@ -223,12 +226,7 @@ fn level(value: f64) -> Option<Level> {
 }
 
 /// Reports names that are reserved or those of a factor, and too many names.
-fn check_names(
-    entry: &Entry,
-    names: &[(String, Position)],
-    factors: &[(String, Position)],
-    findings: &mut Vec<Finding>,
-) {
+fn check_names(entry: &Entry, names: &[Named], factors: &[Named], findings: &mut Vec<Finding>) {
     if let Some((_, position)) = names.get(MAX_DERIVED) {
         let what = format!("the study has {} derived levels", names.len());
         let expected = format!("at most {MAX_DERIVED}");
@@ -280,7 +278,7 @@ fn formula(entry: &Entry, findings: &mut Vec<Finding>) -> Option<Read> {
 /// Reports names in formulas that are neither a factor nor a derived level.
 fn check_uses(
     read: &[Read],
-    (factors, derived): (&[(String, Position)], &[(String, Position)]),
+    (factors, derived): (&[Named], &[Named]),
     findings: &mut Vec<Finding>,
 ) {
     let known = || {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
-    Cell, Level, LoadModel, Preparation, System, What,
+    Cell, Delivery, Level, LoadModel, LoadStage, Preparation, Schedule, System, What,
     cells::Levels,
     check::{self, Around, Carries, Checker, Stage},
     mistake::{Finding, Position},
@@ -66,20 +66,9 @@ pub(crate) fn cell(
     let protocol = load.and_then(|load| check::protocol(checker, load, what.as_ref()));
     let carries = records_of(what.as_ref(), of_request);
     let delivery = check::delivery(checker, raw.delivery.as_ref(), system, carries);
-    let (interval, sampling_interval) = check::intervals(checker, raw.schedule.as_ref());
-    let context = check::ScheduleContext {
-        interval,
-        sampling_interval,
-        delivery: delivery.as_ref().and_then(Option::as_ref),
-        load: model.as_ref(),
-        stages: check::total_duration(stages.as_deref(), model.as_ref()),
-        system: (system, raw.system.as_ref()),
-        is_external: system.map(|system| system.external.is_some()),
-    };
-    let schedule = raw
-        .schedule
-        .as_ref()
-        .and_then(|raw| check::schedule(checker, raw, &context));
+    let followed = delivery.as_ref().and_then(Option::as_ref);
+    let of_load = (model.as_ref(), stages.as_deref());
+    let schedule = schedule(checker, raw, (system, followed), of_load);
     let stage = Stage::new(both, parameters.as_ref(), schedule.as_ref());
     let faults = check::faults(checker, raw, stage);
     let (what, endpoint) = what?;
@@ -106,6 +95,26 @@ pub(crate) fn cell(
         faults: faults?,
         delivery: delivery?,
     })
+}
+
+/// The phases, checked against the system, the delivery and the load.
+fn schedule(
+    checker: &mut Checker<'_>,
+    raw: &raw::Study,
+    (system, delivery): (Option<&System>, Option<&Delivery>),
+    (load, stages): (Option<&LoadModel>, Option<&[LoadStage]>),
+) -> Option<Schedule> {
+    let (interval, sampling_interval) = check::intervals(checker, raw.schedule.as_ref());
+    let context = check::ScheduleContext {
+        interval,
+        sampling_interval,
+        delivery,
+        load,
+        stages: check::total_duration(stages, load),
+        system: (system, raw.system.as_ref()),
+        is_external: system.map(|system| system.external.is_some()),
+    };
+    check::schedule(checker, raw.schedule.as_ref()?, &context)
 }
 
 /// The records that are sent: of the checked load if it has any, else of its text.

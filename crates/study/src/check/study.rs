@@ -67,7 +67,6 @@ pub(crate) fn study_without_cells(
     let (load_cpuset, system_cpuset) = cpusets(checker);
     let order = raw.schedule.as_ref().map(order);
     let repetitions = checked_repetitions(checker, raw, search.as_ref(), cells);
-    let repeat_max_duration = max_duration(raw.schedule.as_ref());
     let system = system?;
     check_system(checker, raw, system);
     let name = raw.study.clone()?.0;
@@ -85,7 +84,7 @@ pub(crate) fn study_without_cells(
         cells: Vec::new(),
         repeat,
         repeat_max,
-        repeat_max_duration,
+        repeat_max_duration: max_duration(raw.schedule.as_ref()),
         order: order?,
         versions: None,
         sentinel_every: sentinel(checker, raw),
