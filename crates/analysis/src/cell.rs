@@ -37,6 +37,8 @@ pub struct CellModel {
     /// As the study names it.
     pub name: Option<String>,
     pub levels: Vec<(String, String)>,
+    /// Levels that are computed from these; no factors.
+    pub derived: Vec<(String, String)>,
     /// Trials that were to run, that ran, and that the estimates rest on.
     pub planned: u32,
     pub ran: usize,
@@ -170,10 +172,8 @@ pub(crate) fn cell(
         .collect();
     let of_all = || counted.iter().map(|(_, numbers)| *numbers);
     let own: Vec<&TrialModel> = counted.iter().map(|(trial, _)| *trial).collect();
-    let own_raw: Vec<&Trial> = own
-        .iter()
-        .filter_map(|trial| raw.iter().find(|raw| raw.info.key == trial.key))
-        .collect();
+    let raw_of = |trial: &&TrialModel| raw.iter().find(|raw| raw.info.key == trial.key);
+    let own_raw: Vec<&Trial> = own.iter().filter_map(raw_of).collect();
     let all = NamedMetric::of_all;
     let over = |metric| metric::estimate(&all(metric), &own);
     let times = |metric| distributions::over_trials(&all(metric), &own);
@@ -185,6 +185,7 @@ pub(crate) fn cell(
         cell: cell.cell,
         name: cell.name.clone(),
         levels: cell.levels.clone(),
+        derived: cell.derived.clone(),
         planned: planned_trials(info, cell.cell, ran.len()),
         ran: ran.len(),
         counted: counted.len(),

@@ -38,9 +38,10 @@ pub struct ReferenceValue {
     pub estimate: Option<Estimate>,
 }
 
-/// The cell's level of a factor.
+/// The cell's level of a factor, or its derived level of this name.
 pub fn level<'a>(cell: &'a CellModel, factor: &str) -> Option<&'a String> {
-    let (_, level) = cell.levels.iter().find(|(name, _)| name == factor)?;
+    let mut levels = cell.levels.iter().chain(&cell.derived);
+    let (_, level) = levels.find(|(name, _)| name == factor)?;
     Some(level)
 }
 

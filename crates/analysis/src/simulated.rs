@@ -123,6 +123,7 @@ impl Simulated {
         let cells = levels.zip(1..).map(|(levels, cell)| CellInfo {
             cell,
             levels: levels.map(owned).to_vec(),
+            derived: Vec::new(),
             name: None,
             expect_verdict: None,
             is_sentinel: false,
@@ -155,6 +156,7 @@ impl Simulated {
                 restart: Restart::EveryTrial,
                 recovery: None,
                 ramp_up: None,
+                cool_down_until: None,
             },
             thresholds: Vec::new(),
             asks: Vec::new(),
@@ -171,6 +173,7 @@ impl Simulated {
             best_and_worst: None,
             imported: None,
             versions: None,
+            derived: Vec::new(),
         }
     }
 }
@@ -235,6 +238,7 @@ fn trial(key: TrialKey, cell: &CellInfo, goodput: f64, random: &mut StdRng) -> T
         awake_may_help: false,
         faults: None,
         preparation: None,
+        cool_down: None,
         limits: Vec::new(),
         series: Series::default(),
         half_change: None,

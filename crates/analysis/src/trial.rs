@@ -2,8 +2,9 @@
 
 use waggle_metrics::Metric;
 use waggle_results::{
-    ClientInfo, CountsRow, DeliveryInfo, FailureCount, GeneratorInfo, LagInfo, LedgerInfo,
-    LimitInfo, PhaseInfo, PhaseName, RunInfo, SessionCounts, Trial, TrialEnd, TrialInfo, TrialKey,
+    ClientInfo, CoolDownInfo, CountsRow, DeliveryInfo, FailureCount, GeneratorInfo, LagInfo,
+    LedgerInfo, LimitInfo, PhaseInfo, PhaseName, RunInfo, SessionCounts, Trial, TrialEnd,
+    TrialInfo, TrialKey,
 };
 use waggle_stats::{Finding, Reason, Verdict};
 
@@ -60,6 +61,8 @@ pub struct TrialModel {
     pub limits: Vec<LimitInfo>,
     /// How the system was prepared; `None`: it was not, or an earlier trial did it.
     pub preparation: Option<TrialPreparation>,
+    /// How the cool-down after it waited for a value of the machine; `None`: it did not.
+    pub cool_down: Option<CoolDownInfo>,
     pub series: Series,
     /// Throughput of the second half of the measured phase ÷ that of the first, as a logarithm.
     pub half_change: Option<f64>,
@@ -225,6 +228,7 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
         faults: trial_faults::of_trial(trial),
         limits: trial.info.limits.clone(),
         preparation: preparation::of_trial(&trial.info),
+        cool_down: trial.info.cool_down.clone(),
         series: series::series(&prepared, counted, series::points_max(info.order.len())),
         half_change,
         interval_s: judge::interval_s(trial),

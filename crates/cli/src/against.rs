@@ -122,7 +122,13 @@ fn refuse_study(study: &Study, system: &System) -> Result<()> {
     if system.external.is_some() {
         bail!("--against: a server that runs already has no versions to start");
     }
-    if study.factors.iter().any(|factor| factor == VERSION) {
+    let derived = study.derived.iter().map(|one| &one.name);
+    if study
+        .factors
+        .iter()
+        .chain(derived)
+        .any(|name| name == VERSION)
+    {
         bail!("--against: the study has a factor {VERSION:?} already");
     }
     Ok(())

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use waggle_study::{MIN_STEADY_INTERVALS, MIN_WARM_UP_INTERVALS, Study, WarmUpUntil};
+use waggle_study::{Cell, MIN_STEADY_INTERVALS, MIN_WARM_UP_INTERVALS, Study, WarmUpUntil};
 
 /// Precision and maximum number of trials per cell of a quick search.
 const QUICK_PRECISION: f64 = 0.5;
@@ -18,10 +18,17 @@ pub(crate) fn keep_cells(study: &mut Study, filters: &[String]) -> Result<()> {
                 example(study)
             );
         };
-        if !study.factors.iter().any(|name| name == factor) {
+        let derived = study.derived.iter().map(|one| &one.name);
+        let known: Vec<&str> = study
+            .factors
+            .iter()
+            .chain(derived)
+            .map(String::as_str)
+            .collect();
+        if !known.contains(&factor) {
             bail!(
                 "--filter {filter}: this study has no factor \"{factor}\"; its factors are {}",
-                study.factors.join(", ")
+                known.join(", ")
             );
         }
         let levels = levels_of(study, factor);
@@ -32,8 +39,7 @@ pub(crate) fn keep_cells(study: &mut Study, filters: &[String]) -> Result<()> {
             );
         }
         study.cells.retain(|cell| {
-            cell.levels
-                .iter()
+            cell.all_levels()
                 .any(|(name, value)| name == factor && value.to_string() == level)
         });
     }
@@ -74,12 +80,13 @@ pub(crate) fn quick(study: &mut Study) {
         }
         cell.schedule.warm_up = cell.schedule.warm_up.min(warm_up);
         cell.schedule.cool_down = Duration::ZERO;
+        cell.schedule.cool_down_until = None;
     }
 }
 
 fn levels_of(study: &Study, factor: &str) -> Vec<String> {
     let mut levels: Vec<String> = Vec::new();
-    for (name, level) in study.cells.iter().flat_map(|cell| &cell.levels) {
+    for (name, level) in study.cells.iter().flat_map(Cell::all_levels) {
         let level = level.to_string();
         if name == factor && !levels.contains(&level) {
             levels.push(level);

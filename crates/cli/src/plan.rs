@@ -36,6 +36,17 @@ fn listing(study: &Study, system: &System, plan: &waggle_study::Plan) -> String 
     for component in &study.external {
         let _ = writeln!(text, "external, not started by waggle: {component}");
     }
+    for derived in &study.derived {
+        let _ = writeln!(
+            text,
+            "derived {} = {}",
+            derived.name,
+            derived.formula.trim()
+        );
+    }
+    for line in cool_downs(study) {
+        let _ = writeln!(text, "{line}");
+    }
     for line in limits(study).into_iter().chain(preparation(study)) {
         let _ = writeln!(text, "{line}");
     }
@@ -275,10 +286,19 @@ fn fall(cell: &Cell) -> String {
     )
 }
 
+/// What cool-downs wait for, each once: `cool-down until the load average is at most 0.5, polled every 5s, at most 5m`.
+fn cool_downs(study: &Study) -> BTreeSet<String> {
+    let line = |cell: &Cell| {
+        let until = cell.schedule.cool_down_until.as_ref()?;
+        let at_most = format_duration(cell.schedule.cool_down);
+        Some(format!("cool-down {until}, at most {at_most}"))
+    };
+    study.cells.iter().filter_map(line).collect()
+}
+
 /// `connections=10 pipelining=50`.
 fn levels(cell: &Cell) -> String {
-    cell.levels
-        .iter()
+    cell.all_levels()
         .map(|(name, level)| format!("{name}={level}"))
         .collect::<Vec<_>>()
         .join(" ")

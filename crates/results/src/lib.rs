@@ -64,17 +64,17 @@ pub use parse::{
 };
 pub use read::{Limits, Run, StepLogs, StepTimes, Trial, TrialHistograms, run_info, trial_info};
 pub use run::{
-    AddedReason, AddedTrial, CellInfo, ComponentInfo, ControlInfo, FeedInfo, FlowInfo, Host,
-    NamedText, RampUpInfo, RecoveryInfo, ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo,
-    RunInfo, ScenarioInfo, ScheduleInfo, SearchInfo, SystemMetricInfo, ThresholdInfo, TrialKey,
-    VersionDesign, VersionsInfo,
+    AddedReason, AddedTrial, CellInfo, ComponentInfo, ControlInfo, CoolDownUntilInfo,
+    DerivedLevelInfo, FeedInfo, FlowInfo, Host, NamedText, RampUpInfo, RecoveryInfo,
+    ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo, RunInfo, ScenarioInfo, ScheduleInfo,
+    SearchInfo, SystemMetricInfo, ThresholdInfo, TrialKey, VersionDesign, VersionsInfo,
 };
 pub use trial::{
-    BacklogRow, ClientEndInfo, ClientInfo, ConnectingInfo, CountsRow, DeliveryInfo, FailureCount,
-    FaultInfo, GeneratorInfo, GeneratorPartInfo, IntervalRow, LagInfo, LedgerInfo, LoadDropInfo,
-    MachineInfo, PhaseInfo, PhaseName, PreparationInfo, PrepareLoadInfo, PrepareStepInfo,
-    ProbeInfo, ResourceRow, SampleInfo, SessionCounts, SessionsInfo, SnapshotInfo, StageInfo,
-    StepCounts, StepInfo, StopNumber, StoppedInfo, SystemMetricRow, TrialEnd, TrialInfo,
+    BacklogRow, ClientEndInfo, ClientInfo, ConnectingInfo, CoolDownInfo, CountsRow, DeliveryInfo,
+    FailureCount, FaultInfo, GeneratorInfo, GeneratorPartInfo, IntervalRow, LagInfo, LedgerInfo,
+    LoadDropInfo, MachineInfo, PhaseInfo, PhaseName, PreparationInfo, PrepareLoadInfo,
+    PrepareStepInfo, ProbeInfo, ResourceRow, SampleInfo, SessionCounts, SessionsInfo, SnapshotInfo,
+    StageInfo, StepCounts, StepInfo, StopNumber, StoppedInfo, SystemMetricRow, TrialEnd, TrialInfo,
 };
 pub use warm_up::WarmUpUntil;
 pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};

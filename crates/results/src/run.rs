@@ -73,6 +73,20 @@ pub struct RunInfo {
     /// The two versions of the system that the run compares; `None`: it has one. Since format 6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub versions: Option<VersionsInfo>,
+    /// Levels that each cell computes from its others; they are no factors. Since format 6.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub derived: Vec<DerivedLevelInfo>,
+}
+
+/// A level that each cell computes from its others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DerivedLevelInfo {
+    pub name: String,
+    /// As the study has it.
+    pub formula: String,
+    /// The factors that it depends on, also through other derived levels.
+    pub factors: Vec<String>,
 }
 
 /// Two versions of a system in one run; the factor `version` has them.
@@ -261,6 +275,9 @@ pub struct CellInfo {
     /// Counted from 1.
     pub cell: u32,
     pub levels: Vec<(String, String)>,
+    /// The value of each of [`RunInfo::derived`]. Since format 6.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub derived: Vec<(String, String)>,
     /// A short name from the study; `None`: its levels name it. Since format 6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -366,6 +383,22 @@ pub struct ScheduleInfo {
     /// The level with which the warm-up begins, in the first cell; `None`: its own. Since format 4; up to 5 `first`.
     #[serde(alias = "first", default, skip_serializing_if = "Option::is_none")]
     pub ramp_up: Option<RampUpInfo>,
+    /// The value of the machine for which cool-downs wait, in the first cell; `None`: they wait until the CPUs are idle. Since
+    /// format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cool_down_until: Option<CoolDownUntilInfo>,
+}
+
+/// A value of the machine for which cool-downs wait.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CoolDownUntilInfo {
+    /// `/sys/class/thermal/thermal_zone*/temp × 0.001`.
+    pub value: String,
+    /// `below 60`.
+    pub bound: String,
+    pub poll_interval_s: f64,
+    pub timeout_s: f64,
 }
 
 impl ScheduleInfo {

@@ -1,16 +1,20 @@
 //! `trial.json`, and the row types of the files next to it.
 
 mod clients;
+mod cool_down;
 mod generator_part;
 mod preparation;
 mod rows;
+mod stopped;
 
 use serde::{Deserialize, Serialize};
 
 pub use clients::{ClientEndInfo, ClientInfo};
+pub use cool_down::CoolDownInfo;
 pub use generator_part::GeneratorPartInfo;
 pub use preparation::{PreparationInfo, PrepareLoadInfo, PrepareStepInfo, SnapshotInfo};
 pub use rows::{BacklogRow, IntervalRow, ResourceRow, SystemMetricRow};
+pub use stopped::{StopNumber, StoppedInfo};
 
 use crate::count::count;
 use crate::{Arrivals, FailureKind, ImportedTrialInfo, LimitInfo, RecoveryInfo, TrialKey};
@@ -83,35 +87,12 @@ pub struct TrialInfo {
     /// What was done to the system before its load; `None`: nothing, or an earlier trial did it. Since format 6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preparation: Option<PreparationInfo>,
+    /// How the cool-down after the trial waited for a value of the machine; `None`: it did not. Since format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cool_down: Option<CoolDownInfo>,
     /// What is known of a trial that another tool measured; `None`: waggle did. Since format 6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportedTrialInfo>,
-}
-
-/// A value that was above its bound for so long that the trial was ended.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StoppedInfo {
-    pub number: StopNumber,
-    /// Which response time, as a share of 1; `None` for the error rate.
-    pub quantile: Option<f64>,
-    /// The bound: a share of 1, or µs.
-    pub above: f64,
-    /// Its value in the last interval, in the same unit.
-    pub observed: f64,
-    /// How long it had to be above the bound.
-    pub for_s: f64,
-    /// When, in seconds since the start of the load.
-    pub at_s: f64,
-}
-
-/// Which number of the intervals ended a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StopNumber {
-    /// The share of the answers that failed.
-    ErrorRate,
-    ResponseTime,
 }
 
 /// A stretch of time in which the level of the load changed evenly to another one; it is 0 at first.

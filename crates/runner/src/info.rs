@@ -2,17 +2,19 @@
 
 use waggle_results::{
     self as results, BestAndWorstInfo, CellInfo, ComparedCount, Comparison, ComponentInfo,
-    ControlInfo, CountComparisonInfo, ExpectedVerdict, FORMAT, FeedInfo, FlowInfo, Host, LevelKind,
-    NamedText, OrderedMetricInfo, RampUpInfo, RecoveryInfo, ReferenceColumnInfo, ReferenceInfo,
-    ReferenceRowInfo, RunInfo, ScenarioInfo, ScheduleInfo, SearchInfo, SuccessesInfo,
-    SystemMetricInfo, ThresholdInfo, TrialKey, TrialOrder, VersionDesign, VersionsInfo,
+    ControlInfo, CountComparisonInfo, DerivedLevelInfo, ExpectedVerdict, FORMAT, FeedInfo,
+    FlowInfo, Host, LevelKind, NamedText, OrderedMetricInfo, RampUpInfo, RecoveryInfo,
+    ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo, RunInfo, ScenarioInfo, ScheduleInfo,
+    SearchInfo, SuccessesInfo, SystemMetricInfo, ThresholdInfo, TrialKey, TrialOrder,
+    VersionDesign, VersionsInfo,
 };
 use waggle_study::{
-    BestAndWorst, Cell, CountComparison, Design, DuetCpus, FeedOrder, LoadModel, Order, Plan,
-    Reference, Restart, Scenario, Schedule, Sought, Study, Threshold, ThresholdOp, WarmUpUntil,
+    BestAndWorst, Cell, CountComparison, DerivedLevel, Design, DuetCpus, FeedOrder, Level,
+    LoadModel, Order, Plan, Reference, Restart, Scenario, Schedule, Sought, Study, Threshold,
+    ThresholdOp, WarmUpUntil,
 };
 
-use crate::{clock::now_utc, records::RecordFiles, request::RunRequest};
+use crate::{clock::now_utc, cool_down, records::RecordFiles, request::RunRequest};
 
 /// Facts about the machine and the components.
 #[derive(Debug)]
@@ -74,6 +76,7 @@ pub(crate) fn run_info(
         best_and_worst: study.best_and_worst.as_ref().map(best_and_worst_info),
         imported: None,
         versions: versions(request),
+        derived: derived_levels(study),
     }
 }
 
@@ -174,10 +177,10 @@ pub(crate) fn scenario_file(study: &Study) -> Option<NamedText> {
 }
 
 pub(crate) fn cells(study: &Study) -> Vec<CellInfo> {
-    let levels = |cell: &Cell| {
-        cell.levels
-            .iter()
-            .map(|(factor, level)| (factor.clone(), level.to_string()))
+    let texts = |levels: &[(String, Level)]| {
+        let levels = levels.iter();
+        levels
+            .map(|(name, level)| (name.clone(), level.to_string()))
             .collect()
     };
     study
@@ -185,12 +188,23 @@ pub(crate) fn cells(study: &Study) -> Vec<CellInfo> {
         .iter()
         .map(|cell| CellInfo {
             cell: cell.number,
-            levels: levels(cell),
+            levels: texts(&cell.levels),
+            derived: texts(&cell.derived),
             name: cell.short_name.clone(),
             expect_verdict: cell.expect_verdict.map(expected_verdict),
             is_sentinel: cell.is_sentinel,
         })
         .collect()
+}
+
+/// The levels that each cell computes from its others.
+pub(crate) fn derived_levels(study: &Study) -> Vec<DerivedLevelInfo> {
+    let level = |one: &DerivedLevel| DerivedLevelInfo {
+        name: one.name.clone(),
+        formula: one.formula.clone(),
+        factors: one.factors.clone(),
+    };
+    study.derived.iter().map(level).collect()
 }
 
 pub(crate) fn expected_verdict(verdict: waggle_study::ExpectedVerdict) -> ExpectedVerdict {
@@ -244,6 +258,7 @@ pub(crate) fn schedule(study: &Study, first: &Cell) -> ScheduleInfo {
             level: ramp_up.level,
             duration_s: ramp_up.duration.as_secs_f64(),
         }),
+        cool_down_until: cool_down::until_info(schedule),
     }
 }
 

@@ -11,6 +11,7 @@ mod artifacts;
 mod bring_up;
 mod calibration;
 mod clock;
+mod cool_down;
 pub mod counts;
 mod cpu_time;
 pub mod cpus;

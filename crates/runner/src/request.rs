@@ -102,6 +102,12 @@ pub enum RunError {
     },
     #[error("component {component} cannot be limited to {why}")]
     Limit { component: String, why: String },
+    #[error("schedule.cool_down.until.{key}: {why}; {remedy}")]
+    Sensor {
+        key: &'static str,
+        why: String,
+        remedy: &'static str,
+    },
     #[error("the secret \"{0}\" has no value yet")]
     NoSecret(String),
     #[error("{} cannot be resumed: {what} differs from the one the run was begun with", folder.display())]

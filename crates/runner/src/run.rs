@@ -19,6 +19,7 @@ use waggle_study::{Address, System};
 use crate::{
     CpuUse, Ended, Event, RunError, RunRequest,
     calibration::{self, Basis, Calibration},
+    cool_down,
     cpu_time::CpuClocks,
     cpus::{self, Shares},
     driver::{Driver, ExternalDriver, ProcessDriver, ProcessParts, Programs},
@@ -117,6 +118,7 @@ async fn prepare_and_run(
     let allowed = cpus::allowed_cpus();
     let shares = shares(request, &allowed)?;
     let limiter = limiter(request, &shares)?;
+    cool_down::check_sensors(&request.study).await?;
     // Kept until the last trial is over.
     let idle_poll = start_idle_poll(request).await?;
     let clocks = CpuClocks {
@@ -476,6 +478,7 @@ fn is_the_same(
     }
     let same_schedule = begun.schedule == info::schedule(&request.study, &request.study.cells[0]);
     if begun.cells != info::cells(&request.study)
+        || begun.derived != info::derived_levels(&request.study)
         || begun.planned_order() != info::order(&request.plan)
         || begun.search != info::search(&request.study)
         || !same_schedule

@@ -1,10 +1,12 @@
-//! The cells of a study: the full product of its factors, or its rows.
+//! The cells of a study: the full product of its factors, its rows, or each row with every combination of the factors; with the
+//! levels that are derived from them.
 
 use serde::Deserialize;
 
 use crate::{
     Cell, ExpectedVerdict, Level,
     de::NodeReader,
+    derived::Derived,
     mistake::{Finding, Position},
     nearest::list,
     reserved::CELL_KEYS,
@@ -18,11 +20,11 @@ pub(crate) const MAX_CELLS: usize = 10_000;
 /// Most factors of a study.
 const MAX_FACTORS: usize = 16;
 /// Longest level, in bytes as written.
-const MAX_LEVEL_BYTES: usize = 256;
+pub(crate) const MAX_LEVEL_BYTES: usize = 256;
 /// Longest name of a cell.
 const MAX_NAME_LETTERS: usize = 40;
 
-/// One level for each factor, with its position.
+/// One level for each factor, with its position; then the derived levels.
 pub(crate) type Levels = Vec<(String, Level, Position)>;
 
 /// Keys of a row that are no factor.
@@ -32,36 +34,52 @@ pub(crate) struct CellLabel {
     pub expect_verdict: Option<ExpectedVerdict>,
 }
 
-/// Factors and cells as they were read.
+/// Factors, cells and derived levels as they were read.
 #[derive(Debug, Default)]
 pub(crate) struct Cells {
-    /// Every factor's name with its position; also of a factor whose levels are wrong.
+    /// Every factor's name with its position; also of a factor whose levels are wrong. Those of the rows come first.
     pub names: Vec<(String, Position)>,
     /// At least one cell. It is empty if the factors are wrong or none are given.
     pub cells: Vec<Levels>,
-    /// One for each row of `cells`; empty if the cells are made of factors.
+    /// One for each cell; empty if the cells are made of factors alone.
     pub labels: Vec<CellLabel>,
     /// Whether `names` are complete; false if the part is too broken to read all of them.
     pub complete: bool,
+    pub derived: Derived,
+    /// Derived levels that have no value, each with the number of its cell.
+    pub in_cells: Vec<(u32, Finding)>,
 }
 
-/// Reads `factors` or `cells`.
+/// What `factors` or `cells` make alone, or both together.
+#[derive(Default)]
+struct Part {
+    names: Vec<(String, Position)>,
+    /// `None`: something is wrong.
+    cells: Option<Vec<Levels>>,
+    labels: Vec<CellLabel>,
+}
+
+/// Reads `factors`, `cells` and `derived`.
 pub(crate) fn cells(root: &Node, findings: &mut Vec<Finding>) -> Cells {
     let before = findings.len();
-    let (factors, rows) = (root.entry("factors"), root.entry("cells"));
-    if let (Some(_), Some(rows)) = (factors, rows) {
-        let what = "a study has factors or cells, not both";
-        findings.push(Finding::new(rows.position, what).with_expected("one of the two"));
-    }
-    let (names, cells, labels) = match (factors, rows) {
-        (Some(factors), _) => {
-            let (names, cells) = product(factors, findings);
-            refuse_reserved(&names, findings);
-            (names, cells, Vec::new())
-        }
-        (None, Some(rows)) => listed_cells(rows, findings),
-        (None, None) => (Vec::new(), None, Vec::new()),
+    let rows = root.entry("cells");
+    let factors = root.entry("factors");
+    let of_rows = rows.map(|rows| listed_cells(rows, findings));
+    let of_factors = factors.map(|factors| {
+        let part = product(factors, findings);
+        refuse_reserved(&part.names, findings);
+        part
+    });
+    let part = match (of_rows, of_factors.zip(factors)) {
+        (Some(rows), Some((of_factors, factors))) => cross(rows, of_factors, factors, findings),
+        (Some(part), None) | (None, Some((part, _))) => part,
+        (None, None) => Part::default(),
     };
+    let Part {
+        names,
+        cells,
+        labels,
+    } = part;
     if let Some((_, position)) = names.get(MAX_FACTORS) {
         let what = format!("the study has {} factors", names.len());
         findings
@@ -69,17 +87,103 @@ pub(crate) fn cells(root: &Node, findings: &mut Vec<Finding>) -> Cells {
         return Cells {
             names: names[..MAX_FACTORS].to_vec(),
             cells: vec![Levels::new()],
-            labels: Vec::new(),
-            complete: false,
+            ..Cells::default()
         };
     }
-    Cells {
-        complete: !names.is_empty() || findings.len() == before,
-        names,
-        cells: cells
-            .filter(|cells| !cells.is_empty())
-            .unwrap_or_else(|| vec![Levels::new()]),
+    let complete = !names.is_empty() || findings.len() == before;
+    let derived = root
+        .entry("derived")
+        .map(|entry| Derived::read(entry, (&names, complete), findings));
+    let mut all = Cells {
+        complete: complete && derived.as_ref().is_none_or(|derived| derived.complete),
+        derived: derived.unwrap_or_default(),
+        in_cells: Vec::new(),
         labels,
+        names,
+        cells: Vec::new(),
+    };
+    match cells.filter(|cells| !cells.is_empty()) {
+        Some(cells) => all.extend_by_derived(cells),
+        None => all.cells.push(Levels::new()),
+    }
+    all
+}
+
+impl Cells {
+    fn extend_by_derived(&mut self, cells: Vec<Levels>) {
+        for (number, mut cell) in (1..).zip(cells) {
+            let mut found = Vec::new();
+            self.derived.extend(&mut cell, &mut found);
+            let found = found.into_iter().map(|finding| (number, finding));
+            self.in_cells.extend(found);
+            self.cells.push(cell);
+        }
+    }
+}
+
+/// Every row with every combination of the factors' levels, row by row.
+fn cross(rows: Part, of_factors: Part, entry: &Entry, findings: &mut Vec<Finding>) -> Part {
+    let before = findings.len();
+    for (name, position) in &of_factors.names {
+        if rows.names.iter().any(|(key, _)| key == name) {
+            let what = format!("{name} is in factors and a key of the rows of cells");
+            findings.push(Finding::new(*position, what).with_expected("each name in one of them"));
+        }
+    }
+    let names = [&rows.names[..], &of_factors.names].concat();
+    let (Some(row_cells), Some(combinations)) = (rows.cells, of_factors.cells) else {
+        return Part {
+            names,
+            ..Part::default()
+        };
+    };
+    let total = row_cells.len().saturating_mul(combinations.len());
+    if total > MAX_CELLS {
+        let what = format!("the rows of cells and the factors make {total} cells");
+        findings
+            .push(Finding::new(entry.position, what).with_expected(format!("at most {MAX_CELLS}")));
+    }
+    if findings.len() > before {
+        return Part {
+            names,
+            ..Part::default()
+        };
+    }
+    let (mut cells, mut labels) = (Vec::with_capacity(total), Vec::with_capacity(total));
+    for (row, label) in row_cells.iter().zip(&rows.labels) {
+        for combination in &combinations {
+            cells.push([&row[..], combination].concat());
+            labels.push(CellLabel {
+                name: crossed_name(label, combination, &combinations),
+                ..label.clone()
+            });
+        }
+    }
+    refuse_equal_names(&labels, entry, findings);
+    Part {
+        names,
+        cells: Some(cells),
+        labels,
+    }
+}
+
+/// The name of a row with the levels of the factors that vary: `half, technology=go`.
+fn crossed_name(label: &CellLabel, combination: &Levels, all: &[Levels]) -> Option<String> {
+    let varies = |at: usize| all.iter().any(|other| other[at].1 != combination[at].1);
+    let levels = combination.iter().enumerate();
+    let levels = levels.filter(|(at, _)| varies(*at));
+    let levels = levels.map(|(_, (factor, level, _))| format!(", {factor}={level}"));
+    Some(label.name.clone()? + &levels.collect::<String>())
+}
+
+/// Reports names that are equal only because of what the crossing adds to them.
+fn refuse_equal_names(labels: &[CellLabel], entry: &Entry, findings: &mut Vec<Finding>) {
+    let mut seen = std::collections::HashSet::new();
+    let mut names = labels.iter().filter_map(|label| label.name.as_ref());
+    if let Some(name) = names.find(|name| !seen.insert(*name)) {
+        let what = format!("two cells are called {name:?}");
+        let expected = "names of rows that differ with the factors' levels behind them";
+        findings.push(Finding::new(entry.position, what).with_expected(expected));
     }
 }
 
@@ -104,7 +208,7 @@ fn refuse_reserved(names: &[(String, Position)], findings: &mut Vec<Finding>) {
 }
 
 /// Validates the part; returns it with every invalid node marked.
-fn validate_part(entry: &Entry, findings: &mut Vec<Finding>) -> Node {
+pub(crate) fn validate_part(entry: &Entry, findings: &mut Vec<Finding>) -> Node {
     let mut node = entry.node.clone();
     findings.extend(validate(
         &STUDY["properties"][&entry.key],
@@ -114,10 +218,7 @@ fn validate_part(entry: &Entry, findings: &mut Vec<Finding>) -> Node {
     node
 }
 
-fn product(
-    entry: &Entry,
-    findings: &mut Vec<Finding>,
-) -> (Vec<(String, Position)>, Option<Vec<Levels>>) {
+fn product(entry: &Entry, findings: &mut Vec<Finding>) -> Part {
     let before = findings.len();
     let node = validate_part(entry, findings);
     let names = node
@@ -131,8 +232,12 @@ fn product(
         .iter()
         .map(|factor| (factor, levels(factor, findings)))
         .collect();
+    let without_cells = |names| Part {
+        names,
+        ..Part::default()
+    };
     if findings.len() > before {
-        return (names, None);
+        return without_cells(names);
     }
     let total = factors.iter().try_fold(1_usize, |total, (_, levels)| {
         total.checked_mul(levels.len())
@@ -142,7 +247,7 @@ fn product(
         let what = format!("the factors make {total} cells");
         findings
             .push(Finding::new(entry.position, what).with_expected(format!("at most {MAX_CELLS}")));
-        return (names, None);
+        return without_cells(names);
     }
     let mut cells = vec![Levels::new()];
     for (factor, levels) in factors {
@@ -157,7 +262,11 @@ fn product(
             })
             .collect();
     }
-    (names, Some(cells))
+    Part {
+        names,
+        cells: Some(cells),
+        labels: Vec::new(),
+    }
 }
 
 /// A factor's levels; none twice.
@@ -212,14 +321,11 @@ fn level(node: &Node, findings: &mut Vec<Finding>) -> Option<Level> {
     Some(level.clone())
 }
 
-/// The factors, the cells unless something is wrong, and a label for each.
-type ListedCells = (Vec<(String, Position)>, Option<Vec<Levels>>, Vec<CellLabel>);
-
-fn listed_cells(entry: &Entry, findings: &mut Vec<Finding>) -> ListedCells {
+fn listed_cells(entry: &Entry, findings: &mut Vec<Finding>) -> Part {
     let before = findings.len();
     let node = validate_part(entry, findings);
     let Value::List(rows) = &node.value else {
-        return (Vec::new(), None, Vec::new());
+        return Part::default();
     };
     let labels = labels(rows, findings);
     let rows: Vec<Node> = rows.iter().map(without_label).collect();
@@ -233,7 +339,10 @@ fn listed_cells(entry: &Entry, findings: &mut Vec<Finding>) -> ListedCells {
         let what = format!("the study has {} cells", rows.len());
         findings
             .push(Finding::new(entry.position, what).with_expected(format!("at most {MAX_CELLS}")));
-        return (names, None, Vec::new());
+        return Part {
+            names,
+            ..Part::default()
+        };
     }
     let mut seen = std::collections::HashMap::new();
     let mut cells = Vec::new();
@@ -248,7 +357,11 @@ fn listed_cells(entry: &Entry, findings: &mut Vec<Finding>) -> ListedCells {
         }
         cells.push(cell);
     }
-    (names, (findings.len() == before).then_some(cells), labels)
+    Part {
+        names,
+        cells: (findings.len() == before).then_some(cells),
+        labels,
+    }
 }
 
 /// A row's factors.

@@ -4,13 +4,16 @@ mod cells;
 mod check;
 mod components;
 mod configure;
+mod cool_down;
 mod de;
+mod derived;
 mod environment;
 mod expect;
 mod expected_verdict;
 mod external;
 mod feed_text;
 mod fill;
+mod formula;
 mod growth;
 mod include;
 mod limits;
@@ -47,6 +50,7 @@ pub use check::{
 };
 pub use components::{Arguments, Artifact, SetupStep, When};
 pub use configure::PROGRAM_OVERRIDE;
+pub use cool_down::{CoolDownBound, CoolDownUntil, Sensor};
 pub use environment::{EnvironmentError, Values};
 pub use expect::{BodyExpect, Expect};
 pub use expected_verdict::ExpectedVerdict;
@@ -55,9 +59,9 @@ pub use limits::{LIMIT_CPUS, LimitTexts, Limits, MAX_LIMIT_MEMORY, MIN_LIMIT_MEM
 pub use load_model::{Arrivals, LoadModel, OnSocketError, Think};
 pub use mistake::{Mistake, Mistakes, Source};
 pub use model::{
-    BestAndWorst, Body, Cell, Delivery, Fault, LoadStage, Order, OrderedMetric, Protocol,
-    RecordsBody, RecordsFormat, Reference, ReferenceColumn, ReferenceRow, Request, Restart, Search,
-    Sought, Study, Successes, Texts, Threshold, ThresholdOp, What,
+    BestAndWorst, Body, Cell, Delivery, DerivedLevel, Fault, LoadStage, Order, OrderedMetric,
+    Protocol, RecordsBody, RecordsFormat, Reference, ReferenceColumn, ReferenceRow, Request,
+    Restart, Search, Sought, Study, Successes, Texts, Threshold, ThresholdOp, What,
 };
 pub use origin::{GivenSecret, Origin, TakenValue};
 pub use parameters::parameter_levels;

@@ -24,8 +24,10 @@ pub struct Study {
     /// Values from outside in its load's headers, each once; filled by [`Study::take_from_environment`].
     pub taken: Vec<TakenValue>,
     pub seed: u64,
-    /// Factor names in the order given; for a study with `cells`, the keys of its rows.
+    /// Factor names in the order given: the keys of the rows of `cells`, then those of `factors`.
     pub factors: Vec<String>,
+    /// Levels that each cell computes from its others, in the order given.
+    pub derived: Vec<DerivedLevel>,
     /// At least one.
     pub cells: Vec<Cell>,
     /// Trials of a cell, at least; of one that is searched, at most.
@@ -66,6 +68,16 @@ pub struct Study {
     /// Sum of the system's own deadlines, every step of its functional check and stopping every component, in the configuration
     /// with the largest sum.
     pub system_at_most: Duration,
+}
+
+/// A level that every cell computes from its other levels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DerivedLevel {
+    pub name: String,
+    /// As written.
+    pub formula: String,
+    /// The factors that it depends on, also through other derived levels; each once.
+    pub factors: Vec<String>,
 }
 
 /// Reference results: a table of figures from elsewhere.
@@ -188,11 +200,13 @@ pub enum Restart {
 /// One combination of levels, and everything that follows from it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
-    /// Counted from 1, in the order of the full product (last factor fastest) or of the rows of `cells`.
+    /// Counted from 1: row by row of `cells`, in each row in the order of the full product of the factors (last factor fastest).
     pub number: u32,
     /// One level for each of [`Study::factors`], in that order.
     pub levels: Vec<(String, Level)>,
-    /// What the study calls it; `None`: its levels name it.
+    /// The value of each of [`Study::derived`], in that order.
+    pub derived: Vec<(String, Level)>,
+    /// What the study calls it, with the levels of crossed factors; `None`: its levels name it.
     pub short_name: Option<String>,
     /// `None`: that of the study.
     pub expect_verdict: Option<ExpectedVerdict>,
@@ -273,6 +287,11 @@ pub enum What {
 }
 
 impl Cell {
+    /// The levels of the factors, then the derived levels.
+    pub fn all_levels(&self) -> impl Iterator<Item = &(String, Level)> {
+        self.levels.iter().chain(&self.derived)
+    }
+
     /// The name of the request, or of the scenario for all of its requests.
     #[must_use]
     pub fn name(&self) -> &str {

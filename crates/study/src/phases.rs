@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::CoolDownUntil;
+
 /// The phases of a trial and their deadlines.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schedule {
@@ -27,8 +29,10 @@ pub struct Schedule {
     pub drain_quiet_period: Duration,
     /// How long the system may take until every replica of every component is ready.
     pub ready_timeout: Duration,
-    /// Pause between two trials.
+    /// The longest pause between two trials.
     pub cool_down: Duration,
+    /// What ends the pause before; `None`: the CPUs are idle.
+    pub cool_down_until: Option<CoolDownUntil>,
 }
 
 impl Schedule {
@@ -36,6 +40,16 @@ impl Schedule {
     #[must_use]
     pub fn requests_in_all(&self) -> Option<u64> {
         self.requests.filter(|_| self.warm_up.is_zero())
+    }
+
+    /// How long the pause between two trials is likely to last: how long it takes until a value is reached is
+    /// not known.
+    #[must_use]
+    pub fn expected_cool_down(&self) -> Duration {
+        match self.cool_down_until {
+            Some(_) => Duration::ZERO,
+            None => self.cool_down,
+        }
     }
 
     /// How long the load continues after the load drop.

@@ -154,7 +154,7 @@ pub fn expected_duration(cell: &Cell) -> Duration {
         Some(Settle::Quiet { quiet_period, .. }) => *quiet_period,
         None => Duration::ZERO,
     };
-    UP_AND_DOWN + settle + loaded + last_poll + schedule.cool_down
+    UP_AND_DOWN + settle + loaded + last_poll + schedule.expected_cool_down()
 }
 
 /// Sum of the deadlines of a trial's phases, without the system's own. Answers in flight when the load stops are awaited until

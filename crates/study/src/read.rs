@@ -18,7 +18,7 @@ use crate::{
     schema::{SCENARIO, STUDY, SYSTEM},
     sources::{Sources, no_files},
     tree::{Node, Value, parse},
-    uses::{check_uses, misuse_of_environment},
+    uses::{KnownNames, check_uses, misuse_of_environment},
     validate::validate,
 };
 
@@ -196,6 +196,7 @@ struct Inputs<'a> {
 struct AllCells<'a> {
     system: Option<&'a System>,
     cells: &'a [Levels],
+    factors: &'a [String],
 }
 
 impl Examined {
@@ -227,9 +228,19 @@ impl Examined {
             cells,
             labels,
             complete,
+            derived,
+            in_cells,
         } = cells::cells(root, found);
         let body = without_cells(root);
-        check_uses(&body, (&names, complete), system, found);
+        let known = KnownNames {
+            factors: &names,
+            derived: &derived,
+            complete,
+        };
+        check_uses(&body, &known, system, found);
+        for (cell, finding) in in_cells {
+            self.findings.add_in_cell(cell, [finding]);
+        }
         self.cells = u32::try_from(cells.len()).expect("the number of cells is limited");
         let expanded = expanded_bytes(&body, &cells);
         if expanded > MAX_EXPANDED_BYTES {
@@ -243,9 +254,14 @@ impl Examined {
             );
             return;
         }
-        let (mut checked, first) = self.examine_cells(&body, &cells, Inputs { system, sources });
+        let factors: Vec<String> = names.into_iter().map(|(name, _)| name).collect();
+        let all_cells = AllCells {
+            system,
+            cells: &cells,
+            factors: &factors,
+        };
+        let (mut checked, first) = self.examine_cells(&body, all_cells, sources);
         label_cells(&mut checked, &labels);
-        let factors = names.into_iter().map(|(name, _)| name).collect();
         if let Some(search) = self.study.as_ref().and_then(|study| study.search.as_ref()) {
             for cell in &mut checked {
                 cell.load = cell.load.at_level(search.start);
@@ -262,6 +278,7 @@ impl Examined {
         let system_at_most = checked.iter().filter_map(in_cell).max();
         self.study = self.study.take().map(|study| Study {
             factors,
+            derived: derived.levels(),
             system_at_most: system_at_most.unwrap_or_default(),
             cells: checked,
             external: external.external,
@@ -274,25 +291,24 @@ impl Examined {
     fn examine_cells(
         &mut self,
         body: &Node,
-        cells: &[Levels],
-        Inputs { system, sources }: Inputs<'_>,
+        all_cells: AllCells<'_>,
+        sources: Option<&Sources<'_>>,
     ) -> (Vec<Cell>, Option<(Node, raw::UseSystem)>) {
         let mut checked = Vec::new();
         let mut first = None;
-        for (number, levels) in (1..).zip(cells) {
+        for (number, levels) in (1..).zip(all_cells.cells) {
+            let row = check::CellRow {
+                number,
+                levels,
+                factors: all_cells.factors.len(),
+            };
             let mut in_cell = Vec::new();
             let tree = cell_tree(body, levels, &mut in_cell);
             let raw = read_raw::<raw::Study>(&tree, &mut in_cell);
             let mut checker = Checker::with_files(&tree, sources);
             if let Some(mut raw) = raw {
-                checked.extend(check::cell(
-                    &mut checker,
-                    &mut raw,
-                    check::CellRow { number, levels },
-                    system,
-                ));
+                checked.extend(check::cell(&mut checker, &mut raw, row, all_cells.system));
                 if number == 1 {
-                    let all_cells = AllCells { system, cells };
                     self.examine_study(&mut checker, &raw, all_cells);
                     first = raw.system.map(|raw| (tree.clone(), raw));
                 }
@@ -329,10 +345,14 @@ impl Examined {
         &mut self,
         checker: &mut Checker<'_>,
         raw: &raw::Study,
-        AllCells { system, cells }: AllCells<'_>,
+        AllCells {
+            system,
+            cells,
+            factors,
+        }: AllCells<'_>,
     ) {
         let mut own = checker.without_findings();
-        self.study = check::study_without_cells(&mut own, raw, system, cells);
+        self.study = check::study_without_cells(&mut own, raw, system, (cells, factors));
         self.findings.add_all(own.findings);
         let system = raw.system.as_ref();
         let name = system.and_then(|system| system.name.clone());
@@ -376,7 +396,7 @@ fn without_cells(root: &Node) -> Node {
         Value::Map(entries) => {
             let kept = entries
                 .iter()
-                .filter(|entry| !matches!(entry.key.as_str(), "factors" | "cells"));
+                .filter(|entry| !matches!(entry.key.as_str(), "factors" | "cells" | "derived"));
             Node {
                 value: Value::Map(kept.cloned().collect()),
                 ..*root

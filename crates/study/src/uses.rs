@@ -2,6 +2,7 @@
 
 use crate::{
     System,
+    derived::Derived,
     fill::{Use, uses},
     mistake::{Finding, MAX_MISTAKES, Position},
     nearest::{list, nearest_word},
@@ -11,18 +12,33 @@ use crate::{
     tree::{Node, Value, quote},
 };
 
-/// Reports unknown names, names in wrong parts of the study, and factors that nothing uses; reserved names were reported. `names`
-/// are the factors with their positions, and whether they are complete; `body` is the study without them.
+/// The names that a study may use as `${name}`.
+pub(crate) struct KnownNames<'a> {
+    /// Those of factors, with their positions.
+    pub factors: &'a [(String, Position)],
+    pub derived: &'a Derived,
+    /// Whether they are all names.
+    pub complete: bool,
+}
+
+impl KnownNames<'_> {
+    fn every_name(&self) -> impl Iterator<Item = &(String, Position)> {
+        self.factors.iter().chain(&self.derived.names)
+    }
+}
+
+/// Reports unknown names, names in wrong parts of the study, and factors and derived levels that nothing uses; reserved names were
+/// reported. `body` is the study without factors, cells and derived levels.
 pub(crate) fn check_uses(
     body: &Node,
-    (names, complete): (&[(String, Position)], bool),
+    known: &KnownNames<'_>,
     system: Option<&System>,
     found: &mut Vec<Finding>,
 ) {
     let uses = uses(body);
     found.extend(
         uses.iter()
-            .filter_map(|used| misuse(used, names, complete))
+            .filter_map(|used| misuse(used, known))
             .take(MAX_MISTAKES),
     );
     let Some(system) = system else { return };
@@ -41,16 +57,21 @@ pub(crate) fn check_uses(
     let names_rows = |name: &str| match_on.is_some_and(|names| has_text(names, name));
     let is_used = |name: &str| {
         CELL_KEYS.contains(&name)
+            || known.derived.uses(name)
             || names_rows(name)
             || free().any(|parameter| parameter == name)
             || uses.iter().any(|used| used.name.as_deref() == Some(name))
     };
-    for (name, position) in names.iter().filter(|(name, _)| !is_used(name)) {
+    // A formula that was not read may use any of them.
+    let names = known.every_name().filter(|_| known.derived.complete);
+    for (name, position) in names.filter(|(name, _)| !is_used(name)) {
         let unknown = uses.iter().filter_map(|used| used.name.as_deref());
-        let unknown = unknown.filter(|used| !names.iter().any(|(known, _)| known == used));
+        let unknown = unknown.filter(|used| !known.every_name().any(|(name, _)| name == used));
         let near = nearest_word(name, unknown.chain(free()));
         let expected = expected_use(name, free());
-        let what = format!("factor {name} is used nowhere");
+        let is_factor = known.factors.iter().any(|(factor, _)| factor == name);
+        let kind = if is_factor { "factor" } else { "derived level" };
+        let what = format!("{kind} {name} is used nowhere");
         found.push(
             Finding::new(*position, what)
                 .with_expected(expected)
@@ -83,7 +104,7 @@ fn has_text(node: &Node, text: &str) -> bool {
 }
 
 /// The mistake in a `${name}`, if it has one.
-fn misuse(used: &Use, names: &[(String, Position)], complete: bool) -> Option<Finding> {
+fn misuse(used: &Use, known: &KnownNames<'_>) -> Option<Finding> {
     let path: Vec<_> = used.path.iter().map(String::as_str).collect();
     let Some(name) = &used.name else {
         return Some(Finding::new(used.position, "a ${ without its }").with_expected("${factor}"));
@@ -105,13 +126,13 @@ fn misuse(used: &Use, names: &[(String, Position)], complete: bool) -> Option<Fi
         );
         return Some(Finding::new(used.position, what).with_expected("a value"));
     }
-    let words = || names.iter().map(|(name, _)| name.as_str());
-    if !complete || words().any(|known| known == name) {
+    let words = || known.every_name().map(|(name, _)| name.as_str());
+    if !known.complete || words().any(|known| known == name) {
         return None;
     }
-    let expected = match names {
-        [] => "a name from factors or cells; there are none".to_owned(),
-        _ => list(words()),
+    let expected = match words().next() {
+        None => "a name from factors or cells; there are none".to_owned(),
+        Some(_) => list(words()),
     };
     let what = format!("there is no factor {}", quote(name));
     Some(

@@ -252,6 +252,7 @@ fn run_info(
             .map(|(cell, source)| CellInfo {
                 cell,
                 levels: source.levels.clone(),
+                derived: Vec::new(),
                 name: None,
                 expect_verdict: None,
                 is_sentinel: false,
@@ -290,6 +291,7 @@ fn run_info(
             unknown,
         }),
         versions: None,
+        derived: Vec::new(),
     }
 }
 
@@ -313,5 +315,6 @@ fn schedule(arguments: &Import, cells: &[CellSource], trials: &[Trial]) -> Sched
         restart: Restart::EveryTrial,
         recovery: None,
         ramp_up: None,
+        cool_down_until: None,
     }
 }

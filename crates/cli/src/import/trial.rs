@@ -254,6 +254,7 @@ impl Trial {
             totals: sums.totals,
             generator: None,
             preparation: None,
+            cool_down: None,
             ledger: None,
             delivery: None,
             remarks,

@@ -123,6 +123,10 @@ pub(super) fn leading_columns(model: &Model) -> Vec<First<'_>> {
         let head = format!("factor_{}", factor.name);
         (head, Some(Text::Level(&factor.name)))
     }));
+    all.extend(model.info.derived.iter().map(|derived| {
+        let head = format!("derived_{}", derived.name);
+        (head, Some(Text::Derived(&derived.name)))
+    }));
     all.extend(texts(&text::VERDICT));
     if model.best_and_worst.is_some() {
         all.extend(texts(&text::BEST_AND_WORST));

@@ -14,6 +14,8 @@ pub(super) enum Text<'a> {
     Of(OfTrial),
     /// The level of this factor.
     Level(&'a str),
+    /// The derived level of this name.
+    Derived(&'a str),
     /// Failures of this step by kind.
     Failures(&'a str),
 }
@@ -30,6 +32,11 @@ impl Text<'_> {
             Self::Of(text) => text(model, trial),
             Self::Level(factor) => {
                 let level = trial.levels.iter().find(|(name, _)| name == factor);
+                level.map(|(_, level)| level.clone()).unwrap_or_default()
+            }
+            Self::Derived(name) => {
+                let levels = model.cell(trial.key.cell).map(|cell| &cell.derived);
+                let level = levels.into_iter().flatten().find(|(own, _)| own == name);
                 level.map(|(_, level)| level.clone()).unwrap_or_default()
             }
             Self::Failures(of) => {

@@ -90,6 +90,10 @@ struct Cell<'a> {
     number: u32,
     name: String,
     levels: Vec<Level<'a>>,
+    /// Levels that are computed from these, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(default)]
+    derived: BTreeMap<&'a str, &'a str>,
     /// `null`: no trial has run, or no level holds.
     verdict: Option<&'static str>,
     reasons: Vec<ReasonText>,
@@ -248,6 +252,7 @@ fn cell<'a>(model: &Model, cell: &'a CellModel, all: &[NamedMetric<'_>]) -> Cell
         number: cell.cell,
         name: wording::name_of(model, cell.cell),
         levels: levels(&cell.levels),
+        derived: derived_levels(cell),
         verdict: cell.verdict.map(labels::verdict),
         reasons: cell.reasons.iter().map(reason).collect(),
         trials: Trials {
@@ -258,6 +263,13 @@ fn cell<'a>(model: &Model, cell: &'a CellModel, all: &[NamedMetric<'_>]) -> Cell
         error_rate: cell.error_rate,
         metrics: all.iter().filter_map(metric).collect(),
     }
+}
+
+fn derived_levels(cell: &CellModel) -> BTreeMap<&str, &str> {
+    let levels = cell.derived.iter();
+    levels
+        .map(|(name, level)| (name.as_str(), level.as_str()))
+        .collect()
 }
 
 fn reason_text(reason: &Reason) -> ReasonText {

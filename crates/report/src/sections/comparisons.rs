@@ -3,7 +3,7 @@
 use crate::{
     document::{Block, Chart, Drawn, Section},
     tables,
-    wording::comparisons as wording,
+    wording::{comparisons as wording, derived},
 };
 use waggle_analysis::{Better, Compared, ComparisonModel, Measure, Model};
 
@@ -24,6 +24,9 @@ pub(super) fn section(model: &Model) -> Option<Section> {
             Block::Sentences(wording::sentences(one)),
         ]);
         blocks.extend(wording::caution(one).map(Block::Caution));
+        let factors = [one.factor.as_str(), one.over.factor.as_str()];
+        let cautions = derived::cautions(model, &factors);
+        blocks.extend(cautions.into_iter().map(Block::Caution));
         blocks.push(Block::Drawn(Drawn::Beside(charts(place, one))));
     }
     blocks.push(Block::Table(table));

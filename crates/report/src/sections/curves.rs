@@ -4,7 +4,7 @@
 use crate::{
     document::{Block, Chart, Drawn, Fold, Folded, Section},
     tables,
-    wording::{laws, metric},
+    wording::{derived, laws, metric},
 };
 use waggle_analysis::{Curve, CurvesModel, Model};
 
@@ -16,6 +16,8 @@ pub(super) fn section(model: &Model) -> Option<Section> {
         let note = format!("Dashed lines with crosses are reference results: {title}. {source}");
         blocks.push(Block::PageOnly(vec![Block::Note(note)]));
     }
+    let cautions = derived::cautions(model, &[curves.over.factor.as_str()]);
+    blocks.extend(cautions.into_iter().map(Block::Caution));
     let charts = curves.charts.iter().enumerate();
     let charts = charts.map(|(place, one)| Chart::new(format!("curve-{place}"), label(one, model)));
     blocks.extend([

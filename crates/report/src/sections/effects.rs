@@ -4,7 +4,7 @@
 use crate::{
     document::{Block, Section},
     tables,
-    wording::effects as wording,
+    wording::{derived, effects as wording},
 };
 use waggle_analysis::Model;
 
@@ -16,6 +16,9 @@ pub(super) fn section(model: &Model) -> Option<Section> {
         Block::Sentences(wording::sentences(effects)),
     ];
     blocks.extend(wording::caution(effects).map(Block::Caution));
+    let factors = effects.factors.iter().map(|one| one.name.as_str());
+    let cautions = derived::cautions(model, &factors.collect::<Vec<_>>());
+    blocks.extend(cautions.into_iter().map(Block::Caution));
     blocks.extend(wording::notes(effects).into_iter().map(Block::Note));
     if !effects.outcomes.is_empty() {
         blocks.extend([

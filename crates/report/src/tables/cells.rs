@@ -3,8 +3,8 @@
 use waggle_results::FailureKind;
 
 use super::columns::{
-    MAX, P50, P90, P99, P999, Quantile, levels, levels_of, per_second, percentiles, place_of_cell,
-    verdict,
+    MAX, P50, P90, P99, P999, Quantile, derived_levels, levels, levels_of, per_second, percentiles,
+    place_of_cell, verdict,
 };
 use crate::{
     format::{self, Unit},
@@ -27,7 +27,8 @@ pub(crate) fn all_levels(model: &Model) -> Option<Table> {
         .factors
         .iter()
         .filter(|factor| factor.levels.len() > 1);
-    if !is_named && model.telling.len() >= varying.count() {
+    let has_derived = model.cells.iter().any(|cell| !cell.derived.is_empty());
+    if !is_named && !has_derived && model.telling.len() >= varying.count() {
         return None;
     }
     let mut columns = levels(model, |cell: &&CellModel| *cell);
@@ -38,6 +39,7 @@ pub(crate) fn all_levels(model: &Model) -> Option<Table> {
             |cell: &&CellModel| *cell,
         ));
     }
+    columns.extend(derived_levels(model));
     let table = Table::new("levels", "All levels of each cell", columns, &model.cells);
     Some(table.with_title("Levels of the cells"))
 }

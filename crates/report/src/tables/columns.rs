@@ -41,7 +41,19 @@ pub(super) fn levels_of<'a, T: 'a>(
     factors.collect()
 }
 
-/// The same; the cell's number if the study has no factors.
+/// The cell's derived levels.
+pub(super) fn derived_levels(model: &Model) -> Vec<Column<'_, &CellModel>> {
+    let all = model.info.derived.iter().map(|derived| {
+        Column::numbers(&derived.name, move |cell: &&CellModel| {
+            let mut levels = cell.derived.iter();
+            let level = levels.find(|(name, _)| *name == derived.name);
+            Field::plain(level.map_or(NONE, |(_, level)| level))
+        })
+    });
+    all.collect()
+}
+
+/// As `levels`; the cell's number if the study has no factors.
 pub(super) fn place<'a, T: 'a>(
     model: &'a Model,
     cell: impl Fn(&T) -> &'a CellModel + Copy + 'a,

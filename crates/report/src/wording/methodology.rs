@@ -6,6 +6,7 @@ use waggle_results::{
 };
 
 use super::{
+    derived,
     format::{self, Unit},
     imported,
     search::{self, level},
@@ -33,12 +34,14 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
             format!("{}: {}", info.system, info.system_summary),
         ),
         ("Components", components(info)),
+        ("Cells", cells(model)),
         ("Load model", load_model(info.load_model).to_owned()),
         ("Response time", response_time(info).to_owned()),
         ("Schedule", schedule(info)),
         ("Order", order(info)),
         ("Statistics", statistics(&info.schedule)),
     ];
+    facts.retain(|(term, text)| *term != "Cells" || !text.is_empty());
     if let Some(asked) = &info.search {
         facts.push(("Search", search(asked)));
     }
@@ -63,6 +66,7 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
     if !model.faults.is_empty() {
         facts.push(("Fault injection", fault_injection().to_owned()));
     }
+    facts.extend(cool_down(model));
     let host = &info.host;
     facts.extend([
         (
@@ -85,6 +89,27 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
     facts.extend(cpu_steal(&model.trials));
     facts.push(("Run", run(info)));
     facts
+}
+
+/// The design, if it is no complete grid, and derived levels; empty if there is nothing to say.
+fn cells(model: &Model) -> String {
+    let varying = model.factors.iter().filter(|one| one.levels.len() > 1);
+    let combinations = varying.clone().fold(1_usize, |all, factor| {
+        all.saturating_mul(factor.levels.len())
+    });
+    let mut all = Vec::new();
+    if varying.count() > 1 && model.cells.len() < combinations {
+        all.push(format!(
+            "{} of the {combinations} combinations of levels, so there are no main effects; only cells that differ in one factor are \
+             compared",
+            model.cells.len()
+        ));
+    }
+    let formulas = derived::formulas(&model.info);
+    if !formulas.is_empty() {
+        all.push(format!("derived levels: {formulas}"));
+    }
+    all.join("; ")
 }
 
 /// Of a run that another tool measured.
@@ -125,6 +150,31 @@ fn run(info: &RunInfo) -> String {
 fn idle_polling() -> &'static str {
     "one loop per CPU of the idle class (SCHED_IDLE), in a separate process whose CPU time is not counted; if two hardware threads share a \
      core, a loop slows the other thread"
+}
+
+/// What cool-downs waited for, and how long.
+fn cool_down(model: &Model) -> Option<Fact> {
+    let until = model.info.schedule.cool_down_until.as_ref()?;
+    let mut text = format!(
+        "until {} is {}, polled every {}, timeout {}",
+        until.value,
+        until.bound,
+        format::set_time_s(until.poll_interval_s),
+        format::set_time_s(until.timeout_s)
+    );
+    let trials = model.trials.iter();
+    let waited: Vec<_> = trials
+        .filter_map(|trial| trial.cool_down.as_ref())
+        .collect();
+    let times = || waited.iter().map(|one| one.waited_s);
+    if let (Some(shortest), Some(longest)) = (times().reduce(f64::min), times().reduce(f64::max)) {
+        let late = waited.iter().filter(|one| !one.is_reached).count();
+        text.push_str(&format!(
+            "; {shortest:.1} s to {longest:.1} s after each trial but the last; timeout reached after {late} of {}",
+            waited.len()
+        ));
+    }
+    Some(("Cool-down", text))
 }
 
 fn cpu_steal(trials: &[TrialModel]) -> Option<Fact> {

@@ -7,6 +7,7 @@ pub mod compare;
 pub mod comparisons;
 pub mod conditions;
 pub mod delivery;
+pub(crate) mod derived;
 pub mod drift;
 pub mod effects;
 pub mod findings;

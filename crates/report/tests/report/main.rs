@@ -5,6 +5,7 @@ mod checks;
 mod compare;
 mod curves;
 mod delays;
+mod designs;
 mod effects;
 mod golden;
 mod history;

@@ -46,6 +46,7 @@ pub(crate) fn run_info() -> RunInfo {
             CellInfo {
                 cell: 1,
                 levels: level("1"),
+                derived: Vec::new(),
                 name: None,
                 expect_verdict: None,
                 is_sentinel: false,
@@ -53,6 +54,7 @@ pub(crate) fn run_info() -> RunInfo {
             CellInfo {
                 cell: 2,
                 levels: level("10"),
+                derived: Vec::new(),
                 name: None,
                 expect_verdict: None,
                 is_sentinel: false,
@@ -73,6 +75,7 @@ pub(crate) fn run_info() -> RunInfo {
             restart: Restart::EveryTrial,
             recovery: None,
             ramp_up: None,
+            cool_down_until: None,
         },
         asks: Vec::new(),
         thresholds: vec![ThresholdInfo {
@@ -95,6 +98,7 @@ pub(crate) fn run_info() -> RunInfo {
         best_and_worst: None,
         imported: None,
         versions: None,
+        derived: Vec::new(),
     }
 }
 
@@ -185,6 +189,7 @@ pub(crate) fn trial_info(key: TrialKey, position: u32) -> TrialInfo {
         stopped: None,
         limits: Vec::new(),
         preparation: None,
+        cool_down: None,
         imported: None,
     }
 }

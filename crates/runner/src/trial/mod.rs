@@ -1,6 +1,7 @@
 //! One trial, from up to cool-down. The order of the phases is decided here and nowhere else.
 
 mod context;
+mod cool_down;
 mod delivery;
 mod duet;
 mod endpoints;
@@ -20,10 +21,9 @@ mod system_metrics;
 mod tear_down;
 mod verify;
 
-use std::{cell::RefCell, time::Duration};
+use std::cell::RefCell;
 
-use tokio::time::{Instant, sleep};
-use waggle_results::{PhaseName, TrialInfo, TrialWriter};
+use waggle_results::{TrialInfo, TrialWriter};
 
 pub(crate) use self::{
     context::{Environments, Prepared, RunningSystem, SnapshotUse, TrialContext, TrialEnvironment},
@@ -32,7 +32,7 @@ pub(crate) use self::{
 };
 use self::{
     execute::Trial,
-    phases::{Abort, Allowed, Phases, SPARE, Stop},
+    phases::{Phases, Stop},
     report::Report,
 };
 use crate::{
@@ -42,9 +42,6 @@ use crate::{
     http::HttpConnector,
     load::Load,
 };
-
-/// Interval between two checks whether the host is idle.
-const REST_EVERY: Duration = Duration::from_millis(100);
 
 /// How a trial ended.
 #[derive(Debug)]
@@ -104,6 +101,7 @@ pub(crate) async fn run<D: Driver, L: Load, W: HttpConnector>(
     }
     let came = came.map_err(|stop| with_log(stop, &environment.driver));
     report.set_limits(context, environment.driver.limits());
+    let metric = trial.cool_down_metric(environment);
     // The next trial must not find the effects of this one.
     let has_faults = !context.cell.faults.is_empty();
     let may_stay_up = context.may_stay_up && !has_faults;
@@ -131,20 +129,9 @@ pub(crate) async fn run<D: Driver, L: Load, W: HttpConnector>(
         Err(Stop::Interrupted | Stop::Died { .. }) => return Ok((Ended::Interrupted, false)),
     }
     if context.has_next {
-        let at_most = context.cell.schedule.cool_down;
-        let allowed = Allowed {
-            expected: None,
-            at_most: at_most + SPARE,
-        };
-        // The trial is over and has its result, even if this is aborted.
-        phases
-            .run(
-                PhaseName::CoolDown,
-                allowed,
-                cool_down(&mut environment.driver, at_most),
-            )
-            .await
-            .ok();
+        trial
+            .cool_down(environment, &mut phases, &mut report, metric)
+            .await;
     }
     report.redact(context.secrets);
     let unwritten = Unwritten {
@@ -169,12 +156,4 @@ fn with_log<D: Driver>(stop: Stop, driver: &D) -> Stop {
         }
         other => other,
     }
-}
-
-async fn cool_down<D: Driver>(driver: &mut D, at_most: Duration) -> Result<(), Abort> {
-    let deadline = Instant::now() + at_most;
-    while Instant::now() < deadline && !driver.is_host_idle() {
-        sleep(REST_EVERY.min(deadline.saturating_duration_since(Instant::now()))).await;
-    }
-    Ok(())
 }

@@ -3,10 +3,10 @@
 use tokio::time::Instant;
 use waggle_load::{ClientEnd, ClientOutcome, Outcome};
 use waggle_results::{
-    ClientEndInfo, ClientInfo, ConnectingInfo, CountsRow, DeliveryInfo, FORMAT, FaultInfo,
-    GeneratorInfo, LedgerInfo, LimitInfo, LoadDropInfo, MachineInfo, PhaseInfo, PhaseName,
-    PreparationInfo, ProbeInfo, SessionsInfo, StageInfo, StepCounts, StepInfo, StoppedInfo,
-    ThrottlingInfo, TrialEnd, TrialInfo, TrialKey,
+    ClientEndInfo, ClientInfo, ConnectingInfo, CoolDownInfo, CountsRow, DeliveryInfo, FORMAT,
+    FaultInfo, GeneratorInfo, LedgerInfo, LimitInfo, LoadDropInfo, MachineInfo, PhaseInfo,
+    PhaseName, PreparationInfo, ProbeInfo, SessionsInfo, StageInfo, StepCounts, StepInfo,
+    StoppedInfo, ThrottlingInfo, TrialEnd, TrialInfo, TrialKey,
 };
 use waggle_study::{Cell, LoadStage};
 use waggle_units::format_size;
@@ -56,6 +56,7 @@ pub(crate) struct Report {
     connecting: Option<ConnectingInfo>,
     pub(crate) remarks: Vec<String>,
     pub(crate) preparation: Option<PreparationInfo>,
+    pub(crate) cool_down: Option<CoolDownInfo>,
     /// The faults that were injected so far.
     pub(crate) faults: Vec<FaultInfo>,
 }
@@ -99,6 +100,7 @@ impl Report {
             connecting: None,
             remarks: Vec::new(),
             preparation: None,
+            cool_down: None,
             faults: Vec::new(),
         }
     }
@@ -409,6 +411,7 @@ impl Report {
             stopped: self.stopped,
             limits: self.limits.clone(),
             preparation: self.preparation.clone(),
+            cool_down: self.cool_down.clone(),
             imported: None,
         }
     }

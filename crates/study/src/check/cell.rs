@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::{
-    Cell, Level, LoadModel, Preparation, System, What,
+    Cell, Delivery, Level, LoadModel, LoadStage, Preparation, Schedule, System, What,
     cells::Levels,
     check::{self, Around, Carries, Checker, Stage},
-    mistake::Finding,
+    mistake::{Finding, Position},
     raw,
 };
 
@@ -16,15 +16,19 @@ pub(crate) struct CellRow<'a> {
     /// Counted from 1.
     pub number: u32,
     pub levels: &'a Levels,
+    /// How many of the levels are those of factors; the others are derived.
+    pub factors: usize,
 }
 
 /// One cell; `None` if something in it is wrong, which is reported.
 pub(crate) fn cell(
     checker: &mut Checker<'_>,
     raw: &mut raw::Study,
-    CellRow { number, levels }: CellRow<'_>,
+    row: CellRow<'_>,
     system: Option<&System>,
 ) -> Option<Cell> {
+    let levels = row.levels;
+    let (of_factors, derived) = levels.split_at(row.factors.min(levels.len()));
     let set = raw.system.as_ref().and_then(|system| system.set.as_ref());
     let parameters = system.map(|system| check::parameters(checker, set, levels, system));
     // A study can name only what exists in this configuration.
@@ -65,25 +69,16 @@ pub(crate) fn cell(
     let protocol = load.and_then(|load| check::protocol(checker, load, what.as_ref()));
     let carries = records_of(what.as_ref(), of_request);
     let delivery = check::delivery(checker, raw.delivery.as_ref(), system, carries);
-    let (interval, sampling_interval) = check::intervals(checker, raw.schedule.as_ref());
-    let context = check::ScheduleContext {
-        interval,
-        sampling_interval,
-        delivery: delivery.as_ref().and_then(Option::as_ref),
-        load: model.as_ref(),
-        stages: check::total_duration(stages.as_deref(), model.as_ref()),
-        is_external: system.map(|system| system.external.is_some()),
-    };
-    let schedule = raw
-        .schedule
-        .as_ref()
-        .and_then(|raw| check::schedule(checker, raw, &context));
+    let followed = delivery.as_ref().and_then(Option::as_ref);
+    let of_load = (model.as_ref(), stages.as_deref());
+    let schedule = schedule(checker, raw, (system, followed), of_load);
     let stage = Stage::new(both, parameters.as_ref(), schedule.as_ref());
     let faults = check::faults(checker, raw, stage);
     let (what, endpoint) = what?;
     Some(Cell {
-        number,
-        levels: without_positions(levels),
+        number: row.number,
+        levels: without_positions(of_factors),
+        derived: without_positions(derived),
         short_name: None,
         expect_verdict: None,
         is_sentinel: false,
@@ -105,6 +100,26 @@ pub(crate) fn cell(
     })
 }
 
+/// The phases, checked against the system, the delivery and the load.
+fn schedule(
+    checker: &mut Checker<'_>,
+    raw: &raw::Study,
+    (system, delivery): (Option<&System>, Option<&Delivery>),
+    (load, stages): (Option<&LoadModel>, Option<&[LoadStage]>),
+) -> Option<Schedule> {
+    let (interval, sampling_interval) = check::intervals(checker, raw.schedule.as_ref());
+    let context = check::ScheduleContext {
+        interval,
+        sampling_interval,
+        delivery,
+        load,
+        stages: check::total_duration(stages, load),
+        system: (system, raw.system.as_ref()),
+        is_external: system.map(|system| system.external.is_some()),
+    };
+    check::schedule(checker, raw.schedule.as_ref()?, &context)
+}
+
 /// The records that are sent: of the checked load if it has any, else of its text.
 fn records_of(what: Option<&(What, String)>, of_request: Option<Carries>) -> Option<Carries> {
     what.and_then(|(what, _)| Carries::of_sent(what))
@@ -123,7 +138,7 @@ fn preparation(
     }
 }
 
-fn without_positions(levels: &Levels) -> Vec<(String, Level)> {
+fn without_positions(levels: &[(String, Level, Position)]) -> Vec<(String, Level)> {
     let named = levels.iter();
     named
         .map(|(name, level, _)| (name.clone(), level.clone()))

@@ -4,6 +4,7 @@
 mod best_and_worst;
 mod cell;
 mod components;
+mod cool_down;
 mod delivery;
 mod expect;
 mod external;

@@ -13,7 +13,6 @@ use super::{
 use crate::{
     Arrivals, KeptRows, LoadModel, Preparation, PrepareLoad, Restart, Scenario, Settle, System,
     Threshold,
-    cells::Levels,
     mistake::Finding,
     nearest::{list, nearest_word},
     raw,
@@ -318,15 +317,12 @@ pub(crate) fn grow(
     checker: &mut Checker<'_>,
     raw: &raw::Study,
     restart: Restart,
-    cells: &[Levels],
+    factors: &[String],
 ) -> Option<String> {
     refuse_snapshot(checker, raw);
     let raw::Name(factor) = raw.prepare.as_ref()?.grow.clone()?;
     let position = checker.position_of(&["prepare", "grow"]);
-    let names: Vec<&str> = cells
-        .first()
-        .map(|levels| levels.iter().map(|(name, ..)| name.as_str()).collect())
-        .unwrap_or_default();
+    let names: Vec<&str> = factors.iter().map(String::as_str).collect();
     let finding = if !names.contains(&factor.as_str()) {
         let what = format!("prepare.grow is {factor:?}, which is no factor");
         let expected = match names.is_empty() {

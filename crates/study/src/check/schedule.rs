@@ -6,6 +6,7 @@ use waggle_units::format_duration;
 
 use super::{
     Checker,
+    cool_down::{OfSystem, cool_down},
     level::GivenLevel,
     path_text,
     recovery::recovery,
@@ -52,6 +53,8 @@ pub(crate) struct ScheduleContext<'a> {
     pub load: Option<&'a LoadModel>,
     /// How long the stages of the load take; `None`: it has none.
     pub stages: Option<Duration>,
+    /// The configured system, and the part of the study that names it.
+    pub system: OfSystem<'a>,
     /// Whether the load goes to a server that runs already; `None`: not known.
     pub is_external: Option<bool>,
 }
@@ -82,18 +85,10 @@ pub(crate) fn schedule(
     let ready_timeout = checker
         .value_or_default(ready_timeout, &path, READY_TIMEOUT)
         .and_then(|time| checker.check_bounds(time, &path, PHASE));
-    let cool_down = checker.value_or_default(
-        raw.cool_down.map(|raw::DurationText(time)| time),
-        &["schedule", "cool_down"],
-        Duration::ZERO,
-    )?;
-    let cool_down = checker.check_bounds(
-        cool_down,
-        &["schedule", "cool_down"],
-        (Duration::ZERO, PHASE.1),
-    );
+    let cool_down = cool_down(checker, raw.cool_down.as_ref(), context.system);
     let (warm_up_until, warm_up) = warm_up?;
     let (drain_timeout, drain_quiet_period) = drain?;
+    let (cool_down, cool_down_until) = cool_down?;
     Some(Schedule {
         warm_up_until,
         warm_up,
@@ -107,7 +102,8 @@ pub(crate) fn schedule(
         drain_timeout,
         drain_quiet_period,
         ready_timeout: ready_timeout?,
-        cool_down: cool_down?,
+        cool_down,
+        cool_down_until,
     })
 }
 

@@ -31,7 +31,7 @@ pub(crate) fn study_without_cells(
     checker: &mut Checker<'_>,
     raw: &raw::Study,
     system: Option<&System>,
-    cells: &[Levels],
+    (cells, factors): (&[Levels], &[String]),
 ) -> Option<Study> {
     let tree = checker.root();
     let sent = sent_names(tree, raw, system);
@@ -66,11 +66,10 @@ pub(crate) fn study_without_cells(
     };
     let best_and_worst = best_and_worst(checker, raw, cells, known.as_deref());
     refuse_repeat(checker, raw);
-    let grow = grow(checker, raw, restart(raw.schedule.as_ref()), cells);
+    let grow = grow(checker, raw, restart(raw.schedule.as_ref()), factors);
     let (load_cpuset, system_cpuset) = cpusets(checker);
     let order = raw.schedule.as_ref().map(order);
     let repetitions = checked_repetitions(checker, raw, search.as_ref(), cells);
-    let repeat_max_duration = max_duration(raw.schedule.as_ref());
     let system = system?;
     check_system(checker, raw, system);
     let name = raw.study.clone()?.0;
@@ -84,10 +83,11 @@ pub(crate) fn study_without_cells(
         seed: raw.seed.map_or_else(|| seed_of(&name), i64::unsigned_abs),
         name,
         factors: Vec::new(),
+        derived: Vec::new(),
         cells: Vec::new(),
         repeat,
         repeat_max,
-        repeat_max_duration,
+        repeat_max_duration: max_duration(raw.schedule.as_ref()),
         order: order?,
         versions: None,
         sentinel_every: sentinel(checker, raw),

@@ -3,6 +3,7 @@
 //! or wrong key was reported by the validation.
 
 mod components;
+mod cool_down;
 mod limits;
 mod load;
 mod method;
@@ -17,6 +18,7 @@ mod system;
 mod system_metric;
 
 pub(crate) use components::{Arguments, Artifact, Conditions, Levels, SetupStep};
+pub(crate) use cool_down::{CoolDownEnd, CoolDownUntil};
 pub(crate) use limits::Limits;
 pub(crate) use load::{
     Arrivals, Expect, Load, LoadStage, Model, OnSocketError, Protocol, Records, RecordsFormat,
@@ -27,8 +29,8 @@ pub(crate) use prepare::{Prepare, PrepareLoad};
 pub(crate) use probe::{Extract, Probe, ValueAt};
 pub(crate) use random_column::RandomColumn;
 pub(crate) use scalar::{
-    DurationText, LoadLevel, MadeColumn, Measured, Name, OneOrSeveral, Rate, Repeat, Settle, Share,
-    Size, Status, Think, WarmUp, Width, parse_width,
+    CoolDown, DurationText, LoadLevel, MadeColumn, Measured, Name, OneOrSeveral, Rate, Repeat,
+    Settle, Share, Size, Status, Think, WarmUp, Width, parse_width,
 };
 pub(crate) use scenario::{
     Captures, Check, CheckPart, Feed, FeedOrder, FeedRows, Flow, Generate, OnFailure, Scenario,

@@ -10,7 +10,7 @@ use serde::{
 
 use waggle_units::{parse_duration, parse_number, parse_rate, parse_share, parse_size};
 
-use super::{MeasuredRequests, RandomColumn, RepeatUntil, SettleUntil, WarmUpUntil};
+use super::{CoolDownUntil, MeasuredRequests, RandomColumn, RepeatUntil, SettleUntil, WarmUpUntil};
 use crate::Level;
 
 /// `250ms`, `10s`, `2m`, `1h`.
@@ -156,6 +156,13 @@ pub(crate) enum Measured {
 pub(crate) enum WarmUp {
     Time(DurationText),
     Until(WarmUpUntil),
+}
+
+/// `10s` or `{until: {load_average: 0.5}, poll_interval: 5s, timeout: 5m}`.
+#[derive(Debug, Clone)]
+pub(crate) enum CoolDown {
+    Time(DurationText),
+    Until(CoolDownUntil),
 }
 
 /// `2s` or `{metric: jobs, quiet_period: 2s, timeout: 1m}`.
@@ -384,6 +391,13 @@ scalar_or_mapping!(
     visit_str(&str),
     Time(read_span, duration_schema),
     Until(WarmUpUntil),
+    "a duration or what ends it"
+);
+scalar_or_mapping!(
+    CoolDown,
+    visit_str(&str),
+    Time(read_span, duration_schema),
+    Until(CoolDownUntil),
     "a duration or what ends it"
 );
 scalar_or_mapping!(

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{DurationText, Measured, Rate, Repeat, Share, WarmUp, Width};
+use super::{CoolDown, DurationText, Measured, Rate, Repeat, Share, WarmUp, Width};
 
 /// The phases of a trial, and how often each cell is tried.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -27,8 +27,9 @@ pub(crate) struct Schedule {
     pub drain: Option<Drain>,
     /// How long the system may take until it is ready; 30s by default.
     pub ready_timeout: Option<DurationText>,
-    /// Pause between two trials; none by default.
-    pub cool_down: Option<DurationText>,
+    /// Pause between two trials: the longest that it is waited until the CPUs of the machine are idle, or `{ until, poll_interval,
+    /// timeout }`; none by default.
+    pub cool_down: Option<CoolDown>,
     /// Trials of each cell: a number, or `{ min, max, max_ci_width }`; 3 to 8 by default.
     pub repeat: Option<Repeat>,
     /// Order of the cells within each repetition; shuffled by default.

@@ -18,7 +18,7 @@ pub(crate) type ExternalComponents = IndexMap<String, IndexMap<String, OneOrSeve
 #[schemars(rename = "waggle study")]
 #[expect(
     dead_code,
-    reason = "factors and cells are read from the tree, for the places of their levels"
+    reason = "factors, cells and derived levels are read from the tree, for the places of their levels"
 )]
 pub(crate) struct Study {
     /// Name of the study; names the folder of its runs.
@@ -34,10 +34,14 @@ pub(crate) struct Study {
     /// ${factor}, or by having the name of one of the system's parameters.
     #[schemars(extend("x-waggle-keys" = "name"))]
     pub factors: Option<Factors>,
-    /// The cells row by row, in place of `factors`; every row has the same keys. A row may also have `name`, a short name of the
-    /// cell, and `expect_verdict`.
+    /// The cells row by row; every row has the same keys. With `factors`, every row is combined with every combination of their
+    /// levels. A row may also have `name`, a short name of the cell, and `expect_verdict`.
     #[schemars(length(min = 1))]
     pub cells: Option<Rows>,
+    /// Levels that each cell computes from its others, e.g. `n: floor(${traffic} / (5 * 9 * ${concurrency}))`: numbers, + - * / %,
+    /// parentheses, floor, ceil, round, min and max. They are put to use like factors, and are none.
+    #[schemars(extend("x-waggle-keys" = "name"))]
+    pub derived: Option<IndexMap<String, String>>,
     /// What the study asks about: paths of metrics, as in `thresholds`, e.g. `delivery.store.delay.p99`. The report's answer and
     /// the verdicts rest on them. By default goodput in closed load, the p99 of response time in open load and for users, and in a
     /// search what is searched for.

@@ -205,6 +205,19 @@ fn secrets_come_from_the_environment_and_are_not_shown() {
     }
 }
 
+/// A component that waggle does not start can be read while the others are down.
+#[test]
+fn a_cool_down_waits_for_a_metric() {
+    let until = "repeat: 3\n  cool_down: { until: { metric: depth, below: 5 }, poll_interval: 1s, timeout: 9s }";
+    let text = change_text(&study_text(), &[("repeat: 3", until)]);
+    let study = read_study(&source("study.yaml", text), &system()).unwrap();
+    let schedule = &study.cells[0].schedule;
+    assert_eq!(schedule.cool_down, std::time::Duration::from_secs(9));
+    let until = schedule.cool_down_until.as_ref().unwrap();
+    let expected = "until the metric depth is below 5, polled every 1s";
+    assert_eq!(until.to_string(), expected);
+}
+
 #[test]
 fn every_mistake_about_what_runs_already() {
     let system = system();

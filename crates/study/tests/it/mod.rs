@@ -3,6 +3,8 @@
 mod accepted;
 mod best_and_worst;
 mod components;
+mod crossed;
+mod derived;
 mod external;
 mod faults;
 mod limits;

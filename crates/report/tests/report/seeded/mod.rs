@@ -330,6 +330,7 @@ impl Seeded {
             .map(|(levels, cell)| CellInfo {
                 cell,
                 levels,
+                derived: Vec::new(),
                 name: None,
                 expect_verdict: None,
                 is_sentinel: false,
@@ -395,6 +396,7 @@ impl Seeded {
                 restart: Restart::EveryTrial,
                 recovery: self.recovery,
                 ramp_up: self.recovery.map(load_drop::ramp_up),
+                cool_down_until: None,
             },
             thresholds: self.thresholds(),
             load_model: if self.recovery.is_some() {
@@ -427,6 +429,7 @@ impl Seeded {
             best_and_worst: self.best_and_worst.clone(),
             imported: None,
             versions: None,
+            derived: Vec::new(),
         }
     }
 

@@ -533,6 +533,7 @@ fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> Tria
         stopped: None,
         limits: Vec::new(),
         preparation: None,
+        cool_down: None,
         imported: None,
     }
 }
@@ -671,6 +672,7 @@ fn failed_trial(seeded: &Seeded, made: &Made) -> TrialInfo {
         stopped: None,
         limits: limits(seeded, false),
         preparation: None,
+        cool_down: None,
         imported: None,
     }
 }
