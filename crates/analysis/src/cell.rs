@@ -155,7 +155,6 @@ impl CellModel {
     }
 }
 
-#[expect(clippy::too_many_lines, reason = "a line a field")]
 pub(crate) fn cell(
     cell: &CellInfo,
     info: &RunInfo,

@@ -36,18 +36,7 @@ fn listing(study: &Study, system: &System, plan: &waggle_study::Plan) -> String 
     for component in &study.external {
         let _ = writeln!(text, "external, not started by waggle: {component}");
     }
-    for derived in &study.derived {
-        let _ = writeln!(
-            text,
-            "derived {} = {}",
-            derived.name,
-            derived.formula.trim()
-        );
-    }
-    for line in cool_downs(study) {
-        let _ = writeln!(text, "{line}");
-    }
-    for line in limits(study).into_iter().chain(preparation(study)) {
+    for line in details(study) {
         let _ = writeln!(text, "{line}");
     }
     if study.restart == Restart::EveryCell && system.external.is_none() {
@@ -96,6 +85,14 @@ fn listing(study: &Study, system: &System, plan: &waggle_study::Plan) -> String 
         );
     }
     text
+}
+
+/// What holds for cells and is not in the list of them.
+fn details(study: &Study) -> Vec<String> {
+    let derived = study.derived.iter();
+    let derived = derived.map(|one| format!("derived {} = {}", one.name, one.formula.trim()));
+    let lines = derived.chain(cool_downs(study)).chain(limits(study));
+    lines.chain(preparation(study)).collect()
 }
 
 /// `each replica of registry has at most 0.25 to 1.5 CPUs, 512 MiB`, for each component that a cell limits.

@@ -6,7 +6,7 @@ use waggle_results::{
 };
 
 use super::{
-    derived,
+    design,
     format::{self, Unit},
     imported,
     search::{self, level},
@@ -34,7 +34,7 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
             format!("{}: {}", info.system, info.system_summary),
         ),
         ("Components", components(info)),
-        ("Cells", cells(model)),
+        ("Cells", design::cells(model)),
         ("Load model", load_model(info.load_model).to_owned()),
         ("Response time", response_time(info).to_owned()),
         ("Schedule", schedule(info)),
@@ -67,23 +67,12 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
         facts.push(("Fault injection", fault_injection().to_owned()));
     }
     facts.extend(cool_down(model));
-    let host = &info.host;
     facts.extend([
-        (
-            "Host",
-            format!(
-                "{}: {} × {}, {} of memory, limit of {} open files",
-                host.name,
-                host.cpus,
-                host.cpu_model,
-                Unit::Bytes.show(as_f64(host.memory_bytes)),
-                format::count(host.open_files_max)
-            ),
-        ),
-        ("Kernel", host.kernel.clone()),
+        ("Host", host(info)),
+        ("Kernel", info.host.kernel.clone()),
         ("CPU pinning", pinning(info)),
     ]);
-    if host.idle_poll {
+    if info.host.idle_poll {
         facts.push(("Idle polling", idle_polling().to_owned()));
     }
     facts.extend(cpu_steal(&model.trials));
@@ -91,25 +80,16 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
     facts
 }
 
-/// The design, if it is no complete grid, and derived levels; empty if there is nothing to say.
-fn cells(model: &Model) -> String {
-    let varying = model.factors.iter().filter(|one| one.levels.len() > 1);
-    let combinations = varying.clone().fold(1_usize, |all, factor| {
-        all.saturating_mul(factor.levels.len())
-    });
-    let mut all = Vec::new();
-    if varying.count() > 1 && model.cells.len() < combinations {
-        all.push(format!(
-            "{} of the {combinations} combinations of levels, so there are no main effects; only cells that differ in one factor are \
-             compared",
-            model.cells.len()
-        ));
-    }
-    let formulas = derived::formulas(&model.info);
-    if !formulas.is_empty() {
-        all.push(format!("derived levels: {formulas}"));
-    }
-    all.join("; ")
+fn host(info: &RunInfo) -> String {
+    let host = &info.host;
+    format!(
+        "{}: {} × {}, {} of memory, limit of {} open files",
+        host.name,
+        host.cpus,
+        host.cpu_model,
+        Unit::Bytes.show(as_f64(host.memory_bytes)),
+        format::count(host.open_files_max)
+    )
 }
 
 /// Of a run that another tool measured.

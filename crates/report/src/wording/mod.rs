@@ -8,6 +8,7 @@ pub mod comparisons;
 pub mod conditions;
 pub mod delivery;
 pub(crate) mod derived;
+mod design;
 pub mod drift;
 pub mod effects;
 pub mod findings;

@@ -3,7 +3,7 @@
 use crate::seeded::Seeded;
 use waggle_analysis::{Model, model};
 use waggle_report::{csv, markdown};
-use waggle_results::{CellInfo, DerivedLevelInfo, Run, RunInfo};
+use waggle_results::{DerivedLevelInfo, Run, RunInfo};
 
 /// The report of a seeded grid of three connections and two depths, after a change to what was planned.
 fn changed_model(change: impl FnOnce(&mut Run)) -> Model {
@@ -29,9 +29,9 @@ fn add_derived(info: &mut RunInfo) {
         formula: "${connections} * 2".to_owned(),
         factors: vec!["connections".to_owned()],
     }];
-    let double = |cell: &CellInfo| -> u32 { cell.levels[0].1.parse::<u32>().unwrap() * 2 };
     for cell in &mut info.cells {
-        cell.derived = vec![("n".to_owned(), double(cell).to_string())];
+        let connections: u32 = cell.levels[0].1.parse().expect("a level is a number");
+        cell.derived = vec![("n".to_owned(), (2 * connections).to_string())];
     }
 }
 

@@ -25,6 +25,7 @@ pub(crate) fn key(cell: u32, repetition: u32) -> TrialKey {
     TrialKey { cell, repetition }
 }
 
+#[expect(clippy::too_many_lines, reason = "a line a field")]
 pub(crate) fn run_info() -> RunInfo {
     let level = |value: &str| vec![("connections".to_owned(), value.to_owned())];
     RunInfo {

@@ -1,4 +1,5 @@
 //! The phases of a trial, and how often each cell is tried.
+// long: the keys of the schedule, each with its own rules
 
 use std::time::Duration;
 
