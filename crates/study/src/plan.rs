@@ -143,7 +143,11 @@ pub fn expected_duration(cell: &Cell) -> Duration {
         .as_ref()
         .map_or(Duration::ZERO, |delivery| delivery.poll_interval);
     let down = cell.last_restart().unwrap_or_default();
-    let measured = schedule.measure + schedule.recovery_duration();
+    // How long clients take is not known before they have run.
+    let measured = match cell.load.is_clients() {
+        true => schedule.interval,
+        false => schedule.measure + schedule.recovery_duration(),
+    };
     let loaded = schedule.warm_up + measured.max(down);
     let settle = cell
         .preparation
