@@ -2,8 +2,10 @@
 //!
 //! - `connections_bench server`: a server on a free port of 127.0.0.1 that answers each connection once and closes it; prints its address.
 //! - `connections_bench null`: the null server, which takes connections as fast as it can; prints its address.
-//! - `connections_bench bare ADDRESS COUNT`: one after the other, by the plainest calls: connect, send, receive until the end, close.
+//! - `connections_bench bare ADDRESS COUNT RATE`: one after the other at a rate, by the plainest calls: sleep until it is due, connect,
+//!   send, receive until the end, close. With the rate 0 as fast as they come.
 //! - `connections_bench engine ADDRESS COUNT RATE`: so many requests at a rate by one worker, a connection for each.
+//! - `connections_bench closed ADDRESS COUNT`: the same over 50 connections, as fast as answers come.
 //! - `connections_bench burst ADDRESS CLIENTS CONNECTIONS WORKERS`: clients that open their connections at once, with one request each.
 //!
 //! Prints CPU µs per connection of the program, and what failed, as `name=value` on one line.
@@ -17,7 +19,7 @@ use std::{
     error::Error,
     io::{Read, Write},
     net::{SocketAddr, TcpStream},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rustix::{
@@ -47,7 +49,17 @@ fn main() -> Result<(), Box<dyn Error>> {
             server.wait();
             Ok(())
         }
-        ["bare", address, count] => bare(address.parse()?, count.parse()?),
+        ["bare", address, count, rate] => bare(address.parse()?, count.parse()?, rate.parse()?),
+        ["closed", address, count] => {
+            let model = Model::Closed {
+                connections: CONNECTIONS,
+                pipelining: 1,
+            };
+            let mut job = job(address.parse()?, model, 1);
+            job.max_requests = Some(count.parse()?);
+            report(&run(job)?);
+            Ok(())
+        }
         ["engine", address, count, rate] => {
             let model = Model::Open {
                 rate: Rate::Constant(rate.parse()?),
@@ -90,10 +102,19 @@ fn serve() -> Result<(), Box<dyn Error>> {
     }
 }
 
-fn bare(address: SocketAddr, count: u64) -> Result<(), Box<dyn Error>> {
+fn bare(address: SocketAddr, count: u32, rate: f64) -> Result<(), Box<dyn Error>> {
     let mut input = [0; 4096];
     let before = cpu_us();
-    for _ in 0..count {
+    let began = Instant::now();
+    let distance = match rate > 0.0 {
+        true => Duration::from_secs_f64(1.0 / rate),
+        false => Duration::ZERO,
+    };
+    for number in 0..count {
+        let early = (distance * number).saturating_sub(began.elapsed());
+        if !early.is_zero() {
+            std::thread::sleep(early);
+        }
         let mut stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
         stream.write_all(REQUEST)?;
@@ -101,7 +122,7 @@ fn bare(address: SocketAddr, count: u64) -> Result<(), Box<dyn Error>> {
     }
     println!(
         "connections={count} cpu_us={:.3} failed=0",
-        (cpu_us() - before) / count as f64
+        (cpu_us() - before) / f64::from(count)
     );
     Ok(())
 }
