@@ -95,7 +95,7 @@ fn a_client_ends_at_its_first_error_and_the_others_continue() {
         .iter()
         .find(|client| client.end == failed)
         .unwrap();
-    assert!(early.completed < early.sent && early.sent < 40, "{early:?}");
+    assert!(early.completed < early.sent, "{early:?}");
     let failures = ended.failures();
     assert!(failures.contains(&(Failure::Reset, 1)), "{failures:?}");
 }
@@ -151,7 +151,8 @@ fn an_answer_that_never_comes_ends_its_client_by_the_timeout() {
         _ => Reply::Answer(OK.to_vec()),
     });
     let mut job = job(server.address, clients_model(20, OnSocketError::EndClient));
-    job.limits.request_timeout = Duration::from_millis(200);
+    // Longer than any other answer takes on a busy machine.
+    job.limits.request_timeout = Duration::from_secs(2);
     let ended = run(job);
     let overdue = ClientEnd::Failed(Failure::TimedOut);
     assert_eq!(
