@@ -105,6 +105,8 @@ pub enum LimitedBy {
     UsersOrWaiting,
     /// No CPU was full; waiting for disk, locks or answers.
     Waiting,
+    /// No CPU was full; opening the connections of clients, which wait in the queue of a listener.
+    Connecting,
 }
 
 pub(crate) fn answer(
@@ -325,6 +327,7 @@ fn beside_cpus(cell: &CellModel, info: &RunInfo) -> LimitedBy {
     match info.load_model {
         LoadModel::Open if answered => LimitedBy::Asked,
         LoadModel::Users => LimitedBy::UsersOrWaiting,
-        LoadModel::Open | LoadModel::Closed | LoadModel::Clients => LimitedBy::Waiting,
+        LoadModel::Clients => LimitedBy::Connecting,
+        LoadModel::Open | LoadModel::Closed => LimitedBy::Waiting,
     }
 }

@@ -62,6 +62,11 @@ pub(crate) fn aspect(metric: Metric) -> Aspect {
         | Metric::ComponentCpuPerRequest
         | Metric::ComponentRss
         | Metric::ComponentThrottled
+        | Metric::ListenOverflows
+        | Metric::ListenDrops
+        | Metric::SynCookies
+        | Metric::Retransmissions
+        | Metric::Resets
         | Metric::SystemMetricMean
         | Metric::SystemMetricMax
         | Metric::SystemMetricEnd => Aspect::Cpu,

@@ -341,6 +341,11 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
             memory(named, find_by_name(named, all, |(name, _)| name)?.1)
         }
         Metric::ComponentThrottled => value(limits::throttled_share(numbers()?, named.of?)?),
+        Metric::ListenOverflows => count(numbers()?.network?.listen_overflows),
+        Metric::ListenDrops => count(numbers()?.network?.listen_drops),
+        Metric::SynCookies => count(numbers()?.network?.syn_cookies),
+        Metric::Retransmissions => count(numbers()?.network?.retransmissions),
+        Metric::Resets => count(numbers()?.network?.resets),
         Metric::SystemMetricMean => value(system_metric(named, numbers()?)?.measured?.mean),
         Metric::SystemMetricMax => value(system_metric(named, numbers()?)?.measured?.max),
         Metric::SystemMetricEnd => value(system_metric(named, numbers()?)?.end),

@@ -3,8 +3,8 @@
 use waggle_metrics::Metric;
 use waggle_results::{
     ClientInfo, CoolDownInfo, CountsRow, DeliveryInfo, FailureCount, GeneratorInfo, LagInfo,
-    LedgerInfo, LimitInfo, PhaseInfo, PhaseName, RunInfo, SessionCounts, Trial, TrialEnd,
-    TrialInfo, TrialKey,
+    LedgerInfo, LimitInfo, NetworkCounts, NetworkInfo, PhaseInfo, PhaseName, RunInfo,
+    SessionCounts, Trial, TrialEnd, TrialInfo, TrialKey,
 };
 use waggle_stats::{Finding, Reason, Verdict};
 
@@ -57,6 +57,8 @@ pub struct TrialModel {
     pub awake_may_help: bool,
     /// What was killed on purpose; `None`: nothing.
     pub faults: Option<TrialFaults>,
+    /// The network of its own; `None`: it had the machine's.
+    pub network: Option<NetworkInfo>,
     /// Of the replicas that had any.
     pub limits: Vec<LimitInfo>,
     /// How the system was prepared; `None`: it was not, or an earlier trial did it.
@@ -159,6 +161,8 @@ pub struct TrialNumbers {
     pub sessions_per_s: Option<f64>,
     /// Of a load of clients.
     pub clients: Vec<ClientInfo>,
+    /// What the trial's own network counted.
+    pub network: Option<NetworkCounts>,
     pub metrics: Vec<TrialSystemMetric>,
     /// What imported results do not show, so that the numbers above have no meaning; empty of waggle's own.
     pub unknown: Vec<Metric>,
@@ -226,6 +230,7 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
             .chain(findings.remarks.into_iter().map(TrialRemark::Found))
             .collect(),
         faults: trial_faults::of_trial(trial),
+        network: trial.info.network.clone(),
         limits: trial.info.limits.clone(),
         preparation: preparation::of_trial(&trial.info),
         cool_down: trial.info.cool_down.clone(),
@@ -277,6 +282,11 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
         system_cpu_us_per_request: samples::of_system(&cores)
             .filter(|_| answered > 0.0)
             .map(|cores| cores * measured.seconds * 1e6 / answered),
+        network: trial
+            .info
+            .network
+            .as_ref()
+            .and_then(|network| network.counts),
         generator_cpu_us_per_request: generator.cpu_us_per_request,
         generator_utilization: generator.utilization,
         generator_lag_p99_us: generator.lag_p99_us,

@@ -92,7 +92,40 @@ fn details(study: &Study) -> Vec<String> {
     let derived = study.derived.iter();
     let derived = derived.map(|one| format!("derived {} = {}", one.name, one.formula.trim()));
     let lines = derived.chain(cool_downs(study)).chain(limits(study));
-    lines.chain(preparation(study)).collect()
+    lines
+        .chain(networks(study))
+        .chain(preparation(study))
+        .collect()
+}
+
+/// `a network for each trial: 100 Mbit/s, …`; of several kinds how many there are.
+fn networks(study: &Study) -> Option<String> {
+    let mut kinds: Vec<String> = Vec::new();
+    for network in study.cells.iter().filter_map(|cell| cell.network.as_ref()) {
+        let sysctl = network.sysctl.iter();
+        let link = wording::network::Link {
+            rate_bits_per_s: network.rate_bits_per_s,
+            delay_s: network.delay.as_secs_f64(),
+            loss: network.loss,
+            mtu: network.packet_bytes(),
+            sysctl: sysctl
+                .map(|(name, value)| (name.as_str(), value.as_str()))
+                .collect(),
+        };
+        let sentence = link.sentence();
+        if !kinds.contains(&sentence) {
+            kinds.push(sentence);
+        }
+    }
+    match &kinds[..] {
+        [] => None,
+        [only] => Some(format!("each trial has a network of its own: {only}")),
+        several => Some(format!(
+            "each trial has a network of its own, of {} kinds, from: {}",
+            several.len(),
+            several[0]
+        )),
+    }
 }
 
 /// `each replica of registry has at most 0.25 to 1.5 CPUs, 512 MiB`, for each component that a cell limits.

@@ -127,7 +127,14 @@ fn transport(address: &str) -> Result<(Transport, &str), Box<dyn Error>> {
             ..TlsOptions::default()
         };
         let tls = is_tls.then(|| Tls::new(options)).transpose()?;
-        return Ok((Transport { protocol, tls }, address));
+        return Ok((
+            Transport {
+                protocol,
+                tls,
+                ..Transport::default()
+            },
+            address,
+        ));
     }
     Ok((Transport::default(), address))
 }

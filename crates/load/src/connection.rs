@@ -3,17 +3,18 @@
 //! It only executes: when to send, whether an answer is a success and when to reconnect is decided elsewhere. The socket is
 //! registered once, edge-triggered, for reading and writing: no call to epoll per request.
 
-use std::{collections::VecDeque, net::SocketAddr};
+use std::collections::VecDeque;
 
 use rustix::{
     event::epoll::{self, EventData, EventFlags},
     fd::OwnedFd,
     io::Errno,
-    net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType},
+    net::{RecvFlags, SendFlags, SocketFlags, SocketType},
 };
 
 use crate::{
-    answer_matcher::BodyMatch, flight::Flight, protocol_stack::ProtocolStack, reader::Reader,
+    answer_matcher::BodyMatch, flight::Flight, partition::Route, protocol_stack::ProtocolStack,
+    reader::Reader, source_address,
 };
 
 /// Buffer for unsent bytes that a connection keeps after they were sent; a larger one is freed.
@@ -21,7 +22,7 @@ const UNSENT_ROOM_BYTES: usize = 1024 * 1024;
 
 #[derive(Debug)]
 pub(crate) struct Connection {
-    target: SocketAddr,
+    route: Route,
     socket: Option<OwnedFd>,
     pub(crate) phase: Phase,
     pub(crate) reader: Reader,
@@ -82,9 +83,9 @@ pub(crate) enum Received {
 }
 
 impl Connection {
-    pub(crate) fn new(target: SocketAddr, pipelining: usize, back_off: u64) -> Self {
+    pub(crate) fn new(route: Route, pipelining: usize, back_off: u64) -> Self {
         Self {
-            target,
+            route,
             socket: None,
             phase: Phase::Closed,
             reader: Reader::default(),
@@ -109,15 +110,15 @@ impl Connection {
         now: u64,
         until: u64,
     ) -> Result<(), Errno> {
-        let family = if self.target.is_ipv4() {
-            AddressFamily::INET
-        } else {
-            AddressFamily::INET6
-        };
+        let Route { source, target } = self.route;
+        let family = source_address::family(target.ip());
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
         rustix::net::sockopt::set_tcp_nodelay(&socket, true)?;
-        match rustix::net::connect(&socket, &self.target) {
+        if let Some(source) = source {
+            source_address::bind(&socket, source)?;
+        }
+        match rustix::net::connect(&socket, &target) {
             Ok(()) | Err(Errno::INPROGRESS) => {}
             Err(error) => return Err(error),
         }

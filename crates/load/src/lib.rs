@@ -40,6 +40,7 @@ mod request_outcomes;
 mod scenario;
 mod schedule;
 mod shared;
+mod source_address;
 mod thread_time;
 mod time_slice;
 mod tls;

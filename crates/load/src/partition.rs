@@ -1,6 +1,6 @@
 //! Divides a job among workers: connections and requests, spread evenly.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use crate::{Job, Model, Share, What, recorder::Due};
 
@@ -9,13 +9,31 @@ use crate::{Job, Model, Share, What, recorder::Due};
 pub(crate) struct Partition {
     pub(crate) worker: usize,
     pub(crate) workers: usize,
-    /// The target of each of its connections.
-    pub(crate) targets: Vec<SocketAddr>,
+    /// Of each of its connections.
+    pub(crate) routes: Vec<Route>,
     pub(crate) pipelining: usize,
     pub(crate) max_requests: u64,
     pub(crate) due: Due,
     /// Steps of the scenario; 0 without one.
     pub(crate) steps: usize,
+}
+
+/// From where to where a connection goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Route {
+    /// `None`: the kernel chooses.
+    pub(crate) source: Option<IpAddr>,
+    pub(crate) target: SocketAddr,
+}
+
+/// The route of a connection of the job. Over all connections, every source is combined with every target.
+fn route(job: &Job, connection: usize) -> Route {
+    let (targets, sources) = (&job.targets, &job.transport.source_addresses);
+    let source = (connection / targets.len()).checked_rem(sources.len());
+    Route {
+        source: source.map(|index| sources[index]),
+        target: targets[connection % targets.len()].address,
+    }
 }
 
 pub(crate) fn due_of(job: &Job) -> Due {
@@ -43,10 +61,10 @@ pub(crate) fn partitions(job: &Job, share: Share) -> Vec<Partition> {
         .map(|worker| Partition {
             worker,
             workers,
-            targets: (worker..groups)
+            routes: (worker..groups)
                 .step_by(workers)
                 .flat_map(|group| group * size..(group + 1) * size)
-                .map(|connection| job.targets[connection % job.targets.len()].address)
+                .map(|connection| route(job, connection))
                 .collect(),
             pipelining,
             max_requests: job
@@ -70,7 +88,12 @@ mod tests {
     use super::partitions;
     use crate::{Job, Limits, Model, Prepared, Share, Target, Transport, What, shares};
 
-    fn job(connections: usize, workers: usize, max_requests: Option<u64>, targets: u8) -> Job {
+    fn job(
+        connections: usize,
+        workers: usize,
+        max_requests: Option<u64>,
+        (sources, targets): (u8, u8),
+    ) -> Job {
         let target = |port: u8| Target {
             address: ([127, 0, 0, 1], u16::from(port) + 1).into(),
         };
@@ -83,7 +106,12 @@ mod tests {
         Job {
             name: "get".to_owned(),
             targets: (0..targets).map(target).collect(),
-            transport: Transport::default(),
+            transport: Transport {
+                source_addresses: (0..sources)
+                    .map(|last| [127, 0, 0, last + 2].into())
+                    .collect(),
+                ..Transport::default()
+            },
             model: Model::Closed {
                 connections,
                 pipelining: 1,
@@ -102,19 +130,33 @@ mod tests {
         }
     }
 
+    #[test]
+    fn every_source_meets_every_target() {
+        let job = job(12, 1, None, (2, 3));
+        let parts = partitions(&job, Share::of_all(&job));
+        let mut pairs: Vec<_> = parts[0]
+            .routes
+            .iter()
+            .map(|route| (route.source, route.target))
+            .collect();
+        pairs.sort();
+        pairs.dedup();
+        assert_eq!(pairs.len(), 6);
+    }
+
     proptest! {
         #[test]
         fn the_shares_of_a_job_are_the_job(
             connections in 1_usize..50, workers in 1_usize..20, generators in 1_usize..12,
-            max_requests in prop::option::of(0_u64..1_000), targets in 1_u8..4,
+            max_requests in prop::option::of(0_u64..1_000), routes in (0_u8..4, 1_u8..4),
         ) {
-            let job = job(connections, workers, max_requests, targets);
+            let job = job(connections, workers, max_requests, routes);
             let whole = partitions(&job, Share::of_all(&job));
             let shares = shares(&job, generators);
             prop_assert_eq!(shares.len(), generators.min(job.sending_workers()));
             let parts: Vec<_> = shares.iter().flat_map(|share| partitions(&job, *share)).collect();
             prop_assert_eq!(&parts, &whole);
-            let all: usize = parts.iter().map(|part| part.targets.len()).sum();
+            let all: usize = parts.iter().map(|part| part.routes.len()).sum();
             prop_assert_eq!(all, connections);
             prop_assert_eq!(shares.iter().map(|share| share.connections(&job)).sum::<usize>(), connections);
             if let Some(most) = max_requests {

@@ -1,5 +1,7 @@
 //! The protocol and TLS settings of connections.
 
+use std::net::IpAddr;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Tls;
@@ -9,6 +11,9 @@ use crate::Tls;
 pub struct Transport {
     pub protocol: Protocol,
     pub tls: Option<Tls>,
+    /// Connections come from these addresses of this machine in turn, so that more of them can be open, or closed a short time ago,
+    /// than one address has ports; empty: the kernel chooses. All are of the targets' family.
+    pub source_addresses: Vec<IpAddr>,
 }
 
 /// The version of HTTP.

@@ -1,5 +1,7 @@
 //! Validation of a job before anything is started.
 
+use std::net::IpAddr;
+
 use rustix::{
     io::Errno,
     process::{Resource, Rlimit, getrlimit, setrlimit},
@@ -7,7 +9,7 @@ use rustix::{
 
 use crate::{
     FeedOrder, Job, Model, Prepared, Protocol, Rate, RequestError, Scenario, ScenarioError, Stage,
-    Stamp, ThinkTime, Transport, UserStage, What, http2::Requests,
+    Stamp, Target, ThinkTime, Transport, UserStage, What, http2::Requests, source_address,
 };
 
 /// Keys have digits for this many workers.
@@ -24,6 +26,10 @@ const INTERVAL_MIN_MS: u128 = 10;
 pub enum StartError {
     #[error("the load has no target address")]
     NoTarget,
+    #[error("connections cannot come from {address}: {error}")]
+    SourceAddress { address: IpAddr, error: Errno },
+    #[error("connections from {0} cannot go to an address of the other version of IP")]
+    SourceFamily(IpAddr),
     #[error("the load has no request to send")]
     NoRequest,
     #[error("request {request} is empty")]
@@ -113,6 +119,7 @@ pub(crate) fn check(job: &Job) -> Result<(), StartError> {
     if job.interval.as_millis() < INTERVAL_MIN_MS {
         return Err(StartError::Interval);
     }
+    check_sources(job)?;
     check_model(&job.model)?;
     if matches!(job.model, Model::Clients { .. })
         && (matches!(job.what, What::Scenario(_)) || job.transport.protocol == Protocol::Http2)
@@ -126,6 +133,18 @@ pub(crate) fn check(job: &Job) -> Result<(), StartError> {
         }
         What::Scenario(scenario) => check_scenario(job, scenario),
     }
+}
+
+fn check_sources(job: &Job) -> Result<(), StartError> {
+    for &address in &job.transport.source_addresses {
+        let is_other = |target: &Target| target.address.is_ipv4() != address.is_ipv4();
+        if job.targets.iter().any(is_other) {
+            return Err(StartError::SourceFamily(address));
+        }
+        source_address::check(address)
+            .map_err(|error| StartError::SourceAddress { address, error })?;
+    }
+    Ok(())
 }
 
 fn check_model(model: &Model) -> Result<(), StartError> {

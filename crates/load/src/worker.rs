@@ -136,7 +136,7 @@ impl Worker {
         let pacer = Pacer::new(
             &job,
             (partition.worker, partition.workers),
-            partition.targets.len(),
+            partition.routes.len(),
             partition.max_requests,
         );
         let mut limits = Nanoseconds::new(&job, &pacer);
@@ -145,9 +145,9 @@ impl Worker {
             body_max_bytes: job.limits.body_max_bytes,
         };
         let mut connections: Vec<Connection> = partition
-            .targets
+            .routes
             .iter()
-            .map(|target| Connection::new(*target, partition.pipelining, limits.reconnect_first))
+            .map(|route| Connection::new(*route, partition.pipelining, limits.reconnect_first))
             .collect();
         let interval = whole_nanoseconds(job.interval);
         let (writer, matcher, sessions) = make_sender(&job, partition)?;

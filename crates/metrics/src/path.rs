@@ -86,8 +86,9 @@ pub fn resolve<'a>(path: &[&'a str]) -> Option<NamedMetric<'a>> {
         ["generator", rest @ ..] => find_row(&[Subject::Generator], None, rest),
         ["sessions", rest @ ..] => find_row(&[Subject::Sessions], None, rest),
         ["clients", rest @ ..] => find_row(&[Subject::Clients], None, rest),
-        // A request may be named `machine` or `system`; these subjects have no metric of the same name as a request.
+        // A request may be named `machine`, `network` or `system`; these subjects have no metric of the same name as a request.
         ["machine", rest @ ..] => find_row(&[Subject::Machine], None, rest).or_else(|| load(path)),
+        ["network", rest @ ..] => find_row(&[Subject::Network], None, rest).or_else(|| load(path)),
         ["system", rest @ ..] => find_row(&[Subject::System], None, rest).or_else(|| load(path)),
         ["faults", rest @ ..] => find_row(&[Subject::Fault], None, rest),
         ["prepare", name, rest @ ..] => find_row(&[Subject::Preparation], Some(name), rest),

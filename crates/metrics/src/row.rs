@@ -59,6 +59,8 @@ pub enum Subject {
     Generator,
     /// `machine.name`, of the CPUs that waggle may use.
     Machine,
+    /// `network.name`, of trials with a network of their own.
+    Network,
     /// `system.name`, of all its components together.
     System,
     /// The name alone.

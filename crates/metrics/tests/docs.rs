@@ -19,7 +19,7 @@ records and records out of order are those of the sample.
 ";
 
 /// Subject, title, what comes before the name in the path, what comes before the column; in the order of the page.
-const SECTIONS: [(Subject, &str, &str, &str); 14] = [
+const SECTIONS: [(Subject, &str, &str, &str); 15] = [
     (
         Subject::Load,
         "A request, a scenario or one of its steps",
@@ -51,6 +51,12 @@ const SECTIONS: [(Subject, &str, &str, &str); 14] = [
         "The system",
         "system.",
         ", all components together",
+    ),
+    (
+        Subject::Network,
+        "The network",
+        "network.",
+        ", of a study with `network`: counts of the kernel in the measured phase",
     ),
     (
         Subject::Component,

@@ -205,6 +205,7 @@ fn names(model: &Model, subject: Subject) -> Vec<Option<&str>> {
         | Subject::Delivery
         | Subject::Generator
         | Subject::Machine
+        | Subject::Network
         | Subject::System
         | Subject::Recovery
         | Subject::Fault => whole.collect(),

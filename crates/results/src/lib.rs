@@ -72,9 +72,10 @@ pub use run::{
 pub use trial::{
     BacklogRow, ClientEndInfo, ClientInfo, ConnectingInfo, CoolDownInfo, CountsRow, DeliveryInfo,
     FailureCount, FaultInfo, GeneratorInfo, GeneratorPartInfo, IntervalRow, LagInfo, LedgerInfo,
-    LoadDropInfo, MachineInfo, PhaseInfo, PhaseName, PreparationInfo, PrepareLoadInfo,
-    PrepareStepInfo, ProbeInfo, ResourceRow, SampleInfo, SessionCounts, SessionsInfo, SnapshotInfo,
-    StageInfo, StepCounts, StepInfo, StopNumber, StoppedInfo, SystemMetricRow, TrialEnd, TrialInfo,
+    LoadDropInfo, MachineInfo, NetworkCounts, NetworkInfo, PhaseInfo, PhaseName, PreparationInfo,
+    PrepareLoadInfo, PrepareStepInfo, ProbeInfo, ResourceRow, SampleInfo, SessionCounts,
+    SessionsInfo, SnapshotInfo, StageInfo, StepCounts, StepInfo, StopNumber, StoppedInfo,
+    SystemMetricRow, TrialEnd, TrialInfo,
 };
 pub use warm_up::WarmUpUntil;
 pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};

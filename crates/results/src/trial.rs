@@ -3,6 +3,7 @@
 mod clients;
 mod cool_down;
 mod generator_part;
+mod network;
 mod preparation;
 mod rows;
 mod stopped;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 pub use clients::{ClientEndInfo, ClientInfo};
 pub use cool_down::CoolDownInfo;
 pub use generator_part::GeneratorPartInfo;
+pub use network::{NetworkCounts, NetworkInfo};
 pub use preparation::{PreparationInfo, PrepareLoadInfo, PrepareStepInfo, SnapshotInfo};
 pub use rows::{BacklogRow, IntervalRow, ResourceRow, SystemMetricRow};
 pub use stopped::{StopNumber, StoppedInfo};
@@ -84,6 +86,9 @@ pub struct TrialInfo {
     /// Of each replica that has any, in the order of their starts. Since format 6.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<LimitInfo>,
+    /// The network of its own; `None`: it had the machine's. Since format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<NetworkInfo>,
     /// What was done to the system before its load; `None`: nothing, or an earlier trial did it. Since format 6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preparation: Option<PreparationInfo>,

@@ -35,6 +35,7 @@ pub(crate) fn job(cell: &Cell, parts: Parts) -> Job {
                 study::Protocol::Http2 => load::Protocol::Http2,
             },
             tls: parts.tls,
+            source_addresses: cell.source_addresses.clone(),
         },
         model: model(cell),
         max_tracked_requests: cell.delivery.as_ref().map(|_| requests_accounted(cell)),

@@ -102,6 +102,12 @@ pub enum RunError {
     },
     #[error("component {component} cannot be limited to {why}")]
     Limit { component: String, why: String },
+    #[error(transparent)]
+    Network(#[from] crate::namespace::NetworkError),
+    #[error(
+        "network cannot be combined with --design duet: both versions are loaded at the same time; choose --design blocks"
+    )]
+    NetworkInDuet,
     #[error("schedule.cool_down.until.{key}: {why}; {remedy}")]
     Sensor {
         key: &'static str,

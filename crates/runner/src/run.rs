@@ -30,6 +30,7 @@ use crate::{
     idle_poll::IdlePoll,
     info::{self, Inventory},
     limits::Limiter,
+    namespace,
     records::RecordFiles,
     schedule::{self, CHANGED_SYSTEM_FOLDER, SYSTEM_FOLDER, Series},
     snapshot::Snapshots,
@@ -119,6 +120,7 @@ async fn prepare_and_run(
     let shares = shares(request, &allowed)?;
     let limiter = limiter(request, &shares)?;
     cool_down::check_sensors(&request.study).await?;
+    namespace::check_networks(&request.study)?;
     // Kept until the last trial is over.
     let idle_poll = start_idle_poll(request).await?;
     let clocks = CpuClocks {
@@ -314,6 +316,7 @@ fn with_driver<D: Driver>(
         http: Network,
         system_folder,
         running_system: None,
+        namespace: None,
         prepared: crate::trial::Prepared::default(),
     }
 }

@@ -21,6 +21,7 @@ use crate::{
     events::{Events, Shutdown},
     http::HttpConnector,
     load::Load,
+    namespace::Namespace,
     random,
     records::RecordFiles,
     repetitions, search,
@@ -116,6 +117,7 @@ pub(crate) async fn take_down<D: Driver, L: Load, W: HttpConnector>(
     for remark in environment.driver.stop_all().await {
         events.report(Event::Warning(remark)).await;
     }
+    environment.namespace = None;
     remove(&series.folder.path().join(environment.system_folder))
 }
 
@@ -312,6 +314,10 @@ async fn execute_trial<D: Driver, L: Load, W: HttpConnector>(
     };
     fs::create_dir_all(&logs).map_err(|problem| io_error("create", &logs, problem))?;
     let is_up = kept.is_some();
+    if !is_up {
+        let network = cell.network.as_ref();
+        environment.namespace = network.map(Namespace::enter).transpose()?;
+    }
     let secrets = kept.map_or_else(
         || Secrets::from_given(&series.study.secrets, &series.study.taken),
         |kept| kept.secrets,
@@ -358,6 +364,8 @@ async fn execute_trial<D: Driver, L: Load, W: HttpConnector>(
             cell: cell.number,
             secrets,
         });
+    } else {
+        environment.namespace = None;
     }
     if let (trial::Ended::Interrupted, Some(partial)) = (&ended, &partial) {
         remove(partial)?;

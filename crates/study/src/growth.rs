@@ -17,6 +17,7 @@ impl Study {
         };
         one.version == other.version
             && one.parameters == other.parameters
+            && one.network == other.network
             && fixed(one) == fixed(other)
     }
 

@@ -1,13 +1,14 @@
 //! The checked study: every value typed, every `${factor}` replaced, only its execution can still fail.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, net::IpAddr, sync::Arc, time::Duration};
 
 use waggle_metrics::Unit;
 use waggle_template::variable::names;
 
 use crate::{
     CellVersion, Expect, ExpectedVerdict, ExternalComponent, Feed, GivenSecret, Level, Limits,
-    LoadModel, Preparation, Scenario, Schedule, Source, TakenValue, Versions, scenario::RECORD_KEY,
+    LoadModel, Network, Preparation, Scenario, Schedule, Source, TakenValue, Versions,
+    scenario::RECORD_KEY,
 };
 
 /// A checked study.
@@ -220,6 +221,8 @@ pub struct Cell {
     pub limits: BTreeMap<String, Limits>,
     /// `None`: nothing is done before the warm-up.
     pub preparation: Option<Preparation>,
+    /// `None`: the machine's own network.
+    pub network: Option<Network>,
     pub load: LoadModel,
     /// How the level changes, beginning at 0. Empty: the level is always that of `load`. With stages `load` has the highest
     /// level.
@@ -231,6 +234,8 @@ pub struct Cell {
     pub protocol: Protocol,
     /// How long opening a connection may take.
     pub connect_timeout: Duration,
+    /// Addresses of this machine from which connections come in turn; empty: the kernel chooses.
+    pub source_addresses: Vec<IpAddr>,
     /// Name of the system's endpoint that receives the load.
     pub endpoint: String,
     pub what: What,

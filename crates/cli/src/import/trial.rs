@@ -276,6 +276,7 @@ impl Trial {
             stages: Vec::new(),
             stopped: None,
             limits: Vec::new(),
+            network: None,
             imported: Some(ImportedTrialInfo {
                 files: files.iter().map(|path| file_name(path)).collect(),
                 resolution_us: self.resolution_us(),

@@ -48,6 +48,10 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
         Some((line, column)) => anyhow!("{}:{line}:{column}: {why}", loaded.study_source.name),
         None => why.into(),
     })?;
+    // While the process has one thread. If it is refused, so are the study's networks, with the reason.
+    if loaded.study.cells.iter().any(|cell| cell.network.is_some()) {
+        waggle_runner::allow_namespaces().ok();
+    }
     arguments.comparison.files.check()?;
     check_metrics(&loaded.study, &arguments.comparison)?;
     match &arguments.comparison.baseline {

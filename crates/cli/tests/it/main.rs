@@ -25,6 +25,7 @@ mod load_pipes;
 mod load_saved;
 mod load_scenario;
 mod load_secure;
+mod network;
 mod recovery;
 mod registry;
 mod scenario_records;

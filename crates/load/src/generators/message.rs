@@ -180,6 +180,7 @@ mod tests {
             transport: Transport {
                 protocol: Protocol::Http1,
                 tls: Some(Tls::new(options).unwrap()),
+                ..Transport::default()
             },
             model,
             what,

@@ -78,7 +78,7 @@ impl Sessions {
     ) -> Result<Self, ScenarioError> {
         let program = compile(scenario)?;
         let (rows, variables) = (scenario.feeds.len(), program.variables);
-        let sessions = (0..partition.targets.len() as u64)
+        let sessions = (0..partition.routes.len() as u64)
             .map(|id| {
                 let user = id * partition.workers as u64 + partition.worker as u64;
                 Session::new(user, rows, variables)
@@ -105,7 +105,7 @@ impl Sessions {
             sessions,
             feeds,
             records: Records::new(partition),
-            pausing: BinaryHeap::with_capacity(partition.targets.len()),
+            pausing: BinaryHeap::with_capacity(partition.routes.len()),
             random: RandomStream::new(job.seed, RANDOM_OF_SESSIONS),
             worker,
             workers,

@@ -207,6 +207,7 @@ fn over_tls_it_is_the_same() {
     job.transport = Transport {
         protocol: Protocol::Http1,
         tls: Some(Tls::new(options).unwrap()),
+        ..Transport::default()
     };
     let ended = run_and_account(job, 9);
     let expected = [

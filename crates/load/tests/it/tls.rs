@@ -31,6 +31,7 @@ fn tls_job(server: &Server, (connections, pipelining): (usize, usize), options: 
     job.transport = Transport {
         protocol: Protocol::Http1,
         tls: Some(Tls::new(options).unwrap()),
+        ..Transport::default()
     };
     job.max_requests = Some(REQUESTS);
     job.limits.reconnect_first = Duration::from_micros(100);

@@ -358,6 +358,10 @@ fn limit(limit: &Limit) -> String {
             "the load that the users offer, or waiting for disks, locks or answers"
         }
         LimitedBy::Waiting => "waiting for disks, locks or answers",
+        LimitedBy::Connecting => {
+            "the time to open connections (a full queue of the listener makes a client wait for a second and more), or waiting for disks, \
+             locks or answers"
+        }
     };
     format!(
         "No CPU was saturated ({used}; load generator utilization {busy}), so the likely limit is {likelier}."

@@ -8,7 +8,7 @@ use waggle_results::{
 use super::{
     design,
     format::{self, Unit},
-    imported,
+    imported, network,
     search::{self, level},
 };
 use waggle_analysis::{Model, TrialModel, as_f64, external_components, is_external};
@@ -66,6 +66,7 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
     if !model.faults.is_empty() {
         facts.push(("Fault injection", fault_injection().to_owned()));
     }
+    facts.extend(network::fact(model));
     facts.extend(cool_down(model));
     facts.extend([
         ("Host", host(info)),

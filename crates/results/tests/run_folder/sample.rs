@@ -189,6 +189,7 @@ pub(crate) fn trial_info(key: TrialKey, position: u32) -> TrialInfo {
         stages: Vec::new(),
         stopped: None,
         limits: Vec::new(),
+        network: None,
         preparation: None,
         cool_down: None,
         imported: None,

@@ -166,6 +166,7 @@ pub(crate) fn environment(
         http: fake(),
         system_folder,
         running_system: None,
+        namespace: None,
         prepared: crate::trial::Prepared::default(),
     }
 }

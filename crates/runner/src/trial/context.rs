@@ -9,6 +9,7 @@ use crate::{
     SampleLimits,
     cpu_time::CpuClocks,
     cpus::Shares,
+    namespace::Namespace,
     records::RecordFiles,
     scenario::Kept,
     secrets::Secrets,
@@ -26,6 +27,8 @@ pub(crate) struct TrialEnvironment<D, L, W> {
     pub(crate) system_folder: &'static str,
     /// A system that was kept up after a trial.
     pub(crate) running_system: Option<RunningSystem>,
+    /// The network of the system that is up, which this thread is in; `None`: the machine's.
+    pub(crate) namespace: Option<Namespace>,
     /// What the system that is up was prepared with.
     pub(crate) prepared: Prepared,
 }

@@ -15,12 +15,13 @@ use waggle_study::Preparation;
 
 use crate::{
     clock::Clock,
-    cpu_time::Ticks,
+    cpu_time::CpuClocks,
     driver::{Driver, Failure, Setup},
     events::{Events, Shutdown},
     http::{Connection, HttpConnector},
     job,
     load::{Load, LoadError, LoadRun},
+    namespace::read_counts,
     trial::{
         TrialContext, TrialEnvironment,
         delivery::{Delivery, DrainTimes, Sent},
@@ -297,8 +298,9 @@ impl Trial<'_> {
             expected: (!cell.load.is_clients()).then_some(schedule.measure),
             at_most: schedule.measure + SPARE,
         };
-        let before = self.cpu_ticks();
+        let before = self.context.clocks.and_then(CpuClocks::read);
         let limits_before = driver.limits();
+        let network_before = report.network.as_ref().map(|_| read_counts());
         let measure = async {
             load.measure(cell).await?;
             match duet {
@@ -310,6 +312,9 @@ impl Trial<'_> {
         phases.run(PhaseName::Measure, allowed, work).await?;
         report.cpus_while_measured(self.context.clocks, before);
         report.set_throttling(&limits_before, &driver.limits());
+        if let Some(before) = network_before {
+            report.set_network_counts(before, read_counts());
+        }
         // A load that was ended in the measured phase has no recovery.
         if let Some(recovery) = &schedule.recovery
             && !load.progress.was_enough
@@ -338,10 +343,6 @@ impl Trial<'_> {
                 race_abort(finish, concurrent.as_mut()),
             )
             .await
-    }
-
-    fn cpu_ticks(&self) -> Option<Ticks> {
-        self.context.clocks?.read()
     }
 
     /// Runs concurrently with the load: polls of the probes, samples of CPU, memory and metrics. Returns only if writing to disk

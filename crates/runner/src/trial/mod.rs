@@ -41,6 +41,7 @@ use crate::{
     events::{Events, Shutdown},
     http::HttpConnector,
     load::Load,
+    namespace::network_info,
 };
 
 /// How a trial ended.
@@ -82,6 +83,7 @@ pub(crate) async fn run<D: Driver, L: Load, W: HttpConnector>(
     let mut phases = Phases::new(events.clone(), shutdown.clone());
     let mut report = Report::new(context.key, context.position);
     report.level = context.level;
+    report.network = context.cell.network.as_ref().map(network_info);
     if context.is_up {
         let remark = "the system was up already, since an earlier trial";
         report.remarks.push(remark.to_owned());

@@ -1,12 +1,14 @@
 //! The result of a trial, collected while it runs → `trial.json`.
 
+use std::io;
+
 use tokio::time::Instant;
 use waggle_load::{ClientEnd, ClientOutcome, Outcome};
 use waggle_results::{
     ClientEndInfo, ClientInfo, ConnectingInfo, CoolDownInfo, CountsRow, DeliveryInfo, FORMAT,
-    FaultInfo, GeneratorInfo, LedgerInfo, LimitInfo, LoadDropInfo, MachineInfo, PhaseInfo,
-    PhaseName, PreparationInfo, ProbeInfo, SessionsInfo, StageInfo, StepCounts, StepInfo,
-    StoppedInfo, ThrottlingInfo, TrialEnd, TrialInfo, TrialKey,
+    FaultInfo, GeneratorInfo, LedgerInfo, LimitInfo, LoadDropInfo, MachineInfo, NetworkCounts,
+    NetworkInfo, PhaseInfo, PhaseName, PreparationInfo, ProbeInfo, SessionsInfo, StageInfo,
+    StepCounts, StepInfo, StoppedInfo, ThrottlingInfo, TrialEnd, TrialInfo, TrialKey,
 };
 use waggle_study::{Cell, LoadStage};
 use waggle_units::format_size;
@@ -43,6 +45,8 @@ pub(crate) struct Report {
     generator: GeneratorInfo,
     machine: Option<MachineInfo>,
     limits: Vec<LimitInfo>,
+    /// The network of the trial's own.
+    pub(crate) network: Option<NetworkInfo>,
     /// Of the measured phase, by replica.
     throttling: Vec<(String, ThrottlingInfo)>,
     stages: Vec<StageInfo>,
@@ -88,6 +92,7 @@ impl Report {
             generator: GeneratorInfo::default(),
             machine: None,
             limits: Vec::new(),
+            network: None,
             throttling: Vec::new(),
             stages: Vec::new(),
             stopped: None,
@@ -233,6 +238,31 @@ impl Report {
             Some((replica.clone(), info))
         });
         self.throttling = throttling.collect();
+    }
+
+    /// What the trial's network counted between two readings, which are those of the measured phase.
+    pub(crate) fn set_network_counts(
+        &mut self,
+        before: io::Result<NetworkCounts>,
+        after: io::Result<NetworkCounts>,
+    ) {
+        let (before, after) = match (before, after) {
+            (Ok(before), Ok(after)) => (before, after),
+            (Err(problem), _) | (_, Err(problem)) => {
+                let remark = format!("what the network counted cannot be read: {problem}");
+                return self.remarks.push(remark);
+            }
+        };
+        let Some(network) = &mut self.network else {
+            return;
+        };
+        network.counts = Some(NetworkCounts {
+            listen_overflows: after.listen_overflows - before.listen_overflows,
+            listen_drops: after.listen_drops - before.listen_drops,
+            syn_cookies: after.syn_cookies - before.syn_cookies,
+            retransmissions: after.retransmissions - before.retransmissions,
+            resets: after.resets - before.resets,
+        });
     }
 
     /// Sets the limits of the replicas that were started, before they are stopped, and remarks on those that had no effect or cost
@@ -410,6 +440,7 @@ impl Report {
             stages: self.stages.clone(),
             stopped: self.stopped,
             limits: self.limits.clone(),
+            network: self.network.clone(),
             preparation: self.preparation.clone(),
             cool_down: self.cool_down.clone(),
             imported: None,

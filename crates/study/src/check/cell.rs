@@ -43,6 +43,7 @@ pub(crate) fn cell(
     );
     let system = present.as_ref();
     let preparation = preparation(checker, raw, system);
+    let network = check::network(checker, raw.network.as_ref(), system, raw.system.as_ref());
     let mut load = raw.load.take();
     if let (Some(load), Some(search)) = (&mut load, &raw.search) {
         check::apply_search_max(checker, search, load);
@@ -66,6 +67,7 @@ pub(crate) fn cell(
     let load = load.as_ref();
     let connect_timeout =
         load.and_then(|load| check::connect_timeout(checker, load, what.as_ref()));
+    let source_addresses = load.and_then(|load| check::source_addresses(checker, load));
     let protocol = load.and_then(|load| check::protocol(checker, load, what.as_ref()));
     let carries = records_of(what.as_ref(), of_request);
     let delivery = check::delivery(checker, raw.delivery.as_ref(), system, carries);
@@ -86,12 +88,14 @@ pub(crate) fn cell(
         parameters: parameters?,
         limits: limits?,
         preparation: preparation?,
+        network: network?,
         load: model?,
         stages: stages?,
         generators: generators?,
         load_workers,
         protocol: protocol?,
         connect_timeout: connect_timeout?,
+        source_addresses: source_addresses?,
         endpoint,
         what,
         schedule: schedule?,

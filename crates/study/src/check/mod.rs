@@ -14,6 +14,7 @@ mod level;
 mod limits;
 mod load;
 mod made_rows;
+mod network;
 mod path;
 mod prepare;
 mod probe;
@@ -26,6 +27,7 @@ mod search;
 mod sentinel;
 mod server;
 mod set;
+mod source_addresses;
 mod stages;
 mod stop_when;
 mod study;
@@ -47,6 +49,7 @@ pub(crate) use load::{
     apply_keep_alive, connect_timeout, generators, load, load_workers, protocol, refuse_pipelining,
     refuse_with_clients,
 };
+pub(crate) use network::network;
 pub(crate) use prepare::preparation;
 pub use request::BODY_MAX_BYTES;
 pub(crate) use request::{endpoint, request};
@@ -56,6 +59,7 @@ pub(crate) use schedule::{ScheduleContext, intervals, schedule};
 pub(crate) use search::apply_search_max;
 pub(crate) use server::server;
 pub(crate) use set::{parameters, refusal};
+pub(crate) use source_addresses::source_addresses;
 pub(crate) use stages::{stages, total_duration};
 pub(crate) use study::{study_without_cells, system_at_most};
 pub(crate) use system::system;

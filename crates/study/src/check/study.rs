@@ -257,6 +257,7 @@ fn sent_names(tree: &Node, raw: &raw::Study, system: Option<&System>) -> Sent {
             .child("schedule")
             .is_some_and(|schedule| schedule.child("recovery").is_some()),
         has_faults: tree.child("faults").is_some(),
+        has_network: tree.child("network").is_some(),
         ..load
     }
 }

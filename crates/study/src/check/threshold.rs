@@ -40,6 +40,8 @@ pub(crate) struct Sent {
     pub recovery: bool,
     /// Whether components are killed on purpose.
     pub has_faults: bool,
+    /// Whether trials have a network of their own.
+    pub has_network: bool,
 }
 
 /// Reads a condition on a load without a study. The paths of its metrics do not begin with a request's name, and there are no
@@ -123,6 +125,9 @@ pub(super) fn known_metrics(sent: &Sent) -> Vec<Known> {
     }
     known.extend(metric_paths(generator, &[Subject::Generator]));
     known.extend(metric_paths("machine", &[Subject::Machine]));
+    if sent.has_network {
+        known.extend(metric_paths("network", &[Subject::Network]));
+    }
     known.extend(metric_paths("system", &[Subject::System]));
     if sent.recovery {
         let rows = CATALOGUE.iter();

@@ -108,6 +108,10 @@ pub(crate) struct Load {
     pub keep_alive: Option<bool>,
     /// How long opening a connection may take; 5s by default, of clients as long as an answer may take.
     pub connect_timeout: Option<DurationText>,
+    /// Addresses of this machine from which connections come in turn, e.g. `127.0.0.2` or `127.0.0.2-127.0.0.9`: one address has some
+    /// 28,000 ports for connections to one port. By default the kernel chooses.
+    #[schemars(length(min = 1, max = 256))]
+    pub source_addresses: Option<Vec<String>>,
     /// What is sent: the same request again and again. Its path is under exactly one of get, put, post, head, delete, patch and
     /// options; or `method` and `path` are both given.
     pub request: Option<Request>,

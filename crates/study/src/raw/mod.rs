@@ -7,6 +7,7 @@ mod cool_down;
 mod limits;
 mod load;
 mod method;
+mod network;
 mod prepare;
 mod probe;
 mod random_column;
@@ -25,6 +26,7 @@ pub(crate) use load::{
     Request,
 };
 pub(crate) use method::Method;
+pub(crate) use network::Network;
 pub(crate) use prepare::{Prepare, PrepareLoad};
 pub(crate) use probe::{Extract, Probe, ValueAt};
 pub(crate) use random_column::RandomColumn;

@@ -4,7 +4,9 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{DurationText, Limits, Load, LoadLevel, Name, OneOrSeveral, Prepare, Schedule, Share};
+use super::{
+    DurationText, Limits, Load, LoadLevel, Name, Network, OneOrSeveral, Prepare, Schedule, Share,
+};
 use crate::{ExpectedVerdict, Level};
 
 pub(crate) type Factors = IndexMap<String, Vec<Level>>;
@@ -51,6 +53,8 @@ pub(crate) struct Study {
     pub expect_verdict: Option<ExpectedVerdict>,
     /// What is done to the system after its functional check and before the warm-up: loads that fill it.
     pub prepare: Option<Prepare>,
+    /// A network of its own for each trial, which can be slow, lossy or have other settings of the kernel.
+    pub network: Option<Network>,
     /// The load on the system.
     #[schemars(required)]
     pub load: Option<Load>,

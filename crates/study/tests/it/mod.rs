@@ -10,6 +10,7 @@ mod faults;
 mod limits;
 mod metrics;
 mod mistakes;
+mod networks;
 mod planned;
 mod prepare;
 mod probes;

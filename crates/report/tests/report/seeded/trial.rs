@@ -5,9 +5,9 @@ use hdrhistogram::Histogram;
 use waggle_results::{
     BacklogRow, CellInfo, ClientEndInfo, ClientInfo, CountsRow, CpuLimit, DelayHistograms,
     DeliveryInfo, FORMAT, FailureCount, FailureKind, FaultInfo, GeneratorInfo, IntervalHistograms,
-    IntervalRow, LedgerInfo, LimitInfo, LimitMeans, LoadStart, MachineInfo, MemoryLimit, PhaseInfo,
-    PhaseName, RecoveryInfo, ResourceRow, SessionsInfo, StepCounts, StepInfo, ThrottlingInfo,
-    TrialEnd, TrialInfo, TrialKey, TrialWriter,
+    IntervalRow, LedgerInfo, LimitInfo, LimitMeans, LoadStart, MachineInfo, MemoryLimit,
+    NetworkCounts, NetworkInfo, PhaseInfo, PhaseName, RecoveryInfo, ResourceRow, SessionsInfo,
+    StepCounts, StepInfo, ThrottlingInfo, TrialEnd, TrialInfo, TrialKey, TrialWriter,
 };
 
 use super::{
@@ -416,6 +416,7 @@ fn completed_trial(
 ) -> TrialInfo {
     let mut whole = of_records(made, &sums, (load_end, drained));
     whole.limits = limits(seeded, true);
+    whole.network = network(seeded, true);
     if let Some(recovery) = seeded.recovery {
         add_recovery_phase(&mut whole, recovery, load_end);
     }
@@ -532,6 +533,7 @@ fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> Tria
         stages: Vec::new(),
         stopped: None,
         limits: Vec::new(),
+        network: None,
         preparation: None,
         cool_down: None,
         imported: None,
@@ -629,6 +631,25 @@ fn limits(seeded: &Seeded, is_measured: bool) -> Vec<LimitInfo> {
     }]
 }
 
+/// Trials with limits have a network, too.
+fn network(seeded: &Seeded, is_measured: bool) -> Option<NetworkInfo> {
+    let setting = ("net.core.somaxconn".to_owned(), "128".to_owned());
+    seeded.has_limits.then(|| NetworkInfo {
+        rate_bits_per_s: Some(100_000_000),
+        delay_s: 0.001,
+        loss: 0.0,
+        mtu: 1500,
+        sysctl: [setting].into(),
+        counts: is_measured.then_some(NetworkCounts {
+            listen_overflows: 5,
+            listen_drops: 7,
+            syn_cookies: 0,
+            retransmissions: 12,
+            resets: 1,
+        }),
+    })
+}
+
 fn failed_trial(seeded: &Seeded, made: &Made) -> TrialInfo {
     TrialInfo {
         format: FORMAT,
@@ -671,6 +692,7 @@ fn failed_trial(seeded: &Seeded, made: &Made) -> TrialInfo {
         stages: Vec::new(),
         stopped: None,
         limits: limits(seeded, false),
+        network: network(seeded, false),
         preparation: None,
         cool_down: None,
         imported: None,
