@@ -106,6 +106,12 @@ fn each_metric_can_be_in_a_condition() {
     );
     check(
         STUDY,
+        &[("delivery: {", "network: {}\ndelivery: {")],
+        &[(Subject::Network, "network.")],
+        records,
+    );
+    check(
+        STUDY,
         accepted::CLIENTS,
         &[(Subject::Clients, "clients.")],
         records,
@@ -132,7 +138,7 @@ fn each_metric_can_be_in_a_condition() {
     let asked = OF_RECORDS.iter().chain(OF_SCENARIO);
     let asked: HashSet<String> = asked.map(|(subject, _)| format!("{subject:?}")).collect();
     let rows = CATALOGUE.iter().map(|row| format!("{:?}", row.subject));
-    let apart = ["Fault", "Recovery", "Preparation", "Clients"].map(str::to_owned);
+    let apart = ["Fault", "Recovery", "Preparation", "Clients", "Network"].map(str::to_owned);
     let left: HashSet<String> = rows
         .filter(|subject| !asked.contains(subject) && !apart.contains(subject))
         .collect();
