@@ -123,7 +123,7 @@ mod tests {
             mtu: 1500,
             sysctl: vec![("net.core.somaxconn", "128")],
         };
-        let expected = "100 Mbit/s for both ways together, a delay of 1.00 ms each way, 0.1 % of the packets lost, packets of 1,500 B, \
+        let expected = "100 Mbit/s for both ways together, a delay of 1.00 ms each way, 0.100 % of the packets lost, packets of 1,500 B, \
                         net.core.somaxconn = 128";
         check(slow, expected);
         let gigabit = Link {
