@@ -5,15 +5,12 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use waggle_analysis::left_out_groups;
 use waggle_report::wording;
-use waggle_results::LeftOutInfo;
+use waggle_results::{CellInfo, LeftOutInfo};
 
 use crate::{files::Loaded, folders, system::fetch_locations};
 
-/// Leaves out the cells of the study that need an artifact that is missing and cannot be fetched.
-///
-/// # Errors
-/// Those are all cells.
-pub(crate) fn leave_out(loaded: &mut Loaded) -> Result<Vec<LeftOutInfo>> {
+/// The cells of the study that need an artifact that is missing and cannot be fetched.
+pub(crate) fn find(loaded: &Loaded) -> Result<Vec<LeftOutInfo>> {
     if folders::artifacts().is_none() {
         return Ok(Vec::new());
     }
@@ -22,45 +19,39 @@ pub(crate) fn leave_out(loaded: &mut Loaded) -> Result<Vec<LeftOutInfo>> {
         Some(changed) => Some((&changed.system, fetch_locations(&changed.folder)?)),
         None => None,
     };
-    let left_out = waggle_runner::cells_to_leave_out(
+    let changed = changed.as_ref();
+    Ok(waggle_runner::cells_to_leave_out(
         &loaded.study,
         (&loaded.system, &own),
-        changed
-            .as_ref()
-            .map(|(system, fetching)| (*system, fetching)),
-    );
-    remove(loaded, &left_out)?;
-    Ok(left_out)
+        changed.map(|(system, fetching)| (*system, fetching)),
+    ))
 }
 
-/// Leaves out the cells that were left out when the run in this folder was begun: trials of a run have the same cells from
-/// beginning to end.
-pub(crate) fn leave_out_as_begun(loaded: &mut Loaded, run: &Path) -> Result<Vec<LeftOutInfo>> {
+/// The cells that were left out when the run in this folder was begun: a run has the same cells from beginning to end.
+pub(crate) fn find_as_begun(run: &Path) -> Result<Vec<LeftOutInfo>> {
     let info = waggle_results::run_info(run);
     let info = info.with_context(|| format!("cannot resume {}", run.display()))?;
-    remove(loaded, &info.left_out)?;
     Ok(info.left_out)
 }
 
-fn remove(loaded: &mut Loaded, left_out: &[LeftOutInfo]) -> Result<()> {
-    if left_out.is_empty() {
-        return Ok(());
+/// Takes these cells out of the study.
+///
+/// # Errors
+/// They are all of its cells.
+pub(crate) fn remove(loaded: &mut Loaded, left_out: &[LeftOutInfo]) -> Result<()> {
+    if kept_cells(loaded, left_out).is_empty() {
+        bail!("no cell can be run\n{}", lines(loaded, left_out).join("\n"));
     }
-    let study = &mut loaded.study;
-    study.leave_out(&waggle_runner::left_out_numbers(left_out));
-    if study.cells.is_empty() {
-        bail!(
-            "no cell can be run:\n{}",
-            lines(loaded, left_out).join("\n")
-        );
+    if !left_out.is_empty() {
+        let numbers = waggle_runner::left_out_numbers(left_out);
+        loaded.study.leave_out(&numbers);
     }
     Ok(())
 }
 
 /// Which cells and why, and what can be done; none if no cell is left out.
 pub(crate) fn lines(loaded: &Loaded, left_out: &[LeftOutInfo]) -> Vec<String> {
-    let kept = waggle_runner::cell_infos(&loaded.study);
-    let groups = left_out_groups(&kept, left_out);
+    let groups = left_out_groups(&kept_cells(loaded, left_out), left_out);
     let named = groups.iter().map(wording::left_out::line);
     let named = named.map(|line| format!("left out: {line}"));
     let remedy = format!(
@@ -69,4 +60,12 @@ pub(crate) fn lines(loaded: &Loaded, left_out: &[LeftOutInfo]) -> Vec<String> {
     );
     let remedy = (!groups.is_empty()).then_some(remedy);
     named.chain(remedy).collect()
+}
+
+/// Without the sentinel.
+fn kept_cells(loaded: &Loaded, left_out: &[LeftOutInfo]) -> Vec<CellInfo> {
+    let numbers = waggle_runner::left_out_numbers(left_out);
+    let mut cells = waggle_runner::cell_infos(&loaded.study);
+    cells.retain(|cell| !cell.is_sentinel && !numbers.contains(&cell.cell));
+    cells
 }

@@ -13,10 +13,14 @@ use crate::{arguments::Plan, exit::Exit, files, left_out, output, table::duratio
 
 pub(crate) fn run(arguments: &Plan) -> Result<Exit> {
     let mut loaded = files::load(&arguments.choice)?;
-    let left_out = left_out::leave_out(&mut loaded)?;
+    let left_out = left_out::find(&loaded)?;
+    let mut lines = left_out::lines(&loaded, &left_out);
+    // The plan may be read on another machine than that of the run.
+    if left_out::remove(&mut loaded, &left_out).is_err() {
+        lines.push("no cell can be run here; this is the plan of all of them".to_owned());
+    }
     let plan = waggle_study::plan(&loaded.study);
-    let left_out = left_out::lines(&loaded, &left_out);
-    output::print_result(&listing(&loaded.study, &loaded.system, &plan, &left_out))?;
+    output::print_result(&listing(&loaded.study, &loaded.system, &plan, &lines))?;
     Ok(Exit::Fine)
 }
 

@@ -61,9 +61,10 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
         None => files::new_run(&arguments.runs, &loaded.study.name)?,
     };
     let left_out = match &arguments.resume {
-        Some(_) => left_out::leave_out_as_begun(&mut loaded, &folder)?,
-        None => left_out::leave_out(&mut loaded)?,
+        Some(_) => left_out::find_as_begun(&folder)?,
+        None => left_out::find(&loaded)?,
     };
+    left_out::remove(&mut loaded, &left_out)?;
     let export = Export::open(&arguments.export, &loaded, &folder)?;
     let print = |line: &str| {
         if !arguments.quiet {

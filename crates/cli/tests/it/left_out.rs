@@ -179,9 +179,11 @@ fn resumed_run_leaves_out_the_same_cells() {
 #[test]
 fn run_without_any_cell_is_an_error() {
     let workspace = workspace();
-    let filter = ["plan", "study.yaml", "--filter", "make=toolless"];
+    let filter = |command| [command, "study.yaml", "--filter", "make=toolless"];
+    let plan = text(&workspace, &filter("plan"), 0);
+    check_contains(&plan, &[REQUIRES, "no cell can be run here", "1 cell × "]);
     check_contains(
-        &text(&workspace, &filter, 2),
+        &text(&workspace, &filter("run"), 2),
         &["no cell can be run", REQUIRES],
     );
     // Nor has a version anything to be compared with if the other one is left out.

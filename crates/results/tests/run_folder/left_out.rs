@@ -1,8 +1,29 @@
-//! Artifacts that a run used, and cells that it left out, for each reason.
+//! Artifacts that a run used, and cells that it left out for each reason, are read as they were written.
 
-use waggle_results::{ArtifactInfo, CellInfo, LeftOutInfo, LeftOutReason};
+use waggle_results::{
+    ArtifactInfo, CellInfo, LeftOutInfo, LeftOutReason, RunFolder, RunInfo, run_info,
+};
 
-pub(crate) fn left_out() -> Vec<LeftOutInfo> {
+use crate::sample;
+
+#[test]
+fn cells_that_were_left_out_come_back_with_their_reasons() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    let info = RunInfo {
+        artifacts: artifacts(),
+        left_out: left_out(),
+        ..sample::run_info()
+    };
+    RunFolder::create(&run, &info, sample::STUDY, sample::SYSTEM).unwrap();
+    assert_eq!(run_info(&run).unwrap(), info);
+    let text = std::fs::read_to_string(run.join("run.json")).unwrap();
+    for part in ["\"fetch_failed\": {", "\"requires\": {", "\"partner\": {"] {
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+fn left_out() -> Vec<LeftOutInfo> {
     let one = |cell: u32, reason: LeftOutReason| LeftOutInfo {
         cell: CellInfo {
             cell,
@@ -33,7 +54,7 @@ pub(crate) fn left_out() -> Vec<LeftOutInfo> {
     ]
 }
 
-pub(crate) fn artifacts() -> Vec<ArtifactInfo> {
+fn artifacts() -> Vec<ArtifactInfo> {
     vec![
         ArtifactInfo {
             name: "kafka".into(),
