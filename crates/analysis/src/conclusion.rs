@@ -26,7 +26,8 @@ pub struct Doubtful {
 }
 
 impl Model {
-    /// What the run comes to. `is_strict`: every doubt counts.
+    /// What the run comes to. `is_strict`: every doubt counts, and every cell that was left
+    /// out.
     #[must_use]
     pub fn conclusion(&self, is_strict: bool) -> Conclusion {
         let of_thresholds = self
@@ -42,7 +43,10 @@ impl Model {
             .map(|cell| self.conclusion_of_cell(cell, is_strict));
         let of_search = self.search.iter().flat_map(|search| &search.cells);
         let of_search = of_search.map(|search| of_search_answer(&search.answer));
-        let worst = of_thresholds.chain(of_cells).chain(of_search).max();
+        let is_whole = !is_strict || self.info.left_out.is_empty();
+        let of_left_out = (!is_whole).then_some(Conclusion::Open);
+        let all = of_thresholds.chain(of_cells).chain(of_search);
+        let worst = all.chain(of_left_out).max();
         let is_believed =
             self.search.is_some() || self.cells_that_ran().any(|cell| self.is_as_expected(cell));
         match worst {

@@ -174,6 +174,8 @@ impl Simulated {
             imported: None,
             versions: None,
             derived: Vec::new(),
+            artifacts: Vec::new(),
+            left_out: Vec::new(),
         }
     }
 }

@@ -150,7 +150,7 @@ pub(crate) struct Run {
     /// halted CPUs away. Costs power, and capacity of cores with two hardware threads; noted in the results
     #[arg(long)]
     pub(crate) idle_poll: bool,
-    /// Every doubt counts: exit code 4 if any cell has a verdict other than valid, or than the study expects
+    /// Every doubt counts: exit code 4 if any cell has a verdict other than valid, or than the study expects, or was left out
     #[arg(long)]
     pub(crate) strict: bool,
     #[command(flatten)]
@@ -189,7 +189,7 @@ pub(crate) struct Report {
     /// Append the answer and the table of cells as Markdown to a file, such as $GITHUB_STEP_SUMMARY
     #[arg(long, value_name = "FILE")]
     pub(crate) summary_file: Option<PathBuf>,
-    /// Every doubt counts: exit code 4 if any cell has a verdict other than valid, or than the study expects
+    /// Every doubt counts: exit code 4 if any cell has a verdict other than valid, or than the study expects, or was left out
     #[arg(long)]
     pub(crate) strict: bool,
 }

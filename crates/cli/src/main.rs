@@ -14,6 +14,7 @@ mod import;
 mod init;
 mod input;
 mod interrupts;
+mod left_out;
 mod live;
 mod load;
 mod null_server;

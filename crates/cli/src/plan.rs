@@ -9,17 +9,28 @@ use waggle_runner::level_kind;
 use waggle_study::{Cell, Fault, LoadModel, Order, Restart, Search, Study, System};
 use waggle_units::format_duration;
 
-use crate::{arguments::Plan, exit::Exit, files, output, table::duration};
+use crate::{arguments::Plan, exit::Exit, files, left_out, output, table::duration};
 
 pub(crate) fn run(arguments: &Plan) -> Result<Exit> {
-    let loaded = files::load(&arguments.choice)?;
+    let mut loaded = files::load(&arguments.choice)?;
+    let left_out = left_out::find(&loaded)?;
+    let mut lines = left_out::lines(&loaded, &left_out);
+    // The plan may be read on another machine than that of the run.
+    if left_out::remove(&mut loaded, &left_out).is_err() {
+        lines.push("no cell can be run here; this is the plan of all of them".to_owned());
+    }
     let plan = waggle_study::plan(&loaded.study);
-    output::print_result(&listing(&loaded.study, &loaded.system, &plan))?;
+    output::print_result(&listing(&loaded.study, &loaded.system, &plan, &lines))?;
     Ok(Exit::Fine)
 }
 
 /// The plan as text: the cells, then the trials in their order.
-fn listing(study: &Study, system: &System, plan: &waggle_study::Plan) -> String {
+fn listing(
+    study: &Study,
+    system: &System,
+    plan: &waggle_study::Plan,
+    left_out: &[String],
+) -> String {
     let mut text = String::new();
     let order = match (study.order, study.restart) {
         (Order::Shuffled, Restart::EveryTrial) => {
@@ -36,7 +47,7 @@ fn listing(study: &Study, system: &System, plan: &waggle_study::Plan) -> String 
     for component in &study.external {
         let _ = writeln!(text, "external, not started by waggle: {component}");
     }
-    for line in details(study) {
+    for line in details(study).iter().chain(left_out) {
         let _ = writeln!(text, "{line}");
     }
     if study.restart == Restart::EveryCell && system.external.is_none() {

@@ -1,6 +1,6 @@
 //! What continuous integration shows of a run: its thresholds as test cases, and a short text.
 
-use waggle_analysis::{Conclusion, Decision, Model};
+use waggle_analysis::{Conclusion, Decision, Model, left_out_of_run};
 
 use crate::{
     document::{Block, Document, Section},
@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// The run as JUnit XML: a case for each threshold in each cell, and one for the verdict of each cell. What makes the exit code 3
-/// fails, what makes it 4 is an error.
+/// fails, what makes it 4 is an error, and a cell that was left out is skipped.
 #[must_use]
 pub fn junit(model: &Model) -> String {
     let thresholds = model.thresholds.iter().flat_map(|outcome| {
@@ -47,10 +47,17 @@ pub fn junit(model: &Model) -> String {
             result: result(model.conclusion_of_cell(cell, false), text),
         })
     });
-    let mut cases: Vec<TestCase> = thresholds.chain(verdicts).collect();
+    let left_out = left_out_of_run(&model.info)
+        .into_iter()
+        .map(|group| TestCase {
+            class: "verdict".to_owned(),
+            name: wording::left_out::cells(&group),
+            result: TestResult::Skipped(wording::left_out::reason(&group.reason)),
+        });
+    let mut cases: Vec<TestCase> = thresholds.chain(verdicts).chain(left_out).collect();
     let shown = cases
         .iter()
-        .any(|case| !matches!(case.result, TestResult::Passed(_)));
+        .any(|case| matches!(case.result, TestResult::Failed(_) | TestResult::Error(_)));
     if !shown {
         // Of a search, or if no cell is reliable: no single case shows it.
         cases.push(TestCase {
@@ -96,10 +103,13 @@ pub fn summary(model: &Model) -> String {
     markdown::text(&Document {
         opening: sections::opening_of(model),
         sections: vec![Section {
-            blocks: vec![
+            blocks: [
                 Block::Sentences(sentences),
                 Block::Table(tables::cells_in_short(model)),
-            ],
+            ]
+            .into_iter()
+            .chain(Block::tables(tables::left_out(model)))
+            .collect(),
             ..Section::new("summary", "Summary")
         }],
         version: model.info.waggle_version.clone(),

@@ -27,6 +27,8 @@ pub(crate) enum TestResult {
     Failed(String),
     /// It is not decided.
     Error(String),
+    /// It was not tried.
+    Skipped(String),
 }
 
 /// The suite as a file.
@@ -37,8 +39,9 @@ pub(crate) fn xml(suite: &TestSuite) -> String {
     };
     let failures = count(|result| matches!(result, TestResult::Failed(_)));
     let errors = count(|result| matches!(result, TestResult::Error(_)));
+    let skipped = count(|result| matches!(result, TestResult::Skipped(_)));
     let counts = format!(
-        "tests=\"{}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"0\"",
+        "tests=\"{}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\"",
         suite.cases.len()
     );
     let name = escape(&suite.name);
@@ -51,6 +54,7 @@ pub(crate) fn xml(suite: &TestSuite) -> String {
             TestResult::Passed(text) => format!("<system-out>{}</system-out>", escape(text)),
             TestResult::Failed(text) => format!("<failure message=\"{}\"/>", escape(text)),
             TestResult::Error(text) => format!("<error message=\"{}\"/>", escape(text)),
+            TestResult::Skipped(text) => format!("<skipped message=\"{}\"/>", escape(text)),
         };
         // Writing to a text cannot fail.
         let _ = writeln!(

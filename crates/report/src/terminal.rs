@@ -8,7 +8,7 @@ use crate::{
 };
 use waggle_analysis::Model;
 
-/// The answers of a search, every cell, every step of a scenario, and the best and the worst trials.
+/// The answers of a search, every cell, those that were left out, every step of a scenario, and the best and the worst trials.
 #[must_use]
 pub fn terminal(model: &Model) -> String {
     let answers = tables::answers_in_short(model)
@@ -17,6 +17,7 @@ pub fn terminal(model: &Model) -> String {
     let steps = tables::steps_in_short(model).map(|table| laid_out(&table));
     let clients = tables::clients(model).map(|table| laid_out(&table));
     let ends = [
+        tables::left_out(model),
         tables::least_and_most_failures(model),
         tables::best_and_worst_successes(model),
     ];

@@ -16,6 +16,7 @@
 //! trials/.0002-c01-r1.partial/    an unfinished trial; ignored by readers, redone on resume
 //! ```
 
+mod artifact;
 mod best_and_worst;
 mod calibration;
 mod count;
@@ -30,6 +31,7 @@ mod hlog;
 mod imported;
 mod intermediate_probes;
 mod kinds;
+mod left_out;
 mod limit;
 mod names;
 mod parallel;
@@ -41,6 +43,7 @@ mod trial_files;
 mod warm_up;
 mod writer;
 
+pub use artifact::ArtifactInfo;
 pub use best_and_worst::{BestAndWorstInfo, OrderedMetricInfo, SuccessesInfo};
 pub use calibration::{CalibratedShape, CalibrationFile};
 pub use count_comparison::{ComparedCount, CountComparisonInfo};
@@ -56,6 +59,7 @@ pub use intermediate_probes::ProbeLogs;
 pub use kinds::{
     Arrivals, Comparison, ExpectedVerdict, FeedOrder, LevelKind, LoadModel, Restart, TrialOrder,
 };
+pub use left_out::{LeftOutInfo, LeftOutReason};
 pub use limit::{CpuLimit, LimitInfo, LimitMeans, MemoryLimit, ThrottlingInfo};
 pub use parallel::parallel_map;
 pub use parse::{
@@ -92,5 +96,6 @@ pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};
 /// (`lag`, `in_flight_asked`, `arrivals`), the resolution and lag of a probe in the measured phase alone (`measured_…`), delays from due
 /// (`end_to_end_delay.hlog`), the earliest that delays may be (`earliest_delay.hlog`, `earliest_end_to_end_delay.hlog`), whether a
 /// probe followed a sample (`sample`), the level of the recovery in the warm-up (`control`), results of other tools (`imported`), which
-/// have no `generator`, and the limits of replicas (`limits`).
+/// have no `generator`, the limits of replicas (`limits`), cells that were left out (`left_out`) and which
+/// artifacts the others used (`artifacts`).
 pub const FORMAT: u32 = 6;

@@ -5,8 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
-    BestAndWorstInfo, Comparison, CountComparisonInfo, ExpectedVerdict, FeedOrder, ImportedInfo,
-    LevelKind, LoadModel, Restart, TrialOrder, WarmUpUntil,
+    ArtifactInfo, BestAndWorstInfo, Comparison, CountComparisonInfo, ExpectedVerdict, FeedOrder,
+    ImportedInfo, LeftOutInfo, LevelKind, LoadModel, Restart, TrialOrder, WarmUpUntil,
 };
 
 /// The whole of `run.json`.
@@ -27,6 +27,9 @@ pub struct RunInfo {
     /// What the system is, in a sentence, from its file.
     pub system_summary: String,
     pub components: Vec<ComponentInfo>,
+    /// Artifacts whose programs the components run, each version of each once. Since format 6.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<ArtifactInfo>,
     pub cells: Vec<CellInfo>,
     /// Every planned trial, in the order of execution; with those that were added.
     pub order: Vec<TrialKey>,
@@ -76,6 +79,9 @@ pub struct RunInfo {
     /// Levels that each cell computes from its others; they are no factors. Since format 6.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub derived: Vec<DerivedLevelInfo>,
+    /// Cells of the study that are not among [`Self::cells`], because their system could not be had. Since format 6.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOutInfo>,
 }
 
 /// A level that each cell computes from its others.

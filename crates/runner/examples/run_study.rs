@@ -149,6 +149,7 @@ fn request([study, system, run]: [&Path; 3]) -> Result<RunRequest, Box<dyn std::
     Ok(RunRequest {
         calibration_file: None,
         plan: waggle_study::plan(&checked),
+        left_out: Vec::new(),
         study: checked,
         study_text,
         study_file: study.to_path_buf(),

@@ -20,6 +20,7 @@ use waggle_study::{Artifact, Level, System};
 use crate::{
     driver::{Child, Deaths, Launch, Search, artifact_of, distinct, folder_name, log_tail, names},
     events::Shutdown,
+    fetch_failure::{self, FetchFailure},
 };
 
 /// Timeout of one fetch.
@@ -61,6 +62,20 @@ impl Fetching {
         let own = std::iter::once(&self.system_folder);
         self.program_folders.iter().chain(own).cloned().collect()
     }
+
+    /// The programs that a fetch of the artifact requires and that are not installed.
+    pub(crate) fn missing_programs(&self, artifact: &Artifact) -> Vec<String> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = self.folders();
+        let search = Search {
+            folders: &folders,
+            path: &path,
+            artifacts: None,
+        };
+        let required = artifact.requires.iter();
+        let missing = required.filter(|name| search.find_installed(name).is_none());
+        missing.cloned().collect()
+    }
 }
 
 /// Why an artifact could not be fetched.
@@ -86,6 +101,24 @@ pub enum FetchError {
     },
     #[error("interrupted; nothing of {artifact} was kept")]
     Interrupted { artifact: String },
+}
+
+impl FetchError {
+    /// The same in one line, without the name of the artifact: why, and the last line of the script.
+    #[must_use]
+    pub fn in_short(&self) -> String {
+        match self {
+            Self::Requires { programs, .. } => format!("requires {}", programs.join(", ")),
+            Self::Failed { why, log_end, .. } => {
+                let mut lines = log_end.iter().rev().map(|line| line.trim());
+                match lines.find(|line| !line.is_empty()) {
+                    Some(last) => format!("{why}: {last}"),
+                    None => why.clone(),
+                }
+            }
+            Self::Folder { .. } | Self::Interrupted { .. } => self.to_string(),
+        }
+    }
 }
 
 /// The artifacts whose programs the components of a system run, and where they are. With `parameters`, only those of that
@@ -129,7 +162,8 @@ fn is_used(system: &System, parameters: &BTreeMap<String, Level>, artifact: &Art
         .any(|program| artifact_of(system, &program) == Some(artifact))
 }
 
-/// Fetches an artifact and returns the paths of its programs. An incomplete fetch is removed.
+/// Fetches an artifact and returns the paths of its programs. An incomplete fetch is removed. If the script fails, a file beside the
+/// folders of artifacts says so until the next attempt.
 ///
 /// # Errors
 /// A program that it needs is missing, its script fails, a folder cannot be written, or `shutdown` asks for an end.
@@ -145,13 +179,7 @@ pub async fn fetch(
         path: &path,
         artifacts: Some(&fetching.artifacts_folder),
     };
-    let is_missing = |name: &&String| search.find_installed(name).is_none();
-    let missing: Vec<String> = artifact
-        .requires
-        .iter()
-        .filter(is_missing)
-        .cloned()
-        .collect();
+    let missing = fetching.missing_programs(artifact);
     if !missing.is_empty() {
         return Err(FetchError::Requires {
             artifact: artifact.name.clone(),
@@ -175,6 +203,10 @@ pub async fn fetch(
     let part = folder.join(format!(".{name}.part"));
     // We hold the lock, so what is here is left over from a fetch that was killed.
     remove(&part)?;
+    FetchFailure::remove(&folder, artifact).map_err(|problem| {
+        let file = fetch_failure::file(&folder, artifact);
+        io_error("remove", &file, problem)
+    })?;
     let log = folder.join(format!("{name}.log"));
     let ended = run(artifact, fetching, (&part, &log), &mut shutdown).await;
     let placed = match ended {
@@ -182,6 +214,13 @@ pub async fn fetch(
         Err(problem) => Err(problem),
     };
     remove(&part)?;
+    if let Err(problem @ FetchError::Failed { .. }) = &placed {
+        let written = FetchFailure::write(&folder, artifact, problem.in_short());
+        written.map_err(|problem| {
+            let file = fetch_failure::file(&folder, artifact);
+            io_error("write", &file, problem)
+        })?;
+    }
     placed?;
     fs::remove_file(&log).map_err(|problem| io_error("remove", &log, problem))?;
     search

@@ -1,9 +1,9 @@
 //! `run.json` from the request: what is planned, on which machine, with which versions.
 
 use waggle_results::{
-    self as results, BestAndWorstInfo, CellInfo, ComparedCount, Comparison, ComponentInfo,
-    ControlInfo, CountComparisonInfo, DerivedLevelInfo, ExpectedVerdict, FORMAT, FeedInfo,
-    FlowInfo, Host, LevelKind, NamedText, OrderedMetricInfo, RampUpInfo, RecoveryInfo,
+    self as results, ArtifactInfo, BestAndWorstInfo, CellInfo, ComparedCount, Comparison,
+    ComponentInfo, ControlInfo, CountComparisonInfo, DerivedLevelInfo, ExpectedVerdict, FORMAT,
+    FeedInfo, FlowInfo, Host, LevelKind, NamedText, OrderedMetricInfo, RampUpInfo, RecoveryInfo,
     ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo, RunInfo, ScenarioInfo, ScheduleInfo,
     SearchInfo, SuccessesInfo, SystemMetricInfo, ThresholdInfo, TrialKey, TrialOrder,
     VersionDesign, VersionsInfo,
@@ -21,6 +21,7 @@ use crate::{clock::now_utc, cool_down, records::RecordFiles, request::RunRequest
 pub(crate) struct Inventory {
     pub(crate) host: Host,
     pub(crate) components: Vec<ComponentInfo>,
+    pub(crate) artifacts: Vec<ArtifactInfo>,
 }
 
 pub(crate) fn run_info(
@@ -44,7 +45,8 @@ pub(crate) fn run_info(
         system: request.system.name.clone(),
         system_summary: request.system.summary.clone(),
         components: inventory.components,
-        cells: cells(study),
+        artifacts: inventory.artifacts,
+        cells: cell_infos(study),
         order: order(&request.plan),
         added: Vec::new(),
         schedule: schedule(study, first),
@@ -77,6 +79,7 @@ pub(crate) fn run_info(
         imported: None,
         versions: versions(request),
         derived: derived_levels(study),
+        left_out: request.left_out.clone(),
     }
 }
 
@@ -176,25 +179,27 @@ pub(crate) fn scenario_file(study: &Study) -> Option<NamedText> {
     })
 }
 
-pub(crate) fn cells(study: &Study) -> Vec<CellInfo> {
+/// The cells of a study, in the form of the results.
+#[must_use]
+pub fn cell_infos(study: &Study) -> Vec<CellInfo> {
+    study.cells.iter().map(cell_info).collect()
+}
+
+pub(crate) fn cell_info(cell: &Cell) -> CellInfo {
     let texts = |levels: &[(String, Level)]| {
         let levels = levels.iter();
         levels
             .map(|(name, level)| (name.clone(), level.to_string()))
             .collect()
     };
-    study
-        .cells
-        .iter()
-        .map(|cell| CellInfo {
-            cell: cell.number,
-            levels: texts(&cell.levels),
-            derived: texts(&cell.derived),
-            name: cell.short_name.clone(),
-            expect_verdict: cell.expect_verdict.map(expected_verdict),
-            is_sentinel: cell.is_sentinel,
-        })
-        .collect()
+    CellInfo {
+        cell: cell.number,
+        levels: texts(&cell.levels),
+        derived: texts(&cell.derived),
+        name: cell.short_name.clone(),
+        expect_verdict: cell.expect_verdict.map(expected_verdict),
+        is_sentinel: cell.is_sentinel,
+    }
 }
 
 /// The levels that each cell computes from its others.

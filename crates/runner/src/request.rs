@@ -3,7 +3,7 @@
 use std::{io, net::SocketAddr, path::PathBuf};
 
 use tokio::sync::watch;
-use waggle_results::{ReadError, WriteError};
+use waggle_results::{LeftOutInfo, ReadError, WriteError};
 use waggle_study::{Plan, Study, System};
 
 use crate::{SampleLimits, driver::ProgramError, idle_poll::IdlePollError};
@@ -23,6 +23,8 @@ pub struct RunRequest {
     pub changed: Option<ChangedSystem>,
     pub run_folder: PathBuf,
     pub plan: Plan,
+    /// Cells that were taken out of the study, because their system cannot be had ([`crate::cells_to_leave_out()`]).
+    pub left_out: Vec<LeftOutInfo>,
     /// The run folder exists and its run is to be completed.
     pub resume: bool,
     /// Folders in which the system's programs are searched before `PATH`.

@@ -402,6 +402,7 @@ async fn open(
     let inventory = Inventory {
         host,
         components: programs.versions(request).await,
+        artifacts: programs.artifacts(request),
     };
     if request.resume {
         let folder = RunFolder::open(&request.run_folder)?;
@@ -480,7 +481,7 @@ fn is_the_same(
         return Err(different("the seed"));
     }
     let same_schedule = begun.schedule == info::schedule(&request.study, &request.study.cells[0]);
-    if begun.cells != info::cells(&request.study)
+    if begun.cells != info::cell_infos(&request.study)
         || begun.derived != info::derived_levels(&request.study)
         || begun.planned_order() != info::order(&request.plan)
         || begun.search != info::search(&request.study)

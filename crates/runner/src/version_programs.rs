@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use waggle_results::ComponentInfo;
+use waggle_results::{ArtifactInfo, ComponentInfo};
 use waggle_study::{Cell, System};
 
 use crate::{
@@ -58,5 +58,34 @@ impl VersionPrograms {
             }));
         }
         components
+    }
+
+    /// The artifacts whose programs the cells run.
+    pub(crate) fn artifacts(&self, request: &RunRequest) -> Vec<ArtifactInfo> {
+        let mut all: Vec<ArtifactInfo> = Vec::new();
+        let cells = request.study.cells.iter();
+        for cell in cells.filter(|cell| !cell.is_sentinel) {
+            let (programs, system) = match (&self.changed, &request.changed) {
+                (Some(programs), Some(changed)) if schedule::is_changed(cell) => {
+                    (programs, &changed.system)
+                }
+                _ => (&self.baseline, &request.system),
+            };
+            if system.artifacts.is_empty() {
+                continue;
+            }
+            for (name, version) in programs.artifacts(system, &cell.parameters) {
+                let is_known = |one: &&mut ArtifactInfo| one.name == name && one.version == version;
+                match all.iter_mut().find(is_known) {
+                    Some(known) => known.cells.push(cell.number),
+                    None => all.push(ArtifactInfo {
+                        name,
+                        version,
+                        cells: vec![cell.number],
+                    }),
+                }
+            }
+        }
+        all
     }
 }

@@ -16,6 +16,7 @@ mod fill;
 mod formula;
 mod growth;
 mod include;
+mod leave_out;
 mod limits;
 mod load_model;
 mod mistake;

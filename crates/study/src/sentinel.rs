@@ -7,19 +7,22 @@ impl Study {
     /// cells of the run were chosen.
     pub fn add_sentinel(&mut self) {
         let number = self.cells.iter().map(|cell| cell.number).max();
-        if self.sentinel_every.is_none() {
-            return;
+        if let (Some(_), Some(number)) = (self.sentinel_every, number) {
+            self.push_sentinel(number + 1);
         }
-        let (Some(first), Some(number)) = (self.cells.first(), number) else {
-            return;
-        };
-        self.cells.push(Cell {
-            number: number + 1,
-            is_sentinel: true,
-            expect_verdict: None,
-            version: None,
-            ..first.clone()
-        });
+    }
+
+    /// The first cell again, with this number.
+    pub(crate) fn push_sentinel(&mut self, number: u32) {
+        if let Some(first) = self.cells.first() {
+            self.cells.push(Cell {
+                number,
+                is_sentinel: true,
+                expect_verdict: None,
+                version: None,
+                ..first.clone()
+            });
+        }
     }
 
     /// The sentinel's cell.

@@ -28,7 +28,7 @@ use self::{
     sides::{Side, Sides},
 };
 use crate::{
-    Counted, Model,
+    Counted, LeftOutGroup, Model,
     asked::{aspect, headline},
     metric::{Number, without_names},
     outcome::{Outcome, outcomes_with},
@@ -54,6 +54,8 @@ pub struct CompareModel {
     pub cells: Vec<CellPair>,
     /// Cells of one side alone.
     pub unmatched: [Vec<String>; 2],
+    /// Cells that each side left out.
+    pub left_out_cells: [Vec<LeftOutGroup>; 2],
     /// What is asked about comes first.
     pub metrics: Vec<MetricComparison>,
     /// What else differs.
@@ -223,6 +225,7 @@ fn compare_sides(
         unit: sides.unit,
         cells: keys.iter().map(|key| cell_pair(sides, key)).collect(),
         unmatched: sides.unmatched_names(),
+        left_out_cells: sides.sides.each_ref().map(Side::left_out),
         metrics,
         changes: sides.changes(),
     })

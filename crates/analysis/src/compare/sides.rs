@@ -10,8 +10,9 @@ use super::{
     conditions::{ConditionChange, conditions_changed},
 };
 use crate::{
-    CellModel, Model,
+    CellModel, LeftOutGroup, Model,
     asked::distinct,
+    left_out::{left_out_groups, left_out_of_run},
     metric::Number,
     outcome::{Outcome, counted_trials},
 };
@@ -294,6 +295,26 @@ impl<'a> Side<'a> {
                 .sum(),
             is_being_written: self.runs.iter().any(|run| run.is_being_written),
         }
+    }
+
+    /// The cells that its runs left out, each reason once.
+    pub(super) fn left_out(&self) -> Vec<LeftOutGroup> {
+        let of_run = |run: &&Model| match self.level {
+            None => left_out_of_run(&run.info),
+            Some((factor, level)) => {
+                let is_own = |(name, own): &(String, String)| name == factor && own == level;
+                let mut own = run.info.left_out.clone();
+                own.retain(|one| one.cell.levels.iter().any(is_own));
+                left_out_groups(&run.info.cells, &own)
+            }
+        };
+        let mut groups: Vec<LeftOutGroup> = Vec::new();
+        for group in self.runs.iter().flat_map(of_run) {
+            if !groups.contains(&group) {
+                groups.push(group);
+            }
+        }
+        groups
     }
 
     /// Names of columns are short.

@@ -14,8 +14,9 @@ use waggle_stats::{Estimate, MIN_HISTORY, Verdict};
 
 use self::series::{Sources, metric_history};
 use crate::{
-    Counted, Model, Number,
+    Counted, LeftOutGroup, Model, Number,
     compare::{CompareError, Condition, ConditionChange, conditions_changed, resolve_asked},
+    left_out::left_out_of_run,
     outcome::outcomes_with,
 };
 
@@ -78,6 +79,8 @@ pub struct HistoryModel {
     pub metrics: Vec<MetricHistory>,
     /// Cells that only earlier runs have.
     pub former_cells: Vec<String>,
+    /// Cells that the newest run left out.
+    pub left_out_cells: Vec<LeftOutGroup>,
     /// Runs of the same folder; the caller adds them.
     pub unreadable: Vec<UnreadableRun>,
 }
@@ -349,6 +352,7 @@ pub fn history(
         hosts: settings.hosts,
         runs: sources.facts(),
         former_cells: former_cells(&runs, &cells),
+        left_out_cells: left_out_of_run(&newest.info),
         unreadable: Vec::new(),
         cells,
         host_names: hosts.iter().map(|host| host.name.clone()).collect(),

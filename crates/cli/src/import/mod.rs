@@ -292,6 +292,8 @@ fn run_info(
         }),
         versions: None,
         derived: Vec::new(),
+        artifacts: Vec::new(),
+        left_out: Vec::new(),
     }
 }
 

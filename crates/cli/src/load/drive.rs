@@ -137,6 +137,7 @@ fn request(planned: &Planned, environment: Environment<'_>) -> Result<RunRequest
     let program = std::env::current_exe().context("cannot determine the path of this program")?;
     Ok(RunRequest {
         plan: waggle_study::plan(&planned.study),
+        left_out: Vec::new(),
         study: planned.study.clone(),
         study_text: planned.text.clone(),
         // Files in flags are relative to the current folder.

@@ -32,7 +32,7 @@ use crate::{
     files::{self, Loaded},
     folders,
     interrupts::Interrupts,
-    live, output, report,
+    left_out, live, output, report,
 };
 
 /// Events that may wait for the screen.
@@ -64,6 +64,11 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
         Some(None) => files::newest_run(&arguments.runs, &loaded.study.name)?,
         None => files::new_run(&arguments.runs, &loaded.study.name)?,
     };
+    let left_out = match &arguments.resume {
+        Some(_) => left_out::find_as_begun(&folder)?,
+        None => left_out::find(&loaded)?,
+    };
+    left_out::remove(&mut loaded, &left_out)?;
     let export = Export::open(&arguments.export, &loaded, &folder)?;
     let print = |line: &str| {
         if !arguments.quiet {
@@ -73,9 +78,15 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
     if let Some(line) = export.as_ref().and_then(Export::page_line) {
         print(&line);
     }
+    for line in left_out::lines(&loaded, &left_out) {
+        print(&line);
+    }
     let interrupts = Interrupts::new(|| {});
     let view = view(arguments, &loaded.study, &folder, &interrupts)?;
-    let request = request(arguments, loaded, &folder)?;
+    let request = RunRequest {
+        left_out,
+        ..request(arguments, loaded, &folder)?
+    };
     let (ended, exporter) = drive(request, view, export, &interrupts)?;
     let exit = report_run(arguments, &folder, &ended);
     if let Some(exporter) = exporter {
@@ -179,6 +190,7 @@ fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest>
     let program = std::env::current_exe().context("cannot determine the path of this program")?;
     Ok(RunRequest {
         plan: waggle_study::plan(&loaded.study),
+        left_out: Vec::new(),
         study: loaded.study,
         study_text: loaded.study_source.text,
         study_file: arguments.choice.study.clone(),

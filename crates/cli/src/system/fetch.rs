@@ -1,11 +1,19 @@
-//! `waggle system fetch`: fetches the artifacts that are not installed.
+//! `waggle system fetch`: fetches the artifacts that are not installed, also those behind one that fails.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use waggle_runner::{FetchError, Fetching, Location};
 use waggle_study::Artifact;
 
 use super::shared::{asked_to_end, fetch_locations, levels, print_line, runtime};
-use crate::{arguments::Configured, exit::Exit, files};
+use crate::{arguments::Configured, exit::Exit, files, output};
+
+/// How a fetch ended.
+enum Fetched {
+    Done,
+    Interrupted,
+    /// The artifact with the reason, in one line.
+    Failed(String),
+}
 
 pub(crate) fn run(arguments: &Configured) -> Result<Exit> {
     let (system, folder) = files::system_named(&arguments.of.system)?;
@@ -18,6 +26,7 @@ pub(crate) fn run(arguments: &Configured) -> Result<Exit> {
     if artifacts.is_empty() {
         print_line(&format!("{} requires no artifacts", system.name));
     }
+    let mut failed = Vec::new();
     for (artifact, location) in &artifacts {
         match location {
             Location::Installed(programs) => {
@@ -26,18 +35,25 @@ pub(crate) fn run(arguments: &Configured) -> Result<Exit> {
             Location::Fetched(programs) => {
                 print_line(&artifact_line(artifact, "fetched before", programs))
             }
-            Location::Missing => {
-                if let Some(exit) = fetch(artifact, &fetching)? {
-                    return Ok(exit);
-                }
-            }
+            Location::Missing => match fetch(artifact, &fetching)? {
+                Fetched::Done => {}
+                Fetched::Interrupted => return Ok(Exit::Interrupted),
+                Fetched::Failed(line) => failed.push(line),
+            },
         }
+    }
+    if !failed.is_empty() {
+        bail!(
+            "not fetched, {} of {}:\n  {}",
+            failed.len(),
+            artifacts.len(),
+            failed.join("\n  ")
+        );
     }
     Ok(Exit::Fine)
 }
 
-/// `None`: it was fetched.
-fn fetch(artifact: &Artifact, fetching: &Fetching) -> Result<Option<Exit>> {
+fn fetch(artifact: &Artifact, fetching: &Fetching) -> Result<Fetched> {
     let note = artifact.note.as_ref();
     let note = note.map(|note| format!(" ({note})")).unwrap_or_default();
     print_line(&format!(
@@ -49,13 +65,21 @@ fn fetch(artifact: &Artifact, fetching: &Fetching) -> Result<Option<Exit>> {
     match fetched {
         Ok(programs) => {
             print_line(&artifact_line(artifact, "fetched", &programs));
-            Ok(None)
+            Ok(Fetched::Done)
         }
         Err(problem @ FetchError::Interrupted { .. }) => {
             print_line(&problem.to_string());
-            Ok(Some(Exit::Interrupted))
+            Ok(Fetched::Interrupted)
         }
-        Err(problem) => Err(problem.into()),
+        Err(problem) => {
+            output::print_progress(&problem.to_string());
+            Ok(Fetched::Failed(format!(
+                "{} {}: {}",
+                artifact.name,
+                artifact.version,
+                problem.in_short()
+            )))
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod up;
 
 use anyhow::Result;
 
+pub(crate) use self::shared::fetch_locations;
 use crate::{arguments::System, exit::Exit};
 
 pub(crate) fn run(arguments: &System) -> Result<Exit> {

@@ -36,7 +36,7 @@ pub(super) fn levels(
 }
 
 /// The folders in which artifacts of a system are searched, and the one to which they are fetched.
-pub(super) fn fetch_locations(system_folder: &Path) -> Result<Fetching> {
+pub(crate) fn fetch_locations(system_folder: &Path) -> Result<Fetching> {
     let program = program()?;
     Ok(Fetching {
         system_folder: system_folder.to_path_buf(),

@@ -113,7 +113,10 @@ fn failed_or_interrupted_fetch_leaves_no_partial_files() {
         "tiny could not be fetched: the script fetch/tiny ended with exit code 3",
     );
     check_refused(&failed, "no such version");
-    assert_eq!(servers(&workspace), ["tiny-1.0.log"]);
+    assert_eq!(
+        servers(&workspace),
+        ["tiny-1.0.failed.json", "tiny-1.0.log"]
+    );
     let mut child = waggle(&workspace, &fetch)
         .env("WAGGLE_TEST_FETCH", "ever")
         .stdout(Stdio::null())

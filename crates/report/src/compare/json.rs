@@ -9,7 +9,10 @@ use waggle_analysis::{
 use waggle_metrics::NamedMetric;
 
 use crate::{
-    json::values::{Level, Value, levels},
+    json::{
+        LeftOut,
+        values::{Level, Value, levels},
+    },
     labels,
     wording::compare as wording,
 };
@@ -37,6 +40,9 @@ pub(crate) struct Comparison<'a> {
     /// Cells that only one side has.
     only_in_first: &'a [String],
     only_in_second: &'a [String],
+    /// Cells that a side left out, because their system could not be had.
+    left_out_of_first: Vec<LeftOut>,
+    left_out_of_second: Vec<LeftOut>,
     /// What else differs.
     differences: Vec<Difference>,
 }
@@ -117,6 +123,8 @@ impl<'a> Comparison<'a> {
             cells: (0..model.cells.len()).map(|at| cell(model, at)).collect(),
             only_in_first: &model.unmatched[0],
             only_in_second: &model.unmatched[1],
+            left_out_of_first: model.left_out_cells[0].iter().map(LeftOut::new).collect(),
+            left_out_of_second: model.left_out_cells[1].iter().map(LeftOut::new).collect(),
             differences: model.changes.iter().map(Difference::new).collect(),
         }
     }

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 use waggle_analysis::{
-    Account, CellModel, Conclusion, Model, ThresholdOutcome, TrialModel, headline, in_trial,
+    Account, CellModel, Conclusion, LeftOutGroup, Model, ThresholdOutcome, TrialModel, headline,
+    in_trial, left_out_of_run,
 };
 use waggle_metrics::NamedMetric;
 use waggle_stats::{Aspect, Bias, Reason};
@@ -51,6 +52,8 @@ pub(crate) struct Report<'a> {
     /// Names of the metrics that the study asks about.
     asks: Vec<String>,
     cells: Vec<Cell<'a>>,
+    /// Cells of the study that were not run, because their system could not be had.
+    left_out: Vec<LeftOut>,
     thresholds: Vec<Threshold<'a>>,
     /// What metrics follow over a factor with six or more numeric levels; empty if there is no such factor.
     scaling_laws: Vec<laws::ScalingLaw<'a>>,
@@ -101,6 +104,15 @@ struct Cell<'a> {
     error_rate: Option<f64>,
     /// By name, as in the columns of `tables.csv`, with the unit at the end.
     metrics: BTreeMap<String, Value>,
+}
+
+/// Cells that are left out for the same reason.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct LeftOut {
+    /// Their names, or the levels that only they have.
+    cells: String,
+    count: usize,
+    reason: String,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -208,6 +220,7 @@ impl<'a> Report<'a> {
                 .iter()
                 .map(|one| cell(model, one, &all))
                 .collect(),
+            left_out: left_out_of_run(info).iter().map(LeftOut::new).collect(),
             thresholds: model.thresholds.iter().map(threshold).collect(),
             scaling_laws: laws::laws(model),
             best_and_worst: model
@@ -216,6 +229,16 @@ impl<'a> Report<'a> {
                 .map(best_and_worst::best_and_worst),
             account: model.account.as_ref().map(accounting),
             trials: model.trials.iter().map(|one| trial(one, &all)).collect(),
+        }
+    }
+}
+
+impl LeftOut {
+    pub(crate) fn new(group: &LeftOutGroup) -> Self {
+        Self {
+            cells: wording::left_out::cells(group),
+            count: group.count,
+            reason: wording::left_out::reason(&group.reason),
         }
     }
 }

@@ -10,6 +10,7 @@ mod delivery;
 mod drift;
 mod effects;
 mod faults;
+mod left_out;
 mod method;
 mod opening;
 mod percentiles;
@@ -57,6 +58,7 @@ fn sections(model: &Model) -> Vec<Section> {
     let sections = [
         search::section(model),
         Some(cells::section(model)),
+        left_out::section(model),
         ranking::section(model),
         best_and_worst::section(model),
         curves::section(model),

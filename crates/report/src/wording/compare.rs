@@ -7,7 +7,7 @@ use waggle_analysis::compare::{
 use waggle_metrics::Wish;
 use waggle_stats::MAX_TRIALS_NEEDED;
 
-use super::{answer::uncapitalise, format};
+use super::{answer::uncapitalise, format, left_out};
 
 /// Cells that a sentence names.
 const NAMED_CELLS: usize = 3;
@@ -99,6 +99,7 @@ pub fn sentences(model: &CompareModel) -> Vec<String> {
     }
     all.extend(lost_records(model));
     all.extend(unmatched_cells(model));
+    all.extend(left_out_cells(model));
     all
 }
 
@@ -218,6 +219,15 @@ fn unmatched_cells(model: &CompareModel) -> Vec<String> {
         format!("Only {} has {}{more}.", side.name, shown.join("; "))
     };
     each.map(sentence).collect()
+}
+
+fn left_out_cells(model: &CompareModel) -> Vec<String> {
+    let sides = model.sides.iter().zip(&model.left_out_cells);
+    let sentences = sides.flat_map(|(side, groups)| {
+        let groups = groups.iter();
+        groups.map(|group| format!("{} left out {}.", side.name, left_out::line(group)))
+    });
+    sentences.collect()
 }
 
 /// What a reader must know before believing the ratios.

@@ -8,7 +8,7 @@ use waggle_analysis::{
     },
 };
 
-use super::{compare, format};
+use super::{compare, format, left_out};
 
 /// Changes that have a sentence; the table has all.
 const MAX_SENTENCES: usize = 8;
@@ -209,6 +209,8 @@ pub fn warnings(model: &HistoryModel) -> Vec<String> {
             names(&former)
         ));
     }
+    let left_out = model.left_out_cells.iter();
+    all.extend(left_out.map(|group| format!("The newest run left out {}.", left_out::line(group))));
     let moves = model.host_moves().into_iter().rev().take(MAX_NAMES);
     all.extend(moves.map(|(before, at)| {
         let run = &model.runs[at];

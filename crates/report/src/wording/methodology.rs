@@ -6,7 +6,7 @@ use waggle_results::{
 };
 
 use super::{
-    design,
+    artifacts, design,
     format::{self, Unit},
     imported, network,
     search::{self, level},
@@ -34,6 +34,7 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
             format!("{}: {}", info.system, info.system_summary),
         ),
         ("Components", components(info)),
+        ("Artifacts", artifacts::artifacts(info)),
         ("Cells", design::cells(model)),
         ("Load model", load_model(info.load_model).to_owned()),
         ("Response time", response_time(info).to_owned()),
@@ -41,7 +42,7 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
         ("Order", order(info)),
         ("Statistics", statistics(&info.schedule)),
     ];
-    facts.retain(|(term, text)| *term != "Cells" || !text.is_empty());
+    facts.retain(|(term, text)| !["Artifacts", "Cells"].contains(term) || !text.is_empty());
     if let Some(asked) = &info.search {
         facts.push(("Search", search(asked)));
     }

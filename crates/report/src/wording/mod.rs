@@ -1,6 +1,7 @@
 //! Wording: every sentence and every rounding of the reports and of the terminal is made here. Nothing is judged here.
 
 pub mod answer;
+pub(crate) mod artifacts;
 pub(crate) mod best_and_worst;
 pub mod cell;
 pub mod compare;
@@ -17,6 +18,7 @@ pub mod history;
 pub(crate) mod imported;
 pub mod labels;
 pub mod laws;
+pub mod left_out;
 pub mod limits;
 pub(crate) mod methodology;
 pub(crate) mod metric;
@@ -26,7 +28,7 @@ pub(crate) mod ranking;
 pub mod search;
 pub mod warnings;
 
-use waggle_analysis::{CellModel, Model};
+use waggle_analysis::{CalledCell, CellGroup, CellModel, Model};
 
 /// What a cell is called in a sentence, by its number; empty if there is none.
 pub(crate) fn name_of(model: &Model, cell: u32) -> String {
@@ -40,5 +42,17 @@ pub(crate) fn cell_name(model: &Model, cell: &CellModel) -> String {
     match &cell.name {
         Some(name) => name.clone(),
         None => format::levels(&model.telling_levels(cell)),
+    }
+}
+
+/// `technology=phoenix`; `connections=10 pipelining=1; connections=50 pipelining=10`.
+pub(crate) fn cell_group(group: &CellGroup) -> String {
+    let cell = |cell: &CalledCell| match cell {
+        CalledCell::Named(name) => name.clone(),
+        CalledCell::Levels(levels) => format::levels(levels),
+    };
+    match group {
+        CellGroup::Levels(levels) => format::levels(levels),
+        CellGroup::Each(cells) => cells.iter().map(cell).collect::<Vec<_>>().join("; "),
     }
 }

@@ -1,13 +1,17 @@
 //! Warnings about the whole run, a sentence each.
 
-use waggle_analysis::{Model, SharedCpus, Warning};
+use waggle_analysis::{Model, SharedCpus, Warning, left_out_of_run};
 
-use super::imported;
+use super::{imported, left_out};
 
 #[must_use]
 pub fn sentences(model: &Model) -> Vec<String> {
     let drift = model.drift.iter().flat_map(super::drift::shown_sentences);
-    model.warnings.iter().map(sentence).chain(drift).collect()
+    let left_out = left_out::warning(&left_out_of_run(&model.info), model.cells.len());
+    let all = left_out
+        .into_iter()
+        .chain(model.warnings.iter().map(sentence));
+    all.chain(drift).collect()
 }
 
 fn sentence(warning: &Warning) -> String {

@@ -11,6 +11,7 @@ use waggle_analysis::{
 use waggle_report::{
     compare_html, compare_json, compare_junit, compare_markdown, compare_schema, compare_terminal,
 };
+use waggle_results::{LeftOutInfo, LeftOutReason};
 
 use crate::{
     golden::check,
@@ -106,6 +107,35 @@ fn each_outcome_has_its_answer() {
     assert_eq!(outcome(&[1.0, 1.0, 1.4]), Outcomes::Better);
     assert_eq!(outcome(&[1.0, 0.7, 1.4]), Outcomes::Worse);
     assert_eq!(outcome(&[1.0, 1.05, 1.4]), Outcomes::Undecided);
+}
+
+#[test]
+fn a_cell_that_one_side_left_out_is_missing_there_with_the_reason() {
+    let first = run();
+    let mut second = change_run(first.clone(), &[]);
+    let left_out = second.info.cells.pop().unwrap();
+    second.cells.pop();
+    second.info.left_out = vec![LeftOutInfo {
+        cell: left_out,
+        reason: LeftOutReason::Requires {
+            artifact: "broker".to_owned(),
+            version: "2.0".to_owned(),
+            programs: vec!["mix".to_owned()],
+        },
+    }];
+    let found = compare_runs(&first, &second);
+    assert_eq!(found.unmatched[0].len(), 1);
+    assert_eq!(found.outcome(), Outcomes::Undecided);
+    let sentence = "change left out connections=100: a fetch of broker 2.0 requires mix, which is not installed.";
+    for text in [
+        compare_markdown(&found, "0.1.0"),
+        compare_html(&found, "0.1.0"),
+        compare_json(&found),
+    ] {
+        assert!(text.contains(sentence), "{text}");
+    }
+    let other_way = compare_runs(&second, &first);
+    assert_eq!(other_way.left_out_cells[0].len(), 1);
 }
 
 #[test]

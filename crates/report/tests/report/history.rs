@@ -13,6 +13,7 @@ use waggle_report::{
     history_html, history_json, history_junit, history_markdown, history_schema, history_terminal,
     wording::history::error,
 };
+use waggle_results::{LeftOutInfo, LeftOutReason};
 
 use crate::{
     golden::check,
@@ -95,6 +96,28 @@ fn eventful() -> HistoryModel {
         why: "run.json: format 99 is newer than this waggle".to_owned(),
     }];
     found
+}
+
+#[test]
+fn a_cell_that_the_newest_run_left_out_has_the_reason() {
+    let mut all = runs(&template(&["1", "10"]), 8, |_, _| 1.0);
+    let newest = &mut all[7].model;
+    let cell = newest.info.cells.pop().unwrap();
+    newest.cells.pop();
+    newest.info.left_out = vec![LeftOutInfo {
+        cell,
+        reason: LeftOutReason::FetchFailed {
+            artifact: "broker".to_owned(),
+            version: "2.0".to_owned(),
+            why: "the registry is not reached".to_owned(),
+            failed_utc: "2026-01-02T03:04:05Z".to_owned(),
+        },
+    }];
+    let found = history(all, &SETTINGS).unwrap();
+    assert_eq!((found.cells.len(), found.former_cells.len()), (1, 1));
+    let text = history_markdown(&found, "0.1.0");
+    let sentence = "The newest run left out connections=10: broker 2.0 could not be fetched at 2026-01-02T03:04:05Z: the registry is not reached.";
+    assert!(text.contains(sentence), "{text}");
 }
 
 /// Ten runs of one cell, with a change at the sixth.

@@ -11,6 +11,7 @@ mod faults;
 mod golden;
 mod intermediate_probes;
 mod java;
+mod left_out;
 mod lock;
 mod old_names;
 mod round_trip;

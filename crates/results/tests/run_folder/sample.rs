@@ -100,6 +100,8 @@ pub(crate) fn run_info() -> RunInfo {
         imported: None,
         versions: None,
         derived: Vec::new(),
+        artifacts: Vec::new(),
+        left_out: Vec::new(),
     }
 }
 

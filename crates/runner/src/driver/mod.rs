@@ -22,7 +22,7 @@ pub(crate) use self::{
     child::{Child, Launch},
     external::ExternalDriver,
     process::{ProcessDriver, ProcessParts},
-    program::{Programs, Search, artifact_of, distinct, folder_name, names},
+    program::{Programs, Search, artifact_of, distinct, folder_name, names, started_programs},
 };
 use crate::{limits::Throttled, secrets::Secrets};
 

@@ -196,13 +196,37 @@ impl Programs {
     /// The version of a fetched artifact, for a component that does not print its version.
     fn fetched_version(&self, system: &System, component: &Component) -> Option<String> {
         let programs = names(component).ok()?;
-        let artifact = programs
-            .iter()
-            .find_map(|program| artifact_of(system, program))?;
-        let folder = folder_name(artifact);
-        let path = self.found.get(artifact.programs.first()?)?;
-        let is_fetched = path.parent()?.parent()?.file_name()? == folder.as_str();
-        is_fetched.then(|| format!("{} {}", artifact.name, artifact.version))
+        let mut programs = programs.iter();
+        let artifact = programs.find_map(|program| artifact_of(system, program))?;
+        self.is_fetched(artifact)
+            .then(|| format!("{} {}", artifact.name, artifact.version))
+    }
+
+    fn is_fetched(&self, artifact: &Artifact) -> bool {
+        let first = artifact.programs.first();
+        let path = first.and_then(|program| self.found.get(program));
+        let folder = path.and_then(|path| path.parent()?.parent()?.file_name());
+        folder.is_some_and(|name| name == folder_name(artifact).as_str())
+    }
+
+    /// The artifacts whose programs are started in a configuration, each with its version if it was fetched.
+    pub(crate) fn artifacts(
+        &self,
+        system: &System,
+        parameters: &BTreeMap<String, Level>,
+    ) -> Vec<(String, Option<String>)> {
+        let mut all = Vec::new();
+        for program in started_programs(&system.configure(parameters)) {
+            let Some(artifact) = artifact_of(system, &program) else {
+                continue;
+            };
+            let version = self.is_fetched(artifact).then(|| artifact.version.clone());
+            let one = (artifact.name.clone(), version);
+            if !all.contains(&one) {
+                all.push(one);
+            }
+        }
+        all
     }
 
     async fn version(&self, component: &Component) -> Option<String> {
@@ -261,6 +285,15 @@ pub(crate) fn distinct<'a>(
 pub(crate) fn artifact_of<'a>(system: &'a System, program: &str) -> Option<&'a Artifact> {
     let is_of = |artifact: &&Artifact| artifact.programs.iter().any(|name| name == program);
     system.artifacts.iter().find(is_of)
+}
+
+/// The programs of all components of a configured system that are started.
+pub(crate) fn started_programs(configured: &System) -> impl Iterator<Item = String> {
+    let components = configured.components.iter();
+    let started = components.filter(|component| component.external.is_none());
+    started
+        .filter_map(|component| names(component).ok())
+        .flatten()
 }
 
 /// The programs that a configured component names: those in `${program.…}`, and the command's first word if it is a bare name.

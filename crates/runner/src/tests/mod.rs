@@ -241,6 +241,7 @@ impl Bench {
             system_folder: ".".into(),
             run_folder: self.run_folder(),
             plan: self.plan.clone(),
+            left_out: Vec::new(),
             resume: false,
             program_folders: Vec::new(),
             artifacts_folder: None,
@@ -258,6 +259,7 @@ impl Bench {
         let found = info::Inventory {
             host: host::host(&Shares::default()),
             components: Vec::new(),
+            artifacts: Vec::new(),
         };
         let info = info::run_info(&request, records, found);
         RunFolder::create(&self.run_folder(), &info, STUDY, SYSTEM).unwrap()

@@ -151,3 +151,19 @@ fn the_sentinel_is_run_every_so_many_trials() {
     assert_eq!(cells(8), "9123456789123456789");
     assert_eq!(cells(100), "912345678123456789");
 }
+
+#[test]
+fn cells_that_are_left_out_change_no_number_of_the_others() {
+    let text = "repeat: 1\n  order: as_listed\n  sentinel: { every: 3 }";
+    let mut study = study(&[("repeat: 3", text)]);
+    study.add_sentinel();
+    study.leave_out(&BTreeSet::from([1, 3, 8, 99]));
+    let numbers: Vec<u32> = study.cells.iter().map(|cell| cell.number).collect();
+    assert_eq!(numbers, [2, 4, 5, 6, 7, 9]);
+    // The sentinel is the first cell that is left.
+    assert_eq!(study.cells[5].levels, study.cells[0].levels);
+    let cells = plan(&study).trials.into_iter().map(|trial| trial.cell);
+    assert_eq!(cells.collect::<Vec<_>>(), [9, 2, 4, 5, 9, 6, 7, 9]);
+    study.leave_out(&(2..9).collect());
+    assert!(study.cells.is_empty());
+}

@@ -430,6 +430,8 @@ impl Seeded {
             imported: None,
             versions: None,
             derived: Vec::new(),
+            artifacts: Vec::new(),
+            left_out: Vec::new(),
         }
     }
 

@@ -1,0 +1,17 @@
+//! Cells that were left out before the first trial.
+
+use crate::{
+    document::{Block, Section},
+    tables,
+};
+use waggle_analysis::Model;
+
+/// `None` if there are none.
+pub(super) fn section(model: &Model) -> Option<Section> {
+    let table = tables::left_out(model)?;
+    Some(Section {
+        link: None,
+        blocks: vec![Block::Table(table)],
+        ..Section::new("left-out", "Cells left out")
+    })
+}
