@@ -40,8 +40,14 @@ impl Model {
         let of_cells = self
             .cells_that_ran()
             .map(|cell| self.conclusion_of_cell(cell, is_strict));
+        let of_points = self
+            .operating_points
+            .iter()
+            .flat_map(|point| point.model.cells_that_ran())
+            .map(|cell| self.conclusion_of_cell(cell, is_strict));
         let of_search = self.search.iter().flat_map(|search| &search.cells);
         let of_search = of_search.map(|search| of_search_answer(&search.answer));
+        let of_cells = of_cells.chain(of_points);
         let worst = of_thresholds.chain(of_cells).chain(of_search).max();
         let is_believed =
             self.search.is_some() || self.cells_that_ran().any(|cell| self.is_as_expected(cell));

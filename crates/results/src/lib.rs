@@ -32,6 +32,7 @@ mod intermediate_probes;
 mod kinds;
 mod limit;
 mod names;
+mod operating_points;
 mod parallel;
 mod parse;
 mod read;
@@ -57,6 +58,7 @@ pub use kinds::{
     Arrivals, Comparison, ExpectedVerdict, FeedOrder, LevelKind, LoadModel, Restart, TrialOrder,
 };
 pub use limit::{CpuLimit, LimitInfo, LimitMeans, MemoryLimit, ThrottlingInfo};
+pub use operating_points::OperatingPointsInfo;
 pub use parallel::parallel_map;
 pub use parse::{
     TextError, read_backlog, read_intervals, read_metrics, read_resources, read_run_info,

@@ -21,6 +21,7 @@ mod load_model;
 mod mistake;
 mod model;
 mod nearest;
+mod operating_points;
 mod origin;
 mod parameters;
 mod phases;
@@ -63,6 +64,7 @@ pub use model::{
     Protocol, RecordsBody, RecordsFormat, Reference, ReferenceColumn, ReferenceRow, Request,
     Restart, Search, Sought, Study, Successes, Texts, Threshold, ThresholdOp, What,
 };
+pub use operating_points::OperatingPoints;
 pub use origin::{GivenSecret, Origin, TakenValue};
 pub use parameters::parameter_levels;
 pub use phases::{RampUp, Recovery, Schedule, StopBound, StopWhen, WarmUpUntil};

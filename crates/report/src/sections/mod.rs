@@ -12,6 +12,7 @@ mod effects;
 mod faults;
 mod method;
 mod opening;
+mod operating_points;
 mod percentiles;
 mod preparation;
 mod ranking;
@@ -56,6 +57,7 @@ pub(crate) fn opening_of(model: &Model) -> Opening {
 fn sections(model: &Model) -> Vec<Section> {
     let sections = [
         search::section(model),
+        operating_points::section(model),
         Some(cells::section(model)),
         ranking::section(model),
         best_and_worst::section(model),

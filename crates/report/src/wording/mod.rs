@@ -20,6 +20,7 @@ pub mod laws;
 pub mod limits;
 pub(crate) mod methodology;
 pub(crate) mod metric;
+pub mod operating_points;
 pub(crate) mod preparation;
 pub(crate) mod ranking;
 pub mod search;

@@ -2,7 +2,7 @@
 
 use waggle_analysis::{Model, SharedCpus, Warning};
 
-use super::imported;
+use super::{imported, operating_points};
 
 #[must_use]
 pub fn sentences(model: &Model) -> Vec<String> {
@@ -48,6 +48,14 @@ fn sentence(warning: &Warning) -> String {
             searches,
         } => format!(
             "{unfinished} of {searches} searches are not finished; their answers are preliminary."
+        ),
+        Warning::PartialPoint {
+            share,
+            ran,
+            planned,
+        } => format!(
+            "{ran} of {planned} trials at {} have run.",
+            operating_points::place(*share)
         ),
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     seeded::{Seeded, Wrong},
     seeded_model,
 };
-use waggle_report::{csv, effects_csv, html, markdown, terminal};
+use waggle_report::{csv, effects_csv, html, markdown, report_json, terminal};
 
 pub(crate) fn check(written: &str, golden: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -237,6 +237,43 @@ fn a_search() {
         .map(|search| search.answer.end.name())
         .collect();
     assert_eq!(ends, ["found", "found", "instrument-limited", "never-met"]);
+}
+
+#[test]
+fn cells_at_shares_of_their_capacities() {
+    let model = seeded_model(&Seeded::operating_points());
+    check(&markdown(&model), "operating-points.md");
+    check(
+        &format!("{}\n", terminal(&model)),
+        "operating-points.terminal.txt",
+    );
+    let page = html(&model);
+    for there in ["href=\"#operating-points\"", "id=\"operating-point-1\""] {
+        assert!(page.contains(there), "{there}");
+    }
+    let table = csv(&model);
+    let mut lines = table.lines();
+    let heads: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let column = heads.iter().position(|head| *head == "operating_share");
+    let of_go = lines.filter(|line| line.starts_with("2,"));
+    let at_half = of_go.filter(|line| line.split(',').nth(column.unwrap()) == Some("0.5"));
+    assert_eq!(at_half.count(), 3);
+    let json: serde_json::Value = serde_json::from_str(&report_json(&model)).unwrap();
+    let [half, _] = json["operating_points"].as_array().unwrap().as_slice() else {
+        panic!("{json}");
+    };
+    assert_eq!(half["share"], 0.5);
+    let cells = half["cells"].as_array().unwrap();
+    assert_eq!(cells[4]["search_ended"], "silent");
+    assert!(cells[4]["result"].is_null() && cells[4]["level"].is_null());
+    let capacity = cells[1]["capacity"].as_f64().unwrap();
+    assert_eq!(
+        cells[1]["level"].as_f64().unwrap(),
+        (capacity / 2.0).round()
+    );
+    assert_eq!(cells[1]["result"]["trials"]["counted"], 3);
+    let other = html(&seeded_model(&Seeded::search()));
+    assert!(!other.contains("#operating-points") && !other.contains("\"operating_points\":"));
 }
 
 #[test]

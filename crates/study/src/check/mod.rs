@@ -14,6 +14,7 @@ mod level;
 mod limits;
 mod load;
 mod made_rows;
+mod operating_points;
 mod path;
 mod prepare;
 mod probe;

@@ -10,6 +10,7 @@ mod faults;
 mod limits;
 mod metrics;
 mod mistakes;
+mod operating_points;
 mod planned;
 mod prepare;
 mod probes;
