@@ -41,10 +41,16 @@ impl Model {
         let of_cells = self
             .cells_that_ran()
             .map(|cell| self.conclusion_of_cell(cell, is_strict));
+        let of_points = self
+            .operating_points
+            .iter()
+            .flat_map(|point| point.model.cells_that_ran())
+            .map(|cell| self.conclusion_of_cell(cell, is_strict));
         let of_search = self.search.iter().flat_map(|search| &search.cells);
         let of_search = of_search.map(|search| of_search_answer(&search.answer));
         let is_whole = !is_strict || self.info.left_out.is_empty();
         let of_left_out = (!is_whole).then_some(Conclusion::Open);
+        let of_cells = of_cells.chain(of_points);
         let all = of_thresholds.chain(of_cells).chain(of_search);
         let worst = all.chain(of_left_out).max();
         let is_believed =

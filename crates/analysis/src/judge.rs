@@ -82,7 +82,10 @@ pub(crate) fn trial(prepared: &Prepared<'_>, info: &RunInfo) -> Judged {
             .and_then(|generator| generator.offered_per_s),
         response_time: &times.response_time,
         service_time: &prepared.service_time_measured,
-        time_bound_us: (info.search.as_ref()).and_then(|search| time_bound_us(&search.conditions)),
+        time_bound_us: (info.search.as_ref())
+            // At an operating point the times themselves are the question.
+            .filter(|search| search.operating_point(trial.info.key).is_none())
+            .and_then(|search| time_bound_us(&search.conditions)),
         has_stages: !trial.info.stages.is_empty(),
     };
     let findings = waggle_stats::check(&TrialFacts {

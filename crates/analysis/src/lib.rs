@@ -37,6 +37,7 @@ mod levels;
 mod limits;
 mod memory;
 mod metric;
+mod operating_points;
 mod outcome;
 mod path;
 mod preparation;
@@ -99,6 +100,7 @@ pub use left_out::{LeftOutGroup, left_out_groups, left_out_of_run};
 pub use limits::ComponentLimits;
 pub use memory::Memory;
 pub use metric::{CellNumber, Number, in_load, in_trial, range_in_trial, unit, without_names};
+pub use operating_points::{OperatingCell, OperatingPointModel};
 pub use outcome::Better;
 pub use preparation::{TrialPreparation, TrialPrepareLoad};
 pub use probe::TrialProbe;
@@ -108,7 +110,9 @@ pub use recovered::CellRecovery;
 pub use recovery::TrialRecovery;
 pub use reference::{ReferenceModel, ReferenceValue, level as reference_level};
 pub use run_model::{Model, model};
-pub use search::{CellSearch, SearchModel, SearchStep, Shortfall, evidence, shortfalls_at_limit};
+pub use search::{
+    CellSearch, SearchModel, SearchStep, Shortfall, evidence, operating_level, shortfalls_at_limit,
+};
 pub use series::{CpuSeries, NamedSeries, Series, SeriesPoint};
 pub use so_far::{CellSoFar, TrialSoFar, cell_so_far, findings, trial_so_far};
 pub use step::TrialStep;

@@ -6,12 +6,14 @@ use waggle_stats::Verdict;
 
 use crate::{
     Account, Answer, BestAndWorstModel, CellFaults, CellModel, ComparisonModel,
-    CountComparisonModel, Counted, CurvesModel, DriftModel, EffectsModel, Factor, RankingModel,
-    ReferenceModel, SearchModel, ThresholdOutcome, TrialModel, Warning, account, answer,
-    best_and_worst, cell, comparisons, count_comparison, curves, drift, effects,
+    CountComparisonModel, Counted, CurvesModel, DriftModel, EffectsModel, Factor,
+    OperatingPointModel, RankingModel, ReferenceModel, SearchModel, ThresholdOutcome, TrialModel,
+    Warning, account, answer, best_and_worst, cell, comparisons, count_comparison, curves, drift,
+    effects,
     factor::{counted_unit, factors, telling_factors},
     faults, limits,
     metric::{self, Number},
+    operating_points,
     outcome::trials_of_cell,
     ranking, reference, search, threshold,
     together::hold_together,
@@ -42,6 +44,8 @@ pub struct Model {
     pub faults: Vec<CellFaults>,
     /// Where a level is searched for; the cells then rest on the trials at the highest level that holds.
     pub search: Option<SearchModel>,
+    /// The cells at each share of the capacity that the study names; none in most studies.
+    pub operating_points: Vec<OperatingPointModel>,
     /// What each factor does, where the cells form a complete grid of two factors and more, and nothing is searched for.
     pub effects: Option<EffectsModel>,
     /// Outcomes over a factor whose levels are numbers; nothing where something is searched for.
@@ -159,6 +163,10 @@ pub(crate) fn of_trials(
         ),
         None => cell::cell(of, info, &trials, raw),
     });
+    let operating_points = match &search {
+        Some(search) => operating_points::operating_points(info, search, &trials, raw),
+        None => Vec::new(),
+    };
     let thresholds = info
         .thresholds
         .iter()
@@ -190,10 +198,12 @@ pub(crate) fn of_trials(
         drift: drift::drift(info, &trials, &[]),
         warnings: [
             warning::warnings(info, &trials, search.as_ref()),
+            warning::missing_points(&operating_points),
             warning::counts_differ(&count_comparisons),
         ]
         .concat(),
         count_comparisons,
+        operating_points,
         info: info.clone(),
         reference,
         cells,

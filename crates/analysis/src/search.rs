@@ -122,6 +122,7 @@ pub(crate) fn searches(
     let asked = info.search.as_ref()?;
     let cells = info.cells.iter().map(|cell| {
         let of_cell = trials.iter().filter(|trial| trial.key.cell == cell.cell);
+        let of_cell = of_cell.filter(|trial| asked.operating_point(trial.key).is_none());
         let steps: Vec<SearchStep> = of_cell
             .filter_map(|trial| {
                 let raw = raw.iter().find(|raw| raw.info.key == trial.key)?;
@@ -157,6 +158,19 @@ impl SearchStep {
     }
 }
 
+/// The level of a cell at a share of the capacity that its search found; `None`: it found none, or has not ended.
+#[must_use]
+pub fn operating_level(asked: &SearchInfo, answer: &Answer, share: f64) -> Option<f64> {
+    Some(levels(asked).at_share(answer.capacity()?, share))
+}
+
+fn levels(asked: &SearchInfo) -> Levels {
+    match asked.maximize {
+        LevelKind::Rate => Levels::Fine,
+        LevelKind::Users | LevelKind::Connections => Levels::Whole,
+    }
+}
+
 fn settings(asked: &SearchInfo) -> Settings {
     Settings {
         start: asked.start,
@@ -165,10 +179,7 @@ fn settings(asked: &SearchInfo) -> Settings {
         precision: asked.precision,
         confirmations: asked.confirmations,
         max_trials: asked.max_trials,
-        levels: match asked.maximize {
-            LevelKind::Rate => Levels::Fine,
-            LevelKind::Users | LevelKind::Connections => Levels::Whole,
-        },
+        levels: levels(asked),
     }
 }
 

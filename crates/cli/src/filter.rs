@@ -53,7 +53,10 @@ pub(crate) fn quick(study: &mut Study) {
             search.confirmations = 1;
             search.precision = search.precision.max(QUICK_PRECISION);
             search.max_trials = search.max_trials.min(QUICK_TRIALS);
-            search.max_trials
+            if let Some(points) = &mut search.operating_points {
+                points.repeat = 1;
+            }
+            search.trials()
         }
         None => 1,
     };

@@ -262,15 +262,29 @@ fn search(text: &mut String, study: &Study, settings: &Search, plan: &waggle_stu
         "{} × at most {} = at most {}",
         plural(study.cells.len(), "cell"),
         plural(settings.max_trials as usize, "trial"),
-        plural(plan.trials.len(), "trial")
+        plural(study.cells.len() * settings.max_trials as usize, "trial")
     );
+    if let Some(points) = &settings.operating_points {
+        let shares = points.shares.iter().map(|share| format::set_share(*share));
+        let shares: Vec<String> = shares.collect();
+        let _ = writeln!(
+            text,
+            "then at {} of each cell's capacity: {} × {} = {}",
+            shares.join(" and at "),
+            plural(study.cells.len(), "cell"),
+            plural(points.trials() as usize, "trial"),
+            plural(study.cells.len() * points.trials() as usize, "trial")
+        );
+    }
     let _ = writeln!(
         text,
         "about {} at most, {} if every timeout is reached",
         duration(plan.expected),
         duration(plan.at_most)
     );
-    let mut order: Vec<u32> = plan.trials.iter().map(|trial| trial.cell).collect();
+    let steps = plan.trials.iter();
+    let steps = steps.filter(|trial| trial.repetition <= settings.max_trials);
+    let mut order: Vec<u32> = steps.map(|trial| trial.cell).collect();
     order.dedup();
     let order: Vec<String> = order.iter().map(ToString::to_string).collect();
     let how = match study.order {

@@ -1,5 +1,5 @@
 //! Writes the run folder of a made-up study with its report: `cargo run -p waggle-report --example seeded_report FOLDER`.
-//! A second argument picks another study: `ingest` (the default), `shopping`, `pipeline`, `hostile`, `search`, `writers`,
+//! A second argument picks another study: `ingest` (the default), `shopping`, `pipeline`, `hostile`, `search`, `operating-points`, `writers`,
 //! `transports`, `overload`, `overload-control`, `killed`, `zero`, `refused`, `one-factor`, `three-factors`, `single`, `cut`, `technologies`,
 //! `few-technologies`, and `large`: 1,000 trials, for `bench/report`.
 
@@ -20,6 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "pipeline" => Seeded::pipeline(),
         "hostile" => Seeded::hostile(),
         "search" => Seeded::search(),
+        "operating-points" => Seeded::operating_points(),
         "killed" => Seeded::with_kill(),
         "writers" => Seeded::writers(),
         "transports" => Seeded::transports(),

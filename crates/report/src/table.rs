@@ -115,6 +115,15 @@ impl Table {
         }
     }
 
+    /// Below a heading, next to others of its kind.
+    pub(crate) fn without_heading(self) -> Self {
+        Self {
+            id: None,
+            title: None,
+            ..self
+        }
+    }
+
     /// `None` if it has no row.
     pub(crate) fn unless_empty(self) -> Option<Self> {
         (!self.rows.is_empty()).then_some(self)
@@ -134,6 +143,19 @@ impl Head {
         Self {
             text: text.into(),
             align,
+        }
+    }
+}
+
+impl<'a, T: 'a> Column<'a, T> {
+    /// The column of what a row has; without that its field is empty.
+    pub(crate) fn within<U>(self, part: impl Fn(&U) -> Option<T> + 'a) -> Column<'a, U> {
+        let Self { head, field } = self;
+        Column {
+            head,
+            field: Box::new(move |row: &U| {
+                part(row).map_or_else(Field::empty, |part| field(&part))
+            }),
         }
     }
 }

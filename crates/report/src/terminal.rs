@@ -5,10 +5,12 @@ use comfy_table::{CellAlignment, ContentArrangement, TableComponent, presets};
 use crate::{
     table::{Align, Field, Mark, Table},
     tables,
+    wording::operating_points,
 };
 use waggle_analysis::Model;
 
-/// The answers of a search, every cell, those that were left out, every step of a scenario, and the best and the worst trials.
+/// The answers of a search, every cell, the cells at operating points, every step of a scenario, the best and the worst trials, and the
+/// cells that were left out.
 #[must_use]
 pub fn terminal(model: &Model) -> String {
     let answers = tables::answers_in_short(model)
@@ -16,6 +18,11 @@ pub fn terminal(model: &Model) -> String {
     let cells = laid_out(&tables::cells_in_short(model));
     let steps = tables::steps_in_short(model).map(|table| laid_out(&table));
     let clients = tables::clients(model).map(|table| laid_out(&table));
+    let points = model.operating_points.iter().filter_map(|point| {
+        let table = tables::operating_point_in_short(model, point)?;
+        let place = operating_points::place(point.share);
+        Some(format!("\nat {place}:\n\n{}", laid_out(&table)))
+    });
     let ends = [
         tables::left_out(model),
         tables::least_and_most_failures(model),
@@ -23,7 +30,8 @@ pub fn terminal(model: &Model) -> String {
     ];
     let ends = ends.into_iter().flatten();
     let ends = ends.map(|table| format!("\n{}:\n\n{}", table.caption, laid_out(&table)));
-    let tables = answers.into_iter().chain([cells]).chain(clients);
+    let tables = answers.into_iter().chain([cells]).chain(points);
+    let tables = tables.chain(clients);
     let all: Vec<String> = tables.chain(steps).chain(ends).collect();
     all.join("\n")
 }

@@ -34,6 +34,7 @@ mod kinds;
 mod left_out;
 mod limit;
 mod names;
+mod operating_points;
 mod parallel;
 mod parse;
 mod read;
@@ -61,6 +62,7 @@ pub use kinds::{
 };
 pub use left_out::{LeftOutInfo, LeftOutReason};
 pub use limit::{CpuLimit, LimitInfo, LimitMeans, MemoryLimit, ThrottlingInfo};
+pub use operating_points::OperatingPointsInfo;
 pub use parallel::parallel_map;
 pub use parse::{
     TextError, read_backlog, read_intervals, read_metrics, read_resources, read_run_info,

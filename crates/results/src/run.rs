@@ -6,7 +6,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
     ArtifactInfo, BestAndWorstInfo, Comparison, CountComparisonInfo, ExpectedVerdict, FeedOrder,
-    ImportedInfo, LeftOutInfo, LevelKind, LoadModel, Restart, TrialOrder, WarmUpUntil,
+    ImportedInfo, LeftOutInfo, LevelKind, LoadModel, OperatingPointsInfo, Restart, TrialOrder,
+    WarmUpUntil,
 };
 
 /// The whole of `run.json`.
@@ -205,6 +206,9 @@ pub struct SearchInfo {
     /// Trials of a cell; those planned that the search did not need are never run.
     #[serde(alias = "trials_at_most")]
     pub max_trials: u32,
+    /// Further trials at shares of the capacity; `None`: there are none. Since format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operating_points: Option<OperatingPointsInfo>,
 }
 
 /// The scenario of a load, as it was read for the first cell.

@@ -26,6 +26,8 @@ pub enum Event {
         levels: String,
         /// The load level, if the study searches for one.
         level: Option<f64>,
+        /// The share of its cell's capacity; `None`: it is not at an operating point.
+        operating_share: Option<f64>,
         /// Threads of the load engine.
         workers: usize,
     },
@@ -75,7 +77,7 @@ pub enum Event {
         answer: Answer,
         /// Why the level is not higher.
         why: Vec<Shortfall>,
-        /// Planned trials that the search did not need.
+        /// Planned trials that the search did not need, and those at operating points of a cell that has none.
         not_needed: u32,
     },
     /// An event of the second of two trials that run at the same time; those of the first come as they are.

@@ -3,10 +3,10 @@
 use waggle_results::{
     self as results, ArtifactInfo, BestAndWorstInfo, CellInfo, ComparedCount, Comparison,
     ComponentInfo, ControlInfo, CountComparisonInfo, DerivedLevelInfo, ExpectedVerdict, FORMAT,
-    FeedInfo, FlowInfo, Host, LevelKind, NamedText, OrderedMetricInfo, RampUpInfo, RecoveryInfo,
-    ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo, RunInfo, ScenarioInfo, ScheduleInfo,
-    SearchInfo, SuccessesInfo, SystemMetricInfo, ThresholdInfo, TrialKey, TrialOrder,
-    VersionDesign, VersionsInfo,
+    FeedInfo, FlowInfo, Host, LevelKind, NamedText, OperatingPointsInfo, OrderedMetricInfo,
+    RampUpInfo, RecoveryInfo, ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo, RunInfo,
+    ScenarioInfo, ScheduleInfo, SearchInfo, SuccessesInfo, SystemMetricInfo, ThresholdInfo,
+    TrialKey, TrialOrder, VersionDesign, VersionsInfo,
 };
 use waggle_study::{
     BestAndWorst, Cell, CountComparison, DerivedLevel, Design, DuetCpus, FeedOrder, Level,
@@ -291,6 +291,10 @@ pub(crate) fn search(study: &Study) -> Option<SearchInfo> {
         precision: search.precision,
         confirmations: search.confirmations,
         max_trials: search.max_trials,
+        operating_points: (search.operating_points.as_ref()).map(|points| OperatingPointsInfo {
+            shares: points.shares.clone(),
+            repeat: points.repeat,
+        }),
     })
 }
 

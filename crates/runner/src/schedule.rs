@@ -143,11 +143,15 @@ pub(crate) fn cell_of(series: Series<'_>, number: u32) -> &Cell {
 }
 
 async fn report_trial(series: Series<'_>, task: Task<'_>, events: &Events) {
+    let key = key_of(task.planned);
+    let info = series.folder.info();
+    let search = info.search.as_ref();
     let started = Event::TrialStarted {
         position: task.planned.position,
-        key: key_of(task.planned),
+        key,
         levels: levels(task.cell),
         level: task.level,
+        operating_share: search.and_then(|search| search.operating_share(key)),
         workers: (series.shares)
             .workers(task.cell.load_workers, task.cell.generators)
             .len(),

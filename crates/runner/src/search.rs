@@ -1,9 +1,13 @@
-//! The searches of a study for the highest level: cell after cell, each trial at the level that follows from those before it.
+//! The searches of a study for the highest level: cell after cell, each trial at the level that follows from those before it; then the
+//! trials at operating points, whose levels follow from the answers.
 //!
 //! The state of a search is on disk: every trial with a result is passed to it again, so that an interrupted search continues
 //! where it stopped.
 
-use waggle_stats::{Levels, Search, Settings, Step};
+use std::collections::BTreeMap;
+
+use waggle_results::TrialKey;
+use waggle_stats::{Answer, Levels, Search, Settings, Step};
 use waggle_study::{Cell, PlannedTrial, Sought};
 
 use crate::{
@@ -16,7 +20,7 @@ use crate::{
     trial::{self, TrialEnvironment},
 };
 
-/// Runs the rest of every cell's search, in the plan's order.
+/// Runs the rest of every cell's search, and of its trials at operating points, in the plan's order.
 pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(
     environment: &mut TrialEnvironment<D, L, W>,
     series: Series<'_>,
@@ -27,18 +31,85 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(
     let finished = series.folder.finished_trials()?;
     let trials = (series.plan.trials.len(), finished.len());
     schedule::report_start(series.plan, trials, events).await;
+    let mut answers: BTreeMap<u32, Answer> = BTreeMap::new();
     let of_cells = series
         .plan
         .trials
         .chunk_by(|one, next| one.cell == next.cell);
     for planned in of_cells {
         let cell = schedule::cell_of(series, planned[0].cell);
-        let search = Search::new(settings(asked));
+        let is_step = |trial: &PlannedTrial| trial.repetition <= asked.max_trials;
+        // Those of a cell at operating points are behind its steps.
+        let (steps, points) = planned.split_at(planned.partition_point(is_step));
+        if !steps.is_empty() {
+            let of_cell = CellSteps {
+                series,
+                cell,
+                asked,
+                planned: steps,
+                finished: &finished,
+            };
+            let Some(answer) = of_cell.run(environment, events, shutdown).await? else {
+                return Ok(Ended::Interrupted);
+            };
+            answers.insert(cell.number, answer);
+        }
+        let answer = answers.get(&cell.number);
+        for point in points {
+            let level = answer.and_then(|answer| operating_level(series, point, answer));
+            let Some(level) = level.filter(|_| !finished.contains(&schedule::key_of(point))) else {
+                continue;
+            };
+            if shutdown.is_asked() {
+                return Ok(Ended::Interrupted);
+            }
+            let next = (cell, point, level);
+            if !run_step(environment, series, next, events, shutdown).await? {
+                return Ok(Ended::Interrupted);
+            }
+        }
+        schedule::take_down(environment, series, events).await?;
+    }
+    Ok(Ended::Finished)
+}
+
+/// The level of a trial at an operating point; `None`: its cell has none.
+fn operating_level(series: Series<'_>, planned: &PlannedTrial, answer: &Answer) -> Option<f64> {
+    let info = series.folder.info();
+    let search = info.search.as_ref()?;
+    let share = search.operating_share(schedule::key_of(planned))?;
+    waggle_analysis::operating_level(search, answer, share)
+}
+
+/// The search of one cell.
+struct CellSteps<'a> {
+    series: Series<'a>,
+    cell: &'a Cell,
+    asked: &'a waggle_study::Search,
+    planned: &'a [PlannedTrial],
+    finished: &'a [TrialKey],
+}
+
+impl CellSteps<'_> {
+    /// Runs the rest of it; `None`: interrupted.
+    async fn run<D: Driver, L: Load, W: HttpConnector>(
+        &self,
+        environment: &mut TrialEnvironment<D, L, W>,
+        events: &Events,
+        shutdown: &Shutdown,
+    ) -> Result<Option<Answer>, RunError> {
+        let Self {
+            series,
+            cell,
+            planned,
+            ..
+        } = *self;
+        let search = Search::new(settings(self.asked));
         let mut search = search.expect("the levels of a checked study are in order");
         let mut steps = Vec::new();
         for trial in planned {
             let key = schedule::key_of(trial);
-            if !finished.contains(&key) {
+            if !self.finished.contains(&key) {
                 break;
             }
             let step = waggle_analysis::evidence(series.folder.path(), key)?;
@@ -47,7 +118,7 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(
         }
         let answer = loop {
             if shutdown.is_asked() {
-                return Ok(Ended::Interrupted);
+                return Ok(None);
             }
             let level = match search.next() {
                 Step::Done(answer) => break answer,
@@ -56,12 +127,8 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(
             let Some(next) = planned.get(search.trials().len()) else {
                 break search.answer();
             };
-            match run_step(environment, series, (cell, next, level), events, shutdown).await? {
-                trial::Ended::Completed(unwritten) => {
-                    let info = unwritten.write()?;
-                    events.report(schedule::ended_event(&info)).await;
-                }
-                trial::Ended::Interrupted => return Ok(Ended::Interrupted),
+            if !run_step(environment, series, (cell, next, level), events, shutdown).await? {
+                return Ok(None);
             }
             let key = schedule::key_of(next);
             let step = waggle_analysis::evidence(series.folder.path(), key)?;
@@ -69,26 +136,35 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(
             steps.push(step.clone());
             events.report(Event::Searched(step)).await;
         };
-        let not_needed = planned.len() - search.trials().len();
         let found = Event::Found {
             cell: cell.number,
             why: waggle_analysis::shortfalls_at_limit(&answer, &steps).to_vec(),
-            answer,
-            not_needed: u32::try_from(not_needed).unwrap_or(u32::MAX),
+            not_needed: self.trials_not_needed(&answer),
+            answer: answer.clone(),
         };
         events.report(found).await;
-        schedule::take_down(environment, series, events).await?;
+        Ok(Some(answer))
     }
-    Ok(Ended::Finished)
+
+    /// Of those that are planned for the cell.
+    fn trials_not_needed(&self, answer: &Answer) -> u32 {
+        let steps = u32::try_from(self.planned.len()).unwrap_or(u32::MAX);
+        let points = match answer.capacity() {
+            Some(_) => 0,
+            None => self.asked.operating_trials(),
+        };
+        steps.saturating_sub(answer.trials).saturating_add(points)
+    }
 }
 
+/// Runs one trial at a level, and writes it; `false`: interrupted.
 async fn run_step<D: Driver, L: Load, W: HttpConnector>(
     environment: &mut TrialEnvironment<D, L, W>,
     series: Series<'_>,
     (cell, planned, level): (&Cell, &PlannedTrial, f64),
     events: &Events,
     shutdown: &Shutdown,
-) -> Result<trial::Ended, RunError> {
+) -> Result<bool, RunError> {
     let cell = Cell {
         load: cell.load.at_level(level),
         ..cell.clone()
@@ -102,7 +178,14 @@ async fn run_step<D: Driver, L: Load, W: HttpConnector>(
         next_shares_system: true,
         duet: None,
     };
-    schedule::run_trial(environment, series, task, events, shutdown).await
+    match schedule::run_trial(environment, series, task, events, shutdown).await? {
+        trial::Ended::Completed(unwritten) => {
+            let info = unwritten.write()?;
+            events.report(schedule::ended_event(&info)).await;
+            Ok(true)
+        }
+        trial::Ended::Interrupted => Ok(false),
+    }
 }
 
 fn settings(search: &waggle_study::Search) -> Settings {

@@ -23,6 +23,7 @@ mod mistake;
 mod model;
 mod nearest;
 mod network;
+mod operating_points;
 mod origin;
 mod parameters;
 mod phases;
@@ -66,6 +67,7 @@ pub use model::{
     Restart, Search, Sought, Study, Successes, Texts, Threshold, ThresholdOp, What,
 };
 pub use network::Network;
+pub use operating_points::OperatingPoints;
 pub use origin::{GivenSecret, Origin, TakenValue};
 pub use parameters::parameter_levels;
 pub use phases::{RampUp, Recovery, Schedule, StopBound, StopWhen, WarmUpUntil};

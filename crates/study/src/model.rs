@@ -7,8 +7,8 @@ use waggle_template::variable::names;
 
 use crate::{
     CellVersion, Expect, ExpectedVerdict, ExternalComponent, Feed, GivenSecret, Level, Limits,
-    LoadModel, Network, Preparation, Scenario, Schedule, Source, TakenValue, Versions,
-    scenario::RECORD_KEY,
+    LoadModel, Network, OperatingPoints, Preparation, Scenario, Schedule, Source, TakenValue,
+    Versions, scenario::RECORD_KEY,
 };
 
 /// A checked study.
@@ -31,7 +31,7 @@ pub struct Study {
     pub derived: Vec<DerivedLevel>,
     /// At least one.
     pub cells: Vec<Cell>,
-    /// Trials of a cell, at least; of one that is searched, at most.
+    /// Trials of a cell, at least; of one that is searched, at most: [`Search::trials`].
     pub repeat: u32,
     /// Trials of a cell, at most, replacements of disturbed ones not counted; at least `repeat`.
     pub repeat_max: u32,
@@ -157,8 +157,10 @@ pub struct Search {
     pub precision: f64,
     /// Trials that must hold at the level that is the answer.
     pub confirmations: u32,
-    /// Of a cell; the same number as [`Study::repeat`].
+    /// Of a cell, over all levels.
     pub max_trials: u32,
+    /// `None`: a cell has no trials but those of its search.
+    pub operating_points: Option<OperatingPoints>,
 }
 
 /// What a search maximizes.

@@ -65,8 +65,8 @@ pub struct PlannedTrial {
 /// The trials in the order of execution: repetition by repetition, in each of them every cell once. Shuffled, the
 /// order follows from the study's seed alone, and is the same in every version (see `shuffle`).
 ///
-/// With a search: cell by cell, all trials that the search may need, because each step depends on those before it. The order is
-/// also cell by cell if the system is kept up over a cell's trials.
+/// With a search: cell by cell, all trials that the search may need, because each step depends on those before it; then those at
+/// operating points, repetition by repetition. The order is cell by cell throughout if the system is kept up over a cell's trials.
 #[must_use]
 pub fn plan(study: &Study) -> Plan {
     let mut shuffle = Shuffle::new(study.seed);
@@ -81,16 +81,20 @@ pub fn plan(study: &Study) -> Plan {
         let each = each.flat_map(|cell| [Some(cell), study.duet_partner(cell)]);
         each.flatten().map(|cell| cell.number).collect::<Vec<u32>>()
     };
-    let by_cell = study.search.is_some() || study.restart == Restart::EveryCell;
-    let each: Vec<(u32, u32)> = match by_cell {
-        true => cells()
-            .into_iter()
-            .flat_map(|cell| (1..=study.repeat).map(move |repetition| (cell, repetition)))
-            .collect(),
-        false => (1..=study.repeat)
-            .flat_map(|repetition| cells().into_iter().map(move |cell| (cell, repetition)))
-            .collect(),
+    let by_cell = match (&study.search, study.restart) {
+        (_, Restart::EveryCell) => study.repeat,
+        (Some(search), Restart::EveryTrial) => search.max_trials,
+        (None, Restart::EveryTrial) => 0,
     };
+    let mut each: Vec<(u32, u32)> = Vec::new();
+    if by_cell > 0 {
+        for cell in cells() {
+            each.extend((1..=by_cell).map(|repetition| (cell, repetition)));
+        }
+    }
+    for repetition in by_cell + 1..=study.repeat {
+        each.extend(cells().into_iter().map(|cell| (cell, repetition)));
+    }
     let sentinels = |trials: usize| match (study.sentinel(), study.sentinel_every) {
         (Some(cell), Some(every)) => Some((cell, sentinel_trials(trials, every))),
         _ => None,

@@ -48,6 +48,7 @@ fn start_trial(totals: &mut Totals, position: u32, key: TrialKey) {
         key,
         levels: String::new(),
         level: None,
+        operating_share: None,
         workers: 1,
     });
 }
@@ -308,6 +309,7 @@ fn two_trials_at_the_same_time_are_counted_by_their_cells() {
             key: key(2, 1),
             levels: String::new(),
             level: None,
+            operating_share: None,
             workers: 1,
         },
     );

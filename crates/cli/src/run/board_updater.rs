@@ -12,7 +12,7 @@ use std::{
 
 use waggle_analysis::{SearchStep, TrialSoFar, cell_so_far};
 use waggle_load::Interval;
-use waggle_report::wording::search::level;
+use waggle_report::wording::{operating_points, search::level};
 use waggle_results::{PhaseName, RunFolder, TrialKey};
 use waggle_runner::Event;
 use waggle_stats::{Answer, Evidence};
@@ -105,9 +105,10 @@ impl BoardUpdater {
             Event::TrialStarted {
                 key,
                 level,
+                operating_share,
                 workers,
                 ..
-            } => self.trial_started(side, *key, (*level, *workers)),
+            } => self.trial_started(side, *key, (*level, *operating_share, *workers)),
             Event::Phase {
                 phase, expected, ..
             } if side == Side::First => self.now(|now| {
@@ -198,7 +199,12 @@ impl BoardUpdater {
         }
     }
 
-    fn trial_started(&mut self, side: Side, key: TrialKey, (level, workers): (Option<f64>, usize)) {
+    fn trial_started(
+        &mut self,
+        side: Side,
+        key: TrialKey,
+        (level, operating_share, workers): (Option<f64>, Option<f64>, usize),
+    ) {
         let mut cells = self.facts.cells.iter();
         let Some(index) = cells.position(|cell| cell.number == key.cell) else {
             return;
@@ -226,9 +232,10 @@ impl BoardUpdater {
             .running
             .main_trial()
             .and_then(|now| now.level.clone());
-        let which = match level {
-            Some(level) => format!("{level}, trial {} of at most {repeat}", key.repetition),
-            None => format!("repetition {} of {repeat}", key.repetition),
+        let which = match (level, operating_share) {
+            (Some(level), Some(share)) => format!("{level}, {}", operating_points::place(share)),
+            (Some(level), None) => format!("{level}, trial {} of at most {repeat}", key.repetition),
+            (None, _) => format!("repetition {} of {repeat}", key.repetition),
         };
         self.board.update(|board| {
             (board.trial, board.partner) = (shown, None);
@@ -286,9 +293,11 @@ impl BoardUpdater {
             if is_searched { &[] } else { ended },
             self.facts.noisy_above,
         );
+        // A step of a search gets its mark from its evidence.
+        let is_step = is_searched && key.repetition <= self.state.outline.repeat;
         self.cell(key.cell, |cell| {
             cell.so_far = so_far;
-            if !is_searched {
+            if !is_step {
                 cell.marks.push(Mark::Judged(verdict));
             }
         });

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use waggle_report::wording::{format, labels, search};
+use waggle_report::wording::{format, labels, operating_points, search};
 use waggle_results::{LevelKind, PhaseName, TrialKey};
 use waggle_runner::{Event, level_kind};
 use waggle_study::Study;
@@ -18,7 +18,7 @@ use crate::{
 /// The properties of a run before it starts.
 #[derive(Debug, Clone)]
 pub(super) struct Outline {
-    /// Trials of a cell; of a search the most.
+    /// Trials of a cell; of a search the most, without those at operating points.
     pub(super) repeat: u32,
     /// The most trials of a cell, if it is not `repeat`.
     repeat_max: u32,
@@ -28,9 +28,10 @@ pub(super) struct Outline {
 
 impl Outline {
     pub(super) fn from_study(study: &Study) -> Self {
+        let of_search = study.search.as_ref().map(|search| search.max_trials);
         Self {
-            repeat: study.repeat,
-            repeat_max: study.repeat_max,
+            repeat: of_search.unwrap_or(study.repeat),
+            repeat_max: of_search.unwrap_or(study.repeat_max),
             what: study.search.as_ref().map(|find| level_kind(find.maximize)),
         }
     }
@@ -78,6 +79,8 @@ pub(super) struct Now {
     levels: String,
     /// Level of the search.
     pub(super) level: Option<String>,
+    /// The share of the capacity, at an operating point.
+    operating_share: Option<f64>,
     phase: Option<(PhaseName, Option<Duration>)>,
     pub(super) figures: String,
     second: Aggregator,
@@ -102,7 +105,12 @@ impl State {
     }
 
     /// A trial that starts.
-    fn trial(&self, (position, key): (u32, TrialKey), levels: &str, level: Option<f64>) -> Now {
+    fn trial(
+        &self,
+        (position, key): (u32, TrialKey),
+        levels: &str,
+        (level, operating_share): (Option<f64>, Option<f64>),
+    ) -> Now {
         Now {
             cell: key.cell,
             repetition: key.repetition,
@@ -112,6 +120,7 @@ impl State {
                 let what = self.outline.what?;
                 Some(search::level(what, at))
             }),
+            operating_share,
             phase: None,
             figures: String::new(),
             second: Aggregator::new(Duration::from_secs(1)),
@@ -136,9 +145,10 @@ impl State {
                 key,
                 levels,
                 level,
+                operating_share,
                 ..
             } => {
-                let now = self.trial((*position, *key), levels, *level);
+                let now = self.trial((*position, *key), levels, (*level, *operating_share));
                 self.running.start(side, now);
             }
             Event::Phase {
@@ -238,13 +248,12 @@ impl State {
         };
         let (cell, partner) = (now.cell, self.running.partner());
         let (repetition, repeat) = (now.repetition, self.outline.repetitions());
-        let mut parts = match &now.level {
-            Some(level) => vec![
-                format!("cell {cell}, trial {repetition} of at most {repeat}"),
-                level.clone(),
-            ],
-            None => vec![format!("cell {cell}, repetition {repetition} of {repeat}")],
-        };
+        let mut parts = vec![match (&now.level, now.operating_share) {
+            (_, Some(share)) => format!("cell {cell} at {}", operating_points::place(share)),
+            (Some(_), None) => format!("cell {cell}, trial {repetition} of at most {repeat}"),
+            (None, None) => format!("cell {cell}, repetition {repetition} of {repeat}"),
+        }];
+        parts.extend(now.level.clone());
         if !now.levels.is_empty() {
             let other = partner.and_then(|partner| partner.levels.split(' ').next_back());
             let other = other.map_or_else(String::new, |level| format!(" and {level}"));
@@ -342,6 +351,7 @@ mod tests {
                 key,
                 levels: "connections=10 pipelining=50".to_owned(),
                 level: None,
+                operating_share: None,
                 workers: 1,
             },
         ]

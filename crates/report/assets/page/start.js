@@ -24,6 +24,7 @@ timeChoice();
 if (model.reference) referenceChoice();
 if (model.search && model.search.cells.some((search) => search.steps.length)) searchChoice();
 else if (byId('search-levels')) byId('search-levels').closest('figure').hidden = true;
+(model.operating_points || []).forEach((_, place) => drawOperatingPoint(place));
 
 matchMedia('print').addEventListener('change', (event) => setPrinting(event.matches));
 addEventListener('beforeprint', () => setPrinting(true));

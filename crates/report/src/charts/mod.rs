@@ -6,6 +6,7 @@ mod curves;
 mod effects;
 mod map;
 mod numbers;
+mod operating_points;
 mod reference;
 mod search;
 mod trials;
@@ -38,6 +39,8 @@ pub(crate) struct Charts<'a> {
     effects: Option<effects::Effects<'a>>,
     reference: Option<reference::Reference<'a>>,
     search: Option<search::Search<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    operating_points: Vec<operating_points::OperatingPoint>,
 }
 
 #[derive(Serialize)]
@@ -87,6 +90,11 @@ impl<'a> Charts<'a> {
                 .search
                 .as_ref()
                 .map(|found| search::Search::new(found, model)),
+            operating_points: model
+                .operating_points
+                .iter()
+                .map(|point| operating_points::OperatingPoint::new(point, model))
+                .collect(),
         }
     }
 }

@@ -171,6 +171,9 @@ pub(super) fn leading_columns(model: &Model) -> Vec<First<'_>> {
     if model.search.is_some() {
         all.extend(texts(&text::SEARCH));
     }
+    if !model.operating_points.is_empty() {
+        all.extend(texts(&text::OPERATING_POINT));
+    }
     all
 }
 

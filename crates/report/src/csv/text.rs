@@ -194,6 +194,13 @@ pub(super) const SEARCH: [Named; 5] = [
     }),
 ];
 
+/// The share of its cell's capacity that a trial had as its load; empty of the steps of a search.
+pub(super) const OPERATING_POINT: [Named; 1] = [("operating_share", |model, trial| {
+    let search = model.search.as_ref();
+    let share = search.and_then(|search| search.info.operating_share(trial.key));
+    share.map(number).unwrap_or_default()
+})];
+
 fn search<'a>(model: &'a Model, trial: &TrialModel) -> Option<&'a CellSearch> {
     model.search.as_ref()?.of_cell(trial.key.cell)
 }

@@ -8,7 +8,7 @@ use serde_json::ser::{Formatter, Serializer};
 
 const STYLE: &str = include_str!("../../assets/page/style.css");
 /// The charts' library first; start.js last.
-const SCRIPTS: [&str; 16] = [
+const SCRIPTS: [&str; 17] = [
     include_str!("../../assets/vendor/echarts/echarts.min.js"),
     include_str!("../../assets/page/numbers.js"),
     include_str!("../../assets/page/page.js"),
@@ -22,6 +22,7 @@ const SCRIPTS: [&str; 16] = [
     include_str!("../../assets/page/steps.js"),
     include_str!("../../assets/page/time.js"),
     include_str!("../../assets/page/search.js"),
+    include_str!("../../assets/page/operating.js"),
     include_str!("../../assets/page/reference.js"),
     include_str!("../../assets/page/tables.js"),
     include_str!("../../assets/page/start.js"),

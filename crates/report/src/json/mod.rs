@@ -2,6 +2,7 @@
 
 mod best_and_worst;
 mod laws;
+mod operating_points;
 pub(crate) mod values;
 
 use std::collections::BTreeMap;
@@ -59,6 +60,10 @@ pub(crate) struct Report<'a> {
     scaling_laws: Vec<laws::ScalingLaw<'a>>,
     /// The best and the worst trial of each cell; `null`: the study does not ask for them.
     best_and_worst: Option<best_and_worst::BestAndWorst<'a>>,
+    /// The cells at shares of their capacities; empty without `search.operating_points`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    operating_points: Vec<operating_points::OperatingPoint<'a>>,
     /// What became of the records of all cells; `null`: no account.
     account: Option<Accounting>,
     /// By cell and repetition; only those that have run.
@@ -227,6 +232,7 @@ impl<'a> Report<'a> {
                 .best_and_worst
                 .as_ref()
                 .map(best_and_worst::best_and_worst),
+            operating_points: operating_points::operating_points(model),
             account: model.account.as_ref().map(accounting),
             trials: model.trials.iter().map(|one| trial(one, &all)).collect(),
         }

@@ -13,6 +13,7 @@ mod faults;
 mod left_out;
 mod method;
 mod opening;
+mod operating_points;
 mod percentiles;
 mod preparation;
 mod ranking;
@@ -57,6 +58,7 @@ pub(crate) fn opening_of(model: &Model) -> Opening {
 fn sections(model: &Model) -> Vec<Section> {
     let sections = [
         search::section(model),
+        operating_points::section(model),
         Some(cells::section(model)),
         left_out::section(model),
         ranking::section(model),

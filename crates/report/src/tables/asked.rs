@@ -44,7 +44,7 @@ pub(crate) fn asked_metrics(model: &Model) -> Option<Table> {
         .unless_empty()
 }
 
-fn number(asked: &AskedMetric, number: Option<Number>) -> Field {
+pub(super) fn number(asked: &AskedMetric, number: Option<Number>) -> Field {
     let Some(number) = number else {
         return Field::empty();
     };

@@ -29,6 +29,12 @@ pub(crate) fn trials(model: &Model) -> Table {
         columns.push(Column::numbers("level", |(_, trial): &Row<'_>| {
             Field::optional(trial.level.map(|at| level(found.info.maximize, at)))
         }));
+        if found.info.operating_points.is_some() {
+            columns.push(Column::numbers("of capacity", |(_, trial): &Row<'_>| {
+                let share = found.info.operating_share(trial.key);
+                Field::optional(share.map(format::set_share))
+            }));
+        }
     }
     columns.extend([
         Column::numbers("position", |(_, trial): &Row<'_>| {

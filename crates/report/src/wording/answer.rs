@@ -9,7 +9,7 @@ use waggle_stats::{Estimate, Verdict};
 use super::{
     cell_name,
     format::{self, Unit},
-    labels, name_of, search,
+    labels, name_of, operating_points, search,
 };
 
 /// Maximum number of cells of a search with a sentence each; of more, only the best cell has one.
@@ -60,7 +60,7 @@ fn of_metrics(model: &Model, metrics: &[MetricAnswer], shown: &CellModel) -> Vec
     sentences
 }
 
-fn best_and_worst(model: &Model, answer: &MetricAnswer) -> Vec<String> {
+pub(super) fn best_and_worst(model: &Model, answer: &MetricAnswer) -> Vec<String> {
     let mut sentences = Vec::new();
     if !answer.is_believed {
         sentences.push(format!(
@@ -93,7 +93,7 @@ fn best_and_worst(model: &Model, answer: &MetricAnswer) -> Vec<String> {
 }
 
 /// A better value that may not be believed.
-fn doubtful(model: &Model, answer: &MetricAnswer) -> Option<String> {
+pub(super) fn doubtful(model: &Model, answer: &MetricAnswer) -> Option<String> {
     let better = answer.doubtful?;
     let cell = find_cell(model, Some(better.cell))?;
     Some(format!(
@@ -110,7 +110,7 @@ fn doubtful(model: &Model, answer: &MetricAnswer) -> Option<String> {
 /// More cells than this are counted and not named.
 const TIED_SHOWN: usize = 3;
 
-fn ties(model: &Model, answer: &MetricAnswer) -> Option<String> {
+pub(super) fn ties(model: &Model, answer: &MetricAnswer) -> Option<String> {
     let has_interval = |value: &CellValue| match value.number {
         Number::Estimate(estimate) => estimate.interval.is_some(),
         Number::Exact(_) | Number::Within(_) => false,
@@ -219,6 +219,7 @@ fn of_searches(model: &Model, ranking: &[u32]) -> Vec<String> {
         let of_cell = [response(best), model.answer.limit.as_ref().map(limit)];
         sentences.extend(add_prefix(&at, of_cell));
     }
+    sentences.extend(operating_points::in_short(model));
     sentences
 }
 

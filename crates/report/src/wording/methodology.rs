@@ -8,7 +8,7 @@ use waggle_results::{
 use super::{
     artifacts, design,
     format::{self, Unit},
-    imported, network,
+    imported, network, operating_points,
     search::{self, level},
 };
 use waggle_analysis::{Model, TrialModel, as_f64, external_components, is_external};
@@ -189,7 +189,7 @@ fn search(asked: &SearchInfo) -> String {
          {} confirmations, at most {} trials per cell; in a trial that is overloaded or incomplete the conditions fail; an unsteady trial \
          is repeated; a trial that failed or is inconsistent is no evidence, nor is one in which a limit of the load generator leaves a \
          condition open; the answer is a bracket, not a confidence interval; the results of a cell are those at its highest \
-         holding level",
+         holding level{}",
         search::noun(asked.maximize),
         conditions.join(" and "),
         level(asked.start),
@@ -197,7 +197,8 @@ fn search(asked: &SearchInfo) -> String {
         level(asked.max),
         format::share(asked.precision),
         asked.confirmations,
-        asked.max_trials
+        asked.max_trials,
+        operating_points::methodology(asked)
     )
 }
 
@@ -372,8 +373,15 @@ fn order(info: &RunInfo) -> String {
         TrialOrder::AsListed => "cell by cell, as listed".to_owned(),
     };
     match (&info.search, info.schedule.restart, info.schedule.order) {
-        (Some(_), ..) => {
-            format!("{cells}; within a cell each level depends on the trials before it")
+        (Some(search), ..) => {
+            let points = match (search.operating_points.is_some(), info.schedule.restart) {
+                (false, _) => "",
+                (true, Restart::EveryCell) => "; then its trials at shares of its capacity",
+                (true, Restart::EveryTrial) => {
+                    "; trials at shares of the capacity are after all searches, repetition by repetition"
+                }
+            };
+            format!("{cells}; within a cell each level depends on the trials before it{points}")
         }
         (None, Restart::EveryCell, _) => cells,
         (None, Restart::EveryTrial, TrialOrder::Shuffled) => {

@@ -23,6 +23,7 @@ pub mod limits;
 pub(crate) mod methodology;
 pub(crate) mod metric;
 pub mod network;
+pub mod operating_points;
 pub(crate) mod preparation;
 pub(crate) mod ranking;
 pub mod search;

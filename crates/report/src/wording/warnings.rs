@@ -2,7 +2,7 @@
 
 use waggle_analysis::{Model, SharedCpus, Warning, left_out_of_run};
 
-use super::{imported, left_out};
+use super::{imported, left_out, operating_points};
 
 #[must_use]
 pub fn sentences(model: &Model) -> Vec<String> {
@@ -52,6 +52,14 @@ fn sentence(warning: &Warning) -> String {
             searches,
         } => format!(
             "{unfinished} of {searches} searches are not finished; their answers are preliminary."
+        ),
+        Warning::PartialPoint {
+            share,
+            ran,
+            planned,
+        } => format!(
+            "{ran} of {planned} trials at {} have run.",
+            operating_points::place(*share)
         ),
     }
 }

@@ -299,6 +299,43 @@ fn a_search() {
 }
 
 #[test]
+fn cells_at_shares_of_their_capacities() {
+    let model = seeded_model(&Seeded::operating_points());
+    check(&markdown(&model), "operating-points.md");
+    check(
+        &format!("{}\n", terminal(&model)),
+        "operating-points.terminal.txt",
+    );
+    let page = html(&model);
+    for there in ["href=\"#operating-points\"", "id=\"operating-point-1\""] {
+        assert!(page.contains(there), "{there}");
+    }
+    let table = csv(&model);
+    let mut lines = table.lines();
+    let heads: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let column = heads.iter().position(|head| *head == "operating_share");
+    let of_go = lines.filter(|line| line.starts_with("2,"));
+    let at_half = of_go.filter(|line| line.split(',').nth(column.unwrap()) == Some("0.5"));
+    assert_eq!(at_half.count(), 3);
+    let json: serde_json::Value = serde_json::from_str(&report_json(&model)).unwrap();
+    let [half, _] = json["operating_points"].as_array().unwrap().as_slice() else {
+        panic!("{json}");
+    };
+    assert_eq!(half["share"], 0.5);
+    let cells = half["cells"].as_array().unwrap();
+    assert_eq!(cells[4]["search_ended"], "silent");
+    assert!(cells[4]["result"].is_null() && cells[4]["level"].is_null());
+    let capacity = cells[1]["capacity"].as_f64().unwrap();
+    assert_eq!(
+        cells[1]["level"].as_f64().unwrap(),
+        (capacity / 2.0).round()
+    );
+    assert_eq!(cells[1]["result"]["trials"]["counted"], 3);
+    let other = html(&seeded_model(&Seeded::search()));
+    assert!(!other.contains("#operating-points") && !other.contains("\"operating_points\":"));
+}
+
+#[test]
 fn a_load_that_drops() {
     let model = seeded_model(&Seeded::overload());
     check(&csv(&model), "overload.csv");

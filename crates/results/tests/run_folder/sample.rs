@@ -366,6 +366,7 @@ pub(crate) fn scenario_run_info() -> RunInfo {
             precision: 0.05,
             confirmations: 3,
             max_trials: 30,
+            operating_points: None,
         }),
         ..run_info()
     }

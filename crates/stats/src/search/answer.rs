@@ -84,6 +84,14 @@ pub struct LevelSummary {
 }
 
 impl Answer {
+    /// The highest level that held, once the search has ended; a lower bound of what the system can do unless it ended by
+    /// [`End::Found`].
+    #[must_use]
+    pub fn capacity(&self) -> Option<f64> {
+        let held = self.holds.filter(|_| self.end != End::Unfinished)?;
+        Some(held.level)
+    }
+
     /// Whether the search shows nothing about the system: no level holds, and none is known to fail.
     #[must_use]
     pub fn says_nothing(&self) -> bool {

@@ -24,6 +24,8 @@ use level_state::{Ends, LevelState, level_states};
 pub const MAX_SILENT_TRIALS: u32 = 3;
 /// Levels that are this close, as a share, are the same one: they may have been through a text.
 const SAME: f64 = 1e-9;
+/// The precision of a level at a share of the capacity.
+const OPERATING_PRECISION: f64 = 0.02;
 /// Bounds of the precision that is taken; a wish beyond them is cut to them.
 const PRECISION: (f64, f64) = (0.001, 1.0);
 
@@ -284,24 +286,51 @@ impl Search {
 
     /// A level that people can read, off by a quarter of the precision at most; within the bounds.
     fn round(&self, level: f64) -> f64 {
-        let apart = level * self.settings.precision / 2.0;
-        let ten = 10_f64.powf(apart.log10().floor());
-        let mut step = match apart / ten {
-            parts if parts >= 5.0 => 5.0 * ten,
-            parts if parts >= 2.0 => 2.0 * ten,
-            _ => ten,
-        };
-        if self.settings.levels == Levels::Whole {
-            step = step.max(1.0);
+        let Settings {
+            precision,
+            levels,
+            min,
+            max,
+            ..
+        } = self.settings;
+        readable_level(level, precision, levels).clamp(min, max)
+    }
+}
+
+impl Levels {
+    /// The level at a share of a capacity, rounded so that people can read it: a rate is off by half a percent at most, the others are
+    /// the nearest whole number, and at least 1. It may be below the lowest level of the search.
+    #[must_use]
+    pub fn at_share(self, capacity: f64, share: f64) -> f64 {
+        if share >= 1.0 {
+            return capacity;
         }
-        // Below 1 the step has no exact form, its inverse has.
-        let rounded = if step < 1.0 {
-            let parts = (1.0 / step).round();
-            (level * parts).round() / parts
-        } else {
-            (level / step).round() * step
-        };
-        rounded.clamp(self.settings.min, self.settings.max)
+        let rounded = readable_level(capacity * share, OPERATING_PRECISION, self);
+        match self {
+            Self::Whole => rounded.max(1.0),
+            Self::Fine => rounded,
+        }
+    }
+}
+
+/// A level that people can read, off by a quarter of the precision at most; a whole one is off by a half, if that is more.
+fn readable_level(level: f64, precision: f64, levels: Levels) -> f64 {
+    let apart = level * precision / 2.0;
+    let ten = 10_f64.powf(apart.log10().floor());
+    let mut step = match apart / ten {
+        parts if parts >= 5.0 => 5.0 * ten,
+        parts if parts >= 2.0 => 2.0 * ten,
+        _ => ten,
+    };
+    if levels == Levels::Whole {
+        step = step.max(1.0);
+    }
+    // Below 1 the step has no exact form, its inverse has.
+    if step < 1.0 {
+        let parts = (1.0 / step).round();
+        (level * parts).round() / parts
+    } else {
+        (level / step).round() * step
     }
 }
 

@@ -479,3 +479,4 @@ proptest! {
 }
 
 mod noise;
+mod share;

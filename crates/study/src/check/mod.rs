@@ -15,6 +15,7 @@ mod limits;
 mod load;
 mod made_rows;
 mod network;
+mod operating_points;
 mod path;
 mod prepare;
 mod probe;

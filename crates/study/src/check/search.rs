@@ -3,6 +3,7 @@
 use super::{
     Checker,
     load::{MAX_CONNECTIONS, MAX_RATE_PER_S, whole_level},
+    operating_points::operating_points,
 };
 use crate::{Search, Sought, Threshold, mistake::Finding, raw};
 
@@ -35,6 +36,7 @@ pub(crate) fn search(
         let expected = format!("at least search.confirmations, {confirmations}");
         checker.report(Finding::new(checker.position_of(&path), what).with_expected(expected));
     }
+    let operating_points = operating_points(checker, raw);
     let maximize = raw.maximize.map(checked_level)?;
     let [start, min, max] = levels(checker, raw, maximize)?;
     Some(Search {
@@ -46,6 +48,7 @@ pub(crate) fn search(
         precision: precision?,
         confirmations,
         max_trials,
+        operating_points,
     })
 }
 

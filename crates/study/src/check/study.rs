@@ -336,7 +336,7 @@ pub(crate) fn system_at_most(system: &System) -> Duration {
             .sum::<Duration>()
 }
 
-/// How many trials each cell has, at least and at most; a search has as many as it may make.
+/// How many trials each cell has, at least and at most; a search has as many as it may make, with those at operating points.
 fn checked_repetitions(
     checker: &mut Checker<'_>,
     raw: &raw::Study,
@@ -350,7 +350,7 @@ fn checked_repetitions(
     let repetitions = match search {
         Some(search) => search
             .as_ref()
-            .map(|search| (search.max_trials, search.max_trials)),
+            .map(|search| (search.trials(), search.trials())),
         None => repetitions,
     };
     let trials = repetitions.map_or(0, |(_, max)| u64::from(max) * cells.len() as u64);

@@ -169,6 +169,21 @@ pub(crate) struct Search {
     /// The most trials of a cell, over all levels; 30 by default.
     #[schemars(range(min = 1, max = 1_000))]
     pub max_trials: Option<u32>,
+    /// Operating points: further trials of each cell, at shares of the capacity that its search found. For `maximize: rate` and
+    /// `maximize: users`.
+    pub operating_points: Option<OperatingPoints>,
+}
+
+/// Further trials of each cell, at shares of the capacity that its search found.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OperatingPoints {
+    /// Shares of the highest level that holds, e.g. `[50%, 80%]`.
+    #[schemars(required, length(min = 1, max = 10))]
+    pub shares: Option<Vec<Share>>,
+    /// Trials at each of them; 3 by default.
+    #[schemars(range(min = 1, max = 1_000))]
+    pub repeat: Option<u32>,
 }
 
 /// What is searched for: the highest level at which the conditions hold.

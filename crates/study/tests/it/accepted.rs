@@ -433,6 +433,10 @@ fn a_search_has_its_levels_and_its_conditions() {
         (found.precision, found.confirmations, found.max_trials),
         (0.05, 3, 30)
     );
+    assert_eq!(
+        (found.operating_points.as_ref(), found.trials()),
+        (None, 30)
+    );
 }
 
 /// What makes the load of the fixture one of clients.

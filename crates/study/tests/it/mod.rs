@@ -11,6 +11,7 @@ mod limits;
 mod metrics;
 mod mistakes;
 mod networks;
+mod operating_points;
 mod planned;
 mod prepare;
 mod probes;

@@ -63,6 +63,7 @@ fn trial_started_event(key: TrialKey) -> Event {
         key,
         levels: String::new(),
         level: None,
+        operating_share: None,
         workers: 3,
     }
 }

@@ -23,11 +23,11 @@ use std::path::Path;
 
 use waggle_results::{
     BestAndWorstInfo, CellInfo, Comparison, ComponentInfo, FORMAT, FeedInfo, FeedOrder, FlowInfo,
-    Host, LevelKind, LoadModel, NamedText, RecoveryInfo, ReferenceInfo, Restart, RunFolder,
-    RunInfo, ScenarioInfo, ScheduleInfo, SearchInfo, SystemMetricInfo, ThresholdInfo, TrialKey,
-    TrialOrder, WarmUpUntil,
+    Host, LevelKind, LoadModel, NamedText, OperatingPointsInfo, RecoveryInfo, ReferenceInfo,
+    Restart, RunFolder, RunInfo, ScenarioInfo, ScheduleInfo, SearchInfo, SystemMetricInfo,
+    ThresholdInfo, TrialKey, TrialOrder, WarmUpUntil,
 };
-use waggle_stats::{Levels, Search, Settings};
+use waggle_stats::{Answer, Levels, Search, Settings};
 
 /// What to make up.
 pub(crate) struct Seeded {
@@ -55,6 +55,8 @@ pub(crate) struct Seeded {
     pub(crate) best_and_worst: Option<BestAndWorstInfo>,
     /// The highest number of connections is searched for; `repeat` is how many trials a cell may have.
     pub(crate) is_searched: bool,
+    /// The shares of the capacity of a search at which each cell has three further trials, which are the last ones of `repeat`.
+    pub(crate) operating_shares: Vec<f64>,
     /// How the load drops after the measured phase.
     pub(crate) recovery: Option<RecoveryInfo>,
     /// With idle polling.
@@ -127,6 +129,7 @@ impl Seeded {
             reference: None,
             best_and_worst: None,
             is_searched: false,
+            operating_shares: Vec::new(),
             recovery: None,
             idle_poll: false,
             waits: false,
@@ -163,6 +166,31 @@ impl Seeded {
             wrong: vec![(3, Wrong::Starved)],
             is_searched: true,
             ..Self::plain(&[("pipelining", &["1", "10", "25", "50"])], 14)
+        }
+    }
+
+    /// A search of the number of users, and trials at shares of it; one cell has no capacity.
+    pub(crate) fn operating_points() -> Self {
+        let asks = [
+            "system.cpu_per_request",
+            "put-readings.response_time.p99",
+            "put-readings.goodput",
+        ];
+        let path = |ask: &str| ask.split('.').map(str::to_owned).collect();
+        Self {
+            question: "What does a request cost at half of what each technology can serve?"
+                .to_owned(),
+            wrong: vec![(3, Wrong::Starved), (5, Wrong::Refuses)],
+            is_searched: true,
+            operating_shares: vec![0.5, 0.8],
+            asks: asks.map(path).to_vec(),
+            ..Self::plain(
+                &[(
+                    "technology",
+                    &["flask-uwsgi", "go", "ktor", "micronaut", "tornado"],
+                )],
+                20,
+            )
         }
     }
 
@@ -281,6 +309,23 @@ impl Seeded {
                         .to_evidence(),
                 );
             }
+            self.write_points(run, info, (cell, &search.answer()));
+        }
+    }
+
+    /// The trials of a cell at shares of the capacity that its search found.
+    fn write_points(&self, run: &RunFolder, info: &RunInfo, (cell, answer): (&CellInfo, &Answer)) {
+        let asked = info.search.as_ref().unwrap();
+        let own = info.order.iter().filter(|key| key.cell == cell.cell);
+        for key in own {
+            let level = asked
+                .operating_share(*key)
+                .and_then(|share| waggle_analysis::operating_level(asked, answer, share));
+            let Some(level) = level else { continue };
+            let place = usize::try_from(info.position(*key).unwrap()).unwrap() - 1;
+            let wrong = self.wrong.iter().find(|(cell, _)| *cell == key.cell);
+            let made = trial::Made::new(cell, *key, place, wrong.map(|(_, wrong)| *wrong));
+            trial::write(run.begin(*key).unwrap(), self, &made.at_level(level));
         }
     }
 
@@ -291,14 +336,27 @@ impl Seeded {
             op,
             value,
         };
+        let limit_us = match self.operating_shares.is_empty() {
+            true => 10e3,
+            false => 200e3,
+        };
+        let limit = format!("{}ms", limit_us / 1e3);
+        let points = (!self.operating_shares.is_empty()).then(|| OperatingPointsInfo {
+            shares: self.operating_shares.clone(),
+            repeat: 3,
+        });
+        let shares = |points: &OperatingPointsInfo| u32::try_from(points.shares.len()).unwrap();
         self.is_searched.then(|| SearchInfo {
-            maximize: LevelKind::Connections,
+            maximize: match self.operating_shares.is_empty() {
+                true => LevelKind::Connections,
+                false => LevelKind::Users,
+            },
             conditions: vec![
                 condition(
                     "put-readings.response_time.p99",
                     Comparison::Less,
-                    10e3,
-                    "10ms",
+                    limit_us,
+                    &limit,
                 ),
                 condition("delivery.loss_rate", Comparison::LessOrEqual, 0.01, "1%"),
             ],
@@ -307,7 +365,8 @@ impl Seeded {
             max: 512.0,
             precision: 0.1,
             confirmations: 2,
-            max_trials: self.repeat,
+            max_trials: self.repeat - points.as_ref().map_or(0, |points| 3 * shares(points)),
+            operating_points: points,
         })
     }
 
