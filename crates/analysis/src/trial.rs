@@ -282,11 +282,7 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
         system_cpu_us_per_request: samples::of_system(&cores)
             .filter(|_| answered > 0.0)
             .map(|cores| cores * measured.seconds * 1e6 / answered),
-        network: trial
-            .info
-            .network
-            .as_ref()
-            .and_then(|network| network.counts),
+        network: trial.info.network_counts(),
         generator_cpu_us_per_request: generator.cpu_us_per_request,
         generator_utilization: generator.utilization,
         generator_lag_p99_us: generator.lag_p99_us,

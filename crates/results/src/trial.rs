@@ -223,6 +223,12 @@ pub struct ConnectingInfo {
 }
 
 impl TrialInfo {
+    /// What its own network counted in the measured phase, if it had one and got that far.
+    #[must_use]
+    pub fn network_counts(&self) -> Option<NetworkCounts> {
+        self.network.as_ref()?.counts
+    }
+
     /// When a phase ran, if it did.
     #[must_use]
     pub fn phase(&self, phase: PhaseName) -> Option<&PhaseInfo> {

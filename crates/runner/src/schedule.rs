@@ -21,7 +21,6 @@ use crate::{
     events::{Events, Shutdown},
     http::HttpConnector,
     load::Load,
-    namespace::Namespace,
     random,
     records::RecordFiles,
     repetitions, search,
@@ -319,8 +318,7 @@ async fn execute_trial<D: Driver, L: Load, W: HttpConnector>(
     fs::create_dir_all(&logs).map_err(|problem| io_error("create", &logs, problem))?;
     let is_up = kept.is_some();
     if !is_up {
-        let network = cell.network.as_ref();
-        environment.namespace = network.map(Namespace::enter).transpose()?;
+        environment.enter_network(cell)?;
     }
     let secrets = kept.map_or_else(
         || Secrets::from_given(&series.study.secrets, &series.study.taken),
@@ -363,14 +361,8 @@ async fn execute_trial<D: Driver, L: Load, W: HttpConnector>(
     // On the heap: two of them at once are too large for a thread's stack.
     let trial = Box::pin(trial::run(environment, context, writer, events, shutdown));
     let (ended, stays_up) = trial.await?;
-    if stays_up {
-        environment.running_system = Some(RunningSystem {
-            cell: cell.number,
-            secrets,
-        });
-    } else {
-        environment.namespace = None;
-    }
+    let cell = cell.number;
+    environment.keep_up(stays_up.then_some(RunningSystem { cell, secrets }));
     if let (trial::Ended::Interrupted, Some(partial)) = (&ended, &partial) {
         remove(partial)?;
     }

@@ -26,7 +26,7 @@ fn workspace(network: &str, load: &str, rest: &str) -> Workspace {
     workspace
 }
 
-fn succeeded(model: &Model) -> Vec<u64> {
+fn successes_of(model: &Model) -> Vec<u64> {
     let trials = model.trials.iter();
     trials
         .map(|trial| {
@@ -55,7 +55,7 @@ fn load_and_system_meet_in_a_network_of_their_own() {
     );
     let model = workspace.run();
     assert!(
-        succeeded(&model).iter().all(|count| *count > 0),
+        successes_of(&model).iter().all(|count| *count > 0),
         "{model:#?}"
     );
     for trial in &model.trials {
@@ -80,7 +80,7 @@ fn load_and_system_meet_in_a_network_of_their_own() {
 fn a_rate_limits_what_passes() {
     let workspace = workspace("{ rate: 80kbit }", CLOSED, "");
     let model = workspace.run();
-    let passed = succeeded(&model)[0];
+    let passed = successes_of(&model)[0];
     assert!((1..=200).contains(&passed), "{passed}");
     let network = model.trials[0].network.as_ref().unwrap();
     assert_eq!((network.rate_bits_per_s, network.mtu), (Some(80_000), 1500));
@@ -126,7 +126,7 @@ fn connections_come_from_several_addresses() {
             text.replace("warm_up: 0s, measure: 1s", "measure: 60s"),
         )
         .unwrap();
-        succeeded(&workspace.run())[0]
+        successes_of(&workspace.run())[0]
     };
     let alone = run("");
     assert!(alone <= 200, "{alone}");
@@ -169,7 +169,7 @@ fn a_user_without_rights_has_networks_or_a_reason() {
         return;
     }
     let model = workspace.report_of(&ran);
-    assert!(succeeded(&model)[0] > 0, "{text}");
+    assert!(successes_of(&model)[0] > 0, "{text}");
 }
 
 fn is_root() -> bool {

@@ -49,8 +49,8 @@ impl Namespace {
     /// Moves the calling thread into a new network.
     pub(crate) fn enter(network: &Network) -> Result<Self, NetworkError> {
         let outside = rustix::fs::open(OWN, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
-            .map_err(refused)?;
-        unshare_network().map_err(refused)?;
+            .map_err(refusal)?;
+        unshare_network().map_err(refusal)?;
         // From here on an error moves the thread back.
         let namespace = Self { outside };
         netlink::set_up(network)?;
@@ -112,7 +112,7 @@ fn unshare_network() -> rustix::io::Result<()> {
     unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }
 }
 
-fn refused(problem: rustix::io::Errno) -> NetworkError {
+fn refusal(problem: rustix::io::Errno) -> NetworkError {
     NetworkError::Refused(problem.into())
 }
 

@@ -9,7 +9,7 @@ use crate::{
     SampleLimits,
     cpu_time::CpuClocks,
     cpus::Shares,
-    namespace::Namespace,
+    namespace::{Namespace, NetworkError},
     records::RecordFiles,
     scenario::Kept,
     secrets::Secrets,
@@ -31,6 +31,23 @@ pub(crate) struct TrialEnvironment<D, L, W> {
     pub(crate) namespace: Option<Namespace>,
     /// What the system that is up was prepared with.
     pub(crate) prepared: Prepared,
+}
+
+impl<D, L, W> TrialEnvironment<D, L, W> {
+    /// Moves this thread into the network of a cell's next system, if it has one of its own.
+    pub(crate) fn enter_network(&mut self, cell: &Cell) -> Result<(), NetworkError> {
+        let network = cell.network.as_ref();
+        self.namespace = network.map(Namespace::enter).transpose()?;
+        Ok(())
+    }
+
+    /// Keeps the system, or what is left of one that was stopped: nothing, nor its network.
+    pub(crate) fn keep_up(&mut self, system: Option<RunningSystem>) {
+        if system.is_none() {
+            self.namespace = None;
+        }
+        self.running_system = system;
+    }
 }
 
 /// What was done to a system by the loads of a preparation.

@@ -1,9 +1,9 @@
 //! One cell of a study: its load, what is sent, its phases and faults, checked against the configured system.
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use crate::{
-    Cell, Delivery, Level, LoadModel, LoadStage, Preparation, Schedule, System, What,
+    Cell, Delivery, Level, LoadModel, LoadStage, Preparation, Protocol, Schedule, System, What,
     cells::Levels,
     check::{self, Around, Carries, Checker, Stage},
     mistake::{Finding, Position},
@@ -65,10 +65,7 @@ pub(crate) fn cell(
         )
     });
     let load = load.as_ref();
-    let connect_timeout =
-        load.and_then(|load| check::connect_timeout(checker, load, what.as_ref()));
-    let source_addresses = load.and_then(|load| check::source_addresses(checker, load));
-    let protocol = load.and_then(|load| check::protocol(checker, load, what.as_ref()));
+    let connections = load.and_then(|load| connection_settings(checker, load, what.as_ref()));
     let carries = records_of(what.as_ref(), of_request);
     let delivery = check::delivery(checker, raw.delivery.as_ref(), system, carries);
     let followed = delivery.as_ref().and_then(Option::as_ref);
@@ -77,6 +74,7 @@ pub(crate) fn cell(
     let stage = Stage::new(both, parameters.as_ref(), schedule.as_ref());
     let faults = check::faults(checker, raw, stage);
     let (what, endpoint) = what?;
+    let connections = connections?;
     Some(Cell {
         number: row.number,
         levels: without_positions(of_factors),
@@ -93,14 +91,36 @@ pub(crate) fn cell(
         stages: stages?,
         generators: generators?,
         load_workers,
-        protocol: protocol?,
-        connect_timeout: connect_timeout?,
-        source_addresses: source_addresses?,
+        protocol: connections.protocol,
+        connect_timeout: connections.connect_timeout,
+        source_addresses: connections.source_addresses,
         endpoint,
         what,
         schedule: schedule?,
         faults: faults?,
         delivery: delivery?,
+    })
+}
+
+/// How connections of the load are opened.
+struct ConnectionSettings {
+    protocol: Protocol,
+    connect_timeout: Duration,
+    source_addresses: Vec<IpAddr>,
+}
+
+fn connection_settings(
+    checker: &mut Checker<'_>,
+    load: &raw::Load,
+    what: Option<&(What, String)>,
+) -> Option<ConnectionSettings> {
+    let connect_timeout = check::connect_timeout(checker, load, what);
+    let source_addresses = check::source_addresses(checker, load);
+    let protocol = check::protocol(checker, load, what);
+    Some(ConnectionSettings {
+        protocol: protocol?,
+        connect_timeout: connect_timeout?,
+        source_addresses: source_addresses?,
     })
 }
 
