@@ -3,7 +3,9 @@
 
 use waggle_results::{RunInfo, ScheduleInfo, Trial, TrialKey};
 
-use crate::{Model, SearchModel, TrialModel, run_model::of_trials, search::operating_level};
+use crate::{
+    Model, SearchModel, TrialModel, Warning, run_model::of_trials, search::operating_level,
+};
 
 /// All cells at one share of their capacities.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,4 +88,17 @@ fn info_of_point(
         reference: None,
         ..info.clone()
     }
+}
+
+/// The shares of the capacity at which trials are missing.
+pub(crate) fn warnings(points: &[OperatingPointModel]) -> Vec<Warning> {
+    let warning = |point: &OperatingPointModel| {
+        let (ran, planned) = (point.model.trials.len(), point.model.info.order.len());
+        (ran < planned).then_some(Warning::PartialPoint {
+            share: point.share,
+            ran,
+            planned,
+        })
+    };
+    points.iter().filter_map(warning).collect()
 }

@@ -198,7 +198,7 @@ pub(crate) fn of_trials(
         drift: drift::drift(info, &trials, &[]),
         warnings: [
             warning::warnings(info, &trials, search.as_ref()),
-            warning::missing_points(&operating_points),
+            operating_points::warnings(&operating_points),
             warning::counts_differ(&count_comparisons),
         ]
         .concat(),

@@ -4,7 +4,7 @@ use waggle_results::{Host, RunInfo, UnknownFact, VersionDesign};
 
 use waggle_stats::End;
 
-use crate::{CountComparisonModel, OperatingPointModel, SearchModel, TrialModel};
+use crate::{CountComparisonModel, SearchModel, TrialModel};
 
 /// One thing that a reader must know.
 #[derive(Debug, Clone, PartialEq)]
@@ -116,19 +116,6 @@ pub(crate) fn counts_differ(compared: &[CountComparisonModel]) -> Vec<Warning> {
         of: one.cells.len(),
     };
     differing.map(warning).collect()
-}
-
-/// The shares of the capacity at which trials are missing.
-pub(crate) fn missing_points(points: &[OperatingPointModel]) -> Vec<Warning> {
-    let warning = |point: &OperatingPointModel| {
-        let (ran, planned) = (point.model.trials.len(), point.model.info.order.len());
-        (ran < planned).then_some(Warning::PartialPoint {
-            share: point.share,
-            ran,
-            planned,
-        })
-    };
-    points.iter().filter_map(warning).collect()
 }
 
 fn came_late(trials: &[TrialModel]) -> Option<Warning> {

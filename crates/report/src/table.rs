@@ -149,7 +149,7 @@ impl Head {
 
 impl<'a, T: 'a> Column<'a, T> {
     /// The column of what a row has; without that its field is empty.
-    pub(crate) fn within<U>(self, part: impl Fn(&U) -> Option<T> + 'a) -> Column<'a, U> {
+    pub(crate) fn map_row<U>(self, part: impl Fn(&U) -> Option<T> + 'a) -> Column<'a, U> {
         let Self { head, field } = self;
         Column {
             head,

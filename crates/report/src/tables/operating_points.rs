@@ -74,7 +74,7 @@ fn table<'a>(
     columns.push(Column::words("verdict", |row: &Row<'_>| {
         Field::verdict(match row.at_point {
             Some(cell) => wording::cell::verdict(cell),
-            None => wording_of_points::missing(row.found),
+            None => wording_of_points::missing_reason(row.found),
         })
     }));
     let rows = point.cells.iter().filter_map(|of| {
@@ -125,7 +125,7 @@ fn outcomes<'a>(point: &'a OperatingPointModel) -> Vec<Column<'a, Row<'a>>> {
 fn at_point<'a>(columns: Vec<Column<'a, &'a CellModel>>) -> Vec<Column<'a, Row<'a>>> {
     let columns = columns.into_iter();
     columns
-        .map(|column| column.within(|row: &Row<'a>| row.at_point))
+        .map(|column| column.map_row(|row: &Row<'a>| row.at_point))
         .collect()
 }
 

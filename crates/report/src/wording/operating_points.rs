@@ -29,7 +29,7 @@ pub(crate) fn heading(point: &OperatingPointModel) -> String {
 pub(crate) fn in_short(model: &Model) -> Vec<String> {
     let of_point = |point: &OperatingPointModel| -> Vec<String> {
         let metrics = metrics(point).iter();
-        let said = metrics.map(|metric| prefixed(point, best_and_worst(&point.model, metric)));
+        let said = metrics.map(|metric| add_place(point, best_and_worst(&point.model, metric)));
         said.collect()
     };
     model.operating_points.iter().flat_map(of_point).collect()
@@ -54,7 +54,7 @@ fn metrics(point: &OperatingPointModel) -> &[MetricAnswer] {
 }
 
 /// In one sentence after the other, the first with the place.
-fn prefixed(point: &OperatingPointModel, said: Vec<String>) -> String {
+fn add_place(point: &OperatingPointModel, said: Vec<String>) -> String {
     format!("{}, {}", heading(point), uncapitalise(&said.join(" ")))
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn reasons(point: &OperatingPointModel) -> Vec<String> {
 }
 
 /// Why a cell has no operating point: `no capacity: fails at the minimum`.
-pub(crate) fn missing(found: &CellSearch) -> String {
+pub(crate) fn missing_reason(found: &CellSearch) -> String {
     let why = match found.answer.end {
         // Not even at lower levels.
         End::Silent => "no evidence",

@@ -140,7 +140,7 @@ fn bench_with_points() -> Bench {
 }
 
 /// Cell, level and share of each trial that was started.
-fn started(events: &[Event]) -> Vec<(u32, f64, Option<f64>)> {
+fn started_trials(events: &[Event]) -> Vec<(u32, f64, Option<f64>)> {
     let started = events.iter().filter_map(|event| match event {
         Event::TrialStarted {
             key,
@@ -170,7 +170,7 @@ async fn trials_at_operating_points_follow_the_searches() {
     let bench = bench_with_points();
     let (ended, events) = bench.run(&world(HOLDS), Then::Nothing).await;
     assert_eq!(ended.unwrap(), Ended::Finished);
-    let trials = started(&events);
+    let trials = started_trials(&events);
     let steps = trials.len() - POINTS.len();
     let levels: Vec<f64> = trials[..steps].iter().map(|(_, level, _)| *level).collect();
     assert_eq!(levels, [WHOLE, WHOLE].concat());
@@ -212,7 +212,7 @@ async fn interrupted_operating_points_go_on_where_they_stopped() {
         let stop = Then::ShutdownIn(4, PhaseName::Measure);
         let (ended, events) = bench.run(&world(HOLDS), stop).await;
         let is_finished = ended.unwrap() == Ended::Finished;
-        let mut trials = started(&events);
+        let mut trials = started_trials(&events);
         if !is_finished {
             // It was interrupted, and runs again.
             trials.pop();
@@ -240,7 +240,7 @@ async fn a_cell_without_capacity_has_no_operating_point() {
     let world = world(Some(Fault::HoldsAtMost(0)));
     let (ended, events) = bench.run(&world, Then::Nothing).await;
     assert_eq!(ended.unwrap(), Ended::Finished);
-    let trials = started(&events);
+    let trials = started_trials(&events);
     assert!(
         trials.iter().all(|(_, _, share)| share.is_none()),
         "{trials:?}"
