@@ -10,6 +10,7 @@ mod effects;
 mod golden;
 mod history;
 mod laws;
+mod left_out;
 mod machines;
 mod numbers;
 mod recorded;

@@ -56,14 +56,10 @@ pub(crate) fn cell(
     let generators = checked.map(|(load, model)| check::generators(checker, load, model));
     let load_workers = checked.and_then(|(load, model)| check::load_workers(checker, load, model));
     let of_request = (load.as_ref()).and_then(|load| Carries::of_request(checker, load));
-    let what = load.as_mut().and_then(|load| {
-        content(
-            checker,
-            load,
-            (system, model.as_ref()),
-            raw.search.is_some(),
-        )
-    });
+    let (of_system, has_search) = ((system, model.as_ref()), raw.search.is_some());
+    let what = load
+        .as_mut()
+        .and_then(|load| content(checker, load, of_system, has_search));
     let load = load.as_ref();
     let connections = load.and_then(|load| connection_settings(checker, load, what.as_ref()));
     let carries = records_of(what.as_ref(), of_request);
