@@ -113,17 +113,7 @@ fn details(study: &Study) -> Vec<String> {
 fn networks(study: &Study) -> Option<String> {
     let mut kinds: Vec<String> = Vec::new();
     for network in study.cells.iter().filter_map(|cell| cell.network.as_ref()) {
-        let sysctl = network.sysctl.iter();
-        let link = wording::network::Link {
-            rate_bits_per_s: network.rate_bits_per_s,
-            delay_s: network.delay.as_secs_f64(),
-            loss: network.loss,
-            mtu: network.packet_bytes(),
-            sysctl: sysctl
-                .map(|(name, value)| (name.as_str(), value.as_str()))
-                .collect(),
-        };
-        let sentence = link.sentence();
+        let sentence = wording::network::sentence(&waggle_runner::network_info(network));
         if !kinds.contains(&sentence) {
             kinds.push(sentence);
         }

@@ -67,7 +67,7 @@ pub use info::{cell_infos, comparison, level_kind};
 pub use left_out::{cells_to_leave_out, left_out_numbers};
 pub use limits::CGROUPS;
 pub use named_files::{NAMED_FILE_MAX_BYTES, files_beside};
-pub use namespace::{NetworkError, allow_namespaces};
+pub use namespace::{NetworkError, allow_namespaces, network_info};
 pub use probe::SampleLimits;
 pub use records::{RECORDS_FILE_MAX_BYTES, RecordFiles, RecordsError};
 pub use request::{ChangedSystem, CpuUse, Ended, RunError, RunRequest};

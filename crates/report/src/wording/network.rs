@@ -1,47 +1,38 @@
 //! Sentences about networks of trials.
 
 use waggle_analysis::{Model, as_f64};
+use waggle_results::NetworkInfo;
 
 use super::{
     format::{self, Unit},
     methodology::Fact,
 };
 
-/// What a network of a trial's own is like.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Link<'a> {
-    pub rate_bits_per_s: Option<u64>,
-    pub delay_s: f64,
-    /// Share of packets.
-    pub loss: f64,
-    pub mtu: u32,
-    pub sysctl: Vec<(&'a str, &'a str)>,
-}
-
-impl Link<'_> {
-    /// `100 Mbit/s, 1 ms each way, 0.1 % of packets lost, packets of 1,500 B, net.core.somaxconn = 128`
-    #[must_use]
-    pub fn sentence(&self) -> String {
-        let mut parts = Vec::new();
-        parts.push(match self.rate_bits_per_s {
-            Some(bits) => format!("{} for both ways together", bit_rate(bits)),
-            None => "no limit of the rate".to_owned(),
-        });
-        if self.delay_s > 0.0 {
-            let delay = Unit::Time.show(self.delay_s * 1e6);
-            parts.push(format!("a delay of {delay} each way"));
-        }
-        if self.loss > 0.0 {
-            parts.push(format!("{} of the packets lost", format::share(self.loss)));
-        }
-        parts.push(format!(
-            "packets of {} B",
-            format::count(u64::from(self.mtu))
-        ));
-        let settings = self.sysctl.iter();
-        parts.extend(settings.map(|(name, value)| format!("{name} = {value}")));
-        parts.join(", ")
+/// `100 Mbit/s, 1 ms each way, 0.1 % of packets lost, packets of 1,500 B, net.core.somaxconn = 128`
+#[must_use]
+pub fn sentence(network: &NetworkInfo) -> String {
+    let mut parts = Vec::new();
+    parts.push(match network.rate_bits_per_s {
+        Some(bits) => format!("{} for both ways together", bit_rate(bits)),
+        None => "no limit of the rate".to_owned(),
+    });
+    if network.delay_s > 0.0 {
+        let delay = Unit::Time.show(network.delay_s * 1e6);
+        parts.push(format!("a delay of {delay} each way"));
     }
+    if network.loss > 0.0 {
+        parts.push(format!(
+            "{} of the packets lost",
+            format::share(network.loss)
+        ));
+    }
+    parts.push(format!(
+        "packets of {} B",
+        format::count(u64::from(network.mtu))
+    ));
+    let settings = network.sysctl.iter();
+    parts.extend(settings.map(|(name, value)| format!("{name} = {value}")));
+    parts.join(", ")
 }
 
 /// The network of the trials, each kind with its cells if there are several.
@@ -51,17 +42,7 @@ pub(crate) fn fact(model: &Model) -> Option<Fact> {
         let Some(network) = &trial.network else {
             continue;
         };
-        let sysctl = network.sysctl.iter();
-        let link = Link {
-            rate_bits_per_s: network.rate_bits_per_s,
-            delay_s: network.delay_s,
-            loss: network.loss,
-            mtu: network.mtu,
-            sysctl: sysctl
-                .map(|(name, value)| (name.as_str(), value.as_str()))
-                .collect(),
-        };
-        let sentence = link.sentence();
+        let sentence = sentence(network);
         let cell = trial.key.cell;
         match kinds.iter_mut().find(|(known, _)| *known == sentence) {
             Some((_, cells)) if cells.contains(&cell) => {}
@@ -103,30 +84,34 @@ fn bit_rate(bits_per_s: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Link;
+    use waggle_results::NetworkInfo;
+
+    use super::sentence;
 
     #[test]
     fn a_network_is_described_by_what_it_has() {
-        let check = |link: Link<'_>, expected: &str| assert_eq!(link.sentence(), expected);
-        let plain = Link {
+        let check = |network: NetworkInfo, expected: &str| assert_eq!(sentence(&network), expected);
+        let plain = NetworkInfo {
             rate_bits_per_s: None,
             delay_s: 0.0,
             loss: 0.0,
             mtu: 65_536,
-            sysctl: Vec::new(),
+            sysctl: [].into(),
+            counts: None,
         };
         check(plain.clone(), "no limit of the rate, packets of 65,536 B");
-        let slow = Link {
+        let slow = NetworkInfo {
             rate_bits_per_s: Some(100_000_000),
             delay_s: 0.001,
             loss: 0.001,
             mtu: 1500,
-            sysctl: vec![("net.core.somaxconn", "128")],
+            sysctl: [("net.core.somaxconn".to_owned(), "128".to_owned())].into(),
+            ..plain.clone()
         };
         let expected = "100 Mbit/s for both ways together, a delay of 1.00 ms each way, 0.100 % of the packets lost, packets of 1,500 B, \
                         net.core.somaxconn = 128";
         check(slow, expected);
-        let gigabit = Link {
+        let gigabit = NetworkInfo {
             rate_bits_per_s: Some(1_500_000_000),
             ..plain
         };

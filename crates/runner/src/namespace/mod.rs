@@ -92,7 +92,8 @@ pub(crate) fn check_networks(study: &Study) -> Result<(), RunError> {
 }
 
 /// A network for the results, without counts.
-pub(crate) fn network_info(network: &Network) -> NetworkInfo {
+#[must_use]
+pub fn network_info(network: &Network) -> NetworkInfo {
     NetworkInfo {
         rate_bits_per_s: network.rate_bits_per_s,
         delay_s: network.delay.as_secs_f64(),
