@@ -18,8 +18,9 @@ use crate::{
     steps::{Failure, Root, Steps, cargo_program, in_parallel},
 };
 
-/// Timeout of a part.
-const PART_AT_MOST: Duration = Duration::from_secs(20 * 60);
+/// Timeout of a part. The first run of the deployment's on a new machine compiles some thousand packages of Go, beside the other parts:
+/// on two slow CPUs that has taken more than 20 minutes.
+const PART_AT_MOST: Duration = Duration::from_secs(40 * 60);
 /// Rounds in which the children of a part that is killed are searched.
 const HALT_ROUNDS: usize = 100;
 /// Interval of checks whether a part has ended.
