@@ -111,7 +111,7 @@ fn full_queues_of_listeners_are_counted() {
 fn connections_come_from_several_addresses() {
     let run = |addresses: &str| {
         let load = format!(
-            "model: clients\n  clients: 1\n  connections: 250\n  requests: 250\n  keep_alive: false\n  connect_timeout: 500ms\n  \
+            "model: clients\n  clients: 1\n  connections: 250\n  requests: 250\n  keep_alive: false\n  \
              on_socket_error: count\n  {addresses}"
         );
         let workspace = workspace(
