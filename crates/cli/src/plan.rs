@@ -109,7 +109,7 @@ fn details(study: &Study) -> Vec<String> {
         .collect()
 }
 
-/// `a network for each trial: 100 Mbit/s, …`; of several kinds how many there are.
+/// `each trial has a network of its own: 100 Mbit/s …`; of several kinds how many there are, and the first.
 fn networks(study: &Study) -> Option<String> {
     let mut kinds: Vec<String> = Vec::new();
     for network in study.cells.iter().filter_map(|cell| cell.network.as_ref()) {

@@ -8,7 +8,7 @@ use super::{
     methodology::Fact,
 };
 
-/// `100 Mbit/s, 1 ms each way, 0.1 % of packets lost, packets of 1,500 B, net.core.somaxconn = 128`
+/// `100 Mbit/s for both ways together, a delay of 1.00 ms each way, packets of 1,500 B, net.core.somaxconn = 128`
 #[must_use]
 pub fn sentence(network: &NetworkInfo) -> String {
     let mut parts = Vec::new();
