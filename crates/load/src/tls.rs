@@ -141,6 +141,20 @@ impl Tls {
         })
     }
 
+    /// The settings for a client of HTTP/1.1 that has I/O of its own.
+    #[must_use]
+    pub fn http1_config(&self) -> Arc<ClientConfig> {
+        let mut config = ClientConfig::clone(&self.config);
+        config.alpn_protocols = vec![alpn(Protocol::Http1).to_vec()];
+        Arc::new(config)
+    }
+
+    /// The name that the server's certificate must have.
+    #[must_use]
+    pub fn server_name(&self) -> &ServerName<'static> {
+        &self.server_name
+    }
+
     /// The same for one worker; workers share no sessions. It keeps tickets for at most `connections`.
     pub(crate) fn of_worker(&self, protocol: Protocol, connections: usize) -> Self {
         let mut config = ClientConfig::clone(&self.config);

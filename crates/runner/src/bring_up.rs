@@ -22,6 +22,7 @@ use crate::{
     events::Shutdown,
     http::Network,
     limits::{CGROUPS, Limiter},
+    peer,
     secrets::Secrets,
     trial::{Target, verify},
 };
@@ -57,6 +58,8 @@ pub struct Up {
     pub ports: Vec<(String, Vec<SocketAddr>)>,
     /// Name and value.
     pub secrets: Vec<(String, String)>,
+    /// Where its certificates and their keys are; `None`: it has none.
+    pub certificates: Option<PathBuf>,
     /// Where the components write their logs.
     pub logs: PathBuf,
 }
@@ -184,19 +187,21 @@ async fn stay_up(
 
 fn offer(system: &System, driver: &ProcessDriver, secrets: &Secrets, logs: &Path) -> Up {
     let endpoints = system.endpoints.iter().map(|endpoint| {
-        let addresses = driver.addresses(&endpoint.component, &endpoint.port);
-        (endpoint.name.clone(), addresses)
+        let peers = driver.peers(&endpoint.component, &endpoint.port);
+        (endpoint.name.clone(), peer::addresses(&peers))
     });
     let ports = system.components.iter().flat_map(|component| {
         component.ports.iter().map(|port| {
-            let addresses = driver.addresses(&component.name, port);
-            (format!("{}.{port}", component.name), addresses)
+            let peers = driver.peers(&component.name, port);
+            let name = format!("{}.{port}", component.name);
+            (name, peer::addresses(&peers))
         })
     });
     Up {
         endpoints: endpoints.collect(),
         ports: ports.collect(),
         secrets: secrets.used_values(),
+        certificates: driver.certificates().map(Path::to_path_buf),
         logs: logs.to_path_buf(),
     }
 }

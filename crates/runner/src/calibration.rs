@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use waggle_load::{CalibrationError, Capacity, Job, What};
 use waggle_results::{CalibratedShape, CalibrationFile, Host};
-use waggle_study::{self as study, Cell, Study};
+use waggle_study::{self as study, Cell, Study, System};
 
 use crate::{
     Event,
@@ -38,6 +38,7 @@ impl Calibration {
 /// What calibration needs to know about the run.
 pub(crate) struct Basis<'a> {
     pub(crate) study: &'a Study,
+    pub(crate) system: &'a System,
     pub(crate) records: &'a RecordFiles,
     pub(crate) shares: &'a Shares,
     pub(crate) host: &'a Host,
@@ -117,13 +118,16 @@ fn job_of(basis: &Basis<'_>, cell: &Cell) -> Option<Job> {
     let study::What::Request(request) = &cell.what else {
         return None;
     };
+    // Nor has it TLS, whose cost is that of the ciphers.
+    if basis.system.is_encrypted(&cell.endpoint) {
+        return None;
+    }
     let requests = basis
         .records
         .prepare(request, "calibration", &NOWHERE.to_string())
         .ok()?;
     let parts = Parts {
-        targets: vec![NOWHERE],
-        tls: None,
+        targets: vec![NOWHERE.into()],
         what: What::Requests {
             requests,
             expect: job::expect(&request.expect),

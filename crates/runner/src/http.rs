@@ -1,6 +1,6 @@
 //! A small HTTP client for readiness checks, functional checks and probes. The load does not use it.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{error::Error, net::SocketAddr, time::Duration};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -11,7 +11,16 @@ use hyper::{
     header,
 };
 use hyper_util::rt::TokioIo;
-use tokio::{net::TcpStream, task::JoinHandle, time::timeout};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+    task::JoinHandle,
+    time::timeout,
+};
+use tokio_rustls::TlsConnector;
+use waggle_load::{HandshakeFailure, Tls};
+
+use crate::{counts::failure_kind, peer::Peer};
 
 /// Timeout of a connect.
 const CONNECT_AT_MOST: Duration = Duration::from_secs(2);
@@ -50,6 +59,11 @@ pub(crate) enum HttpError {
         address: SocketAddr,
         problem: String,
     },
+    #[error("no TLS connection to {address}: {problem}")]
+    Handshake {
+        address: SocketAddr,
+        problem: String,
+    },
     #[error("\"{path}\" cannot be requested: {problem}")]
     Request { path: String, problem: String },
     #[error("{address} did not answer with HTTP: {problem}")]
@@ -68,8 +82,8 @@ pub(crate) enum HttpError {
 /// Opens connections: over the network, or in a fake.
 pub(crate) trait HttpConnector {
     type Connection: Connection;
-    /// A connection to one address. It is opened at the first request, and again after an error.
-    fn connection(&self, address: SocketAddr) -> Self::Connection;
+    /// A connection to one port. It is opened at the first request, and again after an error.
+    fn connection(&self, peer: &Peer) -> Self::Connection;
 }
 
 /// One keep-alive connection to one address.
@@ -89,9 +103,10 @@ pub(crate) struct Network;
 impl HttpConnector for Network {
     type Connection = HttpConnection;
 
-    fn connection(&self, address: SocketAddr) -> HttpConnection {
+    fn connection(&self, peer: &Peer) -> HttpConnection {
         HttpConnection {
-            address,
+            address: peer.address,
+            tls: peer.tls.clone(),
             open: None,
         }
     }
@@ -101,6 +116,7 @@ impl HttpConnector for Network {
 #[derive(Debug)]
 pub(crate) struct HttpConnection {
     address: SocketAddr,
+    tls: Option<Tls>,
     open: Option<Open>,
 }
 
@@ -176,6 +192,38 @@ impl HttpConnection {
         stream
             .set_nodelay(true)
             .map_err(|problem| refused(problem.to_string()))?;
+        match &self.tls {
+            None => self.start_http(stream).await,
+            Some(tls) => self.start_http(self.encrypt(tls, stream).await?).await,
+        }
+    }
+
+    async fn encrypt(
+        &self,
+        tls: &Tls,
+        stream: TcpStream,
+    ) -> Result<impl AsyncRead + AsyncWrite + Send + Unpin + 'static, HttpError> {
+        let connector = TlsConnector::from(tls.http1_config());
+        let handshake = connector.connect(tls.server_name().clone(), stream);
+        let failed = |problem: String| HttpError::Handshake {
+            address: self.address,
+            problem,
+        };
+        timeout(CONNECT_AT_MOST, handshake)
+            .await
+            .map_err(|_| failed(format!("no answer within {} s", CONNECT_AT_MOST.as_secs())))?
+            .map_err(|problem| {
+                failed(match HandshakeFailure::of_io(&problem) {
+                    Some(failure) => handshake_problem(failure),
+                    None => problem.to_string(),
+                })
+            })
+    }
+
+    async fn start_http(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    ) -> Result<Open, HttpError> {
         let (sender, connection) = http1::Builder::new()
             .max_buf_size(READ_BUFFER_BYTES)
             .handshake(TokioIo::new(stream))
@@ -219,11 +267,29 @@ impl HttpConnection {
     }
 
     fn connection_error(&self, problem: &hyper::Error) -> HttpError {
+        let cause = problem.source().map(|cause| format!(": {cause}"));
         HttpError::Answer {
             address: self.address,
-            problem: problem.to_string(),
+            problem: format!("{problem}{}", cause.unwrap_or_default()),
         }
     }
+}
+
+/// Why a handshake failed, and what helps.
+fn handshake_problem(failure: HandshakeFailure) -> String {
+    let kind = failure_kind(waggle_load::Failure::Handshake(failure));
+    let remedy = match failure {
+        HandshakeFailure::UnknownIssuer => "name the authority that signed it (ca)",
+        HandshakeFailure::Expired => "it needs a new certificate",
+        HandshakeFailure::WrongName => "name the host that it is for (server_name)",
+        HandshakeFailure::Refused => "it may ask for a certificate (client)",
+        HandshakeFailure::Malformed => "does this port speak TLS?",
+        HandshakeFailure::Certificate
+        | HandshakeFailure::NoProtocol
+        | HandshakeFailure::Cut
+        | HandshakeFailure::TimedOut => return kind.to_string(),
+    };
+    format!("{kind}; {remedy}")
 }
 
 #[cfg(test)]
@@ -238,7 +304,14 @@ mod tests {
         net::{TcpListener, TcpStream},
     };
 
-    use super::{Connection, HttpConnector, HttpError, Network, Request};
+    use rustls::ServerConfig;
+    use waggle_load::{Roots, Tls, TlsOptions};
+    use waggle_testkit::{
+        http::{Reply, Server, ok},
+        tls::{Authority, ClientAuth},
+    };
+
+    use super::{Connection, HttpConnector, HttpError, Network, Peer, Request};
 
     /// Answers every request of every connection with the same bytes. Closes the connection after one answer if the bytes say so,
     /// or if they are fewer than announced.
@@ -278,7 +351,8 @@ mod tests {
         expected_connections: usize,
     ) {
         let connections = Arc::new(AtomicUsize::new(0));
-        let mut connection = Network.connection(server(answer, Arc::clone(&connections)).await);
+        let mut connection =
+            Network.connection(&server(answer, Arc::clone(&connections)).await.into());
         for _ in 0..2 {
             let mut body = Vec::new();
             let status = connection
@@ -333,6 +407,52 @@ mod tests {
         check(b"no HTTP\r\n\r\nEND", None, 2).await;
     }
 
+    /// Sends a request to a server over TLS. The client trusts `trusted`, and presents a certificate of it if `is_known`.
+    async fn send_encrypted(
+        server: ServerConfig,
+        trusted: &Authority,
+        (name, is_known): (&str, bool),
+    ) -> Result<u16, HttpError> {
+        let server = Server::start_secure(server, |_| Reply::Answer(ok("yes")));
+        let signed = trusted.sign("client", 2090);
+        let tls = Tls::new(TlsOptions {
+            server_name: name.to_owned(),
+            roots: Roots::Pem(trusted.pem.clone().into_bytes()),
+            client: is_known.then(|| (signed.certificate.into_bytes(), signed.key.into_bytes())),
+            resumes: true,
+        });
+        let peer = Peer {
+            address: server.address,
+            tls: Some(tls.unwrap()),
+        };
+        let mut connection = Network.connection(&peer);
+        connection.send(&Request::get("/"), &mut |_| {}).await
+    }
+
+    #[tokio::test]
+    async fn ports_with_tls_are_read_and_failures_name_what_helps() {
+        let (own, other) = (Authority::new("own"), Authority::new("other"));
+        let with_client = || {
+            let signed = own.sign("localhost", 2090);
+            own.server_with(&signed, ClientAuth::Required)
+        };
+        let sent = send_encrypted(own.server(), &own, ("localhost", false)).await;
+        assert_eq!(sent.unwrap(), 200);
+        let sent = send_encrypted(with_client(), &own, ("localhost", true)).await;
+        assert_eq!(sent.unwrap(), 200);
+        let fails = async |server, trusted, client, expected: &str| {
+            let problem = send_encrypted(server, trusted, client).await.unwrap_err();
+            assert!(problem.to_string().contains(expected), "{problem}");
+        };
+        let localhost = ("localhost", false);
+        fails(own.server(), &other, localhost, "(ca)").await;
+        fails(own.server(), &own, ("api.test", false), "(server_name)").await;
+        let expired = own.server_with(&own.sign("localhost", 2021), ClientAuth::None);
+        fails(expired, &own, localhost, "a new certificate").await;
+        // In TLS 1.3 the client's certificate is refused when the handshake is over for the client.
+        fails(with_client(), &own, localhost, "CertificateRequired").await;
+    }
+
     #[tokio::test]
     async fn a_refused_connection_is_reported_with_the_address() {
         let address = TcpListener::bind("127.0.0.1:0")
@@ -341,14 +461,14 @@ mod tests {
             .local_addr()
             .unwrap();
         let asked = Network
-            .connection(address)
+            .connection(&address.into())
             .send(&Request::get("/"), &mut |_| {})
             .await;
         assert!(
             matches!(asked, Err(HttpError::Connect { address: found, .. }) if found == address)
         );
         let asked = Network
-            .connection(address)
+            .connection(&address.into())
             .send(&Request::get("no path"), &mut |_| {})
             .await;
         assert!(matches!(asked, Err(HttpError::Request { .. })));

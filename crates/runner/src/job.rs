@@ -1,7 +1,8 @@
 //! A cell of the study → a job of the load engine. Pure.
 
-use std::{net::SocketAddr, time::Duration};
+use std::time::Duration;
 
+use crate::peer::Peer;
 use waggle_load::{self as load, Job, Limits, Target, Transport, What};
 use waggle_study::{self as study, BodyExpect, Cell, LoadModel, Schedule, WarmUpUntil};
 
@@ -13,8 +14,8 @@ const SPARE: Duration = Duration::from_secs(30);
 /// The parts of a job that do not come from its cell.
 #[derive(Debug)]
 pub(crate) struct Parts {
-    pub(crate) targets: Vec<SocketAddr>,
-    pub(crate) tls: Option<load::Tls>,
+    /// All are reached in the same way.
+    pub(crate) targets: Vec<Peer>,
     pub(crate) what: What,
     pub(crate) workers: Vec<Option<usize>>,
     pub(crate) seed: u64,
@@ -22,19 +23,22 @@ pub(crate) struct Parts {
 
 pub(crate) fn job(cell: &Cell, parts: Parts) -> Job {
     let schedule = &cell.schedule;
+    let tls = parts.targets.first().and_then(|peer| peer.tls.clone());
     Job {
         name: cell.name().to_owned(),
         targets: parts
             .targets
             .into_iter()
-            .map(|address| Target { address })
+            .map(|peer| Target {
+                address: peer.address,
+            })
             .collect(),
         transport: Transport {
             protocol: match cell.protocol {
                 study::Protocol::Http1 => load::Protocol::Http1,
                 study::Protocol::Http2 => load::Protocol::Http2,
             },
-            tls: parts.tls,
+            tls,
             source_addresses: cell.source_addresses.clone(),
         },
         model: model(cell),

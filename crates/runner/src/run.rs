@@ -13,6 +13,7 @@ use tokio::{
     runtime,
     sync::{mpsc, oneshot, watch},
 };
+use waggle_load::Tls;
 use waggle_results::RunFolder;
 use waggle_study::{Address, System};
 
@@ -150,6 +151,7 @@ async fn prepare_and_run(
         Some(file) => {
             let basis = Basis {
                 study: &request.study,
+                system: &request.system,
                 records: &records,
                 shares: &shares,
                 host: &run_info.host,
@@ -166,7 +168,6 @@ async fn prepare_and_run(
         plan: &request.plan,
         folder: &folder,
         records: &records,
-        tls: tls.as_ref(),
         shares: &shares,
         calibration: &calibration,
         clocks: Some(&clocks),
@@ -177,7 +178,7 @@ async fn prepare_and_run(
             changed_folder: request.changed.as_ref().map(|changed| &*changed.folder),
         }),
     };
-    trials(request, (programs, limiter), series, events, shutdown).await
+    trials(request, (programs, limiter, tls), series, events, shutdown).await
 }
 
 /// The means for the study's limits; tries before anything is started whether there are any for each of them.
@@ -245,7 +246,7 @@ async fn start_idle_poll(request: &RunRequest) -> Result<Option<IdlePoll>, RunEr
 /// Runs all trials with the driver that fits the system.
 async fn trials(
     request: &RunRequest,
-    (programs, limiter): (VersionPrograms, Limiter),
+    (programs, limiter, tls): (VersionPrograms, Limiter, Option<Tls>),
     series: Series<'_>,
     events: &Events,
     shutdown: &Shutdown,
@@ -255,7 +256,7 @@ async fn trials(
     match &request.system.external {
         Some(server) => {
             let driver =
-                ExternalDriver::new(server.clone(), request.server_at).with_idle_loops(loops);
+                ExternalDriver::new(server.clone(), tls, request.server_at).with_idle_loops(loops);
             let mut environments = Environments {
                 baseline: with_driver(driver, program, SYSTEM_FOLDER),
                 changed: None,

@@ -48,8 +48,6 @@ pub(crate) struct Series<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) folder: &'a RunFolder,
     pub(crate) records: &'a RecordFiles,
-    /// For a server that runs already with https.
-    pub(crate) tls: Option<&'a waggle_load::Tls>,
     pub(crate) shares: &'a Shares,
     pub(crate) calibration: &'a Calibration,
     /// CPU clocks of the CPUs that waggle may use; `None`: they are not read.
@@ -344,7 +342,6 @@ async fn execute_trial<D: Driver, L: Load, W: HttpConnector>(
         level: task.level,
         seed: trial_seed(series.study.seed, key),
         records: series.records,
-        tls: series.tls,
         shares: series.shares,
         clocks: series.clocks,
         sample_limits: series.sample_limits,

@@ -1,4 +1,4 @@
-//! TLS for a server that runs already: its certificates and keys, read once before anything is started.
+//! TLS for a server that runs already: its certificates and keys, read once before anything is started. Files of them.
 
 use std::{
     fs::File,
@@ -30,11 +30,11 @@ pub(crate) fn tls_of(server: &External, folder: &Path) -> Result<Option<Tls>, Tr
     }
     let roots = match &server.tls.ca {
         _ if server.tls.insecure_skip_verify => Roots::Unchecked,
-        Some(file) => Roots::Pem(pem(&folder.join(file))?),
+        Some(file) => Roots::Pem(read_pem(&folder.join(file))?),
         None => Roots::System,
     };
     let client = match &server.tls.client {
-        Some((cert, key)) => Some((pem(&folder.join(cert))?, pem(&folder.join(key))?)),
+        Some((cert, key)) => Some((read_pem(&folder.join(cert))?, read_pem(&folder.join(key))?)),
         None => None,
     };
     let tls = Tls::new(TlsOptions {
@@ -49,7 +49,8 @@ pub(crate) fn tls_of(server: &External, folder: &Path) -> Result<Option<Tls>, Tr
     })
 }
 
-fn pem(file: &Path) -> Result<Vec<u8>, TransportError> {
+/// The bytes of a file of certificates or of a key.
+pub(crate) fn read_pem(file: &Path) -> Result<Vec<u8>, TransportError> {
     let problem = |problem| TransportError::Io {
         file: file.to_path_buf(),
         problem,

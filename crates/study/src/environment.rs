@@ -5,8 +5,8 @@ use std::{fmt, sync::Arc};
 use waggle_template::variable::{self, Part};
 
 use crate::{
-    Action, Files, GivenSecret, Origin, Scenario, Study, TakenValue, Texts, What,
-    origin::next_opening,
+    Action, Files, GivenSecret, Origin, Request, Scenario, Study, TakenValue, Texts, What,
+    origin::{OPENINGS, SECRET_OPENINGS, next_opening},
 };
 
 /// Longest value.
@@ -38,6 +38,7 @@ impl Values<'_> {
                 text.truncate(text.trim_end_matches(['\r', '\n']).len());
                 Ok(text)
             }
+            Origin::Secret(_) => Err("is known only when the system is up".to_owned()),
         }
     }
 }
@@ -94,7 +95,8 @@ impl Study {
         for secret in &mut self.secrets {
             secret.resolve(values)?;
         }
-        let mut filling = Filling::new(values);
+        let value = |origin: &Origin| values.value(origin);
+        let mut filling = Filling::new(OPENINGS, &value);
         for cell in &mut self.cells {
             let loads = cell.preparation.iter_mut().flat_map(|one| &mut one.loads);
             for load in loads {
@@ -104,13 +106,7 @@ impl Study {
                 }
             }
             match &mut cell.what {
-                What::Request(request) => {
-                    let receiver = match request.texts {
-                        Texts::Plain => Receiver::Text,
-                        Texts::Templates(_) => Receiver::Template,
-                    };
-                    filling.fill(&mut request.headers, receiver)?;
-                }
+                What::Request(request) => filling.fill_request(request)?,
                 What::Scenario(scenario) => filling.fill_flows(Arc::make_mut(scenario))?,
             }
         }
@@ -151,8 +147,43 @@ impl Scenario {
     /// # Errors
     /// A value is missing, or cannot be in a header.
     pub fn take_from_environment(&mut self, values: Values<'_>) -> Result<(), EnvironmentError> {
-        Filling::new(values).fill_flows(self)
+        let value = |origin: &Origin| values.value(origin);
+        Filling::new(OPENINGS, &value).fill_flows(self)
     }
+
+    /// The same with the secrets of a system that is up in its headers; `value` returns that of `${secret.NAME}` by its name.
+    ///
+    /// # Errors
+    /// There is no such secret, or it cannot be in a header.
+    pub fn with_secrets(
+        &self,
+        value: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, EnvironmentError> {
+        let mut scenario = self.clone();
+        let value = |origin: &Origin| secret_value(origin, value);
+        Filling::new(SECRET_OPENINGS, &value).fill_flows(&mut scenario)?;
+        Ok(scenario)
+    }
+}
+
+impl Request {
+    /// The same with the secrets of a system that is up in its headers; `value` returns that of `${secret.NAME}` by its name.
+    ///
+    /// # Errors
+    /// There is no such secret, or it cannot be in a header.
+    pub fn with_secrets(
+        &self,
+        value: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, EnvironmentError> {
+        let mut request = self.clone();
+        let value = |origin: &Origin| secret_value(origin, value);
+        Filling::new(SECRET_OPENINGS, &value).fill_request(&mut request)?;
+        Ok(request)
+    }
+}
+
+fn secret_value(origin: &Origin, value: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
+    value(&origin.name()).ok_or_else(|| "the system does not have".to_owned())
 }
 
 /// The kind of text that a value is put into.
@@ -165,17 +196,31 @@ enum Receiver {
 
 /// Puts values into headers, and keeps them.
 struct Filling<'a> {
-    values: Values<'a>,
+    /// How the values begin that are put in; everything else stays.
+    openings: &'static [&'static str],
+    value: &'a dyn Fn(&Origin) -> Result<String, String>,
     /// Each once.
     taken: Vec<TakenValue>,
 }
 
 impl<'a> Filling<'a> {
-    fn new(values: Values<'a>) -> Self {
+    fn new(
+        openings: &'static [&'static str],
+        value: &'a dyn Fn(&Origin) -> Result<String, String>,
+    ) -> Self {
         Self {
-            values,
+            openings,
+            value,
             taken: Vec::new(),
         }
+    }
+
+    fn fill_request(&mut self, request: &mut Request) -> Result<(), EnvironmentError> {
+        let receiver = match request.texts {
+            Texts::Plain => Receiver::Text,
+            Texts::Templates(_) => Receiver::Template,
+        };
+        self.fill(&mut request.headers, receiver)
     }
 
     fn fill_flows(&mut self, scenario: &mut Scenario) -> Result<(), EnvironmentError> {
@@ -235,7 +280,7 @@ impl<'a> Filling<'a> {
     fn fill_header(&mut self, header: &str, text: &str) -> Result<String, EnvironmentError> {
         let mut filled = String::new();
         let mut rest = text;
-        while let Some((at, opening)) = next_opening(rest) {
+        while let Some((at, opening)) = next_opening(rest, self.openings) {
             let (before, behind) = (&rest[..at], &rest[at + opening.len()..]);
             if let Some(before) = before.strip_suffix('$') {
                 filled.push_str(before);
@@ -260,7 +305,7 @@ impl<'a> Filling<'a> {
 
     /// The value, if it can be in a header.
     fn usable_value(&mut self, header: &str, origin: Origin) -> Result<String, EnvironmentError> {
-        let found = self.values.value(&origin);
+        let found = (self.value)(&origin);
         let value = found.map_err(|why| EnvironmentError::NotThere {
             header: header.to_owned(),
             origin: origin.clone(),
@@ -284,7 +329,7 @@ impl<'a> Filling<'a> {
 mod tests {
     use waggle_template::variable::{Part, parts};
 
-    use super::{EnvironmentError, Filling, Origin, Receiver, Values};
+    use super::{EnvironmentError, Filling, OPENINGS, Origin, Receiver, SECRET_OPENINGS, Values};
     use crate::{Source, no_files};
 
     /// Fills a template; checks what is sent, with the names of its variables in angle brackets.
@@ -300,7 +345,7 @@ mod tests {
             file: &no_files,
         };
         let mut headers = [("h".to_owned(), template.to_owned())];
-        Filling::new(values)
+        Filling::new(OPENINGS, &|origin| values.value(origin))
             .fill(&mut headers, Receiver::Template)
             .unwrap();
         let parts = parts(&headers[0].1).unwrap_or_else(|slip| panic!("{slip:?}: {headers:?}"));
@@ -361,7 +406,8 @@ mod tests {
             variable: &variable,
             file: &file,
         };
-        let mut filling = Filling::new(values);
+        let value = |origin: &Origin| values.value(origin);
+        let mut filling = Filling::new(OPENINGS, &value);
         for value in ["${env.TOKEN}", "${file:keys/token}", "b ${env.TOKEN}"] {
             let mut headers = [("h".to_owned(), value.to_owned())];
             filling.fill(&mut headers, Receiver::Text).unwrap();
@@ -375,10 +421,42 @@ mod tests {
         );
         assert!(!format!("{:?}", filling.taken).contains("abc"));
         let mut headers = [("h".to_owned(), "x ${env.BRACES}".to_owned())];
-        Filling::new(values)
+        Filling::new(OPENINGS, &|origin| values.value(origin))
             .fill(&mut headers, Receiver::Template)
             .unwrap();
         assert_eq!(headers[0].1, "x {{{{a");
+    }
+
+    #[test]
+    fn secrets_are_put_in_when_the_system_is_up_and_all_else_stays() {
+        let value = |origin: &Origin| match origin {
+            Origin::Secret(name) if name == "token" => Ok("{{x".to_owned()),
+            _ => Err("the system does not have".to_owned()),
+        };
+        let check = |text: &str, receiver, expected: Result<&str, &str>| {
+            let mut headers = [("h".to_owned(), text.to_owned())];
+            let filled = Filling::new(SECRET_OPENINGS, &value).fill(&mut headers, receiver);
+            let [(_, text)] = headers;
+            let filled = filled.map(|()| text).map_err(|why| why.to_string());
+            let expected = expected.map(str::to_owned).map_err(str::to_owned);
+            assert_eq!(filled, expected);
+        };
+        let bearer = "Bearer ${secret.token}";
+        check(bearer, Receiver::Text, Ok("Bearer {{x"));
+        check(bearer, Receiver::Template, Ok("Bearer {{{{x"));
+        let others = "$${secret.token} ${env.A} $${file:b}";
+        check(
+            others,
+            Receiver::Text,
+            Ok("${secret.token} ${env.A} $${file:b}"),
+        );
+        check(
+            "${secret.other}",
+            Receiver::Text,
+            Err(
+                "the header h takes its value from the system's secret other, which the system does not have",
+            ),
+        );
     }
 
     #[test]
@@ -389,7 +467,8 @@ mod tests {
         };
         let check = |value: &str, expected: Result<&str, EnvironmentError>| {
             let mut headers = [("h".to_owned(), value.to_owned())];
-            let filled = Filling::new(values).fill(&mut headers, Receiver::Text);
+            let filled = Filling::new(OPENINGS, &|origin| values.value(origin))
+                .fill(&mut headers, Receiver::Text);
             let [(_, value)] = headers;
             assert_eq!(filled.map(|()| value), expected.map(str::to_owned));
         };

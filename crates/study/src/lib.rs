@@ -28,6 +28,7 @@ mod origin;
 mod parameters;
 mod phases;
 mod plan;
+mod port_tls;
 mod prepare;
 mod probe;
 mod raw;
@@ -72,6 +73,7 @@ pub use origin::{GivenSecret, Origin, TakenValue};
 pub use parameters::parameter_levels;
 pub use phases::{RampUp, Recovery, Schedule, StopBound, StopWhen, WarmUpUntil};
 pub use plan::{Level, MAX_REPLACEMENTS, Plan, PlannedTrial, expected_duration, plan};
+pub use port_tls::{Certificate, PortTls, Trust};
 pub use prepare::{Preparation, PrepareLoad, Settle};
 pub use probe::{Extract, Probe, ProbeKind, ProbeQuery};
 pub use read::{

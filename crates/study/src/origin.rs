@@ -1,14 +1,19 @@
-//! `${env.NAME}` and `${file:PATH}` in the values of headers and in secrets: what may not be in a study comes from the
-//! environment or from a file. The text keeps the name; the value is read after the study was checked.
+//! `${env.NAME}`, `${file:PATH}` and `${secret.NAME}` in the values of headers, and the first two in secrets: what may not be in a
+//! study comes from the environment, from a file, or from the system that is up. The text keeps the name; the value is read after
+//! the study was checked.
 
 use std::fmt;
 
 use waggle_template::placeholder::single_name;
 
+use crate::substitute::secret;
+
 /// How such names begin.
-const PREFIXES: [&str; 2] = ["env.", "file:"];
-/// How a value from outside begins in a text; after another `$` it is text.
-const OPENINGS: [&str; 2] = ["${env.", "${file:"];
+const PREFIXES: [&str; 3] = ["env.", "file:", "secret."];
+/// How a value from the environment or a file begins in a text; after another `$` it is text.
+pub(crate) const OPENINGS: &[&str] = &["${env.", "${file:"];
+/// How a secret of the system begins; after another `$` it is text.
+pub(crate) const SECRET_OPENINGS: &[&str] = &["${secret."];
 /// Where a value that is in no study comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
@@ -16,6 +21,8 @@ pub enum Origin {
     Variable(String),
     /// A file, relative to the study's folder; the end of its last line is no part of the value.
     File(String),
+    /// A secret of the system.
+    Secret(String),
 }
 
 impl fmt::Display for Origin {
@@ -23,6 +30,7 @@ impl fmt::Display for Origin {
         match self {
             Self::Variable(name) => write!(f, "the environment variable {name}"),
             Self::File(name) => write!(f, "the file {name}"),
+            Self::Secret(name) => write!(f, "the system's secret {name}"),
         }
     }
 }
@@ -34,6 +42,7 @@ impl Origin {
         match self {
             Self::Variable(name) => format!("{}{name}", PREFIXES[0]),
             Self::File(name) => format!("{}{name}", PREFIXES[1]),
+            Self::Secret(name) => format!("{}{name}", PREFIXES[2]),
         }
     }
 
@@ -43,6 +52,9 @@ impl Origin {
             let of_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
             let is_name = !variable.is_empty() && variable.bytes().all(of_name);
             return is_name.then(|| Self::Variable(variable.to_owned()));
+        }
+        if let Some(secret) = secret(name) {
+            return Some(Self::Secret(secret.to_owned()));
         }
         let file = name.strip_prefix(PREFIXES[1])?;
         (!file.trim().is_empty()).then(|| Self::File(file.to_owned()))
@@ -90,16 +102,20 @@ impl fmt::Debug for TakenValue {
     }
 }
 
-/// The position at which the first value from outside begins, and its opening.
-pub(crate) fn next_opening(text: &str) -> Option<(usize, &'static str)> {
-    let found = OPENINGS.iter();
+/// The position at which the first of these openings is, and which it is.
+pub(crate) fn next_opening(
+    text: &str,
+    openings: &'static [&'static str],
+) -> Option<(usize, &'static str)> {
+    let found = openings.iter();
     let found = found.filter_map(|opening| Some((text.find(opening)?, *opening)));
     found.min()
 }
 
 /// Escapes the text, so that nothing in it is read as a value from outside.
 pub(crate) fn escape(text: &str) -> String {
-    OPENINGS.iter().fold(text.to_owned(), |text, opening| {
+    let openings = OPENINGS.iter().chain(SECRET_OPENINGS);
+    openings.fold(text.to_owned(), |text, opening| {
         text.replace(opening, &format!("${opening}"))
     })
 }

@@ -13,7 +13,7 @@ use crate::{
     include::{include_scenario, refuse_keys_of_study},
     mistake::{Finding, Findings, Position},
     nearest::{list, nearest_word},
-    origin::is_meant_from_outside,
+    origin::{Origin, is_meant_from_outside},
     raw,
     schema::{SCENARIO, STUDY, SYSTEM},
     sources::{Sources, no_files},
@@ -145,6 +145,13 @@ pub fn read_scenario(source: &Source, files: Files<'_>) -> Result<Scenario, Mist
                 {
                     let path: Vec<_> = used.path.iter().map(String::as_str).collect();
                     found.extend(misuse_of_environment(&used, name, &path));
+                    if let Some(Origin::Secret(_)) = Origin::parse(name) {
+                        let what = "a secret is of a system, and this scenario belongs to no study";
+                        found.push(
+                            Finding::new(used.position, what)
+                                .with_expected("${env.NAME} or ${file:PATH}"),
+                        );
+                    }
                     continue;
                 }
                 let what = "${…} is filled in by a study, and this scenario belongs to no study";

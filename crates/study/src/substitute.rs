@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use waggle_template::placeholder::{Part, parts};
 
-use crate::{Component, Level, MetricSource, ProbeKind, System};
+use crate::{Component, Level, MetricSource, ProbeKind, System, Trust};
 
 /// The names in the `${…}` of a text; none if one is not closed.
 fn names(text: &str) -> impl Iterator<Item = &str> {
@@ -26,7 +26,11 @@ impl Component {
             let headers = step.headers.iter().map(|(_, value)| value);
             headers.chain([&step.path, &step.body])
         });
-        let words = process.command.iter().chain(arguments);
+        let authorities = self.tls.iter().filter_map(|tls| match &tls.trust {
+            Trust::File(file) => Some(file),
+            Trust::SystemAuthority | Trust::Unchecked => None,
+        });
+        let words = process.command.iter().chain(arguments).chain(authorities);
         words
             .chain(pairs.map(|(_, text)| text))
             .chain(setup)

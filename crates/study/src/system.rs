@@ -3,14 +3,15 @@
 //! Strings of a component may hold `${…}`: a parameter's name, `dir` (the replica's own folder), `replica` (its number from 0),
 //! `system_dir` (the folder of the system's file), `port.NAME` (one of its ports), `program.NAME` (the path of that program),
 //! `COMPONENT.port.NAME` (a port of another component's first replica), `COMPONENT.address.NAME` (the same with its host),
-//! `COMPONENT.addresses.NAME` (that of all of its replicas, `127.0.0.1:1,127.0.0.1:2`), or `secret.NAME` (a random word, the same
-//! for all components of a system that is up). They are replaced when the system is brought up; `$${` is a plain `${`.
+//! `COMPONENT.addresses.NAME` (that of all of its replicas, `127.0.0.1:1,127.0.0.1:2`), `ca.cert`, `certificate.NAME.cert` and
+//! `certificate.NAME.key` (files of certificates), or `secret.NAME` (a random word, the same for all components of a system that
+//! is up). They are replaced when the system is brought up; `$${` is a plain `${`.
 
 use std::time::Duration;
 
 use crate::{
-    Address, Arguments, Artifact, Expect, ExternalPort, Level, LimitTexts, Probe, SetupStep,
-    SystemMetric, When,
+    Address, Arguments, Artifact, Certificate, Expect, ExternalPort, Level, LimitTexts, PortTls,
+    Probe, SetupStep, SystemMetric, When,
 };
 
 /// A checked `system.yaml`.
@@ -20,6 +21,8 @@ pub struct System {
     pub summary: String,
     pub parameters: Vec<Parameter>,
     pub artifacts: Vec<Artifact>,
+    /// Made each time when the system is brought up.
+    pub certificates: Vec<Certificate>,
     /// In the order of starting: a component comes after those it depends on.
     pub components: Vec<Component>,
     pub endpoints: Vec<Endpoint>,
@@ -29,6 +32,26 @@ pub struct System {
     pub verify: Vec<Check>,
     /// A server that runs already; its one component is neither started nor stopped.
     pub external: Option<External>,
+}
+
+impl System {
+    /// Whether load at an endpoint goes over TLS.
+    #[must_use]
+    pub fn is_encrypted(&self, endpoint: &str) -> bool {
+        if let Some(server) = &self.external {
+            return server.is_tls;
+        }
+        let endpoints = self.endpoints.iter().filter(|known| known.name == endpoint);
+        endpoints
+            .flat_map(|endpoint| {
+                let components = self.components.iter();
+                let own = components.filter(|known| known.name == endpoint.component);
+                own.flat_map(|component| &component.tls)
+                    .filter(|tls| tls.port == endpoint.port)
+            })
+            .next()
+            .is_some()
+    }
 }
 
 /// A server that runs already, by its URL.
@@ -132,6 +155,8 @@ pub struct Component {
     pub depends_on: Vec<String>,
     /// Names of the ports it listens on; a free one on 127.0.0.1 is found for each.
     pub ports: Vec<String>,
+    /// Those of them that speak TLS.
+    pub tls: Vec<PortTls>,
     /// Name and text of each, written into the replica's own folder before it starts.
     pub files: Vec<(String, String)>,
     pub process: ProcessDriver,

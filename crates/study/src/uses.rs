@@ -142,24 +142,24 @@ fn misuse(used: &Use, known: &KnownNames<'_>) -> Option<Finding> {
     )
 }
 
-/// The mistake in a `${env.NAME}` or a `${file:PATH}`, if it has one. They are allowed only in headers, from which they go only
+/// The mistake in a `${env.NAME}`, `${file:PATH}` or `${secret.NAME}`, if it has one. They are allowed only in headers, from which they go only
 /// into requests, and in secrets, which are never written.
 pub(crate) fn misuse_of_environment(used: &Use, name: &str, path: &[&str]) -> Option<Finding> {
     if !is_from_outside(name) {
         let what = format!(
-            "{} is neither an environment variable nor a file",
+            "{} is neither an environment variable nor a file nor a secret",
             quote(name)
         );
         return Some(
-            Finding::new(used.position, what).with_expected("${env.NAME} or ${file:PATH}"),
+            Finding::new(used.position, what)
+                .with_expected("${env.NAME}, ${file:PATH} or ${secret.NAME}"),
         );
     }
     let is_header = path.len() >= 2 && path[path.len() - 2] == "headers";
     let is_secret = path.len() == 3 && path.starts_with(&["system", "secrets"]);
     (!is_header && !is_secret).then(|| {
         let what = format!("${{{name}}} is in {}", path.join("."));
-        let expected =
-            "values from the environment and from files in headers and system.secrets only";
+        let expected = "it in a header; ${env.NAME} and ${file:PATH} also in system.secrets";
         Finding::new(used.position, what).with_expected(expected)
     })
 }

@@ -70,26 +70,36 @@ impl Authority {
 
     /// Settings of a server with this certificate.
     pub fn server_with(&self, signed: &Signed, client_auth: ClientAuth) -> ServerConfig {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
-            .with_safe_default_protocol_versions()
-            .expect("the provider knows all versions");
-        let builder = if client_auth == ClientAuth::Required {
+        let authority = match client_auth {
+            ClientAuth::None => None,
+            ClientAuth::Required => Some(self.pem.as_str()),
+        };
+        server_config(signed, authority)
+    }
+}
+
+/// Settings of a server with this certificate; if an authority is given, in PEM, its clients need a certificate of it.
+pub fn server_config(signed: &Signed, authority: Option<&str>) -> ServerConfig {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .expect("the provider knows all versions");
+    let builder = match authority {
+        None => builder.with_no_client_auth(),
+        Some(authority) => {
             let mut roots = RootCertStore::empty();
             roots
-                .add(certificate(&self.pem))
+                .add(certificate(authority))
                 .expect("a certificate of an authority");
             let verifier =
                 WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
             builder.with_client_cert_verifier(verifier.expect("a root"))
-        } else {
-            builder.with_no_client_auth()
-        };
-        let key = PrivateKeyDer::from_pem_slice(signed.key.as_bytes()).expect("a key in PEM");
-        builder
-            .with_single_cert(vec![certificate(&signed.certificate)], key)
-            .expect("a key that fits the certificate")
-    }
+        }
+    };
+    let key = PrivateKeyDer::from_pem_slice(signed.key.as_bytes()).expect("a key in PEM");
+    builder
+        .with_single_cert(vec![certificate(&signed.certificate)], key)
+        .expect("a key that fits the certificate")
 }
 
 fn certificate(pem: &str) -> CertificateDer<'static> {

@@ -29,6 +29,8 @@ pub(super) struct RunningSystem {
     pub(super) ports: BTreeMap<String, Vec<String>>,
     /// Generated secrets; only the owner can read the file.
     pub(super) secrets: BTreeMap<String, String>,
+    /// The folder of its certificates and their keys, if it has any.
+    pub(super) certificates: Option<PathBuf>,
     pub(super) logs: PathBuf,
 }
 
@@ -201,6 +203,9 @@ impl RunningSystem {
                 names.join(", "),
                 file.display()
             ));
+        }
+        if let Some(folder) = &self.certificates {
+            lines.push(format!("certificates {}", folder.display()));
         }
         lines.push(format!("logs {}", self.logs.display()));
         lines.join("\n")

@@ -69,6 +69,7 @@ fn to_known(system: &str, parameters: BTreeMap<String, String>, up: &Up) -> Runn
         endpoints: addresses(&up.endpoints),
         ports: addresses(&up.ports),
         secrets: up.secrets.iter().cloned().collect(),
+        certificates: up.certificates.clone(),
         logs: up.logs.clone(),
     }
 }

@@ -103,6 +103,15 @@ impl Session {
     }
 }
 
+impl HandshakeFailure {
+    /// Why a client that has I/O of its own could not complete its handshake; `None`: TLS is not the reason.
+    #[must_use]
+    pub fn of_io(error: &io::Error) -> Option<Self> {
+        let cause = error.get_ref()?.downcast_ref::<Error>()?;
+        Some(failure_of(cause))
+    }
+}
+
 fn failure_of(error: &Error) -> HandshakeFailure {
     use CertificateError as Certificate;
     match error {

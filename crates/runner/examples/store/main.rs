@@ -3,9 +3,15 @@
 //! `store PORT [drop=N] [double=N] [late=N]`: the N-th record is dropped, kept twice, or shown two seconds late. The store prints
 //! the key of that record. It listens on the loopback address only and ends with its supervisor.
 //!
+//! `tls=CERTIFICATE,KEY[,AUTHORITY]` speaks TLS with a certificate and a key in these files; with an authority's, clients need a
+//! certificate of it. `own-tls=FILE` speaks TLS with a certificate of an authority of its own, which it writes into the file.
+//!
+//! With a variable TOKEN in its environment it takes records only with this bearer token. It prints each other one.
+//!
 //! `folder=FOLDER` keeps objects in that folder (`objects`), and `busy=DIGIT`, `full=N` and `dies=N` say what it refuses.
 
 mod objects;
+mod tls;
 
 use std::{
     cell::RefCell,
@@ -19,7 +25,11 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::{Request, Response, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpListener,
+};
+use tokio_rustls::TlsAcceptor;
 
 use objects::Objects;
 
@@ -50,6 +60,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let port: u16 = arguments.next().ok_or("a port is needed")?.parse()?;
     let mut store = Store::default();
+    let mut acceptor = None;
     for argument in arguments {
         let (fault, record) = argument.split_once('=').ok_or("expected FAULT=N")?;
         let limits = &mut store.objects.limits;
@@ -58,6 +69,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 let limits = *limits;
                 store.objects = Objects::open(record)?;
                 store.objects.limits = limits;
+                continue;
+            }
+            "tls" => {
+                acceptor = Some(tls::of_files(record)?);
+                continue;
+            }
+            "own-tls" => {
+                acceptor = Some(tls::of_own_authority(record)?);
                 continue;
             }
             "busy" => {
@@ -83,19 +102,33 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .enable_all()
         .build()?;
     let local = tokio::task::LocalSet::new();
-    local.block_on(&runtime, serve(port, Rc::new(RefCell::new(store))))?;
+    local.block_on(
+        &runtime,
+        serve(port, acceptor, Rc::new(RefCell::new(store))),
+    )?;
     Ok(())
 }
 
-async fn serve(port: u16, store: Shared) -> std::io::Result<()> {
+async fn serve(port: u16, acceptor: Option<TlsAcceptor>, store: Shared) -> std::io::Result<()> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
     loop {
         let (stream, _) = listener.accept().await?;
-        tokio::task::spawn_local(connection(stream, Rc::clone(&store)));
+        let (acceptor, store) = (acceptor.clone(), Rc::clone(&store));
+        tokio::task::spawn_local(async move {
+            match acceptor {
+                None => connection(stream, store).await,
+                // A client that breaks the handshake off has its reason.
+                Some(acceptor) => {
+                    if let Ok(stream) = acceptor.accept(stream).await {
+                        connection(stream, store).await;
+                    }
+                }
+            }
+        });
     }
 }
 
-async fn connection(stream: TcpStream, store: Shared) {
+async fn connection(stream: impl AsyncRead + AsyncWrite + Unpin, store: Shared) {
     let service = service_fn(move |request| answer(request, Rc::clone(&store)));
     // A client that disconnects is not an error of the store.
     http1::Builder::new()
@@ -110,6 +143,9 @@ async fn answer(
     store: Shared,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let path = request.uri().path().to_owned();
+    if path == "/records" && !is_allowed(&request) {
+        return Ok(respond(401, String::new()));
+    }
     let of_object = store
         .borrow_mut()
         .objects
@@ -142,6 +178,23 @@ async fn answer(
         },
     };
     Ok(respond(status, body))
+}
+
+#[expect(
+    clippy::print_stdout,
+    reason = "this is a program; its log is what the test reads"
+)]
+fn is_allowed(request: &Request<Incoming>) -> bool {
+    let Ok(token) = std::env::var("TOKEN") else {
+        return true;
+    };
+    let given = request.headers().get(hyper::header::AUTHORIZATION);
+    let is_allowed =
+        given.is_some_and(|given| given.as_bytes() == format!("Bearer {token}").as_bytes());
+    if !is_allowed {
+        println!("{given:?} and not {token}");
+    }
+    is_allowed
 }
 
 fn respond(status: u16, body: String) -> Response<Full<Bytes>> {

@@ -2,19 +2,18 @@
 
 use std::{
     ffi::OsString,
-    fs,
-    io::Write,
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
-use waggle_study::Component;
+use waggle_study::{Component, Trust};
 
 use crate::{
+    certificates::Certificates,
     cpus,
     driver::{Failure, Setup, child::Launch, ports::Ports, program::Programs},
     limits::ReplicaLimits,
     placeholder::{PlaceholderError, fill},
+    private_file,
 };
 
 /// Maximum number of replicas of one component.
@@ -25,6 +24,8 @@ const REPLICAS_MAX: u32 = 256;
 pub(super) struct ReplicaEnv<'a> {
     pub(super) ports: &'a Ports,
     pub(super) programs: &'a Programs,
+    /// `None`: the system has none.
+    pub(super) certificates: Option<&'a Certificates>,
     pub(super) setup: Setup<'a>,
     /// The folder of the system's file, as an absolute path.
     pub(super) system_folder: &'a Path,
@@ -55,10 +56,7 @@ impl ReplicaEnv<'_> {
         let replica = format!("{}-{number}", component.name);
         let folder = self.setup.folder.join(&replica);
         // Its files may hold secrets.
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&folder)
+        private_file::create_folder(&folder)
             .map_err(|why| Failure::new(format!("cannot create {}: {why}", folder.display())))?;
         let filled = |text: &String| {
             self.fill(component, number, text)
@@ -66,7 +64,7 @@ impl ReplicaEnv<'_> {
         };
         for (name, text) in &component.files {
             let file = folder.join(name);
-            write(&file, &filled(text)?)
+            private_file::write(&file, &filled(text)?)
                 .map_err(|why| Failure::new(format!("cannot write {}: {why}", file.display())))?;
         }
         let mut command: Vec<OsString> = Vec::new();
@@ -90,6 +88,23 @@ impl ReplicaEnv<'_> {
             environment,
             folder,
         })
+    }
+
+    /// The files of authorities that a replica writes, each with the port that they are for.
+    pub(super) fn authority_files(
+        &self,
+        component: &Component,
+        number: u32,
+    ) -> Result<Vec<(String, PathBuf)>, Failure> {
+        let mut files = Vec::new();
+        for tls in &component.tls {
+            if let Trust::File(text) = &tls.trust {
+                let file = self.fill(component, number, text);
+                let file = file.map_err(|why| Failure::new(why.to_string()))?;
+                files.push((tls.port.clone(), PathBuf::from(file)));
+            }
+        }
+        Ok(files)
     }
 
     /// A replica's text with every `${…}` replaced.
@@ -120,6 +135,7 @@ impl ReplicaEnv<'_> {
             .programs
             .placeholder(name)
             .or_else(|| self.setup.secrets.placeholder(name))
+            .or_else(|| self.certificates?.placeholder(name))
             .or_else(|| self.setup.parameters.get(name).map(ToString::to_string));
         if others.is_some() {
             return others;
@@ -139,15 +155,4 @@ impl ReplicaEnv<'_> {
         let address = self.ports.of_replica(component, number, port)?;
         Some(address.port().to_string())
     }
-}
-
-/// Writes a file that only its owner can read.
-fn write(file: &Path, text: &str) -> std::io::Result<()> {
-    fs::OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(file)?
-        .write_all(text.as_bytes())
 }

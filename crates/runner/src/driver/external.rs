@@ -8,6 +8,7 @@ use tokio::{
     sync::watch,
     time::{Instant, sleep, timeout_at},
 };
+use waggle_load::Tls;
 use waggle_study::{Component, External};
 
 use crate::{
@@ -17,6 +18,7 @@ use crate::{
         ports::Ports,
         ready::{self, ASK_EVERY},
     },
+    peer::Peer,
     proc,
 };
 
@@ -27,6 +29,8 @@ const ONE_ADDRESS_AT_MOST: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(crate) struct ExternalDriver {
     server: External,
+    /// `None`: its URL is http.
+    tls: Option<Tls>,
     /// Address at which it was found before.
     known: Option<SocketAddr>,
     address: Option<SocketAddr>,
@@ -37,9 +41,10 @@ pub(crate) struct ExternalDriver {
 
 impl ExternalDriver {
     /// `known`: the address at which the server was found to accept connections.
-    pub(crate) fn new(server: External, known: Option<SocketAddr>) -> Self {
+    pub(crate) fn new(server: External, tls: Option<Tls>, known: Option<SocketAddr>) -> Self {
         Self {
             server,
+            tls,
             known,
             address: None,
             deaths: watch::channel(Vec::new()).0,
@@ -111,7 +116,7 @@ pub(super) async fn find_component(
         }
     }
     for address in ports.of_component(name, component.ready.port()) {
-        while let Err(why) = ready::ask(&component.ready, address).await {
+        while let Err(why) = ready::ask(&component.ready, &address.into()).await {
             if Instant::now() >= deadline {
                 let reason = format!("{name} runs already at {address}, but is not ready: {why}");
                 return Err(Failure::new(reason));
@@ -149,8 +154,12 @@ impl Driver for ExternalDriver {
         Vec::new()
     }
 
-    fn addresses(&self, _: &str, _: &str) -> Vec<SocketAddr> {
-        self.address.into_iter().collect()
+    fn peers(&self, _: &str, _: &str) -> Vec<Peer> {
+        let peer = |address| Peer {
+            address,
+            tls: self.tls.clone(),
+        };
+        self.address.map(peer).into_iter().collect()
     }
 
     fn usage(&self) -> Vec<Usage> {

@@ -11,7 +11,7 @@ mod program;
 mod ready;
 mod setup;
 
-use std::{collections::BTreeMap, net::SocketAddr, path::Path, time::Duration};
+use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use tokio::{sync::watch, time::Instant};
 use waggle_results::LimitInfo;
@@ -24,7 +24,7 @@ pub(crate) use self::{
     process::{ProcessDriver, ProcessParts},
     program::{Programs, Search, artifact_of, distinct, folder_name, names, started_programs},
 };
-use crate::{limits::Throttled, secrets::Secrets};
+use crate::{limits::Throttled, peer::Peer, secrets::Secrets};
 
 /// What a driver needs to know about the system that it brings up.
 #[derive(Debug, Clone, Copy)]
@@ -126,7 +126,7 @@ pub(crate) trait Driver {
     fn log_tail(&self, replica: &str) -> Vec<String>;
 
     /// A port of every replica of a component, in the order of replicas; empty if it does not exist.
-    fn addresses(&self, component: &str, port: &str) -> Vec<SocketAddr>;
+    fn peers(&self, component: &str, port: &str) -> Vec<Peer>;
 
     /// CPU and memory of every replica and of waggle.
     fn usage(&self) -> Vec<Usage>;

@@ -2,9 +2,14 @@
 //! located before the others are started, and never touched.
 
 mod again;
+mod port_tls;
 
 use std::{
-    cell::RefCell, collections::BTreeSet, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration,
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
 };
 
 use tokio::{
@@ -12,9 +17,11 @@ use tokio::{
     sync::watch,
     time::{Instant, sleep},
 };
+use waggle_load::Tls;
 use waggle_study::{Component, System};
 
 use crate::{
+    certificates::Certificates,
     driver::{
         Death, Deaths, Driver, Failure, LimitReading, Setup, Usage,
         child::{Child, KILL_AT_MOST, Launch},
@@ -27,6 +34,7 @@ use crate::{
         ready, setup,
     },
     limits::{Limiter, ReplicaLimits, Throttled},
+    peer::Peer,
     proc,
 };
 
@@ -45,6 +53,10 @@ pub(crate) struct ProcessDriver {
     supervisor: PathBuf,
     limiter: Limiter,
     ports: Ports,
+    /// Made at each start; `None`: the system has none.
+    certificates: Option<Certificates>,
+    /// The TLS of ports, by component and port, of the components that are ready. Never borrowed across an `.await`.
+    port_tls: RefCell<BTreeMap<(String, String), Tls>>,
     /// All components that are to be started were started, since the last stop.
     is_started: bool,
     /// In the order in which they were started. Never borrowed across an `.await`.
@@ -64,6 +76,8 @@ struct Running {
     /// For starting it again.
     launch: Launch,
     limits: ReplicaLimits,
+    /// Files of authorities that it writes, each with the port that they are for.
+    authority_files: Vec<(String, PathBuf)>,
     child: Child,
     is_ready: bool,
     /// CPU time of its earlier lives; `None`: it was never killed.
@@ -119,6 +133,8 @@ impl ProcessDriver {
             supervisor,
             limiter,
             ports: Ports::default(),
+            certificates: None,
+            port_tls: RefCell::default(),
             is_started: false,
             running: RefCell::default(),
             set_up: BTreeSet::new(),
@@ -138,6 +154,7 @@ impl ProcessDriver {
         if !self.is_started {
             self.system = Arc::new(self.whole.configure(setup.parameters));
             self.hold_ports(setup)?;
+            self.make_certificates(setup)?;
             let system = Arc::clone(&self.system);
             let external = |component: &&Component| component.external.is_some();
             for component in system.components.iter().filter(external) {
@@ -198,6 +215,19 @@ impl ProcessDriver {
         Ok(())
     }
 
+    fn make_certificates(&mut self, setup: Setup<'_>) -> Result<(), Failure> {
+        self.port_tls.get_mut().clear();
+        let asked = &self.system.certificates;
+        self.certificates = match asked.is_empty() {
+            true => None,
+            false => {
+                let made = Certificates::make(asked, setup.folder);
+                Some(made.map_err(|why| Failure::new(why.to_string()))?)
+            }
+        };
+        Ok(())
+    }
+
     async fn launch(&mut self, index: usize, number: u32, setup: Setup<'_>) -> Result<(), Failure> {
         let component = &self.system.components[index];
         let env = self.env(setup);
@@ -209,6 +239,7 @@ impl ProcessDriver {
                 Failure::new(format!("{} cannot be limited to {why}", component.name))
             })?;
         let launch = env.launch(component, number, &self.supervisor, &limits)?;
+        let authority_files = env.authority_files(component, number)?;
         let replica = launch.replica.clone();
         if launch.log.exists() {
             let why = match setup.is_restored {
@@ -226,6 +257,7 @@ impl ProcessDriver {
             number,
             launch,
             limits,
+            authority_files,
             child,
             is_ready: false,
             earlier: None,
@@ -240,6 +272,7 @@ impl ProcessDriver {
         ReplicaEnv {
             ports: &self.ports,
             programs: &self.programs,
+            certificates: self.certificates.as_ref(),
             setup,
             system_folder: &self.system_folder,
         }
@@ -273,12 +306,12 @@ impl ProcessDriver {
     async fn set_up_one(&self, component: &Component, setup: Setup<'_>) -> Result<(), Failure> {
         let env = self.env(setup);
         for step in &component.setup {
-            let Some(address) = self.ports.of_replica(&component.name, 0, &step.port) else {
+            let Some(peer) = self.peer_of(&component.name, 0, &step.port) else {
                 let (name, port) = (&component.name, &step.port);
                 return Err(Failure::new(format!("{name} has no port \"{port}\"")));
             };
             let filled = |text: &str| env.fill(component, 0, text);
-            setup::carry_out(step, address, setup.deadline, filled)
+            setup::carry_out(step, &peer, setup.deadline, filled)
                 .await
                 .map_err(|why| {
                     let own = || self.blame(&format!("{}-0", component.name), why);
@@ -295,12 +328,8 @@ impl ProcessDriver {
         deadline: Instant,
     ) -> Result<(), NotUp> {
         let name = &format!("{}-{number}", component.name);
-        let port = component.ready.port();
-        let Some(address) = self.ports.of_replica(&component.name, number, port) else {
-            return Err(Failure::new(format!("{name} has no port \"{port}\"")).into());
-        };
         loop {
-            let asked = ready::ask(&component.ready, address).await;
+            let asked = self.ask(component, number).await;
             // Another process may have answered on this port if the replica has ended.
             if let Some(death) = self.death_of(name) {
                 let failure = self.blame(
@@ -327,6 +356,15 @@ impl ProcessDriver {
                 Err(_) => sleep(ready::ASK_EVERY).await,
             }
         }
+    }
+
+    /// Whether a replica is ready; `Err`: why not.
+    async fn ask(&self, component: &Component, number: u32) -> Result<(), String> {
+        self.set_up_tls(component)?;
+        let port = component.ready.port();
+        let peer = self.peer_of(&component.name, number, port);
+        let peer = peer.ok_or_else(|| format!("it has no port \"{port}\""))?;
+        ready::ask(&component.ready, &peer).await
     }
 
     fn death_of(&self, replica: &str) -> Option<Death> {
@@ -380,8 +418,8 @@ impl Driver for ProcessDriver {
             .unwrap_or_default()
     }
 
-    fn addresses(&self, component: &str, port: &str) -> Vec<SocketAddr> {
-        self.ports.of_component(component, port)
+    fn peers(&self, component: &str, port: &str) -> Vec<Peer> {
+        self.peers_of(component, port)
     }
 
     fn usage(&self) -> Vec<Usage> {

@@ -1,11 +1,14 @@
 //! The readiness check of a replica.
 
-use std::{net::SocketAddr, time::Duration};
+use std::time::Duration;
 
 use tokio::{net::TcpStream, time::timeout};
 use waggle_study::ReadyCheck;
 
-use crate::http::{Connection, HttpConnector, Network, Request};
+use crate::{
+    http::{Connection, HttpConnector, Network, Request},
+    peer::Peer,
+};
 
 /// Pause between two checks.
 pub(crate) const ASK_EVERY: Duration = Duration::from_millis(10);
@@ -13,10 +16,10 @@ pub(crate) const ASK_EVERY: Duration = Duration::from_millis(10);
 const ANSWER_AT_MOST: Duration = Duration::from_secs(2);
 
 /// `Err`: why it is not ready yet.
-pub(crate) async fn ask(check: &ReadyCheck, address: SocketAddr) -> Result<(), String> {
+pub(crate) async fn ask(check: &ReadyCheck, peer: &Peer) -> Result<(), String> {
     match check {
         ReadyCheck::Http { path, .. } => {
-            let mut connection = Network.connection(address);
+            let mut connection = Network.connection(peer);
             let request = Request::get(path);
             match timeout(ANSWER_AT_MOST, connection.send(&request, &mut |_| {})).await {
                 Ok(Ok(200..=299)) => Ok(()),
@@ -26,6 +29,7 @@ pub(crate) async fn ask(check: &ReadyCheck, address: SocketAddr) -> Result<(), S
             }
         }
         ReadyCheck::Tcp { .. } => {
+            let address = peer.address;
             match timeout(ANSWER_AT_MOST, TcpStream::connect(address)).await {
                 Ok(Ok(_)) => Ok(()),
                 Ok(Err(problem)) => Err(format!("cannot connect to {address}: {problem}")),

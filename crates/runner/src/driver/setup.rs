@@ -1,6 +1,6 @@
 //! Setup requests: they are sent once when a component is ready.
 
-use std::{net::SocketAddr, time::Duration};
+use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 use waggle_study::SetupStep;
@@ -8,6 +8,7 @@ use waggle_study::SetupStep;
 use crate::{
     answer::Answer,
     http::{Connection, HttpConnector, Network, Request},
+    peer::Peer,
     placeholder::PlaceholderError,
 };
 
@@ -17,7 +18,7 @@ const BODY_MAX_BYTES: usize = 64 * 1024;
 /// Sends one request; `fill` replaces every `${…}` in its texts. It is never repeated, because it may not be idempotent.
 pub(super) async fn carry_out(
     step: &SetupStep,
-    address: SocketAddr,
+    peer: &Peer,
     deadline: Instant,
     fill: impl Fn(&str) -> Result<String, PlaceholderError>,
 ) -> Result<(), String> {
@@ -42,7 +43,7 @@ pub(super) async fn carry_out(
     let time_left = step
         .timeout
         .min(deadline.saturating_duration_since(Instant::now()));
-    let mut connection = Network.connection(address);
+    let mut connection = Network.connection(peer);
     let status = match timeout(time_left, connection.send(&request, &mut keep)).await {
         Ok(Ok(status)) => status,
         Ok(Err(problem)) => return Err(failed(problem.to_string())),

@@ -20,7 +20,7 @@ mod seen_set;
 mod tests;
 mod time_cursor;
 
-use std::{net::SocketAddr, time::Duration};
+use std::time::Duration;
 
 use waggle_study::{ProbeKind, ProbeQuery};
 
@@ -37,6 +37,7 @@ pub(crate) use self::{
 use crate::{
     driver::Failure,
     http::{Connection, Request},
+    peer::{self, Peer},
     placeholder::{PlaceholderError, fill},
     secrets::Secrets,
 };
@@ -51,24 +52,24 @@ pub(crate) enum ProbeReader<N> {
 }
 
 impl<N: Connection> ProbeReader<N> {
-    /// `connection` opens a connection to an address; `addresses` has at least one.
+    /// `connection` opens a connection to a port; `peers` has at least one.
     pub(crate) fn new(
         config: &ProbeConfig<'_>,
-        addresses: &[SocketAddr],
-        connection: impl FnOnce(SocketAddr) -> N,
+        peers: &[Peer],
+        connection: impl FnOnce(&Peer) -> N,
     ) -> Result<Self, Failure> {
-        let first = *addresses.first().ok_or_else(|| {
+        let first = peers.first().ok_or_else(|| {
             Failure::new(format!(
                 "probe \"{}\": component \"{}\" has no port \"{}\"",
                 config.probe.name, config.probe.component, config.probe.port
             ))
         })?;
-        if addresses.len() > 1 && !matches!(config.probe.kind, ProbeKind::Kafka { .. }) {
+        if peers.len() > 1 && !matches!(config.probe.kind, ProbeKind::Kafka { .. }) {
             return Err(Failure::new(format!(
                 "probe \"{}\" reads one store, and component \"{}\" has {} replicas, each with its own store: records in the others would count as missing",
                 config.probe.name,
                 config.probe.component,
-                addresses.len()
+                peers.len()
             )));
         }
         Ok(match &config.probe.kind {
@@ -95,7 +96,9 @@ impl<N: Connection> ProbeReader<N> {
                 let by_time = ByTime::new(config, query, *limit);
                 Self::ByTime(Box::new(by_time), connection(first))
             }
-            ProbeKind::Kafka { topic } => Self::Kafka(Kafka::start(config, addresses, topic)?),
+            ProbeKind::Kafka { topic } => {
+                Self::Kafka(Kafka::start(config, &peer::addresses(peers), topic)?)
+            }
         })
     }
 

@@ -3,14 +3,17 @@
 mod consumer_lag;
 mod prometheus;
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use serde_json_path::JsonPath;
 use tokio::time::timeout;
 use waggle_study::{MetricSource, Selector, SystemMetric};
 
 use self::consumer_lag::ConsumerLag;
-use crate::http::{Connection, Request};
+use crate::{
+    http::{Connection, Request},
+    peer::{self, Peer},
+};
 
 /// Timeout for one answer.
 const ANSWER_AT_MOST: Duration = Duration::from_secs(2);
@@ -37,21 +40,16 @@ pub(crate) enum Source<N> {
 impl<N: Connection> Source<N> {
     pub(crate) fn new(
         metric: &SystemMetric,
-        addresses: &[SocketAddr],
-        connection: impl Fn(SocketAddr) -> N,
+        peers: &[Peer],
+        connection: impl Fn(&Peer) -> N,
     ) -> Result<Self, String> {
-        if addresses.is_empty() {
+        if peers.is_empty() {
             return Err(format!(
                 "component \"{}\" has no port \"{}\"",
                 metric.component, metric.port
             ));
         }
-        let connections = || {
-            addresses
-                .iter()
-                .map(|address| connection(*address))
-                .collect()
-        };
+        let connections = || peers.iter().map(&connection).collect();
         Ok(match &metric.source {
             MetricSource::Prometheus { get, selector } => Self::Prometheus {
                 connections: connections(),
@@ -64,7 +62,8 @@ impl<N: Connection> Source<N> {
                 path: JsonPath::parse(path).map_err(|why| why.to_string())?,
             },
             MetricSource::ConsumerLag { group, topic } => {
-                Self::ConsumerLag(Arc::new(ConsumerLag::new(addresses, group, topic)?))
+                let brokers = peer::addresses(peers);
+                Self::ConsumerLag(Arc::new(ConsumerLag::new(&brokers, group, topic)?))
             }
         })
     }

@@ -10,14 +10,17 @@ use tokio::time::sleep;
 use waggle_results::PhaseName;
 
 use super::world::{Fake, Fault};
-use crate::http::{Connection, HttpConnector, HttpError, Request};
+use crate::{
+    http::{Connection, HttpConnector, HttpError, Request},
+    peer::Peer,
+};
 
 pub(super) const ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
 
 impl HttpConnector for Fake {
     type Connection = FakeConnection;
 
-    fn connection(&self, _: SocketAddr) -> FakeConnection {
+    fn connection(&self, _: &Peer) -> FakeConnection {
         FakeConnection(Fake(Rc::clone(&self.0)))
     }
 }

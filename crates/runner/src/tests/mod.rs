@@ -181,7 +181,6 @@ impl Bench {
             plan: &self.plan,
             folder: &folder,
             records: &records,
-            tls: None,
             shares: &shares,
             calibration: &calibration,
             clocks: None,

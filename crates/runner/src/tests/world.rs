@@ -1,7 +1,7 @@
 //! A fake system with its load and its network, under the clock of the test. It keeps records in memory, serves them as a store
 //! would, and can fail in each phase.
 
-use std::{cell::RefCell, collections::VecDeque, net::SocketAddr, rc::Rc, time::Duration};
+use std::{cell::RefCell, collections::VecDeque, rc::Rc, time::Duration};
 
 use tokio::{
     sync::watch,
@@ -20,6 +20,7 @@ use crate::{
     driver::{Death, Deaths, Driver, Failure, LimitReading, Setup, Usage},
     limits::Throttled,
     load::{Load, LoadError},
+    peer::Peer,
     trial::TrialEnvironment,
 };
 
@@ -217,8 +218,8 @@ impl Driver for Fake {
         vec![format!("last words of {replica}")]
     }
 
-    fn addresses(&self, _: &str, _: &str) -> Vec<SocketAddr> {
-        vec![ADDRESS]
+    fn peers(&self, _: &str, _: &str) -> Vec<Peer> {
+        vec![ADDRESS.into()]
     }
 
     fn usage(&self) -> Vec<Usage> {

@@ -105,8 +105,6 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) level: Option<f64>,
     pub(crate) seed: u64,
     pub(crate) records: &'a RecordFiles,
-    /// For a server that runs already with https.
-    pub(crate) tls: Option<&'a waggle_load::Tls>,
     pub(crate) shares: &'a Shares,
     /// CPU clocks of the CPUs that waggle may use; `None`: they are not read.
     pub(crate) clocks: Option<&'a CpuClocks>,

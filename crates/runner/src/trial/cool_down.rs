@@ -35,9 +35,8 @@ impl Trial<'_> {
         let mut metrics = self.context.system.metrics.iter();
         let metric = metrics.find(|metric| metric.name == *name)?;
         let driver = &environment.driver;
-        let addresses = driver.addresses(&metric.component, &metric.port);
-        let connection = |address| environment.http.connection(address);
-        Source::new(metric, &addresses, connection).ok()
+        let peers = driver.peers(&metric.component, &metric.port);
+        Source::new(metric, &peers, |peer| environment.http.connection(peer)).ok()
     }
 
     /// The trial is over and has its result, even if this is aborted.

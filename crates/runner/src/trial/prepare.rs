@@ -359,14 +359,16 @@ impl Trial<'_> {
         let context = self.context;
         let driver = &environment.driver;
         let (targets, host) = start::targets_and_host(context, driver, &load.endpoint)?;
-        let scenario = load_scenario(sent.scenario, &host, "prepare", &environment.prepared.kept);
+        let secret = |name: &str| context.secrets.placeholder(name);
+        let scenario = sent.scenario.with_secrets(&secret);
+        let scenario = scenario.map_err(start::no_secret)?;
+        let scenario = load_scenario(&scenario, &host, "prepare", &environment.prepared.kept);
         let what = What::Scenario(Arc::new(load::Scenario {
             preparation: Some(sent.preparation),
             ..scenario
         }));
         let parts = Parts {
             targets,
-            tls: context.tls.cloned(),
             what,
             workers: context.shares.workers(None, 1),
             seed: context.seed,

@@ -1,6 +1,6 @@
 //! Starts the load of a system that is up, and its probes.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::sync::Arc;
 
 use tokio::sync::watch;
 use waggle_load::{self as load, DueTimes};
@@ -15,6 +15,7 @@ use crate::{
     http::HttpConnector,
     job::{self, Parts, RECORDS_PER_WORKER_MAX},
     load::{Load, LoadError, LoadRun},
+    peer::Peer,
     probe::{DueInstants, ProbeConfig, ProbeReader, Window},
     scenario::{Kept, load_scenario},
     trial::{
@@ -99,10 +100,8 @@ pub(crate) async fn start<'a, D: Driver, L: Load, W: HttpConnector>(
         let Some(asked) = asked else { break };
         let position = ProbePosition::new(number, probes.len());
         let config = config(probe, asked);
-        let addresses = environment.driver.addresses(&probe.component, &probe.port);
-        let reader = ProbeReader::new(&config, &addresses, |address| {
-            environment.http.connection(address)
-        })?;
+        let peers = environment.driver.peers(&probe.component, &probe.port);
+        let reader = ProbeReader::new(&config, &peers, |peer| environment.http.connection(peer))?;
         deliveries.push(Delivery::new(&config, position, &restarts, reader));
     }
     let faults = FaultInjector::new(
@@ -159,12 +158,8 @@ fn system_metrics<D: Driver, L: Load, W: HttpConnector>(
             period: context.cell.schedule.sampling_interval,
             clock,
         },
-        |metric| {
-            environment
-                .driver
-                .addresses(&metric.component, &metric.port)
-        },
-        |address| environment.http.connection(address),
+        |metric| environment.driver.peers(&metric.component, &metric.port),
+        |peer| environment.http.connection(peer),
     )
 }
 
@@ -179,17 +174,17 @@ fn is_external(system: &System, name: &str) -> bool {
     components.any(|component| component.name == name && component.external.is_some())
 }
 
-/// The addresses of an endpoint, and what goes into the `Host` header of requests to it.
+/// An endpoint, and what goes into the `Host` header of requests to it.
 pub(crate) fn targets_and_host<D: Driver>(
     context: TrialContext<'_>,
     driver: &D,
     endpoint: &str,
-) -> Result<(Vec<SocketAddr>, String), Failure> {
+) -> Result<(Vec<Peer>, String), Failure> {
     let targets = endpoints(context.system, driver, endpoint)?;
     let external = context.system.external.as_ref();
     let host = match (external, &targets[..]) {
         (Some(server), _) => server.authority.clone(),
-        (None, [only]) => given_host(context, endpoint).unwrap_or_else(|| only.to_string()),
+        (None, [only]) => given_host(context, endpoint).unwrap_or_else(|| only.address.to_string()),
         // Every replica gets the same requests, as behind a shared host name.
         (None, _) => endpoint.to_owned(),
     };
@@ -206,7 +201,6 @@ pub(crate) fn job_of<D: Driver>(
     let (targets, host) = targets_and_host(context, driver, &cell.endpoint)?;
     let parts = Parts {
         targets,
-        tls: context.tls.cloned(),
         what: load_content(context, run, &host, kept)?,
         workers: (context.shares).workers(cell.load_workers, cell.generators),
         seed: context.seed,
@@ -232,18 +226,28 @@ fn load_content(
     host: &str,
     kept: &Kept,
 ) -> Result<load::What, Failure> {
+    let secret = |name: &str| context.secrets.placeholder(name);
     Ok(match &context.cell.what {
-        study::What::Request(request) => load::What::Requests {
-            requests: context
-                .records
-                .prepare(request, run, host)
-                .map_err(|problem| Failure::new(problem.to_string()))?,
-            expect: job::expect(&request.expect),
-        },
+        study::What::Request(request) => {
+            let request = request.with_secrets(&secret).map_err(no_secret)?;
+            load::What::Requests {
+                requests: context
+                    .records
+                    .prepare(&request, run, host)
+                    .map_err(|problem| Failure::new(problem.to_string()))?,
+                expect: job::expect(&request.expect),
+            }
+        }
         study::What::Scenario(scenario) => {
-            load::What::Scenario(Arc::new(load_scenario(scenario, host, run, kept)))
+            let scenario = scenario.with_secrets(&secret).map_err(no_secret)?;
+            load::What::Scenario(Arc::new(load_scenario(&scenario, host, run, kept)))
         }
     })
+}
+
+/// Why a header of the load has no value.
+pub(crate) fn no_secret(problem: study::EnvironmentError) -> Failure {
+    Failure::new(problem.to_string())
 }
 
 /// The probe with this name.

@@ -1,12 +1,14 @@
 //! Metrics of the system, which are read repeatedly while load runs and after.
 
-use std::{cell::RefCell, net::SocketAddr, time::Duration};
+use std::{cell::RefCell, time::Duration};
 
 use tokio::time::{Instant, sleep_until, timeout};
 use waggle_results::{SystemMetricRow, TrialWriter};
 use waggle_study::{System, SystemMetric};
 
-use crate::{clock::Clock, http::Connection, system_metric::Source, trial::phases::Abort};
+use crate::{
+    clock::Clock, http::Connection, peer::Peer, system_metric::Source, trial::phases::Abort,
+};
 
 /// Timeout of the last reading of all metrics.
 const LAST_AT_MOST: Duration = Duration::from_secs(5);
@@ -44,12 +46,12 @@ impl<N: Connection> SystemMetrics<N> {
     pub(crate) fn new(
         system: &System,
         Sampling { period, clock }: Sampling,
-        addresses: impl Fn(&SystemMetric) -> Vec<SocketAddr>,
-        connection: impl Fn(SocketAddr) -> N,
+        peers: impl Fn(&SystemMetric) -> Vec<Peer>,
+        connection: impl Fn(&Peer) -> N,
     ) -> Self {
         let followed = |metric: &SystemMetric| Followed {
             name: metric.name.clone(),
-            source: Source::new(metric, &addresses(metric), &connection),
+            source: Source::new(metric, &peers(metric), &connection),
             growth: metric.per_second.then(Growth::default),
             is_compared: metric.comparison.is_some(),
             before: None,

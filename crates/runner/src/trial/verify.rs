@@ -1,6 +1,6 @@
 //! The functional check: a system that does not work is not measured.
 
-use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
 use serde_json_path::JsonPath;
 use tokio::time::{Instant, sleep};
@@ -11,6 +11,7 @@ use crate::{
     answer::Answer,
     driver::{Driver, Failure},
     http::{Connection, HttpConnector, Request},
+    peer::Peer,
     secrets::Secrets,
     trial::endpoints::endpoint,
 };
@@ -36,10 +37,10 @@ pub(crate) async fn verify<D: Driver, W: HttpConnector>(
 ) -> Result<(), Failure> {
     let mut captured = BTreeMap::new();
     for check in &target.system.verify {
-        let address = endpoint(target.system, driver, &check.endpoint)?;
+        let peer = endpoint(target.system, driver, &check.endpoint)?;
         let check = fill(check, target.secrets)?;
         let check = with_captured(&check, &captured)?;
-        captured.extend(step(&check, address, http).await?);
+        captured.extend(step(&check, &peer, http).await?);
     }
     Ok(())
 }
@@ -86,13 +87,9 @@ fn with_captured(check: &Check, captured: &BTreeMap<String, String>) -> Result<C
 /// The values that a step captured, by name.
 type Captured = Vec<(String, String)>;
 
-async fn step<W: HttpConnector>(
-    check: &Check,
-    address: SocketAddr,
-    http: &W,
-) -> Result<Captured, Failure> {
+async fn step<W: HttpConnector>(check: &Check, peer: &Peer, http: &W) -> Result<Captured, Failure> {
     let deadline = Instant::now() + check.timeout;
-    let mut connection = http.connection(address);
+    let mut connection = http.connection(peer);
     loop {
         match holds(check, &mut connection).await {
             Ok(captured) => return Ok(captured),

@@ -11,6 +11,7 @@ mod preparation;
 mod provision;
 mod sampling;
 mod systems;
+mod tls;
 
 use std::{
     fs,

@@ -8,6 +8,7 @@ use super::{Checker, path_text, system::MAX_REPLICAS};
 use crate::{
     Address, Component, ExternalComponent, ExternalPort, GivenSecret, Level, System,
     external::address,
+    fill::uses,
     mistake::Finding,
     nearest::{list, nearest_word},
     origin::Origin,
@@ -43,6 +44,7 @@ pub(crate) fn external_parts(
         .filter_map(|(name, text)| secret(checker, system, name, text))
         .collect();
     let parts = ExternalParts { external, secrets };
+    refuse_unknown_secrets(checker, system);
     if let (true, Some(cells)) = (checker.findings.is_empty(), cells) {
         parts.check_cells(checker, system, &cells);
     }
@@ -72,6 +74,13 @@ fn component(
             let finding = Finding::new(checker.key(&here), what).with_expected(list(names()));
             checker.report(finding.with_suggestion(nearest_word(port, names())));
             continue;
+        }
+        if known.tls.iter().any(|tls| tls.port == *port) {
+            let what = format!("component {name} runs already, and its port {port} speaks TLS");
+            checker.report(
+                Finding::new(checker.key(&here), what)
+                    .with_expected("a port without TLS, or system.url for a server with https"),
+            );
         }
         found.extend(addresses(checker, at, &here).map(|at| ExternalPort {
             name: port.clone(),
@@ -138,6 +147,30 @@ fn addresses(
     (found.len() == texts.len()).then_some(found)
 }
 
+fn secrets_of(system: &System) -> BTreeSet<&str> {
+    let of_components = system.components.iter().flat_map(Component::secrets);
+    of_components.chain(system.secrets_from_outside()).collect()
+}
+
+/// Reports each secret in a header of the load that the system does not have.
+pub(crate) fn refuse_unknown_secrets(checker: &mut Checker<'_>, system: &System) {
+    let known = secrets_of(system);
+    for used in uses(checker.root()) {
+        let Some(Origin::Secret(name)) = used.name.as_deref().and_then(Origin::parse) else {
+            continue;
+        };
+        if !known.contains(name.as_str()) {
+            let what = format!("system {} has no secret {name:?}", system.name);
+            let expected = match known.is_empty() {
+                true => "a system with ${secret.NAME}".to_owned(),
+                false => list(known.iter().copied()),
+            };
+            let finding = Finding::new(used.position, what).with_expected(expected);
+            checker.report(finding.with_suggestion(nearest_word(&name, known.iter().copied())));
+        }
+    }
+}
+
 fn secret(
     checker: &mut Checker<'_>,
     system: &System,
@@ -145,8 +178,7 @@ fn secret(
     text: &str,
 ) -> Option<GivenSecret> {
     let path = [SECRETS[0], SECRETS[1], name];
-    let of_components = system.components.iter().flat_map(Component::secrets);
-    let known: BTreeSet<&str> = of_components.chain(system.secrets_from_outside()).collect();
+    let known = secrets_of(system);
     if !known.contains(name) {
         let what = format!("system {} has no secret {name:?}", system.name);
         let expected = match known.is_empty() {
@@ -157,7 +189,8 @@ fn secret(
         checker.report(finding.with_suggestion(nearest_word(name, known.iter().copied())));
     }
     let position = checker.position_of(&path);
-    let Some(origin) = Origin::parse_single(text) else {
+    let from_outside = Origin::parse_single(text);
+    let Some(origin) = from_outside.filter(|origin| !matches!(origin, Origin::Secret(_))) else {
         // The value is not shown: it may be the secret itself.
         let what = format!(
             "{} is neither an environment variable nor a file",

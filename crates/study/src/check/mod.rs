@@ -17,6 +17,7 @@ mod made_rows;
 mod network;
 mod operating_points;
 mod path;
+mod port_tls;
 mod prepare;
 mod probe;
 mod recovery;

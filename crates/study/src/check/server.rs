@@ -2,7 +2,7 @@
 
 use url::{Host, ParseError, Position, Url};
 
-use super::Checker;
+use super::{Checker, external::refuse_unknown_secrets};
 use crate::{
     Address, Component, Endpoint, External, ExternalTls, LimitTexts, ProcessDriver, ReadyCheck,
     System, When,
@@ -54,12 +54,16 @@ pub(crate) fn server(checker: &mut Checker<'_>, raw: &raw::UseSystem) -> Option<
         return None;
     }
     match parse(url) {
-        Ok(external) => Some(system(External {
-            tls: tls(checker, raw, external.is_tls),
-            connect_to: connect_to(checker, raw),
-            smoke_test: raw.smoke_test.unwrap_or(true),
-            ..external
-        })),
+        Ok(external) => {
+            let system = system(External {
+                tls: tls(checker, raw, external.is_tls),
+                connect_to: connect_to(checker, raw),
+                smoke_test: raw.smoke_test.unwrap_or(true),
+                ..external
+            });
+            refuse_unknown_secrets(checker, &system);
+            Some(system)
+        }
         Err(why) => {
             let what = format!("system.url is {url:?}: {why}");
             checker.report(
@@ -151,6 +155,7 @@ fn system(external: External) -> System {
         summary: "a server that runs already".to_owned(),
         parameters: Vec::new(),
         artifacts: Vec::new(),
+        certificates: Vec::new(),
         components: vec![Component {
             name: NAME.to_owned(),
             when: When::default(),
@@ -159,6 +164,7 @@ fn system(external: External) -> System {
             replicas: "1".to_owned(),
             depends_on: Vec::new(),
             ports: vec![PORT.to_owned()],
+            tls: Vec::new(),
             process: ProcessDriver {
                 command: Vec::new(),
                 arguments: Vec::new(),

@@ -8,6 +8,7 @@ use super::{
     Checker,
     components::{self, Conditions},
     limits::limit_texts,
+    port_tls::{certificates, port_tls, refuse_kafka},
     probe::probe,
     set::refusal,
     system_metric::system_metric,
@@ -50,7 +51,9 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
         known: &parameters,
     };
     let when = conditions.of_components(checker, &raw_components);
-    let names = Names::new(parameter_names.clone(), &parameters, &raw_components, when);
+    let certificates = certificates(checker, raw.certificates);
+    let mut names = Names::new(parameter_names.clone(), &parameters, &raw_components, when);
+    names.certificates = certificates.iter().map(|one| one.name.clone()).collect();
     let context = (&names, &conditions);
     let shared = shared_environment(checker, &names, raw.environment);
     let components: Vec<_> = raw_components
@@ -65,18 +68,19 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
         .flatten()
         .filter_map(|(name, raw)| endpoint(checker, context, name, raw))
         .collect();
-    let probes = raw
+    let probes: Vec<_> = raw
         .probes
         .into_iter()
         .flatten()
         .filter_map(|(name, raw)| probe(checker, context, name, raw))
         .collect();
-    let metrics = raw
+    let metrics: Vec<_> = raw
         .metrics
         .into_iter()
         .flatten()
         .filter_map(|(name, raw)| system_metric(checker, context, name, raw))
         .collect();
+    refuse_kafka(checker, &components, &probes, &metrics);
     let context = verify::Context {
         endpoints: &endpoints,
         names: &names,
@@ -88,6 +92,7 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
         summary: raw.summary?,
         parameters,
         artifacts,
+        certificates,
         components,
         endpoints,
         probes,
@@ -123,6 +128,8 @@ fn parameter(checker: &mut Checker<'_>, name: String, raw: raw::Parameter) -> Op
             | "system_dir"
             | "port"
             | "program"
+            | "ca"
+            | "certificate"
             | "secret"
             | "offset"
             | "limit"
@@ -256,6 +263,7 @@ fn component(
         Some(raw::Replicas(text)) => names.replicas(checker, &[path[0], path[1], "replicas"], text),
         None => checker.value_or_default(None, &[path[0], path[1], "replicas"], "1".to_owned()),
     };
+    let tls = port_tls(checker, names, (&name, &ports), raw.tls);
     let files = components::files(checker, names, &name, raw.files);
     let process = raw
         .process
@@ -281,6 +289,7 @@ fn component(
         replicas: replicas?,
         depends_on,
         ports,
+        tls,
         process: process?,
         limits,
         ready: ready?,

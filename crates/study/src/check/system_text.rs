@@ -25,6 +25,8 @@ pub(super) struct Names {
     components: IndexMap<String, Vec<String>>,
     /// When each component exists.
     when: IndexMap<String, When>,
+    /// Certificates that the system has.
+    pub(super) certificates: Vec<String>,
 }
 
 /// The component and the configurations to which a text with `${…}` belongs.
@@ -72,6 +74,7 @@ impl Names {
                 .map(|(name, raw)| (name.clone(), ports(raw)))
                 .collect(),
             when,
+            certificates: Vec::new(),
         }
     }
 
@@ -261,6 +264,11 @@ impl Names {
                 ["address", "addresses"].map(|word| format!("{name}.{word}.{port}"))
             })
         });
+        let certificates = self
+            .certificates
+            .iter()
+            .flat_map(|name| ["cert", "key"].map(|file| format!("certificate.{name}.{file}")));
+        let authority = (!self.certificates.is_empty()).then(|| "ca.cert".to_owned());
         let parameters = self.parameters.iter().cloned();
         ["dir", "replica", "system_dir"]
             .into_iter()
@@ -269,6 +277,8 @@ impl Names {
             .chain(own)
             .chain(others)
             .chain(addresses)
+            .chain(authority)
+            .chain(certificates)
             .collect()
     }
 }

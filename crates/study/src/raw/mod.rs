@@ -46,6 +46,7 @@ pub(crate) use study::{
     BestAndWorst, Delivery, Fault, Maximize, Reference, ReferenceColumn, Search, Study, UseSystem,
 };
 pub(crate) use system::{
-    Component, Endpoint, Parameter, Process, ReadyCheck, Replicas, System, Verify, VerifyCapture,
+    Certificate, Component, Endpoint, Parameter, PortTls, Process, ReadyCheck, Replicas, System,
+    Verify, VerifyCapture,
 };
 pub(crate) use system_metric::{ComparedCount, ConsumerLag, SystemMetric};

@@ -27,6 +27,10 @@ pub(crate) struct System {
     /// Programs of others that are fetched if they are not installed.
     #[schemars(extend("x-waggle-keys" = "name"))]
     pub artifacts: Option<IndexMap<String, Artifact>>,
+    /// Certificates that are made when the system is brought up, signed by an authority of its own. `${certificate.NAME.cert}`,
+    /// `${certificate.NAME.key}` and `${ca.cert}` are their files, in PEM.
+    #[schemars(extend("x-waggle-keys" = "name"))]
+    pub certificates: Option<IndexMap<String, Certificate>>,
     /// Variables of every component's environment, in addition to its own; may hold `${…}`, but no secret and no `port.NAME`. A
     /// component's own variable of the same name wins.
     pub environment: Option<IndexMap<String, String>>,
@@ -142,6 +146,10 @@ pub(crate) struct Component {
     pub depends_on: Option<Vec<String>>,
     /// Names of the ports it listens on; a free one on 127.0.0.1 is found for each.
     pub ports: Option<Vec<Name>>,
+    /// The ports that speak TLS, each with how waggle connects to it; written `https: {}` if the system's own authority signed the
+    /// server's certificate, and the server asks for none.
+    #[schemars(extend("x-waggle-keys" = "name"))]
+    pub tls: Option<IndexMap<String, PortTls>>,
     /// Text files, by name, written into its own folder (`${dir}`) before it starts; may hold `${…}`, `$${` is a plain `${`.
     pub files: Option<IndexMap<String, String>>,
     /// How it is started as a process.
@@ -156,6 +164,35 @@ pub(crate) struct Component {
     pub setup: Option<Vec<SetupStep>>,
     /// Time between SIGTERM and SIGKILL, 0s for SIGKILL at once; 10s by default.
     pub stop_timeout: Option<DurationText>,
+}
+
+/// A certificate of a system, valid for localhost, 127.0.0.1 and ::1, for a server as for a client.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Certificate {
+    /// The common name of its subject; by default the name under which it stands here.
+    pub common_name: Option<String>,
+    /// The organizations of its subject, e.g. `[system:masters]`.
+    #[schemars(length(max = 16))]
+    pub organizations: Option<Vec<String>>,
+    /// Further DNS names and addresses for which it is valid.
+    #[schemars(length(max = 64))]
+    pub hosts: Option<Vec<String>>,
+}
+
+/// How waggle connects to a port that speaks TLS.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PortTls {
+    /// A file of the certificate authorities to trust, in PEM, which the component may write; may hold `${…}`, e.g.
+    /// `${dir}/ca.pem`. By default the system's own authority.
+    pub ca: Option<String>,
+    /// The certificate that is presented to the server: one of `certificates`.
+    pub client: Option<String>,
+    /// The name that the server's certificate must have; by default its address.
+    pub server_name: Option<String>,
+    /// Accept the server's certificate without a check; false by default.
+    pub insecure_skip_verify: Option<bool>,
 }
 
 /// How many replicas: a number, or a parameter's name in `${…}`.
@@ -188,7 +225,8 @@ impl JsonSchema for Replicas {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Process {
     /// The program and its arguments; may hold `${…}`: a parameter, `dir`, `replica`, `system_dir`, `port.NAME`, `program.NAME`,
-    /// `COMPONENT.port.NAME`, `COMPONENT.address.NAME`, `COMPONENT.addresses.NAME`.
+    /// `COMPONENT.port.NAME`, `COMPONENT.address.NAME`, `COMPONENT.addresses.NAME`, `ca.cert`, `certificate.NAME.cert`,
+    /// `certificate.NAME.key`.
     #[schemars(required, length(min = 1))]
     pub command: Option<Vec<String>>,
     /// Further arguments, which it has in some configurations only.

@@ -4,7 +4,7 @@ use waggle_load::key_of;
 use waggle_study::{Extract, ProbeKind, ProbeQuery};
 use waggle_testkit::Influxdb;
 
-use crate::http::HttpConnector;
+use crate::{http::HttpConnector, peer::Peer};
 
 use super::{Bench, Depth, Network, ProbeReader, RUN, SECOND_NS, account, poll_until};
 
@@ -130,8 +130,8 @@ async fn a_refusal_of_the_store_is_reported() {
 async fn one_store_of_several_is_refused() {
     let influxdb = Influxdb::start();
     let bench = bench(&influxdb, influxdb.token(), influxdb.bucket());
-    let connection = |address| Network.connection(address);
-    let both = [influxdb.address(), influxdb.address()];
+    let connection = |peer: &Peer| Network.connection(peer);
+    let both = [influxdb.address().into(), influxdb.address().into()];
     let failure = ProbeReader::new(&bench.start_probe(), &both, connection).unwrap_err();
     assert!(failure.reason.contains("2 replicas"), "{failure:?}");
 }

@@ -163,9 +163,10 @@ async fn a_trial_begins_where_the_topic_ends() {
         since_ns: bench.clock.start_unix_ns(),
         ..bench.start_probe()
     };
-    let connection =
-        |address| crate::http::HttpConnector::connection(&crate::http::Network, address);
-    let mut reader = super::ProbeReader::new(&config, &[broker], connection).unwrap();
+    let connection = |peer: &crate::peer::Peer| {
+        crate::http::HttpConnector::connection(&crate::http::Network, peer)
+    };
+    let mut reader = super::ProbeReader::new(&config, &[broker.into()], connection).unwrap();
     let lines: Vec<String> = (0..50).map(|sequence| bench.line(sequence, 0)).collect();
     produce(broker, &lines);
     poll_until(&mut reader, 50).await;
@@ -214,9 +215,10 @@ async fn of_a_topic_that_grows_quickly_a_sample_is_followed_and_everything_count
         },
         ..bench.start_probe()
     };
-    let connection =
-        |address| crate::http::HttpConnector::connection(&crate::http::Network, address);
-    let mut reader = super::ProbeReader::new(&config, &[broker], connection).unwrap();
+    let connection = |peer: &crate::peer::Peer| {
+        crate::http::HttpConnector::connection(&crate::http::Network, peer)
+    };
+    let mut reader = super::ProbeReader::new(&config, &[broker.into()], connection).unwrap();
     // Until several windows have followed records; a few are lost, and some come twice.
     let (mut sent, start) = (0, Instant::now());
     let lost = |sequence: u64| sequence % 1_000 == 17;

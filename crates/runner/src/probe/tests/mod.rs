@@ -15,6 +15,7 @@ use crate::{
     clock::Clock,
     http::{HttpConnection, HttpConnector, Network},
     ledger::ledger,
+    peer::Peer,
     secrets::Secrets,
 };
 
@@ -80,8 +81,8 @@ impl Bench {
     }
 
     fn reader(&self, address: std::net::SocketAddr) -> ProbeReader<HttpConnection> {
-        let connection = |address| Network.connection(address);
-        ProbeReader::new(&self.start_probe(), &[address], connection).unwrap()
+        let connection = |peer: &Peer| Network.connection(peer);
+        ProbeReader::new(&self.start_probe(), &[address.into()], connection).unwrap()
     }
 
     /// A record in the load's format, sent `ago_ns` before now.

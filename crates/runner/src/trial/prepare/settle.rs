@@ -34,12 +34,8 @@ impl Trial<'_> {
             } => (metric, *quiet_period, *timeout),
         };
         let metric = metric(self.context.system, name)?;
-        let addresses = environment
-            .driver
-            .addresses(&metric.component, &metric.port);
-        let source = Source::new(metric, &addresses, |address| {
-            environment.http.connection(address)
-        });
+        let peers = environment.driver.peers(&metric.component, &metric.port);
+        let source = Source::new(metric, &peers, |peer| environment.http.connection(peer));
         let mut source = source.map_err(Failure::new)?;
         let mut last = Err("it was not read".to_owned());
         let quiet = async {

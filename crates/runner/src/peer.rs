@@ -1,0 +1,24 @@
+//! A port of a system that is up, as waggle connects to it.
+
+use std::net::SocketAddr;
+
+use waggle_load::Tls;
+
+/// A port of one replica.
+#[derive(Debug, Clone)]
+pub(crate) struct Peer {
+    pub(crate) address: SocketAddr,
+    /// `None`: connections are not encrypted.
+    pub(crate) tls: Option<Tls>,
+}
+
+impl From<SocketAddr> for Peer {
+    fn from(address: SocketAddr) -> Self {
+        Self { address, tls: None }
+    }
+}
+
+/// The addresses of several.
+pub(crate) fn addresses(peers: &[Peer]) -> Vec<SocketAddr> {
+    peers.iter().map(|peer| peer.address).collect()
+}
