@@ -118,7 +118,7 @@ impl Certificates {
     }
 
     /// A certificate and its key, in PEM.
-    pub(crate) fn signed(&self, name: &str) -> Option<(&str, &str)> {
+    pub(crate) fn pair(&self, name: &str) -> Option<(&str, &str)> {
         let signed = self.signed.get(name)?;
         Some((&signed.certificate, &signed.key))
     }
@@ -223,7 +223,7 @@ mod tests {
             fs::metadata(&path).unwrap().permissions().mode() & 0o777,
             0o600
         );
-        let (certificate, key) = first.signed("admin").unwrap();
+        let (certificate, key) = first.pair("admin").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), key);
         let ca = first.placeholder("ca.cert").unwrap();
         assert_eq!(fs::read_to_string(ca).unwrap(), first.authority());
@@ -242,7 +242,7 @@ mod tests {
         assert_ne!(second.authority(), first.authority());
         assert_eq!(
             fs::read_to_string(path).unwrap(),
-            second.signed("admin").unwrap().1
+            second.pair("admin").unwrap().1
         );
     }
 }

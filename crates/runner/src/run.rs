@@ -112,10 +112,7 @@ async fn prepare_and_run(
     names_exist(request)?;
     let records = RecordFiles::read(&request.study, &request.study_file)?;
     let folder_of_study = request.study_file.parent().unwrap_or(Path::new(""));
-    let tls = match &request.system.external {
-        Some(server) => transport::tls_of(server, folder_of_study)?,
-        None => None,
-    };
+    let tls = transport::tls_of(&request.system, folder_of_study)?;
     let programs = VersionPrograms::find(request)?;
     let allowed = cpus::allowed_cpus();
     let shares = shares(request, &allowed)?;

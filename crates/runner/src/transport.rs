@@ -7,7 +7,7 @@ use std::{
 };
 
 use waggle_load::{Roots, Tls, TlsError, TlsOptions};
-use waggle_study::External;
+use waggle_study::System;
 
 /// Limit on the size of a file of certificates or of a key.
 const PEM_MAX_BYTES: u64 = 4 * 1024 * 1024;
@@ -23,11 +23,11 @@ pub enum TransportError {
     SetUp { url: String, problem: TlsError },
 }
 
-/// The TLS of a server; `None` if its URL is http. Files are relative to the `folder` of the study.
-pub(crate) fn tls_of(server: &External, folder: &Path) -> Result<Option<Tls>, TransportError> {
-    if !server.is_tls {
+/// The TLS of `system.url`; `None` if it is http, or if there is no such server. Files are relative to the `folder` of the study.
+pub(crate) fn tls_of(system: &System, folder: &Path) -> Result<Option<Tls>, TransportError> {
+    let Some(server) = system.external.as_ref().filter(|server| server.is_tls) else {
         return Ok(None);
-    }
+    };
     let roots = match &server.tls.ca {
         _ if server.tls.insecure_skip_verify => Roots::Unchecked,
         Some(file) => Roots::Pem(read_pem(&folder.join(file))?),

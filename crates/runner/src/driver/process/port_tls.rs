@@ -57,7 +57,7 @@ impl ProcessDriver {
             Trust::File(_) => Roots::Pem(self.authorities(component, &asked.port)?),
         };
         let client = asked.client.as_ref().map(|name| {
-            let signed = certificates.and_then(|known| known.signed(name));
+            let signed = certificates.and_then(|known| known.pair(name));
             let bytes = |text: &str| text.as_bytes().to_vec();
             signed
                 .map(|(certificate, key)| (bytes(certificate), bytes(key)))
