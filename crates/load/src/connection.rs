@@ -1,7 +1,8 @@
 //! *How*: one HTTP/1.1 connection: its socket, its requests in flight, and the answer being read.
 //!
 //! It only executes: when to send, whether an answer is a success and when to reconnect is decided elsewhere. The socket is
-//! registered once, edge-triggered, for reading and writing: no call to epoll per request.
+//! registered edge-triggered: no call to epoll per request. For writing it is registered only if that has to wait, for the connection or
+//! for room: else a new connection would wake the worker once more, to say that there is room.
 
 use std::collections::VecDeque;
 
@@ -24,6 +25,8 @@ const UNSENT_ROOM_BYTES: usize = 1024 * 1024;
 pub(crate) struct Connection {
     route: Route,
     socket: Option<OwnedFd>,
+    /// Whether there is an event when the socket has room.
+    awaits_room: bool,
     pub(crate) phase: Phase,
     pub(crate) reader: Reader,
     pub(crate) body_match: BodyMatch,
@@ -87,6 +90,7 @@ impl Connection {
         Self {
             route,
             socket: None,
+            awaits_room: false,
             phase: Phase::Closed,
             reader: Reader::default(),
             body_match: BodyMatch::default(),
@@ -102,14 +106,14 @@ impl Connection {
         }
     }
 
-    /// Begins to connect; events have the number `id`.
+    /// Begins to connect; events have the number `id`. True: it is connected, as it is at once on the loopback interface.
     pub(crate) fn connect(
         &mut self,
         epoll: &OwnedFd,
         id: u32,
         now: u64,
         until: u64,
-    ) -> Result<(), Errno> {
+    ) -> Result<bool, Errno> {
         let Route { source, target } = self.route;
         let family = source_address::family(target.ip());
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
@@ -122,11 +126,23 @@ impl Connection {
             Ok(()) | Err(Errno::INPROGRESS) => {}
             Err(error) => return Err(error),
         }
-        let interest = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
-        epoll::add(epoll, &socket, EventData::new_u64(u64::from(id)), interest)?;
+        let is_connected = rustix::net::getpeername(&socket).is_ok();
+        self.awaits_room = !is_connected;
+        let data = EventData::new_u64(u64::from(id));
+        epoll::add(epoll, &socket, data, interest(self.awaits_room))?;
         self.socket = Some(socket);
         self.phase = Phase::Connecting { since: now, until };
-        Ok(())
+        Ok(is_connected)
+    }
+
+    /// Has the socket's events say when there is room, for bytes that it did not accept.
+    pub(crate) fn await_room(&mut self, epoll: &OwnedFd, id: u32) -> Result<(), Errno> {
+        let Some(socket) = self.socket.as_ref().filter(|_| !self.awaits_room) else {
+            return Ok(());
+        };
+        self.awaits_room = true;
+        let data = EventData::new_u64(u64::from(id));
+        epoll::modify(epoll, socket, data, interest(self.awaits_room))
     }
 
     /// Ends an attempt to connect: how long it took, in nanoseconds, or why it failed.
@@ -253,5 +269,13 @@ impl Connection {
                 Err(_) => return Received::Lost,
             }
         }
+    }
+}
+
+fn interest(awaits_room: bool) -> EventFlags {
+    let always = EventFlags::IN | EventFlags::RDHUP | EventFlags::ET;
+    match awaits_room {
+        true => always | EventFlags::OUT,
+        false => always,
     }
 }

@@ -278,7 +278,7 @@ impl Worker {
                 self.send(id, usize::MAX);
             }
             Phase::Connecting { .. } => {
-                self.on_connect(id);
+                self.on_connect(id, self.seen);
                 // An event that shows more than the connection, such as its end, is the only one.
                 match self.connections[id as usize].phase {
                     Phase::Open if is_ending || flags.contains(EventFlags::IN) => {

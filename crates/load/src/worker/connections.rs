@@ -34,17 +34,17 @@ impl Worker {
                 continue;
             }
             let until = self.seen.saturating_add(self.limits.connect_timeout);
-            if let Err(error) =
-                self.connections[id as usize].connect(&self.epoll, id, self.seen, until)
-            {
-                self.not_connected(id, error);
+            match self.connections[id as usize].connect(&self.epoll, id, self.seen, until) {
+                Ok(true) => self.on_connect(id, self.clock.now()),
+                Ok(false) => {}
+                Err(error) => self.not_connected(id, error),
             }
         }
     }
 
     /// An attempt to connect has succeeded or failed.
-    pub(super) fn on_connect(&mut self, id: u32) {
-        match self.connections[id as usize].finish_connect(self.seen) {
+    pub(super) fn on_connect(&mut self, id: u32, now: u64) {
+        match self.connections[id as usize].finish_connect(now) {
             Ok(took) => {
                 self.recorder.record_connect(took);
                 if self.protocol_stacks.is_some() {
@@ -176,6 +176,16 @@ impl Worker {
         };
         if oldest.saturating_add(self.request_timeout(id)) <= self.seen {
             self.end(id, Ending::Overdue, self.clock.now());
+        }
+    }
+
+    /// Waits for room for the bytes that a connection could not send.
+    pub(super) fn await_room(&mut self, id: u32) {
+        if self.connections[id as usize]
+            .await_room(&self.epoll, id)
+            .is_err()
+        {
+            self.end(id, Ending::Cut, self.clock.now());
         }
     }
 

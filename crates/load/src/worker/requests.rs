@@ -59,8 +59,10 @@ impl Worker {
             }
             left -= requests;
             self.recorder.sent_bytes(self.out.len());
-            if self.connections[id as usize].send(&self.out) == Sent::Lost {
-                self.lost_in_sending(id);
+            match self.connections[id as usize].send(&self.out) {
+                Sent::All => {}
+                Sent::Part => self.await_room(id),
+                Sent::Lost => self.lost_in_sending(id),
             }
         }
         let connection = &mut self.connections[id as usize];

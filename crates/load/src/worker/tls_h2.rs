@@ -253,7 +253,7 @@ impl Worker {
                 self.resume_streams(id, self.seen);
             }
             Sent::All => self.connections[id as usize].room_since = self.seen,
-            Sent::Part => {}
+            Sent::Part => self.await_room(id),
             Sent::Lost => match self.connections[id as usize].phase {
                 Phase::Open => self.lost_in_sending(id),
                 _ => self.stack_lost(id),
@@ -351,9 +351,12 @@ impl Worker {
             let has_begun = http2.has_begun();
             let (sent, length) = connection.send_stack(now);
             self.recorder.sent_bytes(length);
-            if sent == Sent::Lost {
-                return self.stack_lost(id);
+            match sent {
+                Sent::All => {}
+                Sent::Part => self.await_room(id),
+                Sent::Lost => return self.stack_lost(id),
             }
+            let connection = &mut self.connections[id as usize];
             if has_begun && matches!(connection.phase, Phase::Handshaking { .. }) {
                 return self.open(id);
             }
