@@ -1,6 +1,6 @@
 //! `waggle plan`: which trials would run, in which order and for how long.
 
-use std::{collections::BTreeSet, fmt::Write};
+use std::{borrow::Cow, collections::BTreeSet, fmt::Write};
 
 use anyhow::Result;
 use waggle_report::wording::{self, format, search::level};
@@ -111,20 +111,17 @@ fn details(study: &Study) -> Vec<String> {
 
 /// `each trial has a network of its own: 100 Mbit/s …`; of several kinds how many there are, and the first.
 fn networks(study: &Study) -> Option<String> {
-    let mut kinds: Vec<String> = Vec::new();
-    for network in study.cells.iter().filter_map(|cell| cell.network.as_ref()) {
-        let sentence = wording::network::sentence(&waggle_runner::network_info(network));
-        if !kinds.contains(&sentence) {
-            kinds.push(sentence);
-        }
-    }
-    match &kinds[..] {
+    let networks = study.cells.iter().filter_map(|cell| {
+        let network = cell.network.as_ref()?;
+        let info = waggle_runner::network_info(network);
+        Some((cell.number, Cow::Owned(info)))
+    });
+    match &wording::network::kinds(networks)[..] {
         [] => None,
-        [only] => Some(format!("each trial has a network of its own: {only}")),
-        several => Some(format!(
-            "each trial has a network of its own, of {} kinds, from: {}",
-            several.len(),
-            several[0]
+        [(only, _)] => Some(format!("each trial has a network of its own: {only}")),
+        [(first, _), others @ ..] => Some(format!(
+            "each trial has a network of its own, of {} kinds, from: {first}",
+            others.len() + 1
         )),
     }
 }

@@ -48,9 +48,10 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
         Some((line, column)) => anyhow!("{}:{line}:{column}: {why}", loaded.study_source.name),
         None => why.into(),
     })?;
-    // While the process has one thread. If it is refused, so are the study's networks, with the reason.
+    // While the process has one thread.
     if loaded.study.cells.iter().any(|cell| cell.network.is_some()) {
-        waggle_runner::allow_namespaces().ok();
+        waggle_runner::allow_namespaces()
+            .context("the study's networks need a user namespace, which cannot be set up")?;
     }
     arguments.comparison.files.check()?;
     check_metrics(&loaded.study, &arguments.comparison)?;

@@ -26,6 +26,20 @@ fn workspace(network: &str, load: &str, rest: &str) -> Workspace {
     workspace
 }
 
+/// One client with as many requests as connections, a new one for each.
+fn clients(network: &str, connections: u32, keys: &str) -> Workspace {
+    let load = format!(
+        "model: clients\n  clients: 1\n  connections: {connections}\n  requests: {connections}\n  \
+         keep_alive: false\n  {keys}"
+    );
+    let workspace = workspace(network, &load, "");
+    let study = workspace.path().join("study.yaml");
+    let text = fs::read_to_string(&study).unwrap();
+    let by_clients = text.replace("warm_up: 0s, measure: 1s", "measure: 60s");
+    fs::write(&study, by_clients).unwrap();
+    workspace
+}
+
 fn successes_of(model: &Model) -> Vec<u64> {
     let trials = model.trials.iter();
     trials
@@ -89,19 +103,8 @@ fn a_rate_limits_what_passes() {
 /// A queue of four connections, which is emptied by one thread, and clients that open 400 at once: some find it full.
 #[test]
 fn full_queues_of_listeners_are_counted() {
-    let workspace = workspace(
-        "{ sysctl: { net.core.somaxconn: 4, net.ipv4.tcp_syncookies: 0 } }",
-        "model: clients\n  clients: 1\n  connections: 400\n  requests: 400\n  keep_alive: false",
-        "",
-    );
-    let study = workspace.path().join("study.yaml");
-    let text = fs::read_to_string(&study).unwrap();
-    fs::write(
-        &study,
-        text.replace("warm_up: 0s, measure: 1s", "measure: 60s"),
-    )
-    .unwrap();
-    let model = workspace.run();
+    let settings = "{ sysctl: { net.core.somaxconn: 4, net.ipv4.tcp_syncookies: 0 } }";
+    let model = clients(settings, 400, "on_socket_error: end_client").run();
     let counts = model.trials[0].network.as_ref().unwrap().counts.unwrap();
     assert!(counts.listen_drops > 0, "{counts:?}");
 }
@@ -109,24 +112,10 @@ fn full_queues_of_listeners_are_counted() {
 /// Several addresses have more ports for connections to one port than one has. In this network an address has 100.
 #[test]
 fn connections_come_from_several_addresses() {
+    let settings = "{ sysctl: { net.ipv4.ip_local_port_range: 40000 40099 } }";
     let run = |addresses: &str| {
-        let load = format!(
-            "model: clients\n  clients: 1\n  connections: 250\n  requests: 250\n  keep_alive: false\n  \
-             on_socket_error: count\n  {addresses}"
-        );
-        let workspace = workspace(
-            "{ sysctl: { net.ipv4.ip_local_port_range: 40000 40099 } }",
-            &load,
-            "",
-        );
-        let study = workspace.path().join("study.yaml");
-        let text = fs::read_to_string(&study).unwrap();
-        fs::write(
-            &study,
-            text.replace("warm_up: 0s, measure: 1s", "measure: 60s"),
-        )
-        .unwrap();
-        successes_of(&workspace.run())[0]
+        let keys = format!("on_socket_error: count\n  {addresses}");
+        successes_of(&clients(settings, 250, &keys).run())[0]
     };
     let alone = run("");
     assert!(alone <= 200, "{alone}");

@@ -1,5 +1,7 @@
 //! Sentences about networks of trials.
 
+use std::{borrow::Cow, collections::BTreeSet};
+
 use waggle_analysis::{Model, as_f64};
 use waggle_results::NetworkInfo;
 
@@ -35,30 +37,37 @@ pub fn sentence(network: &NetworkInfo) -> String {
     parts.join(", ")
 }
 
-/// The network of the trials, each kind with its cells if there are several.
-pub(crate) fn fact(model: &Model) -> Option<Fact> {
-    let mut kinds: Vec<(String, Vec<u32>)> = Vec::new();
-    for trial in &model.trials {
-        let Some(network) = &trial.network else {
-            continue;
-        };
-        let sentence = sentence(network);
-        let cell = trial.key.cell;
+/// The different networks of cells, each with its sentence and its cells, in the order in which they first occur.
+#[must_use]
+pub fn kinds<'a>(
+    networks: impl Iterator<Item = (u32, Cow<'a, NetworkInfo>)>,
+) -> Vec<(String, BTreeSet<u32>)> {
+    let mut kinds: Vec<(String, BTreeSet<u32>)> = Vec::new();
+    for (cell, network) in networks {
+        let sentence = sentence(&network);
         match kinds.iter_mut().find(|(known, _)| *known == sentence) {
-            Some((_, cells)) if cells.contains(&cell) => {}
-            Some((_, cells)) => cells.push(cell),
-            None => kinds.push((sentence, vec![cell])),
+            Some((_, cells)) => {
+                cells.insert(cell);
+            }
+            None => kinds.push((sentence, BTreeSet::from([cell]))),
         }
     }
-    let text = match &kinds[..] {
+    kinds
+}
+
+/// The network of the trials, each kind with its cells if there are several.
+pub(crate) fn fact(model: &Model) -> Option<Fact> {
+    let trials = model.trials.iter();
+    let networks = trials.filter_map(|trial| {
+        let network = trial.network.as_ref()?;
+        Some((trial.key.cell, Cow::Borrowed(network)))
+    });
+    let text = match &kinds(networks)[..] {
         [] => return None,
         [(only, _)] => only.clone(),
         several => {
-            let kind = |(sentence, cells): &(String, Vec<u32>)| {
-                let mut cells = cells.clone();
-                cells.sort_unstable();
-                let cells: Vec<String> = cells.iter().map(u32::to_string).collect();
-                format!("in cells {}: {sentence}", cells.join(", "))
+            let kind = |(sentence, cells): &(String, BTreeSet<u32>)| {
+                format!("in cells {}: {sentence}", ranges(cells))
             };
             let kinds: Vec<String> = several.iter().map(kind).collect();
             kinds.join("; ")
@@ -68,6 +77,23 @@ pub(crate) fn fact(model: &Model) -> Option<Fact> {
         "a network namespace for each trial, load and system on its loopback interface: {text}"
     );
     Some(("Network", text))
+}
+
+/// `1–3, 5, 8–9`
+fn ranges(numbers: &BTreeSet<u32>) -> String {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for &number in numbers {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => ranges.push((number, number)),
+        }
+    }
+    let range = |(first, last): &(u32, u32)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}–{last}"),
+    };
+    let ranges: Vec<String> = ranges.iter().map(range).collect();
+    ranges.join(", ")
 }
 
 /// `100 Mbit/s`
@@ -86,7 +112,17 @@ fn bit_rate(bits_per_s: u64) -> String {
 mod tests {
     use waggle_results::NetworkInfo;
 
-    use super::sentence;
+    use super::{ranges, sentence};
+
+    #[test]
+    fn numbers_that_follow_each_other_are_a_range() {
+        let check = |numbers: &[u32], expected: &str| {
+            assert_eq!(ranges(&numbers.iter().copied().collect()), expected);
+        };
+        check(&[], "");
+        check(&[4], "4");
+        check(&[9, 1, 2, 3, 5, 8], "1–3, 5, 8–9");
+    }
 
     #[test]
     fn a_network_is_described_by_what_it_has() {
