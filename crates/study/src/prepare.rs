@@ -22,6 +22,11 @@ impl Preparation {
         loads + self.settle.as_ref().map_or(Duration::ZERO, Settle::at_most)
     }
 
+    /// The loads that are run: those that have sessions.
+    pub fn loads_with_sessions(&self) -> impl Iterator<Item = &PrepareLoad> {
+        self.loads.iter().filter(|load| load.sessions > 0)
+    }
+
     /// Sessions of all loads.
     #[must_use]
     pub fn sessions(&self) -> u64 {

@@ -193,7 +193,7 @@ impl Trial<'_> {
             at_most: preparation.at_most() + SPARE,
         };
         let work = async {
-            for load in &preparation.loads {
+            for load in preparation.loads_with_sessions() {
                 if let Some(verify) = &load.verify {
                     self.check_end(environment, load, verify).await?;
                 }
@@ -228,7 +228,7 @@ impl Trial<'_> {
         preparation: &Preparation,
         info: &mut PreparationInfo,
     ) -> Result<(), Abort> {
-        for load in &preparation.loads {
+        for load in preparation.loads_with_sessions() {
             let done = environment.prepared.done_of(load);
             if done < load.sessions {
                 let kept = self.fill(environment, (load, done), info).await?;

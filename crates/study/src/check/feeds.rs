@@ -186,11 +186,17 @@ impl From<'_> {
 
 /// The rows that an earlier load of the preparation keeps.
 fn kept_rows(checker: &mut Checker<'_>, load: &str, path: &Path) -> Option<KeptRows> {
-    let mut kept = checker.kept.iter();
-    if let Some(rows) = kept.find(|rows| rows.load == load) {
-        return Some(rows.clone());
-    }
     let here = path.child("captured_by");
+    let mut kept = checker.kept.iter();
+    if let Some(rows) = kept.find(|rows| rows.load == load).cloned() {
+        if rows.count == 0 {
+            let what = format!("{} is {load:?}, which has no sessions here", here.to_text(""));
+            let position = checker.position_of(&here.steps());
+            checker.report(Finding::new(position, what).with_expected("a load with at least one"));
+            return None;
+        }
+        return Some(rows);
+    }
     let names = || checker.kept.iter().map(|rows| rows.load.as_str());
     let what = format!(
         "{} is {load:?}, which is no earlier load of prepare with keep",

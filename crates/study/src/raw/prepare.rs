@@ -30,8 +30,9 @@ pub(crate) struct PrepareLoad {
     pub name: Option<Name>,
     /// The system's endpoint that receives it; by default the only one.
     pub endpoint: Option<String>,
-    /// How many sessions there are. Session n takes row n of each feed whose order is cycle or once.
-    #[schemars(required, range(min = 1, max = 1_000_000_000))]
+    /// How many sessions there are. Session n takes row n of each feed whose order is cycle or once. With 0 the load and its check are
+    /// left out.
+    #[schemars(required, range(min = 0, max = 1_000_000_000))]
     pub sessions: Option<u64>,
     /// Connections, each with one session at a time; 10 by default.
     #[schemars(range(min = 1, max = 100_000))]
