@@ -6,7 +6,7 @@ use anyhow::Result;
 use waggle_report::wording::{self, format, search::level};
 use waggle_results::LevelKind;
 use waggle_runner::level_kind;
-use waggle_study::{Cell, Fault, LoadModel, Order, Restart, Search, Study, System};
+use waggle_study::{Cell, Fault, LoadModel, Order, Restart, Search, Study, System, WarmUpUntil};
 use waggle_units::format_duration;
 
 use crate::{arguments::Plan, exit::Exit, files, left_out, output, table::duration};
@@ -72,7 +72,8 @@ fn listing(
     );
     let _ = writeln!(
         text,
-        "about {}, {} at most",
+        "{} {}, {} at most",
+        certainty(study),
         range(duration(plan.expected), duration(plan.expected_max)),
         duration(plan.at_most)
     );
@@ -96,6 +97,22 @@ fn listing(
         );
     }
     text
+}
+
+/// How sure it is how long the trials take: what clients take is not known before, and phases that end with a number of requests
+/// may be over sooner than their timeouts.
+fn certainty(study: &Study) -> &'static str {
+    let is_counted = |cell: &Cell| {
+        let warm_up = matches!(cell.schedule.warm_up_until, WarmUpUntil::Requests(_));
+        warm_up || cell.schedule.requests.is_some()
+    };
+    if study.cells.iter().any(|cell| cell.load.is_clients()) {
+        return "at least";
+    }
+    match study.cells.iter().any(is_counted) {
+        true => "up to",
+        false => "about",
+    }
 }
 
 /// What holds for cells and is not in the list of them.
