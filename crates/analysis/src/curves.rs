@@ -8,6 +8,7 @@ use waggle_stats::{Estimate, Part, ThinTail};
 use crate::{
     CellModel, CurveLaws, Factor, ReferenceModel, TrialModel, as_f64,
     cell::failure_kinds,
+    growth::{Bound, PairModel, bounds, pairs},
     laws::laws,
     layout::{Layout, Line, Over},
     levels::numbers,
@@ -36,6 +37,10 @@ pub struct CurvesModel {
     pub kinds: Option<FailedOver>,
     /// Title and source of the reference results, if a chart has any.
     pub reference: Option<(String, String)>,
+    /// What lines may cross.
+    pub bounds: Vec<Bound>,
+    /// Two levels of a factor against each other, if the study asks for that.
+    pub pairs: Vec<PairModel>,
 }
 
 /// One outcome over the levels.
@@ -107,6 +112,8 @@ pub(crate) fn curves(
     let has_reference = charts.iter().any(Curve::has_reference);
     Some(CurvesModel {
         kinds: kinds(&layout, cells),
+        bounds: bounds(info, &charts),
+        pairs: pairs(info, factors, &layout, &charts, (cells, trials)),
         reference: reference
             .filter(|_| has_reference)
             .map(|reference| source(&reference.info)),

@@ -8,9 +8,9 @@ use std::sync::OnceLock;
 use waggle_metrics::{NamedMetric, OverTrials, Unit, Wish};
 use waggle_results::parallel_map;
 use waggle_stats::{
-    BandPoint, Errors, FitQuality, LAW_REACH, LAW_RESAMPLES, LawSettings, LawTrial, MIN_LAW_LEVELS,
-    NotFitted, PowerLaw, Scale, UniversalScalability, Verdict, fit_power_law,
-    fit_universal_scalability,
+    BandPoint, DifferenceSlope, Errors, FitQuality, LAW_REACH, LAW_RESAMPLES, LawSettings,
+    LawTrial, LevelCurve, MIN_LAW_LEVELS, NotFitted, PowerLaw, Scale, UniversalScalability,
+    Verdict, difference_slope, fit_power_law, fit_universal_scalability,
 };
 
 use crate::{
@@ -65,6 +65,15 @@ impl Law {
             Self::Power(law) => &law.band,
         }
     }
+
+    /// The curve with its resamples.
+    #[must_use]
+    pub fn curve(&self) -> &LevelCurve {
+        match self {
+            Self::Universal(law) => &law.curve,
+            Self::Power(law) => &law.curve,
+        }
+    }
 }
 
 /// The laws of one metric's lines: the trials that they rest on, and the laws themselves after the first call of [`CurveLaws::fit`].
@@ -83,16 +92,56 @@ struct LineTrials {
     line: usize,
     values: Vec<LawTrial>,
     scale: Scale,
-    is_universal: bool,
+    /// Of the law that it may follow; `None`: there are too few levels, or the metric follows none.
+    kind: Option<Kind>,
     doubtful: Vec<(String, Verdict)>,
+}
+
+/// A kind of law.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Universal,
+    Power,
 }
 
 impl CurveLaws {
     /// Fits them at the first call. Empty if the factor has too few levels, or the metric has no law.
     #[must_use]
     pub fn fit(&self) -> &[LineLaw] {
-        let fit = || parallel_map(&self.lines, |line| line.fit(&self.band_at, self.seed));
+        let fit = || {
+            let lines = parallel_map(&self.lines, |line| line.fit(&self.band_at, self.seed));
+            lines.into_iter().flatten().collect()
+        };
         self.fitted.get_or_init(fit)
+    }
+
+    /// The curve of a line: that of its law if it has one that holds, else from level to level. `None` without two levels with values,
+    /// or if the metric is no mean over trials.
+    #[must_use]
+    pub fn curve(&self, line: usize) -> Option<LevelCurve> {
+        let mut laws = self.fit().iter();
+        let law = laws
+            .find(|one| one.line == line)
+            .and_then(|one| one.law.as_ref().ok());
+        if let Some(law) = law.filter(|law| law.holds()) {
+            return Some(law.curve().clone());
+        }
+        let own = self.trials_of(line)?;
+        LevelCurve::interpolate(&own.values, &own.settings(&[], self.seed)).ok()
+    }
+
+    /// What the second of two lines has more than the first for each unit of the factor.
+    pub(crate) fn difference(&self, [first, second]: [usize; 2]) -> Option<DifferenceSlope> {
+        let (first, second) = (self.trials_of(first)?, self.trials_of(second)?);
+        let settings = LawSettings {
+            scale: first.scale.coarser(second.scale),
+            ..first.settings(&[], self.seed)
+        };
+        difference_slope(&first.values, &second.values, &settings)
+    }
+
+    fn trials_of(&self, line: usize) -> Option<&LineTrials> {
+        self.lines.iter().find(|one| one.line == line)
     }
 }
 
@@ -106,26 +155,32 @@ impl From<Vec<LineLaw>> for CurveLaws {
 }
 
 impl LineTrials {
-    fn fit(&self, band_at: &[f64], seed: u64) -> LineLaw {
-        let settings = LawSettings {
+    fn settings<'a>(&self, band_at: &'a [f64], seed: u64) -> LawSettings<'a> {
+        LawSettings {
             errors: Errors::Relative,
             scale: self.scale,
             resamples: LAW_RESAMPLES,
             seed,
             band_at,
-        };
-        LineLaw {
+        }
+    }
+
+    fn fit(&self, band_at: &[f64], seed: u64) -> Option<LineLaw> {
+        let settings = self.settings(band_at, seed);
+        Some(LineLaw {
             line: self.line,
-            law: match self.is_universal {
-                true => fit_universal_scalability(&self.values, &settings).map(Law::Universal),
-                false => fit_power_law(&self.values, &settings).map(Law::Power),
+            law: match self.kind? {
+                Kind::Universal => {
+                    fit_universal_scalability(&self.values, &settings).map(Law::Universal)
+                }
+                Kind::Power => fit_power_law(&self.values, &settings).map(Law::Power),
             },
             doubtful: self.doubtful.clone(),
-        }
+        })
     }
 }
 
-/// Of one metric, what each line's law rests on; nothing if the factor has too few levels, or the metric has no law.
+/// Of one metric, what each line's law rests on; nothing if the levels are no numbers, or the metric is no mean over trials.
 pub(crate) fn laws(
     named: &NamedMetric<'_>,
     layout: &Layout,
@@ -133,12 +188,9 @@ pub(crate) fn laws(
     trials: &[TrialModel],
     seed: u64,
 ) -> CurveLaws {
-    let Some(at) = &layout.over.at else {
+    let Some(at) = layout.over.at.as_ref().filter(|_| is_mean(named)) else {
         return CurveLaws::default();
     };
-    if at.len() < MIN_LAW_LEVELS || !has_law(named) {
-        return CurveLaws::default();
-    }
     let of_line = |(line, places): (usize, &Vec<Option<usize>>)| {
         let placed = || {
             places
@@ -149,19 +201,15 @@ pub(crate) fn laws(
         let counted: Vec<(f64, &TrialModel)> = placed()
             .flat_map(|(place, at)| counted_trials(&cells[place], trials).map(move |one| (at, one)))
             .collect();
-        let values = counted.iter().filter_map(|(level, trial)| {
-            let value = metric::in_trial(named, trial)?;
-            Some(LawTrial {
-                level: *level,
-                value,
-            })
-        });
-        let values: Vec<LawTrial> = values.collect();
+        let values = values_over_resolution(named, &counted);
         let own: Vec<&TrialModel> = counted.iter().map(|(_, trial)| *trial).collect();
         LineTrials {
             line,
-            scale: scale(named, &own),
-            is_universal: is_rate(named) && are_counts(&layout.over.levels) && rises(&values),
+            scale: Scale {
+                resolution: finest(named, &own),
+                ..scale(named, &own)
+            },
+            kind: kind(named, &layout.over, &values),
             doubtful: doubtful(&layout.over, places, cells),
             values,
         }
@@ -174,14 +222,57 @@ pub(crate) fn laws(
     }
 }
 
-/// A mean over trials that is no share: a share has a highest value, and a maximum no interval.
-fn has_law(named: &NamedMetric<'_>) -> bool {
-    let is_mean = matches!(
+/// The value of each trial, but at least what it can tell apart: a level with few requests must not blur those with many. As they are
+/// if all are 0.
+fn values_over_resolution(named: &NamedMetric<'_>, trials: &[(f64, &TrialModel)]) -> Vec<LawTrial> {
+    let values = trials
+        .iter()
+        .filter_map(|(level, trial)| Some((*level, *trial, metric::in_trial(named, trial)?)));
+    let values: Vec<(f64, &TrialModel, f64)> = values.collect();
+    let is_nothing = values.iter().all(|(.., value)| *value == 0.0);
+    let of_trial = |(level, trial, value): &(f64, &TrialModel, f64)| LawTrial {
+        level: *level,
+        value: match is_nothing {
+            true => 0.0,
+            false if *value >= 0.0 => value.max(finest(named, &[trial])),
+            false => *value,
+        },
+    };
+    values.iter().map(of_trial).collect()
+}
+
+/// The finest resolution of the metric in these trials; 0: not known.
+fn finest(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> f64 {
+    let resolutions = trials
+        .iter()
+        .map(|trial| scale(named, &[trial]).resolution)
+        .filter(|resolution| *resolution > 0.0);
+    resolutions.reduce(f64::min).unwrap_or_default()
+}
+
+/// The law that a metric may follow, if its factor has enough levels.
+fn kind(named: &NamedMetric<'_>, over: &Over, values: &[LawTrial]) -> Option<Kind> {
+    if over.levels.len() < MIN_LAW_LEVELS || !has_law(named) {
+        return None;
+    }
+    let is_universal = is_rate(named) && are_counts(&over.levels) && rises(values);
+    Some(match is_universal {
+        true => Kind::Universal,
+        false => Kind::Power,
+    })
+}
+
+pub(crate) fn is_mean(named: &NamedMetric<'_>) -> bool {
+    matches!(
         named.over_trials(),
         OverTrials::Mean | OverTrials::MeanOfAll
-    );
+    )
+}
+
+/// A mean over trials that is no share: a share has a highest value, and a maximum no interval.
+fn has_law(named: &NamedMetric<'_>) -> bool {
     let may_grow = named.row.wish != Wish::More && named.row.unit != Unit::Share;
-    is_mean && (may_grow || is_rate(named))
+    is_mean(named) && (may_grow || is_rate(named))
 }
 
 fn is_rate(named: &NamedMetric<'_>) -> bool {
@@ -204,10 +295,13 @@ fn rises(trials: &[LawTrial]) -> bool {
         .any(|trial| mean(trial.level) > MIN_RISE * first)
 }
 
-/// Ascending, evenly spaced by ratio up to the highest level, and evenly beyond it, as far as the law is said to reach.
+/// Ascending: 0 if that is a level, evenly spaced by ratio up to the highest level, and evenly beyond it, as far as the law is said to
+/// reach.
 fn band_levels(over: &Over) -> Vec<f64> {
-    let ends = over.at.as_ref().and_then(|at| at.first().zip(at.last()));
-    let Some((&low, &high)) = ends.filter(|(low, _)| **low > 0.0) else {
+    let all = over.at.as_deref().unwrap_or_default();
+    let zero = all.first().copied().filter(|lowest| *lowest == 0.0);
+    let lowest = all.get(usize::from(zero.is_some()));
+    let Some((&low, &high)) = lowest.zip(all.last()).filter(|(low, _)| **low > 0.0) else {
         return Vec::new();
     };
     let (within, beyond) = BAND_POINTS;
@@ -215,7 +309,7 @@ fn band_levels(over: &Over) -> Vec<f64> {
         (0..within).map(|step| low * (high / low).powf(f64::from(step) / f64::from(within)));
     let outer = (0..=beyond)
         .map(|step| high * (1.0 + (LAW_REACH - 1.0) * f64::from(step) / f64::from(beyond)));
-    inner.chain(outer).collect()
+    zero.into_iter().chain(inner).chain(outer).collect()
 }
 
 fn doubtful(over: &Over, places: &[Option<usize>], cells: &[CellModel]) -> Vec<(String, Verdict)> {

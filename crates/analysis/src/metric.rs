@@ -94,15 +94,17 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Every path by which the run's question, thresholds, search and reference results name a metric.
+/// Every path by which the run's question, thresholds, bounds, search and reference results name a metric.
 pub(crate) fn paths(info: &RunInfo) -> impl Iterator<Item = &Vec<String>> {
     let thresholds = info.thresholds.iter().map(|threshold| &threshold.metric);
     let conditions = info.search.iter().flat_map(|search| &search.conditions);
     let columns = info.reference.iter().flat_map(|all| &all.columns);
     let asks = info.asks.iter();
+    let bounds = info.scaling.iter().flat_map(|scaling| &scaling.bounds);
     asks.chain(thresholds)
         .chain(conditions.map(|condition| &condition.metric))
         .chain(columns.map(|column| &column.metric))
+        .chain(bounds.map(|bound| &bound.metric))
 }
 
 /// Every number that the run names, in a cell of these trials; the unit is that in which conditions are written.

@@ -171,6 +171,7 @@ impl Simulated {
             metrics: Vec::new(),
             reference: None,
             best_and_worst: None,
+            scaling: None,
             imported: None,
             versions: None,
             derived: Vec::new(),

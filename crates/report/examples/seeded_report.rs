@@ -1,7 +1,7 @@
 //! Writes the run folder of a made-up study with its report: `cargo run -p waggle-report --example seeded_report FOLDER`.
 //! A second argument picks another study: `ingest` (the default), `shopping`, `pipeline`, `hostile`, `search`, `operating-points`, `writers`,
 //! `transports`, `overload`, `overload-control`, `killed`, `zero`, `refused`, `one-factor`, `three-factors`, `single`, `cut`, `technologies`,
-//! `few-technologies`, and `large`: 1,000 trials, for `bench/report`.
+//! `few-technologies`, `growth`, and `large`: 1,000 trials, for `bench/report`.
 
 #[path = "../tests/report/seeded/mod.rs"]
 mod seeded;
@@ -45,6 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ),
         "technologies" => Seeded::technologies(),
         "few-technologies" => Seeded::few_technologies(),
+        "growth" => Seeded::growth(),
         "zero" => Seeded::with_zero_level(),
         "refused" => Seeded::with_refusals(),
         "single" => Seeded::plain(&[], 1),

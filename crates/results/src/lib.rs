@@ -39,6 +39,7 @@ mod parallel;
 mod parse;
 mod read;
 mod run;
+mod scaling;
 mod trial;
 mod trial_files;
 mod warm_up;
@@ -75,6 +76,7 @@ pub use run::{
     ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo, RunInfo, ScenarioInfo, ScheduleInfo,
     SearchInfo, SystemMetricInfo, ThresholdInfo, TrialKey, VersionDesign, VersionsInfo,
 };
+pub use scaling::{PairInfo, ScalingInfo};
 pub use trial::{
     BacklogRow, ClientEndInfo, ClientInfo, ConnectingInfo, CoolDownInfo, CountsRow, DeliveryInfo,
     FailureCount, FaultInfo, GeneratorInfo, GeneratorPartInfo, IntervalRow, LagInfo, LedgerInfo,

@@ -6,8 +6,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
     ArtifactInfo, BestAndWorstInfo, Comparison, CountComparisonInfo, ExpectedVerdict, FeedOrder,
-    ImportedInfo, LeftOutInfo, LevelKind, LoadModel, OperatingPointsInfo, Restart, TrialOrder,
-    WarmUpUntil,
+    ImportedInfo, LeftOutInfo, LevelKind, LoadModel, OperatingPointsInfo, Restart, ScalingInfo,
+    TrialOrder, WarmUpUntil,
 };
 
 /// The whole of `run.json`.
@@ -71,6 +71,9 @@ pub struct RunInfo {
     /// The best and the worst trial of each cell; `None`: the study does not ask for them. Since format 6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best_and_worst: Option<BestAndWorstInfo>,
+    /// What scaling curves are asked; `None`: nothing more than there always is. Since format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaling: Option<ScalingInfo>,
     /// The tool that measured; `None`: waggle did. Since format 6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportedInfo>,

@@ -4,14 +4,14 @@ use waggle_results::{
     self as results, ArtifactInfo, BestAndWorstInfo, CellInfo, ComparedCount, Comparison,
     ComponentInfo, ControlInfo, CountComparisonInfo, DerivedLevelInfo, ExpectedVerdict, FORMAT,
     FeedInfo, FlowInfo, Host, LevelKind, NamedText, OperatingPointsInfo, OrderedMetricInfo,
-    RampUpInfo, RecoveryInfo, ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo, RunInfo,
-    ScenarioInfo, ScheduleInfo, SearchInfo, SuccessesInfo, SystemMetricInfo, ThresholdInfo,
-    TrialKey, TrialOrder, VersionDesign, VersionsInfo,
+    PairInfo, RampUpInfo, RecoveryInfo, ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo,
+    RunInfo, ScalingInfo, ScenarioInfo, ScheduleInfo, SearchInfo, SuccessesInfo, SystemMetricInfo,
+    ThresholdInfo, TrialKey, TrialOrder, VersionDesign, VersionsInfo,
 };
 use waggle_study::{
     BestAndWorst, Cell, CountComparison, DerivedLevel, Design, DuetCpus, FeedOrder, Level,
-    LoadModel, Order, Plan, Reference, Restart, Scenario, Schedule, Sought, Study, Threshold,
-    ThresholdOp, WarmUpUntil,
+    LoadModel, Order, Plan, Reference, Restart, Scaling, Scenario, Schedule, Sought, Study,
+    Threshold, ThresholdOp, WarmUpUntil,
 };
 
 use crate::{clock::now_utc, cool_down, records::RecordFiles, request::RunRequest};
@@ -76,6 +76,7 @@ pub(crate) fn run_info(
             .collect(),
         reference: study.reference.as_ref().map(reference_info),
         best_and_worst: study.best_and_worst.as_ref().map(best_and_worst_info),
+        scaling: study.scaling.as_ref().map(scaling_info),
         imported: None,
         versions: versions(request),
         derived: derived_levels(study),
@@ -141,6 +142,17 @@ fn best_and_worst_info(asked: &BestAndWorst) -> BestAndWorstInfo {
         rows: asked.rows.clone(),
         failures: asked.failures.clone(),
         successes: asked.successes.as_ref().map(successes),
+    }
+}
+
+fn scaling_info(asked: &Scaling) -> ScalingInfo {
+    let pair = |pair: &waggle_study::Pair| PairInfo {
+        factor: pair.factor.clone(),
+        levels: pair.levels.clone(),
+    };
+    ScalingInfo {
+        bounds: thresholds(&asked.bounds),
+        pairs: asked.pairs.iter().map(pair).collect(),
     }
 }
 

@@ -61,9 +61,10 @@ pub use reason::{Asked, CLEAN_TRIALS_MIN, Reason, cell_reasons, verdict_of};
 pub use recovery::{AfterDrop, Control, Recovery, recovery};
 pub use sample::median as sample_median;
 pub use scaling_law::{
-    BandPoint, Coefficient, Errors, FitQuality, HighEfficiency, LAW_REACH, LAW_RESAMPLES,
-    LawGrowth, LawSettings, LawTrial, MIN_LAW_LEVELS, NotFitted, Peak, PowerLaw,
-    UniversalScalability, fit_power_law, fit_universal_scalability,
+    BandPoint, BreakPoint, Coefficient, Crossing, DifferenceSlope, Errors, FitQuality,
+    HighEfficiency, LAW_REACH, LAW_RESAMPLES, LawGrowth, LawSettings, LawTrial, LevelCurve,
+    MIN_BREAK_LEVELS, MIN_LAW_LEVELS, NotFitted, Peak, PowerLaw, UniversalScalability,
+    difference_slope, fit_power_law, fit_universal_scalability,
 };
 pub use search::{
     Answer, End, Evidence, HoldingLevel, LevelSummary, Levels, MAX_SILENT_TRIALS, Search,

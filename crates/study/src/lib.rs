@@ -35,6 +35,7 @@ mod raw;
 mod read;
 mod renamed;
 mod reserved;
+mod scaling;
 mod scenario;
 mod schema;
 mod sentinel;
@@ -79,6 +80,7 @@ pub use probe::{Extract, Probe, ProbeKind, ProbeQuery};
 pub use read::{
     Named, read_scenario, read_study, read_study_and_files, read_system, system_of, unknown_system,
 };
+pub use scaling::{Pair, Scaling};
 pub use scenario::{
     Action, Capture, CheckPart, Condition, Extractor, Feed, FeedOrder, FeedRows, FeedTable, Flow,
     KeptRows, MadeRows, MadeValue, OnFailure, Scenario, Step, StepCheck,

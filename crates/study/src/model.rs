@@ -7,8 +7,8 @@ use waggle_template::variable::names;
 
 use crate::{
     CellVersion, Expect, ExpectedVerdict, ExternalComponent, Feed, GivenSecret, Level, Limits,
-    LoadModel, Network, OperatingPoints, Preparation, Scenario, Schedule, Source, TakenValue,
-    Versions, scenario::RECORD_KEY,
+    LoadModel, Network, OperatingPoints, Preparation, Scaling, Scenario, Schedule, Source,
+    TakenValue, Versions, scenario::RECORD_KEY,
 };
 
 /// A checked study.
@@ -66,6 +66,8 @@ pub struct Study {
     pub reference: Option<Reference>,
     /// By which metrics trials of a cell are the best and the worst; `None`: the study does not ask for them.
     pub best_and_worst: Option<BestAndWorst>,
+    /// What scaling curves are asked; `None`: nothing more than there always is.
+    pub scaling: Option<Scaling>,
     /// Sum of the system's own deadlines, every step of its functional check and stopping every component, in the configuration
     /// with the largest sum.
     pub system_at_most: Duration,

@@ -284,6 +284,7 @@ fn run_info(
         metrics: Vec::new(),
         reference: None,
         best_and_worst: None,
+        scaling: None,
         imported: Some(ImportedInfo {
             tool,
             files,

@@ -5,6 +5,8 @@
 /** Levels or values this far apart get a log axis unless one chooses otherwise. */
 const DECADE = 10;
 const SCALES = ['automatic', 'linear', 'logarithmic'];
+/** The curve at a level of 0 reaches by this factor to either side of its place on a log axis. */
+const AT_ZERO = 1.2;
 const curvesView = { x: 0, y: 0 };
 
 /** Of the second factor's levels; colours are the first one's. */
@@ -98,29 +100,38 @@ function curveSeries(chart, line, place, look) {
   return series;
 }
 
-/** The curve of a scaling law, dashed beyond the data, and its band; both end at the edges of the chart. */
+/** The curve of a scaling law, dashed beyond the data, and its band; both end at the edges of the chart. A change of its exponent is a
+ * diamond with its interval. On a log axis the value at a level of 0 is a piece of its own, at the place of that level. */
 function lawSeries(chart, law, look) {
   const { over, lines } = model.curves;
   const line = lines[law.line];
   const colour = look.series[line.colour % look.series.length];
+  const name = line.name || 'this study';
   const highest = over.at[over.at.length - 1];
   const value = ([at, middle]) => [at, middle];
-  const drawn = (data, type) => ({
-    type: 'line', name: line.name || 'this study', color: colour, z: 2, symbol: 'none', silent: true, tooltip: { show: false }, data,
-    lineStyle: { width: 1.25, type, opacity: 0.8 }, clip: true,
-  });
-  const band = {
-    type: 'custom', name: line.name || 'this study', color: colour, silent: true, tooltip: { show: false }, z: 1, clip: true,
-    data: [law.band[0].slice(0, 2)],
+  const still = { name, color: colour, silent: true, tooltip: { show: false }, clip: true };
+  const drawn = (data, type) => ({ type: 'line', ...still, z: 2, symbol: 'none', data, lineStyle: { width: 1.25, type, opacity: 0.8 } });
+  const band = (points) => ({
+    type: 'custom', ...still, z: 1, data: [points[0].slice(0, 2)],
     renderItem: (_, api) => {
-      const edge = (which) => law.band.map((point) => api.coord([point[0], point[which]]));
+      const edge = (which) => points.map((point) => api.coord([point[0], point[which]]));
       return { type: 'polygon', shape: { points: [...edge(2), ...edge(3).reverse()] }, style: { fill: colour, opacity: 0.13 } };
     },
-  };
+  });
+  const { log, at } = alongAxis(over, curvesView.x);
+  const zero = log ? law.band.filter((point) => point[0] === 0) : [];
+  const apart = zero.flatMap(([, ...values]) => [at[0] / AT_ZERO, at[0] * AT_ZERO].map((place) => [place, ...values]));
+  const curve = law.band.filter((point) => !zero.includes(point));
+  const turn = law.turn ? [
+    { type: 'scatter', ...still, z: 3, symbol: 'diamond', symbolSize: 10, data: [[law.turn[0], law.turn[3]]] },
+    whiskers([[law.turn[3], law.turn[1], law.turn[2]]], colour, name, true),
+  ] : [];
   return [
-    band,
-    drawn(law.band.filter(([at]) => at <= highest).map(value), 'solid'),
-    drawn(law.band.filter(([at]) => at >= highest).map(value), [4, 4]),
+    ...[apart, curve].filter((points) => points.length).map(band),
+    ...(apart.length ? [drawn(apart.map(value), 'solid')] : []),
+    drawn(curve.filter(([level]) => level <= highest).map(value), 'solid'),
+    drawn(curve.filter(([level]) => level >= highest).map(value), [4, 4]),
+    ...turn,
   ];
 }
 

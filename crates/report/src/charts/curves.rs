@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::numbers::{ends, round_to};
 use crate::{labels, wording::findings};
-use waggle_analysis::{Curve, CurvePoint, CurvesModel, LineLaw, Over};
+use waggle_analysis::{Curve, CurvePoint, CurvesModel, Law, LineLaw, Over};
 
 #[derive(Serialize)]
 pub(super) struct Curves<'a> {
@@ -43,6 +43,8 @@ struct LawLine {
     line: usize,
     /// Level, value, low, high.
     band: Vec<[f64; 4]>,
+    /// Where its exponent changes: level, ends of the interval, value.
+    turn: Option<[f64; 4]>,
 }
 
 /// Line, level, cell, point, low, high, reference result, why it is not reliable.
@@ -114,7 +116,18 @@ fn law(line: &LineLaw) -> Option<LawLine> {
     Some(LawLine {
         line: line.line,
         band: band.collect(),
+        turn: turn(law),
     })
+}
+
+fn turn(law: &Law) -> Option<[f64; 4]> {
+    let Law::Power(power) = law else {
+        return None;
+    };
+    let level = power.break_point?.level;
+    let (low, high) = level.interval?;
+    let turn = [level.point, low, high, power.curve.point(level.point)];
+    Some(turn.map(round_to))
 }
 
 fn point(point: &CurvePoint) -> Point {

@@ -23,7 +23,8 @@ pub(super) struct ScalingLaw<'a> {
     law: Option<&'static str>,
     /// Why none is fitted.
     why_none: Option<String>,
-    /// `scale`, `contention` and `coherency`, or `constant`, `factor` and `exponent`; empty if the law does not hold. Times in the unit
+    /// `scale`, `contention` and `coherency`, or `constant`, `factor` and `exponent`, and with a change of exponent `break` (the level)
+    /// and `exponent_beyond`; empty if the law does not hold. Times in the unit
     /// at the end of the metric's name.
     coefficients: BTreeMap<&'static str, Value>,
     /// Coefficients at the end of what they may be.
@@ -33,7 +34,9 @@ pub(super) struct ScalingLaw<'a> {
     peak: Option<Value>,
     /// The metric over that of the lowest level for each unit of the factor, if that is above 1.05: check the measurement.
     high_efficiency: Option<f64>,
-    /// Of a power law: `flat`, `falls`, `linear`, `worse than linear`, `better than linear`, `grows`, `undecided` or `no power law`.
+    /// How it grows up to a change of its exponent, in the same words; `null` without one.
+    growth_to_break: Option<&'static str>,
+    /// Of a power law, beyond a change of its exponent: `flat`, `falls`, `linear`, `worse than linear`, `better than linear`, `grows`, `undecided` or `no power law`.
     growth: Option<&'static str>,
     /// The farthest level from the curve, as a share of the curve.
     farthest: Option<f64>,
@@ -68,6 +71,7 @@ fn law<'a>(curves: &'a CurvesModel, curve: &'a Curve, line: &'a LineLaw) -> Scal
         at_bound: Vec::new(),
         peak: None,
         high_efficiency: None,
+        growth_to_break: None,
         growth: None,
         farthest: found.map(|law| law.quality().farthest),
         holds: found.map(Law::holds),
@@ -84,13 +88,14 @@ fn law<'a>(curves: &'a CurvesModel, curve: &'a Curve, line: &'a LineLaw) -> Scal
             coefficients: BTreeMap::new(),
             at_bound: Vec::new(),
             peak: None,
+            growth_to_break: None,
             ..law
         },
     }
 }
 
 fn universal<'a>(none: ScalingLaw<'a>, row: &Row, law: &UniversalScalability) -> ScalingLaw<'a> {
-    let coefficients = [
+    let coefficients = vec![
         ("scale", law.scale, in_metric(row, &law.scale)),
         ("contention", law.contention, bare(&law.contention)),
         ("coherency", law.coherency, bare(&law.coherency)),
@@ -114,13 +119,24 @@ fn universal<'a>(none: ScalingLaw<'a>, row: &Row, law: &UniversalScalability) ->
 }
 
 fn power<'a>(none: ScalingLaw<'a>, row: &Row, law: &PowerLaw) -> ScalingLaw<'a> {
-    let coefficients = [
+    let mut coefficients = vec![
         ("constant", law.constant, in_metric(row, &law.constant)),
         ("factor", law.factor, in_metric(row, &law.factor)),
         ("exponent", law.exponent, bare(&law.exponent)),
     ];
+    if let Some(found) = &law.break_point {
+        let level = Coefficient {
+            estimate: found.level,
+            is_at_bound: false,
+        };
+        coefficients.extend([
+            ("break", level, bare(&level)),
+            ("exponent_beyond", found.exponent, bare(&found.exponent)),
+        ]);
+    }
     ScalingLaw {
         law: Some("power"),
+        growth_to_break: law.break_point.map(|found| growth(found.growth)),
         growth: Some(growth(law.growth)),
         ..with_coefficients(none, coefficients)
     }
@@ -128,7 +144,7 @@ fn power<'a>(none: ScalingLaw<'a>, row: &Row, law: &PowerLaw) -> ScalingLaw<'a> 
 
 fn with_coefficients<'a>(
     none: ScalingLaw<'a>,
-    all: [(&'static str, Coefficient, Option<Value>); 3],
+    all: Vec<(&'static str, Coefficient, Option<Value>)>,
 ) -> ScalingLaw<'a> {
     let at_bound = all.iter().filter(|(_, one, _)| one.is_at_bound);
     ScalingLaw {

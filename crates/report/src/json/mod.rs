@@ -1,6 +1,7 @@
 //! `report.json`: the report for other programs. What is not known is `null` or absent, never 0.
 
 mod best_and_worst;
+mod growth;
 mod laws;
 mod operating_points;
 pub(crate) mod values;
@@ -58,6 +59,14 @@ pub(crate) struct Report<'a> {
     thresholds: Vec<Threshold<'a>>,
     /// What metrics follow over a factor with six or more numeric levels; empty if there is no such factor.
     scaling_laws: Vec<laws::ScalingLaw<'a>>,
+    /// Where curves cross the bounds and thresholds of the study; empty without such.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    scaling_bounds: Vec<growth::BoundResult<'a>>,
+    /// Two levels of a factor over another; empty without `scaling.pairs`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    scaling_pairs: Vec<growth::PairResult<'a>>,
     /// The best and the worst trial of each cell; `null`: the study does not ask for them.
     best_and_worst: Option<best_and_worst::BestAndWorst<'a>>,
     /// The cells at shares of their capacities; empty without `search.operating_points`.
@@ -228,6 +237,8 @@ impl<'a> Report<'a> {
             left_out: left_out_of_run(info).iter().map(LeftOut::new).collect(),
             thresholds: model.thresholds.iter().map(threshold).collect(),
             scaling_laws: laws::laws(model),
+            scaling_bounds: growth::bounds(model),
+            scaling_pairs: growth::pairs(model),
             best_and_worst: model
                 .best_and_worst
                 .as_ref()

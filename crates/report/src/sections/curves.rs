@@ -1,10 +1,10 @@
-//! Scaling curves: each outcome over a factor whose levels are numbers, failures by kind, scaling laws, and the
+//! Scaling curves: each outcome over a factor whose levels are numbers, failures by kind, scaling laws, bounds and pairs, and the
 //! same as a table.
 
 use crate::{
     document::{Block, Chart, Drawn, Fold, Folded, Section},
     tables,
-    wording::{derived, laws, metric},
+    wording::{derived, growth, laws, metric},
 };
 use waggle_analysis::{Curve, CurvesModel, Model};
 
@@ -28,6 +28,7 @@ pub(super) fn section(model: &Model) -> Option<Section> {
         blocks.push(Block::wide("curve-kinds", "Error rate by kind of failure"));
     }
     blocks.extend(law_blocks(curves));
+    blocks.extend(growth_blocks(curves));
     blocks.push(Block::Folded(Folded {
         what: Fold::Same,
         summary: "As a table".to_owned(),
@@ -62,6 +63,28 @@ fn law_blocks(curves: &CurvesModel) -> Vec<Block> {
     let cautions = all(laws::cautions).into_iter();
     blocks.extend(cautions.chain(laws::doubtful(curves)).map(Block::Caution));
     blocks.extend(Block::tables(tables::coefficients(curves)));
+    blocks
+}
+
+/// Where curves cross bounds, and how the pairs of the study differ; nothing that it does not ask for.
+fn growth_blocks(curves: &CurvesModel) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let bounds = growth::bounds(curves);
+    if !bounds.is_empty() {
+        let heading = format!("Bounds over {}", curves.over.factor);
+        blocks.extend([Block::Heading(heading), Block::Sentences(bounds)]);
+    }
+    let pairs = growth::pairs(curves);
+    if !pairs.is_empty() {
+        let heading = format!("Pairs over {}", curves.over.factor);
+        blocks.extend([Block::Heading(heading), Block::Sentences(pairs)]);
+        blocks.extend(Block::tables(tables::pairs(curves)));
+        blocks.push(Block::Folded(Folded {
+            what: Fold::Same,
+            summary: "The ratio at each level".to_owned(),
+            blocks: Block::tables(tables::pair_ratios(curves)).collect(),
+        }));
+    }
     blocks
 }
 

@@ -96,6 +96,11 @@ fn power(curves: &CurvesModel) -> Option<Table> {
         Column::numbers("exponent k", |row: &Row<'_, PowerLaw>| {
             row.coefficient(&row.law.exponent, format::plain)
         }),
+    ]);
+    if rows.iter().any(|row| row.law.break_point.is_some()) {
+        columns.extend(break_columns(curves));
+    }
+    columns.extend([
         Column::numbers("highest ÷ lowest", |row: &Row<'_, PowerLaw>| {
             row.estimate(&row.law.change, format::plain)
         }),
@@ -111,6 +116,22 @@ fn power(curves: &CurvesModel) -> Option<Table> {
         curves.over.factor
     );
     Table::new("power-laws", caption, columns, rows).unless_empty()
+}
+
+/// Where the exponent changes, and to what.
+fn break_columns(curves: &CurvesModel) -> [Column<'_, Row<'_, PowerLaw>>; 2] {
+    let optional = |field: Option<Field>| field.unwrap_or_else(Field::empty);
+    [
+        Column::numbers("break", move |row: &Row<'_, PowerLaw>| {
+            let found = row.law.break_point.as_ref();
+            let shown = |level: f64| laws::level(level, curves);
+            optional(found.map(|found| row.estimate(&found.level, shown)))
+        }),
+        Column::numbers("exponent beyond", move |row: &Row<'_, PowerLaw>| {
+            let found = row.law.break_point.as_ref();
+            optional(found.map(|found| row.coefficient(&found.exponent, format::plain)))
+        }),
+    ]
 }
 
 fn rows<'a, T>(

@@ -2,11 +2,14 @@
 
 use waggle_analysis::{Curve, CurvesModel, Law, LineLaw};
 use waggle_stats::{
-    Coefficient, Estimate, FitQuality, HighEfficiency, LawGrowth, NotFitted, Peak, PowerLaw,
-    UniversalScalability,
+    BreakPoint, Coefficient, Estimate, FitQuality, HighEfficiency, LawGrowth, NotFitted, Peak,
+    PowerLaw, UniversalScalability,
 };
 
 use super::{answer::uncapitalise, format, labels};
+
+/// From here on a level between those of the study is a whole number of three digits.
+const WHOLE_FROM: f64 = 999.5;
 
 /// What each line of a chart follows.
 #[must_use]
@@ -101,7 +104,10 @@ pub fn reason_text(reason: NotFitted) -> String {
         NotFitted::TooFewLevels(levels) => {
             format!("only {levels} of its levels have values, and a law needs six")
         }
-        NotFitted::LevelNotPositive => "a level is not above 0".to_owned(),
+        NotFitted::LevelNotPositive => {
+            "a level is not above 0, which the Universal Scalability Law needs".to_owned()
+        }
+        NotFitted::LevelBelowZero => "a level is below 0".to_owned(),
         NotFitted::ValueNotUsable => "a value is below 0 or not finite".to_owned(),
         NotFitted::NothingAboveZero => "all values are 0".to_owned(),
         NotFitted::NothingIdentifiable => "no curve goes near the values".to_owned(),
@@ -125,20 +131,29 @@ pub fn growth(growth: LawGrowth) -> &'static str {
 
 /// `Goodput`, or `Goodput, rest`.
 fn subject(curves: &CurvesModel, curve: &Curve, line: &LineLaw) -> String {
-    match curves.lines[line.line].name.as_str() {
+    name(curves, curve, line.line)
+}
+
+/// The same by the place of a line.
+pub(crate) fn name(curves: &CurvesModel, curve: &Curve, line: usize) -> String {
+    match curves.lines[line].name.as_str() {
         "" => curve.name.clone(),
         name => format!("{}, {name}", curve.name),
     }
 }
 
-/// A level as the study writes it, or a number between levels.
+/// A level as the study writes it, or a number between levels: `71,200`, `0.25`.
 pub(crate) fn level(at: f64, curves: &CurvesModel) -> String {
     let known = curves.over.at.as_ref();
     let place = known.and_then(|all| all.iter().position(|one| *one == at));
-    place.map_or_else(
-        || format::plain(at),
-        |place| curves.over.levels[place].clone(),
-    )
+    match place {
+        Some(place) => curves.over.levels[place].clone(),
+        None if at >= WHOLE_FROM => {
+            let digit = 10_f64.powf(at.log10().floor() - 2.0);
+            format::amount((at / digit).round() * digit)
+        }
+        None => format::plain(at),
+    }
 }
 
 fn universal(subject: &str, law: &UniversalScalability, curves: &CurvesModel) -> String {
@@ -182,6 +197,9 @@ pub(crate) fn peak(peak: &Peak, curves: &CurvesModel) -> String {
 }
 
 fn power(subject: &str, law: &PowerLaw, curves: &CurvesModel) -> String {
+    if let Some(found) = &law.break_point {
+        return broken(subject, law, found, curves);
+    }
     let factor = &curves.over.factor;
     let exponent = coefficient(&law.exponent);
     let ends = match curves.over.levels.as_slice() {
@@ -213,6 +231,25 @@ fn power(subject: &str, law: &PowerLaw, curves: &CurvesModel) -> String {
         ),
         LawGrowth::OtherShape => other_shape(subject, "a power law", &law.quality, curves),
     }
+}
+
+/// `Response time is linear to n 32,000 (27,000 – 38,000), then exponent 1.31 (1.22 – 1.40).`
+fn broken(subject: &str, law: &PowerLaw, found: &BreakPoint, curves: &CurvesModel) -> String {
+    if !law.quality.holds {
+        let law_name = "a power law, even with a change of its exponent";
+        return other_shape(subject, law_name, &law.quality, curves);
+    }
+    let start = match found.growth {
+        LawGrowth::Linear => "is linear".to_owned(),
+        LawGrowth::Flat => "is flat".to_owned(),
+        _ => format!("has exponent {}", coefficient(&law.exponent)),
+    };
+    format!(
+        "{subject} {start} to {} {}, then exponent {}.",
+        curves.over.factor,
+        estimate(&found.level, |at| level(at, curves)),
+        coefficient(&found.exponent)
+    )
 }
 
 fn other_shape(subject: &str, law: &str, quality: &FitQuality, curves: &CurvesModel) -> String {
@@ -263,4 +300,4 @@ pub(crate) fn estimate(estimate: &Estimate, show: impl Fn(f64) -> String) -> Str
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -14,6 +14,7 @@ pub mod drift;
 pub mod effects;
 pub mod findings;
 pub mod format;
+pub mod growth;
 pub mod history;
 pub(crate) mod imported;
 pub mod labels;

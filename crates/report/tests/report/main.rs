@@ -8,6 +8,7 @@ mod delays;
 mod designs;
 mod effects;
 mod golden;
+mod growth;
 mod history;
 mod laws;
 mod left_out;

@@ -97,6 +97,7 @@ pub(crate) fn run_info() -> RunInfo {
         metrics: Vec::new(),
         reference: None,
         best_and_worst: None,
+        scaling: None,
         imported: None,
         versions: None,
         derived: Vec::new(),

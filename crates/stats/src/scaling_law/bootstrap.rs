@@ -8,7 +8,7 @@
 //! Without scatter of trials (one trial at each level), the distances of the levels from the curve are resampled instead.
 
 use super::{
-    BandPoint, Coefficient, Fitted, LAW_REACH, Law, LawSettings,
+    BandPoint, Coefficient, Fitted, Form, LAW_REACH, LawSettings, LevelCurve,
     least_squares::Grid,
     levels::{Level, Levels},
     quality::Misfit,
@@ -16,39 +16,35 @@ use super::{
 use crate::{Estimate, random::Random, sample::size, student::critical_95};
 
 /// How many standard errors a 95 % interval of a normal distribution reaches to either side.
-const NORMAL_95: f64 = 1.959_964;
+pub(super) const NORMAL_95: f64 = 1.959_964;
 const TAIL: f64 = 0.025;
 
 /// Coefficients of each resample.
 pub(super) struct Resamples {
+    form: Form,
     all: Vec<Fitted>,
     trials: usize,
 }
 
 impl Resamples {
-    pub(super) fn draw<L: Law>(
+    pub(super) fn draw(
         levels: &Levels,
         grid: &Grid,
         at: Fitted,
         settings: &LawSettings<'_>,
     ) -> Self {
-        let misfit = Misfit::measure::<L>(levels, &at);
+        let form = grid.law.form;
+        let misfit = Misfit::measure(form, levels, &at);
         let mut random = Random::from_seed(settings.seed);
         let draw = |random: &mut Random| {
             let means: Vec<f64> = match misfit.ratio {
-                Some(ratio) => {
-                    let spread =
-                        ratio.max(1.0).sqrt() * critical_95(misfit.trial_degrees) / NORMAL_95;
-                    let levels = levels.all.iter();
-                    levels
-                        .map(|level| trials_mean(level, spread, random))
-                        .collect()
-                }
-                None => residual_means::<L>(levels, &at, misfit.level_degrees, random),
+                Some(ratio) => trials_means(levels, spread(form, &misfit, ratio), random),
+                None => residual_means(form, levels, &at, misfit.level_degrees, random),
             };
-            grid.fit_near::<L>(&levels.with_means(means.into_iter()), at)
+            grid.fit_near(&levels.with_means(means.into_iter()), at)
         };
         Self {
+            form,
             all: (0..settings.resamples)
                 .filter_map(|_| draw(&mut random))
                 .collect(),
@@ -58,17 +54,7 @@ impl Resamples {
 
     /// The middle 95 % of what each resample has; a value that is not a number is left out.
     pub(super) fn interval(&self, pick: impl Fn(&Fitted) -> f64) -> Option<(f64, f64)> {
-        let mut values: Vec<f64> = self.all.iter().map(pick).collect();
-        values.retain(|value| !value.is_nan());
-        values.sort_by(f64::total_cmp);
-        let last = values.len().checked_sub(1)?;
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a share of the last place is a place"
-        )]
-        let at = |share: f64| values[(share * size(last)).round() as usize];
-        Some((at(TAIL), at(1.0 - TAIL)))
+        middle_95(self.all.iter().map(pick))
     }
 
     /// A point with its interval, which includes the point.
@@ -82,17 +68,14 @@ impl Resamples {
         }
     }
 
-    /// The curve with its interval, at levels that are not beyond the reach of the law.
-    pub(super) fn band<L: Law>(
-        &self,
-        levels: &Levels,
-        at: &Fitted,
-        band_at: &[f64],
-    ) -> Vec<BandPoint> {
+    /// The curve with its interval, at levels that are not beyond the reach of the law. A curve that falls from a level of 0 ends
+    /// where it would be 0.
+    pub(super) fn band(&self, levels: &Levels, at: &Fitted, band_at: &[f64]) -> Vec<BandPoint> {
         let reach = LAW_REACH * levels.highest();
-        let is_said = |level: &&f64| **level > 0.0 && **level <= reach;
+        let is_said =
+            |level: &&f64| (**level > 0.0 || levels.has_zero()) && (0.0..=reach).contains(*level);
         let point = |level: &f64| {
-            let value = |one: &Fitted| one.value::<L>(level / levels.unit);
+            let value = |one: &Fitted| one.value(self.form, level / levels.unit);
             let (point, ends) = (value(at), self.interval(value));
             let (low, high) = ends.unwrap_or((point, point));
             BandPoint {
@@ -102,7 +85,8 @@ impl Resamples {
                 high: high.max(point),
             }
         };
-        band_at.iter().filter(is_said).map(point).collect()
+        let points = band_at.iter().filter(is_said).map(point);
+        points.take_while(|point| point.low >= 0.0).collect()
     }
 
     pub(super) fn coefficient(
@@ -116,6 +100,44 @@ impl Resamples {
             is_at_bound,
         }
     }
+
+    /// The curve at any level, with those of the resamples.
+    pub(super) fn into_curve(self, levels: &Levels, at: Fitted) -> LevelCurve {
+        LevelCurve::from_law(levels, self.form, [vec![at], self.all].concat())
+    }
+}
+
+/// The middle 95 % of values; those that are not numbers are left out. `None` without any.
+pub(super) fn middle_95(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    let mut values: Vec<f64> = values.filter(|value| !value.is_nan()).collect();
+    values.sort_by(f64::total_cmp);
+    let last = values.len().checked_sub(1)?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a share of the last place is a place"
+    )]
+    let at = |share: f64| values[(share * size(last)).round() as usize];
+    Some((at(TAIL), at(1.0 - TAIL)))
+}
+
+/// By how much the offsets of trials are enlarged. The levels' own distances from a curve of five coefficients leave few degrees of
+/// freedom: if they are the larger ones, Student's t has these.
+fn spread(form: Form, misfit: &Misfit, ratio: f64) -> f64 {
+    let of_trials = critical_95(misfit.trial_degrees);
+    let of_levels = match form {
+        Form::Broken => critical_95(misfit.level_degrees),
+        Form::Universal | Form::Power => of_trials,
+    };
+    of_trials.max(ratio.sqrt() * of_levels) / NORMAL_95
+}
+
+/// The mean of each level over trials drawn from its own.
+pub(super) fn trials_means(levels: &Levels, spread: f64, random: &mut Random) -> Vec<f64> {
+    let levels = levels.all.iter();
+    levels
+        .map(|level| trials_mean(level, spread, random))
+        .collect()
 }
 
 /// The mean of as many trials drawn from those of the level.
@@ -132,13 +154,14 @@ fn trials_mean(level: &Level, spread: f64, random: &mut Random) -> f64 {
 }
 
 /// The curve at each level, off by the distance of a level that is drawn.
-fn residual_means<L: Law>(
+fn residual_means(
+    form: Form,
     levels: &Levels,
     at: &Fitted,
     degrees: f64,
     random: &mut Random,
 ) -> Vec<f64> {
-    let curve = |level: &Level| levels.transform(at.value::<L>(level.x));
+    let curve = |level: &Level| levels.transform(at.value(form, level.x));
     let off: Vec<f64> = levels
         .all
         .iter()

@@ -4,7 +4,7 @@
 //! The means of the levels are fitted, each weighted by its number of trials: that has the same minimum as all trials. The search
 //! starts from the best points of a grid of shapes, the scale being known for each.
 
-use super::{Errors, Fitted, Law, levels::Levels};
+use super::{Errors, Fitted, Form, Law, MAX_SHAPE, Shape, levels::Levels};
 
 const MAX_STEPS: usize = 200;
 /// A smaller gain, as a share of the sum of squares, ends the search.
@@ -13,26 +13,25 @@ const DAMPING: f64 = 1e-3;
 const MAX_DAMPING: f64 = 1e12;
 /// Points of the grid from which the search starts.
 const STARTS_TRIED: usize = 4;
+/// Coefficients of a fit, at most: the scale, and those of the shape.
+const SIZE: usize = 1 + MAX_SHAPE;
 
 /// Shapes from which a search starts, with their transformed values at the levels: they do not depend on what is fitted.
 pub(super) struct Grid {
-    shapes: Vec<([f64; 2], Vec<f64>)>,
+    pub(super) law: Law,
+    shapes: Vec<(Shape, Vec<f64>)>,
 }
 
 impl Grid {
-    pub(super) fn new<L: Law>(levels: &Levels) -> Self {
-        let highest = levels.highest() / levels.unit;
-        let [first, second] = L::STARTS;
-        let starts = first
-            .iter()
-            .flat_map(|one| second.iter().map(|other| L::start([*one, *other], highest)));
-        let values = |shape: [f64; 2]| {
+    pub(super) fn new(law: Law, levels: &Levels, starts: impl Iterator<Item = Shape>) -> Self {
+        let values = |shape: Shape| {
             let levels_of = levels.all.iter();
             levels_of
-                .map(|level| levels.transform(L::shape(shape, level.x)))
+                .map(|level| levels.transform(law.form.shape(shape, level.x)))
                 .collect()
         };
         Self {
+            law,
             shapes: starts.map(|shape| (shape, values(shape))).collect(),
         }
     }
@@ -55,23 +54,23 @@ impl Grid {
     }
 
     /// The coefficients that come nearest, from several starts; `None` if none has a finite distance.
-    pub(super) fn fit<L: Law>(&self, levels: &Levels) -> Option<Fitted> {
+    pub(super) fn fit(&self, levels: &Levels) -> Option<Fitted> {
         let starts = self.starts(levels).into_iter().take(STARTS_TRIED);
-        best(starts.map(|(_, start)| descend::<L>(levels, start)))
+        best(starts.map(|(_, start)| descend(&self.law, levels, start)))
     }
 
     /// The same near a known fit of similar data: from there and from the best start.
-    pub(super) fn fit_near<L: Law>(&self, levels: &Levels, known: Fitted) -> Option<Fitted> {
+    pub(super) fn fit_near(&self, levels: &Levels, known: Fitted) -> Option<Fitted> {
         let nearest = self.starts(levels).first().map(|(_, start)| *start);
         let starts = [Some(known), nearest].into_iter().flatten();
-        best(starts.map(|start| descend::<L>(levels, start)))
+        best(starts.map(|start| descend(&self.law, levels, start)))
     }
 }
 
 /// The sum of squares about a curve; not a number if the curve has no value somewhere.
-pub(super) fn sum_of_squares<L: Law>(levels: &Levels, at: &Fitted) -> f64 {
+pub(super) fn sum_of_squares(form: Form, levels: &Levels, at: &Fitted) -> f64 {
     let squares = levels.all.iter().map(|level| {
-        let off = level.mean - levels.transform(at.value::<L>(level.x));
+        let off = level.mean - levels.transform(at.value(form, level.x));
         level.weight() * off * off
     });
     squares.sum()
@@ -110,18 +109,18 @@ fn best_scale(levels: &Levels, values: &[f64]) -> (f64, f64) {
 }
 
 /// Down from one start, to the coefficients with their sum of squares.
-fn descend<L: Law>(levels: &Levels, start: Fitted) -> (f64, Fitted) {
+fn descend(law: &Law, levels: &Levels, start: Fitted) -> (f64, Fitted) {
     let mut at = start;
-    let mut squares = sum_of_squares::<L>(levels, &at);
+    let mut squares = sum_of_squares(law.form, levels, &at);
     let mut damping = DAMPING;
     let mut steps = 0;
     while steps < MAX_STEPS && damping < MAX_DAMPING && squares > 0.0 {
         steps += 1;
-        let Some(next) = step::<L>(levels, &at, damping) else {
+        let Some(next) = step(law, levels, &at, damping) else {
             damping *= 10.0;
             continue;
         };
-        let found = sum_of_squares::<L>(levels, &next);
+        let found = sum_of_squares(law.form, levels, &next);
         // Not a number is no gain.
         if found < squares {
             let gain = (squares - found) / squares;
@@ -138,16 +137,19 @@ fn descend<L: Law>(levels: &Levels, start: Fitted) -> (f64, Fitted) {
 }
 
 /// One damped step, held within the bounds.
-fn step<L: Law>(levels: &Levels, at: &Fitted, damping: f64) -> Option<Fitted> {
-    let (mut normal, slope) = normal_equations::<L>(levels, at);
-    let place = [at.scale, at.shape[0], at.shape[1]];
-    let bounds = [(0.0, f64::INFINITY), L::BOUNDS[0], L::BOUNDS[1]];
-    for (row, (low, high)) in bounds.into_iter().enumerate() {
+fn step(law: &Law, levels: &Levels, at: &Fitted, damping: f64) -> Option<Fitted> {
+    let size = law.form.coefficients();
+    let (mut normal, slope) = normal_equations(law.form, levels, at);
+    let [a, b, c, d] = at.shape;
+    let place = [at.scale, a, b, c, d];
+    let [first, second, third, fourth] = law.bounds;
+    let bounds = [(0.0, f64::INFINITY), first, second, third, fourth];
+    for (row, (low, high)) in bounds.into_iter().enumerate().take(size) {
         let leaves =
             (place[row] <= low && slope[row] < 0.0) || (place[row] >= high && slope[row] > 0.0);
         // What does not change the curve, or would leave its bounds, is held.
         if leaves || normal[row][row] <= 0.0 {
-            normal[row] = [0.0; 3];
+            normal[row] = [0.0; SIZE];
             for line in &mut normal {
                 line[row] = 0.0;
             }
@@ -156,32 +158,37 @@ fn step<L: Law>(levels: &Levels, at: &Fitted, damping: f64) -> Option<Fitted> {
             normal[row][row] *= 1.0 + damping;
         }
     }
-    let change = solve(normal, slope)?;
+    let change = solve(normal, slope, size)?;
     let moved = |row: usize| (place[row] + change[row]).clamp(bounds[row].0, bounds[row].1);
     let next = Fitted {
         // A scale of 0 would end the search.
         scale: moved(0).max(at.scale / 10.0),
-        shape: [moved(1), moved(2)],
+        shape: [moved(1), moved(2), moved(3), moved(4)],
     };
     (next != *at).then_some(next)
 }
 
 /// Products of the derivatives with each other, and with the distances.
-fn normal_equations<L: Law>(levels: &Levels, at: &Fitted) -> ([[f64; 3]; 3], [f64; 3]) {
-    let (mut normal, mut slope) = ([[0.0; 3]; 3], [0.0; 3]);
+fn normal_equations(
+    form: Form,
+    levels: &Levels,
+    at: &Fitted,
+) -> ([[f64; SIZE]; SIZE], [f64; SIZE]) {
+    let size = form.coefficients();
+    let (mut normal, mut slope) = ([[0.0; SIZE]; SIZE], [0.0; SIZE]);
     for level in &levels.all {
-        let shape = L::shape(at.shape, level.x);
-        let by_shape = L::gradient(at.shape, level.x).map(|one| at.scale * one);
+        let shape = form.shape(at.shape, level.x);
+        let [a, b, c, d] = form.gradient(at.shape, level.x).map(|one| at.scale * one);
         let value = at.scale * shape;
         let outer = match levels.errors {
             Errors::Relative => 1.0 / value,
             Errors::Absolute => 1.0,
         };
-        let gradient = [shape, by_shape[0], by_shape[1]].map(|one| one * outer);
+        let gradient = [shape, a, b, c, d].map(|one| one * outer);
         let off = level.mean - levels.transform(value);
-        for row in 0..3 {
+        for row in 0..size {
             slope[row] += level.weight() * gradient[row] * off;
-            for column in 0..3 {
+            for column in 0..size {
                 normal[row][column] += level.weight() * gradient[row] * gradient[column];
             }
         }
@@ -189,20 +196,25 @@ fn normal_equations<L: Law>(levels: &Levels, at: &Fitted) -> ([[f64; 3]; 3], [f6
     (normal, slope)
 }
 
-/// Gaussian elimination of a positive definite matrix; an infinite diagonal holds its unknown at 0.
-fn solve(mut matrix: [[f64; 3]; 3], mut right: [f64; 3]) -> Option<[f64; 3]> {
-    for row in 0..3 {
+/// Gaussian elimination of a positive definite matrix, of which the first `size` rows count; an infinite diagonal holds its unknown
+/// at 0.
+fn solve(
+    mut matrix: [[f64; SIZE]; SIZE],
+    mut right: [f64; SIZE],
+    size: usize,
+) -> Option<[f64; SIZE]> {
+    for row in 0..size {
         if matrix[row][row].is_infinite() {
             matrix[row][row] = 1.0;
             right[row] = 0.0;
         }
     }
-    for pivot in 0..3 {
+    for pivot in 0..size {
         if matrix[pivot][pivot] <= 0.0 || matrix[pivot][pivot].is_nan() {
             return None;
         }
         let above = matrix[pivot];
-        for row in pivot + 1..3 {
+        for row in pivot + 1..size {
             let factor = matrix[row][pivot] / above[pivot];
             for (one, above) in matrix[row].iter_mut().zip(above) {
                 *one -= factor * above;
@@ -210,9 +222,9 @@ fn solve(mut matrix: [[f64; 3]; 3], mut right: [f64; 3]) -> Option<[f64; 3]> {
             right[row] -= factor * right[pivot];
         }
     }
-    let mut found = [0.0; 3];
-    for row in (0..3).rev() {
-        let known: f64 = (row + 1..3)
+    let mut found = [0.0; SIZE];
+    for row in (0..size).rev() {
+        let known: f64 = (row + 1..size)
             .map(|column| matrix[row][column] * found[column])
             .sum();
         found[row] = (right[row] - known) / matrix[row][row];

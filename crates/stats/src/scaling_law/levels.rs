@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Errors, LawSettings, LawTrial, MIN_LAW_LEVELS, NotFitted};
+use super::{Errors, LawSettings, LawTrial, NotFitted};
 use crate::sample::{mean, size, squares_about};
 
 /// The trials of one level.
@@ -28,32 +28,50 @@ pub(super) struct Levels {
     pub(super) trials: usize,
 }
 
+/// Which levels can be used.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Usable {
+    pub(super) min_levels: usize,
+    pub(super) with_zero: bool,
+    /// Chooses the unit by the lowest and the highest level.
+    pub(super) unit: fn(f64, f64) -> f64,
+}
+
 impl Level {
     pub(super) fn weight(&self) -> f64 {
         size(self.offsets.len())
     }
 }
 
+impl Usable {
+    fn refusal(&self, trial: &LawTrial) -> Option<NotFitted> {
+        let LawTrial { level, value } = *trial;
+        let is_level = level.is_finite() && (level > 0.0 || (self.with_zero && level == 0.0));
+        match () {
+            () if !is_level && self.with_zero => Some(NotFitted::LevelBelowZero),
+            () if !is_level => Some(NotFitted::LevelNotPositive),
+            () if !(value >= 0.0 && value.is_finite()) => Some(NotFitted::ValueNotUsable),
+            () => None,
+        }
+    }
+}
+
 impl Levels {
-    /// With the unit that `unit` chooses by the lowest and the highest level.
     pub(super) fn group(
         trials: &[LawTrial],
         settings: &LawSettings<'_>,
-        unit: fn(f64, f64) -> f64,
+        usable: Usable,
     ) -> Result<Self, NotFitted> {
         let mut by_level: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
         for trial in trials {
-            if !(trial.level > 0.0 && trial.level.is_finite()) {
-                return Err(NotFitted::LevelNotPositive);
+            if let Some(refusal) = usable.refusal(trial) {
+                return Err(refusal);
             }
-            if !(trial.value >= 0.0 && trial.value.is_finite()) {
-                return Err(NotFitted::ValueNotUsable);
-            }
-            // Bits of numbers above 0 are ordered as the numbers are.
-            let values = by_level.entry(trial.level.to_bits()).or_default();
+            // Bits of numbers that are not below 0 are ordered as the numbers are; the sum makes 0 of -0.
+            let values = by_level.entry((trial.level + 0.0).to_bits()).or_default();
             values.push(trial.value);
         }
-        if by_level.len() < MIN_LAW_LEVELS {
+        if by_level.len() < usable.min_levels {
             return Err(NotFitted::TooFewLevels(by_level.len()));
         }
         if trials.iter().all(|trial| trial.value == 0.0) {
@@ -61,7 +79,7 @@ impl Levels {
         }
         let ends = by_level.keys().next().zip(by_level.keys().next_back());
         let unit = ends.map_or(1.0, |(low, high)| {
-            unit(f64::from_bits(*low), f64::from_bits(*high))
+            (usable.unit)(f64::from_bits(*low), f64::from_bits(*high))
         });
         let all_values: Vec<f64> = by_level.values().flatten().copied().collect();
         let mut transformed = match settings.errors {
@@ -94,6 +112,15 @@ impl Levels {
 
     pub(super) fn highest(&self) -> f64 {
         self.all.last().map_or(1.0, |level| level.level)
+    }
+
+    pub(super) fn has_zero(&self) -> bool {
+        self.lowest() == 0.0
+    }
+
+    /// Those above 0.
+    pub(super) fn above_zero(&self) -> &[Level] {
+        &self.all[usize::from(self.has_zero())..]
     }
 
     /// A value as it is fitted.

@@ -1,10 +1,14 @@
 //! Laws of how a metric changes with a factor: the Universal Scalability Law (Gunther, *Guerrilla Capacity Planning*, 2007) and a
-//! power law with a constant. Each is fitted to the trials of six or more levels, with 95 % intervals by bootstrap.
+//! power law with a constant, whose exponent may change once. Each is fitted to the trials of six or more levels, with 95 % intervals
+//! by bootstrap. `crossing` says where a curve meets a bound or another curve, `difference` how fast two of them part.
 //!
 //! Errors are relative: rates and times scatter in proportion to their level, so least squares on logarithms gives each trial the
 //! same weight. Nothing is said beyond twice the highest level. Words are made elsewhere.
 
 mod bootstrap;
+mod broken;
+mod crossing;
+mod difference;
 mod least_squares;
 mod levels;
 mod power;
@@ -16,6 +20,9 @@ mod tests;
 
 use crate::{Estimate, Scale};
 
+pub use broken::{BreakPoint, MIN_BREAK_LEVELS};
+pub use crossing::{Crossing, LevelCurve};
+pub use difference::{DifferenceSlope, difference_slope};
 pub use power::{Growth as LawGrowth, PowerLaw, fit_power_law};
 pub use quality::FitQuality;
 pub use universal::{HighEfficiency, Peak, UniversalScalability, fit_universal_scalability};
@@ -26,6 +33,8 @@ pub const MIN_LAW_LEVELS: usize = 6;
 pub const LAW_REACH: f64 = 2.0;
 /// Resamples of the bootstrap.
 pub const LAW_RESAMPLES: usize = 500;
+/// Coefficients of the shape of a law, at most.
+const MAX_SHAPE: usize = 4;
 
 /// The value of one trial at one level.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -61,8 +70,10 @@ pub struct LawSettings<'a> {
 pub enum NotFitted {
     /// Fewer than [`MIN_LAW_LEVELS`] levels have values.
     TooFewLevels(usize),
-    /// A level is not above 0, or is not finite.
+    /// A level is not above 0, which the Universal Scalability Law needs, or is not finite.
     LevelNotPositive,
+    /// A level is below 0 or not finite.
+    LevelBelowZero,
     /// A value is below 0 or not finite.
     ValueNotUsable,
     /// All values are 0.
@@ -88,32 +99,66 @@ pub struct BandPoint {
     pub high: f64,
 }
 
-/// A law as a function: a scale that multiplies a shape of two coefficients.
-pub(crate) trait Law {
-    /// Lowest and highest value of the two coefficients of the shape.
-    const BOUNDS: [(f64, f64); 2];
-    /// Coefficients of the shape from which the search for the best ones starts.
-    const STARTS: [&'static [f64]; 2];
+/// The coefficients of a shape; those that a law does not have are 0.
+type Shape = [f64; MAX_SHAPE];
 
-    /// The shape at `x`, above 0.
-    fn shape(coefficients: [f64; 2], x: f64) -> f64;
+/// A law as a function: a scale that multiplies a shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Universal,
+    Power,
+    Broken,
+}
 
-    /// Its derivatives by the two coefficients.
-    fn gradient(coefficients: [f64; 2], x: f64) -> [f64; 2];
+impl Form {
+    /// How many coefficients its shape has.
+    const fn shape_coefficients(self) -> usize {
+        match self {
+            Self::Universal | Self::Power => 2,
+            Self::Broken => 4,
+        }
+    }
 
-    /// A coefficient to start from, of a fit to levels up to `highest`.
-    fn start(values: [f64; 2], highest: f64) -> [f64; 2];
+    /// Those of the law: the scale, too.
+    const fn coefficients(self) -> usize {
+        1 + self.shape_coefficients()
+    }
+
+    /// The shape at `x`.
+    fn shape(self, coefficients: Shape, x: f64) -> f64 {
+        match self {
+            Self::Universal => universal::shape(coefficients, x),
+            Self::Power => power::shape(coefficients, x),
+            Self::Broken => broken::shape(coefficients, x),
+        }
+    }
+
+    /// Its derivatives by the coefficients.
+    fn gradient(self, coefficients: Shape, x: f64) -> Shape {
+        match self {
+            Self::Universal => universal::gradient(coefficients, x),
+            Self::Power => power::gradient(coefficients, x),
+            Self::Broken => broken::gradient(coefficients, x),
+        }
+    }
+}
+
+/// A form with the lowest and the highest value of each coefficient of its shape.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Law {
+    form: Form,
+    bounds: [(f64, f64); MAX_SHAPE],
 }
 
 /// The coefficients of a fit: the scale, then those of the shape.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Fitted {
-    pub(crate) scale: f64,
-    pub(crate) shape: [f64; 2],
+struct Fitted {
+    scale: f64,
+    shape: Shape,
 }
 
 impl Fitted {
-    pub(crate) fn value<L: Law>(&self, x: f64) -> f64 {
-        self.scale * L::shape(self.shape, x)
+    fn value(&self, form: Form, x: f64) -> f64 {
+        self.scale * form.shape(self.shape, x)
     }
 }

@@ -2,19 +2,41 @@
 //!
 //! It is fitted as c·(s + (1 − s)·x^k), where x is the level over the highest one: c is the value there, and s the constant's share
 //! of it. A constant below 0 would make the exponent say nothing of growth, and a time has none.
+//!
+//! A level of 0 has the value a. Then k is not below 0, where the curve would have no end at 0; what falls from there on has b below
+//! 0, and is said of the levels alone.
 
 use super::{
-    BandPoint, Coefficient, Fitted, Law, LawSettings, LawTrial, NotFitted, bootstrap::Resamples,
-    least_squares::Grid, levels::Levels, quality::FitQuality,
+    BandPoint, Coefficient, Errors, Fitted, Form, Law, LawSettings, LawTrial, LevelCurve,
+    MIN_LAW_LEVELS, NotFitted, Shape,
+    bootstrap::Resamples,
+    broken::{self, BreakPoint},
+    least_squares::Grid,
+    levels::{Levels, Usable},
+    quality::FitQuality,
 };
 use crate::Estimate;
 
 /// A steeper curve is a step between two levels, which has no exponent.
-const MAX_EXPONENT: f64 = 5.0;
+pub(super) const MAX_EXPONENT: f64 = 5.0;
+/// With a level of 0: the value there over that at the highest level, at most.
+const MAX_FALL: f64 = 1_000.0;
 /// A change from the lowest to the highest level within this factor is none: as for a level that is steady.
 const FLAT: f64 = 1.05;
 /// Exponents this near to 1 are linear.
 const LINEAR: (f64, f64) = (0.9, 1.1);
+/// Shares and exponents from which the search for the best ones starts.
+const STARTS: (&[f64], &[f64]) = (
+    &[0.0, 0.03, 0.3, 0.7, 0.95],
+    &[
+        -3.0, -1.5, -0.8, -0.3, 0.1, 0.4, 0.7, 1.0, 1.4, 2.0, 3.0, 4.5,
+    ],
+);
+/// The same with a level of 0.
+const STARTS_WITH_ZERO: (&[f64], &[f64]) = (
+    &[0.0003, 0.003, 0.03, 0.3, 0.7, 0.95, 1.05, 2.0, 10.0],
+    &[0.1, 0.4, 0.7, 1.0, 1.4, 2.0, 3.0, 4.5],
+);
 
 /// The law with its coefficients, as for levels in the unit of the study.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,13 +45,17 @@ pub struct PowerLaw {
     pub constant: Coefficient,
     /// b; at its bound if it is 0.
     pub factor: Coefficient,
-    /// k, -5 to 5.
+    /// k, -5 to 5; up to the break, if there is one.
     pub exponent: Coefficient,
+    /// From which level on it has another exponent.
+    pub break_point: Option<BreakPoint>,
     /// The curve at the highest level over that at the lowest.
     pub change: Estimate,
+    /// By the last exponent.
     pub growth: Growth,
     pub quality: FitQuality,
     pub band: Vec<BandPoint>,
+    pub curve: LevelCurve,
 }
 
 /// How the value grows, as far as the intervals say it.
@@ -53,32 +79,50 @@ pub enum Growth {
     OtherShape,
 }
 
-struct Power;
+pub(super) fn shape([share, exponent, ..]: Shape, x: f64) -> f64 {
+    share + (1.0 - share) * power(x, exponent)
+}
 
-impl Law for Power {
-    const BOUNDS: [(f64, f64); 2] = [(0.0, 1.0), (-MAX_EXPONENT, MAX_EXPONENT)];
-    const STARTS: [&'static [f64]; 2] = [
-        &[0.0, 0.03, 0.3, 0.7, 0.95],
-        &[
-            -3.0, -1.5, -0.8, -0.3, 0.1, 0.4, 0.7, 1.0, 1.4, 2.0, 3.0, 4.5,
-        ],
-    ];
+pub(super) fn gradient([share, exponent, ..]: Shape, x: f64) -> Shape {
+    let power = power(x, exponent);
+    let by_exponent = match x > 0.0 {
+        true => (1.0 - share) * power * x.ln(),
+        false => 0.0,
+    };
+    [1.0 - power, by_exponent, 0.0, 0.0]
+}
 
-    fn shape([share, exponent]: [f64; 2], x: f64) -> f64 {
-        share + (1.0 - share) * x.powf(exponent)
-    }
-
-    fn gradient([share, exponent]: [f64; 2], x: f64) -> [f64; 2] {
-        let power = x.powf(exponent);
-        [1.0 - power, (1.0 - share) * power * x.ln()]
-    }
-
-    fn start(values: [f64; 2], _highest: f64) -> [f64; 2] {
-        values
+/// x^k; at 0 nothing is left but the constant.
+fn power(x: f64, exponent: f64) -> f64 {
+    match x > 0.0 {
+        true => x.powf(exponent),
+        false => 0.0,
     }
 }
 
-/// Fits the law to a time, or to anything else that may grow with the factor.
+fn law(levels: &Levels) -> Law {
+    let [share, exponent] = match levels.has_zero() {
+        true => [(0.0, MAX_FALL), (0.0, MAX_EXPONENT)],
+        false => [(0.0, 1.0), (-MAX_EXPONENT, MAX_EXPONENT)],
+    };
+    Law {
+        form: Form::Power,
+        bounds: [share, exponent, (0.0, 0.0), (0.0, 0.0)],
+    }
+}
+
+fn starts(levels: &Levels) -> impl Iterator<Item = Shape> {
+    let (shares, exponents) = match levels.has_zero() {
+        true => STARTS_WITH_ZERO,
+        false => STARTS,
+    };
+    shares.iter().flat_map(move |share| {
+        let exponents = exponents.iter();
+        exponents.map(move |exponent| [*share, *exponent, 0.0, 0.0])
+    })
+}
+
+/// Fits the law to a time, or to anything else that may grow with the factor: with a break, if that is clearly better.
 ///
 /// # Errors
 /// If there are too few levels or values, or none that a curve can go through.
@@ -86,32 +130,53 @@ pub fn fit_power_law(
     trials: &[LawTrial],
     settings: &LawSettings<'_>,
 ) -> Result<PowerLaw, NotFitted> {
-    let levels = Levels::group(trials, settings, |_, highest| highest)?;
-    let grid = Grid::new::<Power>(&levels);
-    let at = grid
-        .fit::<Power>(&levels)
-        .ok_or(NotFitted::NothingIdentifiable)?;
-    let resamples = Resamples::draw::<Power>(&levels, &grid, at, settings);
-    let constant = |one: &Fitted| one.scale * one.shape[0];
+    let usable = Usable {
+        min_levels: MIN_LAW_LEVELS,
+        with_zero: true,
+        unit: |_, highest| highest,
+    };
+    let levels = Levels::group(trials, settings, usable)?;
+    let grid = Grid::new(law(&levels), &levels, starts(&levels));
+    let at = grid.fit(&levels).ok_or(NotFitted::NothingIdentifiable)?;
+    let broken = match settings.errors {
+        Errors::Relative => broken::fit(&levels, &at, settings),
+        Errors::Absolute => None,
+    };
+    Ok(broken.unwrap_or_else(|| simple(&levels, &grid, at, settings)))
+}
+
+fn simple(levels: &Levels, grid: &Grid, at: Fitted, settings: &LawSettings<'_>) -> PowerLaw {
+    let resamples = Resamples::draw(levels, grid, at, settings);
+    let [share, exponent, ..] = at.shape;
+    let [(_, _), (least, most), ..] = grid.law.bounds;
+    let is_at_bound = exponent <= least || exponent >= most;
+    let exponent = resamples.coefficient(&at, is_at_bound, |one| one.shape[1]);
     let factor = |one: &Fitted| one.scale * (1.0 - one.shape[0]) * levels.unit.powf(-one.shape[1]);
-    let lowest = levels.lowest() / levels.unit;
-    let change = |one: &Fitted| one.value::<Power>(1.0) / one.value::<Power>(lowest);
-    let [share, exponent] = at.shape;
-    let exponent = resamples.coefficient(&at, exponent.abs() >= MAX_EXPONENT, |one| one.shape[1]);
-    let change = resamples.estimate(change(&at), change);
-    let quality = FitQuality::judge::<Power>(&levels, &at);
-    Ok(PowerLaw {
-        constant: resamples.coefficient(&at, share <= 0.0, constant),
-        factor: resamples.coefficient(&at, share >= 1.0, factor),
+    let has_no_factor = share >= 1.0 && !levels.has_zero();
+    let change = change(Form::Power, levels, &resamples, &at);
+    let quality = FitQuality::judge(Form::Power, levels, &at);
+    PowerLaw {
+        constant: resamples.coefficient(&at, share <= 0.0, |one| one.scale * one.shape[0]),
+        factor: resamples.coefficient(&at, has_no_factor, factor),
         exponent,
+        break_point: None,
         change,
         growth: growth(&change, &exponent.estimate, &quality),
         quality,
-        band: resamples.band::<Power>(&levels, &at, settings.band_at),
-    })
+        band: resamples.band(levels, &at, settings.band_at),
+        curve: resamples.into_curve(levels, at),
+    }
 }
 
-fn growth(change: &Estimate, exponent: &Estimate, quality: &FitQuality) -> Growth {
+/// The curve at the highest level over that at the lowest.
+pub(super) fn change(form: Form, levels: &Levels, resamples: &Resamples, at: &Fitted) -> Estimate {
+    let lowest = levels.lowest() / levels.unit;
+    let change = |one: &Fitted| one.value(form, 1.0) / one.value(form, lowest);
+    resamples.estimate(change(at), change)
+}
+
+/// What the intervals of the change and of the exponent show.
+pub(super) fn growth(change: &Estimate, exponent: &Estimate, quality: &FitQuality) -> Growth {
     let (Some((low, high)), Some((slowest, fastest))) = (change.interval, exponent.interval) else {
         return Growth::Undecided;
     };

@@ -1,10 +1,8 @@
 //! How well a law fits the levels.
 
-use super::{Fitted, Law, least_squares::sum_of_squares, levels::Levels};
+use super::{Fitted, Form, least_squares::sum_of_squares, levels::Levels};
 use crate::{sample::size, student::f_tail};
 
-/// Coefficients of a law.
-const COEFFICIENTS: usize = 3;
 /// A level this far from the curve contradicts the law, if chance does not explain it.
 const MAX_DEVIATION: f64 = 0.15;
 /// Of chance that the levels are so far from the curve.
@@ -39,10 +37,10 @@ pub(super) struct Misfit {
 }
 
 impl Misfit {
-    pub(super) fn measure<L: Law>(levels: &Levels, at: &Fitted) -> Self {
-        let level_degrees = size(levels.all.len() - COEFFICIENTS);
+    pub(super) fn measure(form: Form, levels: &Levels, at: &Fitted) -> Self {
+        let level_degrees = size(levels.all.len() - form.coefficients());
         let (scatter, trial_degrees) = levels.scatter();
-        let about_curve = sum_of_squares::<L>(levels, at) / level_degrees;
+        let about_curve = sum_of_squares(form, levels, at) / level_degrees;
         let ratio = about_curve / (scatter / trial_degrees);
         Self {
             ratio: (trial_degrees > 0.0 && ratio.is_finite()).then_some(ratio),
@@ -50,12 +48,18 @@ impl Misfit {
             trial_degrees,
         }
     }
+
+    /// Probability that the scatter of the trials alone takes the levels so far from the curve; `None` without it.
+    pub(super) fn p_value(&self) -> Option<f64> {
+        let degrees = (self.level_degrees, self.trial_degrees);
+        self.ratio.map(|ratio| f_tail(ratio, degrees))
+    }
 }
 
 impl FitQuality {
-    pub(super) fn judge<L: Law>(levels: &Levels, at: &Fitted) -> Self {
+    pub(super) fn judge(form: Form, levels: &Levels, at: &Fitted) -> Self {
         let relative = |level: &super::levels::Level| {
-            levels.restore(level.mean) / at.value::<L>(level.x) - 1.0
+            levels.restore(level.mean) / at.value(form, level.x) - 1.0
         };
         let off: Vec<(f64, f64)> = levels
             .all
@@ -68,9 +72,8 @@ impl FitQuality {
             .copied()
             .max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))
             .unwrap_or_default();
-        let misfit = Misfit::measure::<L>(levels, at);
-        let degrees = (misfit.level_degrees, misfit.trial_degrees);
-        let p_value = misfit.ratio.map(|ratio| f_tail(ratio, degrees));
+        let misfit = Misfit::measure(form, levels, at);
+        let p_value = misfit.p_value();
         let is_chance = p_value.is_none_or(|p_value| p_value > MAX_P_VALUE);
         Self {
             deviation: (squares / size(off.len())).sqrt(),

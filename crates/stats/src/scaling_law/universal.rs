@@ -1,16 +1,27 @@
 //! The Universal Scalability Law: X(N) = γN / (1 + α(N − 1) + βN(N − 1)).
 
 use super::{
-    BandPoint, Coefficient, Fitted, LAW_REACH, Law, LawSettings, LawTrial, NotFitted,
+    BandPoint, Coefficient, Fitted, Form, LAW_REACH, Law, LawSettings, LawTrial, LevelCurve,
+    MIN_LAW_LEVELS, NotFitted, Shape,
     bootstrap::Resamples,
     least_squares::Grid,
-    levels::{Level, Levels},
+    levels::{Level, Levels, Usable},
     quality::FitQuality,
 };
 use crate::Estimate;
 
 /// An efficiency above this is no scaling: the measurement of the lowest level, or of this one, is in doubt.
 const MAX_EFFICIENCY: f64 = 1.05;
+/// Contention and coherency from which the search for the best ones starts; the coherency as its cost at the highest level, in units
+/// of the scale.
+const STARTS: [[f64; 7]; 2] = [
+    [0.0, 0.003, 0.03, 0.1, 0.3, 0.7, 0.97],
+    [0.0, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0],
+];
+const LAW: Law = Law {
+    form: Form::Universal,
+    bounds: [(0.0, 1.0), (0.0, 1.0), (0.0, 0.0), (0.0, 0.0)],
+};
 
 /// The law with its coefficients.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +39,7 @@ pub struct UniversalScalability {
     pub high_efficiency: Option<HighEfficiency>,
     pub quality: FitQuality,
     pub band: Vec<BandPoint>,
+    pub curve: LevelCurve,
 }
 
 /// Where the curve is highest.
@@ -52,29 +64,21 @@ pub struct HighEfficiency {
     pub efficiency: f64,
 }
 
-struct Universal;
+pub(super) fn shape([contention, coherency, ..]: Shape, x: f64) -> f64 {
+    x / (1.0 + (contention + coherency * x) * (x - 1.0))
+}
 
-impl Law for Universal {
-    const BOUNDS: [(f64, f64); 2] = [(0.0, 1.0), (0.0, 1.0)];
-    const STARTS: [&'static [f64]; 2] = [
-        &[0.0, 0.003, 0.03, 0.1, 0.3, 0.7, 0.97],
-        &[0.0, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0],
-    ];
+pub(super) fn gradient(coefficients: Shape, x: f64) -> Shape {
+    let shape = shape(coefficients, x);
+    let by_contention = -shape * shape * (x - 1.0) / x;
+    [by_contention, by_contention * x, 0.0, 0.0]
+}
 
-    fn shape([contention, coherency]: [f64; 2], x: f64) -> f64 {
-        x / (1.0 + (contention + coherency * x) * (x - 1.0))
-    }
-
-    fn gradient(coefficients: [f64; 2], x: f64) -> [f64; 2] {
-        let shape = Self::shape(coefficients, x);
-        let by_contention = -shape * shape * (x - 1.0) / x;
-        [by_contention, by_contention * x]
-    }
-
-    /// The coherency as its cost at the highest level, in units of the scale.
-    fn start([contention, cost]: [f64; 2], highest: f64) -> [f64; 2] {
-        [contention, (cost / (highest * highest)).min(1.0)]
-    }
+fn starts(highest: f64) -> impl Iterator<Item = Shape> {
+    let [contention, costs] = STARTS;
+    contention.into_iter().flat_map(move |contention| {
+        costs.map(|cost| [contention, (cost / (highest * highest)).min(1.0), 0.0, 0.0])
+    })
 }
 
 /// Fits the law to a rate over a factor of resources or concurrency.
@@ -85,12 +89,15 @@ pub fn fit_universal_scalability(
     trials: &[LawTrial],
     settings: &LawSettings<'_>,
 ) -> Result<UniversalScalability, NotFitted> {
-    let levels = Levels::group(trials, settings, |lowest, _| lowest.min(1.0))?;
-    let grid = Grid::new::<Universal>(&levels);
-    let at = grid
-        .fit::<Universal>(&levels)
-        .ok_or(NotFitted::NothingIdentifiable)?;
-    let resamples = Resamples::draw::<Universal>(&levels, &grid, at, settings);
+    let usable = Usable {
+        min_levels: MIN_LAW_LEVELS,
+        with_zero: false,
+        unit: |lowest, _| lowest.min(1.0),
+    };
+    let levels = Levels::group(trials, settings, usable)?;
+    let grid = Grid::new(LAW, &levels, starts(levels.highest() / levels.unit));
+    let at = grid.fit(&levels).ok_or(NotFitted::NothingIdentifiable)?;
+    let resamples = Resamples::draw(&levels, &grid, at, settings);
     let is_at_bound = |value: f64| value <= 0.0 || value >= 1.0;
     Ok(UniversalScalability {
         unit: levels.unit,
@@ -99,14 +106,15 @@ pub fn fit_universal_scalability(
         coherency: resamples.coefficient(&at, is_at_bound(at.shape[1]), |one| one.shape[1]),
         peak: peak(&levels, &at, &resamples),
         high_efficiency: high_efficiency(&levels),
-        quality: FitQuality::judge::<Universal>(&levels, &at),
-        band: resamples.band::<Universal>(&levels, &at, settings.band_at),
+        quality: FitQuality::judge(LAW.form, &levels, &at),
+        band: resamples.band(&levels, &at, settings.band_at),
+        curve: resamples.into_curve(&levels, at),
     })
 }
 
 /// N at the peak; infinite if the curve never falls.
 fn peak_at(at: &Fitted) -> f64 {
-    let [contention, coherency] = at.shape;
+    let [contention, coherency, ..] = at.shape;
     match coherency > 0.0 {
         true => ((1.0 - contention) / coherency).sqrt(),
         false => f64::INFINITY,
@@ -123,7 +131,7 @@ fn peak(levels: &Levels, at: &Fitted, resamples: &Resamples) -> Peak {
     }
     let (low, high) = resamples.interval(level_of).unwrap_or((level, level));
     let high = high.max(level);
-    let highest = |one: &Fitted| one.value::<Universal>(level_of(one).min(reach) / levels.unit);
+    let highest = |one: &Fitted| one.value(LAW.form, level_of(one).min(reach) / levels.unit);
     Peak::At {
         level,
         low: low.min(level),

@@ -23,6 +23,7 @@ mod probe;
 mod recovery;
 mod reference;
 mod request;
+mod scaling;
 mod scenario;
 mod schedule;
 mod search;

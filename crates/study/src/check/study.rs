@@ -8,6 +8,7 @@ use super::{
     prepare::{grow, load_thresholds},
     reference::check_reference,
     request::RESERVED_NAMES,
+    scaling::scaling,
     schedule::{max_ci_width, max_duration, order, repetitions, restart},
     search::search,
     sentinel::sentinel,
@@ -48,6 +49,8 @@ pub(crate) fn study_without_cells(
     let wanted = raw.search.as_ref();
     let wanted = wanted.and_then(|search| search.conditions.as_ref());
     let wanted = conditions(wanted, &["search", "conditions"]);
+    let bounds = raw.scaling.as_ref().and_then(|raw| raw.bounds.as_ref());
+    let bounds = conditions(bounds, &["scaling", "bounds"]);
     let search = raw.search.as_ref().map(|raw| search(checker, raw, wanted));
     if let Some(known) = &known {
         thresholds.extend(load_thresholds(checker, raw, known));
@@ -65,6 +68,7 @@ pub(crate) fn study_without_cells(
         None => None,
     };
     let best_and_worst = best_and_worst(checker, raw, cells, known.as_deref());
+    let scaling = scaling(checker, raw, (cells, factors), bounds);
     refuse_repeat(checker, raw);
     let grow = grow(checker, raw, restart(raw.schedule.as_ref()), factors);
     let (load_cpuset, system_cpuset) = cpusets(checker);
@@ -104,6 +108,7 @@ pub(crate) fn study_without_cells(
         search: search.flatten(),
         reference,
         best_and_worst,
+        scaling,
         system_at_most: Duration::ZERO,
     })
 }

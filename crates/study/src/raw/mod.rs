@@ -12,6 +12,7 @@ mod prepare;
 mod probe;
 mod random_column;
 mod scalar;
+mod scaling;
 mod scenario;
 mod schedule;
 mod study;
@@ -34,6 +35,7 @@ pub(crate) use scalar::{
     CoolDown, DurationText, LoadLevel, MadeColumn, Measured, Name, OneOrSeveral, Rate, Repeat,
     Settle, Share, Size, Status, Think, WarmUp, Width, parse_width,
 };
+pub(crate) use scaling::{PairLevels, Scaling};
 pub(crate) use scenario::{
     Captures, Check, CheckPart, Feed, FeedOrder, FeedRows, Flow, Generate, OnFailure, Scenario,
     Step,

@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    DurationText, Limits, Load, LoadLevel, Name, Network, OneOrSeveral, Prepare, Schedule, Share,
+    DurationText, Limits, Load, LoadLevel, Name, Network, OneOrSeveral, Prepare, Scaling, Schedule,
+    Share,
 };
 use crate::{ExpectedVerdict, Level};
 
@@ -71,6 +72,8 @@ pub(crate) struct Study {
     pub reference: Option<Reference>,
     /// The best and the worst trial of each cell by a list of metrics, shown next to the estimates.
     pub best_and_worst: Option<BestAndWorst>,
+    /// What is asked of the curves over a factor whose levels are numbers: where they cross bounds, and how two levels differ.
+    pub scaling: Option<Scaling>,
     /// Conditions that must hold in every cell, e.g. `delivery.missing == 0`.
     pub thresholds: Option<Vec<String>>,
     /// Decides every random choice; made from the study's name by default.

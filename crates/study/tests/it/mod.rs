@@ -21,6 +21,7 @@ mod reference;
 mod renamed_study;
 mod renamed_system;
 mod requests;
+mod scaling;
 mod scenarios;
 mod schemas;
 mod survival;

@@ -32,7 +32,7 @@ fn trials(curve: impl Fn(f64) -> f64) -> Vec<LawTrial> {
     LEVELS.into_iter().flat_map(two).collect()
 }
 
-fn model(name: &str, law: Result<Law, NotFitted>) -> CurvesModel {
+pub(crate) fn model(name: &str, law: Result<Law, NotFitted>) -> CurvesModel {
     let curve = Curve {
         name: name.to_owned(),
         metric: Metric::Goodput,
@@ -61,6 +61,8 @@ fn model(name: &str, law: Result<Law, NotFitted>) -> CurvesModel {
         charts: vec![curve],
         kinds: None,
         reference: None,
+        bounds: Vec::new(),
+        pairs: Vec::new(),
     }
 }
 
@@ -152,4 +154,33 @@ fn what_is_in_doubt() {
         not_fitted(&none),
         ["No law is fitted to goodput: only 5 of its levels have values, and a law needs six."]
     );
+}
+
+#[test]
+fn a_change_of_the_exponent() {
+    let levels: Vec<f64> = (0..9).map(|step| 1_000.0 * 2_f64.powi(step)).collect();
+    let check_break = |first: f64, expected: &str| {
+        let curve = |n: f64| {
+            let (at, second) = (32_000_f64, 1.6);
+            let beyond = at.powf(first - second) * n.powf(second);
+            5.0 + 0.01 * if n < at { n.powf(first) } else { beyond }
+        };
+        let two = |level: &f64| {
+            [0.995, 1.005].map(|factor| LawTrial {
+                level: *level,
+                value: factor * curve(*level),
+            })
+        };
+        let trials: Vec<LawTrial> = levels.iter().flat_map(two).collect();
+        let law = fit_power_law(&trials, &SETTINGS).map(Law::Power);
+        let mut model = model("Response time mean", law);
+        model.over = Over {
+            factor: "n".to_owned(),
+            levels: levels.iter().map(f64::to_string).collect(),
+            at: Some(levels.clone()),
+        };
+        check(&model, expected);
+    };
+    check_break(1.0, "Response time mean is linear to n 3");
+    check_break(0.6, "Response time mean has exponent 0.6");
 }

@@ -11,6 +11,7 @@
 
 mod broker;
 mod grid;
+mod growth;
 mod load_drop;
 mod preparation;
 pub(crate) mod reference;
@@ -24,8 +25,8 @@ use std::path::Path;
 use waggle_results::{
     BestAndWorstInfo, CellInfo, Comparison, ComponentInfo, FORMAT, FeedInfo, FeedOrder, FlowInfo,
     Host, LevelKind, LoadModel, NamedText, OperatingPointsInfo, RecoveryInfo, ReferenceInfo,
-    Restart, RunFolder, RunInfo, ScenarioInfo, ScheduleInfo, SearchInfo, SystemMetricInfo,
-    ThresholdInfo, TrialKey, TrialOrder, WarmUpUntil,
+    Restart, RunFolder, RunInfo, ScalingInfo, ScenarioInfo, ScheduleInfo, SearchInfo,
+    SystemMetricInfo, ThresholdInfo, TrialKey, TrialOrder, WarmUpUntil,
 };
 use waggle_stats::{Answer, Levels, Search, Settings};
 
@@ -53,6 +54,8 @@ pub(crate) struct Seeded {
     pub(crate) reference: Option<ReferenceInfo>,
     /// By what trials are the best and the worst of their cell.
     pub(crate) best_and_worst: Option<BestAndWorstInfo>,
+    /// What is asked of scaling curves.
+    pub(crate) scaling: Option<ScalingInfo>,
     /// The highest number of connections is searched for; `repeat` is how many trials a cell may have.
     pub(crate) is_searched: bool,
     /// The shares of the capacity of a search at which each cell has three further trials, which are the last ones of `repeat`.
@@ -128,6 +131,7 @@ impl Seeded {
             has_broker: false,
             reference: None,
             best_and_worst: None,
+            scaling: None,
             is_searched: false,
             operating_shares: Vec::new(),
             recovery: None,
@@ -486,6 +490,7 @@ impl Seeded {
                 .collect(),
             reference: self.reference.clone(),
             best_and_worst: self.best_and_worst.clone(),
+            scaling: self.scaling.clone(),
             imported: None,
             versions: None,
             derived: Vec::new(),

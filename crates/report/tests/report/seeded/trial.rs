@@ -11,7 +11,7 @@ use waggle_results::{
 };
 
 use super::{
-    Chance, Seeded, Wrong, broker, load_drop,
+    Chance, Seeded, Wrong, broker, growth, load_drop,
     preparation::preparation,
     steps::{Steps, add_failures, add_step, sessions_of},
     technologies, transports,
@@ -55,7 +55,9 @@ impl Made {
             in_flight: connections * level("pipelining", 1.0),
             connections: connections as u64,
             wrong,
-            pace: technologies::pace(cell, key).unwrap_or_else(|| transports::pace(cell)),
+            pace: technologies::pace(cell, key)
+                .or_else(|| growth::pace(cell))
+                .unwrap_or_else(|| transports::pace(cell)),
             late_us: late_us(cell),
             level: None,
             seed: u64::from(key.cell) * 1000 + u64::from(key.repetition),

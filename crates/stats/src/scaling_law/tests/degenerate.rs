@@ -31,13 +31,55 @@ fn no_law_has_a_reason() {
     check(&SIX, &[0.0; 6], NotFitted::NothingAboveZero);
     let with_nan = [1.0, 2.0, f64::NAN, 3.0, 4.0, 5.0];
     check(&SIX, &with_nan, NotFitted::ValueNotUsable);
-    check(&with_nan, &SIX, NotFitted::LevelNotPositive);
     let below = [-1.0, 2.0, 3.0, 3.0, 4.0, 5.0];
     check(&SIX, &below, NotFitted::ValueNotUsable);
-    let with_zero = [0.0, 2.0, 3.0, 4.0, 5.0, 6.0];
-    check(&with_zero, &SIX, NotFitted::LevelNotPositive);
     let none = fit_power_law(&[], &relative());
     assert_eq!(none, Err(NotFitted::TooFewLevels(0)));
+}
+
+#[test]
+fn levels_that_a_law_cannot_have() {
+    let check = |lowest: f64, universal: Option<NotFitted>, power: Option<NotFitted>| {
+        let levels = [lowest, 2.0, 3.0, 4.0, 5.0, 6.0];
+        let trials = trials(&levels, &SIX);
+        let found = fit_universal_scalability(&trials, &relative()).err();
+        assert_eq!(found, universal, "{lowest}");
+        assert_eq!(fit_power_law(&trials, &relative()).err(), power, "{lowest}");
+    };
+    let not_positive = Some(NotFitted::LevelNotPositive);
+    check(f64::NAN, not_positive, Some(NotFitted::LevelBelowZero));
+    check(-1.0, not_positive, Some(NotFitted::LevelBelowZero));
+    check(0.0, not_positive, None);
+    check(-0.0, not_positive, None);
+    check(1.0, None, None);
+}
+
+/// Of an empty system the law has the value a.
+#[test]
+fn a_level_of_zero_is_the_constant() {
+    let levels: Vec<f64> = [0.0].into_iter().chain(SIX).collect();
+    let settings = LawSettings {
+        band_at: &[0.0, 1.0],
+        ..relative()
+    };
+    let check = |curve: &dyn Fn(f64) -> f64, growth: LawGrowth| {
+        let values: Vec<f64> = levels
+            .iter()
+            .flat_map(|level| [0.999, 1.001].map(|factor| factor * curve(*level)))
+            .collect();
+        let found = fit_power_law(&trials(&levels, &values), &settings).unwrap();
+        assert_eq!(found.growth, growth, "{found:?}");
+        let off = found.band[0].value / curve(0.0) - 1.0;
+        assert!(off.abs() < 0.01, "{:?}", found.band);
+        found
+    };
+    let linear = check(&|n| 5.0 + 3.0 * n, LawGrowth::Linear);
+    assert!((linear.constant.estimate.point / 5.0 - 1.0).abs() < 0.01);
+    check(&|n| 5.0 + 3.0 * n.powf(1.5), LawGrowth::WorseThanLinear);
+    check(&|_| 5.0, LawGrowth::Flat);
+    let falls = check(&|n| 50.0 - n, LawGrowth::Falls);
+    // The curve is 0 at a level of 50, within twice the highest one.
+    assert!(falls.factor.estimate.point < 0.0 && !falls.factor.is_at_bound);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The laws against published coefficients and R, on simulated trials, and on data that has no law.
 
+mod breaks;
+mod crossings;
 mod degenerate;
 mod published;
 mod simulation;
