@@ -73,10 +73,11 @@ pub use read::{Limits, Run, StepLogs, StepTimes, Trial, TrialHistograms, run_inf
 pub use run::{
     AddedReason, AddedTrial, CellInfo, ComponentInfo, ControlInfo, CoolDownUntilInfo,
     DerivedLevelInfo, FeedInfo, FlowInfo, Host, NamedText, RampUpInfo, RecoveryInfo,
-    ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo, RunInfo, ScenarioInfo, ScheduleInfo,
-    SearchInfo, SystemMetricInfo, ThresholdInfo, TrialKey, VersionDesign, VersionsInfo,
+    ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo, RunInfo, ScalingInfo, ScenarioInfo,
+    ScheduleInfo, SearchInfo, SystemMetricInfo, ThresholdInfo, TrialKey, VersionDesign,
+    VersionsInfo,
 };
-pub use scaling::{PairInfo, ScalingInfo};
+pub use scaling::PairInfo;
 pub use trial::{
     BacklogRow, ClientEndInfo, ClientInfo, ConnectingInfo, CoolDownInfo, CountsRow, DeliveryInfo,
     FailureCount, FaultInfo, GeneratorInfo, GeneratorPartInfo, IntervalRow, LagInfo, LedgerInfo,

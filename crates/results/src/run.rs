@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
     ArtifactInfo, BestAndWorstInfo, Comparison, CountComparisonInfo, ExpectedVerdict, FeedOrder,
-    ImportedInfo, LeftOutInfo, LevelKind, LoadModel, OperatingPointsInfo, Restart, ScalingInfo,
+    ImportedInfo, LeftOutInfo, LevelKind, LoadModel, OperatingPointsInfo, PairInfo, Restart,
     TrialOrder, WarmUpUntil,
 };
 
@@ -253,6 +253,17 @@ pub struct FeedInfo {
     pub rows: u64,
     /// The file as the study names it; `None`: the rows are in the study.
     pub from: Option<String>,
+}
+
+/// What a study asks of its scaling curves: bounds that they may cross, and levels that are compared along them.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScalingInfo {
+    /// Conditions that nothing is judged by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bounds: Vec<ThresholdInfo>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pairs: Vec<PairInfo>,
 }
 
 /// A condition on a metric, checked when the study was read.

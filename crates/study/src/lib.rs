@@ -66,7 +66,7 @@ pub use mistake::{Mistake, Mistakes, Source};
 pub use model::{
     BestAndWorst, Body, Cell, Delivery, DerivedLevel, Fault, LoadStage, Order, OrderedMetric,
     Protocol, RecordsBody, RecordsFormat, Reference, ReferenceColumn, ReferenceRow, Request,
-    Restart, Search, Sought, Study, Successes, Texts, Threshold, ThresholdOp, What,
+    Restart, Scaling, Search, Sought, Study, Successes, Texts, Threshold, ThresholdOp, What,
 };
 pub use network::Network;
 pub use operating_points::OperatingPoints;
@@ -80,7 +80,7 @@ pub use probe::{Extract, Probe, ProbeKind, ProbeQuery};
 pub use read::{
     Named, read_scenario, read_study, read_study_and_files, read_system, system_of, unknown_system,
 };
-pub use scaling::{Pair, Scaling};
+pub use scaling::Pair;
 pub use scenario::{
     Action, Capture, CheckPart, Condition, Extractor, Feed, FeedOrder, FeedRows, FeedTable, Flow,
     KeptRows, MadeRows, MadeValue, OnFailure, Scenario, Step, StepCheck,

@@ -7,8 +7,8 @@ use waggle_template::variable::names;
 
 use crate::{
     CellVersion, Expect, ExpectedVerdict, ExternalComponent, Feed, GivenSecret, Level, Limits,
-    LoadModel, Network, OperatingPoints, Preparation, Scaling, Scenario, Schedule, Source,
-    TakenValue, Versions, scenario::RECORD_KEY,
+    LoadModel, Network, OperatingPoints, Pair, Preparation, Scenario, Schedule, Source, TakenValue,
+    Versions, scenario::RECORD_KEY,
 };
 
 /// A checked study.
@@ -143,6 +143,14 @@ pub struct Successes {
     pub metric: Vec<String>,
     /// Their sum is all; at least one.
     pub of: Vec<Vec<String>>,
+}
+
+/// What a study asks of its scaling curves: bounds that they may cross, and levels that are compared along them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scaling {
+    /// Nothing is judged by them; none asks for equality.
+    pub bounds: Vec<Threshold>,
+    pub pairs: Vec<Pair>,
 }
 
 /// The search for the highest level of the load at which conditions hold.

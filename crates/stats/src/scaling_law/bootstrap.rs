@@ -8,7 +8,8 @@
 //! Without scatter of trials (one trial at each level), the distances of the levels from the curve are resampled instead.
 
 use super::{
-    BandPoint, Coefficient, Fitted, Form, LAW_REACH, LawSettings, LevelCurve,
+    BandPoint, Coefficient, LAW_REACH, LawSettings, LevelCurve,
+    form::{Fitted, Form},
     least_squares::Grid,
     levels::{Level, Levels},
     quality::Misfit,

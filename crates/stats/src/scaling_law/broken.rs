@@ -5,8 +5,9 @@
 //! unless the levels are farther from the curve than their trials explain: then trials of a level say the same, and levels count.
 
 use super::{
-    Coefficient, Fitted, Form, Law, LawSettings, Shape,
+    Coefficient, LawSettings,
     bootstrap::Resamples,
+    form::{Fitted, Form, Law, Shape},
     least_squares::{Grid, sum_of_squares},
     levels::Levels,
     power::{Growth, MAX_EXPONENT, PowerLaw, change, growth},
@@ -39,39 +40,6 @@ pub struct BreakPoint {
     pub growth: Growth,
     /// By how much the criterion is lower than that of the law without a break.
     pub evidence: f64,
-}
-
-/// Share, exponent up to the break, exponent beyond it, logarithm of the break.
-pub(super) fn shape([share, first, second, at]: Shape, x: f64) -> f64 {
-    share + (1.0 - share) * power([first, second, at], x)
-}
-
-/// 1 at x = 1, and 0 at 0.
-fn power([first, second, at]: [f64; 3], x: f64) -> f64 {
-    let log = x.ln();
-    match () {
-        () if x <= 0.0 => 0.0,
-        () if log < at => (first * log + (second - first) * at).exp(),
-        () => (second * log).exp(),
-    }
-}
-
-pub(super) fn gradient([share, first, second, at]: Shape, x: f64) -> Shape {
-    if x <= 0.0 {
-        return [1.0, 0.0, 0.0, 0.0];
-    }
-    let (log, power) = (x.ln(), power([first, second, at], x));
-    let growing = (1.0 - share) * power;
-    let [by_first, by_second, by_break] = match log < at {
-        true => [log - at, at, second - first],
-        false => [0.0, log, 0.0],
-    };
-    [
-        1.0 - power,
-        growing * by_first,
-        growing * by_second,
-        growing * by_break,
-    ]
 }
 
 /// `None` if the levels are too few, or do not show a break clearly; `simple`: the fit without a break.

@@ -2,8 +2,9 @@
 //! is said beyond what the curves reach.
 
 use super::{
-    Fitted, Form, LAW_REACH, LawSettings, LawTrial, NotFitted,
+    LAW_REACH, LawSettings, LawTrial, NotFitted,
     bootstrap::{NORMAL_95, middle_95, trials_means},
+    form::{Fitted, Form},
     levels::{Levels, Usable},
 };
 use crate::{random::Random, student::critical_95};
@@ -123,7 +124,7 @@ impl LevelCurve {
     fn value(&self, draw: usize, level: f64) -> f64 {
         match &self.source {
             Source::Law { form, unit, draws } => draws[draw].value(*form, level / unit),
-            Source::Levels { at, draws } => between(at, &draws[draw], level).exp(),
+            Source::Levels { at, draws } => interpolate_logs(at, &draws[draw], level).exp(),
         }
     }
 
@@ -163,7 +164,7 @@ impl LevelCurve {
 }
 
 /// The logarithm between two levels; straight over the logarithm of the level, next to a level of 0 over the level.
-fn between(at: &[f64], values: &[f64], level: f64) -> f64 {
+fn interpolate_logs(at: &[f64], values: &[f64], level: f64) -> f64 {
     let above = at
         .partition_point(|one| *one < level)
         .clamp(1, at.len() - 1);

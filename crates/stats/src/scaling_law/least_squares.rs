@@ -4,7 +4,11 @@
 //! The means of the levels are fitted, each weighted by its number of trials: that has the same minimum as all trials. The search
 //! starts from the best points of a grid of shapes, the scale being known for each.
 
-use super::{Errors, Fitted, Form, Law, MAX_SHAPE, Shape, levels::Levels};
+use super::{
+    Errors,
+    form::{Fitted, Form, Law, MAX_SHAPE, Shape},
+    levels::Levels,
+};
 
 const MAX_STEPS: usize = 200;
 /// A smaller gain, as a share of the sum of squares, ends the search.

@@ -9,6 +9,7 @@ mod bootstrap;
 mod broken;
 mod crossing;
 mod difference;
+mod form;
 mod least_squares;
 mod levels;
 mod power;
@@ -33,8 +34,6 @@ pub const MIN_LAW_LEVELS: usize = 6;
 pub const LAW_REACH: f64 = 2.0;
 /// Resamples of the bootstrap.
 pub const LAW_RESAMPLES: usize = 500;
-/// Coefficients of the shape of a law, at most.
-const MAX_SHAPE: usize = 4;
 
 /// The value of one trial at one level.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -97,68 +96,4 @@ pub struct BandPoint {
     pub value: f64,
     pub low: f64,
     pub high: f64,
-}
-
-/// The coefficients of a shape; those that a law does not have are 0.
-type Shape = [f64; MAX_SHAPE];
-
-/// A law as a function: a scale that multiplies a shape.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
-    Universal,
-    Power,
-    Broken,
-}
-
-impl Form {
-    /// How many coefficients its shape has.
-    const fn shape_coefficients(self) -> usize {
-        match self {
-            Self::Universal | Self::Power => 2,
-            Self::Broken => 4,
-        }
-    }
-
-    /// Those of the law: the scale, too.
-    const fn coefficients(self) -> usize {
-        1 + self.shape_coefficients()
-    }
-
-    /// The shape at `x`.
-    fn shape(self, coefficients: Shape, x: f64) -> f64 {
-        match self {
-            Self::Universal => universal::shape(coefficients, x),
-            Self::Power => power::shape(coefficients, x),
-            Self::Broken => broken::shape(coefficients, x),
-        }
-    }
-
-    /// Its derivatives by the coefficients.
-    fn gradient(self, coefficients: Shape, x: f64) -> Shape {
-        match self {
-            Self::Universal => universal::gradient(coefficients, x),
-            Self::Power => power::gradient(coefficients, x),
-            Self::Broken => broken::gradient(coefficients, x),
-        }
-    }
-}
-
-/// A form with the lowest and the highest value of each coefficient of its shape.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Law {
-    form: Form,
-    bounds: [(f64, f64); MAX_SHAPE],
-}
-
-/// The coefficients of a fit: the scale, then those of the shape.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Fitted {
-    scale: f64,
-    shape: Shape,
-}
-
-impl Fitted {
-    fn value(&self, form: Form, x: f64) -> f64 {
-        self.scale * form.shape(self.shape, x)
-    }
 }

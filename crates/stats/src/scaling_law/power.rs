@@ -7,10 +7,10 @@
 //! 0, and is said of the levels alone.
 
 use super::{
-    BandPoint, Coefficient, Errors, Fitted, Form, Law, LawSettings, LawTrial, LevelCurve,
-    MIN_LAW_LEVELS, NotFitted, Shape,
+    BandPoint, Coefficient, Errors, LawSettings, LawTrial, LevelCurve, MIN_LAW_LEVELS, NotFitted,
     bootstrap::Resamples,
     broken::{self, BreakPoint},
+    form::{Fitted, Form, Law, Shape},
     least_squares::Grid,
     levels::{Levels, Usable},
     quality::FitQuality,
@@ -77,27 +77,6 @@ pub enum Growth {
     Undecided,
     /// The law does not hold: see its quality.
     OtherShape,
-}
-
-pub(super) fn shape([share, exponent, ..]: Shape, x: f64) -> f64 {
-    share + (1.0 - share) * power(x, exponent)
-}
-
-pub(super) fn gradient([share, exponent, ..]: Shape, x: f64) -> Shape {
-    let power = power(x, exponent);
-    let by_exponent = match x > 0.0 {
-        true => (1.0 - share) * power * x.ln(),
-        false => 0.0,
-    };
-    [1.0 - power, by_exponent, 0.0, 0.0]
-}
-
-/// x^k; at 0 nothing is left but the constant.
-fn power(x: f64, exponent: f64) -> f64 {
-    match x > 0.0 {
-        true => x.powf(exponent),
-        false => 0.0,
-    }
 }
 
 fn law(levels: &Levels) -> Law {

@@ -1,6 +1,10 @@
 //! How well a law fits the levels.
 
-use super::{Fitted, Form, least_squares::sum_of_squares, levels::Levels};
+use super::{
+    form::{Fitted, Form},
+    least_squares::sum_of_squares,
+    levels::Levels,
+};
 use crate::{sample::size, student::f_tail};
 
 /// A level this far from the curve contradicts the law, if chance does not explain it.

@@ -1,9 +1,10 @@
 //! The Universal Scalability Law: X(N) = γN / (1 + α(N − 1) + βN(N − 1)).
 
 use super::{
-    BandPoint, Coefficient, Fitted, Form, LAW_REACH, Law, LawSettings, LawTrial, LevelCurve,
-    MIN_LAW_LEVELS, NotFitted, Shape,
+    BandPoint, Coefficient, LAW_REACH, LawSettings, LawTrial, LevelCurve, MIN_LAW_LEVELS,
+    NotFitted,
     bootstrap::Resamples,
+    form::{Fitted, Form, Law, Shape},
     least_squares::Grid,
     levels::{Level, Levels, Usable},
     quality::FitQuality,
@@ -62,16 +63,6 @@ pub struct HighEfficiency {
     pub level: f64,
     pub lowest_level: f64,
     pub efficiency: f64,
-}
-
-pub(super) fn shape([contention, coherency, ..]: Shape, x: f64) -> f64 {
-    x / (1.0 + (contention + coherency * x) * (x - 1.0))
-}
-
-pub(super) fn gradient(coefficients: Shape, x: f64) -> Shape {
-    let shape = shape(coefficients, x);
-    let by_contention = -shape * shape * (x - 1.0) / x;
-    [by_contention, by_contention * x, 0.0, 0.0]
 }
 
 fn starts(highest: f64) -> impl Iterator<Item = Shape> {
