@@ -135,6 +135,20 @@ fn a_system_grows_from_level_to_level() {
 }
 
 #[test]
+fn a_load_of_no_sessions_is_left_out_with_its_check() {
+    let text = study("[20, 0]", "grow: objects")
+        .replace(
+            "feeds: [{ name: made, captured_by: fill, order: random }]",
+            "",
+        )
+        .replace("get: '/objects/{{made.id}}'", "get: /count")
+        // It does not hold for the level without objects.
+        .replace("equals: '${objects}'", "equals: '20'");
+    let run = Bench::new(&system("busy=7"), &text).results();
+    assert_eq!(sessions_of(&run), [vec![], vec![], vec![(0, 20)], vec![]]);
+}
+
+#[test]
 fn a_prepared_system_is_kept_for_later_trials_and_runs() {
     let every_trial = |text: String| text.replace("every_cell", "every_trial");
     let bench = Bench::new(
