@@ -190,7 +190,10 @@ fn kept_rows(checker: &mut Checker<'_>, load: &str, path: &Path) -> Option<KeptR
     let mut kept = checker.kept.iter();
     if let Some(rows) = kept.find(|rows| rows.load == load).cloned() {
         if rows.count == 0 {
-            let what = format!("{} is {load:?}, which has no sessions here", here.to_text(""));
+            let what = format!(
+                "{} is {load:?}, which has no sessions here",
+                here.to_text("")
+            );
             let position = checker.position_of(&here.steps());
             checker.report(Finding::new(position, what).with_expected("a load with at least one"));
             return None;
