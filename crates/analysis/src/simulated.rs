@@ -244,6 +244,7 @@ fn trial(key: TrialKey, cell: &CellInfo, goodput: f64, random: &mut StdRng) -> T
         cool_down: None,
         limits: Vec::new(),
         network: None,
+        connecting: None,
         series: Series::default(),
         half_change: None,
         interval_s: 1.0,

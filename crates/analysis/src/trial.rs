@@ -2,7 +2,7 @@
 
 use waggle_metrics::Metric;
 use waggle_results::{
-    ClientInfo, CoolDownInfo, CountsRow, DeliveryInfo, FailureCount, GeneratorInfo, LagInfo,
+    ClientInfo, ConnectingInfo, CoolDownInfo, CountsRow, DeliveryInfo, FailureCount, GeneratorInfo, LagInfo,
     LedgerInfo, LimitInfo, NetworkCounts, NetworkInfo, PhaseInfo, PhaseName, RunInfo,
     SessionCounts, Trial, TrialEnd, TrialInfo, TrialKey,
 };
@@ -59,6 +59,8 @@ pub struct TrialModel {
     pub faults: Option<TrialFaults>,
     /// The network of its own; `None`: it had the machine's.
     pub network: Option<NetworkInfo>,
+    /// How the load opened its connections; `None`: it was not noted.
+    pub connecting: Option<ConnectingInfo>,
     /// Of the replicas that had any.
     pub limits: Vec<LimitInfo>,
     /// How the system was prepared; `None`: it was not, or an earlier trial did it.
@@ -231,6 +233,7 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
             .collect(),
         faults: trial_faults::of_trial(trial),
         network: trial.info.network.clone(),
+        connecting: trial.info.connecting,
         limits: trial.info.limits.clone(),
         preparation: preparation::of_trial(&trial.info),
         cool_down: trial.info.cool_down.clone(),

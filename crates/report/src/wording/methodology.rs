@@ -10,6 +10,7 @@ use super::{
     format::{self, Unit},
     imported, network, operating_points,
     search::{self, level},
+    tls,
 };
 use waggle_analysis::{Model, TrialModel, as_f64, external_components, is_external};
 
@@ -67,6 +68,7 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
     if !model.faults.is_empty() {
         facts.push(("Fault injection", fault_injection().to_owned()));
     }
+    facts.extend(tls::fact(model));
     facts.extend(network::fact(model));
     facts.extend(cool_down(model));
     facts.extend([

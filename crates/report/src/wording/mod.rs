@@ -28,6 +28,7 @@ pub mod operating_points;
 pub(crate) mod preparation;
 pub(crate) mod ranking;
 pub mod search;
+pub(crate) mod tls;
 pub mod warnings;
 
 use waggle_analysis::{CalledCell, CellGroup, CellModel, Model};
