@@ -2,8 +2,8 @@
 
 use waggle_metrics::Metric;
 use waggle_results::{
-    ClientInfo, ConnectingInfo, CoolDownInfo, CountsRow, DeliveryInfo, FailureCount, GeneratorInfo, LagInfo,
-    LedgerInfo, LimitInfo, NetworkCounts, NetworkInfo, PhaseInfo, PhaseName, RunInfo,
+    ClientInfo, ConnectingInfo, CoolDownInfo, CountsRow, DeliveryInfo, FailureCount, GeneratorInfo,
+    LagInfo, LedgerInfo, LimitInfo, NetworkCounts, NetworkInfo, PhaseInfo, PhaseName, RunInfo,
     SessionCounts, Trial, TrialEnd, TrialInfo, TrialKey,
 };
 use waggle_stats::{Finding, Reason, Verdict};

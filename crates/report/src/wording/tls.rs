@@ -37,10 +37,16 @@ mod tests {
     #[test]
     fn handshakes_are_counted() {
         let check = |handshakes, resumed, expected: &str| {
-            let expected = format!("the load's connections are encrypted: {expected} resumed an earlier session");
+            let expected = format!(
+                "the load's connections are encrypted: {expected} resumed an earlier session"
+            );
             assert_eq!(sentence(handshakes, resumed), expected);
         };
         check(1, 0, "1 handshake in all trials; none of them");
-        check(1_500, 1_200, "1,500 handshakes in all trials; 1,200 of them");
+        check(
+            1_500,
+            1_200,
+            "1,500 handshakes in all trials; 1,200 of them",
+        );
     }
 }
