@@ -90,8 +90,11 @@ fn an_authority_that_the_component_writes_is_trusted() {
 
 #[test]
 fn a_port_with_the_certificate_of_another_authority_is_not_ready_and_the_reason_names_what_helps() {
-    let study = study("one-store", "").replace("ready_timeout: 20s", "ready_timeout: 10s");
-    let run = Bench::new(&encrypted_store("own-tls=${dir}/ca.pem", "{}"), &study).results();
+    let run = Bench::new(
+        &encrypted_store("own-tls=${dir}/ca.pem", "{}"),
+        &study("one-store", ""),
+    )
+    .results();
     let TrialEnd::Failed { reason, .. } = &run.trials[0].info.end else {
         panic!("it did not fail");
     };
