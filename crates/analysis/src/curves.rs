@@ -1,4 +1,4 @@
-//! Outcomes over the levels of a factor that are numbers: a chart for each outcome, a line for each combination of the other factors'
+//! Outcomes over the levels of a factor that are numbers: charts for each outcome, a line for each combination of the other factors'
 //! levels, with the reference results of the same metric. The numbers are those of the tables.
 
 use waggle_metrics::{Metric, NamedMetric, Statistic, Unit};
@@ -10,7 +10,7 @@ use crate::{
     cell::failure_kinds,
     growth::{Bound, PairModel, bounds, pairs},
     laws::laws,
-    layout::{Layout, Line, Over},
+    layout::{Layout, Line, Over, combination_name},
     levels::numbers,
     metric::{self, without_names},
     outcome::{Outcome, outcomes},
@@ -18,20 +18,23 @@ use crate::{
 
 /// A line through two points says nothing of a course.
 const LEVELS_AT_LEAST: usize = 3;
-/// Other factors that make lines: one goes with colours, one with dashes.
-const OTHERS_AT_MOST: usize = 2;
-/// As many as there are colours, and dashes that can be told apart.
-const LEVELS_AT_MOST: [usize; OTHERS_AT_MOST] = [8, 4];
+/// As many as there are colours, and dashes that can be told apart: levels of the two factors that make the lines of a chart.
+const LEVELS_AT_MOST: [usize; 2] = [8, 4];
 /// More lines than this cannot be told apart in one chart.
 const LINES_AT_MOST: usize = 12;
+/// Combinations of the levels of all further factors; each has a chart of its own.
+const PANELS_AT_MOST: usize = 12;
 
 /// Charts over one factor.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CurvesModel {
     pub over: Over,
-    /// Names of the factors that make the lines.
+    /// Names of the factors that make the lines and the panels.
     pub others: Vec<String>,
+    /// A line for each combination of levels of `others`.
     pub lines: Vec<Line>,
+    /// Each outcome has a chart for each panel, and each line is in one of them.
+    pub panels: Vec<Panel>,
     pub charts: Vec<Curve>,
     /// Failed requests by kind; `None` where none failed.
     pub kinds: Option<FailedOver>,
@@ -41,6 +44,23 @@ pub struct CurvesModel {
     pub bounds: Vec<Bound>,
     /// Two levels of a factor against each other, if the study asks for that.
     pub pairs: Vec<PairModel>,
+}
+
+/// The lines that share a chart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Panel {
+    /// The levels of the factors that do not make its lines; empty if there are no such factors.
+    pub name: String,
+    pub lines: Vec<PanelLine>,
+}
+
+/// A line of a panel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PanelLine {
+    /// Place among [`CurvesModel::lines`].
+    pub line: usize,
+    /// The levels of the factors that make the lines of a chart.
+    pub name: String,
 }
 
 /// One outcome over the levels.
@@ -97,7 +117,7 @@ pub(crate) fn curves(
     trials: &[TrialModel],
     reference: Option<&ReferenceModel>,
 ) -> Option<CurvesModel> {
-    let layout = layout(factors, cells)?;
+    let (layout, panels) = layout(factors, cells)?;
     if cells.iter().all(|cell| cell.counted == 0) {
         return None;
     }
@@ -121,11 +141,12 @@ pub(crate) fn curves(
         over: layout.over,
         others: layout.others,
         lines: layout.lines,
+        panels,
     })
 }
 
 /// Along the factor with the most levels that are numbers; cells over several such factors and no other are a map, not lines.
-fn layout(factors: &[Factor], cells: &[CellModel]) -> Option<Layout> {
+fn layout(factors: &[Factor], cells: &[CellModel]) -> Option<(Layout, Vec<Panel>)> {
     let varying: Vec<&Factor> = factors.iter().filter(|one| one.levels.len() > 1).collect();
     let is_axis = |factor: &Factor| {
         factor.levels.len() >= LEVELS_AT_LEAST && numbers(&factor.levels).is_some()
@@ -141,17 +162,47 @@ fn layout(factors: &[Factor], cells: &[CellModel]) -> Option<Layout> {
         .copied()
         .filter(|factor| factor.name != over.name)
         .collect();
-    let fits = others.len() <= OTHERS_AT_MOST
-        && others
-            .iter()
-            .zip(LEVELS_AT_MOST)
-            .all(|(other, most)| other.levels.len() <= most)
-        && others
-            .iter()
-            .map(|other| other.levels.len())
-            .product::<usize>()
-            <= LINES_AT_MOST;
-    fits.then(|| Layout::new(Over::from_factor(over), &others, cells))
+    let in_lines = line_factors(&others)?;
+    let layout = Layout::new(Over::from_factor(over), &others, cells);
+    let panels = panels(&layout, others.split_at(in_lines));
+    (panels.len() <= PANELS_AT_MOST).then_some((layout, panels))
+}
+
+/// How many of the factors make the lines of a chart: the first two, if their lines can be told apart.
+fn line_factors(others: &[&Factor]) -> Option<usize> {
+    let levels: Vec<usize> = others.iter().map(|other| other.levels.len()).collect();
+    match levels[..] {
+        [first, ..] if first > LEVELS_AT_MOST[0] => None,
+        [first, second, ..] if second <= LEVELS_AT_MOST[1] && first * second <= LINES_AT_MOST => {
+            Some(2)
+        }
+        _ => Some(levels.len().min(1)),
+    }
+}
+
+/// The lines of the layout by the levels of the factors that do not make lines. A panel without any cell is none.
+fn panels(layout: &Layout, (in_lines, further): (&[&Factor], &[&Factor])) -> Vec<Panel> {
+    let mut panels: Vec<Panel> = Vec::new();
+    let lines = layout.lines.iter().zip(&layout.cells).enumerate();
+    for (line, (Line { places, .. }, cells)) in lines {
+        if !further.is_empty() && cells.iter().all(Option::is_none) {
+            continue;
+        }
+        let (own, rest) = places.split_at(in_lines.len());
+        let name = combination_name(further, rest);
+        let own = PanelLine {
+            line,
+            name: combination_name(in_lines, own),
+        };
+        match panels.iter_mut().find(|panel| panel.name == name) {
+            Some(panel) => panel.lines.push(own),
+            None => panels.push(Panel {
+                name,
+                lines: vec![own],
+            }),
+        }
+    }
+    panels
 }
 
 /// What a chart shows of one cell.

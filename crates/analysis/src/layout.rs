@@ -87,7 +87,7 @@ impl Layout {
             lines: all
                 .into_iter()
                 .map(|places| Line {
-                    name: name(others, &places),
+                    name: combination_name(others, &places),
                     places,
                 })
                 .collect(),
@@ -106,9 +106,9 @@ impl Layout {
     }
 }
 
-/// What a line is called: a level that is a number says nothing without its factor.
-fn name(others: &[&Factor], places: &[usize]) -> String {
-    let pairs = others.iter().zip(places);
+/// What levels of several factors are called together: one that is a number says nothing without its factor.
+pub(crate) fn combination_name(factors: &[&Factor], places: &[usize]) -> String {
+    let pairs = factors.iter().zip(places);
     let named: Vec<String> = pairs
         .map(|(other, place)| level_name(&other.name, &other.levels[*place]))
         .collect();

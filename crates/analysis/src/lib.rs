@@ -86,7 +86,7 @@ pub use comparisons::{
 pub use conclusion::{Conclusion, Doubtful, expected_verdict};
 pub use count_comparison::{CellCounts, CountComparisonModel};
 pub use course::{Course, Length};
-pub use curves::{Curve, CurvePoint, CurvesModel, FailedOver};
+pub use curves::{Curve, CurvePoint, CurvesModel, FailedOver, Panel, PanelLine};
 pub use decision::Decision;
 pub use distribution::{SPECTRUM_TICKS, SpectrumPoint, TrialPercentile, TrialPercentiles, as_f64};
 pub use distributions::{Distribution, Percentile};

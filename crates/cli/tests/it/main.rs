@@ -17,6 +17,7 @@ mod idle_poll;
 mod import;
 mod init;
 mod interrupts;
+mod kubernetes;
 mod left_out;
 mod live;
 mod live_metrics;

@@ -1,6 +1,6 @@
 'use strict';
-/* Scaling curves over a factor whose levels are numbers: a chart for each outcome, a line for each combination of the other factors'
-   levels, with its intervals and with reference results; and the kinds of failures as stacked bars. */
+/* Scaling curves over a factor whose levels are numbers: for each outcome a chart, or one for each panel; in it a line for each
+   combination of other factors' levels, with its intervals and with reference results; and the kinds of failures as stacked bars. */
 
 /** Levels or values this far apart get a log axis unless one chooses otherwise. */
 const DECADE = 10;
@@ -70,18 +70,20 @@ function tellCurve(chart, point) {
   return rows;
 }
 
+/** The lines of a panel, with their places among all lines and their names in its charts. */
+const panelLines = (panel) => panel.lines.map(([place, name]) => ({ ...model.curves.lines[place], place, name: name || 'this study' }));
+
 /** Our line of one combination, its whiskers, and the line of reference results. */
-function curveSeries(chart, line, place, look) {
+function curveSeries(chart, { place, name, dash, colour: ofLine }, look) {
   const { over } = model.curves;
-  const colour = look.series[line.colour % look.series.length];
-  const name = line.name || 'this study';
+  const colour = look.series[ofLine % look.series.length];
   const own = chart.points.filter((point) => point[0] === place).sort((a, b) => a[1] - b[1]);
   const believed = (point) => model.cells.find((cell) => cell.cell === point[2]).believed;
   const along = alongAxis(over, curvesView.x).at;
   const x = (point) => along[point[1]];
   const series = [
     {
-      type: 'line', name, color: colour, z: 3, lineStyle: { width: 2, type: CURVE_DASHES[line.dash] },
+      type: 'line', name, color: colour, z: 3, lineStyle: { width: 2, type: CURVE_DASHES[dash] },
       symbol: 'circle', symbolSize: 7,
       data: own.map((point) => ({
         value: [x(point), point[3]], point,
@@ -102,11 +104,9 @@ function curveSeries(chart, line, place, look) {
 
 /** The curve of a scaling law, dashed beyond the data, and its band; both end at the edges of the chart. A change of its exponent is a
  * diamond with its interval. On a log axis the value at a level of 0 is a piece of its own, at the place of that level. */
-function lawSeries(chart, law, look) {
-  const { over, lines } = model.curves;
-  const line = lines[law.line];
-  const colour = look.series[line.colour % look.series.length];
-  const name = line.name || 'this study';
+function lawSeries(law, { name, colour: ofLine }, look) {
+  const { over } = model.curves;
+  const colour = look.series[ofLine % look.series.length];
   const highest = over.at[over.at.length - 1];
   const value = ([at, middle]) => [at, middle];
   const still = { name, color: colour, silent: true, tooltip: { show: false }, clip: true };
@@ -138,17 +138,19 @@ function lawSeries(chart, law, look) {
 /** How far the axis of levels goes: as far as the laws. */
 const lawReach = (chart) => Math.max(...chart.laws.flatMap((law) => law.band.map((point) => point[0])), -Infinity);
 
-function curveOption(chart, id) {
+/** All charts of an outcome have the same axes. */
+function curveOption(chart, panel, id) {
   return (look) => {
-    const { over, lines } = model.curves;
+    const { over } = model.curves;
+    const lines = panelLines(panel);
     const format = NUMBER[chart.kind];
     const measured = chart.points.flatMap((point) => [point[3], point[4], point[5], point[6]]).filter((value) => value !== null);
     const values = [...measured, ...chart.laws.flatMap((law) => law.band.map((point) => point[1]))];
     const log = isLogScale(measured, curvesView.y);
-    const series = lines.flatMap((line, place) => curveSeries(chart, line, place, look));
-    series.push(...chart.laws.flatMap((law) => lawSeries(chart, law, look)));
+    const series = lines.flatMap((line) => curveSeries(chart, line, look));
+    series.push(...lines.flatMap((line) => chart.laws.filter((law) => law.line === line.place).flatMap((law) => lawSeries(law, line, look))));
     const hasReference = series.some((one) => one.name === 'reference');
-    const names = lines.map((line) => line.name || 'this study');
+    const names = lines.map((line) => line.name);
     const listed = [...names, ...(hasReference ? [{ name: 'reference', icon: REFERENCE_MARK, itemStyle: { color: look.soft } }] : [])];
     return {
       grid: { left: 8, right: 18, top: belowLegend(id, listed.length > 1 ? [...names, ...(hasReference ? ['reference'] : [])] : [], log), bottom: 26, containLabel: true },
@@ -202,13 +204,16 @@ function kindsOption(look) {
 
 /** Draws all charts, and lets one choose how both axes are scaled. */
 function curvesChoice() {
-  const { over, charts, kinds } = model.curves;
+  const { over, panels, charts, kinds } = model.curves;
   const again = () => {
     const choose = (which) => (to) => { curvesView[which] = to; again(); };
     const choices = [chooser('values', SCALES, curvesView.y, choose('y'))];
     if (over.at.every((at) => at >= 0)) choices.unshift(chooser(over.factor, SCALES, curvesView.x, choose('x')));
     byId('curves-choice').replaceChildren(...choices);
-    charts.forEach((chart, place) => draw(`curve-${place}`, curveOption(chart, `curve-${place}`)));
+    charts.forEach((chart, place) => panels.forEach((panel, at) => {
+      const id = `curve-${place * panels.length + at}`;
+      draw(id, curveOption(chart, panel, id));
+    }));
   };
   again();
   if (!kinds) return;

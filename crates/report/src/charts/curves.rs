@@ -10,6 +10,7 @@ use waggle_analysis::{Curve, CurvePoint, CurvesModel, Law, LineLaw, Over};
 pub(super) struct Curves<'a> {
     over: Axis<'a>,
     lines: Vec<Line<'a>>,
+    panels: Vec<Panel<'a>>,
     charts: Vec<Chart<'a>>,
     kinds: Option<Kinds<'a>>,
 }
@@ -27,6 +28,14 @@ struct Line<'a> {
     name: &'a str,
     colour: usize,
     dash: usize,
+}
+
+/// The lines that share a chart.
+#[derive(Serialize)]
+struct Panel<'a> {
+    name: &'a str,
+    /// Place among the lines, and name in this chart.
+    lines: Vec<(usize, &'a str)>,
 }
 
 #[derive(Serialize)]
@@ -80,8 +89,19 @@ impl<'a> Curves<'a> {
         Self {
             over: Axis::new(&curves.over),
             lines: lines.collect(),
+            panels: curves.panels.iter().map(Panel::new).collect(),
             charts: curves.charts.iter().map(Chart::new).collect(),
             kinds,
+        }
+    }
+}
+
+impl<'a> Panel<'a> {
+    fn new(panel: &'a waggle_analysis::Panel) -> Self {
+        let lines = panel.lines.iter();
+        Self {
+            name: &panel.name,
+            lines: lines.map(|one| (one.line, one.name.as_str())).collect(),
         }
     }
 }

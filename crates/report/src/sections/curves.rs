@@ -18,11 +18,9 @@ pub(super) fn section(model: &Model) -> Option<Section> {
     }
     let cautions = derived::cautions(model, &[curves.over.factor.as_str()]);
     blocks.extend(cautions.into_iter().map(Block::Caution));
-    let charts = curves.charts.iter().enumerate();
-    let charts = charts.map(|(place, one)| Chart::new(format!("curve-{place}"), label(one, model)));
     blocks.extend([
         Block::choice("curves-choice"),
-        Block::Drawn(Drawn::Beside(charts.collect())),
+        Block::Drawn(Drawn::Beside(charts(curves, model))),
     ]);
     if curves.kinds.is_some() {
         blocks.push(Block::wide("curve-kinds", "Error rate by kind of failure"));
@@ -43,6 +41,24 @@ pub(super) fn section(model: &Model) -> Option<Section> {
     })
 }
 
+/// One for each outcome and panel, in the order in which the script numbers them.
+fn charts(curves: &CurvesModel, model: &Model) -> Vec<Chart> {
+    let all = curves.charts.iter().flat_map(|curve| {
+        let panels = curves.panels.iter();
+        panels.map(move |panel| [label(curve, model), panel.name.clone()])
+    });
+    let chart = |(place, names): (usize, [String; 2])| {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let names = names.into_iter().filter(|name| !name.is_empty());
+        let label = names.collect::<Vec<&str>>().join(", ");
+        Chart::new(format!("curve-{place}"), label)
+    };
+    all.enumerate().map(chart).collect()
+}
+
+/// More sentences than this are folded: nobody reads them all.
+const SENTENCES_AT_MOST: usize = 24;
+
 /// What the metrics follow; nothing if the factor has too few levels.
 fn law_blocks(curves: &CurvesModel) -> Vec<Block> {
     let all = |sentences: fn(&CurvesModel, &Curve) -> Vec<String>| -> Vec<String> {
@@ -58,7 +74,7 @@ fn law_blocks(curves: &CurvesModel) -> Vec<Block> {
     }
     let mut blocks = vec![
         Block::Heading(format!("Scaling laws over {}", curves.over.factor)),
-        Block::Sentences(sentences),
+        folded_if_long("The law of each line", sentences),
     ];
     let cautions = all(laws::cautions).into_iter();
     blocks.extend(cautions.chain(laws::doubtful(curves)).map(Block::Caution));
@@ -72,12 +88,14 @@ fn growth_blocks(curves: &CurvesModel) -> Vec<Block> {
     let bounds = growth::bounds(curves);
     if !bounds.is_empty() {
         let heading = format!("Bounds over {}", curves.over.factor);
-        blocks.extend([Block::Heading(heading), Block::Sentences(bounds)]);
+        let bounds = folded_if_long("The crossings of each line", bounds);
+        blocks.extend([Block::Heading(heading), bounds]);
     }
     let pairs = growth::pairs(curves);
     if !pairs.is_empty() {
         let heading = format!("Pairs over {}", curves.over.factor);
-        blocks.extend([Block::Heading(heading), Block::Sentences(pairs)]);
+        let pairs = folded_if_long("Each pair", pairs);
+        blocks.extend([Block::Heading(heading), pairs]);
         blocks.extend(Block::tables(tables::pairs(curves)));
         blocks.push(Block::Folded(Folded {
             what: Fold::Same,
@@ -86,6 +104,19 @@ fn growth_blocks(curves: &CurvesModel) -> Vec<Block> {
         }));
     }
     blocks
+}
+
+fn folded_if_long(summary: &str, sentences: Vec<String>) -> Block {
+    let count = sentences.len();
+    let all = Block::Sentences(sentences);
+    if count <= SENTENCES_AT_MOST {
+        return all;
+    }
+    Block::Folded(Folded {
+        what: Fold::Same,
+        summary: format!("{summary} ({count} sentences)"),
+        blocks: vec![all],
+    })
 }
 
 fn label(curve: &Curve, model: &Model) -> String {

@@ -58,6 +58,7 @@ pub(crate) fn model(name: &str, law: Result<Law, NotFitted>) -> CurvesModel {
             name: String::new(),
             places: Vec::new(),
         }],
+        panels: Vec::new(),
         charts: vec![curve],
         kinds: None,
         reference: None,
