@@ -421,19 +421,6 @@ fn no_curves_where_there_is_nothing_to_go_along() {
         ..Seeded::transports()
     };
     assert_eq!(has(&nothing_ran), (false, 0));
-    assert_eq!(
-        has(&Seeded::plain(
-            &[
-                ("users", &["1", "2", "3"]),
-                ("a", &["x", "y"]),
-                ("b", &["x", "y"]),
-                ("c", &["x", "y"])
-            ],
-            1
-        )),
-        (false, 0),
-        "four factors are too many for one chart"
-    );
 }
 
 /// The levels of a line, and those of its chart.
