@@ -141,6 +141,7 @@ fn job(address: SocketAddr, model: Model, workers: usize) -> Job {
                 is_head: false,
             }],
             expect: Expect::default(),
+            inspect: None,
         },
         limits: Limits::default(),
         workers: vec![None; workers],

@@ -1,8 +1,9 @@
 //! The engine in its own process, for `bench/engine`:
-//! `engine_bench [http2:|tls:|http2-tls:]ADDRESS CONNECTIONS PIPELINING SECONDS [CPUS [RATE | think=MS]]`.
+//! `engine_bench [http2:|tls:|http2-tls:]ADDRESS CONNECTIONS PIPELINING SECONDS [CPUS [RATE | think=MS]] [count]`.
 //!
 //! `CPUS`: the CPU of each worker, as in `0` or `0,1`; `-` for one that is not pinned. With a rate the load is open, with Poisson
-//! arrivals; with a think time each connection is a user, with exponential pauses.
+//! arrivals; with a think time each connection is a user, with exponential pauses. `count`: answers are JSON arrays, whose elements are
+//! counted.
 //!
 //! Prints requests, seconds, CPU µs per request (worker thread) and latency, as `name=value` on one line.
 
@@ -15,8 +16,8 @@ use std::{error::Error, time::Duration};
 
 use hdrhistogram::Histogram;
 use waggle_load::{
-    Arrivals, BodyCheck, Expect, Job, Limits, Model, Outcome, Prepared, Protocol, Rate, Roots,
-    Target, ThinkTime, Tls, TlsOptions, Transport, What, start,
+    Arrivals, BodyCheck, Expect, Inspect, Job, Limits, Model, Outcome, Prepared, Protocol, Rate,
+    Roots, Target, ThinkTime, Tls, TlsOptions, Transport, What, start,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -47,9 +48,13 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn job(arguments: &[String]) -> Result<Job, Box<dyn Error>> {
+    let (arguments, inspect) = match arguments {
+        [arguments @ .., last] if last == "count" => (arguments, Some(Vec::new())),
+        arguments => (arguments, None),
+    };
     let [address, connections, pipelining, seconds, rest @ ..] = arguments else {
         return Err(
-            "usage: engine_bench [http2:|tls:|http2-tls:]ADDRESS CONNECTIONS PIPELINING SECONDS [CPUS [RATE | think=MS]]"
+            "usage: engine_bench [http2:|tls:|http2-tls:]ADDRESS CONNECTIONS PIPELINING SECONDS [CPUS [RATE | think=MS]] [count]"
                 .into(),
         );
     };
@@ -100,6 +105,7 @@ fn job(arguments: &[String]) -> Result<Job, Box<dyn Error>> {
                 status: vec![200],
                 body: BodyCheck::Any,
             },
+            inspect: inspect.map(|path| Inspect { count: Some(path) }),
         },
         limits: Limits::default(),
         workers,

@@ -147,6 +147,7 @@ fn job(
                 is_head: false,
             }],
             expect: Expect::default(),
+            inspect: None,
         },
         limits: Limits::default(),
         workers: workers.collect::<Result<_, std::num::ParseIntError>>()?,

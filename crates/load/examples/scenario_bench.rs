@@ -73,6 +73,7 @@ fn plain(address: SocketAddr) -> What {
             is_head: false,
         }],
         expect: Expect::default(),
+        inspect: None,
     }
 }
 

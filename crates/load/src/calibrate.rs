@@ -82,6 +82,8 @@ pub fn calibrate(job: &Job, server_cpus: &[usize]) -> Result<Capacity, Calibrati
                 status: Vec::new(),
                 body: BodyCheck::Any,
             },
+            // Its answers have no body.
+            inspect: None,
         },
         interval: INTERVAL,
         max_duration: MAX_DURATION,

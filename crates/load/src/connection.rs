@@ -14,8 +14,8 @@ use rustix::{
 };
 
 use crate::{
-    answer_matcher::BodyMatch, flight::Flight, partition::Route, protocol_stack::ProtocolStack,
-    reader::Reader, source_address,
+    answer_matcher::BodyMatch, flight::Flight, inspection::Inspection, partition::Route,
+    protocol_stack::ProtocolStack, reader::Reader, source_address,
 };
 
 /// Buffer for unsent bytes that a connection keeps after they were sent; a larger one is freed.
@@ -30,6 +30,8 @@ pub(crate) struct Connection {
     pub(crate) phase: Phase,
     pub(crate) reader: Reader,
     pub(crate) body_match: BodyMatch,
+    /// Of the answer being read, over HTTP/1.1; `None`: answers are not inspected.
+    pub(crate) inspection: Option<Box<Inspection>>,
     /// In order of sending, at most `pipelining` of them.
     pub(crate) flight: VecDeque<Flight>,
     /// TLS and HTTP/2 between the socket and the answers; `None` for plain HTTP/1.1.
@@ -94,6 +96,7 @@ impl Connection {
             phase: Phase::Closed,
             reader: Reader::default(),
             body_match: BodyMatch::default(),
+            inspection: None,
             flight: VecDeque::with_capacity(pipelining),
             stack: None,
             pipelining,
@@ -104,6 +107,12 @@ impl Connection {
             has_answered: false,
             back_off,
         }
+    }
+
+    /// From now on its answers are inspected, for which their heads are kept.
+    pub(crate) fn begin_inspection(&mut self) {
+        self.reader = Reader::keeping_heads();
+        self.inspection = Some(Box::default());
     }
 
     /// Begins to connect; events have the number `id`. True: it is connected, as it is at once on the loopback interface.
@@ -172,6 +181,9 @@ impl Connection {
         self.phase = Phase::Closed;
         self.reader.reset();
         self.body_match = BodyMatch::default();
+        if let Some(inspection) = &mut self.inspection {
+            **inspection = Inspection::default();
+        }
         self.unsent.clear();
         self.gone = 0;
     }

@@ -24,7 +24,13 @@ use h2::{
 pub use request::RequestError;
 pub(crate) use request::Requests;
 
-use crate::{Failure, answer_matcher::AnswerMatcher, flight::Flight, head::ReadLimits};
+use crate::{
+    Failure,
+    answer_matcher::AnswerMatcher,
+    flight::Flight,
+    head::ReadLimits,
+    inspection::{Inspected, Inspector},
+};
 use pipe::Pipe;
 use ready::Ready;
 use stream::Stream;
@@ -81,7 +87,17 @@ pub(crate) enum End {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ended {
     pub(crate) flight: Flight,
-    pub(crate) judged: Result<(), Failure>,
+    /// With what was measured of its answer, if that was inspected.
+    pub(crate) judged: Result<Option<Inspected>, Failure>,
+}
+
+/// What answers are judged by, and when their bytes arrived.
+#[derive(Debug)]
+pub(crate) struct Judge<'a> {
+    pub(crate) matcher: &'a AnswerMatcher,
+    /// `None`: they are not inspected.
+    pub(crate) inspector: Option<&'a mut Inspector>,
+    pub(crate) now: u64,
 }
 
 impl Session {
@@ -201,14 +217,14 @@ impl Session {
     }
 
     /// The next request that has ended.
-    pub(crate) fn next(&mut self, matcher: &AnswerMatcher) -> Option<Ended> {
+    pub(crate) fn next(&mut self, judge: &mut Judge<'_>) -> Option<Ended> {
         while let Some(index) = self.next_ready() {
             self.from = index;
             let Some(stream) = &mut self.streams[index] else {
                 continue;
             };
             let mut context = Context::from_waker(&self.wakers[index]);
-            if let Some(judged) = stream.resume(matcher, self.body_max_bytes, &mut context) {
+            if let Some(judged) = stream.resume(judge, self.body_max_bytes, &mut context) {
                 let flight = stream.flight;
                 self.forget(index);
                 let judged = match judged {

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Expect, OnSocketError, Prepared, Scenario, ThinkTime, Transport};
+use crate::{Expect, Inspect, OnSocketError, Prepared, Scenario, ThinkTime, Transport};
 
 /// One load run, complete: nothing else is read while it runs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -48,6 +48,8 @@ pub enum What {
     Requests {
         requests: Vec<Prepared>,
         expect: Expect,
+        /// `None`: bodies are compared as `expect` asks, and nothing else is done with them.
+        inspect: Option<Inspect>,
     },
     /// Sessions of several requests, which are made as they are sent.
     Scenario(Arc<Scenario>),

@@ -24,6 +24,7 @@ mod generators;
 mod head;
 mod histogram;
 mod http2;
+mod inspection;
 mod job;
 mod merge;
 mod null_server;
@@ -61,11 +62,12 @@ pub use generators::{
 };
 pub use head::{Heads, ReadLimits};
 pub use http2::RequestError;
+pub use inspection::Inspect;
 pub use job::{Arrivals, Job, Limits, Model, Rate, Stage, Target, UserStage, What};
 pub use null_server::{NullServer, Stall};
 pub use outcome::{
-    Counts, Failure, Failures, GeneratorInterval, HandshakeFailure, Interval, Outcome,
-    SessionCounts, StepCounts, StepInterval,
+    Counts, Failure, Failures, GeneratorInterval, HandshakeFailure, InspectedCounts,
+    InspectionFailure, Interval, Outcome, SessionCounts, StepCounts, StepInterval,
 };
 pub use prepared::{
     KEY_DIGITS, Prepared, Slot, Stamp, TIME_DIGITS, UUID_LENGTH, key_of, worker_and_sequence,

@@ -4,7 +4,7 @@ use std::{collections::VecDeque, time::Duration};
 
 use crate::{
     Interval, StepInterval,
-    histogram::histogram,
+    histogram::{growing_histogram, histogram},
     recorder::{Due, Slice},
 };
 
@@ -137,6 +137,7 @@ impl Merger {
                 .collect(),
             connect_time: histogram(),
             handshake_time: histogram(),
+            first_byte_time: growing_histogram(),
             generators: Vec::new(),
         };
         for worker in slices.chunk_by(|one, next| one.worker == next.worker) {
@@ -155,8 +156,10 @@ impl Merger {
                     (&mut interval.lag, &slice.lag),
                     (&mut interval.connect_time, &slice.connect_time),
                     (&mut interval.handshake_time, &slice.handshake_time),
+                    (&mut interval.first_byte_time, &slice.first_byte_time),
                 ] {
-                    sum.add(part).expect("all histograms have the same bounds");
+                    sum.add(part)
+                        .expect("all histograms have the same bounds, or grow up to them");
                 }
                 for (sum, part) in interval.steps.iter_mut().zip(&slice.steps) {
                     merge_step(sum, part);

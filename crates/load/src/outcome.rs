@@ -38,6 +38,8 @@ pub enum Failure {
     BodyNotKept,
     /// Its client ended before the answer was complete, because another request of it failed.
     ClientEnded,
+    /// The answer was as expected, and its body could not be inspected.
+    Inspection(InspectionFailure),
 }
 
 impl Failure {
@@ -49,7 +51,8 @@ impl Failure {
             | Self::WrongBody
             | Self::CheckFailed
             | Self::NotCaptured
-            | Self::BodyNotKept => true,
+            | Self::BodyNotKept
+            | Self::Inspection(_) => true,
             Self::Refused
             | Self::ConnectFailed
             | Self::NoPort
@@ -84,6 +87,21 @@ pub enum HandshakeFailure {
     TimedOut,
     /// The server's messages are not TLS, or the two sides have no version or cipher in common.
     Malformed,
+}
+
+/// Why the body of a complete answer could not be inspected ([`crate::Inspect`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum InspectionFailure {
+    /// Its compression or its JSON ends early.
+    Truncated,
+    /// It is not compressed as its `Content-Encoding` says.
+    InvalidEncoding,
+    /// Its `Content-Encoding` is neither gzip nor deflate, or has several codings.
+    UnknownEncoding,
+    /// It is not JSON, or is nested too deeply.
+    NotJson,
+    /// It is JSON without the array whose elements are counted.
+    NoArray,
 }
 
 /// Failures by kind; few kinds, so a sorted list.
@@ -143,6 +161,32 @@ pub struct Counts {
     /// flight from start to end. The rest is the sum of the service times.
     pub in_flight_unexplained_ns: i64,
     pub sessions: SessionCounts,
+    pub inspected: InspectedCounts,
+}
+
+/// Sums over the succeeded answers that were inspected ([`crate::Inspect`]).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InspectedCounts {
+    pub answers: u64,
+    /// Of their bodies, without the framing of HTTP.
+    pub body_bytes: u64,
+    /// The same after decompression.
+    pub decoded_bytes: u64,
+    /// Elements of the counted array; `None`: none is counted, or there was no answer.
+    pub items: Option<u64>,
+}
+
+impl InspectedCounts {
+    /// Adds counts of another worker or a later interval.
+    pub fn join(&mut self, other: Self) {
+        self.answers += other.answers;
+        self.body_bytes += other.body_bytes;
+        self.decoded_bytes += other.decoded_bytes;
+        self.items = match (self.items, other.items) {
+            (Some(items), Some(others)) => Some(items + others),
+            (items, others) => items.or(others),
+        };
+    }
 }
 
 /// Sessions of a scenario. `started = completed + failed + running`.
@@ -227,6 +271,7 @@ impl Counts {
         self.in_flight_time += other.in_flight_time;
         self.in_flight_unexplained_ns += other.in_flight_unexplained_ns;
         self.sessions.join(other.sessions);
+        self.inspected.join(other.inspected);
     }
 }
 
@@ -260,6 +305,9 @@ pub struct Interval {
     /// From then on until TLS was established; empty without TLS.
     #[serde(with = "crate::histogram")]
     pub handshake_time: Histogram<u64>,
+    /// First byte − sent of succeeded answers that were inspected; empty if none are.
+    #[serde(with = "crate::histogram")]
+    pub first_byte_time: Histogram<u64>,
     /// What limited each generator, if several made the load; empty if it was one.
     pub generators: Vec<GeneratorInterval>,
 }
@@ -320,6 +368,7 @@ impl Interval {
             (&mut self.lag, &next.lag),
             (&mut self.connect_time, &next.connect_time),
             (&mut self.handshake_time, &next.handshake_time),
+            (&mut self.first_byte_time, &next.first_byte_time),
         ] {
             add(sum, part);
         }
@@ -336,7 +385,8 @@ impl Interval {
 }
 
 fn add(sum: &mut Histogram<u64>, part: &Histogram<u64>) {
-    sum.add(part).expect("all histograms have the same bounds");
+    sum.add(part)
+        .expect("all histograms have the same bounds, or grow up to them");
 }
 
 /// One step of a scenario in an interval; histograms as those of [`Interval`].

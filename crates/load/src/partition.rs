@@ -119,6 +119,7 @@ mod tests {
             what: What::Requests {
                 requests: vec![get],
                 expect: crate::Expect::default(),
+                inspect: None,
             },
             limits: Limits::default(),
             workers: vec![None; workers],

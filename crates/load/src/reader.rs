@@ -89,6 +89,12 @@ impl Reader {
         self.kept.as_deref().unwrap_or_default()
     }
 
+    /// The status of the answer whose body is being read; `None`: there is none.
+    #[must_use]
+    pub fn status(&self) -> Option<u16> {
+        self.answer.map(|answer| answer.status)
+    }
+
     /// Resets it for another connection.
     pub fn reset(&mut self) {
         let kept = self.kept.take();

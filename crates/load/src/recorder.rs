@@ -12,9 +12,10 @@ use std::{
 use hdrhistogram::Histogram;
 
 use crate::{
-    Counts, Failure, SessionCounts, StepCounts, StepInterval,
+    Counts, Failure, InspectedCounts, SessionCounts, StepCounts, StepInterval,
     clock::microseconds,
     histogram::{growing_histogram, histogram, record_growing},
+    inspection::Inspected,
     partition::Partition,
     thread_time::ThreadTime,
 };
@@ -40,6 +41,7 @@ pub(crate) struct Slice {
     pub(crate) steps: Vec<StepInterval>,
     pub(crate) connect_time: Histogram<u64>,
     pub(crate) handshake_time: Histogram<u64>,
+    pub(crate) first_byte_time: Histogram<u64>,
 }
 
 impl StepInterval {
@@ -79,6 +81,7 @@ impl Slice {
                 .collect(),
             connect_time: histogram(),
             handshake_time: histogram(),
+            first_byte_time: growing_histogram(),
         })
     }
 
@@ -96,6 +99,7 @@ impl Slice {
             &mut self.lag,
             &mut self.connect_time,
             &mut self.handshake_time,
+            &mut self.first_byte_time,
         ] {
             histogram.reset();
         }
@@ -291,6 +295,19 @@ impl Recorder {
                 at.done.saturating_sub(at.sent),
             );
         }
+    }
+
+    /// What was measured of a succeeded answer, if anything was; the worker also records it as a request, sent at `sent`.
+    pub(crate) fn record_inspected(&mut self, inspected: Option<Inspected>, sent: u64) {
+        let Some(inspected) = inspected else { return };
+        self.slice.counts.inspected.join(InspectedCounts {
+            answers: 1,
+            body_bytes: inspected.body_bytes,
+            decoded_bytes: inspected.decoded_bytes,
+            items: inspected.items,
+        });
+        let first_byte_time = inspected.first_byte.saturating_sub(sent);
+        record_growing(&mut self.slice.first_byte_time, first_byte_time);
     }
 
     /// A request failed. A reset has no time: it is unknown when the answer would have arrived.

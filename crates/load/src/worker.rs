@@ -29,6 +29,7 @@ use crate::{
     clock::{Clock, timespec, whole_nanoseconds},
     connection::{Connection, Phase},
     head::{Heads, ReadLimits},
+    inspection::Inspector,
     pacer::Pacer,
     partition::Partition,
     protocol_stack::ProtocolStacks,
@@ -66,6 +67,8 @@ pub(crate) struct Worker {
     writer: Writer,
     heads: Heads,
     matcher: AnswerMatcher,
+    /// `None`: answers are not inspected.
+    inspector: Option<Inspector>,
     /// Replaces the writer and the matcher if the job is a scenario.
     sessions: Option<Box<Sessions>>,
     recorder: Recorder,
@@ -157,6 +160,7 @@ impl Worker {
                 connection.reader = Reader::keeping_heads();
             }
         }
+        let inspector = make_inspector(&job, &mut connections);
         let to_open = connections::first_openings(connections.len(), pacer.opens_all_at_once());
         Ok(Self {
             clock: Clock::start(),
@@ -166,6 +170,7 @@ impl Worker {
             pacer,
             heads: Heads::new(read_limits),
             matcher,
+            inspector,
             recorder: Recorder::new(partition, exchange, interval),
             protocol_stacks: ProtocolStacks::new(
                 &job.transport,
@@ -356,7 +361,9 @@ fn make_sender(
     partition: &Partition,
 ) -> Result<(Writer, AnswerMatcher, Option<Box<Sessions>>), ScenarioError> {
     let (requests, expect, sessions) = match &job.what {
-        What::Requests { requests, expect } => (requests.clone(), expect, None),
+        What::Requests {
+            requests, expect, ..
+        } => (requests.clone(), expect, None),
         What::Scenario(scenario) => {
             let sessions = Sessions::new(job, scenario, partition)?;
             (Vec::new(), &Expect::default(), Some(Box::new(sessions)))
@@ -369,6 +376,21 @@ fn make_sender(
         RandomStream::new(job.seed, RANDOM_OF_REQUESTS),
     );
     Ok((writer, AnswerMatcher::new(expect), sessions))
+}
+
+/// Creates what inspects answers, if the job asks for that.
+fn make_inspector(job: &Job, connections: &mut [Connection]) -> Option<Inspector> {
+    let What::Requests {
+        inspect: Some(inspect),
+        ..
+    } = &job.what
+    else {
+        return None;
+    };
+    for connection in connections {
+        connection.begin_inspection();
+    }
+    Some(Inspector::new(inspect))
 }
 
 impl Nanoseconds {

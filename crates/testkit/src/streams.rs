@@ -30,6 +30,8 @@ pub enum Reply {
     },
     /// An informational answer first.
     Informed(Bytes),
+    /// With this `Content-Encoding`.
+    Encoded(&'static str, Bytes),
     /// Announces this length and sends this body.
     Announced(u64, Bytes),
     /// Answers with a header of this many bytes.
@@ -251,6 +253,9 @@ async fn give(
         }
         Reply::Announced(length, body) => {
             send_complete(respond, head(200).header("content-length", length), body).await
+        }
+        Reply::Encoded(coding, body) => {
+            send_complete(respond, head(200).header("content-encoding", coding), body).await
         }
         Reply::LongHead(length) => {
             let head = head(200).header("x-long", "x".repeat(length));

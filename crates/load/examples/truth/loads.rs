@@ -117,6 +117,7 @@ impl Load {
                     status: Vec::new(),
                     body: BodyCheck::Any,
                 },
+                inspect: None,
             },
             limits: Limits::default(),
             workers: vec![None; self.workers],

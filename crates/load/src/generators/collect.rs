@@ -283,6 +283,7 @@ fn slice(interval: Interval, source: usize, length: u64) -> Box<Slice> {
         steps: interval.steps,
         connect_time: interval.connect_time,
         handshake_time: interval.handshake_time,
+        first_byte_time: interval.first_byte_time,
     })
 }
 
@@ -293,7 +294,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Counts, Failure, StepInterval};
+    use crate::{Counts, Failure, InspectedCounts, StepInterval};
 
     const MS: u64 = 1_000_000;
 
@@ -340,6 +341,13 @@ mod tests {
             for (times, histogram) in (1..).zip(histograms) {
                 histogram.saturating_record_n(value * times * 37, times);
             }
+            slice.first_byte_time.record(value * 29).unwrap();
+            slice.counts.inspected = InspectedCounts {
+                answers: value,
+                body_bytes: value * 3,
+                decoded_bytes: value * 5,
+                items: (worker > 0).then_some(value),
+            };
             slice.steps[0].counts.sent = value;
             slice.steps[0].response_time.record(value * 90_000).unwrap();
             slice
@@ -366,6 +374,7 @@ mod tests {
             interval.service_time.clone(),
             (interval.failed_time.clone(), interval.lag.clone()),
             (step.counts.clone(), step.response_time.clone()),
+            interval.first_byte_time.clone(),
         )
     }
 

@@ -144,10 +144,10 @@ mod tests {
     use super::*;
     use crate::{
         Action, Arrivals, BodyCheck, Capture, Check, Condition, Expect, Extractor, Feed, FeedOrder,
-        Flow, GeneratedRows, Job, KeptRows, Limits, Model, OnFailure, Pattern, Preparation,
-        Prepared, Protocol, Query, Rate, Repeat, Retries, Roots, RowValue, Rows, Scenario, Slot,
-        Stage, Stamp, StepRequest, Subject, Target, Template, ThinkTime, Tls, TlsOptions,
-        Transport, UserStage, What,
+        Flow, GeneratedRows, Inspect, Job, KeptRows, Limits, Model, OnFailure, Pattern,
+        Preparation, Prepared, Protocol, Query, Rate, Repeat, Retries, Roots, RowValue, Rows,
+        Scenario, Slot, Stage, Stamp, StepRequest, Subject, Target, Template, ThinkTime, Tls,
+        TlsOptions, Transport, UserStage, What,
     };
 
     /// A job is the same after its way, and so is its digest.
@@ -327,6 +327,9 @@ mod tests {
                 status: Vec::new(),
                 body: BodyCheck::Equals(vec![1]),
             },
+            inspect: Some(Inspect {
+                count: Some(vec!["items".to_owned()]),
+            }),
         };
         for rate in [0.1 + 0.2, f64::MIN_POSITIVE, 1e7 / 3.0] {
             let stages = Rate::Stages(vec![Stage {

@@ -8,10 +8,12 @@ use std::{
 use bytes::Bytes;
 use h2::{Reason, RecvStream, SendStream, client::ResponseFuture};
 
+use super::Judge;
 use crate::{
     Failure,
-    answer_matcher::{AnswerMatcher, BodyMatch},
+    answer_matcher::BodyMatch,
     flight::Flight,
+    inspection::{ContentCoding, Inspected, Inspection},
     reader::Answer,
 };
 
@@ -21,6 +23,8 @@ pub(super) struct Stream {
     sending: Option<Sending>,
     receiving: Receiving,
     body_match: BodyMatch,
+    /// From the head on, if answers are inspected.
+    inspection: Option<Box<Inspection>>,
     received: u64,
 }
 
@@ -52,6 +56,7 @@ impl Stream {
             sending,
             receiving: Receiving::Head(answer),
             body_match: BodyMatch::default(),
+            inspection: None,
             received: 0,
         }
     }
@@ -59,10 +64,10 @@ impl Stream {
     /// Makes progress as far as possible; returns the result of the request if it ended.
     pub(super) fn resume(
         &mut self,
-        matcher: &AnswerMatcher,
+        judge: &mut Judge<'_>,
         body_max_bytes: u64,
         context: &mut Context<'_>,
-    ) -> Option<Result<(), Failure>> {
+    ) -> Option<Result<Option<Inspected>, Failure>> {
         self.send(context);
         loop {
             match &mut self.receiving {
@@ -71,9 +76,12 @@ impl Stream {
                     Poll::Ready(Err(error)) => return Some(Err(failure_of(&error))),
                     Poll::Ready(Ok(answer)) => {
                         let status = answer.status().as_u16();
+                        if judge.inspector.is_some() {
+                            self.inspection = Some(begin_inspection(&answer, judge.now));
+                        }
                         let stream = answer.into_body();
                         if stream.is_end_stream() {
-                            return Some(self.check_complete(matcher, status));
+                            return Some(self.check_complete(judge, status));
                         }
                         self.receiving = Receiving::Body { status, stream };
                     }
@@ -83,11 +91,16 @@ impl Stream {
                     // Trailers, if any, have arrived by now, and with them the end.
                     Poll::Ready(None) => {
                         let status = *status;
-                        return Some(self.check_complete(matcher, status));
+                        return Some(self.check_complete(judge, status));
                     }
                     Poll::Ready(Some(Err(error))) => return Some(Err(failure_of(&error))),
                     Poll::Ready(Some(Ok(piece))) => {
-                        matcher.body(&mut self.body_match, &piece);
+                        judge.matcher.body(&mut self.body_match, &piece);
+                        if let (Some(inspector), Some(inspection)) =
+                            (&mut judge.inspector, &mut self.inspection)
+                        {
+                            inspection.take_body(inspector, &piece);
+                        }
                         self.received += piece.len() as u64;
                         if self.received > body_max_bytes {
                             return Some(Err(Failure::Malformed));
@@ -100,7 +113,11 @@ impl Stream {
         }
     }
 
-    fn check_complete(&mut self, matcher: &AnswerMatcher, status: u16) -> Result<(), Failure> {
+    fn check_complete(
+        &mut self,
+        judge: &Judge<'_>,
+        status: u16,
+    ) -> Result<Option<Inspected>, Failure> {
         if let Some(sending) = &mut self.sending {
             // Answered before the whole body was sent: the rest would only keep the stream open.
             sending.stream.send_reset(Reason::CANCEL);
@@ -109,7 +126,11 @@ impl Stream {
             status,
             keep_alive: true,
         };
-        matcher.check(&mut self.body_match, answer)
+        let judged = judge.matcher.check(&mut self.body_match, answer);
+        match (&judge.inspector, &mut self.inspection) {
+            (Some(inspector), Some(inspection)) => inspection.finish(inspector, status, judged),
+            _ => judged.map(|()| None),
+        }
     }
 
     /// Hands over as much of the body as the window allows.
@@ -135,6 +156,16 @@ impl Stream {
         }
         self.sending = None;
     }
+}
+
+/// The inspection of an answer whose head has arrived.
+fn begin_inspection<T>(answer: &http::Response<T>, now: u64) -> Box<Inspection> {
+    let mut inspection = Box::<Inspection>::default();
+    inspection.note_arrival(now);
+    let values = answer.headers().get_all(http::header::CONTENT_ENCODING);
+    let coding = ContentCoding::parse(values.iter().map(http::HeaderValue::as_bytes));
+    inspection.begin_body(answer.status().as_u16(), coding);
+    inspection
 }
 
 /// The failure of a request by the error of its stream.

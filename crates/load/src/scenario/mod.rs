@@ -35,5 +35,6 @@ pub use rows::{GeneratedRows, RowValue, Rows};
 pub use template::{Filled, Template, TemplateError, Value};
 pub use zipf::Zipf;
 
+pub(crate) use inspect::headers;
 pub(crate) use kept::{Kept, merge_kept};
 pub(crate) use sessions::{Sessions, Whole};

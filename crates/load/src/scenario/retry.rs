@@ -47,8 +47,8 @@ impl Retries {
             | Failure::Malformed
             | Failure::Handshake(_)
             | Failure::Protocol => true,
-            // Sessions have no clients.
-            Failure::ClientEnded => false,
+            // Sessions have no clients, and their answers are not inspected.
+            Failure::ClientEnded | Failure::Inspection(_) => false,
         }
     }
 }

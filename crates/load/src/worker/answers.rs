@@ -3,11 +3,12 @@
 use super::Worker;
 use crate::{
     Failure, HandshakeFailure, RequestOutcome, RequestOutcomes,
-    connection::{Phase, Received},
+    connection::{Connection, Phase, Received},
     flight::Flight,
-    reader::{AtClose, Event},
+    inspection::{ContentCoding, Inspection, Inspector},
+    reader::{Answer, AtClose, Event, Reader},
     recorder::Recorder,
-    scenario::Whole,
+    scenario::{Whole, headers},
 };
 
 /// How often one connection may fill the whole buffer before the other connections are served.
@@ -88,16 +89,16 @@ impl Worker {
     /// Reads the answers in the first `length` bytes of the input.
     #[inline]
     pub(super) fn take_answers(&mut self, id: u32, length: usize, done: u64) -> Result<(), Ending> {
-        if self.sessions.is_none() {
+        if self.sessions.is_none() && self.inspector.is_none() {
             self.take_answers_of::<false>(id, length, done)
         } else {
             self.take_answers_of::<true>(id, length, done)
         }
     }
 
-    /// Compiled twice, so that prepared requests pay nothing for sessions in their loop.
+    /// Compiled twice, so that prepared requests pay nothing for sessions and inspections in their loop; both need heads.
     #[inline]
-    fn take_answers_of<const SESSIONS: bool>(
+    fn take_answers_of<const HEADS: bool>(
         &mut self,
         id: u32,
         length: usize,
@@ -113,22 +114,36 @@ impl Worker {
                     Err(Ending::Malformed)
                 };
             };
-            match connection.reader.next_keeping::<SESSIONS>(
+            if HEADS
+                && let Some(inspection) = &mut connection.inspection
+                && !input.is_empty()
+            {
+                inspection.note_arrival(done);
+            }
+            match connection.reader.next_keeping::<HEADS>(
                 &mut self.heads,
                 &mut input,
                 flight.is_head,
             ) {
                 Ok(None) => return Ok(()),
                 Ok(Some(Event::Body(piece))) => match &mut self.sessions {
-                    Some(sessions) if SESSIONS => sessions.body(id, piece),
-                    _ => self.matcher.body(&mut connection.body_match, piece),
+                    Some(sessions) if HEADS => sessions.body(id, piece),
+                    _ => {
+                        self.matcher.body(&mut connection.body_match, piece);
+                        if HEADS
+                            && let (Some(inspector), Some(inspection)) =
+                                (&mut self.inspector, &mut connection.inspection)
+                        {
+                            inspect(inspector, inspection, &connection.reader, piece);
+                        }
+                    }
                 },
                 Ok(Some(Event::Whole(answer))) => {
                     connection.flight.pop_front();
                     connection.has_answered = true;
                     connection.room_since = self.seen;
                     let judged = match &mut self.sessions {
-                        Some(sessions) if SESSIONS => {
+                        Some(sessions) if HEADS => {
                             let (head, unix) = (connection.reader.head(), self.clock.unix(done));
                             let whole = Whole {
                                 answer,
@@ -139,7 +154,12 @@ impl Worker {
                             sessions.handle_answer(id, whole, &mut self.pacer, &mut self.recorder)
                         }
                         _ => {
-                            let judged = self.matcher.check(&mut connection.body_match, answer);
+                            let mut judged = self.matcher.check(&mut connection.body_match, answer);
+                            if HEADS && let Some(inspector) = &self.inspector {
+                                let (of, recorder) = ((flight, answer), &mut self.recorder);
+                                judged =
+                                    finish_inspection(inspector, connection, of, judged, recorder);
+                            }
                             self.pacer.on_request_end(id, done, judged);
                             judged
                         }
@@ -165,7 +185,11 @@ impl Worker {
                 connection.has_answered = true;
                 let judged = match &mut self.sessions {
                     None => {
-                        let judged = self.matcher.check(&mut connection.body_match, answer);
+                        let mut judged = self.matcher.check(&mut connection.body_match, answer);
+                        if let Some(inspector) = &self.inspector {
+                            let (of, recorder) = ((flight, answer), &mut self.recorder);
+                            judged = finish_inspection(inspector, connection, of, judged, recorder);
+                        }
                         self.pacer.on_request_end(id, done, judged);
                         judged
                     }
@@ -241,6 +265,33 @@ impl Worker {
                 }
             }
         }
+    }
+}
+
+/// Inspects the next piece of a body; its head was read last.
+fn inspect(inspector: &mut Inspector, inspection: &mut Inspection, reader: &Reader, piece: &[u8]) {
+    if inspection.awaits_head() {
+        let lines = headers(reader.head());
+        let lines = lines.filter(|(name, _)| name.eq_ignore_ascii_case(b"content-encoding"));
+        let coding = ContentCoding::parse(lines.map(|(_, value)| value));
+        inspection.begin_body(reader.status().unwrap_or_default(), coding);
+    }
+    inspection.take_body(inspector, piece);
+}
+
+/// The result of a complete answer with its inspection; notes what was measured of it.
+fn finish_inspection(
+    inspector: &Inspector,
+    connection: &mut Connection,
+    (flight, answer): (Flight, Answer),
+    judged: Result<(), Failure>,
+    recorder: &mut Recorder,
+) -> Result<(), Failure> {
+    match &mut connection.inspection {
+        Some(inspection) => inspection
+            .finish(inspector, answer.status, judged)
+            .map(|found| recorder.record_inspected(found, flight.sent)),
+        None => judged,
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     Failure, HandshakeFailure,
     connection::{Phase, Received, Sent},
-    http2,
+    http2::{self, Judge},
     reader::AtClose,
     tls::Opened,
 };
@@ -314,8 +314,9 @@ impl Worker {
         }
         if let Err(ended) = http2.start(&mut protocol_stacks.requests, &self.out, flight) {
             let (recorder, account) = (&mut self.recorder, &mut self.account);
-            note(recorder, account, ended.flight, ended.judged, flight.sent);
-            self.pacer.on_request_end(id, flight.sent, ended.judged);
+            let judged = ended.judged.map(|_| ());
+            note(recorder, account, ended.flight, judged, flight.sent);
+            self.pacer.on_request_end(id, flight.sent, judged);
         }
     }
 
@@ -335,15 +336,20 @@ impl Worker {
                 stack.is_held = false;
                 self.to_read.push(id);
             }
-            while let Some(ended) = http2.next(&self.matcher) {
-                connection.has_answered |= matches!(
-                    ended.judged,
-                    Ok(()) | Err(Failure::Status(_) | Failure::WrongBody)
-                );
+            let mut judge = Judge {
+                matcher: &self.matcher,
+                inspector: self.inspector.as_mut(),
+                now,
+            };
+            while let Some(ended) = http2.next(&mut judge) {
+                connection.has_answered |= ended.judged.map_or_else(Failure::is_answer, |_| true);
                 connection.room_since = self.seen;
                 let (recorder, account) = (&mut self.recorder, &mut self.account);
-                note(recorder, account, ended.flight, ended.judged, now);
-                self.pacer.on_request_end(id, now, ended.judged);
+                let (flight, sent) = (ended.flight, ended.flight.sent);
+                let judged = ended.judged;
+                let judged = judged.map(|found| recorder.record_inspected(found, sent));
+                note(recorder, account, flight, judged, now);
+                self.pacer.on_request_end(id, now, judged);
             }
             if let Some(end) = http2.end() {
                 return self.streams_ended(id, end, now);

@@ -39,6 +39,7 @@ pub(crate) fn job(address: SocketAddr, model: Model) -> Job {
                 status: Vec::new(),
                 body: BodyCheck::Any,
             },
+            inspect: None,
         },
         limits: Limits::default(),
         workers: vec![None],
