@@ -27,6 +27,9 @@ pub(crate) fn aspect(metric: Metric) -> Aspect {
         | Metric::Failed
         | Metric::AchievedRatio
         | Metric::Skipped
+        | Metric::BodyBytesPerAnswer
+        | Metric::DecodedBytesPerAnswer
+        | Metric::ItemsPerAnswer
         | Metric::BytesReceivedPerAnswer
         | Metric::BytesReceivedRate
         | Metric::BytesSentRate
@@ -46,6 +49,8 @@ pub(crate) fn aspect(metric: Metric) -> Aspect {
         | Metric::ResponseTimeDeviation
         | Metric::ServiceTime
         | Metric::ServiceTimeDeviation
+        | Metric::FirstByteTime
+        | Metric::FirstByteTimeDeviation
         | Metric::ClientWaitTime
         | Metric::FailedTime => Aspect::Times,
         Metric::Backlog

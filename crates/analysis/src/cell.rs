@@ -11,6 +11,7 @@ use waggle_stats::{
 
 use crate::{
     TrialModel, TrialNumbers,
+    answers::{self, AnswersModel},
     asked::{
         AskedMetric, AskedReading, asked_readings, aspect, biases, distinct,
         estimate_asked_metrics, estimate_readings,
@@ -110,6 +111,8 @@ pub struct CellModel {
     pub steps: Vec<StepModel>,
     pub sessions: Option<SessionsModel>,
     pub clients: Option<ClientsModel>,
+    /// `None` if answers were not inspected.
+    pub answers: Option<AnswersModel>,
     /// How soon it had recovered; `None` if the load does not drop.
     pub recovery: Option<CellRecovery>,
     /// Every number that a condition or a column of reference results names, where the cell has it.
@@ -222,15 +225,19 @@ pub(crate) fn cell(
         cpu_steal: point(Metric::CpuSteal),
         cpu_idle: point(Metric::CpuIdle),
         generator_capacity_used: point(Metric::GeneratorCapacityUsed),
-        spectrum: distribution::spectrum_of(
-            own_raw.iter().map(|trial| (*trial, &trial.response_time)),
-        ),
+        spectrum: spectrum(&own_raw),
         steps: steps::over_trials(&own, &own_raw),
         sessions: steps::sessions(&own),
         clients: clients::of_cell(&own),
+        answers: answers::of_cell(&own),
         recovery: recovered::over_trials(&own),
         numbers: metric::of_cell(info, &own),
     }
+}
+
+fn spectrum(trials: &[&Trial]) -> Vec<SpectrumPoint> {
+    let trials = trials.iter();
+    distribution::spectrum_of(trials.map(|trial| (*trial, &trial.response_time)))
 }
 
 fn delay_sample(trials: &[&TrialModel]) -> Option<SampleInfo> {

@@ -7,6 +7,7 @@
 mod accepted;
 mod account;
 mod answer;
+mod answers;
 mod asked;
 mod best_and_worst;
 mod bottleneck;
@@ -69,6 +70,7 @@ mod warning;
 
 pub use account::{Account, Spread};
 pub use answer::{Answer, AnswerOf, CellValue, Limit, LimitedBy, MetricAnswer};
+pub use answers::AnswersModel;
 pub use asked::{AskedMetric, AskedReading, headline};
 pub use best_and_worst::{
     BestAndWorst, BestAndWorstModel, FEW_SUCCESSES, FailureRange, OrderMetric, RankedTrial,

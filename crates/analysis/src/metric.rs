@@ -130,7 +130,9 @@ pub fn without_names<'a>(path: &'a [String], info: &RunInfo) -> Option<NamedMetr
     let scenario = info.scenario.iter();
     let steps: Vec<&String> = scenario.flat_map(|scenario| &scenario.steps).collect();
     let of = named.of.filter(|of| match named.row.subject {
-        Subject::Load | Subject::WholeLoad => steps.iter().any(|step| step == of),
+        Subject::Load | Subject::WholeLoad | Subject::Answers => {
+            steps.iter().any(|step| step == of)
+        }
         Subject::Probe => info.delivery_probe.as_deref() != Some(*of),
         _ => true,
     });
@@ -268,6 +270,8 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         | Metric::ResponseTimeDeviation
         | Metric::ServiceTime
         | Metric::ServiceTimeDeviation
+        | Metric::FirstByteTime
+        | Metric::FirstByteTimeDeviation
         | Metric::FailedTime
         | Metric::DelayDeviation
         | Metric::PreparationResponseTime
@@ -278,6 +282,9 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         Metric::Skipped => count(numbers()?.skipped),
         Metric::InFlight => value(numbers()?.in_flight_mean),
         Metric::MeasuredTime => value(numbers()?.seconds * 1e6),
+        Metric::BodyBytesPerAnswer => value(numbers()?.body_bytes_per_answer()?),
+        Metric::DecodedBytesPerAnswer => value(numbers()?.decoded_bytes_per_answer()?),
+        Metric::ItemsPerAnswer => value(numbers()?.items_per_answer()?),
         Metric::BytesReceivedPerAnswer => value(bytes_per_answer(numbers()?)?),
         Metric::BytesReceivedRate => value(numbers()?.bytes_received_per_s),
         Metric::BytesSentRate => value(numbers()?.bytes_sent_per_s),
@@ -385,6 +392,7 @@ fn percentiles<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a Tri
     match named.row.metric {
         Metric::ResponseTime | Metric::ResponseTimeDeviation => load()?.response(),
         Metric::ServiceTime | Metric::ServiceTimeDeviation => load()?.service(),
+        Metric::FirstByteTime | Metric::FirstByteTimeDeviation => numbers()?.first_byte.as_ref(),
         Metric::FailedTime => numbers()?.failed_times.as_ref(),
         Metric::PreparationResponseTime => preparation(named, trial)?.response.as_ref(),
         Metric::Delay | Metric::DelayDeviation => match probe {

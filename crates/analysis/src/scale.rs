@@ -31,6 +31,7 @@ fn resolution(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<f64> {
         Metric::ClientsThroughput => None,
         Metric::ResponseTime
         | Metric::ServiceTime
+        | Metric::FirstByteTime
         | Metric::ClientWaitTime
         | Metric::FailedTime
         | Metric::Delay

@@ -3,8 +3,8 @@
 use waggle_metrics::Metric;
 use waggle_results::{
     ClientInfo, ConnectingInfo, CoolDownInfo, CountsRow, DeliveryInfo, FailureCount, GeneratorInfo,
-    LagInfo, LedgerInfo, LimitInfo, NetworkCounts, NetworkInfo, PhaseInfo, PhaseName, RunInfo,
-    SessionCounts, Trial, TrialEnd, TrialInfo, TrialKey,
+    InspectedCounts, LagInfo, LedgerInfo, LimitInfo, NetworkCounts, NetworkInfo, PhaseInfo,
+    PhaseName, RunInfo, SessionCounts, Trial, TrialEnd, TrialInfo, TrialKey,
 };
 use waggle_stats::{Finding, Reason, Verdict};
 
@@ -111,6 +111,8 @@ pub struct TrialNumbers {
     pub response: Option<TrialPercentiles>,
     /// From sent to done, of successes.
     pub service: Option<TrialPercentiles>,
+    /// From sent to the first byte, of the answers that were inspected.
+    pub first_byte: Option<TrialPercentiles>,
     /// From due to the failure.
     pub failed_times: Option<TrialPercentiles>,
     /// From sent until visible, over the whole load.
@@ -156,6 +158,8 @@ pub struct TrialNumbers {
     pub bytes_received: u64,
     pub bytes_sent_per_s: f64,
     pub bytes_received_per_s: f64,
+    /// Of the answers that were inspected; `None`: none was.
+    pub inspected: Option<InspectedCounts>,
     /// Of a scenario; none where the load is one request.
     pub steps: Vec<TrialStep>,
     pub sessions: Option<SessionCounts>,
@@ -170,6 +174,27 @@ pub struct TrialNumbers {
     pub unknown: Vec<Metric>,
     /// Times are not finer than this; 0: as fine as histograms are.
     pub time_resolution_us: f64,
+}
+
+impl TrialNumbers {
+    pub(crate) fn body_bytes_per_answer(&self) -> Option<f64> {
+        self.per_inspected_answer(|inspected| Some(inspected.body_bytes))
+    }
+
+    pub(crate) fn decoded_bytes_per_answer(&self) -> Option<f64> {
+        self.per_inspected_answer(|inspected| Some(inspected.decoded_bytes))
+    }
+
+    /// `None` also if no array is counted.
+    pub(crate) fn items_per_answer(&self) -> Option<f64> {
+        self.per_inspected_answer(|inspected| inspected.items)
+    }
+
+    /// `None` if no answer was inspected.
+    fn per_inspected_answer(&self, sum: impl Fn(InspectedCounts) -> Option<u64>) -> Option<f64> {
+        let inspected = self.inspected.filter(|inspected| inspected.answers > 0)?;
+        Some(as_f64(sum(inspected)?) / as_f64(inspected.answers))
+    }
 }
 
 impl TrialModel {
@@ -276,6 +301,7 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
         failures: measured.failures.clone(),
         response: distribution::of_trial(&times.response_time).or_else(|| quantiles.clone()),
         service: distribution::of_trial(&times.service_time).or(quantiles),
+        first_byte: distribution::of_trial(&times.first_byte_time),
         failed_times: distribution::of_trial(&times.failed_time),
         delay: distribution::of_some(&trial.delivery_delay),
         earliest: distribution::of_some(&trial.earliest_delay),
@@ -306,6 +332,7 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
         bytes_received: measured.bytes_received,
         bytes_sent_per_s: as_f64(measured.bytes_sent) / measured.seconds,
         bytes_received_per_s: as_f64(measured.bytes_received) / measured.seconds,
+        inspected: measured.inspected,
         steps: step::of_trial(trial),
         sessions,
         sessions_per_s: sessions.map(|counts| as_f64(counts.completed) / measured.seconds),

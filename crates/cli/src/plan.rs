@@ -123,7 +123,24 @@ fn details(study: &Study) -> Vec<String> {
     lines
         .chain(networks(study))
         .chain(preparation(study))
+        .chain(inspections(study))
         .collect()
+}
+
+/// `answers to list are inspected: time to the first byte, …`, in each way that a cell has.
+fn inspections(study: &Study) -> BTreeSet<String> {
+    let line = |cell: &Cell| {
+        let inspect = cell.inspect()?;
+        let items = inspect.count.as_ref().map_or_else(String::new, |names| {
+            let path = ["$"].into_iter().chain(names.iter().map(String::as_str));
+            format!(", elements of {}", path.collect::<Vec<_>>().join("."))
+        });
+        Some(format!(
+            "answers to {} are inspected: time to the first byte, bytes before and after decompression{items}",
+            cell.name()
+        ))
+    };
+    study.cells.iter().filter_map(line).collect()
 }
 
 /// `each trial has a network of its own: 100 Mbit/s …`; of several kinds how many there are, and the first.

@@ -5,6 +5,9 @@ use crate::{
     row::{OverTrials, Row, Statistic, Subject, Unit},
 };
 
+/// What is after the name of a request, scenario or step.
+const OF_LOAD: [Subject; 3] = [Subject::Load, Subject::WholeLoad, Subject::Answers];
+
 /// The metric that a path names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NamedMetric<'a> {
@@ -106,12 +109,12 @@ pub fn resolve<'a>(path: &[&'a str]) -> Option<NamedMetric<'a>> {
 /// The metric of a path without the name of the request or scenario, as in conditions of `waggle load`.
 #[must_use]
 pub fn resolve_in_load<'a>(path: &[&'a str]) -> Option<NamedMetric<'a>> {
-    find_row(&[Subject::Load, Subject::WholeLoad], None, path).or_else(|| resolve(path))
+    find_row(&OF_LOAD, None, path).or_else(|| resolve(path))
 }
 
 fn load<'a>(path: &[&'a str]) -> Option<NamedMetric<'a>> {
     let (name, rest) = path.split_first()?;
-    find_row(&[Subject::Load, Subject::WholeLoad], Some(name), rest)
+    find_row(&OF_LOAD, Some(name), rest)
 }
 
 fn find_row<'a>(
@@ -163,6 +166,10 @@ mod tests {
         check(
             "put.client_wait_time.mean",
             Some((Metric::ClientWaitTime, Some(Statistic::Mean), Some("put"))),
+        );
+        check(
+            "list.items_per_answer",
+            Some((Metric::ItemsPerAnswer, None, Some("list"))),
         );
         check("recovery_time", Some((Metric::RecoveryTime, None, None)));
         check("delivery.missing", Some((Metric::Missing, None, None)));

@@ -47,6 +47,8 @@ pub enum Subject {
     Load,
     /// `REQUEST.name` or `SCENARIO.name`: of the whole load; steps do not have it.
     WholeLoad,
+    /// `REQUEST.name`, of a request whose answers are inspected.
+    Answers,
     /// `sessions.name`
     Sessions,
     /// `clients.name`, of a load of clients.

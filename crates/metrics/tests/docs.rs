@@ -19,7 +19,7 @@ records and records out of order are those of the sample.
 ";
 
 /// Subject, title, what comes before the name in the path, what comes before the column; in the order of the page.
-const SECTIONS: [(Subject, &str, &str, &str); 15] = [
+const SECTIONS: [(Subject, &str, &str, &str); 16] = [
     (
         Subject::Load,
         "A request, a scenario or one of its steps",
@@ -31,6 +31,12 @@ const SECTIONS: [(Subject, &str, &str, &str); 15] = [
         "A request or a scenario",
         "REQUEST.",
         "; a step has none of these",
+    ),
+    (
+        Subject::Answers,
+        "Inspected answers",
+        "REQUEST.",
+        ", of a request with [`inspect`](studies.md#measuring-answers); items of one with `inspect.count`",
     ),
     (Subject::Sessions, "Sessions of a scenario", "sessions.", ""),
     (

@@ -200,6 +200,7 @@ fn names(model: &Model, subject: Subject) -> Vec<Option<&str>> {
             metrics.map(|metric| Some(metric.name.as_str())).collect()
         }
         Subject::WholeLoad
+        | Subject::Answers
         | Subject::Sessions
         | Subject::Clients
         | Subject::Delivery

@@ -16,3 +16,12 @@ pub(crate) fn count<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error>
         )))
     }
 }
+
+/// The same, of what may be unknown.
+pub(crate) fn optional_count<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    /// A count that is known.
+    #[derive(Deserialize)]
+    struct Count(#[serde(deserialize_with = "count")] u64);
+    let known = Option::<Count>::deserialize(from)?;
+    Ok(known.map(|Count(count)| count))
+}

@@ -50,6 +50,11 @@ kinds! {
     NotCaptured "not_captured",
     BodyNotKept "body_not_kept",
     ClientEnded "client_ended",
+    AnswerTruncated "answer_truncated",
+    InvalidEncoding "invalid_encoding",
+    UnknownEncoding "unknown_encoding",
+    NotJson "not_json",
+    ArrayMissing "array_missing",
     NotConnected "not_connected",
     Other "other",
     HandshakeUnknownIssuer "handshake_unknown_issuer",
@@ -90,6 +95,11 @@ impl FailureKind {
             | Self::NotCaptured
             | Self::BodyNotKept
             | Self::ClientEnded
+            | Self::AnswerTruncated
+            | Self::InvalidEncoding
+            | Self::UnknownEncoding
+            | Self::NotJson
+            | Self::ArrayMissing
             // Of imported results: a request that got no connection, and one that failed for another reason.
             | Self::NotConnected
             | Self::Other => false,

@@ -8,6 +8,7 @@
 //! trials/0001-c03-r1/    trial.json (written last)  intervals.ndjson  resources.ndjson  backlog.ndjson
 //!                        response_time.hlog  service_time.hlog  failed_time.hlog  lag.hlog  delivery_delay.hlog  logs/
 //!                        connect_time.hlog  handshake_time.hlog (if the engine notes them)
+//!                        first_byte_time.hlog (if answers are inspected)
 //!                        earliest_delay.hlog  metrics.ndjson
 //!                        end_to_end_delay.hlog  earliest_end_to_end_delay.hlog (open load)
 //!                        arrival_delay.hlog (if the probe knows when its store had a record)
@@ -80,11 +81,11 @@ pub use run::{
 pub use scaling::PairInfo;
 pub use trial::{
     BacklogRow, ClientEndInfo, ClientInfo, ConnectingInfo, CoolDownInfo, CountsRow, DeliveryInfo,
-    FailureCount, FaultInfo, GeneratorInfo, GeneratorPartInfo, IntervalRow, LagInfo, LedgerInfo,
-    LoadDropInfo, MachineInfo, NetworkCounts, NetworkInfo, PhaseInfo, PhaseName, PreparationInfo,
-    PrepareLoadInfo, PrepareStepInfo, ProbeInfo, ResourceRow, SampleInfo, SessionCounts,
-    SessionsInfo, SnapshotInfo, StageInfo, StepCounts, StepInfo, StopNumber, StoppedInfo,
-    SystemMetricRow, TrialEnd, TrialInfo,
+    FailureCount, FaultInfo, GeneratorInfo, GeneratorPartInfo, InspectedCounts, IntervalRow,
+    LagInfo, LedgerInfo, LoadDropInfo, MachineInfo, NetworkCounts, NetworkInfo, PhaseInfo,
+    PhaseName, PreparationInfo, PrepareLoadInfo, PrepareStepInfo, ProbeInfo, ResourceRow,
+    SampleInfo, SessionCounts, SessionsInfo, SnapshotInfo, StageInfo, StepCounts, StepInfo,
+    StopNumber, StoppedInfo, SystemMetricRow, TrialEnd, TrialInfo,
 };
 pub use warm_up::WarmUpUntil;
 pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};

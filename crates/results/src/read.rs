@@ -13,9 +13,9 @@ use crate::{
     StepInfo, SystemMetricRow, TextError, TrialInfo, TrialKey, folder, hlog,
     names::{
         ARRIVAL_DELAY, BACKLOG, CONNECT_TIME, DELIVERY_DELAY, EARLIEST_DELAY,
-        EARLIEST_END_TO_END_DELAY, END_TO_END_DELAY, FAILED_TIME, HANDSHAKE_TIME, INTERVALS, LAG,
-        RESOURCES, RESPONSE_TIME, RUN_FILE, SERVICE_TIME, STUDY_FILE, SYSTEM_FILE, TRIAL_FILE,
-        TRIALS, folder_name, metrics_file, probe_folder, step_folder,
+        EARLIEST_END_TO_END_DELAY, END_TO_END_DELAY, FAILED_TIME, FIRST_BYTE_TIME, HANDSHAKE_TIME,
+        INTERVALS, LAG, RESOURCES, RESPONSE_TIME, RUN_FILE, SERVICE_TIME, STUDY_FILE, SYSTEM_FILE,
+        TRIAL_FILE, TRIALS, folder_name, metrics_file, probe_folder, step_folder,
     },
     parallel_map, parse,
 };
@@ -81,6 +81,8 @@ pub struct Trial {
     /// Empty if they were not noted.
     pub connect_time: HistogramLog,
     pub handshake_time: HistogramLog,
+    /// Empty if answers were not inspected.
+    pub first_byte_time: HistogramLog,
     /// In the order of [`TrialInfo::steps`].
     pub steps: Vec<StepLogs>,
 }
@@ -117,6 +119,7 @@ pub struct TrialHistograms {
     pub response_time: Histogram<u64>,
     pub service_time: Histogram<u64>,
     pub failed_time: Histogram<u64>,
+    pub first_byte_time: Histogram<u64>,
 }
 
 impl Run {
@@ -193,6 +196,7 @@ impl Trial {
             response_time: self.response_time.merge_range(from_s, to_s),
             service_time: self.service_time.merge_range(from_s, to_s),
             failed_time: self.failed_time.merge_range(from_s, to_s),
+            first_byte_time: self.first_byte_time.merge_range(from_s, to_s),
         }
     }
 
@@ -368,6 +372,7 @@ fn read_trial(folder: PathBuf, info: TrialInfo, limits: Limits) -> Result<Trial,
         metrics: series.read(metrics_file(format), parse::read_metrics)?,
         connect_time: if_noted(CONNECT_TIME)?,
         handshake_time: if_noted(HANDSHAKE_TIME)?,
+        first_byte_time: if_noted(FIRST_BYTE_TIME)?,
         info,
         resources: series.read(RESOURCES, parse::read_resources)?,
         backlog: series.read(BACKLOG, parse::read_backlog)?,

@@ -3,6 +3,7 @@
 mod clients;
 mod cool_down;
 mod generator_part;
+mod inspected;
 mod network;
 mod preparation;
 mod rows;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use clients::{ClientEndInfo, ClientInfo};
 pub use cool_down::CoolDownInfo;
 pub use generator_part::GeneratorPartInfo;
+pub use inspected::InspectedCounts;
 pub use network::{NetworkCounts, NetworkInfo};
 pub use preparation::{PreparationInfo, PrepareLoadInfo, PrepareStepInfo, SnapshotInfo};
 pub use rows::{BacklogRow, IntervalRow, ResourceRow, SystemMetricRow};
@@ -317,6 +319,9 @@ pub struct CountsRow {
     #[serde(deserialize_with = "count")]
     pub bytes_received: u64,
     pub failures: Vec<FailureCount>,
+    /// Of the answers that were inspected; `None`: none was. Since format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inspected: Option<InspectedCounts>,
 }
 
 /// One kind of failure and how often it happened.

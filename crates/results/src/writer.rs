@@ -17,9 +17,9 @@ use crate::{
     hlog::{self, LineHead},
     intermediate_probes::ProbeFiles,
     names::{
-        BACKLOG, CONNECT_TIME, DELIVERY_DELAY, FAILED_TIME, HANDSHAKE_TIME, INTERMEDIATE,
-        INTERVALS, LAG, LOGS, METRICS, RESOURCES, RESPONSE_TIME, SERVICE_TIME, STEPS, TRIAL_FILE,
-        folder_name, step_folder,
+        BACKLOG, CONNECT_TIME, DELIVERY_DELAY, FAILED_TIME, FIRST_BYTE_TIME, HANDSHAKE_TIME,
+        INTERMEDIATE, INTERVALS, LAG, LOGS, METRICS, RESOURCES, RESPONSE_TIME, SERVICE_TIME, STEPS,
+        TRIAL_FILE, folder_name, step_folder,
     },
     trial_files::OutputFile,
 };
@@ -34,6 +34,8 @@ pub struct IntervalHistograms<'a> {
     /// Opening a connection, and its TLS handshake; `None`: not noted, in this interval as in every other.
     pub connect_time: Option<&'a Histogram<u64>>,
     pub handshake_time: Option<&'a Histogram<u64>>,
+    /// Until the first byte of an answer; `None`: not noted, in this interval as in every other.
+    pub first_byte_time: Option<&'a Histogram<u64>>,
     /// As many as the load was started with.
     pub steps: &'a [StepHistograms<'a>],
 }
@@ -80,6 +82,7 @@ struct Load {
     /// Opened by the first interval that has them.
     connect_time: Option<OutputFile>,
     handshake_time: Option<OutputFile>,
+    first_byte_time: Option<OutputFile>,
     response_time: OutputFile,
     service_time: OutputFile,
     failed_time: OutputFile,
@@ -148,6 +151,7 @@ impl Load {
             .into_iter()
             .chain(&mut self.connect_time)
             .chain(&mut self.handshake_time)
+            .chain(&mut self.first_byte_time)
             .chain(&mut self.optional_delays)
             .chain(
                 self.intermediate_probes
@@ -187,6 +191,11 @@ impl Load {
                 HANDSHAKE_TIME,
                 &mut self.handshake_time,
                 histograms.handshake_time,
+            ),
+            (
+                FIRST_BYTE_TIME,
+                &mut self.first_byte_time,
+                histograms.first_byte_time,
             ),
         ] {
             let Some(histogram) = histogram else { continue };
@@ -272,6 +281,7 @@ impl TrialWriter {
                 .collect::<Result<_, _>>()?,
             connect_time: None,
             handshake_time: None,
+            first_byte_time: None,
             response_time: open(RESPONSE_TIME)?,
             service_time: open(SERVICE_TIME)?,
             failed_time: open(FAILED_TIME)?,

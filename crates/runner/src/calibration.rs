@@ -131,6 +131,7 @@ fn job_of(basis: &Basis<'_>, cell: &Cell) -> Option<Job> {
         what: What::Requests {
             requests,
             expect: job::expect(&request.expect),
+            inspect: None,
         },
         workers: (basis.shares).workers(cell.load_workers, cell.generators),
         seed: basis.study.seed,

@@ -3,10 +3,12 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use hdrhistogram::Histogram;
-use waggle_load::{self as load, Counts, Failure, HandshakeFailure, Interval, RequestOutcome};
+use waggle_load::{
+    self as load, Counts, Failure, HandshakeFailure, InspectionFailure, Interval, RequestOutcome,
+};
 use waggle_results::{
-    Arrivals, CountsRow, FailureCount, FailureKind, GeneratorInfo, IntervalRow, LagInfo,
-    SessionCounts, StepCounts,
+    Arrivals, CountsRow, FailureCount, FailureKind, GeneratorInfo, InspectedCounts, IntervalRow,
+    LagInfo, SessionCounts, StepCounts,
 };
 use waggle_study::{self as study, Cell, LoadModel, What};
 
@@ -159,7 +161,18 @@ pub fn row(
         bytes_sent: counts.bytes_sent,
         bytes_received: counts.bytes_received,
         failures: failures(&counts.failures),
+        inspected: inspected_counts(counts.inspected),
     }
+}
+
+/// The inspected answers on disk; `None`: none was.
+fn inspected_counts(counts: load::InspectedCounts) -> Option<InspectedCounts> {
+    (counts.answers > 0).then_some(InspectedCounts {
+        answers: counts.answers,
+        body_bytes: counts.body_bytes,
+        decoded_bytes: counts.decoded_bytes,
+        items: counts.items,
+    })
 }
 
 /// One interval as a line of `intervals.ndjson`.
@@ -247,6 +260,17 @@ pub(crate) fn failure_kind(failure: Failure) -> FailureKind {
         Failure::NotCaptured => FailureKind::NotCaptured,
         Failure::BodyNotKept => FailureKind::BodyNotKept,
         Failure::ClientEnded => FailureKind::ClientEnded,
+        Failure::Inspection(failure) => inspection_failure_kind(failure),
+    }
+}
+
+fn inspection_failure_kind(failure: InspectionFailure) -> FailureKind {
+    match failure {
+        InspectionFailure::Truncated => FailureKind::AnswerTruncated,
+        InspectionFailure::InvalidEncoding => FailureKind::InvalidEncoding,
+        InspectionFailure::UnknownEncoding => FailureKind::UnknownEncoding,
+        InspectionFailure::NotJson => FailureKind::NotJson,
+        InspectionFailure::NoArray => FailureKind::ArrayMissing,
     }
 }
 
@@ -269,6 +293,7 @@ fn handshake_failure_kind(failure: HandshakeFailure) -> FailureKind {
 pub struct Measured {
     row: CountsRow,
     failures: BTreeMap<FailureKind, u64>,
+    inspected: load::InspectedCounts,
     lag: Histogram<u64>,
     engine_cpu: Duration,
     engine_cpu_busiest: Duration,
@@ -296,6 +321,7 @@ impl Measured {
         Self {
             row: CountsRow::default(),
             failures: BTreeMap::new(),
+            inspected: load::InspectedCounts::default(),
             lag: crate::probe::histogram(),
             engine_cpu: Duration::ZERO,
             engine_cpu_busiest: Duration::ZERO,
@@ -330,6 +356,7 @@ impl Measured {
         // Both histograms have the same bounds, so no value can be outside.
         self.lag.add(&interval.lag).ok();
         let counts = &interval.counts;
+        self.inspected.join(counts.inspected);
         self.engine_cpu += counts.engine_cpu;
         self.engine_cpu_busiest += counts.engine_cpu_busiest;
         self.engine_cpu_wanted_busiest += counts.engine_cpu_wanted_busiest;
@@ -362,6 +389,7 @@ impl Measured {
             .map(|(&kind, &count)| FailureCount { kind, count });
         CountsRow {
             failures: failures.collect(),
+            inspected: inspected_counts(self.inspected),
             ..self.row.clone()
         }
     }

@@ -205,6 +205,7 @@ mod tests {
             steps: Vec::new(),
             connect_time: histogram(),
             handshake_time: histogram(),
+            first_byte_time: histogram(),
             generators: Vec::new(),
         })
     }

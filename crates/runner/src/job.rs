@@ -80,6 +80,13 @@ pub(crate) fn expect(expect: &study::Expect) -> load::Expect {
     }
 }
 
+/// What is measured of answers, in the engine's form.
+pub(crate) fn inspect(inspect: &study::Inspect) -> load::Inspect {
+    load::Inspect {
+        count: inspect.count.clone(),
+    }
+}
+
 /// A pause, in the engine's form.
 pub(crate) fn think(think: study::Think) -> load::ThinkTime {
     match think {

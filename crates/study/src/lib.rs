@@ -64,9 +64,10 @@ pub use limits::{LIMIT_CPUS, LimitTexts, Limits, MAX_LIMIT_MEMORY, MIN_LIMIT_MEM
 pub use load_model::{Arrivals, LoadModel, OnSocketError, Think};
 pub use mistake::{Mistake, Mistakes, Source};
 pub use model::{
-    BestAndWorst, Body, Cell, Delivery, DerivedLevel, Fault, LoadStage, Order, OrderedMetric,
-    Protocol, RecordsBody, RecordsFormat, Reference, ReferenceColumn, ReferenceRow, Request,
-    Restart, Scaling, Search, Sought, Study, Successes, Texts, Threshold, ThresholdOp, What,
+    BestAndWorst, Body, Cell, Delivery, DerivedLevel, Fault, Inspect, LoadStage, Order,
+    OrderedMetric, Protocol, RecordsBody, RecordsFormat, Reference, ReferenceColumn, ReferenceRow,
+    Request, Restart, Scaling, Search, Sought, Study, Successes, Texts, Threshold, ThresholdOp,
+    What,
 };
 pub use network::Network;
 pub use operating_points::OperatingPoints;

@@ -349,6 +349,15 @@ impl Cell {
         }
     }
 
+    /// What is measured of answers, if they are inspected.
+    #[must_use]
+    pub fn inspect(&self) -> Option<&Inspect> {
+        match &self.what {
+            What::Request(request) => request.inspect.as_ref(),
+            What::Scenario(_) => None,
+        }
+    }
+
     /// The scenario, if that is what is sent.
     #[must_use]
     pub fn scenario(&self) -> Option<&Scenario> {
@@ -373,7 +382,17 @@ pub struct Request {
     pub body: Body,
     pub texts: Texts,
     pub expect: Expect,
+    /// `None`: answers are not inspected.
+    pub inspect: Option<Inspect>,
     pub timeout: Duration,
+}
+
+/// What is measured of the bodies of answers while they stream.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Inspect {
+    /// Names of the members that lead from the top of the document to the JSON array whose elements are counted; none: the document is
+    /// the array. `None`: nothing is counted.
+    pub count: Option<Vec<String>>,
 }
 
 /// How path, values of headers and a body of text are read.

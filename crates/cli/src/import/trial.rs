@@ -398,6 +398,7 @@ fn write_interval(writer: &mut TrialWriter, one: TalliedInterval, is_whole: bool
         lag: &none,
         connect_time: None,
         handshake_time: None,
+        first_byte_time: None,
         steps: &steps,
     };
     writer.interval(&row, histograms)?;
@@ -424,6 +425,7 @@ fn write_summary(writer: &mut TrialWriter, counts: &CountsRow, steps: &[String])
         lag: &none,
         connect_time: None,
         handshake_time: None,
+        first_byte_time: None,
         steps: &vec![of_step; steps.len()],
     };
     writer.interval(&row, histograms)?;

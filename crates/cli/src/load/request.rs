@@ -77,6 +77,7 @@ pub(crate) fn request(flags: &Load, target: &Target, folders: &RunFolders) -> Re
             status: Vec::new(),
             body: BodyExpect::Any,
         },
+        inspect: None,
         timeout: given.timeout.unwrap_or(TIMEOUT),
     })
 }

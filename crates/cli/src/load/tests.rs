@@ -144,6 +144,7 @@ pub(crate) fn interval(index: u64, made: IntervalSpec, waiting: &mut u64) -> Int
         steps: Vec::new(),
         connect_time,
         handshake_time: histogram(),
+        first_byte_time: histogram(),
         generators: Vec::new(),
     }
 }

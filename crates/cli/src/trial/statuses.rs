@@ -53,7 +53,12 @@ fn add(
             FailureKind::WrongBody
             | FailureKind::CheckFailed
             | FailureKind::NotCaptured
-            | FailureKind::BodyNotKept => good.clone(),
+            | FailureKind::BodyNotKept
+            | FailureKind::AnswerTruncated
+            | FailureKind::InvalidEncoding
+            | FailureKind::UnknownEncoding
+            | FailureKind::NotJson
+            | FailureKind::ArrayMissing => good.clone(),
             _ => continue,
         };
         *statuses.entry(status).or_default() += failure.count;

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod answers;
 mod calibration;
 mod clients;
 mod closed_pipes;

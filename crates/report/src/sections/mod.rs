@@ -1,5 +1,6 @@
 //! The sections of the report, in reading order: the answer first, how it was measured last.
 
+mod answers;
 mod best_and_worst;
 mod bottlenecks;
 mod cells;
@@ -68,6 +69,7 @@ fn sections(model: &Model) -> Vec<Section> {
         effects::section(model),
         reference::section(model),
         Some(percentiles::section(model)),
+        answers::section(model),
         clients::section(model),
         steps::section(model),
         preparation::section(model),

@@ -1,5 +1,6 @@
 //! The report's tables, each defined once; Markdown, the page and the terminal lay out the same ones.
 
+mod answers;
 mod asked;
 mod best_and_worst;
 mod bottlenecks;
@@ -29,6 +30,7 @@ mod steps;
 mod trials;
 mod verdicts;
 
+pub(crate) use answers::answers;
 pub(crate) use asked::asked_metrics;
 pub(crate) use best_and_worst::{
     best_and_worst_successes, best_and_worst_trials, least_and_most_failures,

@@ -17,8 +17,8 @@ fn path_prefix(study: &Seeded, subject: Subject) -> &'static [&'static str] {
     let has_steps = !study.steps.is_empty();
     match subject {
         Subject::Load if has_steps => &["shopping.", "login."],
-        Subject::WholeLoad if has_steps => &["shopping."],
-        Subject::Load | Subject::WholeLoad => &["put-readings."],
+        Subject::WholeLoad | Subject::Answers if has_steps => &["shopping."],
+        Subject::Load | Subject::WholeLoad | Subject::Answers => &["put-readings."],
         Subject::Sessions => &["sessions."],
         Subject::Clients => &["clients."],
         Subject::Probe if study.has_broker => &["delivery.", "delivery.broker."],
@@ -67,6 +67,10 @@ fn parts() -> [Part; 4] {
             study: records(),
             without: &[
                 "put-readings.offered",
+                "put-readings.first_byte*",
+                "put-readings.body_bytes*",
+                "put-readings.decoded_bytes*",
+                "put-readings.items*",
                 "sessions.*",
                 "clients.*",
                 "prepare.*",
@@ -82,6 +86,7 @@ fn parts() -> [Part; 4] {
             study: Seeded {
                 wrong: vec![(2, Wrong::Killed)],
                 has_clients: true,
+                inspects: true,
                 ..records()
             },
             without: &[
@@ -99,6 +104,10 @@ fn parts() -> [Part; 4] {
         Part {
             study: Seeded::overload(),
             without: &[
+                "put-readings.first_byte*",
+                "put-readings.body_bytes*",
+                "put-readings.decoded_bytes*",
+                "put-readings.items*",
                 "put-readings.failed_time.*",
                 "sessions.*",
                 "clients.*",
@@ -114,6 +123,10 @@ fn parts() -> [Part; 4] {
         Part {
             study: Seeded::shopping_study(),
             without: &[
+                "shopping.first_byte*",
+                "shopping.body_bytes*",
+                "shopping.decoded_bytes*",
+                "shopping.items*",
                 "shopping.offered",
                 "clients.*",
                 "delivery.sent",

@@ -109,6 +109,7 @@ fn the_steps_of_a_scenario_come_back() {
     assert_eq!(trial.intervals[1].steps[0].succeeded, 99);
     assert_eq!(trial.connect_time.merge_range(0.0, 0.25).len(), 10);
     assert_eq!(trial.handshake_time.len(), 6);
+    assert_eq!(trial.first_byte_time.len(), 6);
 }
 
 #[test]
@@ -185,6 +186,7 @@ fn what_could_not_be_read_again_is_not_written() {
         lag: &empty,
         connect_time: None,
         handshake_time: None,
+        first_byte_time: None,
         steps: &[],
     };
     let refused = writer.interval(&IntervalRow::default(), histograms);

@@ -255,6 +255,7 @@ pub(crate) fn write_rows(writer: &mut TrialWriter, seed: u64) -> Written {
                     lag: &histogram(&mut random, 0, 2),
                     connect_time: None,
                     handshake_time: None,
+                    first_byte_time: None,
                     steps: &[],
                 },
             )
@@ -458,6 +459,7 @@ pub(crate) fn write_scenario_run(path: &Path) -> Vec<[Histogram<u64>; 2]> {
             lag: &failed,
             connect_time: Some(&connect),
             handshake_time: Some(&connect),
+            first_byte_time: Some(&connect),
             steps: &steps,
         };
         writer.interval(&row, histograms).unwrap();
@@ -476,6 +478,7 @@ pub(crate) fn assert_same_logs(found: &Trial, expected: &Trial) {
             &trial.lag,
             &trial.connect_time,
             &trial.handshake_time,
+            &trial.first_byte_time,
         ]
         .into_iter()
         .chain(

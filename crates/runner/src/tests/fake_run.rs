@@ -138,6 +138,7 @@ impl FakeRun {
             steps: Vec::new(),
             connect_time: crate::probe::histogram(),
             handshake_time: crate::probe::histogram(),
+            first_byte_time: crate::probe::histogram(),
             generators: Vec::new(),
         }
     }

@@ -33,6 +33,8 @@ pub(crate) struct LoadPhases<'a, R> {
     pub(crate) writer: &'a RefCell<TrialWriter>,
     pub(crate) events: IntervalEvents,
     pub(crate) carried: Carried,
+    /// Whether answers are inspected.
+    pub(crate) inspects: bool,
     /// Length of an interval in the study.
     pub(crate) interval: Duration,
     /// Publishes the measured phase.
@@ -279,6 +281,7 @@ impl<R: LoadRun> LoadPhases<'_, R> {
             lag: &interval.lag,
             connect_time: Some(&interval.connect_time),
             handshake_time: Some(&interval.handshake_time),
+            first_byte_time: self.inspects.then_some(&interval.first_byte_time),
             steps: &steps,
         };
         self.writer.borrow_mut().interval(&row, histograms)?;

@@ -138,6 +138,7 @@ fn load_phases<'a, R>(
         writer: trial.writer,
         events: IntervalEvents::new(trial.events.clone()),
         carried: Carried::from_cell(cell),
+        inspects: cell.inspect().is_some(),
         interval: cell.schedule.interval,
         window,
         clocks: trial.context.clocks,
@@ -236,6 +237,7 @@ fn load_content(
                     .prepare(&request, run, host)
                     .map_err(|problem| Failure::new(problem.to_string()))?,
                 expect: job::expect(&request.expect),
+                inspect: request.inspect.as_ref().map(job::inspect),
             }
         }
         study::What::Scenario(scenario) => {

@@ -10,6 +10,7 @@ mod expect;
 mod external;
 mod faults;
 mod feeds;
+mod inspect;
 mod level;
 mod limits;
 mod load;

@@ -9,6 +9,7 @@ use super::{
     Checker, OWN_HEADERS_BUT_HOST,
     expect::expect,
     feeds::{self, NamedFeed},
+    inspect::inspect,
     path::Path,
     path_text,
     variables::{Known, Named, Variables, Written},
@@ -81,12 +82,9 @@ pub(crate) fn request(
         (None, None, None, Some(raw::Size(bytes))) => random_body(checker, bytes),
         (None, None, None, None) => (!is_invalid).then_some(Body::None),
     };
-    let expect = expect(
-        checker,
-        raw.expect,
-        method.as_ref().map(|called| called.method.as_str()),
-        &path("expect"),
-    );
+    let method_name = method.as_ref().map(|called| called.method.as_str());
+    let expect = expect(checker, raw.expect, method_name, &path("expect"));
+    let inspect = inspect(checker, raw.inspect, method_name, &path("inspect"));
     let timeout = checker.value_or_default(
         raw.timeout.map(|raw::DurationText(time)| time),
         &path("timeout"),
@@ -104,6 +102,7 @@ pub(crate) fn request(
         body: body?,
         texts: texts?,
         expect,
+        inspect: inspect?,
         timeout: timeout?,
     };
     Some((request, endpoint?))

@@ -12,7 +12,7 @@ use super::{
     schedule::{max_ci_width, max_duration, order, repetitions, restart},
     search::search,
     sentinel::sentinel,
-    threshold::{Known, Sent, asks, conditions, known_metrics},
+    threshold::{Answers, Known, Sent, asks, conditions, known_metrics},
 };
 use crate::{
     Level, Search, Study, System,
@@ -276,6 +276,11 @@ fn names_of_sent(load: &Node) -> Sent {
         clients: load
             .child("model")
             .is_some_and(|model| model.value == Value::Scalar(Level::Text("clients".to_owned()))),
+        answers: match request.and_then(|request| request.child("inspect")) {
+            None => Answers::Nothing,
+            Some(inspect) if inspect.child("count").is_none() => Answers::Bodies,
+            Some(_) => Answers::Items,
+        },
         complete: match (request, scenario) {
             (Some(_), None) => true,
             (None, Some(scenario)) => scenario.child("flows").is_some(),

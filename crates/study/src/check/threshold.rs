@@ -1,6 +1,6 @@
 //! Conditions on a cell's metrics: `path op value unit`.
 
-use waggle_metrics::{CATALOGUE, OverTrials, Row, Subject, Unit, new_path, resolve};
+use waggle_metrics::{CATALOGUE, Metric, OverTrials, Row, Subject, Unit, new_path, resolve};
 use waggle_units::{parse_byte_rate, parse_bytes, parse_duration, parse_number, parse_rate};
 
 use super::{Checker, request::RESERVED_NAMES};
@@ -26,6 +26,8 @@ pub(crate) struct Sent {
     pub sessions: bool,
     /// Whether it is a load of clients.
     pub clients: bool,
+    /// What is measured of answers.
+    pub answers: Answers,
     /// Whether `names` are complete.
     pub complete: bool,
     /// The loads of the preparation.
@@ -42,6 +44,17 @@ pub(crate) struct Sent {
     pub has_faults: bool,
     /// Whether trials have a network of their own.
     pub has_network: bool,
+}
+
+/// What is measured of the answers to the request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Answers {
+    /// They are not inspected.
+    #[default]
+    Nothing,
+    Bodies,
+    /// With the elements of an array in them.
+    Items,
 }
 
 /// Reads a condition on a load without a study. The paths of its metrics do not begin with a request's name, and there are no
@@ -116,6 +129,7 @@ pub(super) fn known_metrics(sent: &Sent) -> Vec<Known> {
         clients,
     ] = RESERVED_NAMES;
     let mut known = of_sent(sent, |_| true);
+    known.extend(of_answers(sent));
     known.extend(metric_paths(delivery, &[Subject::Delivery, Subject::Probe]));
     for probe in &sent.probes {
         known.extend(metric_paths(
@@ -177,6 +191,17 @@ fn of_sent(sent: &Sent, is_wanted: fn(&Row) -> bool) -> Vec<Known> {
         known.extend(matching_metrics(sessions, &[Subject::Sessions], is_wanted));
     }
     known
+}
+
+/// The metrics of inspected answers.
+fn of_answers(sent: &Sent) -> Vec<Known> {
+    let is_wanted: fn(&Row) -> bool = match sent.answers {
+        Answers::Nothing => |_| false,
+        Answers::Bodies => |row| row.metric != Metric::ItemsPerAnswer,
+        Answers::Items => |_| true,
+    };
+    let name = sent.names.first().map_or("", String::as_str);
+    matching_metrics(name, &[Subject::Answers], is_wanted)
 }
 
 /// The paths of the metrics of these subjects, each with the prefix.
@@ -282,7 +307,9 @@ fn is_of_preparation(metric: &[String]) -> bool {
 pub(super) fn unit_of(path: &str, position: Position, known: &[Known]) -> Result<Unit, Finding> {
     let unit = known.iter().find(|(name, _)| name == path);
     unit.map(|(_, unit)| *unit).ok_or_else(|| {
-        new_path_finding(path, position).unwrap_or_else(|| unknown_metric(path, position, known))
+        new_path_finding(path, position)
+            .or_else(|| uninspected_finding(path, position, known))
+            .unwrap_or_else(|| unknown_metric(path, position, known))
     })
 }
 
@@ -337,6 +364,20 @@ fn new_path_finding(path: &str, position: Position) -> Option<Finding> {
     let new = new_path(&steps)?.join(".");
     let what = format!("the metric {} is now {new}", quote(path));
     Some(Finding::new(position, what))
+}
+
+/// The finding for a metric of answers that the study does not inspect.
+fn uninspected_finding(path: &str, position: Position, known: &[Known]) -> Option<Finding> {
+    let steps: Vec<_> = path.split('.').collect();
+    let named = resolve(&steps).filter(|named| named.row.subject == Subject::Answers)?;
+    // Otherwise its name is what is wrong.
+    next_steps(&[named.of?], known).first()?;
+    let what = format!("{path} is not measured by this study");
+    let expected = match named.row.metric {
+        Metric::ItemsPerAnswer => "a load.request with inspect: { count: $.items }",
+        _ => "a load.request with inspect: {}",
+    };
+    Some(Finding::new(position, what).with_expected(expected))
 }
 
 /// The finding for an unknown path: the nearest known metric, and what can follow the part of the path that is right.

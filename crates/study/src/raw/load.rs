@@ -160,8 +160,20 @@ pub(crate) struct Request {
     pub records: Option<Records>,
     /// Which answers are a success; any 2xx by default.
     pub expect: Option<Expect>,
+    /// Measures answers with a status of 2xx while they stream: time to the first byte, bytes of the body before and after
+    /// decompression. `{}` is enough.
+    pub inspect: Option<Inspect>,
     /// How long an answer is waited for; 10s by default.
     pub timeout: Option<DurationText>,
+}
+
+/// What is measured of the bodies of answers, which may be compressed by gzip or deflate.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Inspect {
+    /// The JSON array whose elements are counted: `$.items` is a member of the document, `$` the document itself. An answer that is not
+    /// JSON or has no such array fails.
+    pub count: Option<String>,
 }
 
 /// Records from a file, each stamped with a key and a time of its own as it is sent.

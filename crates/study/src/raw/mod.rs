@@ -23,8 +23,8 @@ pub(crate) use components::{Arguments, Artifact, Conditions, Levels, SetupStep};
 pub(crate) use cool_down::{CoolDownEnd, CoolDownUntil};
 pub(crate) use limits::Limits;
 pub(crate) use load::{
-    Arrivals, Expect, Load, LoadStage, Model, OnSocketError, Protocol, Records, RecordsFormat,
-    Request,
+    Arrivals, Expect, Inspect, Load, LoadStage, Model, OnSocketError, Protocol, Records,
+    RecordsFormat, Request,
 };
 pub(crate) use method::Method;
 pub(crate) use network::Network;

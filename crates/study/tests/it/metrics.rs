@@ -110,6 +110,11 @@ fn each_metric_can_be_in_a_condition() {
         &[(Subject::Network, "network.")],
         records,
     );
+    let inspects = (
+        "    timeout: 5s",
+        "    timeout: 5s\n    inspect: { count: $.items }",
+    );
+    check(STUDY, &[inspects], &[(Subject::Answers, "order.")], records);
     check(
         STUDY,
         accepted::CLIENTS,
@@ -138,7 +143,15 @@ fn each_metric_can_be_in_a_condition() {
     let asked = OF_RECORDS.iter().chain(OF_SCENARIO);
     let asked: HashSet<String> = asked.map(|(subject, _)| format!("{subject:?}")).collect();
     let rows = CATALOGUE.iter().map(|row| format!("{:?}", row.subject));
-    let apart = ["Fault", "Recovery", "Preparation", "Clients", "Network"].map(str::to_owned);
+    let apart = [
+        "Answers",
+        "Fault",
+        "Recovery",
+        "Preparation",
+        "Clients",
+        "Network",
+    ]
+    .map(str::to_owned);
     let left: HashSet<String> = rows
         .filter(|subject| !asked.contains(subject) && !apart.contains(subject))
         .collect();

@@ -70,6 +70,8 @@ pub(crate) struct Seeded {
     pub(crate) has_limits: bool,
     /// Its load is one of clients, of which one ended early in each trial.
     pub(crate) has_clients: bool,
+    /// Whether answers are inspected.
+    pub(crate) inspects: bool,
 }
 
 /// What is wrong in a cell.
@@ -139,6 +141,7 @@ impl Seeded {
             waits: false,
             has_limits: false,
             has_clients: false,
+            inspects: false,
         }
     }
 

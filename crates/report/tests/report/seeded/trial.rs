@@ -4,10 +4,10 @@
 use hdrhistogram::Histogram;
 use waggle_results::{
     BacklogRow, CellInfo, ClientEndInfo, ClientInfo, CountsRow, CpuLimit, DelayHistograms,
-    DeliveryInfo, FORMAT, FailureCount, FailureKind, FaultInfo, GeneratorInfo, IntervalHistograms,
-    IntervalRow, LedgerInfo, LimitInfo, LimitMeans, LoadStart, MachineInfo, MemoryLimit,
-    NetworkCounts, NetworkInfo, PhaseInfo, PhaseName, RecoveryInfo, ResourceRow, SessionsInfo,
-    StepCounts, StepInfo, ThrottlingInfo, TrialEnd, TrialInfo, TrialKey, TrialWriter,
+    DeliveryInfo, FORMAT, FailureCount, FailureKind, FaultInfo, GeneratorInfo, InspectedCounts,
+    IntervalHistograms, IntervalRow, LedgerInfo, LimitInfo, LimitMeans, LoadStart, MachineInfo,
+    MemoryLimit, NetworkCounts, NetworkInfo, PhaseInfo, PhaseName, RecoveryInfo, ResourceRow,
+    SessionsInfo, StepCounts, StepInfo, ThrottlingInfo, TrialEnd, TrialInfo, TrialKey, TrialWriter,
 };
 
 use super::{
@@ -239,6 +239,7 @@ fn interval(
         service.clone()
     };
     let failed_time = spread(failed, 900.0);
+    let first_byte_time = spread(succeeded, 0.4 * typical_us);
     let lost_count = if made.has_fault(Wrong::Miscounts) && place == WARM_UP + 1 {
         2
     } else {
@@ -256,6 +257,12 @@ fn interval(
         bytes_sent: succeeded * 260,
         bytes_received: succeeded * 90,
         failures,
+        inspected: seeded.inspects.then_some(InspectedCounts {
+            answers: succeeded,
+            body_bytes: succeeded * 40,
+            decoded_bytes: succeeded * 160,
+            items: Some(succeeded * 8),
+        }),
     };
     let steps = Steps::new(seeded, &counts, typical_us);
     let cpu = engine_cpu(made, rate);
@@ -278,6 +285,7 @@ fn interval(
         lag: &spread(succeeded, 8.0),
         connect_time: None,
         handshake_time: None,
+        first_byte_time: seeded.inspects.then_some(&first_byte_time),
         steps: &steps.histograms(),
     };
     out.interval(&row, histograms).unwrap();
@@ -328,6 +336,13 @@ fn add(sum: &mut CountsRow, one: &CountsRow) {
     sum.records_succeeded += one.records_succeeded;
     sum.bytes_sent += one.bytes_sent;
     sum.bytes_received += one.bytes_received;
+    if let Some(one) = one.inspected {
+        let sum = sum.inspected.get_or_insert_default();
+        sum.answers += one.answers;
+        sum.body_bytes += one.body_bytes;
+        sum.decoded_bytes += one.decoded_bytes;
+        *sum.items.get_or_insert_default() += one.items.unwrap_or_default();
+    }
     add_failures(&mut sum.failures, &one.failures);
 }
 

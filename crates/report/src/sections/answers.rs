@@ -1,0 +1,18 @@
+//! Answers that were measured while they streamed.
+
+use crate::{
+    document::{Block, Section},
+    tables,
+};
+use waggle_analysis::Model;
+
+/// `None` if no answer was inspected.
+pub(super) fn section(model: &Model) -> Option<Section> {
+    let answers = tables::answers(model)?;
+    Some(Section {
+        lead: "Response and service time are until the last byte. Decompressing and counting is work of the load generator, which its \
+               utilization includes.",
+        blocks: Block::tables([answers]).collect(),
+        ..Section::new("answers", "Answers")
+    })
+}
