@@ -1,5 +1,6 @@
 //! The joint between the catalogue of metrics and results: how a trial has a metric, and how the trials of a cell make one number of it.
 
+mod answers;
 mod clients;
 mod components;
 mod load;
@@ -13,7 +14,7 @@ use waggle_stats::{Estimate, Part, Range, Recovery, Scale, ThinTail};
 pub use self::number::Number;
 pub(crate) use self::reading::Reading;
 use self::{
-    components::{cores, cpu_us_per_request},
+    components::{cores, cpu_us_per_request, memory},
     load::Load,
     reading::{count, value},
 };
@@ -130,9 +131,8 @@ pub fn without_names<'a>(path: &'a [String], info: &RunInfo) -> Option<NamedMetr
     let scenario = info.scenario.iter();
     let steps: Vec<&String> = scenario.flat_map(|scenario| &scenario.steps).collect();
     let of = named.of.filter(|of| match named.row.subject {
-        Subject::Load | Subject::WholeLoad | Subject::Answers => {
-            steps.iter().any(|step| step == of)
-        }
+        Subject::Load | Subject::WholeLoad => steps.iter().any(|step| step == of),
+        Subject::Answers => false,
         Subject::Probe => info.delivery_probe.as_deref() != Some(*of),
         _ => true,
     });
@@ -282,10 +282,10 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         Metric::Skipped => count(numbers()?.skipped),
         Metric::InFlight => value(numbers()?.in_flight_mean),
         Metric::MeasuredTime => value(numbers()?.seconds * 1e6),
-        Metric::BodyBytesPerAnswer => value(numbers()?.body_bytes_per_answer()?),
-        Metric::DecodedBytesPerAnswer => value(numbers()?.decoded_bytes_per_answer()?),
-        Metric::ItemsPerAnswer => value(numbers()?.items_per_answer()?),
-        Metric::BytesReceivedPerAnswer => value(bytes_per_answer(numbers()?)?),
+        metric @ (Metric::BodyBytesPerAnswer
+        | Metric::DecodedBytesPerAnswer
+        | Metric::ItemsPerAnswer) => answers::reading(metric, numbers()?.inspected?),
+        Metric::BytesReceivedPerAnswer => value(answers::bytes_received(numbers()?)?),
         Metric::BytesReceivedRate => value(numbers()?.bytes_received_per_s),
         Metric::BytesSentRate => value(numbers()?.bytes_sent_per_s),
         Metric::BytesReceived => count(numbers()?.bytes_received),
@@ -411,14 +411,6 @@ fn percentiles<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a Tri
     }
 }
 
-fn memory(named: &NamedMetric<'_>, memory: Memory) -> Option<Reading> {
-    match named.statistic? {
-        Statistic::Mean => value(memory.mean_bytes),
-        Statistic::Max => value(memory.max_bytes),
-        _ => None,
-    }
-}
-
 /// What has the name that a path names.
 fn find_by_name<'a, T>(
     named: &NamedMetric<'_>,
@@ -427,12 +419,6 @@ fn find_by_name<'a, T>(
 ) -> Option<&'a T> {
     let of = named.of?;
     all.iter().find(|one| name(one) == of)
-}
-
-/// `None` if nothing was answered.
-fn bytes_per_answer(numbers: &TrialNumbers) -> Option<f64> {
-    let is_known = numbers.throughput_per_s > 0.0;
-    is_known.then(|| numbers.bytes_received_per_s / numbers.throughput_per_s)
 }
 
 /// The longest, where several were killed; nothing where one did not come back.

@@ -176,27 +176,6 @@ pub struct TrialNumbers {
     pub time_resolution_us: f64,
 }
 
-impl TrialNumbers {
-    pub(crate) fn body_bytes_per_answer(&self) -> Option<f64> {
-        self.per_inspected_answer(|inspected| Some(inspected.body_bytes))
-    }
-
-    pub(crate) fn decoded_bytes_per_answer(&self) -> Option<f64> {
-        self.per_inspected_answer(|inspected| Some(inspected.decoded_bytes))
-    }
-
-    /// `None` also if no array is counted.
-    pub(crate) fn items_per_answer(&self) -> Option<f64> {
-        self.per_inspected_answer(|inspected| inspected.items)
-    }
-
-    /// `None` if no answer was inspected.
-    fn per_inspected_answer(&self, sum: impl Fn(InspectedCounts) -> Option<u64>) -> Option<f64> {
-        let inspected = self.inspected.filter(|inspected| inspected.answers > 0)?;
-        Some(as_f64(sum(inspected)?) / as_f64(inspected.answers))
-    }
-}
-
 impl TrialModel {
     /// Whether the cell's estimates rest on it too: it came to its end and measured something.
     #[must_use]
@@ -279,8 +258,7 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
         ..
     } = prepared;
     let measured = &trial.info.measured;
-    trial.info.phase(PhaseName::Measure)?;
-    if measured.seconds <= 0.0 {
+    if trial.info.phase(PhaseName::Measure).is_none() || measured.seconds <= 0.0 {
         return None;
     }
     let answered = as_f64(measured.succeeded + measured.failed);

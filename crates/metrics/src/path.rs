@@ -5,7 +5,7 @@ use crate::{
     row::{OverTrials, Row, Statistic, Subject, Unit},
 };
 
-/// What is after the name of a request, scenario or step.
+/// Subjects whose paths begin with the name of a request, scenario or step.
 const OF_LOAD: [Subject; 3] = [Subject::Load, Subject::WholeLoad, Subject::Answers];
 
 /// The metric that a path names.

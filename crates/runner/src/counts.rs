@@ -1,17 +1,18 @@
 //! The engine's counts → the rows on disk. Pure.
 
+mod failure_kinds;
+
 use std::{collections::BTreeMap, time::Duration};
 
 use hdrhistogram::Histogram;
-use waggle_load::{
-    self as load, Counts, Failure, HandshakeFailure, InspectionFailure, Interval, RequestOutcome,
-};
+use waggle_load::{self as load, Counts, Failure, HandshakeFailure, Interval, RequestOutcome};
 use waggle_results::{
     Arrivals, CountsRow, FailureCount, FailureKind, GeneratorInfo, InspectedCounts, IntervalRow,
     LagInfo, SessionCounts, StepCounts,
 };
 use waggle_study::{self as study, Cell, LoadModel, What};
 
+pub(crate) use self::failure_kinds::failure_kind;
 use crate::generator_parts::GeneratorParts;
 
 /// What a cell asks of the load generator.
@@ -241,51 +242,6 @@ fn failures(failures: &load::Failures) -> Vec<FailureCount> {
         count: *count,
     };
     failures.0.iter().map(count).collect()
-}
-
-/// A failure of the engine, in the form of the results.
-pub(crate) fn failure_kind(failure: Failure) -> FailureKind {
-    match failure {
-        Failure::Refused => FailureKind::Refused,
-        Failure::ConnectFailed => FailureKind::ConnectFailed,
-        Failure::NoPort => FailureKind::NoPort,
-        Failure::Reset => FailureKind::Reset,
-        Failure::TimedOut => FailureKind::TimedOut,
-        Failure::Status(status) => FailureKind::Status(status),
-        Failure::Malformed => FailureKind::Malformed,
-        Failure::WrongBody => FailureKind::WrongBody,
-        Failure::Handshake(failure) => handshake_failure_kind(failure),
-        Failure::Protocol => FailureKind::Protocol,
-        Failure::CheckFailed => FailureKind::CheckFailed,
-        Failure::NotCaptured => FailureKind::NotCaptured,
-        Failure::BodyNotKept => FailureKind::BodyNotKept,
-        Failure::ClientEnded => FailureKind::ClientEnded,
-        Failure::Inspection(failure) => inspection_failure_kind(failure),
-    }
-}
-
-fn inspection_failure_kind(failure: InspectionFailure) -> FailureKind {
-    match failure {
-        InspectionFailure::Truncated => FailureKind::AnswerTruncated,
-        InspectionFailure::InvalidEncoding => FailureKind::InvalidEncoding,
-        InspectionFailure::UnknownEncoding => FailureKind::UnknownEncoding,
-        InspectionFailure::NotJson => FailureKind::NotJson,
-        InspectionFailure::NoArray => FailureKind::ArrayMissing,
-    }
-}
-
-fn handshake_failure_kind(failure: HandshakeFailure) -> FailureKind {
-    match failure {
-        HandshakeFailure::UnknownIssuer => FailureKind::HandshakeUnknownIssuer,
-        HandshakeFailure::Expired => FailureKind::HandshakeExpired,
-        HandshakeFailure::WrongName => FailureKind::HandshakeWrongName,
-        HandshakeFailure::Certificate => FailureKind::HandshakeCertificate,
-        HandshakeFailure::NoProtocol => FailureKind::HandshakeNoProtocol,
-        HandshakeFailure::Refused => FailureKind::HandshakeRefused,
-        HandshakeFailure::Cut => FailureKind::HandshakeCut,
-        HandshakeFailure::TimedOut => FailureKind::HandshakeTimedOut,
-        HandshakeFailure::Malformed => FailureKind::HandshakeMalformed,
-    }
 }
 
 /// Counts and the engine's own figures over the measured phase, interval by interval.

@@ -1,9 +1,21 @@
-//! CPU of a component, all replicas together.
+//! CPU and memory of a component, all replicas together.
 
-use waggle_metrics::NamedMetric;
+use waggle_metrics::{NamedMetric, Statistic};
 
-use super::find_by_name;
-use crate::{TrialNumbers, bottleneck::whole_components, distribution::as_f64};
+use super::{
+    find_by_name,
+    reading::{Reading, value},
+};
+use crate::{Memory, TrialNumbers, bottleneck::whole_components, distribution::as_f64};
+
+/// Of a component, or of all of them.
+pub(super) fn memory(named: &NamedMetric<'_>, memory: Memory) -> Option<Reading> {
+    match named.statistic? {
+        Statistic::Mean => value(memory.mean_bytes),
+        Statistic::Max => value(memory.max_bytes),
+        _ => None,
+    }
+}
 
 /// Of all replicas of a component.
 pub(super) fn cores(named: &NamedMetric<'_>, numbers: &TrialNumbers) -> Option<f64> {

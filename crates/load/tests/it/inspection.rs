@@ -157,10 +157,15 @@ fn a_body_that_ends_with_its_connection_is_inspected_too() {
         |body: &[u8], coding: &str| [format!("{head}{coding}\r\n").as_bytes(), body].concat();
     let zipped = gzip(LIST);
     let coding = "Content-Encoding: gzip\r\n";
-    let whole = Reply::Last(with(&zipped, coding));
-    check(whole, None, of_ten(zipped.len(), LIST.len(), None));
+    let check = |bytes: Vec<u8>, expected| {
+        let server = Server::start(move |_| Reply::Last(bytes.clone()));
+        let ended = run_inspecting(job(server.address, closed_model(1, 1)), None);
+        check_found(&ended, expected);
+    };
+    let whole = of_ten(zipped.len(), LIST.len(), None);
+    check(with(&zipped, coding), whole);
     let failed = Failure::Inspection(InspectionFailure::Truncated);
-    check(Reply::Last(with(&zipped[..30], coding)), None, Err(failed));
+    check(with(&zipped[..30], coding), Err(failed));
 }
 
 #[test]

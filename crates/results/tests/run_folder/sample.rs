@@ -459,7 +459,7 @@ pub(crate) fn write_scenario_run(path: &Path) -> Vec<[Histogram<u64>; 2]> {
             lag: &failed,
             connect_time: Some(&connect),
             handshake_time: Some(&connect),
-            first_byte_time: Some(&connect),
+            first_byte_time: None,
             steps: &steps,
         };
         writer.interval(&row, histograms).unwrap();

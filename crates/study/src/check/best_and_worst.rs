@@ -4,7 +4,8 @@ use waggle_metrics::{Unit, Wish, resolve};
 
 use super::{
     Checker,
-    threshold::{Known, is_of_several_trials, unit_of},
+    known_metrics::Known,
+    threshold::{is_of_several_trials, unit_of},
 };
 use crate::{
     BestAndWorst, OrderedMetric, Successes,

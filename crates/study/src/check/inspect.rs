@@ -12,16 +12,14 @@ pub(super) fn inspect(
     raw: Option<raw::Inspect>,
     method: Option<&str>,
     around: &[&str],
-) -> Option<Option<Inspect>> {
-    let Some(raw) = raw else {
-        return Some(None);
-    };
+) -> Option<Inspect> {
+    let raw = raw?;
     if method == Some("HEAD") {
         let finding = Finding::new(checker.key(around), "an answer to HEAD has no body");
         checker.report(finding.with_expected("no inspect"));
     }
     let Some(text) = raw.count else {
-        return Some(Some(Inspect::default()));
+        return Some(Inspect::default());
     };
     let count = names(&text);
     if count.is_none() {
@@ -31,9 +29,7 @@ pub(super) fn inspect(
             format!("$, or $.items with at most {NAMES_MAX} names of letters, digits, - and _");
         checker.report(Finding::new(checker.position_of(&path), what).with_expected(expected));
     }
-    Some(Some(Inspect {
-        count: Some(count?),
-    }))
+    Some(Inspect { count })
 }
 
 /// The names in the path of an array: none in `$`, `items` in `$.items`.

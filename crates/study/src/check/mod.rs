@@ -11,6 +11,7 @@ mod external;
 mod faults;
 mod feeds;
 mod inspect;
+mod known_metrics;
 mod level;
 mod limits;
 mod load;

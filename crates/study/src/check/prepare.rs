@@ -3,12 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{
-    Alone, Around, Checker, flow_alone,
-    load::MAX_RATE_PER_S,
-    path::Path,
-    request::endpoint,
-    schedule::PHASE,
-    threshold::{Known, conditions},
+    Alone, Around, Checker, flow_alone, known_metrics::Known, load::MAX_RATE_PER_S, path::Path,
+    request::endpoint, schedule::PHASE, threshold::conditions,
 };
 use crate::{
     Arrivals, KeptRows, LoadModel, Preparation, PrepareLoad, Restart, Scenario, Settle, System,

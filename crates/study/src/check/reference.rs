@@ -2,7 +2,8 @@
 
 use super::{
     Checker,
-    threshold::{Known, parse_in_unit, suffix_expected, unit_of},
+    known_metrics::Known,
+    threshold::{parse_in_unit, suffix_expected, unit_of},
 };
 use crate::{
     FeedTable, Level, Reference, ReferenceColumn, ReferenceRow,

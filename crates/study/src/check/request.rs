@@ -102,7 +102,7 @@ pub(crate) fn request(
         body: body?,
         texts: texts?,
         expect,
-        inspect: inspect?,
+        inspect,
         timeout: timeout?,
     };
     Some((request, endpoint?))

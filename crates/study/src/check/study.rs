@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::{
     Checker,
     best_and_worst::best_and_worst,
+    known_metrics::{Answers, Known, Sent, known_metrics},
     prepare::{grow, load_thresholds},
     reference::check_reference,
     request::RESERVED_NAMES,
@@ -12,7 +13,7 @@ use super::{
     schedule::{max_ci_width, max_duration, order, repetitions, restart},
     search::search,
     sentinel::sentinel,
-    threshold::{Answers, Known, Sent, asks, conditions, known_metrics},
+    threshold::{asks, conditions},
 };
 use crate::{
     Level, Search, Study, System,

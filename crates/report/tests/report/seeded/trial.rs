@@ -257,12 +257,7 @@ fn interval(
         bytes_sent: succeeded * 260,
         bytes_received: succeeded * 90,
         failures,
-        inspected: seeded.inspects.then_some(InspectedCounts {
-            answers: succeeded,
-            body_bytes: succeeded * 40,
-            decoded_bytes: succeeded * 160,
-            items: Some(succeeded * 8),
-        }),
+        inspected: seeded.inspects.then(|| inspected(succeeded)),
     };
     let steps = Steps::new(seeded, &counts, typical_us);
     let cpu = engine_cpu(made, rate);
@@ -295,6 +290,15 @@ fn interval(
     add(&mut sums.totals, &counts);
     if is_measured {
         add(&mut sums.measured, &counts);
+    }
+}
+
+fn inspected(answers: u64) -> InspectedCounts {
+    InspectedCounts {
+        answers,
+        body_bytes: answers * 40,
+        decoded_bytes: answers * 160,
+        items: Some(answers * 8),
     }
 }
 
