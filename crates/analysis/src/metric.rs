@@ -7,7 +7,7 @@ mod load;
 mod number;
 mod reading;
 
-use waggle_metrics::{Metric, NamedMetric, OverTrials, Statistic, Subject, Unit, resolve_in_load};
+use waggle_metrics::{Metric, NamedMetric, OverTrials, Subject, Unit, resolve_in_load};
 use waggle_results::{DeliveryInfo, LedgerInfo, RunInfo};
 use waggle_stats::{Estimate, Part, Range, Recovery, Scale, ThinTail};
 
@@ -19,9 +19,9 @@ use self::{
     reading::{count, value},
 };
 use crate::{
-    Memory, TrialFaults, TrialModel, TrialNumbers, TrialPercentiles, TrialPreparation,
-    TrialPrepareLoad, TrialProbe, TrialRecovery, TrialSystemMetric, limits, path::resolve_path,
-    probe::resolution_us, scale::scale,
+    TrialFaults, TrialModel, TrialNumbers, TrialPercentiles, TrialPreparation, TrialPrepareLoad,
+    TrialProbe, TrialRecovery, TrialSystemMetric, limits, path::resolve_path, probe::resolution_us,
+    scale::scale,
 };
 
 /// A number that the run names somewhere, in one cell.
