@@ -43,7 +43,12 @@ pub(crate) fn aspect(metric: Metric) -> Aspect {
         | Metric::ClientsFailed
         | Metric::ClientsCompleted
         | Metric::ClientsSucceeded
-        | Metric::ClientsThroughput => Aspect::Goodput,
+        | Metric::ClientsThroughput
+        | Metric::BackgroundGoodput
+        | Metric::BackgroundThroughput
+        | Metric::BackgroundErrorRate
+        | Metric::BackgroundFailed
+        | Metric::BackgroundBytesReceivedPerAnswer => Aspect::Goodput,
         Metric::InFlight
         | Metric::ResponseTime
         | Metric::ResponseTimeDeviation
@@ -52,7 +57,10 @@ pub(crate) fn aspect(metric: Metric) -> Aspect {
         | Metric::FirstByteTime
         | Metric::FirstByteTimeDeviation
         | Metric::ClientWaitTime
-        | Metric::FailedTime => Aspect::Times,
+        | Metric::FailedTime
+        | Metric::BackgroundInFlight
+        | Metric::BackgroundResponseTime
+        | Metric::BackgroundServiceTime => Aspect::Times,
         Metric::Backlog
         | Metric::Late
         | Metric::OutOfOrder

@@ -3,7 +3,7 @@
 //! Estimates rest on every trial that came to its end, whatever its verdict: leaving out the bad ones would
 //! select. The cell's verdict says whether they may be believed.
 
-use waggle_metrics::{Metric, NamedMetric, Statistic};
+use waggle_metrics::{Metric, NamedMetric, Statistic, Subject};
 use waggle_results::{CellInfo, FailureKind, LedgerInfo, RunInfo, SampleInfo, Trial};
 use waggle_stats::{
     Asked, Aspect, Bias, CellFinding, ChangeOverTrials, Estimate, Reason, Scale, Verdict,
@@ -16,6 +16,7 @@ use crate::{
         AskedMetric, AskedReading, asked_readings, aspect, biases, distinct,
         estimate_asked_metrics, estimate_readings,
     },
+    background,
     bottleneck::{self, Bottleneck, whole_components},
     clients::{self, ClientsModel},
     distribution::{self, SpectrumPoint},
@@ -23,6 +24,7 @@ use crate::{
     instrument::component_of,
     limits::{self, ComponentLimits},
     metric::{self, CellNumber, Number},
+    path::resolve_path,
     probes::{self, ProbeModel},
     recovered::{self, CellRecovery},
     scale::scale,
@@ -115,6 +117,8 @@ pub struct CellModel {
     pub answers: Option<AnswersModel>,
     /// How soon it had recovered; `None` if the load does not drop.
     pub recovery: Option<CellRecovery>,
+    /// The background loads of the study that are absent in it.
+    pub absent_background: Vec<String>,
     /// Every number that a condition or a column of reference results names, where the cell has it.
     pub numbers: Vec<CellNumber>,
 }
@@ -151,6 +155,16 @@ impl CellModel {
         Some(found.number)
     }
 
+    /// Whether a path names a metric of a background load that is absent in the cell.
+    #[must_use]
+    pub fn lacks(&self, path: &[String]) -> bool {
+        resolve_path(path).is_some_and(|named| {
+            let mut absent = self.absent_background.iter();
+            let of = |name: &&str| absent.any(|known| known == name);
+            named.row.subject == Subject::Background && named.of.as_ref().is_some_and(of)
+        })
+    }
+
     /// The same without its interval.
     #[must_use]
     pub fn value(&self, path: &[String]) -> Option<f64> {
@@ -164,10 +178,8 @@ pub(crate) fn cell(
     trials: &[TrialModel],
     raw: &[Trial],
 ) -> CellModel {
-    let ran: Vec<&TrialModel> = trials
-        .iter()
-        .filter(|trial| trial.key.cell == cell.cell)
-        .collect();
+    let ran = trials.iter().filter(|trial| trial.key.cell == cell.cell);
+    let ran: Vec<&TrialModel> = ran.collect();
     let counted: Vec<(&TrialModel, &TrialNumbers)> = ran
         .iter()
         .filter_map(|trial| Some((*trial, trial.counts()?)))
@@ -231,6 +243,7 @@ pub(crate) fn cell(
         clients: clients::of_cell(&own),
         answers: answers::of_cell(&own),
         recovery: recovered::over_trials(&own),
+        absent_background: background::absent_names(&ran),
         numbers: metric::of_cell(info, &own),
     }
 }

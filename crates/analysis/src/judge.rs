@@ -3,8 +3,8 @@
 use hdrhistogram::Histogram;
 use waggle_metrics::Metric;
 use waggle_results::{
-    self as results, CountsRow, FaultInfo, GeneratorInfo, GeneratorPartInfo, LedgerInfo,
-    MachineInfo, PhaseName, RunInfo, ThresholdInfo, Trial, TrialEnd,
+    self as results, BackgroundLoadInfo, CountsRow, FaultInfo, GeneratorInfo, GeneratorPartInfo,
+    LedgerInfo, MachineInfo, PhaseName, RunInfo, ThresholdInfo, Trial, TrialEnd, TrialInfo,
 };
 use waggle_stats::{
     Arrivals, Counts, Findings, Generator, GeneratorPart, InjectedFault, Ledger, LoadModel,
@@ -104,6 +104,7 @@ pub(crate) fn trial(prepared: &Prepared<'_>, info: &RunInfo) -> Judged {
                     .unwrap_or(delivery.probe_lag_s)
             })
             .reduce(f64::max),
+        background: background_workers(&trial.info),
         probe_cpu_share: probe_cpu_share(prepared),
         negative_delay_share: negative_delay_share(&trial.info),
         store_unread: trial
@@ -125,6 +126,17 @@ pub(crate) fn trial(prepared: &Prepared<'_>, info: &RunInfo) -> Judged {
         findings,
         half_change,
     }
+}
+
+/// The worker thread of each background load. How late it sends is of no other load, and it waits for its CPU at the cost of its own times.
+fn background_workers(info: &TrialInfo) -> Vec<GeneratorPart> {
+    let loads = info.background.iter().filter_map(|one| one.load.as_ref());
+    let part = |load: &BackgroundLoadInfo| GeneratorPart {
+        utilization: load.generator.utilization,
+        utilization_wanted: load.generator.utilization_wanted,
+        ..GeneratorPart::default()
+    };
+    loads.map(part).collect()
 }
 
 /// The least change of a time that imported results show: two steps of their resolution. 0: as little as histograms show.

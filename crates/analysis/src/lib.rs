@@ -9,6 +9,7 @@ mod account;
 mod answer;
 mod answers;
 mod asked;
+mod background;
 mod best_and_worst;
 mod bottleneck;
 mod cell;
@@ -55,6 +56,7 @@ mod samples;
 mod scale;
 mod search;
 mod series;
+mod side_load;
 #[cfg(test)]
 mod simulated;
 mod so_far;
@@ -72,6 +74,7 @@ pub use account::{Account, Spread};
 pub use answer::{Answer, AnswerOf, CellValue, Limit, LimitedBy, MetricAnswer};
 pub use answers::AnswersModel;
 pub use asked::{AskedMetric, AskedReading, headline};
+pub use background::{TrialBackground, TrialBackgroundLoad};
 pub use best_and_worst::{
     BestAndWorst, BestAndWorstModel, FEW_SUCCESSES, FailureRange, OrderMetric, RankedTrial,
     SuccessCount, TableGrid,

@@ -5,23 +5,27 @@ mod clients;
 mod components;
 mod load;
 mod number;
+mod outages;
 mod reading;
+mod side_loads;
 
 use waggle_metrics::{Metric, NamedMetric, OverTrials, Subject, Unit, resolve_in_load};
 use waggle_results::{DeliveryInfo, LedgerInfo, RunInfo};
-use waggle_stats::{Estimate, Part, Range, Recovery, Scale, ThinTail};
+use waggle_stats::{Estimate, Part, Range, Scale, ThinTail};
 
 pub use self::number::Number;
 pub(crate) use self::reading::Reading;
 use self::{
     components::{cores, cpu_us_per_request, memory},
     load::Load,
+    outages::{recovery_us, time_to_ready_us},
     reading::{count, value},
+    side_loads::{background, background_reading, preparation, preparation_reading},
 };
 use crate::{
-    TrialFaults, TrialModel, TrialNumbers, TrialPercentiles, TrialPreparation, TrialPrepareLoad,
-    TrialProbe, TrialRecovery, TrialSystemMetric, limits, path::resolve_path, probe::resolution_us,
-    scale::scale,
+    Memory, TrialBackground, TrialFaults, TrialModel, TrialNumbers, TrialPercentiles,
+    TrialPreparation, TrialProbe, TrialRecovery, TrialSystemMetric, limits, path::resolve_path,
+    probe::resolution_us, scale::scale,
 };
 
 /// A number that the run names somewhere, in one cell.
@@ -79,6 +83,7 @@ struct Source<'a> {
     recovery: Option<TrialRecovery>,
     faults: Option<&'a TrialFaults>,
     preparation: Option<&'a TrialPreparation>,
+    background: &'a [TrialBackground],
 }
 
 impl<'a> Source<'a> {
@@ -91,6 +96,7 @@ impl<'a> Source<'a> {
             recovery: trial.recovery,
             faults: trial.faults.as_ref(),
             preparation: trial.preparation.as_ref(),
+            background: &trial.background,
         }
     }
 }
@@ -275,6 +281,8 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         | Metric::FailedTime
         | Metric::DelayDeviation
         | Metric::PreparationResponseTime
+        | Metric::BackgroundResponseTime
+        | Metric::BackgroundServiceTime
         | Metric::ArrivalDelay => value(percentiles(named, trial)?.statistic(named.statistic?)?),
         Metric::Delay | Metric::EndToEndDelay => delay(named, trial),
         Metric::ClientWaitTime => value(load()?.client_wait_mean_us()?),
@@ -337,12 +345,18 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         Metric::TimeToReady => value(time_to_ready_us(trial.faults?)?),
         Metric::LongestOutage => value(trial.faults?.outage?.us),
         Metric::FailedWholeLoad => count(trial.faults?.failed),
-        Metric::PreparationDuration => value(preparation(named, trial)?.info.seconds * 1e6),
-        Metric::PreparationGoodput => value(preparation(named, trial)?.goodput_per_s()?),
-        Metric::PreparationErrorRate => {
-            Some(Reading::Share(preparation(named, trial)?.failed_share()))
+        metric @ (Metric::PreparationDuration
+        | Metric::PreparationGoodput
+        | Metric::PreparationErrorRate
+        | Metric::PreparationRetries) => preparation_reading(metric, preparation(named, trial)?),
+        metric @ (Metric::BackgroundGoodput
+        | Metric::BackgroundThroughput
+        | Metric::BackgroundErrorRate
+        | Metric::BackgroundFailed
+        | Metric::BackgroundInFlight
+        | Metric::BackgroundBytesReceivedPerAnswer) => {
+            background_reading(metric, background(named, trial)?)
         }
-        Metric::PreparationRetries => count(preparation(named, trial)?.info.retries),
         Metric::ComponentCpu => value(cores(named, numbers()?)?),
         Metric::ComponentCpuPerRequest => value(cpu_us_per_request(named, numbers()?)?),
         Metric::ComponentRss => {
@@ -395,6 +409,8 @@ fn percentiles<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a Tri
         Metric::FirstByteTime | Metric::FirstByteTimeDeviation => numbers()?.first_byte.as_ref(),
         Metric::FailedTime => numbers()?.failed_times.as_ref(),
         Metric::PreparationResponseTime => preparation(named, trial)?.response.as_ref(),
+        Metric::BackgroundResponseTime => background(named, trial)?.response.as_ref(),
+        Metric::BackgroundServiceTime => background(named, trial)?.service.as_ref(),
         Metric::Delay | Metric::DelayDeviation => match probe {
             Some(probe) => probe.delay.as_ref(),
             None => numbers()?.delay.as_ref(),
@@ -421,21 +437,6 @@ fn find_by_name<'a, T>(
     all.iter().find(|one| name(one) == of)
 }
 
-/// The longest, where several were killed; nothing where one did not come back.
-fn time_to_ready_us(faults: &TrialFaults) -> Option<f64> {
-    let each = faults.kills.iter();
-    let each: Option<Vec<f64>> = each.map(|of| Some(of.ready_s? - of.killed_s)).collect();
-    Some(each?.into_iter().reduce(f64::max)? * 1e6)
-}
-
-/// Nothing if it had not recovered to the end, or if that is not known.
-fn recovery_us(recovery: TrialRecovery) -> Option<f64> {
-    match recovery.outcome {
-        Recovery::After(after_s) => Some(after_s * 1e6),
-        Recovery::NotWithin(_) | Recovery::NoReference => None,
-    }
-}
-
 /// The intermediate probe that a path names; `None` for the one where records must arrive.
 fn probe<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a TrialProbe> {
     find_by_name(named, trial.intermediate_probes, |probe| &probe.name)
@@ -457,11 +458,6 @@ pub(crate) fn delivery_of<'a>(
     trial: &'a TrialModel,
 ) -> Option<&'a DeliveryInfo> {
     delivery(named, Source::from_trial(trial))
-}
-
-/// The load of the preparation that a metric names; `None`: the trial has not run it.
-fn preparation<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a TrialPrepareLoad> {
-    find_by_name(named, &trial.preparation?.loads, |load| &load.info.name)
 }
 
 fn system_metric<'a>(

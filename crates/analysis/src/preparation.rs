@@ -3,7 +3,10 @@
 use waggle_results::{PrepareLoadInfo, SnapshotInfo, TrialInfo};
 use waggle_stats::Part;
 
-use crate::distribution::{self, TrialPercentiles, as_f64};
+use crate::{
+    distribution::{self, TrialPercentiles},
+    side_load::{self, per_second},
+};
 
 /// The preparation in one trial.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,25 +30,20 @@ impl TrialPrepareLoad {
     /// Succeeded requests per second; `None` if it took no time.
     #[must_use]
     pub fn goodput_per_s(&self) -> Option<f64> {
-        let seconds = self.info.seconds;
-        (seconds > 0.0).then(|| as_f64(self.info.counts.succeeded) / seconds)
+        per_second(self.info.counts.succeeded, self.info.seconds)
     }
 
     /// Completed sessions per second; `None` if it took no time.
     #[must_use]
     pub fn sessions_per_s(&self) -> Option<f64> {
-        let seconds = self.info.seconds;
-        (seconds > 0.0).then(|| as_f64(self.info.completed) / seconds)
+        per_second(self.info.completed, self.info.seconds)
     }
 
     /// Failed requests of all that were answered or lost.
     #[must_use]
     pub fn failed_share(&self) -> Part {
         let counts = &self.info.counts;
-        Part {
-            of: counts.failed,
-            all: counts.failed + counts.succeeded,
-        }
+        side_load::failed_share(counts.succeeded, counts.failed)
     }
 }
 

@@ -241,6 +241,7 @@ fn trial(key: TrialKey, cell: &CellInfo, goodput: f64, random: &mut StdRng) -> T
         awake_may_help: false,
         faults: None,
         preparation: None,
+        background: Vec::new(),
         cool_down: None,
         limits: Vec::new(),
         network: None,

@@ -80,6 +80,8 @@ pub(crate) fn in_cell(threshold: &ThresholdInfo, cell: &CellModel) -> ThresholdC
     let number = cell.number(&threshold.metric);
     let (held, reason) = match number {
         Some(number) => compare(threshold, number, cell),
+        // Nothing is asked of a load that is not there.
+        None if cell.lacks(&threshold.metric) => (Decision::Holds, None),
         None => without_value(threshold, cell),
     };
     ThresholdCell {

@@ -10,6 +10,7 @@ use waggle_stats::{Finding, Reason, Verdict};
 
 use crate::{
     Counted,
+    background::{self, TrialBackground},
     bottleneck::cpus_of_system,
     distribution::{self, TrialPercentiles, as_f64},
     imported,
@@ -65,6 +66,8 @@ pub struct TrialModel {
     pub limits: Vec<LimitInfo>,
     /// How the system was prepared; `None`: it was not, or an earlier trial did it.
     pub preparation: Option<TrialPreparation>,
+    /// The loads beside the measured one, also those that are absent; empty if the trial did not get as far as their start.
+    pub background: Vec<TrialBackground>,
     /// How the cool-down after it waited for a value of the machine; `None`: it did not.
     pub cool_down: Option<CoolDownInfo>,
     pub series: Series,
@@ -240,6 +243,7 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
         connecting: trial.info.connecting,
         limits: trial.info.limits.clone(),
         preparation: preparation::of_trial(&trial.info),
+        background: background::of_trial(&trial.info),
         cool_down: trial.info.cool_down.clone(),
         series: series::series(&prepared, counted, series::points_max(info.order.len())),
         half_change,
@@ -291,7 +295,7 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
             .map(|cores| cores * measured.seconds * 1e6 / answered),
         network: trial.info.network_counts(),
         generator_cpu_us_per_request: generator.cpu_us_per_request,
-        generator_utilization: generator.utilization,
+        generator_utilization: background::utilization(&trial.info),
         generator_lag_p99_us: generator.lag_p99_us,
         lag: generator.lag,
         probe_cpu_share: judge::probe_cpu_share(prepared),

@@ -6,7 +6,9 @@ use anyhow::Result;
 use waggle_report::wording::{self, format, search::level};
 use waggle_results::LevelKind;
 use waggle_runner::level_kind;
-use waggle_study::{Cell, Fault, LoadModel, Order, Restart, Search, Study, System, WarmUpUntil};
+use waggle_study::{
+    BackgroundLoad, Cell, Fault, LoadModel, Order, Restart, Search, Study, System, WarmUpUntil,
+};
 use waggle_units::format_duration;
 
 use crate::{arguments::Plan, exit::Exit, files, left_out, output, table::duration};
@@ -124,6 +126,7 @@ fn details(study: &Study) -> Vec<String> {
         .chain(networks(study))
         .chain(preparation(study))
         .chain(inspections(study))
+        .chain(background(study))
         .collect()
 }
 
@@ -213,6 +216,46 @@ fn preparation(study: &Study) -> Vec<String> {
         (None, false) => String::new(),
     };
     vec![format!("prepared by {}{how}", loads.join(", "))]
+}
+
+/// `beside the load lists: connections 1 to 4; absent in 2 of 6 cells`, for each background load.
+fn background(study: &Study) -> Vec<String> {
+    let Some(first) = study.cells.first() else {
+        return Vec::new();
+    };
+    let line = |(index, load): (usize, &BackgroundLoad)| {
+        let all = study.cells.iter().filter(|cell| !cell.is_sentinel);
+        let models = all.filter_map(move |cell| Some(&cell.background.get(index)?.model));
+        let ends = |amounts: Vec<f64>, unit: &str| {
+            let ends = [f64::min, f64::max].map(|end| amounts.iter().copied().reduce(end));
+            let [least, most] = ends.map(|amount| amount.map(|amount| format!("{amount}{unit}")));
+            Some(range(least?, most?))
+        };
+        let connections = models.clone().filter_map(|model| match model {
+            Some(LoadModel::Closed { connections, .. }) => Some(f64::from(*connections)),
+            _ => None,
+        });
+        let rates = models.clone().filter_map(|model| match model {
+            Some(LoadModel::Open { rate_per_s, .. }) => Some(*rate_per_s),
+            _ => None,
+        });
+        let amounts = [
+            ends(connections.collect(), "").map(|text| format!("connections {text}")),
+            ends(rates.collect(), "/s").map(|text| format!("rate {text}")),
+        ];
+        let amounts: Vec<String> = amounts.into_iter().flatten().collect();
+        let (all, absent) = (
+            models.clone().count(),
+            models.filter(|model| model.is_none()).count(),
+        );
+        let absent = match absent {
+            0 => String::new(),
+            absent => format!("; absent in {absent} of {}", plural(all, "cell")),
+        };
+        let amounts = amounts.join(" or ");
+        format!("beside the load {}: {amounts}{absent}", load.name())
+    };
+    first.background.iter().enumerate().map(line).collect()
 }
 
 /// `3 to 8 repetitions`.

@@ -55,6 +55,7 @@ impl NamedMetric<'_> {
         match (self.row.subject, self.of) {
             (Subject::Probe, Some(of)) => heading + " at " + of,
             (Subject::Preparation, Some(of)) => format!("{heading} of preparation {of}"),
+            (Subject::Background, Some(of)) => format!("{heading} of background load {of}"),
             (_, Some(of)) => heading + " of " + of,
             (_, None) => heading,
         }
@@ -95,6 +96,7 @@ pub fn resolve<'a>(path: &[&'a str]) -> Option<NamedMetric<'a>> {
         ["system", rest @ ..] => find_row(&[Subject::System], None, rest).or_else(|| load(path)),
         ["faults", rest @ ..] => find_row(&[Subject::Fault], None, rest),
         ["prepare", name, rest @ ..] => find_row(&[Subject::Preparation], Some(name), rest),
+        ["background", name, rest @ ..] => find_row(&[Subject::Background], Some(name), rest),
         ["components", name, rest @ ..] => find_row(&[Subject::Component], Some(name), rest),
         ["metrics", name, rest @ ..] => find_row(&[Subject::SystemMetric], Some(name), rest),
         ["delivery", rest @ ..] => find_row(&[Subject::Delivery, Subject::Probe], None, rest)
@@ -195,6 +197,14 @@ mod tests {
             Some((Metric::Delay, Some(Statistic::Mean), Some("broker"))),
         );
         check(
+            "background.lists.service_time.p99",
+            Some((
+                Metric::BackgroundServiceTime,
+                Some(Statistic::P99),
+                Some("lists"),
+            )),
+        );
+        check(
             "components.store.cpu",
             Some((Metric::ComponentCpu, None, Some("store"))),
         );
@@ -212,6 +222,8 @@ mod tests {
             "delivery.broker.sent",
             "machine.rss.max",
             "generator.goodput",
+            "background.goodput",
+            "background.lists.retries",
             "put.goodput.mean.p50",
         ] {
             check(wrong, None);
@@ -273,5 +285,10 @@ mod tests {
         check("components.store.cpu", "component_store_cpu_cores", 1500.0);
         check("metrics.lag.end", "metric_lag_end", 1500.0);
         check("sessions.goodput", "sessions_completed_per_s", 1500.0);
+        check(
+            "background.lists.goodput",
+            "lists.background_goodput_per_s",
+            1500.0,
+        );
     }
 }

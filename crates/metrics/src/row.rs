@@ -71,6 +71,8 @@ pub enum Subject {
     Fault,
     /// `prepare.LOAD.name`, of a load that prepares the system.
     Preparation,
+    /// `background.LOAD.name`, of a load that runs beside the measured one.
+    Background,
     /// `components.COMPONENT.name`
     Component,
     /// `metrics.METRIC.name`, of a metric that the system itself exposes.

@@ -77,6 +77,12 @@ const SECTIONS: [(Subject, &str, &str, &str); 16] = [
         "prepare.NAME.",
         ", in the trials that prepared the system",
     ),
+    (
+        Subject::Background,
+        "A background load",
+        "background.NAME.",
+        ", in the measured phase of trials in which it runs",
+    ),
     (Subject::Fault, "Faults", "faults.", ""),
     (Subject::Recovery, "Recovery", "", ""),
     (Subject::Generator, "The load generator", "generator.", ""),
@@ -146,7 +152,9 @@ fn list_text(names: &[&str]) -> String {
 
 fn metric_path(row: &'static Row, statistic: Option<Statistic>) -> String {
     let of = match row.subject {
-        Subject::Component | Subject::SystemMetric | Subject::Preparation => Some("NAME"),
+        Subject::Component | Subject::SystemMetric | Subject::Preparation | Subject::Background => {
+            Some("NAME")
+        }
         _ => None,
     };
     format!("`{}`", NamedMetric { row, statistic, of }.column())

@@ -194,6 +194,12 @@ fn names(model: &Model, subject: Subject) -> Vec<Option<&str>> {
             let names = different(loads.map(|load| load.info.name.as_str()));
             names.into_iter().map(Some).collect()
         }
+        Subject::Background => {
+            let loads = model.trials.iter().flat_map(|trial| &trial.background);
+            let ran = loads.filter(|load| load.load.is_some());
+            let names = different(ran.map(|load| load.name.as_str()));
+            names.into_iter().map(Some).collect()
+        }
         Subject::Component => component_names(model).into_iter().map(Some).collect(),
         Subject::SystemMetric => {
             let metrics = model.info.metrics.iter();

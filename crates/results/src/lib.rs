@@ -80,12 +80,13 @@ pub use run::{
 };
 pub use scaling::PairInfo;
 pub use trial::{
-    BacklogRow, ClientEndInfo, ClientInfo, ConnectingInfo, CoolDownInfo, CountsRow, DeliveryInfo,
-    FailureCount, FaultInfo, GeneratorInfo, GeneratorPartInfo, InspectedCounts, IntervalRow,
-    LagInfo, LedgerInfo, LoadDropInfo, MachineInfo, NetworkCounts, NetworkInfo, PhaseInfo,
-    PhaseName, PreparationInfo, PrepareLoadInfo, PrepareStepInfo, ProbeInfo, ResourceRow,
-    SampleInfo, SessionCounts, SessionsInfo, SnapshotInfo, StageInfo, StepCounts, StepInfo,
-    StopNumber, StoppedInfo, SystemMetricRow, TrialEnd, TrialInfo,
+    BackgroundInfo, BackgroundLoadInfo, BacklogRow, ClientEndInfo, ClientInfo, ConnectingInfo,
+    CoolDownInfo, CountsRow, DeliveryInfo, FailureCount, FaultInfo, GeneratorInfo,
+    GeneratorPartInfo, InspectedCounts, IntervalRow, LagInfo, LedgerInfo, LoadDropInfo,
+    MachineInfo, NetworkCounts, NetworkInfo, PhaseInfo, PhaseName, PreparationInfo,
+    PrepareLoadInfo, PrepareStepInfo, ProbeInfo, ResourceRow, SampleInfo, SessionCounts,
+    SessionsInfo, SnapshotInfo, StageInfo, StepCounts, StepInfo, StopNumber, StoppedInfo,
+    SystemMetricRow, TrialEnd, TrialInfo,
 };
 pub use warm_up::WarmUpUntil;
 pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};
@@ -102,6 +103,6 @@ pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};
 /// (`lag`, `in_flight_asked`, `arrivals`), the resolution and lag of a probe in the measured phase alone (`measured_…`), delays from due
 /// (`end_to_end_delay.hlog`), the earliest that delays may be (`earliest_delay.hlog`, `earliest_end_to_end_delay.hlog`), whether a
 /// probe followed a sample (`sample`), the level of the recovery in the warm-up (`control`), results of other tools (`imported`), which
-/// have no `generator`, the limits of replicas (`limits`), cells that were left out (`left_out`) and which
+/// have no `generator`, the limits of replicas (`limits`), loads beside the measured one (`background`), cells that were left out (`left_out`) and which
 /// artifacts the others used (`artifacts`).
 pub const FORMAT: u32 = 6;

@@ -1,5 +1,6 @@
 //! `trial.json`, and the row types of the files next to it.
 
+mod background;
 mod clients;
 mod cool_down;
 mod generator_part;
@@ -11,6 +12,7 @@ mod stopped;
 
 use serde::{Deserialize, Serialize};
 
+pub use background::{BackgroundInfo, BackgroundLoadInfo};
 pub use clients::{ClientEndInfo, ClientInfo};
 pub use cool_down::CoolDownInfo;
 pub use generator_part::GeneratorPartInfo;
@@ -94,6 +96,10 @@ pub struct TrialInfo {
     /// What was done to the system before its load; `None`: nothing, or an earlier trial did it. Since format 6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preparation: Option<PreparationInfo>,
+    /// The loads beside the measured one, in the order of the study; empty if the trial did not get as far as their start. Since
+    /// format 6.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub background: Vec<BackgroundInfo>,
     /// How the cool-down after the trial waited for a value of the machine; `None`: it did not. Since format 6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cool_down: Option<CoolDownInfo>,

@@ -10,7 +10,7 @@ use waggle_results::{
     Arrivals, CountsRow, FailureCount, FailureKind, GeneratorInfo, InspectedCounts, IntervalRow,
     LagInfo, SessionCounts, StepCounts,
 };
-use waggle_study::{self as study, Cell, LoadModel, What};
+use waggle_study::{self as study, Cell, LoadModel, Request, What};
 
 pub(crate) use self::failure_kinds::failure_kind;
 use crate::generator_parts::GeneratorParts;
@@ -58,8 +58,13 @@ impl GeneratorSettings {
                 connections,
                 pipelining,
             } => Self {
-                in_flight: keeps_connections(cell)
-                    .then(|| f64::from(connections) * f64::from(pipelining)),
+                // A step of a session may be a pause.
+                in_flight: match &cell.what {
+                    What::Request(request) if keeps_connections(request) => {
+                        Some(f64::from(connections) * f64::from(pipelining))
+                    }
+                    What::Request(_) | What::Scenario(_) => None,
+                },
                 ..settings
             },
             LoadModel::Users { .. } | LoadModel::Clients { .. } => settings,
@@ -67,12 +72,8 @@ impl GeneratorSettings {
     }
 }
 
-/// Whether each connection sends one request after the other: a step of a session may be a pause, and without keep-alive a
-/// connection is opened for each request.
-fn keeps_connections(cell: &Cell) -> bool {
-    let What::Request(request) = &cell.what else {
-        return false;
-    };
+/// Whether each connection sends one request after the other: without keep-alive one is opened for each request.
+pub(crate) fn keeps_connections(request: &Request) -> bool {
     let closes = |(name, value): &(String, String)| {
         name.eq_ignore_ascii_case("connection") && value.eq_ignore_ascii_case("close")
     };
@@ -242,6 +243,15 @@ fn failures(failures: &load::Failures) -> Vec<FailureCount> {
         count: *count,
     };
     failures.0.iter().map(count).collect()
+}
+
+/// Failures in words: `12 × connection refused, 3 × status 503`; empty if there were none.
+pub(crate) fn kinds(failures: &load::Failures) -> String {
+    let each = failures.0.iter();
+    let each: Vec<String> = each
+        .map(|(failure, count)| format!("{count} × {}", failure_kind(*failure).in_words()))
+        .collect();
+    each.join(", ")
 }
 
 /// Counts and the engine's own figures over the measured phase, interval by interval.

@@ -59,6 +59,33 @@ pub(crate) fn job(cell: &Cell, parts: Parts) -> Job {
     }
 }
 
+/// What a load that is not the measured one has of its own.
+#[derive(Debug)]
+pub(crate) struct OtherLoad<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) model: load::Model,
+    pub(crate) request_timeout: Duration,
+    pub(crate) max_duration: Duration,
+}
+
+/// The job of a load that is not the measured one, with connections as the measured load has them.
+pub(crate) fn other_job(cell: &Cell, parts: Parts, other: OtherLoad<'_>) -> Job {
+    Job {
+        name: other.name.to_owned(),
+        model: other.model,
+        limits: Limits {
+            request_timeout: other.request_timeout,
+            connect_timeout: cell.connect_timeout,
+            finish: other.request_timeout,
+            ..Limits::default()
+        },
+        max_duration: other.max_duration,
+        max_requests: None,
+        max_tracked_requests: None,
+        ..job(cell, parts)
+    }
+}
+
 /// How long to wait for outstanding answers: as long as they may take.
 pub(crate) fn finish(cell: &Cell) -> Duration {
     cell.timeout().max(Limits::default().finish)

@@ -41,6 +41,7 @@ mod placeholder;
 mod private_file;
 mod probe;
 mod proc;
+mod quantiles;
 mod random;
 mod records;
 mod repetitions;

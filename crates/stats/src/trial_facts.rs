@@ -35,6 +35,8 @@ pub struct TrialFacts<'a> {
     pub generator: Generator,
     /// Each of several generators that made the load together; empty if it was one.
     pub generators: Vec<GeneratorPart>,
+    /// The worker thread of each load that ran beside the measured one, in the same process.
+    pub background: Vec<GeneratorPart>,
     /// Who sent the load; of another tool's generator nothing is known.
     pub sender: Sender,
     pub machine: Option<Machine>,

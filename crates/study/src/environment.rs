@@ -109,6 +109,9 @@ impl Study {
                 What::Request(request) => filling.fill_request(request)?,
                 What::Scenario(scenario) => filling.fill_flows(Arc::make_mut(scenario))?,
             }
+            for load in &mut cell.background {
+                filling.fill_request(&mut load.request)?;
+            }
         }
         self.taken = filling.taken;
         Ok(())

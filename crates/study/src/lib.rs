@@ -1,5 +1,6 @@
 //! Study file → checked study → plan of trials. Pure: text in, plan out; reads no file, starts nothing.
 
+mod background;
 mod cells;
 mod check;
 mod components;
@@ -49,6 +50,7 @@ mod uses;
 mod validate;
 mod version;
 
+pub use background::BackgroundLoad;
 pub use check::{
     BODY_MAX_BYTES, MAX_BODY_TEXTS, MAX_CONNECTIONS, MAX_INTERVALS, MAX_PHASE, MAX_RATE_PER_S,
     MIN_STEADY_INTERVALS, MIN_WARM_UP_INTERVALS, read_threshold,

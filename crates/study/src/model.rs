@@ -6,9 +6,9 @@ use waggle_metrics::Unit;
 use waggle_template::variable::names;
 
 use crate::{
-    CellVersion, Expect, ExpectedVerdict, ExternalComponent, Feed, GivenSecret, Level, Limits,
-    LoadModel, Network, OperatingPoints, Pair, Preparation, Scenario, Schedule, Source, TakenValue,
-    Versions, scenario::RECORD_KEY,
+    BackgroundLoad, CellVersion, Expect, ExpectedVerdict, ExternalComponent, Feed, GivenSecret,
+    Level, Limits, LoadModel, Network, OperatingPoints, Pair, Preparation, Scenario, Schedule,
+    Source, TakenValue, Versions, scenario::RECORD_KEY,
 };
 
 /// A checked study.
@@ -251,6 +251,8 @@ pub struct Cell {
     /// Name of the system's endpoint that receives the load.
     pub endpoint: String,
     pub what: What,
+    /// Loads beside it, in the order of the study.
+    pub background: Vec<BackgroundLoad>,
     pub schedule: Schedule,
     /// In the order of their instants.
     pub faults: Vec<Fault>,

@@ -181,7 +181,7 @@ fn deadlines(cell: &Cell) -> Duration {
         + schedule.warm_up
         + schedule.measure
         + schedule.recovery_duration()
-        + cell.timeout()
+        + cell.longest_timeout()
         + schedule.drain_timeout
         + schedule.cool_down
 }

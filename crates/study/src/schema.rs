@@ -13,8 +13,14 @@ use serde_json::{Map, Value, json};
 use crate::raw;
 
 /// The parts of a study whose scalars may be `${factor}`.
-pub(crate) const PARTS_PER_CELL: [&str; 6] = [
-    "prepare", "network", "load", "schedule", "faults", "delivery",
+pub(crate) const PARTS_PER_CELL: [&str; 7] = [
+    "prepare",
+    "network",
+    "load",
+    "background",
+    "schedule",
+    "faults",
+    "delivery",
 ];
 /// The parts of `system` whose scalars may be `${factor}`, too.
 pub(crate) const SYSTEM_PER_CELL: [&str; 2] = ["set", "limits"];

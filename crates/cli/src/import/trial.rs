@@ -254,6 +254,7 @@ impl Trial {
             totals: sums.totals,
             generator: None,
             preparation: None,
+            background: Vec::new(),
             cool_down: None,
             ledger: None,
             delivery: None,

@@ -14,7 +14,7 @@ const METHODS: [&str; 7] = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "D
 /// Maximum length of a name.
 const NAME_MAX: usize = 64;
 /// Reserved names: that of the scenario, and the first parts of metric paths.
-const RESERVED_NAMES: [&str; 7] = [
+const RESERVED_NAMES: [&str; 10] = [
     "all",
     "delivery",
     "generator",
@@ -22,6 +22,9 @@ const RESERVED_NAMES: [&str; 7] = [
     "components",
     "metrics",
     "faults",
+    "prepare",
+    "clients",
+    "background",
 ];
 /// Minimum length of the measured phase.
 const MEASURE_S: u64 = 10;

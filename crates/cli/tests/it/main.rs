@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod answers;
+mod background;
 mod calibration;
 mod clients;
 mod closed_pipes;

@@ -1,6 +1,7 @@
 //! The sections of the report, in reading order: the answer first, how it was measured last.
 
 mod answers;
+mod background;
 mod best_and_worst;
 mod bottlenecks;
 mod cells;
@@ -73,6 +74,7 @@ fn sections(model: &Model) -> Vec<Section> {
         clients::section(model),
         steps::section(model),
         preparation::section(model),
+        background::section(model),
         recovery::section(model),
         Some(time::section(model)),
         faults::section(model),

@@ -1,12 +1,14 @@
 //! Columns of several tables: the levels of a row, and metrics of a cell or of a step.
 
 use crate::{
-    format::NONE,
+    format::{NONE, Unit},
     labels,
     table::{Column, Field},
     wording,
 };
-use waggle_analysis::{CellModel, Counted, Distribution, Factor, Model, Percentile};
+use waggle_analysis::{
+    CellModel, Counted, Distribution, Factor, Model, Percentile, TrialPercentile, TrialPercentiles,
+};
 
 /// The cell's name if the study gives any, else its level of each factor that tells the cells apart.
 pub(super) fn levels<'a, T: 'a>(
@@ -68,6 +70,25 @@ pub(super) fn place<'a, T: 'a>(
 /// Of a table with a row for each cell.
 pub(super) fn place_of_cell(model: &Model) -> Vec<Column<'_, &CellModel>> {
     place(model, |cell: &&CellModel| *cell)
+}
+
+/// Quantiles of times in one trial.
+pub(super) fn time_quantiles<'a, T: 'a>(
+    of: fn(&T) -> Option<&TrialPercentiles>,
+) -> [Column<'a, T>; 4] {
+    type Read = fn(&TrialPercentiles) -> Option<&TrialPercentile>;
+    let quantiles: [(&str, Read); 4] = [
+        ("p50", |times| times.p50.as_ref()),
+        ("p99", |times| times.p99.as_ref()),
+        ("p99.9", |times| times.p999.as_ref()),
+        ("max", |times| times.max.as_ref()),
+    ];
+    quantiles.map(|(head, read)| {
+        Column::numbers(head, move |row: &T| {
+            let value = of(row).and_then(read);
+            Field::optional(value.map(|value| Unit::Time.show(value.us)))
+        })
+    })
 }
 
 pub(super) fn verdict<'a>() -> Column<'a, &'a CellModel> {

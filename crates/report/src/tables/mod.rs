@@ -2,6 +2,7 @@
 
 mod answers;
 mod asked;
+mod background;
 mod best_and_worst;
 mod bottlenecks;
 mod cells;
@@ -32,6 +33,7 @@ mod verdicts;
 
 pub(crate) use answers::answers;
 pub(crate) use asked::asked_metrics;
+pub(crate) use background::background_loads;
 pub(crate) use best_and_worst::{
     best_and_worst_successes, best_and_worst_trials, least_and_most_failures,
 };

@@ -1,13 +1,11 @@
 //! The loads that prepared a system, trial by trial.
 
-use super::columns::place;
+use super::columns::{place, time_quantiles};
 use crate::{
     format::Unit,
     table::{Column, Field, Table},
 };
-use waggle_analysis::{
-    CellModel, Model, TrialModel, TrialPercentile, TrialPercentiles, TrialPrepareLoad,
-};
+use waggle_analysis::{CellModel, Model, TrialModel, TrialPercentiles, TrialPrepareLoad};
 use waggle_results::PrepareStepInfo;
 
 /// A load of one trial.
@@ -45,7 +43,7 @@ pub(crate) fn preparations(model: &Model) -> Option<Table> {
             Field::optional(rate.map(|rate| Unit::Plain.show(rate)))
         }),
     ]);
-    columns.extend(times(|row: &Row<'_>| row.load.response.as_ref()));
+    columns.extend(time_quantiles(|row: &Row<'_>| row.load.response.as_ref()));
     columns.extend([
         Column::numbers("errors", |row: &Row<'_>| {
             Field::nothing_expected(row.load.info.counts.failed)
@@ -83,7 +81,7 @@ pub(crate) fn prepare_steps(model: &Model) -> Option<Table> {
             Field::count(row.step.counts.succeeded)
         }),
     ]);
-    columns.extend(times(|row: &StepRow<'_>| row.times));
+    columns.extend(time_quantiles(|row: &StepRow<'_>| row.times));
     columns.push(Column::numbers("errors", |row: &StepRow<'_>| {
         Field::nothing_expected(row.step.counts.failed)
     }));
@@ -124,21 +122,4 @@ fn sessions(row: &Row<'_>) -> Field {
     };
     let missing = (info.completed < wanted).then(|| format!("of {}", crate::format::count(wanted)));
     Field::count(info.completed).with_aside(missing.or(before))
-}
-
-/// The columns of response times.
-fn times<'a, T: 'a>(of: fn(&T) -> Option<&TrialPercentiles>) -> [Column<'a, T>; 4] {
-    type Read = fn(&TrialPercentiles) -> Option<&TrialPercentile>;
-    let quantiles: [(&str, Read); 4] = [
-        ("p50", |times| times.p50.as_ref()),
-        ("p99", |times| times.p99.as_ref()),
-        ("p99.9", |times| times.p999.as_ref()),
-        ("max", |times| times.max.as_ref()),
-    ];
-    quantiles.map(|(head, read)| {
-        Column::numbers(head, move |row: &T| {
-            let value = of(row).and_then(read);
-            Field::optional(value.map(|value| Unit::Time.show(value.us)))
-        })
-    })
 }

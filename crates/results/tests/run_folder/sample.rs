@@ -194,6 +194,7 @@ pub(crate) fn trial_info(key: TrialKey, position: u32) -> TrialInfo {
         limits: Vec::new(),
         network: None,
         preparation: None,
+        background: Vec::new(),
         cool_down: None,
         imported: None,
     }

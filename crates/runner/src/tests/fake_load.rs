@@ -39,11 +39,11 @@ impl Course {
     }
 }
 
-/// The run's mark, which is in every record: `waggle_run=MARK`.
-pub(super) fn mark_in(request: &[u8]) -> String {
+/// The run's mark, which is in every record: `waggle_run=MARK`; `None`: the request carries none, so it is of a background load.
+pub(super) fn mark_in(request: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(request);
-    let (_, rest) = text.split_once("waggle_run=").unwrap();
-    rest.split([',', ' ']).next().unwrap().to_owned()
+    let (_, rest) = text.split_once("waggle_run=")?;
+    Some(rest.split([',', ' ']).next().unwrap().to_owned())
 }
 
 /// How many connections a model has.

@@ -40,7 +40,12 @@ pub(crate) struct FakeRun {
     pub(super) unanswered: u64,
     pub(super) end: LoadEnd,
     pub(super) stop: watch::Sender<bool>,
+    /// Its name, if it is a background load: it then sends no records.
+    pub(super) background: Option<String>,
 }
+
+/// Requests of a background load in an interval.
+pub(crate) const BACKGROUND_PER_INTERVAL: u64 = 10;
 
 impl FakeRun {
     fn send_records(&mut self, requests: u64, time: Duration) -> Counts {
@@ -96,6 +101,31 @@ impl FakeRun {
         }
     }
 
+    /// The next interval of a background load.
+    async fn next_in_background(&mut self) -> Option<Interval> {
+        let fault = self.fault();
+        if *self.stop.borrow() || fault == Some(Fault::BackgroundEnds(self.done)) {
+            sleep(STEP).await;
+            return None;
+        }
+        let start = self.interval * self.done;
+        sleep_until(self.start + start + self.interval).await;
+        self.done += 1;
+        let (connections, succeeded) = match fault {
+            Some(Fault::BackgroundUnconnected) => (0, 0),
+            _ => (self.connections, BACKGROUND_PER_INTERVAL),
+        };
+        let counts = Counts {
+            sent: succeeded,
+            succeeded,
+            connections_open: connections,
+            engine_cpu_busiest: self.interval / 2,
+            ..Counts::default()
+        };
+        let times = histogram(self.interval / 10, succeeded);
+        Some(self.interval_of((start, self.interval), counts, (times.clone(), times)))
+    }
+
     fn fault(&self) -> Option<Fault> {
         self.world.borrow().fault
     }
@@ -146,6 +176,9 @@ impl FakeRun {
 
 impl LoadRun for FakeRun {
     async fn next_interval(&mut self) -> Result<Option<Interval>, LoadError> {
+        if self.background.is_some() {
+            return Ok(self.next_in_background().await);
+        }
         if *self.stop.borrow() || self.end.is_reached(self.interval * self.done) {
             sleep(STEP).await;
             return match self.fault() {
@@ -200,8 +233,14 @@ impl LoadRun for FakeRun {
     }
 
     fn stop(&self) {
-        self.stop.send_replace(true);
+        let was_stopped = self.stop.send_replace(true);
         let mut world = self.world.borrow_mut();
+        if let Some(name) = &self.background {
+            if !was_stopped {
+                world.done.push(format!("stop {name}"));
+            }
+            return;
+        }
         if !world.load_has_stopped && world.fault == Some(Fault::ShowsAgain) {
             world.stored.extend_from_within(..);
         }
@@ -214,7 +253,10 @@ impl LoadRun for FakeRun {
     }
 
     async fn join(self) -> Result<Outcome, LoadError> {
-        self.world.borrow_mut().done.push("joined".to_owned());
+        self.world.borrow_mut().done.push(match &self.background {
+            Some(name) => format!("joined {name}"),
+            None => "joined".to_owned(),
+        });
         if self.fault() == Some(Fault::Fails(PhaseName::Finish)) {
             return Err(LoadError::Lost);
         }

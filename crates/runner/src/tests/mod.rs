@@ -1,6 +1,7 @@
 //! The whole scheduler with a fake system and a paused clock: the order of phases, and what happens when one of them
 //! fails, hangs, is interrupted or panics.
 
+mod background;
 mod cool_down;
 mod duet;
 mod ended_loads;

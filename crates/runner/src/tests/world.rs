@@ -67,6 +67,10 @@ pub(crate) enum Fault {
     Skips,
     /// So many requests of this interval, counted from 0, are answered only after the load has stopped.
     StallsAt(u32, u64),
+    /// Background loads end by themselves in this interval, counted from 0.
+    BackgroundEnds(u32),
+    /// Background loads have no connection.
+    BackgroundUnconnected,
 }
 
 /// The state of the fake system, and its history.
@@ -305,7 +309,15 @@ impl Load for Fake {
 
     async fn start(&mut self, job: Job, _generators: u32) -> Result<FakeRun, LoadError> {
         let mut world = self.0.borrow_mut();
-        world.done.push("load".to_owned());
+        let mark = match &job.what {
+            What::Requests { requests, .. } => mark_in(&requests[0].bytes),
+            What::Scenario(_) => Some(String::new()),
+        };
+        let background = mark.is_none().then(|| job.name.clone());
+        world.done.push(match &background {
+            Some(name) => format!("begin {name}"),
+            None => "load".to_owned(),
+        });
         if world.fault == Some(Fault::Fails(PhaseName::WarmUp)) {
             return Err(LoadError::Thread(std::io::Error::other("none is left")));
         }
@@ -315,8 +327,8 @@ impl Load for Fake {
         world.loads_started.push(Instant::now());
         world.models.push(job.model.clone());
         world.at_most.push(job.max_duration);
-        if let What::Requests { requests, .. } = &job.what {
-            world.mark = mark_in(&requests[0].bytes);
+        if let Some(mark) = mark.filter(|mark| !mark.is_empty()) {
+            world.mark = mark;
         }
         let course = world.next_courses.pop_front().unwrap_or(world.course);
         drop(world);
@@ -336,6 +348,7 @@ impl Load for Fake {
             unanswered: 0,
             end: LoadEnd::from_job(&job),
             stop: watch::channel(false).0,
+            background,
         })
     }
 }

@@ -14,7 +14,6 @@ use waggle_results::{PhaseName, TrialWriter};
 use waggle_study::Preparation;
 
 use crate::{
-    clock::Clock,
     cpu_time::CpuClocks,
     driver::{Driver, Failure, Setup},
     events::{Events, Shutdown},
@@ -24,6 +23,7 @@ use crate::{
     namespace::read_counts,
     trial::{
         TrialContext, TrialEnvironment,
+        background::{Background, BackgroundEnd},
         delivery::{Delivery, DrainTimes, Sent},
         duet::Stage,
         faults::{self, FaultInjector},
@@ -31,7 +31,6 @@ use crate::{
         phases::{Abort, Allowed, Phases, SPARE, Stop},
         report::Report,
         resources::Sampler,
-        smoke_check,
         start::{self, Started},
         system_metrics::SystemMetrics,
         verify,
@@ -52,18 +51,20 @@ pub(crate) struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// Runs every phase up to the collection of results. A load run that was aborted is left in `aborted_load`.
+    /// Runs every phase up to the collection of results. Load runs that were aborted are left in `aborted_loads`, the measured one
+    /// first.
     pub(crate) async fn run_phases<D: Driver, L: Load, W: HttpConnector>(
         &self,
         environment: &mut TrialEnvironment<D, L, W>,
         phases: &mut Phases,
         report: &mut Report,
-        aborted_load: &mut Option<L::Run>,
+        aborted_loads: &mut Vec<L::Run>,
     ) -> Result<(), Stop> {
         self.make_ready(environment, phases, report).await?;
         let started = race_stop(start::start(self, environment), self.shutdown.clone()).await?;
         let Started {
             mut load,
+            mut background,
             mut deliveries,
             mut metrics,
             faults,
@@ -73,6 +74,7 @@ impl Trial<'_> {
         let (cell, driver) = (self.context.cell, &environment.driver);
         report.set_start(clock, workers, cell, self.context.possible_per_s);
         let mut sampler = Sampler::new(Instant::now(), clock, driver.usage());
+        let background_end = background.end();
         let came = {
             let observers = Observers {
                 deliveries: &mut deliveries,
@@ -83,6 +85,7 @@ impl Trial<'_> {
                 tokio::select! {
                     abort = self.watch(observers, driver) => abort,
                     abort = faults.carry_out(driver) => abort,
+                    abort = background.follow(&background_end) => abort,
                     failure = self.partner_failure() => failure.into(),
                 }
             };
@@ -90,21 +93,21 @@ impl Trial<'_> {
                 load: &mut load,
                 driver,
                 faults: &faults,
+                background: &background_end,
             };
             self.load_phases(loaded, phases, report, concurrent).await
         };
         self.write_missed_usage(&mut sampler, driver)?;
         report.faults = faults.fault_infos();
         report.set_measured(&load.progress, cell);
+        report.set_background(&mut background, cell);
         if let Err(stop) = came {
-            *aborted_load = Some(load.run);
+            aborted_loads.push(load.run);
+            aborted_loads.extend(background.into_runs());
             return Err(stop);
         }
-        let outcome = timeout(ENGINE_END_AT_MOST, load.run.join()).await;
-        let outcome = outcome.unwrap_or(Err(LoadError::NotEnded));
-        let outcome = outcome.map_err(|why| {
-            Abort::from(Failure::new(why.to_string())).into_stop(PhaseName::Finish)
-        })?;
+        let outcome = join_loads(load.run, background).await;
+        let outcome = outcome.map_err(|why| Abort::from(why).into_stop(PhaseName::Finish))?;
         report.set_end(&outcome);
         if let Some(why) = self.lost_server_reason(&outcome) {
             return Err(Abort::from(Failure::new(why)).into_stop(PhaseName::Measure));
@@ -247,29 +250,6 @@ impl Trial<'_> {
         phases.run(PhaseName::Ready, allowed, meet).await
     }
 
-    /// An external server has no functional check of its own, so the load's requests are tried once.
-    async fn smoke_check<D: Driver, L: Load, W: HttpConnector>(
-        &self,
-        environment: &mut TrialEnvironment<D, L, W>,
-        phases: &mut Phases,
-    ) -> Result<(), Stop> {
-        let allowed = Allowed {
-            expected: None,
-            at_most: smoke_check::AT_MOST + job::finish(self.context.cell) + SPARE,
-        };
-        let smoke_check = async {
-            // Its records are marked as neither the trial's nor another check's.
-            let run = format!(
-                "rehearsal{}",
-                start::mark(Clock::start(), self.context.position)
-            );
-            let kept = &environment.prepared.kept;
-            let job = start::job_of(self.context, &environment.driver, (&run, kept))?;
-            Ok(smoke_check::check_requests(&mut environment.load, job).await?)
-        };
-        phases.run(PhaseName::Verify, allowed, smoke_check).await
-    }
-
     /// The phases in which load runs, together with `concurrent`.
     async fn load_phases<R: LoadRun, D: Driver>(
         &self,
@@ -282,6 +262,7 @@ impl Trial<'_> {
             load,
             driver,
             faults,
+            background,
         } = loaded;
         let cell = self.context.cell;
         let schedule = &cell.schedule;
@@ -310,6 +291,7 @@ impl Trial<'_> {
         };
         let work = race_abort(measure, concurrent.as_mut());
         phases.run(PhaseName::Measure, allowed, work).await?;
+        background.ask();
         report.cpus_while_measured(self.context.clocks, before);
         report.set_throttling(&limits_before, &driver.limits());
         if let Some(before) = network_before {
@@ -328,12 +310,15 @@ impl Trial<'_> {
         }
         let allowed = Allowed {
             expected: None,
-            at_most: job::finish(cell) + faults::beyond_measure(cell) + SPARE,
+            at_most: job::finish(cell).max(cell.longest_timeout())
+                + faults::beyond_measure(cell)
+                + SPARE,
         };
         // Killed components must be ready again before the drain.
         let finish = async {
             load.finish().await?;
             faults.wait_until_over().await;
+            background.wait_until_over().await;
             Ok(())
         };
         phases
@@ -467,11 +452,21 @@ struct Observers<'t, 'd, N> {
     metrics: &'t mut SystemMetrics<N>,
 }
 
-/// A load under way, and the faults that are injected meanwhile.
+/// A load under way, the faults that are injected meanwhile, and what ends the loads beside it.
 struct Loaded<'t, 'l, R, D> {
     load: &'t mut LoadPhases<'l, R>,
     driver: &'t D,
     faults: &'t FaultInjector<'l>,
+    background: &'t BackgroundEnd,
+}
+
+/// The end of the measured load, and of those beside it.
+async fn join_loads<R: LoadRun>(run: R, background: Background<R>) -> Result<Outcome, Failure> {
+    let outcome = timeout(ENGINE_END_AT_MOST, run.join()).await;
+    let outcome = outcome.unwrap_or(Err(LoadError::NotEnded));
+    let outcome = outcome.map_err(|why| Failure::new(why.to_string()))?;
+    background.join().await?;
+    Ok(outcome)
 }
 
 /// Starts the load, unless the caller requests a stop before it is started.

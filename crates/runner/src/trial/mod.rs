@@ -1,5 +1,6 @@
 //! One trial, from up to cool-down. The order of the phases is decided here and nowhere else.
 
+mod background;
 mod context;
 mod cool_down;
 mod delivery;
@@ -88,7 +89,7 @@ pub(crate) async fn run<D: Driver, L: Load, W: HttpConnector>(
         let remark = "the system was up already, since an earlier trial";
         report.remarks.push(remark.to_owned());
     }
-    let mut aborted_load = None;
+    let mut aborted_loads = Vec::new();
     let trial = Trial {
         context,
         events,
@@ -96,7 +97,7 @@ pub(crate) async fn run<D: Driver, L: Load, W: HttpConnector>(
         writer: &writer,
     };
     let came = trial
-        .run_phases(environment, &mut phases, &mut report, &mut aborted_load)
+        .run_phases(environment, &mut phases, &mut report, &mut aborted_loads)
         .await;
     if let (Err(_), Some(duet)) = (&came, context.duet) {
         duet.fail();
@@ -112,7 +113,7 @@ pub(crate) async fn run<D: Driver, L: Load, W: HttpConnector>(
         phases.watch_no_more();
     } else {
         trial
-            .tear_down(environment, &mut phases, &mut report, aborted_load)
+            .tear_down(environment, &mut phases, &mut report, aborted_loads)
             .await;
     }
     trial.keep_logs(&mut report);

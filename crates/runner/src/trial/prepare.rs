@@ -6,17 +6,17 @@ mod sums;
 use std::{io, sync::Arc, time::Duration};
 
 use tokio::{task::spawn_blocking, time::Instant};
-use waggle_load::{self as load, Job, KeptRows, Limits, Outcome, Retries, What};
+use waggle_load::{self as load, Job, KeptRows, Outcome, Retries, What};
 use waggle_results::{PhaseName, PreparationInfo, PrepareLoadInfo};
 use waggle_study::{Cell, Preparation, PrepareLoad, Scenario};
 
 use self::sums::Sums;
 use crate::{
     Event,
-    counts::failure_kind,
+    counts::kinds,
     driver::{Driver, Failure},
     http::HttpConnector,
-    job::{self, Parts},
+    job::{self, OtherLoad, Parts},
     load::{Load, LoadError, LoadRun},
     scenario::load_scenario,
     snapshot::Contents,
@@ -373,21 +373,13 @@ impl Trial<'_> {
             workers: context.shares.workers(None, 1),
             seed: context.seed,
         };
-        let request_timeout = sent.scenario.timeout();
-        Ok(Job {
+        let other = OtherLoad {
+            name: load.name(),
             model: sent.model,
-            limits: Limits {
-                request_timeout,
-                connect_timeout: context.cell.connect_timeout,
-                finish: request_timeout,
-                ..Limits::default()
-            },
+            request_timeout: sent.scenario.timeout(),
             max_duration: sent.max_duration,
-            max_requests: None,
-            max_tracked_requests: None,
-            name: load.name().to_owned(),
-            ..job::job(context.cell, parts)
-        })
+        };
+        Ok(job::other_job(context.cell, parts, other))
     }
 }
 
@@ -437,12 +429,4 @@ fn incomplete(load: &PrepareLoad, info: &PrepareLoadInfo, outcome: &Outcome) -> 
         info.failed + info.completed,
         load.retries
     ))
-}
-
-fn kinds(failures: &load::Failures) -> String {
-    let each = failures.0.iter();
-    let each: Vec<String> = each
-        .map(|(failure, count)| format!("{count} × {}", failure_kind(*failure).in_words()))
-        .collect();
-    each.join(", ")
 }

@@ -5,10 +5,11 @@ use std::io;
 use tokio::time::Instant;
 use waggle_load::{ClientEnd, ClientOutcome, Outcome};
 use waggle_results::{
-    ClientEndInfo, ClientInfo, ConnectingInfo, CoolDownInfo, CountsRow, DeliveryInfo, FORMAT,
-    FaultInfo, GeneratorInfo, LedgerInfo, LimitInfo, LoadDropInfo, MachineInfo, NetworkCounts,
-    NetworkInfo, PhaseInfo, PhaseName, PreparationInfo, ProbeInfo, SessionsInfo, StageInfo,
-    StepCounts, StepInfo, StoppedInfo, ThrottlingInfo, TrialEnd, TrialInfo, TrialKey,
+    BackgroundInfo, ClientEndInfo, ClientInfo, ConnectingInfo, CoolDownInfo, CountsRow,
+    DeliveryInfo, FORMAT, FaultInfo, GeneratorInfo, LedgerInfo, LimitInfo, LoadDropInfo,
+    MachineInfo, NetworkCounts, NetworkInfo, PhaseInfo, PhaseName, PreparationInfo, ProbeInfo,
+    SessionsInfo, StageInfo, StepCounts, StepInfo, StoppedInfo, ThrottlingInfo, TrialEnd,
+    TrialInfo, TrialKey,
 };
 use waggle_study::{Cell, LoadStage};
 use waggle_units::format_size;
@@ -20,8 +21,12 @@ use crate::{
     cpu_time::{CpuClocks, Ticks},
     driver::{Failure, LimitReading},
     info, job,
+    load::LoadRun,
     secrets::Secrets,
-    trial::{TrialContext, delivery::ProbePosition, load_phases::Progress, phases::Phases},
+    trial::{
+        TrialContext, background::Background, delivery::ProbePosition, load_phases::Progress,
+        phases::Phases,
+    },
 };
 
 /// Collects the parts of a trial's result.
@@ -60,6 +65,7 @@ pub(crate) struct Report {
     connecting: Option<ConnectingInfo>,
     pub(crate) remarks: Vec<String>,
     pub(crate) preparation: Option<PreparationInfo>,
+    background: Vec<BackgroundInfo>,
     pub(crate) cool_down: Option<CoolDownInfo>,
     /// The faults that were injected so far.
     pub(crate) faults: Vec<FaultInfo>,
@@ -105,6 +111,7 @@ impl Report {
             connecting: None,
             remarks: Vec::new(),
             preparation: None,
+            background: Vec::new(),
             cool_down: None,
             faults: Vec::new(),
         }
@@ -180,6 +187,16 @@ impl Report {
                 ..measured.engine(&load.settings)
             };
         }
+    }
+
+    /// Sets what the loads beside the measured one did, as far as they have come.
+    pub(crate) fn set_background<R: LoadRun>(
+        &mut self,
+        background: &mut Background<R>,
+        cell: &Cell,
+    ) {
+        self.background = background.infos(cell);
+        self.remarks.extend(background.remarks());
     }
 
     /// If a load drops at a time that was set in advance, late intervals do not postpone the phases after them. Then `lost_s`
@@ -442,6 +459,7 @@ impl Report {
             limits: self.limits.clone(),
             network: self.network.clone(),
             preparation: self.preparation.clone(),
+            background: self.background.clone(),
             cool_down: self.cool_down.clone(),
             imported: None,
         }

@@ -4,19 +4,54 @@ use std::{fmt::Display, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 use waggle_load::{Action, Flow, Job, Model, Outcome, Scenario, StepCounts, What};
+use waggle_results::PhaseName;
 
 use crate::{
+    clock::Clock,
     counts::failure_kind,
-    driver::Failure,
+    driver::{Driver, Failure},
+    http::HttpConnector,
+    job,
     load::{Load, LoadRun},
+    trial::{
+        TrialEnvironment,
+        execute::Trial,
+        phases::{Allowed, Phases, SPARE, Stop},
+        start,
+    },
 };
 
 /// Timeout of the whole check.
-pub(crate) const AT_MOST: Duration = Duration::from_secs(30);
+const AT_MOST: Duration = Duration::from_secs(30);
+
+impl Trial<'_> {
+    /// An external server has no functional check of its own, so the load's requests are tried once.
+    pub(super) async fn smoke_check<D: Driver, L: Load, W: HttpConnector>(
+        &self,
+        environment: &mut TrialEnvironment<D, L, W>,
+        phases: &mut Phases,
+    ) -> Result<(), Stop> {
+        let allowed = Allowed {
+            expected: None,
+            at_most: AT_MOST + job::finish(self.context.cell) + SPARE,
+        };
+        let smoke_check = async {
+            // Its records are marked as neither the trial's nor another check's.
+            let run = format!(
+                "rehearsal{}",
+                start::mark(Clock::start(), self.context.position)
+            );
+            let kept = &environment.prepared.kept;
+            let job = start::job_of(self.context, &environment.driver, (&run, kept))?;
+            Ok(check_requests(&mut environment.load, job).await?)
+        };
+        phases.run(PhaseName::Verify, allowed, smoke_check).await
+    }
+}
 
 /// Sends the job's request once, or runs every flow of its scenario once, without pauses and with one pass through each loop.
 /// Every answer must be as expected.
-pub(crate) async fn check_requests<L: Load>(load: &mut L, job: Job) -> Result<(), Failure> {
+async fn check_requests<L: Load>(load: &mut L, job: Job) -> Result<(), Failure> {
     let until = Instant::now() + AT_MOST;
     // Another seed, so that a random value, such as a request's id, does not occur here and in the load as well.
     let seed = !job.seed;

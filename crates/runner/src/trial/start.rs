@@ -20,6 +20,7 @@ use crate::{
     scenario::{Kept, load_scenario},
     trial::{
         TrialContext, TrialEnvironment,
+        background::{self, Background, MeasuredLoad},
         delivery::{Delivery, ProbePosition},
         endpoints::endpoints,
         execute::Trial,
@@ -34,6 +35,7 @@ use crate::{
 /// A running load with its probes and metrics.
 pub(crate) struct Started<'a, R, N> {
     pub(crate) load: LoadPhases<'a, R>,
+    pub(crate) background: Background<R>,
     /// In the order of the records' path.
     pub(crate) deliveries: Vec<Delivery<'a, N>>,
     pub(crate) metrics: SystemMetrics<N>,
@@ -65,6 +67,7 @@ pub(crate) async fn start<'a, D: Driver, L: Load, W: HttpConnector>(
     let due_times = DueTimes::new(&job);
     let mut metrics = system_metrics(context, environment, before);
     metrics.read_before_load().await;
+    let begun = background::start(context, environment).await?;
     let started = (environment.load.start(job, cell.generators).await).map_err(start_failure)?;
     let records = job::records_per_request(cell);
     let due_instants =
@@ -79,6 +82,11 @@ pub(crate) async fn start<'a, D: Driver, L: Load, W: HttpConnector>(
     })?;
     metrics.load_started(clock, trial.writer)?;
     let (window, window_known) = watch::channel(None);
+    let measured = MeasuredLoad {
+        started_unix_ns: started.started_unix_ns(),
+        interval: cell.schedule.interval,
+        window: window_known.clone(),
+    };
     let restarts = Restarts::default();
     let config = |probe: &'a Probe, delivery: &'a DeliveryAsked| ProbeConfig {
         probe,
@@ -115,6 +123,7 @@ pub(crate) async fn start<'a, D: Driver, L: Load, W: HttpConnector>(
     );
     Ok(Started {
         load: load_phases(trial, started, window),
+        background: Background::new(begun, &measured),
         deliveries,
         metrics,
         faults,
@@ -227,23 +236,30 @@ fn load_content(
     host: &str,
     kept: &Kept,
 ) -> Result<load::What, Failure> {
-    let secret = |name: &str| context.secrets.placeholder(name);
     Ok(match &context.cell.what {
-        study::What::Request(request) => {
-            let request = request.with_secrets(&secret).map_err(no_secret)?;
-            load::What::Requests {
-                requests: context
-                    .records
-                    .prepare(&request, run, host)
-                    .map_err(|problem| Failure::new(problem.to_string()))?,
-                expect: job::expect(&request.expect),
-                inspect: request.inspect.as_ref().map(job::inspect),
-            }
-        }
+        study::What::Request(request) => requests(context, request, run, host)?,
         study::What::Scenario(scenario) => {
+            let secret = |name: &str| context.secrets.placeholder(name);
             let scenario = scenario.with_secrets(&secret).map_err(no_secret)?;
             load::What::Scenario(Arc::new(load_scenario(&scenario, host, run, kept)))
         }
+    })
+}
+
+/// The same request again and again, or one after the other with the values of its variables.
+pub(crate) fn requests(
+    context: TrialContext<'_>,
+    request: &study::Request,
+    run: &str,
+    host: &str,
+) -> Result<load::What, Failure> {
+    let secret = |name: &str| context.secrets.placeholder(name);
+    let request = request.with_secrets(&secret).map_err(no_secret)?;
+    let requests = context.records.prepare(&request, run, host);
+    Ok(load::What::Requests {
+        requests: requests.map_err(|problem| Failure::new(problem.to_string()))?,
+        expect: job::expect(&request.expect),
+        inspect: request.inspect.as_ref().map(job::inspect),
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::{future::pending, time::Duration};
 
+use futures_util::future::join_all;
 use tokio::time::timeout;
 use waggle_results::PhaseName;
 use waggle_study::System;
@@ -19,15 +20,15 @@ use crate::{
 };
 
 impl Trial<'_> {
-    /// Stops everything that was started.
+    /// Stops everything that was started; the first of the aborted loads is the measured one.
     pub(crate) async fn tear_down<D: Driver, L: Load, W: HttpConnector>(
         &self,
         environment: &mut TrialEnvironment<D, L, W>,
         phases: &mut Phases,
         report: &mut Report,
-        aborted_load: Option<L::Run>,
+        aborted_loads: Vec<L::Run>,
     ) {
-        if let Some(run) = &aborted_load {
+        for run in &aborted_loads {
             run.stop();
         }
         phases.watch_no_more();
@@ -52,15 +53,14 @@ impl Trial<'_> {
                 false => shutdown.wait_for_stop().await,
             }
         };
-        let Some(run) = aborted_load else {
-            return;
-        };
+        let runs = aborted_loads.into_iter();
+        let ends = join_all(runs.map(|run| timeout(ENGINE_END_AT_MOST, run.join())));
         tokio::select! {
             biased;
             () = asked_again => {}
-            ended = timeout(ENGINE_END_AT_MOST, run.join()) => {
-                if let Ok(Ok(outcome)) = ended {
-                    report.set_end(&outcome);
+            ended = ends => {
+                if let Some(Ok(Ok(outcome))) = ended.first() {
+                    report.set_end(outcome);
                 }
             }
         }

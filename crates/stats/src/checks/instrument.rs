@@ -65,7 +65,7 @@ pub(super) fn cpu(facts: &TrialFacts<'_>, found: &mut Findings) {
     }
 }
 
-/// The generator with the highest value: one of several, or all of the load.
+/// The generator with the highest value: one of several, or all of the load; or the worker of a background load.
 fn worst(
     facts: &TrialFacts<'_>,
     value: impl Fn(&GeneratorPart) -> f64,
@@ -80,9 +80,15 @@ fn worst(
         run_queue_wait_mean_us: generator.run_queue_wait_mean_us,
         lag_p99_us: generator.lag_p99_us,
     };
-    worst.map_or((whole, None), |(number, part)| {
+    let own = worst.map_or((whole, None), |(number, part)| {
         (*part, Some(NthGenerator { number, of }))
-    })
+    });
+    let background = facts.background.iter();
+    let background = background.max_by(|one, other| value(one).total_cmp(&value(other)));
+    match background {
+        Some(part) if value(part) > value(&own.0) => (*part, None),
+        _ => own,
+    }
 }
 
 /// In closed load a cycle of the event loop over everything in flight is a batch and not lateness: answers to a pipeline arrive

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    Backlog, InstrumentFinding, LoadModel, Reason, RunningTotals, SystemFinding,
-    trial_facts::{Arrivals, Counts, Generator},
+    Backlog, InstrumentFinding, LatenessFinding, LoadModel, Reason, RunningTotals, SystemFinding,
+    trial_facts::{Arrivals, Counts, Generator, GeneratorPart},
 };
 
 /// Verdicts of the reasons, in order.
@@ -196,4 +196,37 @@ fn records_that_are_seen_before_they_are_sent_make_delays_doubtful() {
     assert_eq!(aspects(None), []);
     assert_eq!(aspects(Some(0.001)), []);
     assert_eq!(aspects(Some(0.002)), [crate::Aspect::Delivery]);
+}
+
+#[test]
+fn a_worker_of_a_background_load_is_one_of_the_generator() {
+    let part = |utilization| GeneratorPart {
+        utilization,
+        ..GeneratorPart::default()
+    };
+    let full = |own: f64, generators: &[f64], background: &[f64]| {
+        let facts = TrialFacts {
+            generator: Generator {
+                utilization: own,
+                ..Generator::default()
+            },
+            generators: generators.iter().copied().map(part).collect(),
+            background: background.iter().copied().map(part).collect(),
+            ..TrialFacts::default()
+        };
+        let reasons = check(&facts).reasons.into_iter();
+        let mut found = reasons.filter_map(|reason| match reason.finding {
+            Finding::Lateness(LatenessFinding::WorkerFull {
+                busy, generator, ..
+            }) => Some((busy, generator.map(|generator| generator.number))),
+            _ => None,
+        });
+        found.next()
+    };
+    assert_eq!(full(0.5, &[], &[]), None);
+    assert_eq!(full(0.5, &[], &[0.3, 0.94]), None);
+    assert_eq!(full(0.5, &[], &[0.97, 0.3]), Some((0.97, None)));
+    assert_eq!(full(0.99, &[], &[0.97]), Some((0.99, None)));
+    assert_eq!(full(0.99, &[0.5, 0.98], &[0.97]), Some((0.98, Some(2))));
+    assert_eq!(full(0.5, &[0.5, 0.4], &[0.97]), Some((0.97, None)));
 }

@@ -49,9 +49,7 @@ pub(crate) fn cell(
         check::apply_search_max(checker, search, load);
     }
     let model = load.as_ref().and_then(|load| check::load(checker, load));
-    let stages = load
-        .as_ref()
-        .and_then(|load| check::stages(checker, load, model.as_ref()));
+    let stages = (load.as_ref()).and_then(|load| check::stages(checker, load, model.as_ref()));
     let checked = load.as_ref().zip(model.as_ref());
     let generators = checked.map(|(load, model)| check::generators(checker, load, model));
     let load_workers = checked.and_then(|(load, model)| check::load_workers(checker, load, model));
@@ -62,6 +60,8 @@ pub(crate) fn cell(
         .and_then(|load| content(checker, load, of_system, has_search));
     let load = load.as_ref();
     let connections = load.and_then(|load| connection_settings(checker, load, what.as_ref()));
+    let protocol = connections.as_ref().map(|settings| settings.protocol);
+    let background = check::background(checker, raw.background.take(), (system, protocol));
     let carries = records_of(what.as_ref(), of_request);
     let delivery = check::delivery(checker, raw.delivery.as_ref(), system, carries);
     let followed = delivery.as_ref().and_then(Option::as_ref);
@@ -92,6 +92,7 @@ pub(crate) fn cell(
         source_addresses: connections.source_addresses,
         endpoint,
         what,
+        background: background?,
         schedule: schedule?,
         faults: faults?,
         delivery: delivery?,
@@ -193,8 +194,10 @@ fn request_or_scenario(
             None
         }
         (Some(raw), None) => {
-            let (request, endpoint) = check::request(checker, raw, system, model)?;
-            Some((What::Request(Box::new(request)), endpoint))
+            let path = ["load", "request"];
+            let endpoint = check::endpoint(checker, raw.endpoint.as_deref(), system, &path);
+            let request = check::request(checker, raw, Around { path: &path, model });
+            Some((What::Request(Box::new(request?)), endpoint?))
         }
         (None, Some(raw)) => {
             check::refuse_pipelining(checker, model);

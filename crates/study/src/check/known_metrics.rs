@@ -22,6 +22,8 @@ pub(crate) struct Sent {
     pub complete: bool,
     /// The loads of the preparation.
     pub prepare_loads: Vec<String>,
+    /// The loads beside the measured one.
+    pub background: Vec<String>,
     /// The probes of delivery accounting.
     pub probes: Vec<String>,
     /// The components of the system.
@@ -58,6 +60,7 @@ pub(super) fn known_metrics(sent: &Sent) -> Vec<Known> {
         faults,
         prepare,
         clients,
+        background,
     ] = RESERVED_NAMES;
     let mut known = of_sent(sent, |_| true);
     known.extend(of_answers(sent));
@@ -85,23 +88,16 @@ pub(super) fn known_metrics(sent: &Sent) -> Vec<Known> {
     if sent.has_faults {
         known.extend(metric_paths(faults, &[Subject::Fault]));
     }
-    for load in &sent.prepare_loads {
-        known.extend(metric_paths(
-            &format!("{prepare}.{load}"),
-            &[Subject::Preparation],
-        ));
-    }
-    for component in &sent.components {
-        known.extend(metric_paths(
-            &format!("{components}.{component}"),
-            &[Subject::Component],
-        ));
-    }
-    for metric in &sent.metrics {
-        known.extend(metric_paths(
-            &format!("{metrics}.{metric}"),
-            &[Subject::SystemMetric],
-        ));
+    let named = [
+        (prepare, &sent.prepare_loads, Subject::Preparation),
+        (background, &sent.background, Subject::Background),
+        (components, &sent.components, Subject::Component),
+        (metrics, &sent.metrics, Subject::SystemMetric),
+    ];
+    for (first, names, subject) in named {
+        for name in names {
+            known.extend(metric_paths(&format!("{first}.{name}"), &[subject]));
+        }
     }
     known
 }

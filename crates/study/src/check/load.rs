@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use waggle_units::format_duration;
 
-use super::{Checker, path_text, request::TIMEOUT_BOUNDS, stages::highest};
+use super::{Checker, path::Path, path_text, request::TIMEOUT_BOUNDS, stages::highest};
 use crate::{
-    Arrivals, LoadModel, OnSocketError, Protocol, Think, What, mistake::Finding, nearest::list, raw,
+    Arrivals, LoadModel, OnSocketError, Protocol, Request, Think, What, mistake::Finding,
+    nearest::list, raw,
 };
 
 /// Connections of an open load that names none.
-const OPEN_CONNECTIONS: u32 = 50;
+pub(super) const OPEN_CONNECTIONS: u32 = 50;
 /// Most requests in flight at once.
 pub(crate) const MAX_IN_FLIGHT: u64 = 1_000_000;
 /// Most connections, and most users, of a load.
@@ -436,14 +437,25 @@ pub(crate) fn apply_keep_alive(
         _ if load.pipelining.is_some_and(|requests| requests > 1) => "load.pipelining",
         _ if load.protocol == Some(raw::Protocol::Http2) => "load.protocol: http2",
         Some((What::Scenario(_), _)) => "load.scenario",
-        Some((What::Request(request), _)) => {
-            let close = ("Connection".to_owned(), "close".to_owned());
-            return request.headers.push(close);
-        }
+        Some((What::Request(request), _)) => return close_connections(request),
         None => return,
     };
-    let what = format!("load.keep_alive is false, which cannot be combined with {refused}");
-    let position = checker.key(&["load", "keep_alive"]);
+    refuse_closing(checker, refused, &Path::new(&["load", "keep_alive"]));
+}
+
+/// Makes each request ask the server to close its connection.
+pub(super) fn close_connections(request: &mut Request) {
+    let close = ("Connection".to_owned(), "close".to_owned());
+    request.headers.push(close);
+}
+
+/// Reports that connections cannot be closed after each request; `path` is that of `keep_alive`.
+pub(super) fn refuse_closing(checker: &mut Checker<'_>, refused: &str, path: &Path) {
+    let what = format!(
+        "{} is false, which cannot be combined with {refused}",
+        path.to_text("")
+    );
+    let position = checker.key(&path.steps());
     checker.report(Finding::new(position, what).with_expected("one of the two"));
 }
 

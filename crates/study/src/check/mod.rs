@@ -1,6 +1,7 @@
 //! Raw → checked: what the values mean, and whether they fit together. Every function reports the mistakes that it finds and
 //! returns `None` if it cannot continue. What the validation by the schema reported is not reported again.
 
+mod background;
 mod best_and_worst;
 mod cell;
 mod components;
@@ -43,6 +44,7 @@ mod threshold;
 mod variables;
 mod verify;
 
+pub(crate) use background::background;
 pub(crate) use cell::{CellRow, cell};
 pub(crate) use delivery::{Carries, delivery};
 pub use expect::MAX_BODY_TEXTS;

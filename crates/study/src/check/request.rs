@@ -6,7 +6,7 @@ use waggle_template::variable::names;
 use waggle_units::format_size;
 
 use super::{
-    Checker, OWN_HEADERS_BUT_HOST,
+    Around, Checker, OWN_HEADERS_BUT_HOST,
     expect::expect,
     feeds::{self, NamedFeed},
     inspect::inspect,
@@ -25,7 +25,6 @@ use crate::{
     tree::quote,
 };
 
-const PATH: [&str; 2] = ["load", "request"];
 /// The keys that give a request a body.
 const BODIES: [&str; 4] = ["body", "body_file", "body_random", "records"];
 /// Longest body.
@@ -37,7 +36,7 @@ pub(crate) const TIMEOUT_BOUNDS: (Duration, Duration) =
 /// Most records in flight at once.
 const MAX_RECORDS_IN_FLIGHT: u64 = 10 * MAX_IN_FLIGHT;
 /// Names that mean something else in the path of a metric.
-pub(crate) const RESERVED_NAMES: [&str; 8] = [
+pub(crate) const RESERVED_NAMES: [&str; 9] = [
     "delivery",
     "generator",
     "sessions",
@@ -46,55 +45,70 @@ pub(crate) const RESERVED_NAMES: [&str; 8] = [
     "faults",
     "prepare",
     "clients",
+    "background",
 ];
 
-/// The request with the endpoint that receives it.
-pub(crate) type RequestTo = (Request, String);
-
+/// The request of the load, with its name.
 pub(crate) fn request(
     checker: &mut Checker<'_>,
-    mut raw: raw::Request,
-    system: Option<&System>,
-    model: Option<&LoadModel>,
-) -> Option<RequestTo> {
-    let path = |key: &'static str| [PATH[0], PATH[1], key];
-    let texts = texts(checker, &mut raw);
-    let method = checker.method_and_template(&raw.method, &PATH);
-    let name = raw.name.clone().map(|raw::Name(name)| name);
-    if let Some(name) = name
-        .as_ref()
-        .filter(|name| RESERVED_NAMES.contains(&name.as_str()))
-    {
-        let what =
-            format!("load.request.name is {name:?}, which has a meaning of its own in thresholds");
-        checker.report(
-            Finding::new(checker.position_of(&path("name")), what).with_expected("another name"),
-        );
+    raw: raw::Request,
+    around: Around<'_>,
+) -> Option<Request> {
+    if let Some(raw::Name(name)) = &raw.name {
+        refuse_reserved(checker, name, &Path::new(around.path).child("name"));
     }
-    let endpoint = endpoint(checker, raw.endpoint.as_deref(), system, &PATH);
+    content(checker, raw, around)
+}
+
+/// Reports a name that means something else in the path of a metric.
+pub(crate) fn refuse_reserved(checker: &mut Checker<'_>, name: &str, path: &Path) {
+    if RESERVED_NAMES.contains(&name) {
+        let what = format!(
+            "{} is {name:?}, which has a meaning of its own in thresholds",
+            path.to_text("")
+        );
+        let position = checker.position_of(&path.steps());
+        checker.report(Finding::new(position, what).with_expected("another name"));
+    }
+}
+
+/// A request whose name was checked.
+pub(crate) fn content(
+    checker: &mut Checker<'_>,
+    mut raw: raw::Request,
+    around: Around<'_>,
+) -> Option<Request> {
+    let path = Path::new(around.path);
+    let key = |key: &str| path.child(key);
+    let texts = texts(checker, &mut raw, &path);
+    let method = checker.method_and_template(&raw.method, around.path);
     refuse_two_bodies(checker, &raw);
     let without = without_headers(checker, raw.without_headers.take());
-    let is_invalid = BODIES.iter().any(|key| checker.is_invalid(&path(key)));
+    let is_invalid = BODIES
+        .iter()
+        .any(|body| checker.is_invalid(&key(body).steps()));
     let body = match (raw.records, raw.body, raw.body_file, raw.body_random) {
-        (Some(records), ..) => self::records(checker, records, model).map(Body::Records),
+        (Some(records), ..) => self::records(checker, records, around.model).map(Body::Records),
         (None, Some(text), ..) => Some(Body::Text(text)),
         (None, None, Some(file), _) => Some(Body::File(file)),
         (None, None, None, Some(raw::Size(bytes))) => random_body(checker, bytes),
         (None, None, None, None) => (!is_invalid).then_some(Body::None),
     };
     let method_name = method.as_ref().map(|called| called.method.as_str());
-    let expect = expect(checker, raw.expect, method_name, &path("expect"));
-    let inspect = inspect(checker, raw.inspect, method_name, &path("inspect"));
+    let expect = expect(checker, raw.expect, method_name, &key("expect").steps());
+    let inspect = inspect(checker, raw.inspect, method_name, &key("inspect").steps());
     let timeout = checker.value_or_default(
         raw.timeout.map(|raw::DurationText(time)| time),
-        &path("timeout"),
+        &key("timeout").steps(),
         TIMEOUT,
     )?;
-    let timeout = checker.check_bounds(timeout, &path("timeout"), TIMEOUT_BOUNDS);
-    let headers = checker.headers_except(OWN_HEADERS_BUT_HOST, raw.headers, &path("headers"));
+    let timeout = checker.check_bounds(timeout, &key("timeout").steps(), TIMEOUT_BOUNDS);
+    let headers =
+        checker.headers_except(OWN_HEADERS_BUT_HOST, raw.headers, &key("headers").steps());
     let called = method?;
-    let request = Request {
-        name: name?,
+    let raw::Name(name) = raw.name?;
+    Some(Request {
+        name,
         method: called.method,
         path: called.path,
         headers,
@@ -104,16 +118,14 @@ pub(crate) fn request(
         expect,
         inspect,
         timeout: timeout?,
-    };
-    Some((request, endpoint?))
+    })
 }
 
 /// How the request's texts are read, with its feeds if they have variables. Mistakes in the variables are reported.
-fn texts(checker: &mut Checker<'_>, raw: &mut raw::Request) -> Option<Texts> {
-    let path = Path::new(&PATH);
+fn texts(checker: &mut Checker<'_>, raw: &mut raw::Request, path: &Path) -> Option<Texts> {
     let given = raw.feeds.take().unwrap_or_default();
-    let feeds = feeds::feeds(checker, given, &path, None);
-    refuse_orders(checker, &feeds, &path);
+    let feeds = feeds::feeds(checker, given, path, None);
+    refuse_orders(checker, &feeds, path);
     let mut variables = Variables::new(&feeds, Named::Nothing);
     let targets = raw.method.paths().into_iter();
     let targets = targets.map(|(key, text)| (path.child(key), text));
@@ -128,7 +140,7 @@ fn texts(checker: &mut Checker<'_>, raw: &mut raw::Request) -> Option<Texts> {
         let fixed = variables.template(checker, written, &Known::default());
         fine &= fixed.is_some();
     }
-    variables.refuse_unused(checker, &path);
+    variables.refuse_unused(checker, path);
     refuse_stamps(checker, raw);
     let feeds: Option<Vec<_>> = feeds.into_iter().map(NamedFeed::into_feed).collect();
     let feeds = feeds.filter(|_| fine)?;
@@ -207,7 +219,7 @@ fn without_headers(checker: &mut Checker<'_>, given: Option<Vec<String>>) -> Opt
         if !name.eq_ignore_ascii_case("content-type") {
             let what = format!("{} is no header that can be left out", quote(name));
             let number = index.to_string();
-            let position = checker.position_of(&[PATH[0], PATH[1], "without_headers", &number]);
+            let position = checker.position_of(&["load", "request", "without_headers", &number]);
             checker.report(
                 Finding::new(position, what)
                     .with_expected("Content-Type, which requests with records have"),

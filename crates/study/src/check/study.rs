@@ -193,7 +193,9 @@ fn check_system(checker: &mut Checker<'_>, raw: &raw::Study, system: &System) {
     }
     let root = checker.root();
     let load = root.child("load").and_then(first_write_method);
-    let written = load.or_else(|| root.child("prepare").and_then(first_write_method));
+    let others = ["prepare", "background"];
+    let others = others.iter().filter_map(|part| root.child(part));
+    let written = load.or_else(|| others.into_iter().find_map(first_write_method));
     // A server that already runs is checked by the load's own requests.
     let is_checked = !system.verify.is_empty() || system.external.is_some();
     if let Some(position) = written.filter(|_| !is_checked) {
@@ -248,6 +250,7 @@ fn sent_names(tree: &Node, raw: &raw::Study, system: Option<&System>) -> Sent {
         .flatten()
         .filter_map(|load| load.name.clone());
     Sent {
+        background: names_of_background(tree),
         prepare_loads: names.map(|raw::Name(name)| name).collect(),
         probes: probes.map_or_else(Vec::new, |probes| probes.texts().to_vec()),
         components: components
@@ -298,6 +301,13 @@ fn names_of_sent(load: &Node) -> Sent {
         sent.add_steps(flow);
     }
     sent
+}
+
+/// The names of background loads, from the tree: the raw ones were taken by the first cell.
+fn names_of_background(tree: &Node) -> Vec<String> {
+    let loads = tree.child("background").map_or(&[][..], items);
+    let names = loads.iter().filter_map(|load| load.child("name"));
+    names.filter_map(text).collect()
 }
 
 fn items(node: &Node) -> &[Node] {

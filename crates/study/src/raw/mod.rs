@@ -2,6 +2,7 @@
 //! doc comments included; the same schema validates a file's shape. Every key is an `Option` here, also a required one: a missing
 //! or wrong key was reported by the validation.
 
+mod background;
 mod components;
 mod cool_down;
 mod limits;
@@ -19,6 +20,7 @@ mod study;
 mod system;
 mod system_metric;
 
+pub(crate) use background::Background;
 pub(crate) use components::{Arguments, Artifact, Conditions, Levels, SetupStep};
 pub(crate) use cool_down::{CoolDownEnd, CoolDownUntil};
 pub(crate) use limits::Limits;

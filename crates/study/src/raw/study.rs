@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    DurationText, Limits, Load, LoadLevel, Name, Network, OneOrSeveral, Prepare, Scaling, Schedule,
-    Share,
+    Background, DurationText, Limits, Load, LoadLevel, Name, Network, OneOrSeveral, Prepare,
+    Scaling, Schedule, Share,
 };
 use crate::{ExpectedVerdict, Level};
 
@@ -59,6 +59,9 @@ pub(crate) struct Study {
     /// The load on the system.
     #[schemars(required)]
     pub load: Option<Load>,
+    /// Loads that run beside the measured one, in the same trial; none by default.
+    #[schemars(length(min = 1, max = 20))]
+    pub background: Option<Vec<Background>>,
     /// The phases of a trial, and how often each cell is tried.
     #[schemars(required)]
     pub schedule: Option<Schedule>,

@@ -1,6 +1,7 @@
 //! What the tests share: the fixtures, changes to them, golden files.
 
 mod accepted;
+mod background;
 mod best_and_worst;
 mod components;
 mod crossed;

@@ -9,6 +9,7 @@
     reason = "made-up numbers that cannot be written are a failed test"
 )]
 
+mod background;
 mod broker;
 mod grid;
 mod growth;

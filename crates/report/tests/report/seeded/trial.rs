@@ -11,7 +11,9 @@ use waggle_results::{
 };
 
 use super::{
-    Chance, Seeded, Wrong, broker, growth, load_drop,
+    Chance, Seeded, Wrong,
+    background::background,
+    broker, growth, load_drop,
     preparation::preparation,
     steps::{Steps, add_failures, add_step, sessions_of},
     technologies, transports,
@@ -463,6 +465,7 @@ fn completed_trial(
         ledger: None,
         delivery: None,
         preparation: Some(preparation()),
+        background: background(made.key),
         sessions: Some(SessionsInfo {
             measured: sessions_of(&last.measured),
             totals: sessions_of(&last.totals),
@@ -556,6 +559,7 @@ fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> Tria
         limits: Vec::new(),
         network: None,
         preparation: None,
+        background: Vec::new(),
         cool_down: None,
         imported: None,
     }
@@ -715,6 +719,7 @@ fn failed_trial(seeded: &Seeded, made: &Made) -> TrialInfo {
         limits: limits(seeded, false),
         network: network(seeded, false),
         preparation: None,
+        background: Vec::new(),
         cool_down: None,
         imported: None,
     }

@@ -10,7 +10,7 @@ use super::{
     Checker,
     feeds::{self, NamedFeed},
     path::Path,
-    request::RESERVED_NAMES,
+    request::refuse_reserved,
     variables::{Known, Named, Variables},
 };
 use crate::{
@@ -163,18 +163,6 @@ fn scenario_position(checker: &Checker<'_>, path: &Path) -> Position {
         key
     } else {
         position
-    }
-}
-
-fn refuse_reserved(checker: &mut Checker<'_>, name: &str, path: &Path) {
-    if RESERVED_NAMES.contains(&name) {
-        let what = format!(
-            "{} is {name:?}, which has a meaning of its own in thresholds",
-            path.to_text("")
-        );
-        checker.report(
-            Finding::new(checker.position_of(&path.steps()), what).with_expected("another name"),
-        );
     }
 }
 

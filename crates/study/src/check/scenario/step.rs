@@ -1,13 +1,13 @@
 //! One step of a flow: a request, a pause, or steps that are repeated.
 
-use super::{Flows, captured_names, refuse_reserved};
+use super::{Flows, captured_names};
 use crate::{
     Action, OnFailure, Step,
     check::{
         expect::expect,
         load::think_time,
         path::Path,
-        request::{TIMEOUT, TIMEOUT_BOUNDS},
+        request::{TIMEOUT, TIMEOUT_BOUNDS, refuse_reserved},
         variables::Known,
     },
     mistake::Finding,

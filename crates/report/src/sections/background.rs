@@ -1,0 +1,17 @@
+//! What ran beside the measured load.
+
+use crate::{
+    document::{Block, Section},
+    tables,
+};
+use waggle_analysis::Model;
+
+/// `None` if nothing ran beside it.
+pub(super) fn section(model: &Model) -> Option<Section> {
+    Some(Section {
+        lead: "Loads that began before the warm-up and ended with the measured phase, over connections of their own. They count in no \
+               metric of the measured load; CPU of the system per request contains what they cost.",
+        blocks: vec![Block::Table(tables::background_loads(model)?)],
+        ..Section::new("background", "Background loads")
+    })
+}
