@@ -3,6 +3,7 @@
 use std::{error::Error, net::SocketAddr, time::Duration};
 
 use bytes::Bytes;
+use futures_util::FutureExt;
 use http_body_util::{BodyExt, Full};
 use hyper::{
     self,
@@ -14,7 +15,7 @@ use hyper_util::rt::TokioIo;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
-    task::JoinHandle,
+    task::{JoinHandle, yield_now},
     time::timeout,
 };
 use tokio_rustls::TlsConnector;
@@ -140,30 +141,92 @@ impl Connection for HttpConnection {
         chunk: &mut dyn FnMut(&[u8]),
     ) -> Result<u16, HttpError> {
         let encoded = self.encode(request)?;
-        let mut open = match self.open.take() {
+        let open = match self.open.take() {
             Some(open) if open.sender.is_ready() => open,
             _ => self.connect().await?,
         };
-        let answer = timeout(SILENCE_AT_MOST, open.sender.send_request(encoded))
-            .await
-            .map_err(|_| HttpError::Silent {
-                address: self.address,
-            })?
-            .map_err(|problem| self.connection_error(&problem))?;
-        let status = answer.status().as_u16();
-        self.body(answer.into_body(), chunk).await?;
+        let (status, mut answer) = self.request(open, encoded).await?;
+        self.read_whole(&mut answer, chunk).await?;
         // A connection is used again only if its answer was complete.
-        if timeout(SILENCE_AT_MOST, open.sender.ready())
+        if timeout(SILENCE_AT_MOST, answer.open.sender.ready())
             .await
             .is_ok_and(|ready| ready.is_ok())
         {
-            self.open = Some(open);
+            self.open = Some(answer.open);
         }
         Ok(status)
     }
 }
 
+/// An answer that is read as it comes, on a connection of its own.
+#[derive(Debug)]
+pub(crate) struct HttpStream {
+    address: SocketAddr,
+    open: Open,
+    body: Incoming,
+}
+
+impl HttpStream {
+    /// The next bytes, however long that takes; `None` at the end. A wait that is given up loses nothing.
+    pub(crate) async fn read(&mut self) -> Result<Option<Bytes>, HttpError> {
+        loop {
+            let Some(frame) = self.body.frame().await else {
+                return Ok(None);
+            };
+            let frame = frame.map_err(|problem| connection_error(self.address, &problem))?;
+            if let Ok(bytes) = frame.into_data() {
+                return Ok(Some(bytes));
+            }
+        }
+    }
+
+    /// The next bytes if they are there already; `None`: nothing is.
+    pub(crate) async fn read_ready(&mut self) -> Option<Result<Option<Bytes>, HttpError>> {
+        if let Some(read) = self.read().now_or_never() {
+            return Some(read);
+        }
+        // Now the task that reads the socket knows that more is wanted.
+        yield_now().await;
+        self.read().now_or_never()
+    }
+}
+
 impl HttpConnection {
+    /// Sends a request on a new connection and returns the status, and the answer to be read from there.
+    pub(crate) async fn stream(
+        &self,
+        request: &Request<'_>,
+    ) -> Result<(u16, HttpStream), HttpError> {
+        let encoded = self.encode(request)?;
+        let open = self.connect().await?;
+        self.request(open, encoded).await
+    }
+
+    /// Sends a request and waits for the head of its answer.
+    async fn request(
+        &self,
+        mut open: Open,
+        encoded: hyper::Request<Full<Bytes>>,
+    ) -> Result<(u16, HttpStream), HttpError> {
+        let answer = timeout(SILENCE_AT_MOST, open.sender.send_request(encoded))
+            .await
+            .map_err(|_| self.silent())?
+            .map_err(|problem| connection_error(self.address, &problem))?;
+        let status = answer.status().as_u16();
+        let stream = HttpStream {
+            address: self.address,
+            open,
+            body: answer.into_body(),
+        };
+        Ok((status, stream))
+    }
+
+    fn silent(&self) -> HttpError {
+        HttpError::Silent {
+            address: self.address,
+        }
+    }
+
     fn encode(&self, request: &Request<'_>) -> Result<hyper::Request<Full<Bytes>>, HttpError> {
         let mut encoded = hyper::Request::builder()
             .method(request.method)
@@ -228,7 +291,7 @@ impl HttpConnection {
             .max_buf_size(READ_BUFFER_BYTES)
             .handshake(TokioIo::new(stream))
             .await
-            .map_err(|problem| self.connection_error(&problem))?;
+            .map_err(|problem| connection_error(self.address, &problem))?;
         let mover = tokio::spawn(async move {
             // The error is returned to the caller that waits for the answer.
             connection.await.ok();
@@ -236,25 +299,16 @@ impl HttpConnection {
         Ok(Open { sender, mover })
     }
 
-    async fn body(
+    async fn read_whole(
         &self,
-        mut body: Incoming,
+        answer: &mut HttpStream,
         chunk: &mut dyn FnMut(&[u8]),
     ) -> Result<(), HttpError> {
         let mut length = 0;
         loop {
-            let frame =
-                timeout(SILENCE_AT_MOST, body.frame())
-                    .await
-                    .map_err(|_| HttpError::Silent {
-                        address: self.address,
-                    })?;
-            let Some(frame) = frame else { return Ok(()) };
-            let Ok(bytes) = frame
-                .map_err(|problem| self.connection_error(&problem))?
-                .into_data()
-            else {
-                continue;
+            let read = timeout(SILENCE_AT_MOST, answer.read()).await;
+            let Some(bytes) = read.map_err(|_| self.silent())?? else {
+                return Ok(());
             };
             length += bytes.len() as u64;
             if length > ANSWER_MAX_BYTES {
@@ -265,13 +319,13 @@ impl HttpConnection {
             chunk(&bytes);
         }
     }
+}
 
-    fn connection_error(&self, problem: &hyper::Error) -> HttpError {
-        let cause = problem.source().map(|cause| format!(": {cause}"));
-        HttpError::Answer {
-            address: self.address,
-            problem: format!("{problem}{}", cause.unwrap_or_default()),
-        }
+fn connection_error(address: SocketAddr, problem: &hyper::Error) -> HttpError {
+    let cause = problem.source().map(|cause| format!(": {cause}"));
+    HttpError::Answer {
+        address,
+        problem: format!("{problem}{}", cause.unwrap_or_default()),
     }
 }
 
@@ -293,184 +347,4 @@ fn handshake_problem(failure: HandshakeFailure) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    };
-
-    use tokio::{
-        io::{AsyncReadExt, AsyncWriteExt},
-        net::{TcpListener, TcpStream},
-    };
-
-    use rustls::ServerConfig;
-    use waggle_load::{Roots, Tls, TlsOptions};
-    use waggle_testkit::{
-        http::{Reply, Server, ok},
-        tls::{Authority, ClientAuth},
-    };
-
-    use super::{Connection, HttpConnector, HttpError, Network, Peer, Request};
-
-    /// Answers every request of every connection with the same bytes. Closes the connection after one answer if the bytes say so,
-    /// or if they are fewer than announced.
-    async fn server(answer: &'static [u8], connections: Arc<AtomicUsize>) -> std::net::SocketAddr {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        tokio::spawn(async move {
-            while let Ok((mut stream, _)) = listener.accept().await {
-                connections.fetch_add(1, Ordering::Relaxed);
-                while request(&mut stream).await {
-                    stream.write_all(answer).await.unwrap();
-                    if answer.ends_with(b"END") {
-                        break;
-                    }
-                }
-            }
-        });
-        address
-    }
-
-    /// Reads one request without a body; false at the end of the connection.
-    async fn request(stream: &mut TcpStream) -> bool {
-        let mut head = Vec::new();
-        while !head.ends_with(b"\r\n\r\n") {
-            match stream.read_u8().await {
-                Ok(byte) => head.push(byte),
-                Err(_) => return false,
-            }
-        }
-        true
-    }
-
-    /// Sends two requests over one connection.
-    async fn check(
-        answer: &'static [u8],
-        expected: Option<(u16, &str)>,
-        expected_connections: usize,
-    ) {
-        let connections = Arc::new(AtomicUsize::new(0));
-        let mut connection =
-            Network.connection(&server(answer, Arc::clone(&connections)).await.into());
-        for _ in 0..2 {
-            let mut body = Vec::new();
-            let status = connection
-                .send(&Request::get("/"), &mut |chunk| {
-                    body.extend_from_slice(chunk)
-                })
-                .await;
-            match expected {
-                Some((expected, text)) => {
-                    assert_eq!(
-                        (status.unwrap(), String::from_utf8(body).unwrap()),
-                        (expected, text.to_owned())
-                    );
-                }
-                None => assert!(
-                    matches!(status, Err(HttpError::Answer { .. })),
-                    "{status:?}"
-                ),
-            }
-        }
-        assert_eq!(connections.load(Ordering::Relaxed), expected_connections);
-    }
-
-    #[tokio::test]
-    async fn answers_of_every_framing_are_read_and_connections_kept_where_they_can_be() {
-        check(
-            b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc",
-            Some((200, "abc")),
-            1,
-        )
-        .await;
-        check(b"HTTP/1.1 204 No Content\r\n\r\n", Some((204, "")), 1).await;
-        let chunked =
-            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n";
-        check(chunked, Some((200, "abc")), 1).await;
-        check(
-            b"HTTP/1.1 503 Busy\r\nConnection: close\r\n\r\nTHE END",
-            Some((503, "THE END")),
-            2,
-        )
-        .await;
-    }
-
-    #[tokio::test]
-    async fn broken_answers_are_errors_and_the_next_one_is_asked_on_a_new_connection() {
-        check(
-            b"HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\nthe END",
-            None,
-            2,
-        )
-        .await;
-        check(b"no HTTP\r\n\r\nEND", None, 2).await;
-    }
-
-    /// Sends a request to a server over TLS. The client trusts `trusted`, and presents a certificate of it if `is_known`.
-    async fn send_encrypted(
-        server: ServerConfig,
-        trusted: &Authority,
-        (name, is_known): (&str, bool),
-    ) -> Result<u16, HttpError> {
-        let server = Server::start_secure(server, |_| Reply::Answer(ok("yes")));
-        let signed = trusted.sign("client", 2090);
-        let tls = Tls::new(TlsOptions {
-            server_name: name.to_owned(),
-            roots: Roots::Pem(trusted.pem.clone().into_bytes()),
-            client: is_known.then(|| (signed.certificate.into_bytes(), signed.key.into_bytes())),
-            resumes: true,
-        });
-        let peer = Peer {
-            address: server.address,
-            tls: Some(tls.unwrap()),
-        };
-        let mut connection = Network.connection(&peer);
-        connection.send(&Request::get("/"), &mut |_| {}).await
-    }
-
-    #[tokio::test]
-    async fn ports_with_tls_are_read_and_failures_name_what_helps() {
-        let (own, other) = (Authority::new("own"), Authority::new("other"));
-        let with_client = || {
-            let signed = own.sign("localhost", 2090);
-            own.server_with(&signed, ClientAuth::Required)
-        };
-        let sent = send_encrypted(own.server(), &own, ("localhost", false)).await;
-        assert_eq!(sent.unwrap(), 200);
-        let sent = send_encrypted(with_client(), &own, ("localhost", true)).await;
-        assert_eq!(sent.unwrap(), 200);
-        let fails = async |server, trusted, client, expected: &str| {
-            let problem = send_encrypted(server, trusted, client).await.unwrap_err();
-            assert!(problem.to_string().contains(expected), "{problem}");
-        };
-        let localhost = ("localhost", false);
-        fails(own.server(), &other, localhost, "(ca)").await;
-        fails(own.server(), &own, ("api.test", false), "(server_name)").await;
-        let expired = own.server_with(&own.sign("localhost", 2021), ClientAuth::None);
-        fails(expired, &own, localhost, "a new certificate").await;
-        // In TLS 1.3 the client's certificate is refused when the handshake is over for the client.
-        fails(with_client(), &own, localhost, "CertificateRequired").await;
-    }
-
-    #[tokio::test]
-    async fn a_refused_connection_is_reported_with_the_address() {
-        let address = TcpListener::bind("127.0.0.1:0")
-            .await
-            .unwrap()
-            .local_addr()
-            .unwrap();
-        let asked = Network
-            .connection(&address.into())
-            .send(&Request::get("/"), &mut |_| {})
-            .await;
-        assert!(
-            matches!(asked, Err(HttpError::Connect { address: found, .. }) if found == address)
-        );
-        let asked = Network
-            .connection(&address.into())
-            .send(&Request::get("no path"), &mut |_| {})
-            .await;
-        assert!(matches!(asked, Err(HttpError::Request { .. })));
-    }
-}
+mod tests;

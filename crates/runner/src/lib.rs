@@ -29,6 +29,7 @@ mod http;
 mod idle_poll;
 mod info;
 mod job;
+mod json;
 mod ledger;
 mod left_out;
 mod limits;

@@ -79,7 +79,9 @@ pub use phases::{RampUp, Recovery, Schedule, StopBound, StopWhen, WarmUpUntil};
 pub use plan::{Level, MAX_REPLACEMENTS, Plan, PlannedTrial, expected_duration, plan};
 pub use port_tls::{Certificate, PortTls, Trust};
 pub use prepare::{Preparation, PrepareLoad, Settle};
-pub use probe::{Extract, Probe, ProbeKind, ProbeQuery};
+pub use probe::{
+    Extract, JsonValue, Probe, ProbeKind, ProbeQuery, Watch, WatchBegin, WatchVersions,
+};
 pub use read::{
     Named, read_scenario, read_study, read_study_and_files, read_system, system_of, unknown_system,
 };

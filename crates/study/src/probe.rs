@@ -54,6 +54,60 @@ pub enum ProbeKind {
     },
     /// Every message of a topic of Kafka, whose value is lines.
     Kafka { topic: String },
+    /// Documents of JSON over HTTP, one a line, in an answer that goes on.
+    Watch(Box<Watch>),
+}
+
+/// An answer that goes on: the server sends a line for each change. Where it ends, another request goes on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Watch {
+    /// Path and query; `${version}` is replaced by the place to go on from.
+    pub get: String,
+    /// Header fields of all requests; `${secret.NAME}` is replaced.
+    pub headers: Vec<(String, String)>,
+    /// `None`: the server cannot go on where an answer ended.
+    pub versions: Option<WatchVersions>,
+    /// Only lines with these values have a record.
+    pub conditions: Vec<JsonValue>,
+    /// A line with all of these says that the server cannot go on from the version; empty: no line does.
+    pub gone: Vec<JsonValue>,
+}
+
+impl Watch {
+    /// Whether an answer that begins anew shows what is there already.
+    pub fn shows_existing(&self) -> bool {
+        matches!(
+            &self.versions,
+            Some(WatchVersions {
+                begin: WatchBegin::At(_),
+                ..
+            })
+        )
+    }
+}
+
+/// The places from which a server goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WatchVersions {
+    pub begin: WatchBegin,
+    /// JSONPath of the version in a line; a line without it leaves the version as it is.
+    pub path: String,
+}
+
+/// The version of the first answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WatchBegin {
+    /// This text; the answer begins with what is there already.
+    At(String),
+    /// That at a JSONPath in the answer to this path; what is there already is not shown.
+    Asked { get: String, path: String },
+}
+
+/// A value that a document of JSON has at a JSONPath.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JsonValue {
+    pub path: String,
+    pub text: String,
 }
 
 /// A query for the records of a stretch of time. In path, header fields and body, `${from}` (first) and `${to}` (behind

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use waggle_template::placeholder::{Part, parts};
 
-use crate::{Component, Level, MetricSource, ProbeKind, System, Trust};
+use crate::{Component, Level, MetricSource, ProbeKind, System, Trust, WatchBegin};
 
 /// The names in the `${…}` of a text; none if one is not closed.
 fn names(text: &str) -> impl Iterator<Item = &str> {
@@ -48,6 +48,19 @@ impl Component {
     }
 }
 
+impl ProbeKind {
+    /// The texts of its requests in which secrets may be named.
+    fn texts_of_requests(&self) -> Vec<&String> {
+        let (headers, others) = match self {
+            Self::Query { query, .. } => (&query.headers[..], vec![&query.path, &query.body]),
+            Self::Watch(watch) => (&watch.headers[..], Vec::new()),
+            Self::Tail { .. } | Self::Items { .. } | Self::Kafka { .. } => (&[][..], Vec::new()),
+        };
+        let headers = headers.iter().map(|(_, value)| value);
+        headers.chain(others).collect()
+    }
+}
+
 impl System {
     /// The secrets that the functional check and the probes name.
     pub(crate) fn secrets_from_outside(&self) -> BTreeSet<&str> {
@@ -58,15 +71,11 @@ impl System {
                 .map(|(_, value)| value)
                 .chain([&check.body])
         });
-        let queries = self.probes.iter().filter_map(|probe| match &probe.kind {
-            ProbeKind::Query { query, .. } => Some(query),
-            ProbeKind::Tail { .. } | ProbeKind::Items { .. } | ProbeKind::Kafka { .. } => None,
-        });
-        let queries = queries.flat_map(|query| {
-            let headers = query.headers.iter().map(|(_, value)| value);
-            headers.chain([&query.path, &query.body])
-        });
-        let texts = checks.chain(queries);
+        let probes = self
+            .probes
+            .iter()
+            .flat_map(|probe| probe.kind.texts_of_requests());
+        let texts = checks.chain(probes);
         texts
             .flat_map(|text| names(text))
             .filter_map(secret)
@@ -91,6 +100,17 @@ impl System {
                     fill(&mut query.body);
                 }
                 ProbeKind::Kafka { topic } => fill(topic),
+                ProbeKind::Watch(watch) => {
+                    fill(&mut watch.get);
+                    watch.headers.iter_mut().for_each(|(_, value)| fill(value));
+                    let begin = watch.versions.as_mut().map(|versions| &mut versions.begin);
+                    match begin {
+                        Some(WatchBegin::At(text) | WatchBegin::Asked { get: text, .. }) => {
+                            fill(text);
+                        }
+                        None => {}
+                    }
+                }
             }
         }
         for metric in &mut self.metrics {

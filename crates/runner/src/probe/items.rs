@@ -13,16 +13,14 @@ use tokio::time::Instant;
 
 use super::{
     config::{ProbeConfig, ProbeError},
+    document::body,
     lines::Markers,
     log::{Observation, ProbeLog, RecordTimes},
     offset::{markers, page},
     pace::Pace,
     seen_set::SeenSet,
 };
-use crate::http::{Connection, HttpError, Request};
-
-/// Longest answer.
-const ANSWER_MAX_BYTES: usize = 64 * 1024 * 1024;
+use crate::http::{Connection, Request};
 
 /// Reads an array and logs the records that it shows.
 #[derive(Debug)]
@@ -209,28 +207,10 @@ impl Items {
     ) -> Result<Vec<String>, ProbeError> {
         self.pace.polls += 1;
         let path = page(&self.get, begin, self.limit);
-        let (mut body, mut length) = (Vec::new(), 0);
-        let answer = connection
-            .send(&Request::get(&path), &mut |chunk| {
-                length += chunk.len();
-                if length <= ANSWER_MAX_BYTES {
-                    body.extend_from_slice(chunk);
-                }
-            })
-            .await;
-        self.pace.bytes_read += length as u64;
+        let body = body(connection, &Request::get(&path), &mut self.pace.bytes_read).await;
         self.log.update_window();
-        let status = answer?;
-        if status != 200 {
-            return Err(HttpError::Status { path, status }.into());
-        }
-        let elements = match length {
-            ..=ANSWER_MAX_BYTES => elements(&body, (&self.path, &self.path_text)),
-            _ => Err(format!(
-                "the answer has {length} bytes, more than {ANSWER_MAX_BYTES}; a smaller limit makes it shorter"
-            )),
-        };
-        let elements = elements.map_err(|problem| ProbeError::Answer { path, problem })?;
+        let elements = elements(&body?, (&self.path, &self.path_text))
+            .map_err(|problem| ProbeError::Answer { path, problem })?;
         self.pace.rows_read += count(&elements);
         Ok(elements)
     }

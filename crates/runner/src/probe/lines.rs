@@ -3,7 +3,7 @@
 use memchr::{memchr, memmem::Finder, memrchr};
 
 /// A longer line is not one of ours and is skipped.
-const LINE_MAX_BYTES: usize = 1024 * 1024;
+pub(super) const LINE_MAX_BYTES: usize = 1024 * 1024;
 
 /// Joins chunks into lines.
 #[derive(Debug, Default)]
@@ -12,6 +12,8 @@ pub(crate) struct Lines {
     rest: Vec<u8>,
     /// The current line is too long and is skipped up to its end.
     skipping: bool,
+    /// Lines that were too long.
+    pub(crate) skipped: u64,
 }
 
 impl Lines {
@@ -30,8 +32,9 @@ impl Lines {
             }
             chunk = &tail[1..];
         }
-        if self.rest.len() + chunk.len() > LINE_MAX_BYTES {
+        if self.rest.len() + chunk.len() > LINE_MAX_BYTES && !self.skipping {
             self.skipping = true;
+            self.skipped += 1;
         }
         if !self.skipping {
             self.rest.extend_from_slice(chunk);

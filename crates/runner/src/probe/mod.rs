@@ -1,12 +1,14 @@
 //! Probes: they poll a store for the records of a trial, while load runs and after.
 //!
-//! There are four kinds: text over HTTP that is read on from an offset (`offset`), an array in JSON documents over HTTP (`items`),
-//! text over HTTP that is queried by the time of records (`by_time`), and the messages of a Kafka topic (`kafka`). All of them write to the same log of records.
+//! There are five kinds: text over HTTP that is read on from an offset (`offset`), an array in JSON documents over HTTP (`items`),
+//! text over HTTP that is queried by the time of records (`by_time`), the messages of a Kafka topic (`kafka`), and an answer over
+//! HTTP that goes on (`watch`). All of them write to the same log of records.
 
 mod by_time;
 mod config;
 mod csv;
 mod delays;
+mod document;
 mod due_instants;
 mod items;
 mod kafka;
@@ -19,13 +21,14 @@ mod seen_set;
 #[cfg(test)]
 mod tests;
 mod time_cursor;
+mod watch;
 
 use std::time::Duration;
 
-use waggle_study::{ProbeKind, ProbeQuery};
+use waggle_study::{Probe, ProbeKind, ProbeQuery};
 
 pub use self::sampling::SampleLimits;
-use self::{by_time::ByTime, items::Items, kafka::Kafka, offset::Offset, pace::Pace};
+use self::{by_time::ByTime, items::Items, kafka::Kafka, offset::Offset, pace::Pace, watch::Watch};
 pub(crate) use self::{
     config::{ProbeConfig, ProbeError},
     delays::{Window, histogram},
@@ -33,6 +36,7 @@ pub(crate) use self::{
     log::ProbeLog,
     seen_set::SeenSet,
     time_cursor::Depth,
+    watch::WatchStream,
 };
 use crate::{
     driver::Failure,
@@ -49,6 +53,7 @@ pub(crate) enum ProbeReader<N> {
     Items(Box<Items>, N),
     ByTime(Box<ByTime>, N),
     Kafka(Kafka),
+    Watch(Box<Watch>),
 }
 
 impl<N: Connection> ProbeReader<N> {
@@ -58,20 +63,7 @@ impl<N: Connection> ProbeReader<N> {
         peers: &[Peer],
         connection: impl FnOnce(&Peer) -> N,
     ) -> Result<Self, Failure> {
-        let first = peers.first().ok_or_else(|| {
-            Failure::new(format!(
-                "probe \"{}\": component \"{}\" has no port \"{}\"",
-                config.probe.name, config.probe.component, config.probe.port
-            ))
-        })?;
-        if peers.len() > 1 && !matches!(config.probe.kind, ProbeKind::Kafka { .. }) {
-            return Err(Failure::new(format!(
-                "probe \"{}\" reads one store, and component \"{}\" has {} replicas, each with its own store: records in the others would count as missing",
-                config.probe.name,
-                config.probe.component,
-                peers.len()
-            )));
-        }
+        let first = first_peer(config.probe, peers)?;
         Ok(match &config.probe.kind {
             ProbeKind::Tail {
                 get,
@@ -99,7 +91,22 @@ impl<N: Connection> ProbeReader<N> {
             ProbeKind::Kafka { topic } => {
                 Self::Kafka(Kafka::start(config, &peer::addresses(peers), topic)?)
             }
+            ProbeKind::Watch(watch) => {
+                let stream = WatchStream::new(config.probe, watch, (first, config.secrets))?;
+                Self::watch(config, watch, stream)?
+            }
         })
+    }
+
+    /// The reader of a stream that may have been requested already.
+    pub(crate) fn watch(
+        config: &ProbeConfig<'_>,
+        watch: &waggle_study::Watch,
+        stream: WatchStream,
+    ) -> Result<Self, Failure> {
+        let watch = Watch::new(config, watch, stream)
+            .map_err(|why| Failure::new(format!("probe \"{}\": {why}", config.probe.name)))?;
+        Ok(Self::Watch(Box::new(watch)))
     }
 
     /// Polls once; true if the store has more than the answer shows.
@@ -109,6 +116,7 @@ impl<N: Connection> ProbeReader<N> {
             Self::Items(items, connection) => items.poll(connection).await,
             Self::ByTime(by_time, connection) => by_time.poll(connection, depth).await,
             Self::Kafka(kafka) => kafka.poll().await,
+            Self::Watch(watch) => watch.poll().await,
         }
     }
 
@@ -119,6 +127,7 @@ impl<N: Connection> ProbeReader<N> {
             Self::Items(items, _) => of(&items.log),
             Self::ByTime(by_time, _) => of(&by_time.log),
             Self::Kafka(kafka) => kafka.log(of),
+            Self::Watch(watch) => of(&watch.log),
         }
     }
 
@@ -126,7 +135,9 @@ impl<N: Connection> ProbeReader<N> {
     pub(crate) fn visible(&self) -> u64 {
         match self {
             Self::Offset(offset, _) => offset.visible(),
-            Self::Items(..) | Self::ByTime(..) => self.log(|log| log.seen.distinct),
+            Self::Items(..) | Self::ByTime(..) | Self::Watch(_) => {
+                self.log(|log| log.seen.distinct)
+            }
             Self::Kafka(kafka) => kafka.visible(),
         }
     }
@@ -135,7 +146,7 @@ impl<N: Connection> ProbeReader<N> {
     pub(crate) fn has_looked(&self) -> bool {
         match self {
             Self::Offset(offset, _) => offset.has_looked,
-            Self::Items(..) | Self::ByTime(..) => true,
+            Self::Items(..) | Self::ByTime(..) | Self::Watch(_) => true,
             Self::Kafka(kafka) => kafka.has_looked,
         }
     }
@@ -145,7 +156,7 @@ impl<N: Connection> ProbeReader<N> {
         match self {
             Self::Offset(offset, _) => offset.end_load(),
             Self::Items(items, _) => items.end_load(),
-            Self::ByTime(..) => {}
+            Self::ByTime(..) | Self::Watch(_) => {}
             Self::Kafka(kafka) => kafka.end_load(),
         }
     }
@@ -154,7 +165,7 @@ impl<N: Connection> ProbeReader<N> {
     pub(crate) fn is_sample(&self) -> bool {
         match self {
             Self::Offset(offset, _) => offset.is_sample(),
-            Self::Items(..) | Self::ByTime(..) => false,
+            Self::Items(..) | Self::ByTime(..) | Self::Watch(_) => false,
             Self::Kafka(kafka) => kafka.is_sample(),
         }
     }
@@ -166,6 +177,7 @@ impl<N: Connection> ProbeReader<N> {
             Self::Items(items, _) => items.last_new,
             Self::ByTime(..) => None,
             Self::Kafka(kafka) => kafka.last_row(),
+            Self::Watch(watch) => watch.last_new,
         }
     }
 
@@ -175,6 +187,7 @@ impl<N: Connection> ProbeReader<N> {
             Self::Items(items, _) => items.pace,
             Self::ByTime(by_time, _) => by_time.pace,
             Self::Kafka(kafka) => kafka.pace(),
+            Self::Watch(watch) => watch.pace,
         }
     }
 
@@ -187,6 +200,7 @@ impl<N: Connection> ProbeReader<N> {
                 by_time.abandon();
                 &mut by_time.pace
             }
+            Self::Watch(watch) => &mut watch.pace,
             // Its polls do not wait for the store.
             Self::Kafka(_) => return false,
         };
@@ -210,6 +224,8 @@ impl<N: Connection> ProbeReader<N> {
     pub(crate) fn poll_interval(&self, poll: Duration) -> Duration {
         match self {
             Self::Kafka(_) => Duration::from_millis(1),
+            // It is read as it comes.
+            Self::Watch(_) => Duration::ZERO,
             // The length of its windows is in the pace.
             Self::Offset(offset, _) if offset.is_sample() => Duration::ZERO,
             _ => poll,
@@ -221,6 +237,7 @@ impl<N: Connection> ProbeReader<N> {
         match self {
             Self::Items(items, _) => items.restart_pass(),
             Self::ByTime(by_time, _) => by_time.abandon(),
+            Self::Watch(watch) => watch.restart(),
             Self::Offset(..) | Self::Kafka(_) => {}
         }
     }
@@ -233,6 +250,7 @@ impl<N: Connection> ProbeReader<N> {
             Self::Items(items, _) => items.forget(),
             Self::ByTime(by_time, _) => by_time.forget(),
             Self::Kafka(kafka) => kafka.forget(),
+            Self::Watch(watch) => watch.forget(),
         }
     }
 
@@ -264,6 +282,8 @@ impl<N: Connection> ProbeReader<N> {
                 connection.send(&request.borrow(), &mut count).await.ok()?;
             }
             Self::Kafka(kafka) => *bytes += kafka.read_again().await?,
+            // What it has shown it does not show again.
+            Self::Watch(_) => return None,
         }
         Some(())
     }
@@ -277,9 +297,48 @@ impl<N: Connection> ProbeReader<N> {
             )),
             Self::Items(items, _) => items.remark(),
             Self::Kafka(kafka) => kafka.remark(),
+            Self::Watch(watch) => watch.remark(),
             _ => None,
         }
     }
+}
+
+/// Requests the stream of a watch, so that nothing is sent before the server shows changes; `None` for other kinds. The first of
+/// `peers` is asked.
+pub(crate) async fn open_stream(
+    probe: &Probe,
+    peers: &[Peer],
+    secrets: &Secrets,
+) -> Result<Option<WatchStream>, Failure> {
+    let ProbeKind::Watch(watch) = &probe.kind else {
+        return Ok(None);
+    };
+    let mut stream = WatchStream::new(probe, watch, (first_peer(probe, peers)?, secrets))?;
+    let opened = stream.open().await;
+    opened.map_err(|why| Failure::new(format!("probe \"{}\" cannot begin: {why}", probe.name)))?;
+    Ok(Some(stream))
+}
+
+/// The port that a probe reads.
+fn first_peer<'p>(probe: &Probe, peers: &'p [Peer]) -> Result<&'p Peer, Failure> {
+    let Probe {
+        name,
+        component,
+        port,
+        ..
+    } = probe;
+    let first = peers.first().ok_or_else(|| {
+        Failure::new(format!(
+            "probe \"{name}\": component \"{component}\" has no port \"{port}\""
+        ))
+    })?;
+    if peers.len() > 1 && !matches!(probe.kind, ProbeKind::Kafka { .. }) {
+        return Err(Failure::new(format!(
+            "probe \"{name}\" reads one store, and component \"{component}\" has {} replicas, each with its own store: records in the others would count as missing",
+            peers.len()
+        )));
+    }
+    Ok(first)
 }
 
 /// A query with its secrets filled; the placeholders that change with every poll stay.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use waggle_load::{self as load, DueTimes};
 use waggle_results::LoadStart;
-use waggle_study::{self as study, Delivery as DeliveryAsked, Probe, System};
+use waggle_study::{self as study, Delivery as DeliveryAsked, Probe, ProbeKind, System};
 
 use crate::{
     clock::Clock,
@@ -16,7 +16,7 @@ use crate::{
     job::{self, Parts, RECORDS_PER_WORKER_MAX},
     load::{Load, LoadError, LoadRun},
     peer::Peer,
-    probe::{DueInstants, ProbeConfig, ProbeReader, Window},
+    probe::{DueInstants, ProbeConfig, ProbeReader, WatchStream, Window, open_stream},
     scenario::{Kept, load_scenario},
     trial::{
         TrialContext, TrialEnvironment,
@@ -67,6 +67,7 @@ pub(crate) async fn start<'a, D: Driver, L: Load, W: HttpConnector>(
     let due_times = DueTimes::new(&job);
     let mut metrics = system_metrics(context, environment, before);
     metrics.read_before_load().await;
+    let streams = open_streams(context, &environment.driver, &probes).await?;
     let begun = background::start(context, environment).await?;
     let started = (environment.load.start(job, cell.generators).await).map_err(start_failure)?;
     let records = job::records_per_request(cell);
@@ -104,12 +105,15 @@ pub(crate) async fn start<'a, D: Driver, L: Load, W: HttpConnector>(
         window: window_known.clone(),
     };
     let mut deliveries = Vec::with_capacity(probes.len());
-    for (number, probe) in probes.iter().enumerate() {
+    for (number, (probe, stream)) in probes.iter().zip(streams).enumerate() {
         let Some(asked) = asked else { break };
         let position = ProbePosition::new(number, probes.len());
         let config = config(probe, asked);
         let peers = environment.driver.peers(&probe.component, &probe.port);
-        let reader = ProbeReader::new(&config, &peers, |peer| environment.http.connection(peer))?;
+        let reader = match (stream, &probe.kind) {
+            (Some(stream), ProbeKind::Watch(watch)) => ProbeReader::watch(&config, watch, stream)?,
+            _ => ProbeReader::new(&config, &peers, |peer| environment.http.connection(peer))?,
+        };
         deliveries.push(Delivery::new(&config, position, &restarts, reader));
     }
     let faults = FaultInjector::new(
@@ -171,6 +175,20 @@ fn system_metrics<D: Driver, L: Load, W: HttpConnector>(
         |metric| environment.driver.peers(&metric.component, &metric.port),
         |peer| environment.http.connection(peer),
     )
+}
+
+/// The streams of the probes, in their order; `None` for a probe that reads none.
+async fn open_streams<D: Driver>(
+    context: TrialContext<'_>,
+    driver: &D,
+    probes: &[&Probe],
+) -> Result<Vec<Option<WatchStream>>, Failure> {
+    let mut streams = Vec::with_capacity(probes.len());
+    for probe in probes {
+        let peers = driver.peers(&probe.component, &probe.port);
+        streams.push(open_stream(probe, &peers, context.secrets).await?);
+    }
+    Ok(streams)
 }
 
 /// The probes that a study names, in their order.

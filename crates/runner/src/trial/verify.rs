@@ -11,6 +11,7 @@ use crate::{
     answer::Answer,
     driver::{Driver, Failure},
     http::{Connection, HttpConnector, Request},
+    json::text_at,
     peer::Peer,
     secrets::Secrets,
     trial::endpoints::endpoint,
@@ -140,11 +141,7 @@ async fn holds(check: &Check, connection: &mut impl Connection) -> Result<Captur
 fn value_at_path(body: &str, path: &str) -> Option<String> {
     let json = serde_json::from_str(body).ok()?;
     let path = JsonPath::parse(path).ok()?;
-    match path.query(&json).first()? {
-        serde_json::Value::String(text) => Some(text.clone()),
-        serde_json::Value::Number(number) => Some(number.to_string()),
-        _ => None,
-    }
+    text_at(&json, &path)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use waggle_units::format_duration;
 
 use super::{Checker, path_text, system::MAX_REPLICAS};
 use crate::{
-    Component, Fault, Level, Schedule, System,
+    Component, Fault, Level, Probe, ProbeKind, Schedule, System,
     mistake::Finding,
     nearest::{list, nearest_word},
     raw,
@@ -85,7 +85,43 @@ pub(crate) fn faults(
     }
     found.sort_by_key(|(_, fault)| fault.at);
     refuse_overlaps(checker, &found);
+    if let Some((whole, _)) = stage.system {
+        refuse_probes(checker, raw, (whole, &found));
+    }
     is_complete.then(|| found.into_iter().map(|(_, found)| found).collect())
+}
+
+/// Reports a kill of what a probe shows, if the probe cannot be read again from the beginning.
+fn refuse_probes(
+    checker: &mut Checker<'_>,
+    raw: &raw::Study,
+    (system, found): (&System, &[(usize, Fault)]),
+) {
+    let delivery = raw.delivery.as_ref();
+    let named = delivery.and_then(|delivery| delivery.probes.as_ref());
+    let named = named.map_or(&[][..], raw::OneOrSeveral::texts);
+    let is_named = |probe: &&Probe| named.iter().any(|name| *name == probe.name);
+    for probe in system.probes.iter().filter(is_named) {
+        let is_read_again = match &probe.kind {
+            ProbeKind::Watch(watch) => watch.shows_existing(),
+            _ => true,
+        };
+        let is_shown = |fault: &Fault| probe.sources().any(|source| source == fault.component);
+        if let Some((index, fault)) = found.iter().find(|(_, fault)| is_shown(fault))
+            && !is_read_again
+        {
+            let number = index.to_string();
+            let path = [KEY, number.as_str(), "kill"];
+            let what = format!(
+                "{} is {:?}, after which probe {} must be read again, and it shows only what comes later",
+                path_text(&path),
+                fault.component,
+                probe.name
+            );
+            let finding = Finding::new(checker.position_of(&path), what);
+            checker.report(finding.with_expected("a watch that begins at a version (begin.at)"));
+        }
+    }
 }
 
 /// Reports faults together with a recovery phase: a recovery time must have one cause, a kill or the load drop.

@@ -43,6 +43,7 @@ mod system_text;
 mod threshold;
 mod variables;
 mod verify;
+mod watch;
 
 pub(crate) use background::background;
 pub(crate) use cell::{CellRow, cell};

@@ -12,7 +12,7 @@ use crate::{
     Extract, Probe, ProbeKind, ProbeQuery, mistake::Finding, raw, substitute::secret, tree::quote,
 };
 
-const KINDS: [&str; 3] = ["tail", "query", "kafka"];
+const KINDS: [&str; 4] = ["tail", "query", "kafka", "watch"];
 const LIMIT: &str = "a whole number from 1 to 1000000";
 const LIMIT_OF_ITEMS: &str = "a whole number from 2 to 1000000";
 
@@ -34,7 +34,12 @@ pub(super) fn probe(
         raw.component.clone(),
         raw.port.clone(),
     );
-    let given = [raw.tail.is_some(), raw.query.is_some(), raw.kafka.is_some()];
+    let given = [
+        raw.tail.is_some(),
+        raw.query.is_some(),
+        raw.kafka.is_some(),
+        raw.watch.is_some(),
+    ];
     let backed_by = keys.backed_by(names, raw.backed_by.as_deref().unwrap_or_default());
     let kind = keys.one_of(KINDS, given)?;
     let has_items = raw.tail.as_ref().is_some_and(|tail| tail.items.is_some());
@@ -49,6 +54,7 @@ pub(super) fn probe(
     let kind = match kind {
         "tail" => keys.tail(&raw),
         "query" => keys.query(&raw),
+        "watch" => keys.watch(&raw),
         _ => keys.kafka(&raw),
     };
     let (component, port) = port?;
@@ -84,11 +90,11 @@ impl<'n> Keys<'_, '_, 'n> {
         self.path.join(".")
     }
 
-    /// The one of three keys that is given.
-    pub(super) fn one_of(
+    /// The one of several keys that is given.
+    pub(super) fn one_of<const N: usize>(
         &mut self,
-        keys: [&'static str; 3],
-        given: [bool; 3],
+        keys: [&'static str; N],
+        given: [bool; N],
     ) -> Option<&'static str> {
         let mut found = keys.iter().zip(given).filter(|(_, given)| *given);
         if let (Some((key, _)), None) = (found.next(), found.next()) {
@@ -166,7 +172,7 @@ impl<'n> Keys<'_, '_, 'n> {
         if kind != "query" {
             self.require_key(&["extract", "run"], raw.run.as_ref(), expected);
         }
-        if kind == "tail" || kind == "tail.items" || has_columns {
+        if matches!(kind, "tail" | "tail.items" | "watch") || has_columns {
             self.require_key(&["extract", "time"], raw.time.as_ref(), expected);
         }
         let mut text = |name, value: &Option<raw::ValueAt>| match has_columns {
@@ -270,15 +276,8 @@ impl<'n> Keys<'_, '_, 'n> {
         items: String,
         limit: Option<u32>,
     ) -> Option<ProbeKind> {
-        if let Err(problem) = serde_json_path::JsonPath::parse(&items) {
-            let path = self.path(&["tail", "items"]);
-            let what = format!("{} is {}: {problem}", path_text(&path), quote(&items));
-            let position = self.checker.position_of(&path);
-            let expected = "the JSONPath of an array, such as $.versions";
-            self.checker
-                .report(Finding::new(position, what).with_expected(expected));
-            return None;
-        }
+        let expected = "the JSONPath of an array, such as $.versions";
+        self.json_path(&["tail", "items"], &items, expected)?;
         // Each page repeats the last element of the one before.
         if limit == Some(1) {
             let path = self.path(&["limit"]);
@@ -292,6 +291,20 @@ impl<'n> Keys<'_, '_, 'n> {
             items,
             limit: limit?,
         })
+    }
+
+    /// Reports a text that is no JSONPath.
+    pub(super) fn json_path(&mut self, keys: &[&str], text: &str, expected: &str) -> Option<()> {
+        let problem = match serde_json_path::JsonPath::parse(text) {
+            Ok(_) => return Some(()),
+            Err(problem) => problem,
+        };
+        let path = self.path(keys);
+        let what = format!("{} is {}: {problem}", path_text(&path), quote(text));
+        let position = self.checker.position_of(&path);
+        self.checker
+            .report(Finding::new(position, what).with_expected(expected));
+        None
     }
 
     fn query(&mut self, raw: &raw::Probe) -> Option<ProbeKind> {

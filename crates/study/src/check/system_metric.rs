@@ -44,9 +44,9 @@ pub(super) fn system_metric(
             .zip(get)
             .map(|(selector, get)| MetricSource::Prometheus { get, selector }),
         (_, Some(text), _) => keys
-            .json_path(text)
+            .json_path(&["json"], &text, "a JSONPath such as $.queue.depth")
             .zip(get)
-            .map(|(path, get)| MetricSource::Json { get, path }),
+            .map(|((), get)| MetricSource::Json { get, path: text }),
         (.., lag) => lag.and_then(|lag| keys.consumer_lag(lag)),
     };
     let per_second = raw.per_second.unwrap_or(false);
@@ -126,19 +126,5 @@ impl Keys<'_, '_, '_> {
             );
         }
         selector
-    }
-
-    fn json_path(&mut self, text: String) -> Option<String> {
-        match serde_json_path::JsonPath::parse(&text) {
-            Ok(_) => Some(text),
-            Err(problem) => {
-                let what = format!("{}.json is {}: {problem}", self.path_text(), quote(&text));
-                let position = self.checker.position_of(&self.path(&["json"]));
-                self.checker.report(
-                    Finding::new(position, what).with_expected("a JSONPath such as $.queue.depth"),
-                );
-                None
-            }
-        }
     }
 }

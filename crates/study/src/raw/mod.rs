@@ -31,7 +31,7 @@ pub(crate) use load::{
 pub(crate) use method::Method;
 pub(crate) use network::Network;
 pub(crate) use prepare::{Prepare, PrepareLoad};
-pub(crate) use probe::{Extract, Probe, ValueAt};
+pub(crate) use probe::{Extract, Probe, ValueAt, Watch, WatchBegin};
 pub(crate) use random_column::RandomColumn;
 pub(crate) use scalar::{
     CoolDown, DurationText, LoadLevel, MadeColumn, Measured, Name, OneOrSeveral, Rate, Repeat,

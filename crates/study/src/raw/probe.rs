@@ -5,8 +5,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Conditions, Method};
+use crate::Level;
 
-/// Watches a store in which records arrive, one record a line: exactly one of tail, query and kafka.
+/// Watches a store in which records arrive, one record a line: exactly one of tail, query, kafka and watch.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Probe {
@@ -28,6 +29,8 @@ pub(crate) struct Probe {
     pub query: Option<Query>,
     /// Every message of a topic; its value is one or several lines.
     pub kafka: Option<KafkaTopic>,
+    /// Documents of JSON over HTTP, one a line, in an answer that goes on as changes are made.
+    pub watch: Option<Watch>,
     /// How the parts of a record are extracted from its line: key, run and time, and with tail its offset.
     #[schemars(required)]
     pub extract: Option<Extract>,
@@ -69,6 +72,41 @@ pub(crate) struct KafkaTopic {
     /// Its name.
     #[schemars(required)]
     pub topic: Option<String>,
+}
+
+/// Documents of JSON over HTTP, one a line, in an answer that goes on: the server sends a line for each change. Where it ends,
+/// another request goes on.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Watch {
+    /// Path and query of a GET request; `${version}` is where it goes on.
+    #[schemars(required)]
+    pub get: Option<String>,
+    /// Header fields, of the request of `begin`, too; may hold parameters and `${secret.NAME}`.
+    pub headers: Option<IndexMap<String, String>>,
+    /// Where the first request begins, and one after the server could not go on; with `${version}`.
+    pub begin: Option<WatchBegin>,
+    /// JSONPath of the version in a line, such as $.object.metadata.resourceVersion; with `${version}`. A line without it leaves
+    /// the version as it is.
+    pub version: Option<String>,
+    /// Only lines with these values have a record: JSONPaths and values, such as `$.type: ADDED`. Without it all have.
+    #[serde(rename = "where")]
+    pub conditions: Option<IndexMap<String, Level>>,
+    /// A line with these values says that the server cannot go on from the version: JSONPaths and values, such as
+    /// `$.object.code: 410`; with `${version}`. The status 410 always says so.
+    pub gone: Option<IndexMap<String, Level>>,
+}
+
+/// The first version: `at`, or `get` with `version`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WatchBegin {
+    /// The version itself, from which the answer begins with what is there already.
+    pub at: Option<String>,
+    /// Path and query of a GET request whose answer is a JSON document with the version.
+    pub get: Option<String>,
+    /// JSONPath of the version in that document.
+    pub version: Option<String>,
 }
 
 /// How the parts of a record are extracted from its line: `after` for each, or with query `column` for each.

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use waggle_study::{
-    Extract, MetricSource, Probe, ProbeKind, Selector, System, read_study, read_system,
+    Extract, JsonValue, MetricSource, Probe, ProbeKind, Selector, System, Watch, WatchBegin,
+    WatchVersions, read_study, read_system,
 };
 
 use super::{STUDY, SYSTEM, change_text, headlines, mistakes::answered_table, source};
@@ -218,5 +219,108 @@ fn a_tail_may_have_json_documents() {
     check(
         ("$.a", arrival, "2"),
         "probes.list.extract.arrival is not used with tail.items",
+    );
+}
+
+/// The fixture with a probe that watches.
+fn with_watch(watch: &str) -> String {
+    let probe = format!(
+        "  changes:\n    component: store\n    port: tcp\n    watch: {{ {watch} }}\n    extract: {{ run: {{ after: r= }}, key: {{ after: k= }}, time: {{ after: t= }} }}\nmetrics:\n"
+    );
+    change_text(&text(), &[("metrics:\n", &probe)])
+}
+
+fn read_watch(watch: &str) -> Result<Watch, String> {
+    let system = read_system(&source("system.yaml", with_watch(watch)));
+    let system = system.map_err(|mistakes| mistakes.to_string())?;
+    let probe = system.probes.iter().find(|probe| probe.name == "changes");
+    match &probe.unwrap().kind {
+        ProbeKind::Watch(watch) => Ok((**watch).clone()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_watch_goes_on_from_versions_or_has_none() {
+    let value = |path: &str, text: &str| JsonValue {
+        path: path.to_owned(),
+        text: text.to_owned(),
+    };
+    let rest = "where: { $.type: ADDED, $.object.live: true }, gone: { $.object.code: 410 }";
+    let begin = "begin: { get: /now, version: $.at }, version: $.object.v";
+    let headers = "headers: { Authorization: 'Bearer ${secret.reader}' }";
+    let watch = read_watch(&format!(
+        "get: '/w?from=${{version}}', {begin}, {headers}, {rest}"
+    ));
+    let mut expected = Watch {
+        get: "/w?from=${version}".to_owned(),
+        headers: vec![(
+            "Authorization".to_owned(),
+            "Bearer ${secret.reader}".to_owned(),
+        )],
+        versions: Some(WatchVersions {
+            begin: WatchBegin::Asked {
+                get: "/now".to_owned(),
+                path: "$.at".to_owned(),
+            },
+            path: "$.object.v".to_owned(),
+        }),
+        conditions: vec![value("$.type", "ADDED"), value("$.object.live", "true")],
+        gone: vec![value("$.object.code", "410")],
+    };
+    assert_eq!(watch.as_ref(), Ok(&expected));
+    assert!(!expected.shows_existing());
+    let begin = "begin: { at: '' }, version: $.v";
+    let watch = read_watch(&format!("get: '/w?from=${{version}}', {begin}"));
+    expected.headers.clear();
+    expected.conditions.clear();
+    expected.gone.clear();
+    expected.versions = Some(WatchVersions {
+        begin: WatchBegin::At(String::new()),
+        path: "$.v".to_owned(),
+    });
+    assert_eq!(watch.as_ref(), Ok(&expected));
+    assert!(expected.shows_existing());
+    expected.versions = None;
+    expected.get = "/w".to_owned();
+    assert_eq!(read_watch("get: /w").as_ref(), Ok(&expected));
+    assert!(!expected.shows_existing());
+}
+
+#[test]
+fn every_mistake_of_a_watch() {
+    let base = "get: '/w?from=${version}', begin: { get: /now, version: $.at }, version: $.v, where: { $.type: A }, gone: { $.code: 410 }";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/watch-mistakes.txt");
+    answered_table(&path, &with_watch(base), &|text| {
+        read_system(&source("system.yaml", text)).err()
+    });
+}
+
+#[test]
+fn a_kill_needs_a_watch_that_shows_again_what_is_there() {
+    let check = |begin: &str, expected: Option<&str>| {
+        let watch = format!("get: '/w?from=${{version}}', begin: {begin}, version: $.v");
+        let system = read_system(&source("system.yaml", with_watch(&watch))).unwrap();
+        let faults = "faults: [{ kill: store, at: 1s, restart_after: 1s }]\nload:";
+        let text = change_text(
+            STUDY,
+            &[("probes: store", "probes: changes"), ("load:", faults)],
+        );
+        let found = read_study(&source("study.yaml", text), &system);
+        let found = found.err().map(|mistakes| headlines(&mistakes).join("\n"));
+        match expected {
+            Some(expected) => {
+                let found = found.unwrap();
+                assert!(found.contains(expected), "{found}");
+            }
+            None => assert_eq!(found, None),
+        }
+    };
+    check("{ at: '0' }", None);
+    check(
+        "{ get: /now, version: $.at }",
+        Some(
+            "faults[1].kill is \"store\", after which probe changes must be read again, and it shows only what comes later; expected a watch that begins at a version (begin.at)",
+        ),
     );
 }

@@ -1,0 +1,174 @@
+//! Answers over real sockets, whole and broken, with and without TLS.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+};
+
+use rustls::ServerConfig;
+use waggle_load::{Roots, Tls, TlsOptions};
+use waggle_testkit::{
+    http::{Reply, Server, ok},
+    tls::{Authority, ClientAuth},
+};
+
+use super::{Connection, HttpConnector, HttpError, Network, Peer, Request};
+
+/// Answers every request of every connection with the same bytes. Closes the connection after one answer if the bytes say so,
+/// or if they are fewer than announced.
+async fn server(answer: &'static [u8], connections: Arc<AtomicUsize>) -> std::net::SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            connections.fetch_add(1, Ordering::Relaxed);
+            while request(&mut stream).await {
+                stream.write_all(answer).await.unwrap();
+                if answer.ends_with(b"END") {
+                    break;
+                }
+            }
+        }
+    });
+    address
+}
+
+/// Reads one request without a body; false at the end of the connection.
+async fn request(stream: &mut TcpStream) -> bool {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        match stream.read_u8().await {
+            Ok(byte) => head.push(byte),
+            Err(_) => return false,
+        }
+    }
+    true
+}
+
+/// Sends two requests over one connection.
+async fn check(answer: &'static [u8], expected: Option<(u16, &str)>, expected_connections: usize) {
+    let connections = Arc::new(AtomicUsize::new(0));
+    let mut connection = Network.connection(&server(answer, Arc::clone(&connections)).await.into());
+    for _ in 0..2 {
+        let mut body = Vec::new();
+        let status = connection
+            .send(&Request::get("/"), &mut |chunk| {
+                body.extend_from_slice(chunk)
+            })
+            .await;
+        match expected {
+            Some((expected, text)) => {
+                assert_eq!(
+                    (status.unwrap(), String::from_utf8(body).unwrap()),
+                    (expected, text.to_owned())
+                );
+            }
+            None => assert!(
+                matches!(status, Err(HttpError::Answer { .. })),
+                "{status:?}"
+            ),
+        }
+    }
+    assert_eq!(connections.load(Ordering::Relaxed), expected_connections);
+}
+
+#[tokio::test]
+async fn answers_of_every_framing_are_read_and_connections_kept_where_they_can_be() {
+    check(
+        b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc",
+        Some((200, "abc")),
+        1,
+    )
+    .await;
+    check(b"HTTP/1.1 204 No Content\r\n\r\n", Some((204, "")), 1).await;
+    let chunked =
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n";
+    check(chunked, Some((200, "abc")), 1).await;
+    check(
+        b"HTTP/1.1 503 Busy\r\nConnection: close\r\n\r\nTHE END",
+        Some((503, "THE END")),
+        2,
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn broken_answers_are_errors_and_the_next_one_is_asked_on_a_new_connection() {
+    check(
+        b"HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\nthe END",
+        None,
+        2,
+    )
+    .await;
+    check(b"no HTTP\r\n\r\nEND", None, 2).await;
+}
+
+/// Sends a request to a server over TLS. The client trusts `trusted`, and presents a certificate of it if `is_known`.
+async fn send_encrypted(
+    server: ServerConfig,
+    trusted: &Authority,
+    (name, is_known): (&str, bool),
+) -> Result<u16, HttpError> {
+    let server = Server::start_secure(server, |_| Reply::Answer(ok("yes")));
+    let signed = trusted.sign("client", 2090);
+    let tls = Tls::new(TlsOptions {
+        server_name: name.to_owned(),
+        roots: Roots::Pem(trusted.pem.clone().into_bytes()),
+        client: is_known.then(|| (signed.certificate.into_bytes(), signed.key.into_bytes())),
+        resumes: true,
+    });
+    let peer = Peer {
+        address: server.address,
+        tls: Some(tls.unwrap()),
+    };
+    let mut connection = Network.connection(&peer);
+    connection.send(&Request::get("/"), &mut |_| {}).await
+}
+
+#[tokio::test]
+async fn ports_with_tls_are_read_and_failures_name_what_helps() {
+    let (own, other) = (Authority::new("own"), Authority::new("other"));
+    let with_client = || {
+        let signed = own.sign("localhost", 2090);
+        own.server_with(&signed, ClientAuth::Required)
+    };
+    let sent = send_encrypted(own.server(), &own, ("localhost", false)).await;
+    assert_eq!(sent.unwrap(), 200);
+    let sent = send_encrypted(with_client(), &own, ("localhost", true)).await;
+    assert_eq!(sent.unwrap(), 200);
+    let fails = async |server, trusted, client, expected: &str| {
+        let problem = send_encrypted(server, trusted, client).await.unwrap_err();
+        assert!(problem.to_string().contains(expected), "{problem}");
+    };
+    let localhost = ("localhost", false);
+    fails(own.server(), &other, localhost, "(ca)").await;
+    fails(own.server(), &own, ("api.test", false), "(server_name)").await;
+    let expired = own.server_with(&own.sign("localhost", 2021), ClientAuth::None);
+    fails(expired, &own, localhost, "a new certificate").await;
+    // In TLS 1.3 the client's certificate is refused when the handshake is over for the client.
+    fails(with_client(), &own, localhost, "CertificateRequired").await;
+}
+
+#[tokio::test]
+async fn a_refused_connection_is_reported_with_the_address() {
+    let address = TcpListener::bind("127.0.0.1:0")
+        .await
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let asked = Network
+        .connection(&address.into())
+        .send(&Request::get("/"), &mut |_| {})
+        .await;
+    assert!(matches!(asked, Err(HttpError::Connect { address: found, .. }) if found == address));
+    let asked = Network
+        .connection(&address.into())
+        .send(&Request::get("no path"), &mut |_| {})
+        .await;
+    assert!(matches!(asked, Err(HttpError::Request { .. })));
+}
