@@ -23,9 +23,9 @@ use self::{
     side_loads::{background, background_reading, preparation, preparation_reading},
 };
 use crate::{
-    Memory, TrialBackground, TrialFaults, TrialModel, TrialNumbers, TrialPercentiles,
-    TrialPreparation, TrialProbe, TrialRecovery, TrialSystemMetric, limits, path::resolve_path,
-    probe::resolution_us, scale::scale,
+    TrialBackground, TrialFaults, TrialModel, TrialNumbers, TrialPercentiles, TrialPreparation,
+    TrialProbe, TrialRecovery, TrialSystemMetric, limits, path::resolve_path, probe::resolution_us,
+    scale::scale,
 };
 
 /// A number that the run names somewhere, in one cell.

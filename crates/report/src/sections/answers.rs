@@ -8,7 +8,7 @@ use waggle_analysis::Model;
 
 /// `None` if no answer was inspected.
 pub(super) fn section(model: &Model) -> Option<Section> {
-    let answers = tables::answers(model)?;
+    let answers = tables::inspected_answers(model)?;
     Some(Section {
         lead: "Response and service time are until the last byte. Decompressing and counting is work of the load generator, which its \
                utilization includes.",

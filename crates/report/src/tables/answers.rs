@@ -10,7 +10,7 @@ use waggle_analysis::{AnswersModel, CellModel, Model};
 type Row<'a> = (&'a CellModel, &'a AnswersModel);
 
 /// A row for each cell; `None` if no answer was inspected.
-pub(crate) fn answers(model: &Model) -> Option<Table> {
+pub(crate) fn inspected_answers(model: &Model) -> Option<Table> {
     let mut columns = place(model, |(cell, _): &Row<'_>| *cell);
     columns.extend([
         Column::numbers("first byte p50", |(_, answers): &Row<'_>| {

@@ -31,7 +31,7 @@ mod steps;
 mod trials;
 mod verdicts;
 
-pub(crate) use answers::answers;
+pub(crate) use answers::inspected_answers;
 pub(crate) use asked::asked_metrics;
 pub(crate) use background::background_loads;
 pub(crate) use best_and_worst::{

@@ -65,6 +65,7 @@ impl BackgroundRequest {
             body_random: None,
             records: None,
             expect: self.expect,
+            inspect: None,
             timeout: self.timeout,
         }
     }
