@@ -5,9 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use waggle_runner::ChangedSystem;
-use waggle_study::{ExternalComponent, Named, Source, Study, System};
+use waggle_study::{ExternalComponent, Named, Source, Study, System, Values};
 
 use crate::{
     against::{self, Changes},
@@ -25,6 +25,31 @@ pub(crate) struct Loaded {
     pub(crate) system_folder: PathBuf,
     /// The system of the changed version, if it is another one.
     pub(crate) changed: Option<ChangedSystem>,
+}
+
+impl Loaded {
+    /// Reads the values from outside, for a study in this file.
+    pub(crate) fn take_values(&mut self, study: &Path) -> Result<()> {
+        let taken = self.study.take_from_environment(Values {
+            variable: &|name| std::env::var(name).ok(),
+            file: &waggle_runner::files_beside(study),
+        });
+        taken.map_err(|why| match why.position() {
+            Some((line, column)) => anyhow!("{}:{line}:{column}: {why}", self.study_source.name),
+            None => why.into(),
+        })?;
+        self.locate_external();
+        Ok(())
+    }
+
+    /// Puts in where components run already, when the study knows all of it.
+    fn locate_external(&mut self) {
+        let external = &self.study.external;
+        let changed = self.changed.as_mut().map(|changed| &mut changed.system);
+        for system in std::iter::once(&mut self.system).chain(changed) {
+            *system = system.clone().with_external(external);
+        }
+    }
 }
 
 /// Reads and checks the study of `choice` and its system, and applies the filters of `choice`.

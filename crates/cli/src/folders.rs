@@ -17,6 +17,11 @@ pub(crate) fn systems() -> Option<PathBuf> {
     Some(of_user("XDG_STATE_HOME", ".local/state")?.join("systems"))
 }
 
+/// Notes of what runs made in systems that run already, and that is not removed yet.
+pub(crate) fn created() -> Option<PathBuf> {
+    Some(of_user("XDG_STATE_HOME", ".local/state")?.join("created"))
+}
+
 fn of_user(variable: &str, below_home: &str) -> Option<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     let folder = set(variable).map(PathBuf::from);

@@ -19,7 +19,7 @@ records and records out of order are those of the sample.
 ";
 
 /// Subject, title, what comes before the name in the path, what comes before the column; in the order of the page.
-const SECTIONS: [(Subject, &str, &str, &str); 16] = [
+const SECTIONS: [(Subject, &str, &str, &str); 17] = [
     (
         Subject::Load,
         "A request, a scenario or one of its steps",

@@ -139,6 +139,7 @@ fn request([study, system, run]: [&Path; 3]) -> Result<RunRequest, Box<dyn std::
         variable: &|name| std::env::var(name).ok(),
         file: &files,
     })?;
+    let checked_system = checked_system.with_external(&checked.external);
     let program = std::env::current_exe()?;
     let folders = program
         .ancestors()
@@ -167,6 +168,7 @@ fn request([study, system, run]: [&Path; 3]) -> Result<RunRequest, Box<dyn std::
         end_load: None,
         program_folders: folders,
         artifacts_folder: None,
+        created_folder: std::env::var_os("CREATED").map(PathBuf::from),
         snapshots_folder: std::env::var_os("SNAPSHOTS").map(PathBuf::from),
         supervisor: program,
     })

@@ -24,6 +24,7 @@ use crate::{
     limits::{CGROUPS, Limiter},
     peer,
     secrets::Secrets,
+    transport::TlsOfPorts,
     trial::{Target, verify},
 };
 
@@ -125,6 +126,8 @@ pub async fn bring_up(
         programs,
         supervisor: request.supervisor.clone(),
         limiter,
+        external_tls: TlsOfPorts::new(),
+        created: None,
     });
     let secrets = Secrets::default();
     let mut shutdown = Shutdown::new(shutdown);

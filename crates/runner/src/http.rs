@@ -20,6 +20,7 @@ use tokio::{
 };
 use tokio_rustls::TlsConnector;
 use waggle_load::{HandshakeFailure, Tls};
+use waggle_study::Authorization;
 
 use crate::{counts::failure_kind, peer::Peer};
 
@@ -108,6 +109,7 @@ impl HttpConnector for Network {
         HttpConnection {
             address: peer.address,
             tls: peer.tls.clone(),
+            authorization: peer.authorization.clone(),
             open: None,
         }
     }
@@ -118,6 +120,7 @@ impl HttpConnector for Network {
 pub(crate) struct HttpConnection {
     address: SocketAddr,
     tls: Option<Tls>,
+    authorization: Option<Authorization>,
     open: Option<Open>,
 }
 
@@ -232,6 +235,11 @@ impl HttpConnection {
             .method(request.method)
             .uri(request.path)
             .header(header::HOST, self.address.to_string());
+        let mut names = request.headers.iter().map(|(name, _)| name.as_str());
+        let says_who = names.any(|name| header::AUTHORIZATION.as_str().eq_ignore_ascii_case(name));
+        if let Some(identity) = self.authorization.as_ref().filter(|_| !says_who) {
+            encoded = encoded.header(header::AUTHORIZATION, &identity.value);
+        }
         for (name, value) in request.headers {
             encoded = encoded.header(name, value);
         }

@@ -200,6 +200,7 @@ mod tests {
                 status: Vec::new(),
                 body: BodyExpect::Any,
             },
+            inspect: None,
             timeout: Duration::from_secs(1),
         }
     }

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use waggle_load::Tls;
+use waggle_study::Authorization;
 
 /// A port of one replica.
 #[derive(Debug, Clone)]
@@ -10,11 +11,17 @@ pub(crate) struct Peer {
     pub(crate) address: SocketAddr,
     /// `None`: connections are not encrypted.
     pub(crate) tls: Option<Tls>,
+    /// Who one is: in each request that does not say so itself. Requests of the load have it already.
+    pub(crate) authorization: Option<Authorization>,
 }
 
 impl From<SocketAddr> for Peer {
     fn from(address: SocketAddr) -> Self {
-        Self { address, tls: None }
+        Self {
+            address,
+            tls: None,
+            authorization: None,
+        }
     }
 }
 

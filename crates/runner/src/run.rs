@@ -13,7 +13,6 @@ use tokio::{
     runtime,
     sync::{mpsc, oneshot, watch},
 };
-use waggle_load::Tls;
 use waggle_results::RunFolder;
 use waggle_study::{Address, System};
 
@@ -23,6 +22,7 @@ use crate::{
     cool_down,
     cpu_time::CpuClocks,
     cpus::{self, Shares},
+    created::Place,
     driver::{Driver, ExternalDriver, ProcessDriver, ProcessParts, Programs},
     engine::Engine,
     events::{Events, Shutdown},
@@ -35,7 +35,7 @@ use crate::{
     records::RecordFiles,
     schedule::{self, CHANGED_SYSTEM_FOLDER, SYSTEM_FOLDER, Series},
     snapshot::Snapshots,
-    transport,
+    transport::Transports,
     trial::{Environments, TrialEnvironment},
     version_programs::VersionPrograms,
 };
@@ -111,8 +111,7 @@ async fn prepare_and_run(
 ) -> Result<Ended, RunError> {
     names_exist(request)?;
     let records = RecordFiles::read(&request.study, &request.study_file)?;
-    let folder_of_study = request.study_file.parent().unwrap_or(Path::new(""));
-    let tls = transport::tls_of(&request.system, folder_of_study)?;
+    let tls = Transports::read(request)?;
     let programs = VersionPrograms::find(request)?;
     let allowed = cpus::allowed_cpus();
     let shares = shares(request, &allowed)?;
@@ -243,7 +242,7 @@ async fn start_idle_poll(request: &RunRequest) -> Result<Option<IdlePoll>, RunEr
 /// Runs all trials with the driver that fits the system.
 async fn trials(
     request: &RunRequest,
-    (programs, limiter, tls): (VersionPrograms, Limiter, Option<Tls>),
+    (programs, limiter, tls): (VersionPrograms, Limiter, Transports),
     series: Series<'_>,
     events: &Events,
     shutdown: &Shutdown,
@@ -252,8 +251,8 @@ async fn trials(
     let program = &request.supervisor;
     match &request.system.external {
         Some(server) => {
-            let driver =
-                ExternalDriver::new(server.clone(), tls, request.server_at).with_idle_loops(loops);
+            let driver = ExternalDriver::new(server.clone(), tls.server, request.server_at);
+            let driver = driver.with_idle_loops(loops);
             let mut environments = Environments {
                 baseline: with_driver(driver, program, SYSTEM_FOLDER),
                 changed: None,
@@ -268,6 +267,8 @@ async fn trials(
                     programs,
                     supervisor: request.supervisor.clone(),
                     limiter: limiter.clone(),
+                    external_tls: tls.ports.clone(),
+                    created: Place::of_run(request),
                 });
                 Ok::<_, RunError>(driver.with_idle_loops(loops))
             };

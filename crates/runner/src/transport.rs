@@ -1,13 +1,16 @@
-//! TLS for a server that runs already: its certificates and keys, read once before anything is started. Files of them.
+//! TLS for what runs already: its certificates and keys, read once before anything is started. Files of them.
 
 use std::{
+    collections::BTreeMap,
     fs::File,
     io::{self, Read},
     path::{Path, PathBuf},
 };
 
 use waggle_load::{Roots, Tls, TlsError, TlsOptions};
-use waggle_study::System;
+use waggle_study::{ExternalTls, Pem, System};
+
+use crate::RunRequest;
 
 /// Limit on the size of a file of certificates or of a key.
 const PEM_MAX_BYTES: u64 = 4 * 1024 * 1024;
@@ -19,34 +22,87 @@ pub enum TransportError {
     Io { file: PathBuf, problem: io::Error },
     #[error("{} is longer than {PEM_MAX_BYTES} bytes", file.display())]
     TooLong { file: PathBuf },
-    #[error("cannot set up TLS for {url}: {problem}")]
-    SetUp { url: String, problem: TlsError },
+    #[error("cannot set up TLS for {server}: {problem}")]
+    SetUp { server: String, problem: TlsError },
+}
+
+/// The TLS of everything that runs already.
+#[derive(Debug)]
+pub(crate) struct Transports {
+    /// That of `system.url`.
+    pub(crate) server: Option<Tls>,
+    /// Those of components, of either version of a system.
+    pub(crate) ports: TlsOfPorts,
+}
+
+/// The TLS of ports, by component and port.
+pub(crate) type TlsOfPorts = BTreeMap<(String, String), Tls>;
+
+impl Transports {
+    pub(crate) fn read(request: &RunRequest) -> Result<Self, TransportError> {
+        let folder = request.study_file.parent().unwrap_or(Path::new(""));
+        Ok(Self {
+            server: tls_of(&request.system, folder)?,
+            ports: tls_of_ports(&request.system, folder)?,
+        })
+    }
 }
 
 /// The TLS of `system.url`; `None` if it is http, or if there is no such server. Files are relative to the `folder` of the study.
-pub(crate) fn tls_of(system: &System, folder: &Path) -> Result<Option<Tls>, TransportError> {
+fn tls_of(system: &System, folder: &Path) -> Result<Option<Tls>, TransportError> {
     let Some(server) = system.external.as_ref().filter(|server| server.is_tls) else {
         return Ok(None);
     };
-    let roots = match &server.tls.ca {
-        _ if server.tls.insecure_skip_verify => Roots::Unchecked,
-        Some(file) => Roots::Pem(read_pem(&folder.join(file))?),
+    tls(&server.tls, (&server.host, &server.url), folder).map(Some)
+}
+
+/// The TLS of the ports of components that run already. Files are relative to the `folder` of the study.
+pub(crate) fn tls_of_ports(system: &System, folder: &Path) -> Result<TlsOfPorts, TransportError> {
+    let mut all = TlsOfPorts::new();
+    for component in &system.components {
+        for port in component.external.iter().flatten() {
+            if let (Some(asked), Some(at)) = (&port.tls, port.at.first()) {
+                let server = format!("{} at {at}", component.name);
+                let tls = tls(asked, (&at.host, &server), folder)?;
+                all.insert((component.name.clone(), port.name.clone()), tls);
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// `host` is that of the address, `server` what the server is called in messages.
+fn tls(
+    asked: &ExternalTls,
+    (host, server): (&str, &str),
+    folder: &Path,
+) -> Result<Tls, TransportError> {
+    let roots = match &asked.ca {
+        _ if asked.insecure_skip_verify => Roots::Unchecked,
+        Some(pem) => Roots::Pem(bytes(pem, folder)?),
         None => Roots::System,
     };
-    let client = match &server.tls.client {
-        Some((cert, key)) => Some((read_pem(&folder.join(cert))?, read_pem(&folder.join(key))?)),
+    let client = match &asked.client {
+        Some((cert, key)) => Some((bytes(cert, folder)?, bytes(key, folder)?)),
         None => None,
     };
     let tls = Tls::new(TlsOptions {
-        server_name: server.host.clone(),
+        server_name: asked.server_name.as_deref().unwrap_or(host).to_owned(),
         roots,
         client,
-        resumes: server.tls.resumes,
+        resumes: asked.resumes,
     });
-    tls.map(Some).map_err(|problem| TransportError::SetUp {
-        url: server.url.clone(),
+    tls.map_err(|problem| TransportError::SetUp {
+        server: server.to_owned(),
         problem,
     })
+}
+
+fn bytes(pem: &Pem, folder: &Path) -> Result<Vec<u8>, TransportError> {
+    match pem {
+        Pem::File(file) => read_pem(&folder.join(file)),
+        Pem::Text(text) => Ok(text.clone()),
+    }
 }
 
 /// The bytes of a file of certificates or of a key.

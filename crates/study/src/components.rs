@@ -87,6 +87,22 @@ pub struct SetupStep {
     pub body: String,
     pub expect: Expect,
     pub timeout: Duration,
+    /// `None`: nothing of it remains when the component is gone.
+    pub undo: Option<Undo>,
+}
+
+/// A request that removes what a setup step has made in a component that runs already. Its texts may have parameters and
+/// `${secret.NAME}`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undo {
+    pub method: String,
+    pub path: String,
+    pub headers: Vec<(String, String)>,
+    pub body: String,
+    /// The request is repeated until it is answered with one of these.
+    pub status: Vec<u16>,
+    /// How long that may take.
+    pub timeout: Duration,
 }
 
 #[cfg(test)]

@@ -1,7 +1,10 @@
 //! Which part of a system exists in a configuration, which limits its components have, and which part is left to start if some
 //! components already run.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use waggle_template::placeholder::single_name;
 
@@ -67,15 +70,46 @@ impl System {
 }
 
 impl System {
-    /// The system if these components already run: they are not started, set up or stopped.
+    /// The system if these components already run: they are not started or stopped, only what is undone at the end is set up, and what
+    /// only they need is not there.
     #[must_use]
     pub fn with_external(mut self, external: &[ExternalComponent]) -> Self {
+        let mut needed: BTreeSet<String> = BTreeSet::new();
         for component in &mut self.components {
             if let Some(given) = external.iter().find(|given| given.name == component.name) {
+                needed.extend(std::mem::take(&mut component.depends_on));
                 component.make_external(given.ports.clone());
             }
         }
+        let mut with_identity = external.iter().filter(|given| given.has_identity);
+        if let Some(component) = with_identity.next() {
+            self.remove_own_identity(&component.name);
+        }
+        while let Some(at) = self.components.iter().position(|component| {
+            needed.contains(&component.name)
+                && component.external.is_none()
+                && !self.is_in_use(&component.name)
+        }) {
+            let removed = self.components.remove(at);
+            needed.extend(removed.depends_on);
+            self.metrics
+                .retain(|metric| metric.component != removed.name);
+        }
         self
+    }
+
+    /// Whether an endpoint, a probe or another component that is started uses a component.
+    fn is_in_use(&self, name: &str) -> bool {
+        let mut endpoints = self.endpoints.iter();
+        let mut probes = self.probes.iter();
+        let mut others = self.components.iter().filter(|other| other.name != name);
+        let ports = format!("{name}.");
+        endpoints.any(|endpoint| endpoint.component == name)
+            || probes.any(|probe| probe.component == name)
+            || others.any(|other| {
+                other.depends_on.iter().any(|need| need == name)
+                    || other.names().any(|used| used.starts_with(&ports))
+            })
     }
 }
 
@@ -104,11 +138,12 @@ impl System {
 
 impl Component {
     fn make_external(&mut self, ports: Vec<ExternalPort>) {
-        let replicas = ports.first().map_or(0, |port| port.at.len());
+        let replicas = ports.first().map_or(0, |port| port.at.len().max(1));
         self.replicas = replicas.to_string();
         self.depends_on.clear();
+        self.tls.clear();
         self.files.clear();
-        self.setup.clear();
+        self.setup.retain(|step| step.undo.is_some());
         self.process = ProcessDriver {
             command: Vec::new(),
             arguments: Vec::new(),

@@ -1,11 +1,12 @@
 //! Puts values from outside into a checked study. They go only into requests and to the components that need them.
 
-use std::{fmt, sync::Arc};
+use std::fmt;
 
 use waggle_template::variable::{self, Part};
 
 use crate::{
-    Action, Files, GivenSecret, Origin, Request, Scenario, Study, TakenValue, Texts, What,
+    Files, GivenSecret, Origin, Request, Scenario, Study, TakenValue,
+    headers::Receiver,
     origin::{OPENINGS, SECRET_OPENINGS, next_opening},
 };
 
@@ -73,6 +74,9 @@ pub enum EnvironmentError {
         origin: Origin,
         at: (u32, u32),
     },
+    /// `why` names the file and the place in it.
+    #[error("system.kubeconfig: {why}")]
+    Kubeconfig { why: String, at: (u32, u32) },
 }
 
 impl EnvironmentError {
@@ -81,16 +85,19 @@ impl EnvironmentError {
     pub fn position(&self) -> Option<(u32, u32)> {
         match self {
             Self::NotThere { .. } | Self::Unusable { .. } => None,
-            Self::NoSecret { at, .. } | Self::UnusableSecret { at, .. } => Some(*at),
+            Self::NoSecret { at, .. }
+            | Self::UnusableSecret { at, .. }
+            | Self::Kubeconfig { at, .. } => Some(*at),
         }
     }
 }
 
 impl Study {
-    /// Reads the values of secrets, and puts the other values into the headers of every cell's requests.
+    /// Reads the values of secrets, puts the other values into the headers of every cell's requests, and reads the kubeconfig. Then
+    /// [`crate::System::with_external`] knows where its component is.
     ///
     /// # Errors
-    /// A value is missing, or cannot be a secret or in a header.
+    /// A value is missing, or cannot be a secret or in a header; the kubeconfig has a mistake.
     pub fn take_from_environment(&mut self, values: Values<'_>) -> Result<(), EnvironmentError> {
         for secret in &mut self.secrets {
             secret.resolve(values)?;
@@ -98,23 +105,10 @@ impl Study {
         let value = |origin: &Origin| values.value(origin);
         let mut filling = Filling::new(OPENINGS, &value);
         for cell in &mut self.cells {
-            let loads = cell.preparation.iter_mut().flat_map(|one| &mut one.loads);
-            for load in loads {
-                filling.fill_flows(Arc::make_mut(&mut load.scenario))?;
-                if let Some(verify) = &mut load.verify {
-                    filling.fill_flows(Arc::make_mut(verify))?;
-                }
-            }
-            match &mut cell.what {
-                What::Request(request) => filling.fill_request(request)?,
-                What::Scenario(scenario) => filling.fill_flows(Arc::make_mut(scenario))?,
-            }
-            for load in &mut cell.background {
-                filling.fill_request(&mut load.request)?;
-            }
+            cell.change_headers(&mut |_, receiver, headers| filling.fill(headers, receiver))?;
         }
         self.taken = filling.taken;
-        Ok(())
+        self.read_kubeconfig(values)
     }
 }
 
@@ -151,7 +145,8 @@ impl Scenario {
     /// A value is missing, or cannot be in a header.
     pub fn take_from_environment(&mut self, values: Values<'_>) -> Result<(), EnvironmentError> {
         let value = |origin: &Origin| values.value(origin);
-        Filling::new(OPENINGS, &value).fill_flows(self)
+        let mut filling = Filling::new(OPENINGS, &value);
+        self.change_headers(&mut |receiver, headers| filling.fill(headers, receiver))
     }
 
     /// The same with the secrets of a system that is up in its headers; `value` returns that of `${secret.NAME}` by its name.
@@ -164,7 +159,8 @@ impl Scenario {
     ) -> Result<Self, EnvironmentError> {
         let mut scenario = self.clone();
         let value = |origin: &Origin| secret_value(origin, value);
-        Filling::new(SECRET_OPENINGS, &value).fill_flows(&mut scenario)?;
+        let mut filling = Filling::new(SECRET_OPENINGS, &value);
+        scenario.change_headers(&mut |receiver, headers| filling.fill(headers, receiver))?;
         Ok(scenario)
     }
 }
@@ -180,21 +176,14 @@ impl Request {
     ) -> Result<Self, EnvironmentError> {
         let mut request = self.clone();
         let value = |origin: &Origin| secret_value(origin, value);
-        Filling::new(SECRET_OPENINGS, &value).fill_request(&mut request)?;
+        let receiver = request.receiver();
+        Filling::new(SECRET_OPENINGS, &value).fill(&mut request.headers, receiver)?;
         Ok(request)
     }
 }
 
 fn secret_value(origin: &Origin, value: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     value(&origin.name()).ok_or_else(|| "the system does not have".to_owned())
-}
-
-/// The kind of text that a value is put into.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Receiver {
-    Text,
-    /// Braces in the value are no variable.
-    Template,
 }
 
 /// Puts values into headers, and keeps them.
@@ -216,30 +205,6 @@ impl<'a> Filling<'a> {
             value,
             taken: Vec::new(),
         }
-    }
-
-    fn fill_request(&mut self, request: &mut Request) -> Result<(), EnvironmentError> {
-        let receiver = match request.texts {
-            Texts::Plain => Receiver::Text,
-            Texts::Templates(_) => Receiver::Template,
-        };
-        self.fill(&mut request.headers, receiver)
-    }
-
-    fn fill_flows(&mut self, scenario: &mut Scenario) -> Result<(), EnvironmentError> {
-        let mut flows = scenario.flows.iter_mut();
-        flows.try_for_each(|flow| self.fill_actions(&mut flow.actions))
-    }
-
-    fn fill_actions(&mut self, actions: &mut [Action]) -> Result<(), EnvironmentError> {
-        for action in actions {
-            match action {
-                Action::Request(step) => self.fill(&mut step.headers, Receiver::Template)?,
-                Action::Pause(_) => {}
-                Action::Repeat { actions, .. } => self.fill_actions(actions)?,
-            }
-        }
-        Ok(())
     }
 
     fn fill(

@@ -2,11 +2,15 @@
 
 use std::{fmt, net::IpAddr};
 
+use crate::ExternalTls;
+
 /// A component that runs already.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExternalComponent {
     /// Of the component.
     pub name: String,
+    /// Who one is there is said by a kubeconfig. Headers with secrets of the system do not say so then.
+    pub has_identity: bool,
     /// At least one; all have the same number of addresses.
     pub ports: Vec<ExternalPort>,
 }
@@ -15,8 +19,48 @@ pub struct ExternalComponent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExternalPort {
     pub name: String,
-    /// One for each replica, at least one.
+    /// One for each replica, at least one; empty until a kubeconfig was read.
     pub at: Vec<Address>,
+    /// `None`: connections are not encrypted.
+    pub tls: Option<ExternalTls>,
+    /// In every request that waggle sends to it.
+    pub authorization: Option<Authorization>,
+}
+
+/// The value of the header `Authorization`: who one is. Shown nowhere.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Authorization {
+    pub value: String,
+}
+
+impl Authorization {
+    pub(crate) fn new(value: String) -> Self {
+        Self { value }
+    }
+}
+
+impl fmt::Debug for Authorization {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Authorization").finish_non_exhaustive()
+    }
+}
+
+/// Certificates or a key, in PEM.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Pem {
+    /// In a file, relative to the study's folder.
+    File(String),
+    /// The text itself, which is shown nowhere.
+    Text(Vec<u8>),
+}
+
+impl fmt::Debug for Pem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(file) => f.debug_tuple("File").field(file).finish(),
+            Self::Text(_) => f.debug_tuple("Text").finish_non_exhaustive(),
+        }
+    }
 }
 
 /// Where a server takes connections.
@@ -52,6 +96,9 @@ impl Address {
 impl fmt::Display for ExternalPort {
     /// `broker 10.0.0.1:9092, 10.0.0.2:9092`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.at.is_empty() {
+            return write!(f, "{} of a kubeconfig", self.name);
+        }
         let at: Vec<String> = self.at.iter().map(ToString::to_string).collect();
         write!(f, "{} {}", self.name, at.join(", "))
     }

@@ -16,7 +16,10 @@ mod feed_text;
 mod fill;
 mod formula;
 mod growth;
+mod headers;
+mod identity;
 mod include;
+mod kubeconfig;
 mod leave_out;
 mod limits;
 mod load_model;
@@ -55,13 +58,14 @@ pub use check::{
     BODY_MAX_BYTES, MAX_BODY_TEXTS, MAX_CONNECTIONS, MAX_INTERVALS, MAX_PHASE, MAX_RATE_PER_S,
     MIN_STEADY_INTERVALS, MIN_WARM_UP_INTERVALS, read_threshold,
 };
-pub use components::{Arguments, Artifact, SetupStep, When};
+pub use components::{Arguments, Artifact, SetupStep, Undo, When};
 pub use configure::PROGRAM_OVERRIDE;
 pub use cool_down::{CoolDownBound, CoolDownUntil, Sensor};
 pub use environment::{EnvironmentError, Values};
 pub use expect::{BodyExpect, Expect};
 pub use expected_verdict::ExpectedVerdict;
-pub use external::{Address, ExternalComponent, ExternalPort};
+pub use external::{Address, Authorization, ExternalComponent, ExternalPort, Pem};
+pub use kubeconfig::Kubeconfig;
 pub use limits::{LIMIT_CPUS, LimitTexts, Limits, MAX_LIMIT_MEMORY, MIN_LIMIT_MEMORY, NO_LIMIT};
 pub use load_model::{Arrivals, LoadModel, OnSocketError, Think};
 pub use mistake::{Mistake, Mistakes, Source};

@@ -7,8 +7,8 @@ use waggle_template::variable::names;
 
 use crate::{
     BackgroundLoad, CellVersion, Expect, ExpectedVerdict, ExternalComponent, Feed, GivenSecret,
-    Level, Limits, LoadModel, Network, OperatingPoints, Pair, Preparation, Scenario, Schedule,
-    Source, TakenValue, Versions, scenario::RECORD_KEY,
+    Kubeconfig, Level, Limits, LoadModel, Network, OperatingPoints, Pair, Preparation, Scenario,
+    Schedule, Source, TakenValue, Versions, scenario::RECORD_KEY,
 };
 
 /// A checked study.
@@ -20,6 +20,8 @@ pub struct Study {
     pub system: String,
     /// Its components that run already, for [`crate::System::with_external`].
     pub external: Vec<ExternalComponent>,
+    /// Of one of them: where it is and who one is there; read by [`Study::take_from_environment`].
+    pub kubeconfig: Option<Kubeconfig>,
     /// Its secrets that are not made at random.
     pub secrets: Vec<GivenSecret>,
     /// Values from outside in its load's headers, each once; filled by [`Study::take_from_environment`].

@@ -289,6 +289,7 @@ impl Examined {
             system_at_most: system_at_most.unwrap_or_default(),
             cells: checked,
             external: external.external,
+            kubeconfig: external.kubeconfig,
             secrets: external.secrets,
             ..study
         });

@@ -16,6 +16,11 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// The values of headers.
+fn values(headers: &[(String, String)]) -> impl Iterator<Item = &String> {
+    headers.iter().map(|(_, value)| value)
+}
+
 impl Component {
     /// The texts of its start and its setup.
     fn texts(&self) -> impl Iterator<Item = &str> {
@@ -23,8 +28,10 @@ impl Component {
         let arguments = process.arguments.iter().flat_map(|some| &some.add);
         let pairs = self.files.iter().chain(&process.environment);
         let setup = self.setup.iter().flat_map(|step| {
-            let headers = step.headers.iter().map(|(_, value)| value);
-            headers.chain([&step.path, &step.body])
+            let undo = step.undo.iter();
+            let undo = undo.flat_map(|undo| values(&undo.headers).chain([&undo.path, &undo.body]));
+            let own = values(&step.headers).chain([&step.path, &step.body]);
+            own.chain(undo)
         });
         let authorities = self.tls.iter().filter_map(|tls| match &tls.trust {
             Trust::File(file) => Some(file),
@@ -82,14 +89,43 @@ impl System {
             .collect()
     }
 
+    /// Removes headers with secrets of the system that say to a component who one is.
+    pub(crate) fn remove_own_identity(&mut self, component: &str) {
+        let components = self.components.iter_mut();
+        let own = components.filter(|known| known.name == component);
+        for step in own.flat_map(|component| &mut component.setup) {
+            remove_own_identity(&mut step.headers);
+            if let Some(undo) = &mut step.undo {
+                remove_own_identity(&mut undo.headers);
+            }
+        }
+        let endpoints = self.endpoints.iter();
+        let endpoints = endpoints.filter(|endpoint| endpoint.component == component);
+        let names: Vec<&str> = endpoints.map(|endpoint| endpoint.name.as_str()).collect();
+        let checks = self.verify.iter_mut();
+        for check in checks.filter(|check| names.contains(&check.endpoint.as_str())) {
+            remove_own_identity(&mut check.headers);
+        }
+        let probes = self.probes.iter_mut();
+        for probe in probes.filter(|probe| probe.component == component) {
+            if let ProbeKind::Query { query, .. } = &mut probe.kind {
+                remove_own_identity(&mut query.headers);
+            }
+        }
+    }
+
     /// Replaces the names of parameters by their levels in every text of a request to a component.
     pub(crate) fn fill_parameters(&mut self, parameters: &BTreeMap<String, Level>) {
         let fill = |text: &mut String| *text = fill_parameters(text, parameters);
         for component in &mut self.components {
-            component
-                .setup
-                .iter_mut()
-                .for_each(|step| fill(&mut step.path));
+            for step in &mut component.setup {
+                fill(&mut step.path);
+                if let Some(undo) = &mut step.undo {
+                    fill(&mut undo.path);
+                    undo.headers.iter_mut().for_each(|(_, value)| fill(value));
+                    fill(&mut undo.body);
+                }
+            }
         }
         for probe in &mut self.probes {
             match &mut probe.kind {
@@ -128,6 +164,19 @@ impl System {
             fill(&mut check.body);
         }
     }
+}
+
+/// Whether this is the header that says who one is.
+pub(crate) fn is_authorization(header: &str) -> bool {
+    header.eq_ignore_ascii_case("authorization")
+}
+
+/// Removes the header that says who one is, if it does so by a secret of the system.
+pub(crate) fn remove_own_identity(headers: &mut Vec<(String, String)>) {
+    headers.retain(|(header, text)| {
+        let mut names = names(text);
+        !is_authorization(header) || names.all(|name| secret(name).is_none())
+    });
 }
 
 /// The name of the secret in `${secret.NAME}`; `None` for other names.

@@ -10,8 +10,8 @@
 use std::time::Duration;
 
 use crate::{
-    Address, Arguments, Artifact, Certificate, Expect, ExternalPort, Level, LimitTexts, PortTls,
-    Probe, SetupStep, SystemMetric, When,
+    Address, Arguments, Artifact, Certificate, Expect, ExternalPort, Level, LimitTexts, Pem,
+    PortTls, Probe, SetupStep, SystemMetric, When,
 };
 
 /// A checked `system.yaml`.
@@ -26,6 +26,8 @@ pub struct System {
     /// In the order of starting: a component comes after those it depends on.
     pub components: Vec<Component>,
     pub endpoints: Vec<Endpoint>,
+    /// The endpoint that a kubeconfig has the server of; `None`: a study cannot name one.
+    pub kubeconfig: Option<String>,
     pub probes: Vec<Probe>,
     pub metrics: Vec<SystemMetric>,
     /// The functional check, run in this order before any load.
@@ -42,15 +44,22 @@ impl System {
             return server.is_tls;
         }
         let endpoints = self.endpoints.iter().filter(|known| known.name == endpoint);
-        endpoints
-            .flat_map(|endpoint| {
-                let components = self.components.iter();
-                let own = components.filter(|known| known.name == endpoint.component);
-                own.flat_map(|component| &component.tls)
-                    .filter(|tls| tls.port == endpoint.port)
-            })
-            .next()
-            .is_some()
+        let mut ports = endpoints.flat_map(|endpoint| {
+            let components = self.components.iter();
+            let own = components.filter(|known| known.name == endpoint.component);
+            own.map(|component| component.is_encrypted(&endpoint.port))
+        });
+        ports.any(|is_encrypted| is_encrypted)
+    }
+}
+
+impl System {
+    /// The endpoint that a kubeconfig has the server of.
+    pub(crate) fn kubeconfig_endpoint(&self) -> Option<&Endpoint> {
+        let name = self.kubeconfig.as_ref()?;
+        self.endpoints
+            .iter()
+            .find(|endpoint| endpoint.name == *name)
     }
 }
 
@@ -83,15 +92,17 @@ impl External {
     }
 }
 
-/// Certificates and keys for a server: files in PEM, as written in the study, relative to its folder.
+/// Certificates and keys for a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExternalTls {
     /// The server's certificate is accepted without a check.
     pub insecure_skip_verify: bool,
     /// The authorities to trust; `None`: this machine's.
-    pub ca: Option<String>,
+    pub ca: Option<Pem>,
     /// The client's certificate and its private key, which may be the same file.
-    pub client: Option<(String, String)>,
+    pub client: Option<(Pem, Pem)>,
+    /// The name that the server's certificate must have; `None`: the host of its address.
+    pub server_name: Option<String>,
     /// Whether a handshake may resume an earlier session.
     pub resumes: bool,
 }
@@ -102,6 +113,7 @@ impl Default for ExternalTls {
             insecure_skip_verify: false,
             ca: None,
             client: None,
+            server_name: None,
             resumes: true,
         }
     }
@@ -169,6 +181,24 @@ pub struct Component {
     pub stop_timeout: Duration,
     /// Its ports if it already runs. It is then neither started nor stopped, and has nothing that only a start needs.
     pub external: Option<Vec<ExternalPort>>,
+}
+
+impl Component {
+    /// How long it may take to remove what was made in it; nothing is made in one that waggle starts that would remain.
+    #[must_use]
+    pub fn undo_timeout(&self) -> Duration {
+        let steps = self.setup.iter().filter(|_| self.external.is_some());
+        let undo = steps.filter_map(|step| step.undo.as_ref());
+        undo.map(|undo| undo.timeout).sum()
+    }
+
+    /// Whether a port speaks TLS.
+    #[must_use]
+    pub fn is_encrypted(&self, port: &str) -> bool {
+        let mut given = self.external.iter().flatten();
+        self.tls.iter().any(|tls| tls.port == port)
+            || given.any(|given| given.name == port && given.tls.is_some())
+    }
 }
 
 /// How the process driver starts it.

@@ -157,7 +157,8 @@ pub(crate) fn misuse_of_environment(used: &Use, name: &str, path: &[&str]) -> Op
     }
     let is_header = path.len() >= 2 && path[path.len() - 2] == "headers";
     let is_secret = path.len() == 3 && path.starts_with(&["system", "secrets"]);
-    (!is_header && !is_secret).then(|| {
+    let is_kubeconfig = path == ["system", "kubeconfig", "file"] && name.starts_with("env.");
+    (!is_header && !is_secret && !is_kubeconfig).then(|| {
         let what = format!("${{{name}}} is in {}", path.join("."));
         let expected = "it in a header; ${env.NAME} and ${file:PATH} also in system.secrets";
         Finding::new(used.position, what).with_expected(expected)

@@ -151,6 +151,7 @@ fn request(planned: &Planned, environment: Environment<'_>) -> Result<RunRequest
         program_folders: Vec::new(),
         artifacts_folder: folders::artifacts(),
         snapshots_folder: None,
+        created_folder: None,
         // A quick load is not calibrated.
         calibration_file: None,
         supervisor: program,

@@ -11,8 +11,8 @@ use std::{
 use anyhow::{Context, Result, bail};
 use waggle_runner::files_beside;
 use waggle_study::{
-    Body, BodyExpect, Cell, Expect, Named, Request, Scenario, Source, Study, System, Threshold,
-    What,
+    Body, BodyExpect, Cell, Expect, Named, Pem, Request, Scenario, Source, Study, System,
+    Threshold, What,
 };
 use waggle_units::format_duration;
 
@@ -203,7 +203,7 @@ fn put_tls_files(system: &mut System, flags: &Load) {
     let Some(server) = &mut system.external else {
         return;
     };
-    let name = |file: &Path| file.display().to_string();
+    let name = |file: &Path| Pem::File(file.display().to_string());
     let secure = &flags.secure;
     server.tls.ca = secure.cacert.as_deref().map(name);
     server.tls.client = secure.cert.as_deref().map(|cert| {

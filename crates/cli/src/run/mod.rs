@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, watch};
 use waggle_analysis::{Model, compare::compare_levels};
 use waggle_report::wording::compare::error as compare_error;
 use waggle_runner::{CpuUse, Ended, Event, RunRequest};
-use waggle_study::{Study, Values};
+use waggle_study::Study;
 
 use self::{
     board_updater::StudyFacts,
@@ -32,7 +32,7 @@ use crate::{
     files::{self, Loaded},
     folders,
     interrupts::Interrupts,
-    left_out, live, output, report,
+    left_out, live, output, report, system,
 };
 
 /// Events that may wait for the screen.
@@ -40,14 +40,7 @@ const EVENTS_MAX: usize = 1024;
 
 pub(crate) fn run(arguments: &Run) -> Result<Exit> {
     let mut loaded = files::load(&arguments.choice)?;
-    let taken = loaded.study.take_from_environment(Values {
-        variable: &|name| std::env::var(name).ok(),
-        file: &waggle_runner::files_beside(&arguments.choice.study),
-    });
-    taken.map_err(|why| match why.position() {
-        Some((line, column)) => anyhow!("{}:{line}:{column}: {why}", loaded.study_source.name),
-        None => why.into(),
-    })?;
+    loaded.take_values(&arguments.choice.study)?;
     // While the process has one thread.
     if loaded.study.cells.iter().any(|cell| cell.network.is_some()) {
         waggle_runner::allow_namespaces()
@@ -84,11 +77,14 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
     }
     let interrupts = Interrupts::new(|| {});
     let view = view(arguments, &loaded.study, &folder, &interrupts)?;
+    let system_name = loaded.system.name.clone();
     let request = RunRequest {
         left_out,
         ..request(arguments, loaded, &folder)?
     };
-    let (ended, exporter) = drive(request, view, export, &interrupts)?;
+    let driven = drive(request, view, export, &interrupts);
+    system::warn_of_own(&system_name);
+    let (ended, exporter) = driven?;
     let exit = report_run(arguments, &folder, &ended);
     if let Some(exporter) = exporter {
         exporter.finish(&interrupts, print);
@@ -206,6 +202,7 @@ fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest>
             .into_iter()
             .collect(),
         artifacts_folder: folders::artifacts(),
+        created_folder: folders::created(),
         snapshots_folder: Some(kept_folder(&arguments.runs).join("snapshots")),
         supervisor: program,
         // A smoke test needs no calibration.

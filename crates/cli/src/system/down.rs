@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::{
+    left_behind,
     shared::print_line,
     state::{State, SystemStatus},
 };
@@ -34,7 +35,9 @@ pub(crate) fn status(system: &str) -> Result<Exit> {
 
 pub(crate) fn run_down(system: &str) -> Result<Exit> {
     let state = State::open(system)?;
+    let was_left = left_behind::remove(system)?;
     match state.lock_holder()? {
+        SystemStatus::No if was_left => {}
         SystemStatus::No => print_line(&format!("{system} is not up")),
         SystemStatus::Left => {
             state.clear()?;

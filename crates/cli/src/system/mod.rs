@@ -2,13 +2,14 @@
 
 mod down;
 mod fetch;
+mod left_behind;
 mod shared;
 mod state;
 mod up;
 
 use anyhow::Result;
 
-pub(crate) use self::shared::fetch_locations;
+pub(crate) use self::{left_behind::warn_of_own, shared::fetch_locations};
 use crate::{arguments::System, exit::Exit};
 
 pub(crate) fn run(arguments: &System) -> Result<Exit> {

@@ -7,6 +7,7 @@ mod background;
 mod calibration;
 mod clients;
 mod closed_pipes;
+mod clusters;
 mod commands;
 mod compare;
 mod component_crash;

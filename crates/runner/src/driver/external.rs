@@ -9,7 +9,7 @@ use tokio::{
     time::{Instant, sleep, timeout_at},
 };
 use waggle_load::Tls;
-use waggle_study::{Component, External};
+use waggle_study::{Address, Component, External};
 
 use crate::{
     driver::{
@@ -24,6 +24,9 @@ use crate::{
 
 /// Timeout for one address of a host name; then the next address is tried.
 const ONE_ADDRESS_AT_MOST: Duration = Duration::from_secs(5);
+
+/// Timeout for all addresses of a server that was there before.
+const FIND_AT_MOST: Duration = Duration::from_secs(20);
 
 /// Finds a server that waggle does not run.
 #[derive(Debug)]
@@ -97,8 +100,13 @@ async fn find_first(host: &str, port: u16, deadline: Instant) -> io::Result<Sock
     Err(why)
 }
 
-/// Waits until every replica of an external component is ready, and notes the addresses of its ports.
-pub(super) async fn find_component(
+/// The first address of a host that accepts a connection.
+pub(crate) async fn find_address(at: &Address) -> io::Result<SocketAddr> {
+    find_first(&at.host, at.port, Instant::now() + FIND_AT_MOST).await
+}
+
+/// Waits until every port of an external component can be reached, and notes their addresses.
+pub(super) async fn find_ports(
     component: &Component,
     ports: &mut Ports,
     deadline: Instant,
@@ -115,9 +123,20 @@ pub(super) async fn find_component(
             ports.note((name, replica, &port.name), address, at.to_string());
         }
     }
-    for address in ports.of_component(name, component.ready.port()) {
-        while let Err(why) = ready::ask(&component.ready, &address.into()).await {
+    Ok(())
+}
+
+/// Waits until every replica of an external component is ready; `peers` are their ports for that.
+pub(super) async fn wait_until_ready(
+    component: &Component,
+    peers: &[Peer],
+    deadline: Instant,
+) -> Result<(), Failure> {
+    let name = &component.name;
+    for peer in peers {
+        while let Err(why) = ready::ask(&component.ready, peer).await {
             if Instant::now() >= deadline {
+                let address = peer.address;
                 let reason = format!("{name} runs already at {address}, but is not ready: {why}");
                 return Err(Failure::new(reason));
             }
@@ -158,6 +177,7 @@ impl Driver for ExternalDriver {
         let peer = |address| Peer {
             address,
             tls: self.tls.clone(),
+            authorization: None,
         };
         self.address.map(peer).into_iter().collect()
     }

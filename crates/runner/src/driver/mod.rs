@@ -20,7 +20,7 @@ use waggle_study::{Level, Limits};
 pub use self::program::ProgramError;
 pub(crate) use self::{
     child::{Child, Launch},
-    external::ExternalDriver,
+    external::{ExternalDriver, find_address},
     process::{ProcessDriver, ProcessParts},
     program::{Programs, Search, artifact_of, distinct, folder_name, names, started_programs},
 };

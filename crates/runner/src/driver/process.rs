@@ -3,25 +3,20 @@
 
 mod again;
 mod port_tls;
+mod set_up;
 
-use std::{
-    cell::RefCell,
-    collections::{BTreeMap, BTreeSet},
-    path::PathBuf,
-    sync::Arc,
-    time::Duration,
-};
+use std::{cell::RefCell, collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
 
 use tokio::{
     net::TcpSocket,
     sync::watch,
     time::{Instant, sleep},
 };
-use waggle_load::Tls;
 use waggle_study::{Component, System};
 
 use crate::{
     certificates::Certificates,
+    created::{Ledger, Place},
     driver::{
         Death, Deaths, Driver, Failure, LimitReading, Setup, Usage,
         child::{Child, KILL_AT_MOST, Launch},
@@ -31,11 +26,12 @@ use crate::{
         log::{remark, tail},
         ports::Ports,
         program::Programs,
-        ready, setup,
+        ready,
     },
     limits::{Limiter, ReplicaLimits, Throttled},
     peer::Peer,
     proc,
+    transport::TlsOfPorts,
 };
 
 /// How often a system is started again because another process took one of its ports.
@@ -55,14 +51,18 @@ pub(crate) struct ProcessDriver {
     ports: Ports,
     /// Made at each start; `None`: the system has none.
     certificates: Option<Certificates>,
-    /// The TLS of ports, by component and port, of the components that are ready. Never borrowed across an `.await`.
-    port_tls: RefCell<BTreeMap<(String, String), Tls>>,
+    /// Of the components that run already.
+    external_tls: TlsOfPorts,
+    /// The TLS of ports of the components that are ready, and of those that run already. Never borrowed across an `.await`.
+    port_tls: RefCell<TlsOfPorts>,
     /// All components that are to be started were started, since the last stop.
     is_started: bool,
     /// In the order in which they were started. Never borrowed across an `.await`.
     running: RefCell<Vec<Running>>,
     /// Indices of the components whose setup was carried out.
     set_up: BTreeSet<usize>,
+    /// In components that run already.
+    created: Ledger,
     deaths: watch::Sender<Vec<Death>>,
     idle_check: IdleCheck,
 }
@@ -114,6 +114,10 @@ pub(crate) struct ProcessParts {
     pub(crate) programs: Programs,
     pub(crate) supervisor: PathBuf,
     pub(crate) limiter: Limiter,
+    /// Of the components that run already.
+    pub(crate) external_tls: TlsOfPorts,
+    /// Where it is noted what is made in them.
+    pub(crate) created: Option<Place>,
 }
 
 impl ProcessDriver {
@@ -124,6 +128,8 @@ impl ProcessDriver {
             programs,
             supervisor,
             limiter,
+            external_tls,
+            created,
         } = parts;
         Self {
             whole: Arc::clone(&system),
@@ -134,10 +140,12 @@ impl ProcessDriver {
             limiter,
             ports: Ports::default(),
             certificates: None,
+            external_tls,
             port_tls: RefCell::default(),
             is_started: false,
             running: RefCell::default(),
             set_up: BTreeSet::new(),
+            created: Ledger::new(created),
             deaths: watch::channel(Vec::new()).0,
             idle_check: IdleCheck::default(),
         }
@@ -158,7 +166,10 @@ impl ProcessDriver {
             let system = Arc::clone(&self.system);
             let external = |component: &&Component| component.external.is_some();
             for component in system.components.iter().filter(external) {
-                external::find_component(component, &mut self.ports, setup.deadline).await?;
+                external::find_ports(component, &mut self.ports, setup.deadline).await?;
+                let peers = self.peers_of(&component.name, component.ready.port());
+                external::wait_until_ready(component, &peers, setup.deadline).await?;
+                self.set_up_external(component, setup).await?;
             }
             for (index, component) in system.components.iter().enumerate() {
                 if component.external.is_some() {
@@ -216,7 +227,7 @@ impl ProcessDriver {
     }
 
     fn make_certificates(&mut self, setup: Setup<'_>) -> Result<(), Failure> {
-        self.port_tls.get_mut().clear();
+        *self.port_tls.get_mut() = self.external_tls.clone();
         let asked = &self.system.certificates;
         self.certificates = match asked.is_empty() {
             true => None,
@@ -299,24 +310,6 @@ impl ProcessDriver {
             if chosen(component) && self.set_up.insert(index) && !setup.is_restored {
                 self.set_up_one(component, setup).await?;
             }
-        }
-        Ok(())
-    }
-
-    async fn set_up_one(&self, component: &Component, setup: Setup<'_>) -> Result<(), Failure> {
-        let env = self.env(setup);
-        for step in &component.setup {
-            let Some(peer) = self.peer_of(&component.name, 0, &step.port) else {
-                let (name, port) = (&component.name, &step.port);
-                return Err(Failure::new(format!("{name} has no port \"{port}\"")));
-            };
-            let filled = |text: &str| env.fill(component, 0, text);
-            setup::carry_out(step, &peer, setup.deadline, filled)
-                .await
-                .map_err(|why| {
-                    let own = || self.blame(&format!("{}-0", component.name), why);
-                    self.loss().unwrap_or_else(own)
-                })?;
         }
         Ok(())
     }
@@ -475,6 +468,7 @@ impl Driver for ProcessDriver {
                 remarks.extend(replica.child.wait_or_kill(asked, within).await);
             }
         }
+        remarks.extend(self.created.remove_all().await);
         self.ports = Ports::default();
         self.is_started = false;
         self.set_up.clear();

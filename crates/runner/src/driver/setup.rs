@@ -15,15 +15,27 @@ use crate::{
 /// Bytes of an answer that are read.
 const BODY_MAX_BYTES: usize = 64 * 1024;
 
+/// Why a step was not carried out.
+#[derive(Debug)]
+pub(super) struct SetupFailure {
+    pub(super) why: String,
+    /// The request was not accepted: nothing was made. False: that is not known.
+    pub(super) was_refused: bool,
+}
+
 /// Sends one request; `fill` replaces every `${…}` in its texts. It is never repeated, because it may not be idempotent.
 pub(super) async fn carry_out(
     step: &SetupStep,
     peer: &Peer,
     deadline: Instant,
     fill: impl Fn(&str) -> Result<String, PlaceholderError>,
-) -> Result<(), String> {
-    let failed = |why: String| format!("setup \"{}\" failed: {why}", step.name);
-    let filled = |text: &str| fill(text).map_err(|why| failed(why.to_string()));
+) -> Result<(), SetupFailure> {
+    let failure = |why: String, was_refused| SetupFailure {
+        why: format!("setup \"{}\" failed: {why}", step.name),
+        was_refused,
+    };
+    let failed = |why: String| failure(why, false);
+    let filled = |text: &str| fill(text).map_err(|why| failure(why.to_string(), true));
     let mut headers = Vec::with_capacity(step.headers.len());
     for (name, text) in &step.headers {
         headers.push((name.clone(), filled(text)?));
@@ -55,7 +67,7 @@ pub(super) async fn carry_out(
     };
     match answer.mismatch(&step.expect) {
         None => Ok(()),
-        Some(why) => Err(failed(why)),
+        Some(why) => Err(failure(why, (400..500).contains(&status))),
     }
 }
 

@@ -125,6 +125,7 @@ async fn send_encrypted(
     let peer = Peer {
         address: server.address,
         tls: Some(tls.unwrap()),
+        authorization: None,
     };
     let mut connection = Network.connection(&peer);
     connection.send(&Request::get("/"), &mut |_| {}).await

@@ -246,6 +246,7 @@ impl Bench {
             program_folders: Vec::new(),
             artifacts_folder: None,
             snapshots_folder: None,
+            created_folder: None,
             supervisor: "none".into(),
             calibration_file: None,
             idle_poll: false,

@@ -67,12 +67,12 @@ impl Trial<'_> {
     }
 }
 
-/// Every component may take its stop timeout, one after the other.
+/// Every component may take its stop timeout, one after the other, and the removal of what was made in it.
 pub(super) fn down_at_most(system: &System) -> Duration {
     system
         .components
         .iter()
-        .map(|component| component.stop_timeout + SPARE)
+        .map(|component| component.stop_timeout + component.undo_timeout() + SPARE)
         .sum::<Duration>()
         + SPARE
 }

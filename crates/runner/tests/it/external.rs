@@ -18,10 +18,10 @@ use super::Bench;
 
 /// All requests that a server received.
 #[derive(Debug, Clone, Default)]
-struct Requests(Arc<Mutex<Vec<Request>>>);
+pub(super) struct Requests(Arc<Mutex<Vec<Request>>>);
 
 impl Requests {
-    fn reply(&self) -> impl Fn(&Request) -> Reply + Send + Sync + use<> {
+    pub(super) fn reply(&self) -> impl Fn(&Request) -> Reply + Send + Sync + use<> {
         let requests = Arc::clone(&self.0);
         move |request| {
             requests.lock().unwrap().push(request.clone());
@@ -31,7 +31,7 @@ impl Requests {
     }
 
     /// Counts all requests; each must match `expected`.
-    fn count_matching(&self, expected: impl Fn(&Request) -> bool) -> usize {
+    pub(super) fn count_matching(&self, expected: impl Fn(&Request) -> bool) -> usize {
         let requests = self.0.lock().unwrap();
         let wrong = requests.iter().find(|request| !expected(request));
         let wrong = wrong.map(|request| (&request.head, request.on_connection));
@@ -41,7 +41,7 @@ impl Requests {
 }
 
 /// A study of 40 requests.
-fn study(system: &str, load: &str, request: &str) -> Bench {
+pub(super) fn study(system: &str, load: &str, request: &str) -> Bench {
     let study = format!(
         "
 study: trial
@@ -62,7 +62,7 @@ schedule:
 }
 
 /// The study has finished, and each of its 40 requests was answered as expected.
-fn check(run: &Run) {
+pub(super) fn check(run: &Run) {
     let trial = &run.trials[0].info;
     assert_eq!(trial.end, TrialEnd::Completed);
     let totals = &trial.totals;
@@ -70,7 +70,7 @@ fn check(run: &Run) {
     assert_eq!(trial.measured.sent, 40);
 }
 
-fn text_in(folder: &Path) -> String {
+pub(super) fn text_in(folder: &Path) -> String {
     let mut text = String::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

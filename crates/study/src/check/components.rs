@@ -14,7 +14,7 @@ use super::{
     system_text::{Names, Secrets},
 };
 use crate::{
-    Arguments, Artifact, Parameter, SetupStep, When,
+    Arguments, Artifact, Parameter, SetupStep, Undo, When,
     mistake::{Finding, Position},
     nearest::{list, nearest_word},
     raw,
@@ -22,6 +22,7 @@ use crate::{
 };
 
 const SETUP_TIMEOUT: Duration = Duration::from_secs(10);
+const UNDO_TIMEOUT: Duration = Duration::from_secs(60);
 const TIMEOUT_BOUNDS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(600));
 /// Longest text of a file.
 const FILE_MAX_BYTES: usize = 1024 * 1024;
@@ -306,6 +307,10 @@ pub(super) fn setup_step(
     let timeout = checker.check_bounds(timeout, &below("timeout"), TIMEOUT_BOUNDS);
     let called = method.as_ref().map(|called| called.method.as_str());
     let expect = expect(checker, raw.expect, called, &below("expect"));
+    let undo = match raw.undo {
+        None => None,
+        Some(raw) => Some(undo(checker, conditions.names, raw, &below("undo"))?),
+    };
     let MethodAndPath {
         method,
         path: target,
@@ -320,6 +325,39 @@ pub(super) fn setup_step(
         headers,
         body,
         expect,
+        timeout: timeout?,
+        undo,
+    })
+}
+
+/// The request that removes what a step of a setup has made.
+fn undo(
+    checker: &mut Checker<'_>,
+    parameters: &[String],
+    raw: raw::Undo,
+    path: &[&str],
+) -> Option<Undo> {
+    let below = |key: &'static str| [path, &[key]].concat();
+    let method = checker.method_and_path(&raw.method, path);
+    check_path(checker, parameters, &method, path);
+    let headers = checker.headers(raw.headers, &below("headers"));
+    let body = raw.body.unwrap_or_default();
+    check_request_texts(checker, parameters, (&headers, &body), path);
+    let timeout = checker.value_or_default(
+        raw.timeout.map(|raw::DurationText(time)| time),
+        &below("timeout"),
+        UNDO_TIMEOUT,
+    )?;
+    let timeout = checker.check_bounds(timeout, &below("timeout"), TIMEOUT_BOUNDS);
+    let called = method?;
+    Some(Undo {
+        method: called.method,
+        path: called.path,
+        headers,
+        body,
+        status: raw
+            .status
+            .map_or_else(|| vec![404], |raw::Status(codes)| codes),
         timeout: timeout?,
     })
 }

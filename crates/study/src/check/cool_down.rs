@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Checker, schedule::PHASE};
+use super::{Checker, external::external_names, schedule::PHASE};
 use crate::{
     CoolDownBound, CoolDownUntil, Sensor, System, mistake::Finding, nearest::list,
     nearest::nearest_word, raw, tree::quote,
@@ -172,8 +172,7 @@ fn check_metric(checker: &mut Checker<'_>, name: &str, (system, used): OfSystem<
         checker.report(finding.with_suggestion(nearest_word(name, names())));
         return None;
     };
-    let external = used.and_then(|used| used.external.as_ref());
-    let runs = external.is_some_and(|external| external.contains_key(&metric.component));
+    let runs = external_names(used, Some(system)).contains(metric.component.as_str());
     if !runs {
         let what = format!(
             "the metric {name} is of {}, which is stopped before the cool-down",

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 
-use super::{Checker, path_text, system::MAX_REPLICAS};
+use super::{Checker, kubeconfig, path_text, server, system::MAX_REPLICAS};
 use crate::{
-    Address, Component, ExternalComponent, ExternalPort, GivenSecret, Level, System,
+    Address, Component, ExternalComponent, ExternalPort, ExternalTls, GivenSecret, Kubeconfig,
+    Level, System,
     external::address,
     fill::uses,
     mistake::Finding,
@@ -17,12 +18,14 @@ use crate::{
 };
 
 const PATH: [&str; 2] = ["system", "external"];
+const TLS: [&str; 2] = ["system", "tls"];
 const SECRETS: [&str; 2] = ["system", "secrets"];
 
 /// The components of a study that already run, and their secrets.
 #[derive(Debug, Default)]
 pub(crate) struct ExternalParts {
     pub external: Vec<ExternalComponent>,
+    pub kubeconfig: Option<Kubeconfig>,
     pub secrets: Vec<GivenSecret>,
 }
 
@@ -33,17 +36,33 @@ pub(crate) fn external_parts(
     system: &System,
     cells: Option<Vec<&BTreeMap<String, Level>>>,
 ) -> ExternalParts {
+    let given_tls = raw.tls.as_ref();
+    let tls = given_tls.map(|given| server::tls(checker, given));
+    let tls = tls.unwrap_or_default();
+    let kubeconfig = raw.kubeconfig.as_ref();
+    let kubeconfig = kubeconfig.and_then(|given| kubeconfig::kubeconfig(checker, given, system));
     let external = raw.external.unwrap_or_default();
-    let external = external
+    let mut external: Vec<ExternalComponent> = external
         .into_iter()
-        .filter_map(|(name, ports)| component(checker, system, name, ports))
+        .filter_map(|(name, ports)| component(checker, system, (name, ports), &tls))
         .collect();
+    let mut ports = external.iter().flat_map(|component| &component.ports);
+    if given_tls.is_some() && ports.all(|port| port.tls.is_none()) {
+        refuse_tls(checker, system);
+    }
+    if let Some(given) = &kubeconfig {
+        external.push(kubeconfig::component(checker, given, &external));
+    }
     let secrets = raw.secrets.unwrap_or_default();
     let secrets = secrets
         .iter()
         .filter_map(|(name, text)| secret(checker, system, name, text))
         .collect();
-    let parts = ExternalParts { external, secrets };
+    let parts = ExternalParts {
+        external,
+        kubeconfig,
+        secrets,
+    };
     refuse_unknown_secrets(checker, system);
     if let (true, Some(cells)) = (checker.findings.is_empty(), cells) {
         parts.check_cells(checker, system, &cells);
@@ -51,11 +70,24 @@ pub(crate) fn external_parts(
     parts
 }
 
+/// The names of the components that a study does not start.
+pub(super) fn external_names<'a>(
+    raw: Option<&'a raw::UseSystem>,
+    system: Option<&'a System>,
+) -> BTreeSet<&'a str> {
+    let given = raw.and_then(|raw| raw.external.as_ref());
+    let given = given.into_iter().flat_map(IndexMap::keys);
+    let kubeconfig = raw.and_then(|raw| raw.kubeconfig.as_ref());
+    let endpoint = kubeconfig.and_then(|_| system?.kubeconfig_endpoint());
+    let of_kubeconfig = endpoint.map(|endpoint| &endpoint.component);
+    given.chain(of_kubeconfig).map(String::as_str).collect()
+}
+
 fn component(
     checker: &mut Checker<'_>,
     system: &System,
-    name: String,
-    ports: IndexMap<String, raw::OneOrSeveral>,
+    (name, ports): (String, IndexMap<String, raw::OneOrSeveral>),
+    tls: &ExternalTls,
 ) -> Option<ExternalComponent> {
     let path = [PATH[0], PATH[1], name.as_str()];
     let names = || system.components.iter().map(|known| known.name.as_str());
@@ -75,17 +107,19 @@ fn component(
             checker.report(finding.with_suggestion(nearest_word(port, names())));
             continue;
         }
-        if known.tls.iter().any(|tls| tls.port == *port) {
-            let what = format!("component {name} runs already, and its port {port} speaks TLS");
-            checker.report(
-                Finding::new(checker.key(&here), what)
-                    .with_expected("a port without TLS, or system.url for a server with https"),
-            );
+        let Some(at) = addresses(checker, at, &here) else {
+            continue;
+        };
+        let tls = known.is_encrypted(port).then(|| tls.clone());
+        if tls.as_ref().is_some_and(|tls| tls.server_name.is_none()) {
+            require_single_host(checker, &at, &here);
         }
-        found.extend(addresses(checker, at, &here).map(|at| ExternalPort {
+        found.push(ExternalPort {
             name: port.clone(),
             at,
-        }));
+            tls,
+            authorization: None,
+        });
     }
     if let Some((first, other)) = found.first().and_then(|first| {
         let other = found.iter().find(|other| other.at.len() != first.at.len());
@@ -101,7 +135,43 @@ fn component(
         checker
             .report(Finding::new(checker.key(&path), what).with_expected("one for each replica"));
     }
-    Some(ExternalComponent { name, ports: found })
+    Some(ExternalComponent {
+        name,
+        has_identity: false,
+        ports: found,
+    })
+}
+
+/// Reports hosts of several names at a port with TLS: all of its replicas are expected to have certificates for one name.
+fn require_single_host(checker: &mut Checker<'_>, at: &[Address], path: &[&str]) {
+    let hosts: BTreeSet<&str> = at.iter().map(|address| address.host.as_str()).collect();
+    if hosts.len() > 1 {
+        let what = format!(
+            "{} speaks TLS, and its addresses have {} different hosts",
+            path_text(path),
+            hosts.len()
+        );
+        let position = checker.position_of(path);
+        checker.report(Finding::new(position, what).with_expected(
+            "system.tls.server_name: the name that the certificates of all of them have",
+        ));
+    }
+}
+
+/// Reports `system.tls` without a port for it.
+fn refuse_tls(checker: &mut Checker<'_>, system: &System) {
+    let ports = system.components.iter().flat_map(|component| {
+        let tls = component.tls.iter();
+        tls.map(|tls| format!("{}: {{ {}: HOST:PORT }}", component.name, tls.port))
+    });
+    let ports: Vec<String> = ports.collect();
+    let what = "system.tls belongs to system.url, or to components that run already and speak TLS";
+    let expected = match ports.is_empty() {
+        true => "url: https://HOST".to_owned(),
+        false => format!("external: {}", ports.join(" or ")),
+    };
+    let position = checker.key(&TLS);
+    checker.report(Finding::new(position, what).with_expected(expected));
 }
 
 fn addresses_text(addresses: usize) -> String {
@@ -231,7 +301,7 @@ impl ExternalParts {
                     exist.insert(given.name.clone());
                     require_every_port(checker, &system, given);
                     require_local_host(checker, &system, given);
-                    self.require_secrets_of(checker, &before, component);
+                    self.require_secrets_of(checker, &system, component);
                 }
             }
         }
@@ -258,10 +328,9 @@ impl ExternalParts {
         system: &System,
         component: &Component,
     ) {
-        let is_external = |name: &str| self.external.iter().any(|given| given.name == name);
-        let others = system.components.iter();
-        let others = others.filter(|other| !is_external(&other.name));
-        let used: BTreeSet<&str> = others
+        // Of what runs already, only the setup that is undone is left.
+        let components = system.components.iter();
+        let used: BTreeSet<&str> = components
             .flat_map(Component::secrets)
             .chain(system.secrets_from_outside())
             .collect();
@@ -305,6 +374,9 @@ fn ports_in_use(system: &System, component: &str) -> BTreeMap<String, String> {
     for known in &system.components {
         if known.name == component {
             add(known.ready.port(), "its check of readiness".to_owned());
+            for step in &known.setup {
+                add(&step.port, "its setup".to_owned());
+            }
         }
         for name in known.names() {
             if let Some((_, port)) = port_named(name).filter(|(of, _)| *of == component) {

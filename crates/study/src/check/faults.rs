@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use waggle_template::placeholder::single_name;
 use waggle_units::format_duration;
 
-use super::{Checker, path_text, system::MAX_REPLICAS};
+use super::{Checker, external::external_names, path_text, system::MAX_REPLICAS};
 use crate::{
     Component, Fault, Level, Probe, ProbeKind, Schedule, System,
     mistake::Finding,
@@ -70,8 +70,8 @@ pub(crate) fn faults(
         checker.report(Finding::new(position, what).with_expected(format!("at most {MAX_FAULTS}")));
         return None;
     }
-    let external = raw.system.as_ref().and_then(|raw| raw.external.as_ref());
-    let is_external = |name: &str| external.is_some_and(|external| external.contains_key(name));
+    let external = external_names(raw.system.as_ref(), stage.system.map(|(whole, _)| whole));
+    let is_external = |name: &str| external.contains(name);
     let mut found = Vec::new();
     let mut is_complete = true;
     for (index, raw) in given.iter().enumerate() {
@@ -100,7 +100,7 @@ fn refuse_probes(
     let delivery = raw.delivery.as_ref();
     let named = delivery.and_then(|delivery| delivery.probes.as_ref());
     let named = named.map_or(&[][..], raw::OneOrSeveral::texts);
-    let is_named = |probe: &&Probe| named.iter().any(|name| *name == probe.name);
+    let is_named = |probe: &&Probe| named.contains(&probe.name);
     for probe in system.probes.iter().filter(is_named) {
         let is_read_again = match &probe.kind {
             ProbeKind::Watch(watch) => watch.shows_existing(),

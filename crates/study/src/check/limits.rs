@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use waggle_template::placeholder::single_name;
 
-use super::{Checker, components::Conditions, path_text};
+use super::{Checker, components::Conditions, external::external_names, path_text};
 use crate::{
     Level, LimitTexts, Limits, Parameter, ParameterKind, System,
     cells::Levels,
@@ -93,8 +93,8 @@ pub(crate) fn limits(
     parameters: Option<&BTreeMap<String, Level>>,
 ) -> Option<BTreeMap<String, Limits>> {
     let (whole, present) = system?;
-    let external = raw.and_then(|raw| raw.external.as_ref());
-    let is_external = |name: &str| external.is_some_and(|external| external.contains_key(name));
+    let external = external_names(raw, Some(whole));
+    let is_external = |name: &str| external.contains(name);
     let mut limits = present.limits(parameters?);
     limits.retain(|name, _| !is_external(name));
     let set = raw.and_then(|raw| raw.set.as_ref());

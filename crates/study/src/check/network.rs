@@ -62,6 +62,7 @@ fn refuse_elsewhere(
     let what = match (system, external) {
         (Some(system), _) if system.external.is_some() => "system.url",
         (_, Some(external)) if !external.is_empty() => "system.external",
+        _ if of_system.is_some_and(|raw| raw.kubeconfig.is_some()) => "system.kubeconfig",
         _ => return,
     };
     let what = format!("network cannot be combined with {what}: what runs already has its network");

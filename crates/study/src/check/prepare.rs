@@ -286,7 +286,8 @@ fn refuse_snapshot(checker: &mut Checker<'_>, raw: &raw::Study) {
         return;
     }
     let system = raw.system.as_ref();
-    let runs_already = system.is_some_and(|raw| raw.url.is_some() || raw.external.is_some());
+    let runs_already = system
+        .is_some_and(|raw| raw.url.is_some() || raw.external.is_some() || raw.kubeconfig.is_some());
     let has_secrets = system.is_some_and(|raw| raw.secrets.is_some());
     let grows = prepare.is_some_and(|raw| raw.grow.is_some());
     let (what, expected) = match (runs_already || has_secrets, grows) {

@@ -2,16 +2,18 @@
 
 use url::{Host, ParseError, Position, Url};
 
-use super::{Checker, external::refuse_unknown_secrets};
+use super::{Checker, external::refuse_unknown_secrets, port_tls::is_host};
 use crate::{
-    Address, Component, Endpoint, External, ExternalTls, LimitTexts, ProcessDriver, ReadyCheck,
-    System, When,
+    Address, Component, Endpoint, External, ExternalTls, LimitTexts, Pem, ProcessDriver,
+    ReadyCheck, System, When,
     external::address,
     mistake::{self, Finding},
     raw,
+    tree::quote,
 };
 
 const PATH: [&str; 2] = ["system", "url"];
+const TLS: [&str; 2] = ["system", "tls"];
 /// Longest URL of a server.
 const URL_MAX_BYTES: usize = 2_000;
 /// The one component and endpoint of such a system.
@@ -38,6 +40,7 @@ pub(crate) fn server(checker: &mut Checker<'_>, raw: &raw::UseSystem) -> Option<
         ("use", raw.name.is_some()),
         ("set", raw.set.is_some()),
         ("external", raw.external.is_some()),
+        ("kubeconfig", raw.kubeconfig.is_some()),
         ("limits", raw.limits.is_some()),
         ("cpuset", raw.cpuset.is_some()),
         ("secrets", raw.secrets.is_some()),
@@ -56,7 +59,7 @@ pub(crate) fn server(checker: &mut Checker<'_>, raw: &raw::UseSystem) -> Option<
     match parse(url) {
         Ok(external) => {
             let system = system(External {
-                tls: tls(checker, raw, external.is_tls),
+                tls: tls_of_url(checker, raw, external.is_tls),
                 connect_to: connect_to(checker, raw),
                 smoke_test: raw.smoke_test.unwrap_or(true),
                 ..external
@@ -78,7 +81,6 @@ pub(crate) fn server(checker: &mut Checker<'_>, raw: &raw::UseSystem) -> Option<
 /// Reports keys that are only for `system.url`.
 fn refuse_without_url(checker: &mut Checker<'_>, raw: &raw::UseSystem) {
     let given = [
-        ("tls", raw.tls.is_some()),
         ("connect_to", raw.connect_to.is_some()),
         ("smoke_test", raw.smoke_test.is_some()),
     ];
@@ -89,13 +91,12 @@ fn refuse_without_url(checker: &mut Checker<'_>, raw: &raw::UseSystem) {
     }
 }
 
-fn tls(checker: &mut Checker<'_>, raw: &raw::UseSystem, is_tls: bool) -> ExternalTls {
+fn tls_of_url(checker: &mut Checker<'_>, raw: &raw::UseSystem, is_tls: bool) -> ExternalTls {
     let Some(given) = &raw.tls else {
         return ExternalTls::default();
     };
-    let path = |key: &'static str| ["system", "tls", key];
     if !is_tls {
-        let position = checker.key(&["system", "tls"]);
+        let position = checker.key(&TLS);
         refuse(
             checker,
             position,
@@ -103,6 +104,12 @@ fn tls(checker: &mut Checker<'_>, raw: &raw::UseSystem, is_tls: bool) -> Externa
             "url: https://HOST",
         );
     }
+    tls(checker, given)
+}
+
+/// `system.tls`: how to connect to what runs already.
+pub(super) fn tls(checker: &mut Checker<'_>, given: &raw::Tls) -> ExternalTls {
+    let path = |key: &'static str| [TLS[0], TLS[1], key];
     if given.key.is_some() && given.cert.is_none() {
         let position = checker.key(&path("key"));
         let what = "system.tls has a key and no certificate";
@@ -119,13 +126,20 @@ fn tls(checker: &mut Checker<'_>, raw: &raw::UseSystem, is_tls: bool) -> Externa
             "system.tls.ca names whom to trust, and system.tls.insecure_skip_verify trusts anybody";
         refuse(checker, position, what, "one of the two");
     }
+    let name = given.server_name.as_deref();
+    if let Some(name) = name.filter(|name| !is_host(name)) {
+        let position = checker.position_of(&path("server_name"));
+        let what = format!("system.tls.server_name is {}", quote(name));
+        refuse(checker, position, &what, "a DNS name or an address");
+    }
     ExternalTls {
         insecure_skip_verify: given.insecure_skip_verify.unwrap_or(false),
-        ca: given.ca.clone(),
+        ca: given.ca.clone().map(Pem::File),
         client: given.cert.clone().map(|cert| {
             let key = given.key.clone().unwrap_or_else(|| cert.clone());
-            (cert, key)
+            (Pem::File(cert), Pem::File(key))
         }),
+        server_name: given.server_name.clone(),
         resumes: given.session_resumption.unwrap_or(true),
     }
 }
@@ -184,6 +198,7 @@ fn system(external: External) -> System {
             component: NAME.to_owned(),
             port: PORT.to_owned(),
         }],
+        kubeconfig: None,
         probes: Vec::new(),
         metrics: Vec::new(),
         verify: Vec::new(),
@@ -191,7 +206,8 @@ fn system(external: External) -> System {
     }
 }
 
-fn parse(text: &str) -> Result<External, &'static str> {
+/// Parses the URL of a server.
+pub(crate) fn parse(text: &str) -> Result<External, &'static str> {
     const NO_HOST: &str = "its host is neither a name nor an address";
     if text.len() > URL_MAX_BYTES {
         return Err("it is too long");

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::{
     Checker,
     best_and_worst::best_and_worst,
+    external::external_names,
     known_metrics::{Answers, Known, Sent, known_metrics},
     prepare::{grow, load_thresholds},
     reference::check_reference,
@@ -83,6 +84,7 @@ pub(crate) fn study_without_cells(
         question: raw.question.clone()?,
         system: system.name.clone(),
         external: Vec::new(),
+        kubeconfig: None,
         secrets: Vec::new(),
         taken: Vec::new(),
         seed: raw.seed.map_or_else(|| seed_of(&name), i64::unsigned_abs),
@@ -238,11 +240,9 @@ fn sent_names(tree: &Node, raw: &raw::Study, system: Option<&System>) -> Sent {
     let delivery = raw.delivery.as_ref();
     let probes = delivery.and_then(|delivery| delivery.probes.as_ref());
     let components = system.map_or(&[][..], |system| &system.components);
-    let external = raw.system.as_ref().and_then(|raw| raw.external.as_ref());
+    let external = external_names(raw.system.as_ref(), system);
     // CPU and memory of what runs already are not known.
-    let is_sampled = |component: &&crate::Component| {
-        external.is_none_or(|external| !external.contains_key(&component.name))
-    };
+    let is_sampled = |component: &&crate::Component| !external.contains(component.name.as_str());
     let prepare = raw.prepare.as_ref();
     let loads = prepare.and_then(|prepare| prepare.loads.as_ref());
     let names = loads
@@ -346,14 +346,15 @@ impl Sent {
     }
 }
 
-/// Sum of the deadlines of a configured system: its functional check, and stopping each component.
+/// Sum of the deadlines of a configured system: its functional check, stopping each component, and removing what was made in those
+/// that run already.
 pub(crate) fn system_at_most(system: &System) -> Duration {
     let verify: Duration = system.verify.iter().map(|check| check.timeout).sum();
     verify
         + system
             .components
             .iter()
-            .map(|component| component.stop_timeout)
+            .map(|component| component.stop_timeout + component.undo_timeout())
             .sum::<Duration>()
 }
 

@@ -17,7 +17,9 @@ use super::{
 };
 use crate::{
     Component, Endpoint, Parameter, ParameterKind, ProcessDriver, ReadyCheck, System,
-    mistake::Finding, nearest::list, raw,
+    mistake::Finding,
+    nearest::{list, nearest_word},
+    raw,
 };
 
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
@@ -40,11 +42,8 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
         .collect();
     let artifacts = components::artifacts(checker, raw.artifacts);
     let raw_components: Vec<_> = raw.components.into_iter().flatten().collect();
-    if raw_components.is_empty() && !checker.is_invalid(&["components"]) {
-        let what = "a system has at least one component";
-        checker.report(
-            Finding::new(checker.key(&["components"]), what).with_expected("components: a mapping"),
-        );
+    if raw_components.is_empty() {
+        report_no_component(checker);
     }
     let conditions = Conditions {
         names: &parameter_names,
@@ -87,6 +86,9 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
         conditions: &conditions,
     };
     let verify = verify::steps(checker, context, raw.verify);
+    if let Some(name) = &raw.kubeconfig {
+        require_endpoint(checker, &endpoints, name);
+    }
     Some(System {
         name: raw.system?.0,
         summary: raw.summary?,
@@ -95,11 +97,35 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
         certificates,
         components,
         endpoints,
+        kubeconfig: raw.kubeconfig,
         probes,
         metrics,
         verify,
         external: None,
     })
+}
+
+fn report_no_component(checker: &mut Checker<'_>) {
+    if !checker.is_invalid(&["components"]) {
+        let what = "a system has at least one component";
+        checker.report(
+            Finding::new(checker.key(&["components"]), what).with_expected("components: a mapping"),
+        );
+    }
+}
+
+/// Reports a `kubeconfig` that names no endpoint.
+fn require_endpoint(checker: &mut Checker<'_>, endpoints: &[Endpoint], name: &str) {
+    let known = || endpoints.iter().map(|known| known.name.as_str());
+    if !known().any(|known| known == name) {
+        let what = format!("there is no endpoint {name:?}");
+        let position = checker.position_of(&["kubeconfig"]);
+        checker.report(
+            Finding::new(position, what)
+                .with_expected(list(known()))
+                .with_suggestion(nearest_word(name, known())),
+        );
+    }
 }
 
 fn endpoint(

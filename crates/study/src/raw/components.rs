@@ -9,7 +9,7 @@ use serde::{
     de::{SeqAccess, Visitor},
 };
 
-use super::{DurationText, Expect, Method};
+use super::{DurationText, Expect, Method, Status};
 use crate::Level;
 
 /// Each parameter that the existence of something depends on, with the levels at which it exists.
@@ -120,5 +120,24 @@ pub(crate) struct SetupStep {
     /// Which answers are a success; any 2xx by default.
     pub expect: Option<Expect>,
     /// How long the answer is waited for; 10s by default.
+    pub timeout: Option<DurationText>,
+    /// How what it made is removed. A step with it is also carried out if the component runs already, and undone at the end.
+    pub undo: Option<Undo>,
+}
+
+/// A request that removes what a setup step has made: get, put, post, …; or `method` with `path`. It is repeated until its answer says
+/// that it is gone.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Undo {
+    #[serde(flatten)]
+    pub method: Method,
+    /// Header fields; may hold `${secret.NAME}` and parameters.
+    pub headers: Option<IndexMap<String, String>>,
+    /// The body; may hold the same.
+    pub body: Option<String>,
+    /// The status that says that it is gone, or a list of them; 404 by default.
+    pub status: Option<Status>,
+    /// How long it may take; 60s by default.
     pub timeout: Option<DurationText>,
 }

@@ -21,7 +21,7 @@ mod system;
 mod system_metric;
 
 pub(crate) use background::Background;
-pub(crate) use components::{Arguments, Artifact, Conditions, Levels, SetupStep};
+pub(crate) use components::{Arguments, Artifact, Conditions, Levels, SetupStep, Undo};
 pub(crate) use cool_down::{CoolDownEnd, CoolDownUntil};
 pub(crate) use limits::Limits;
 pub(crate) use load::{
@@ -47,7 +47,8 @@ pub(crate) use schedule::{
     StopWhen, WarmUpUntil,
 };
 pub(crate) use study::{
-    BestAndWorst, Delivery, Fault, Maximize, Reference, ReferenceColumn, Search, Study, UseSystem,
+    BestAndWorst, Delivery, Fault, Kubeconfig, Maximize, Reference, ReferenceColumn, Search, Study,
+    Tls, UseSystem,
 };
 pub(crate) use system::{
     Certificate, Component, Endpoint, Parameter, PortTls, Process, ReadyCheck, Replicas, System,

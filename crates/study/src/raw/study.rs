@@ -213,7 +213,7 @@ pub(crate) struct UseSystem {
     pub name: Option<Name>,
     /// In place of `use`: a server that runs already, e.g. `http://127.0.0.1:8080`. It is neither started nor stopped.
     pub url: Option<String>,
-    /// Certificates and keys. For `url` with https.
+    /// Certificates and keys. For `url` with https, and for the ports of `external` that speak TLS.
     pub tls: Option<Tls>,
     /// Connect to this `HOST:PORT` in place of the URL's; the Host header and the name in the certificate stay the URL's. For
     /// `url`.
@@ -227,6 +227,9 @@ pub(crate) struct UseSystem {
     /// if it has several replicas. They are neither started nor stopped. For `use`.
     #[schemars(extend("x-waggle-keys" = "name"))]
     pub external: Option<ExternalComponents>,
+    /// A cluster that runs already: the system's API is the server of this kubeconfig. It is neither started nor stopped. For `use`,
+    /// with a system that has a `kubeconfig`.
+    pub kubeconfig: Option<Kubeconfig>,
     /// Secrets of such components, each from an environment variable, e.g. `influxdb: ${env.INFLUX_TOKEN}`. For `use`.
     #[schemars(extend("x-waggle-keys" = "name"))]
     pub secrets: Option<IndexMap<String, String>>,
@@ -237,6 +240,17 @@ pub(crate) struct UseSystem {
     /// The CPUs of the system's components; by default those that the load does not have. For `use`.
     #[schemars(length(min = 1), inner(range(min = 0, max = 1_023)))]
     pub cpuset: Option<Vec<u32>>,
+}
+
+/// A context of a kubeconfig: where the API is, whom to trust, and who one is there.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Kubeconfig {
+    /// The file, relative to the study's folder; may begin with `~/`, or be `${env.NAME}` and nothing else.
+    #[schemars(required)]
+    pub file: Option<String>,
+    /// Which context; the file's `current-context` by default.
+    pub context: Option<String>,
 }
 
 /// A component that is killed in mid-trial and restarted.
@@ -257,7 +271,7 @@ pub(crate) struct Fault {
     pub restart_after: Option<DurationText>,
 }
 
-/// Certificates and keys for a server with https: files in PEM, relative to the study's folder.
+/// Certificates and keys for a server that runs already: files in PEM, relative to the study's folder.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Tls {
@@ -269,6 +283,8 @@ pub(crate) struct Tls {
     pub cert: Option<String>,
     /// The private key of `cert`; by default in the same file.
     pub key: Option<String>,
+    /// The name that the server's certificate must have; by default the host of its address.
+    pub server_name: Option<String>,
     /// Whether a handshake may resume an earlier session; true by default.
     pub session_resumption: Option<bool>,
 }

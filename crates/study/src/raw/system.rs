@@ -40,6 +40,8 @@ pub(crate) struct System {
     /// The targets of load: a port of every replica of a component.
     #[schemars(required, extend("x-waggle-keys" = "name"))]
     pub endpoints: Option<IndexMap<String, Endpoint>>,
+    /// The endpoint whose address, certificates and identity are those of a kubeconfig if a study names one (`system.kubeconfig`).
+    pub kubeconfig: Option<String>,
     /// What watches the stores in which records arrive.
     #[schemars(extend("x-waggle-keys" = "name"))]
     pub probes: Option<IndexMap<String, Probe>>,

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use waggle_study::{
-    EnvironmentError, Level, MetricSource, ProbeKind, Study, System, Values, no_files, read_study,
-    read_system,
+    EnvironmentError, ExternalComponent, Level, MetricSource, ProbeKind, Study, System, Values,
+    no_files, read_study, read_system,
 };
 
 use super::{STUDY, SYSTEM, change_text, mistakes::answered_table, source};
@@ -115,6 +115,45 @@ fn what_runs_already_has_addresses_and_nothing_to_start() {
     );
     // Only what is started has to be stopped: the front alone.
     assert_eq!(study.system_at_most, std::time::Duration::from_secs(3 + 10));
+}
+
+#[test]
+fn what_only_components_that_run_already_need_is_not_started() {
+    let component = |name: &str, needs: &str| {
+        format!(
+            "  {name}:\n    ports: [http]\n    depends_on: [{needs}]\n    process: {{ command: [run] }}\n    \
+             ready: {{ tcp: {{ port: http }} }}\n"
+        )
+    };
+    let parts = [
+        ("disk", ""),
+        ("database", "disk"),
+        ("other", ""),
+        ("api", "database, other"),
+    ];
+    let parts = parts.map(|(name, needs)| component(name, needs)).concat();
+    let text = format!(
+        "system: deep\nsummary: An API over a database.\ncomponents:\n{parts}{}endpoints:\n  \
+         api: {{ component: api, port: http }}\n",
+        component("page", "api, other")
+    );
+    let system = read_system(&source("system.yaml", text)).unwrap();
+    let names = |external: &[&str]| {
+        let external: Vec<_> = external
+            .iter()
+            .map(|name| ExternalComponent {
+                name: (*name).to_owned(),
+                has_identity: false,
+                ports: Vec::new(),
+            })
+            .collect();
+        let system = system.clone().with_external(&external);
+        let names = system.components.iter().map(|known| known.name.clone());
+        names.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(names(&[]), "disk database other api page");
+    assert_eq!(names(&["api"]), "other api page");
+    assert_eq!(names(&["database"]), "database other api page");
 }
 
 #[test]

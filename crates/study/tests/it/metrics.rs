@@ -75,6 +75,27 @@ fn check(
     assert_eq!(texts, conditions.iter().collect::<Vec<_>>());
 }
 
+/// Every subject of the catalogue is that of a study here.
+#[track_caller]
+fn no_subject_is_left() {
+    let asked = OF_RECORDS.iter().chain(OF_SCENARIO);
+    let asked: HashSet<String> = asked.map(|(subject, _)| format!("{subject:?}")).collect();
+    let rows = CATALOGUE.iter().map(|row| format!("{:?}", row.subject));
+    let apart = [
+        "Answers",
+        "Fault",
+        "Recovery",
+        "Preparation",
+        "Clients",
+        "Network",
+    ]
+    .map(str::to_owned);
+    let left: HashSet<String> = rows
+        .filter(|subject| !asked.contains(subject) && !apart.contains(subject))
+        .collect();
+    assert!(left.is_empty(), "no study has numbers of {left:?}");
+}
+
 #[test]
 fn each_metric_can_be_in_a_condition() {
     let records = |text: String| read_study(&source("study.yaml", text), &probes::system());
@@ -140,22 +161,7 @@ fn each_metric_can_be_in_a_condition() {
     check(&(without_own + "thresholds:\n"), &[], &of_loads, |text| {
         read_study(&source("prepared.yaml", text), &super::system())
     });
-    let asked = OF_RECORDS.iter().chain(OF_SCENARIO);
-    let asked: HashSet<String> = asked.map(|(subject, _)| format!("{subject:?}")).collect();
-    let rows = CATALOGUE.iter().map(|row| format!("{:?}", row.subject));
-    let apart = [
-        "Answers",
-        "Fault",
-        "Recovery",
-        "Preparation",
-        "Clients",
-        "Network",
-    ]
-    .map(str::to_owned);
-    let left: HashSet<String> = rows
-        .filter(|subject| !asked.contains(subject) && !apart.contains(subject))
-        .collect();
-    assert!(left.is_empty(), "no study has numbers of {left:?}");
+    no_subject_is_left();
 }
 
 /// Paths of earlier versions, each with its new path.

@@ -234,7 +234,7 @@ fn read_watch(watch: &str) -> Result<Watch, String> {
     let system = read_system(&source("system.yaml", with_watch(watch)));
     let system = system.map_err(|mistakes| mistakes.to_string())?;
     let probe = system.probes.iter().find(|probe| probe.name == "changes");
-    match &probe.unwrap().kind {
+    match &probe.expect("the system has it").kind {
         ProbeKind::Watch(watch) => Ok((**watch).clone()),
         other => panic!("{other:?}"),
     }

@@ -18,11 +18,18 @@ impl ProcessDriver {
     pub(super) fn peers_of(&self, component: &str, port: &str) -> Vec<Peer> {
         let tls = self.port_tls.borrow();
         let tls = tls.get(&(component.to_owned(), port.to_owned()));
+        let components = self.system.components.iter();
+        let mut given = components
+            .filter(|known| known.name == component)
+            .flat_map(|known| known.external.iter().flatten());
+        let given = given.find(|known| known.name == port);
+        let authorization = given.and_then(|given| given.authorization.as_ref());
         let addresses = self.ports.of_component(component, port).into_iter();
         addresses
             .map(|address| Peer {
                 address,
                 tls: tls.cloned(),
+                authorization: authorization.cloned(),
             })
             .collect()
     }

@@ -449,6 +449,7 @@ async fn ports_with_tls_are_watched() {
     let peer = Peer {
         address: server.address,
         tls: Some(tls.unwrap()),
+        authorization: None,
     };
     let bench = bench(at());
     let mut watch = watch(&bench, &peer);

@@ -18,12 +18,12 @@ use crate::{
 /// over at about the same time.
 const WAITING_MAX: usize = 8;
 
-/// Where an interval lies.
+/// Where an interval lies, seen from the measured phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    BeforePhase,
-    InPhase,
-    AfterPhase,
+    Before,
+    During,
+    After,
 }
 
 /// The sums over the intervals of a background load.
@@ -113,12 +113,12 @@ impl Sums {
         let window = *self.window.borrow();
         while let Some(first) = self.waiting.front() {
             let place = window.map(|window| self.place(first, window));
-            let is_open = matches!(place, None | Some(Place::AfterPhase));
+            let is_open = matches!(place, None | Some(Place::After));
             if is_open && self.waiting.len() <= max {
                 return;
             }
             if let Some(interval) = self.waiting.pop_front() {
-                self.count(&interval, place.unwrap_or(Place::BeforePhase));
+                self.count(&interval, place.unwrap_or(Place::Before));
             }
         }
     }
@@ -132,11 +132,11 @@ impl Sums {
         };
         let middle = interval.start + interval.length / 2;
         if middle < intervals(window.from) {
-            Place::BeforePhase
+            Place::Before
         } else if middle < intervals(window.to) {
-            Place::InPhase
+            Place::During
         } else {
-            Place::AfterPhase
+            Place::After
         }
     }
 
@@ -144,10 +144,10 @@ impl Sums {
     fn count(&mut self, interval: &Interval, place: Place) {
         let row = interval_row(interval, self.in_flight, &Carried::ByEach(0));
         self.in_flight = interval.counts.in_flight;
-        if place == Place::InPhase {
+        if place == Place::During {
             self.measured.add(interval, &row.counts);
         }
-        if place != Place::BeforePhase {
+        if place != Place::Before {
             // All histograms have the same bounds, so no value can be outside.
             self.response_time.add(&interval.response_time).ok();
             self.service_time.add(&interval.service_time).ok();

@@ -1,0 +1,64 @@
+//! `system.kubeconfig`: a component that runs already, where a kubeconfig says, as whom it says.
+
+use super::Checker;
+use crate::{
+    ExternalComponent, ExternalPort, Kubeconfig, Origin, System, mistake::Finding, raw, tree::quote,
+};
+
+const PATH: [&str; 2] = ["system", "kubeconfig"];
+
+pub(super) fn kubeconfig(
+    checker: &mut Checker<'_>,
+    raw: &raw::Kubeconfig,
+    system: &System,
+) -> Option<Kubeconfig> {
+    let file = raw.file.clone()?;
+    let position = checker.position_of(&[PATH[0], PATH[1], "file"]);
+    let is_variable = matches!(Origin::parse_single(&file), Some(Origin::Variable(_)));
+    if file.is_empty() || (file.contains("${") && !is_variable) {
+        let what = format!("system.kubeconfig.file is {}", quote(&file));
+        let expected = "a path, or ${env.NAME} and nothing else";
+        checker.report(Finding::new(position, what).with_expected(expected));
+    }
+    let Some(endpoint) = system.kubeconfig_endpoint() else {
+        let what = format!("system {} has no API of a kubeconfig", system.name);
+        let expected = "kubeconfig: ENDPOINT in the system's file, or external with addresses";
+        checker.report(Finding::new(checker.key(&PATH), what).with_expected(expected));
+        return None;
+    };
+    let of_component = |name: &String| *name == endpoint.component;
+    let endpoints = system.endpoints.iter();
+    let endpoints = endpoints.filter(|known| of_component(&known.component));
+    Some(Kubeconfig {
+        file,
+        context: raw.context.clone(),
+        component: endpoint.component.clone(),
+        port: endpoint.port.clone(),
+        endpoints: endpoints.map(|known| known.name.clone()).collect(),
+        at: (position.line, position.column),
+    })
+}
+
+/// The component that is there; its address is known when the file was read.
+pub(super) fn component(
+    checker: &mut Checker<'_>,
+    given: &Kubeconfig,
+    external: &[ExternalComponent],
+) -> ExternalComponent {
+    let name = &given.component;
+    if external.iter().any(|known| known.name == *name) {
+        let what = format!("system.external.{name} and system.kubeconfig say where {name} is");
+        let position = checker.key(&["system", "external", name]);
+        checker.report(Finding::new(position, what).with_expected("one of the two"));
+    }
+    ExternalComponent {
+        name: name.clone(),
+        has_identity: true,
+        ports: vec![ExternalPort {
+            name: given.port.clone(),
+            at: Vec::new(),
+            tls: None,
+            authorization: None,
+        }],
+    }
+}

@@ -1,0 +1,60 @@
+//! Who one is at a component that runs already: read from a kubeconfig, and put into the headers of the load.
+
+use std::convert::Infallible;
+
+use crate::{
+    Authorization, EnvironmentError, Origin, Study, TakenValue, Values,
+    headers::Headers,
+    substitute::{is_authorization, remove_own_identity},
+};
+
+impl Study {
+    /// Reads the kubeconfig, if the study names one: where its component is, whom to trust, and who one is there.
+    pub(crate) fn read_kubeconfig(&mut self, values: Values<'_>) -> Result<(), EnvironmentError> {
+        let Some(given) = self.kubeconfig.clone() else {
+            return Ok(());
+        };
+        let cluster = given.read(values).map_err(|why| {
+            let at = given.at;
+            EnvironmentError::Kubeconfig { why, at }
+        })?;
+        self.put_identity(&given.endpoints, cluster.authorization.as_ref());
+        let origin = Origin::File(given.file);
+        let secrets = cluster.secrets.into_iter();
+        self.taken.extend(secrets.map(|value| TakenValue {
+            origin: origin.clone(),
+            value,
+        }));
+        let components = self.external.iter_mut();
+        let ports = components
+            .filter(|component| component.name == given.component)
+            .flat_map(|component| &mut component.ports);
+        for port in ports.filter(|port| port.name == given.port) {
+            port.at = vec![cluster.server.clone()];
+            port.tls.clone_from(&cluster.tls);
+            port.authorization.clone_from(&cluster.authorization);
+        }
+        Ok(())
+    }
+
+    /// Says in each request to one of the endpoints who one is, if it does not do so itself.
+    fn put_identity(&mut self, endpoints: &[String], identity: Option<&Authorization>) {
+        for cell in &mut self.cells {
+            let Ok(()) = cell.change_headers::<Infallible>(&mut |endpoint, _, headers| {
+                if endpoints.iter().any(|known| known == endpoint) {
+                    put(headers, identity);
+                }
+                Ok(())
+            });
+        }
+    }
+}
+
+/// A header with a secret of the system is not the identity at a component that waggle does not start.
+fn put(headers: &mut Headers, identity: Option<&Authorization>) {
+    remove_own_identity(headers);
+    let is_there = headers.iter().any(|(header, _)| is_authorization(header));
+    if let Some(identity) = identity.filter(|_| !is_there) {
+        headers.push(("Authorization".to_owned(), identity.value.clone()));
+    }
+}
