@@ -4,7 +4,6 @@ use waggle_results::{BackgroundInfo, BackgroundLoadInfo, TrialInfo};
 use waggle_stats::Part;
 
 use crate::{
-    TrialModel,
     distribution::{self, TrialPercentiles, as_f64},
     side_load::{self, per_second},
 };
@@ -78,17 +77,6 @@ pub(crate) fn of_trial(info: &TrialInfo) -> Vec<TrialBackground> {
         load: background.load.as_ref().map(load),
     })
     .collect()
-}
-
-/// The background loads that are absent in the cell of these trials.
-pub(crate) fn absent_names(trials: &[&TrialModel]) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for background in trials.iter().flat_map(|trial| &trial.background) {
-        if background.load.is_none() && !names.contains(&background.name) {
-            names.push(background.name.clone());
-        }
-    }
-    names
 }
 
 /// The highest utilization of a worker thread of the load generator: of the measured load, or of one beside it.

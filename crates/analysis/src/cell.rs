@@ -16,7 +16,6 @@ use crate::{
         AskedMetric, AskedReading, asked_readings, aspect, biases, distinct,
         estimate_asked_metrics, estimate_readings,
     },
-    background,
     bottleneck::{self, Bottleneck, whole_components},
     clients::{self, ClientsModel},
     distribution::{self, SpectrumPoint},
@@ -243,7 +242,7 @@ pub(crate) fn cell(
         clients: clients::of_cell(&own),
         answers: answers::of_cell(&own),
         recovery: recovered::over_trials(&own),
-        absent_background: background::absent_names(&ran),
+        absent_background: absent_background(&ran),
         numbers: metric::of_cell(info, &own),
     }
 }
@@ -434,4 +433,15 @@ fn verdict(
         })
     });
     (verdict, of_cell.chain(of_trials).collect())
+}
+
+/// The background loads that are absent in the cell of these trials.
+fn absent_background(trials: &[&TrialModel]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for background in trials.iter().flat_map(|trial| &trial.background) {
+        if background.load.is_none() && !names.contains(&background.name) {
+            names.push(background.name.clone());
+        }
+    }
+    names
 }

@@ -8,6 +8,7 @@ mod number;
 mod outages;
 mod reading;
 mod side_loads;
+mod source;
 
 use waggle_metrics::{Metric, NamedMetric, OverTrials, Subject, Unit, resolve_in_load};
 use waggle_results::{DeliveryInfo, LedgerInfo, RunInfo};
@@ -21,11 +22,11 @@ use self::{
     outages::{recovery_us, time_to_ready_us},
     reading::{count, value},
     side_loads::{background, background_reading, preparation, preparation_reading},
+    source::{Source, find_by_name},
 };
 use crate::{
-    TrialBackground, TrialFaults, TrialModel, TrialNumbers, TrialPercentiles, TrialPreparation,
-    TrialProbe, TrialRecovery, TrialSystemMetric, limits, path::resolve_path, probe::resolution_us,
-    scale::scale,
+    TrialModel, TrialNumbers, TrialPercentiles, TrialProbe, TrialSystemMetric, limits,
+    path::resolve_path, probe::resolution_us, scale::scale,
 };
 
 /// A number that the run names somewhere, in one cell.
@@ -70,34 +71,6 @@ fn single_value(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<f64> {
     match named.over_trials() {
         OverTrials::StandardDeviation => None,
         _ => reading(named, trial).and_then(Reading::value),
-    }
-}
-
-/// What numbers are read from: parts of a trial.
-#[derive(Debug, Default, Clone, Copy)]
-struct Source<'a> {
-    numbers: Option<&'a TrialNumbers>,
-    intermediate_probes: &'a [TrialProbe],
-    ledger: Option<&'a LedgerInfo>,
-    delivery: Option<&'a DeliveryInfo>,
-    recovery: Option<TrialRecovery>,
-    faults: Option<&'a TrialFaults>,
-    preparation: Option<&'a TrialPreparation>,
-    background: &'a [TrialBackground],
-}
-
-impl<'a> Source<'a> {
-    fn from_trial(trial: &'a TrialModel) -> Self {
-        Self {
-            numbers: trial.numbers.as_ref(),
-            intermediate_probes: &trial.intermediate_probes,
-            ledger: trial.ledger.as_ref(),
-            delivery: trial.delivery.as_ref(),
-            recovery: trial.recovery,
-            faults: trial.faults.as_ref(),
-            preparation: trial.preparation.as_ref(),
-            background: &trial.background,
-        }
     }
 }
 
@@ -425,16 +398,6 @@ fn percentiles<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a Tri
         },
         _ => None,
     }
-}
-
-/// What has the name that a path names.
-fn find_by_name<'a, T>(
-    named: &NamedMetric<'_>,
-    all: &'a [T],
-    name: impl Fn(&T) -> &String,
-) -> Option<&'a T> {
-    let of = named.of?;
-    all.iter().find(|one| name(one) == of)
 }
 
 /// The intermediate probe that a path names; `None` for the one where records must arrive.

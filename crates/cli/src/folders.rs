@@ -18,7 +18,7 @@ pub(crate) fn systems() -> Option<PathBuf> {
 }
 
 /// Notes of what runs made in systems that run already, and that is not removed yet.
-pub(crate) fn created() -> Option<PathBuf> {
+pub(crate) fn creation_notes() -> Option<PathBuf> {
     Some(of_user("XDG_STATE_HOME", ".local/state")?.join("created"))
 }
 

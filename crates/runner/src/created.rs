@@ -100,7 +100,7 @@ impl Made {
     }
 
     /// The same with every `${secret.NAME}` filled.
-    pub(crate) fn filled(
+    pub(crate) fn fill_secrets(
         &self,
         fill: impl Fn(&str) -> Result<String, PlaceholderError>,
     ) -> Result<Self, PlaceholderError> {

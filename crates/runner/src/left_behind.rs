@@ -124,7 +124,7 @@ impl LeftBehind {
         let mut problems = Vec::new();
         for made in self.made.iter().rev() {
             let removed = async {
-                let filled = made.filled(|text| secrets.fill(text));
+                let filled = made.fill_secrets(|text| secrets.fill(text));
                 let filled = filled.map_err(|why| why.to_string())?;
                 let mut peer = peer(system, made).await?;
                 let port = (made.component.clone(), made.port.clone());

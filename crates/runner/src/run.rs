@@ -111,7 +111,7 @@ async fn prepare_and_run(
 ) -> Result<Ended, RunError> {
     names_exist(request)?;
     let records = RecordFiles::read(&request.study, &request.study_file)?;
-    let tls = Transports::read(request)?;
+    let tls = Transports::read(&request.system, &request.study_file)?;
     let programs = VersionPrograms::find(request)?;
     let allowed = cpus::allowed_cpus();
     let shares = shares(request, &allowed)?;

@@ -10,8 +10,6 @@ use std::{
 use waggle_load::{Roots, Tls, TlsError, TlsOptions};
 use waggle_study::{ExternalTls, Pem, System};
 
-use crate::RunRequest;
-
 /// Limit on the size of a file of certificates or of a key.
 const PEM_MAX_BYTES: u64 = 4 * 1024 * 1024;
 
@@ -39,11 +37,12 @@ pub(crate) struct Transports {
 pub(crate) type TlsOfPorts = BTreeMap<(String, String), Tls>;
 
 impl Transports {
-    pub(crate) fn read(request: &RunRequest) -> Result<Self, TransportError> {
-        let folder = request.study_file.parent().unwrap_or(Path::new(""));
+    /// Files are relative to the folder of the study.
+    pub(crate) fn read(system: &System, study_file: &Path) -> Result<Self, TransportError> {
+        let folder = study_file.parent().unwrap_or(Path::new(""));
         Ok(Self {
-            server: tls_of(&request.system, folder)?,
-            ports: tls_of_ports(&request.system, folder)?,
+            server: tls_of(system, folder)?,
+            ports: tls_of_ports(system, folder)?,
         })
     }
 }

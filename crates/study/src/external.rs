@@ -27,6 +27,21 @@ pub struct ExternalPort {
     pub authorization: Option<Authorization>,
 }
 
+/// A kubeconfig that a study names, for the port of a component that runs already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kubeconfig {
+    /// As written: a path, or `${env.NAME}` with one in it.
+    pub file: String,
+    /// `None`: the file's own current context.
+    pub context: Option<String>,
+    pub component: String,
+    pub port: String,
+    /// The system's endpoints at that component.
+    pub endpoints: Vec<String>,
+    /// Line and column at which the study names it, counted from 1.
+    pub at: (u32, u32),
+}
+
 /// The value of the header `Authorization`: who one is. Shown nowhere.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Authorization {

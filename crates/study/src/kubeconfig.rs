@@ -5,27 +5,12 @@ use std::{fmt, path::Path};
 use base64::{Engine, prelude::BASE64_STANDARD};
 
 use crate::{
-    Address, Authorization, ExternalTls, Level, Origin, Pem, Values,
+    Address, Authorization, ExternalTls, Kubeconfig, Level, Origin, Pem, Values,
     check::parse_url,
     mistake::{Finding, Position},
     nearest::{list, nearest_word},
     tree::{Entry, Node, Value, parse, quote},
 };
-
-/// A kubeconfig that a study names, for the port of a component that runs already.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kubeconfig {
-    /// As written: a path, or `${env.NAME}` with one in it.
-    pub file: String,
-    /// `None`: the file's own current context.
-    pub context: Option<String>,
-    pub component: String,
-    pub port: String,
-    /// The system's endpoints at that component.
-    pub endpoints: Vec<String>,
-    /// Line and column at which the study names it, counted from 1.
-    pub at: (u32, u32),
-}
 
 /// What a context of a kubeconfig says.
 #[derive(PartialEq, Eq)]
@@ -120,12 +105,12 @@ impl Reading<'_> {
                 ));
             }
         };
-        let context = named(&root, ("contexts", "context"), (at, &context))?;
-        let cluster = required(context, "cluster")?;
-        let cluster = named(&root, ("clusters", "cluster"), (cluster.0, &cluster.1))?;
+        let context = find_named(&root, ("contexts", "context"), (at, &context))?;
+        let cluster = require(context, "cluster")?;
+        let cluster = find_named(&root, ("clusters", "cluster"), (cluster.0, &cluster.1))?;
         let user = match text_at(context, "user")? {
             Some((at, name)) if !name.is_empty() => {
-                Some((named(&root, ("users", "user"), (at, &name))?, name))
+                Some((find_named(&root, ("users", "user"), (at, &name))?, name))
             }
             _ => None,
         };
@@ -275,7 +260,7 @@ fn text_at(of: &Node, key: &str) -> Result<Text, Wrong> {
     }
 }
 
-fn required(of: &Node, key: &str) -> Result<(Position, String), Wrong> {
+fn require(of: &Node, key: &str) -> Result<(Position, String), Wrong> {
     let found = text_at(of, key)?.filter(|(_, text)| !text.is_empty());
     found.ok_or_else(|| {
         let what = format!("there is no {key} here");
@@ -284,7 +269,7 @@ fn required(of: &Node, key: &str) -> Result<(Position, String), Wrong> {
 }
 
 /// The `key` of the entry with this name in a list of the file.
-fn named<'a>(
+fn find_named<'a>(
     root: &'a Node,
     (of, key): (&str, &str),
     (at, name): (Position, &str),
@@ -330,7 +315,7 @@ fn names(root: &Node, of: &str) -> String {
 
 /// Address and whether it speaks TLS.
 fn server(cluster: &Node) -> Result<(Address, bool), Wrong> {
-    let (at, url) = required(cluster, "server")?;
+    let (at, url) = require(cluster, "server")?;
     let parsed = parse_url(&url).map_err(|why| {
         let expected = "https://HOST:PORT of the API server itself".to_owned();
         (at, format!("server is {}: {why}", quote(&url)), expected)

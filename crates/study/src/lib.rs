@@ -38,6 +38,7 @@ mod probe;
 mod raw;
 mod read;
 mod renamed;
+mod request;
 mod reserved;
 mod scaling;
 mod scenario;
@@ -64,16 +65,14 @@ pub use cool_down::{CoolDownBound, CoolDownUntil, Sensor};
 pub use environment::{EnvironmentError, Values};
 pub use expect::{BodyExpect, Expect};
 pub use expected_verdict::ExpectedVerdict;
-pub use external::{Address, Authorization, ExternalComponent, ExternalPort, Pem};
-pub use kubeconfig::Kubeconfig;
+pub use external::{Address, Authorization, ExternalComponent, ExternalPort, Kubeconfig, Pem};
 pub use limits::{LIMIT_CPUS, LimitTexts, Limits, MAX_LIMIT_MEMORY, MIN_LIMIT_MEMORY, NO_LIMIT};
 pub use load_model::{Arrivals, LoadModel, OnSocketError, Think};
 pub use mistake::{Mistake, Mistakes, Source};
 pub use model::{
-    BestAndWorst, Body, Cell, Delivery, DerivedLevel, Fault, Inspect, LoadStage, Order,
-    OrderedMetric, Protocol, RecordsBody, RecordsFormat, Reference, ReferenceColumn, ReferenceRow,
-    Request, Restart, Scaling, Search, Sought, Study, Successes, Texts, Threshold, ThresholdOp,
-    What,
+    BestAndWorst, Cell, Delivery, DerivedLevel, Fault, LoadStage, Order, OrderedMetric, Protocol,
+    Reference, ReferenceColumn, ReferenceRow, Restart, Scaling, Search, Sought, Study, Successes,
+    Threshold, ThresholdOp, What,
 };
 pub use network::Network;
 pub use operating_points::OperatingPoints;
@@ -89,6 +88,7 @@ pub use probe::{
 pub use read::{
     Named, read_scenario, read_study, read_study_and_files, read_system, system_of, unknown_system,
 };
+pub use request::{Body, Inspect, RecordsBody, RecordsFormat, Request, Texts};
 pub use scaling::Pair;
 pub use scenario::{
     Action, Capture, CheckPart, Condition, Extractor, Feed, FeedOrder, FeedRows, FeedTable, Flow,

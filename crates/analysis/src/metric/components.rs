@@ -3,8 +3,8 @@
 use waggle_metrics::{NamedMetric, Statistic};
 
 use super::{
-    find_by_name,
     reading::{Reading, value},
+    source::find_by_name,
 };
 use crate::{Memory, TrialNumbers, bottleneck::whole_components, distribution::as_f64};
 

@@ -3,8 +3,8 @@
 use waggle_metrics::{Metric, NamedMetric};
 
 use super::{
-    Reading, Source, find_by_name,
-    reading::{count, value},
+    reading::{Reading, count, value},
+    source::{Source, find_by_name},
 };
 use crate::{TrialBackgroundLoad, TrialPrepareLoad};
 

@@ -202,7 +202,7 @@ fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest>
             .into_iter()
             .collect(),
         artifacts_folder: folders::artifacts(),
-        created_folder: folders::created(),
+        created_folder: folders::creation_notes(),
         snapshots_folder: Some(kept_folder(&arguments.runs).join("snapshots")),
         supervisor: program,
         // A smoke test needs no calibration.

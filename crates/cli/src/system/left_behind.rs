@@ -8,7 +8,7 @@ use crate::{arguments::Choice, files, folders, output};
 
 /// Removes all of it, except what a run uses. Returns whether there was any.
 pub(super) fn remove(system: &str) -> Result<bool> {
-    let Some(folder) = folders::created() else {
+    let Some(folder) = folders::creation_notes() else {
         return Ok(false);
     };
     let all = waggle_runner::left_behind(&folder, system)?;
@@ -63,7 +63,7 @@ fn remove_one(left: LeftBehind) -> Result<Vec<String>> {
 
 /// Says what this process left behind.
 pub(crate) fn warn_of_own(system: &str) {
-    let Some(folder) = folders::created() else {
+    let Some(folder) = folders::creation_notes() else {
         return;
     };
     let all = match waggle_runner::left_behind(&folder, system) {

@@ -20,7 +20,7 @@ const ZIPPED: [u8; 71] = [
 ];
 
 /// The body in two chunks, with this content coding.
-fn chunked(coding: &str, body: &[u8]) -> Vec<u8> {
+fn answer_in_chunks(coding: &str, body: &[u8]) -> Vec<u8> {
     let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Encoding: ";
     let mut answer = format!("{head}{coding}\r\n\r\n").into_bytes();
     let (one, other) = body.split_at(body.len() / 2);
@@ -62,7 +62,7 @@ fn numbers(model: &Model) -> &TrialNumbers {
 
 #[test]
 fn a_study_has_what_was_measured_of_its_answers() {
-    let (model, table, report) = run(chunked("gzip", &ZIPPED));
+    let (model, table, report) = run(answer_in_chunks("gzip", &ZIPPED));
     let numbers = numbers(&model);
     let inspected = numbers.inspected.unwrap();
     assert!(inspected.answers > 0);
@@ -99,7 +99,7 @@ fn a_study_has_what_was_measured_of_its_answers() {
 
 #[test]
 fn answers_that_cannot_be_read_fail_with_their_reason() {
-    let (model, _, report) = run(chunked("br", &ZIPPED));
+    let (model, _, report) = run(answer_in_chunks("br", &ZIPPED));
     let numbers = numbers(&model);
     assert_eq!((numbers.succeeded, numbers.inspected), (0, None));
     let kinds: Vec<FailureKind> = numbers.failures.iter().map(|one| one.kind).collect();

@@ -1,3 +1,5 @@
+//! What inspections find in answers, in whatever pieces these arrive.
+
 use std::io::Write as _;
 
 use flate2::{
@@ -11,7 +13,7 @@ use crate::InspectionFailure::{InvalidEncoding, NoArray, NotJson, Truncated, Unk
 const LIST: &str = r#"{"kind":"L","metadata":{"items":[7,8,9]},"items":[{"a":"]}\"[{,\\"},[1,[2,3]],{"items":[4]},null,-1.5e+3,"x\\"], "after": {}}"#;
 
 /// What is found in an answer that arrives in these pieces, by an inspection that has seen another one before.
-fn found(
+fn inspect_pieces(
     count: Option<&str>,
     coding: &str,
     pieces: &[&[u8]],
@@ -38,7 +40,7 @@ fn found(
 
 fn check(count: Option<&str>, coding: &str, body: &[u8], expected: Result<u64, InspectionFailure>) {
     let items = |pieces: &[&[u8]]| {
-        let found = found(count, coding, pieces);
+        let found = inspect_pieces(count, coding, pieces);
         found.map(|found| {
             let found = found.unwrap();
             assert_eq!(found.body_bytes, body.len() as u64);
@@ -180,7 +182,9 @@ fn compressed_bodies_are_decompressed_while_they_arrive() {
     // More than there is room for at once.
     let many = format!("[{}0]", "0,".repeat(1_000_000));
     let many = gzip(many.as_bytes());
-    let found = found(Some("$"), "gzip", &[&many]).unwrap().unwrap();
+    let found = inspect_pieces(Some("$"), "gzip", &[&many])
+        .unwrap()
+        .unwrap();
     assert_eq!(found.items, Some(1_000_001));
     assert_eq!(found.decoded_bytes, 2_000_003);
     assert_eq!(found.body_bytes, many.len() as u64);
@@ -243,5 +247,11 @@ fn answers_without_success_and_without_bodies_are_not_inspected() {
     }
     let empty = inspection.finish(&inspector, 204, Ok(()));
     assert_eq!(empty, Err(Failure::Inspection(NotJson)));
-    assert_eq!(found(None, "gzip", &[]).unwrap().unwrap().body_bytes, 0);
+    assert_eq!(
+        inspect_pieces(None, "gzip", &[])
+            .unwrap()
+            .unwrap()
+            .body_bytes,
+        0
+    );
 }

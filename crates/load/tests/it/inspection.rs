@@ -17,7 +17,7 @@ fn gzip(body: &str) -> Vec<u8> {
 }
 
 /// An answer with these header lines, in chunks of a few bytes.
-fn chunked(lines: &str, body: &[u8]) -> Vec<u8> {
+fn answer_in_chunks(lines: &str, body: &[u8]) -> Vec<u8> {
     let mut answer =
         format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n{lines}\r\n").into_bytes();
     for piece in body.chunks(7) {
@@ -111,7 +111,7 @@ fn bodies_are_measured_without_their_framing_and_after_decompression() {
     let zipped = gzip(LIST);
     let coding = "Content-Encoding: gzip\r\n";
     for answer in [
-        chunked(coding, &zipped),
+        answer_in_chunks(coding, &zipped),
         with_length("201 Created", coding, &zipped),
     ] {
         let answer = Reply::Answer(answer);
@@ -129,15 +129,18 @@ fn bodies_that_cannot_be_read_are_failures_of_their_kinds() {
     let zipped = gzip(LIST);
     let coding = "Content-Encoding: gzip\r\n";
     let cut = &zipped[..zipped.len() - 9];
-    check(chunked(coding, cut), InspectionFailure::Truncated);
+    check(answer_in_chunks(coding, cut), InspectionFailure::Truncated);
     let cut = &LIST.as_bytes()[..20];
     check(with_length("200 OK", "", cut), InspectionFailure::Truncated);
     let plain = LIST.as_bytes();
-    check(chunked(coding, plain), InspectionFailure::InvalidEncoding);
-    let br = chunked("Content-Encoding: br\r\n", plain);
+    check(
+        answer_in_chunks(coding, plain),
+        InspectionFailure::InvalidEncoding,
+    );
+    let br = answer_in_chunks("Content-Encoding: br\r\n", plain);
     check(br, InspectionFailure::UnknownEncoding);
     check(OK.to_vec(), InspectionFailure::NotJson);
-    check(chunked("", b"{}"), InspectionFailure::NoArray);
+    check(answer_in_chunks("", b"{}"), InspectionFailure::NoArray);
 }
 
 #[test]

@@ -424,7 +424,7 @@ fn no_curves_where_there_is_nothing_to_go_along() {
 }
 
 /// The levels of a line, and those of its chart.
-fn placed(curves: &CurvesModel) -> Vec<(String, String)> {
+fn line_places(curves: &CurvesModel) -> Vec<(String, String)> {
     let panels = curves.panels.iter();
     let lines = panels.flat_map(|panel| {
         let lines = panel.lines.iter();
@@ -461,7 +461,7 @@ fn further_factors_make_a_chart_of_each_combination() {
             "maps, size 10000"
         ]
     );
-    let placed = placed(curves);
+    let placed = line_places(curves);
     assert_eq!(placed.len(), curves.lines.len());
     assert_eq!(
         placed[1],

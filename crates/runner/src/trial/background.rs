@@ -10,14 +10,18 @@ use waggle_load::Job;
 use waggle_results::{Arrivals, BackgroundInfo};
 use waggle_study::{BackgroundLoad, Cell, LoadModel};
 
+pub(super) use self::sums::MeasuredLoad;
 use self::sums::Sums;
 use crate::{
     counts::GeneratorSettings,
     driver::{Driver, Failure},
     job::{self, OtherLoad, Parts},
     load::{Load, LoadError, LoadRun},
-    probe::Window,
-    trial::{TrialContext, TrialEnvironment, execute::ENGINE_END_AT_MOST, phases::Abort, start},
+    trial::{
+        TrialContext, TrialEnvironment,
+        load_content::{requests, targets_and_host},
+        phases::{Abort, ENGINE_END_AT_MOST},
+    },
 };
 
 /// Margin of a background load beyond warm-up and measured phase before it ends by itself.
@@ -32,16 +36,6 @@ struct Begun<R> {
 
 /// The background loads that were started before the measured one.
 pub(super) struct BegunLoads<R>(Vec<Begun<R>>);
-
-/// The measured load, beside which others run.
-pub(super) struct MeasuredLoad {
-    /// Nanoseconds since 1970.
-    pub(super) started_unix_ns: u64,
-    /// Length of its intervals, and of those of the others.
-    pub(super) interval: Duration,
-    /// Its measured phase, once that is known.
-    pub(super) window: watch::Receiver<Option<Window>>,
-}
 
 /// The background loads of a trial while they run.
 pub(crate) struct Background<R> {
@@ -94,10 +88,10 @@ fn job_of<D: Driver>(
     index: usize,
 ) -> Result<Job, Failure> {
     let cell = context.cell;
-    let (targets, host) = start::targets_and_host(context, driver, &load.endpoint)?;
+    let (targets, host) = targets_and_host(context, driver, &load.endpoint)?;
     let parts = Parts {
         targets,
-        what: start::requests(context, &load.request, "background", &host)?,
+        what: requests(context, &load.request, "background", &host)?,
         workers: vec![worker(context, index)],
         seed: context.seed,
     };
@@ -210,7 +204,7 @@ impl<R: LoadRun> Background<R> {
         let join = |load: Running<R>| async move {
             let ended = timeout(ENGINE_END_AT_MOST, load.run.join()).await;
             let ended = ended.unwrap_or(Err(LoadError::NotEnded));
-            ended.map_err(|why| failed(&load.name, &why))
+            ended.map_err(|why| load_failure(&load.name, &why))
         };
         let ended = join_all(self.loads.into_iter().map(join)).await;
         ended.into_iter().try_for_each(|one| one.map(|_| ()))
@@ -235,7 +229,7 @@ impl<R: LoadRun> Running<R> {
         loop {
             let next = tokio::select! {
                 biased;
-                next = self.run.next_interval() => next.map_err(|why| failed(&self.name, &why))?,
+                next = self.run.next_interval() => next.map_err(|why| load_failure(&self.name, &why))?,
                 _ = is_asked.wait_for(|asked| *asked), if !is_over => {
                     is_over = true;
                     self.run.stop();
@@ -277,6 +271,6 @@ impl BackgroundEnd {
     }
 }
 
-fn failed(name: &str, why: &LoadError) -> Failure {
+fn load_failure(name: &str, why: &LoadError) -> Failure {
     Failure::new(format!("the background load \"{name}\" failed: {why}"))
 }

@@ -28,7 +28,7 @@ use crate::{
         duet::Stage,
         faults::{self, FaultInjector},
         load_phases::LoadPhases,
-        phases::{Abort, Allowed, Phases, SPARE, Stop},
+        phases::{Abort, Allowed, ENGINE_END_AT_MOST, Phases, SPARE, Stop},
         report::Report,
         resources::Sampler,
         start::{self, Started},
@@ -39,8 +39,6 @@ use crate::{
 
 /// Timeout for collecting the results.
 const COLLECT_AT_MOST: Duration = Duration::from_secs(60);
-/// Timeout for the end of the engine after an aborted trial.
-pub(super) const ENGINE_END_AT_MOST: Duration = Duration::from_secs(15);
 
 /// One trial while it runs.
 pub(crate) struct Trial<'a> {

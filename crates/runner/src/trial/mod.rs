@@ -9,6 +9,7 @@ mod endpoints;
 mod execute;
 mod faults;
 mod left_over;
+mod load_content;
 mod load_phases;
 mod phases;
 mod prepare;

@@ -13,6 +13,8 @@ use crate::{
 
 /// Margin beyond the known end of a phase before it counts as hung.
 pub(crate) const SPARE: Duration = Duration::from_secs(15);
+/// Timeout for the end of the engine after an aborted trial.
+pub(super) const ENGINE_END_AT_MOST: Duration = Duration::from_secs(15);
 /// The supervisor waits a second for a component's last output before it reports its end, but a failed request shows it sooner.
 const DEATH_TOLD_WITHIN: Duration = Duration::from_millis(1_500);
 

@@ -24,9 +24,10 @@ use crate::{
         TrialEnvironment,
         context::Prepared,
         execute::Trial,
+        load_content::{no_secret, targets_and_host},
         phases::{Abort, Allowed, Phases, SPARE, Stop},
         report::Report,
-        start, tear_down,
+        tear_down,
     },
 };
 
@@ -358,10 +359,10 @@ impl Trial<'_> {
     ) -> Result<Job, Failure> {
         let context = self.context;
         let driver = &environment.driver;
-        let (targets, host) = start::targets_and_host(context, driver, &load.endpoint)?;
+        let (targets, host) = targets_and_host(context, driver, &load.endpoint)?;
         let secret = |name: &str| context.secrets.placeholder(name);
         let scenario = sent.scenario.with_secrets(&secret);
-        let scenario = scenario.map_err(start::no_secret)?;
+        let scenario = scenario.map_err(no_secret)?;
         let scenario = load_scenario(&scenario, &host, "prepare", &environment.prepared.kept);
         let what = What::Scenario(Arc::new(load::Scenario {
             preparation: Some(sent.preparation),

@@ -15,16 +15,15 @@ use crate::{
     http::HttpConnector,
     job::{self, Parts, RECORDS_PER_WORKER_MAX},
     load::{Load, LoadError, LoadRun},
-    peer::Peer,
     probe::{DueInstants, ProbeConfig, ProbeReader, WatchStream, Window, open_stream},
     scenario::{Kept, load_scenario},
     trial::{
         TrialContext, TrialEnvironment,
         background::{self, Background, MeasuredLoad},
         delivery::{Delivery, ProbePosition},
-        endpoints::endpoints,
         execute::Trial,
         faults::{Axis, FaultInjector, Restarts},
+        load_content::{no_secret, requests, targets_and_host},
         load_phases::{LoadPhases, Progress},
         phases::Abort,
         stop_watch::StopWatch,
@@ -202,23 +201,6 @@ fn is_external(system: &System, name: &str) -> bool {
     components.any(|component| component.name == name && component.external.is_some())
 }
 
-/// An endpoint, and what goes into the `Host` header of requests to it.
-pub(crate) fn targets_and_host<D: Driver>(
-    context: TrialContext<'_>,
-    driver: &D,
-    endpoint: &str,
-) -> Result<(Vec<Peer>, String), Failure> {
-    let targets = endpoints(context.system, driver, endpoint)?;
-    let external = context.system.external.as_ref();
-    let host = match (external, &targets[..]) {
-        (Some(server), _) => server.authority.clone(),
-        (None, [only]) => given_host(context, endpoint).unwrap_or_else(|| only.address.to_string()),
-        // Every replica gets the same requests, as behind a shared host name.
-        (None, _) => endpoint.to_owned(),
-    };
-    Ok((targets, host))
-}
-
 /// The job of the engine; `run` marks the records.
 pub(crate) fn job_of<D: Driver>(
     context: TrialContext<'_>,
@@ -236,17 +218,6 @@ pub(crate) fn job_of<D: Driver>(
     Ok(job::job(cell, parts))
 }
 
-/// The name of the endpoint's host, if its component runs already.
-fn given_host(context: TrialContext<'_>, endpoint: &str) -> Option<String> {
-    let mut endpoints = context.system.endpoints.iter();
-    let endpoint = endpoints.find(|known| known.name == endpoint)?;
-    let mut components = context.system.components.iter();
-    let component = components.find(|known| known.name == endpoint.component)?;
-    let mut ports = component.external.iter().flatten();
-    let port = ports.find(|known| known.name == endpoint.port)?;
-    port.at.first().map(ToString::to_string)
-}
-
 /// The content of the requests; `run` marks the records, `host` goes into the heads.
 fn load_content(
     context: TrialContext<'_>,
@@ -262,28 +233,6 @@ fn load_content(
             load::What::Scenario(Arc::new(load_scenario(&scenario, host, run, kept)))
         }
     })
-}
-
-/// The same request again and again, or one after the other with the values of its variables.
-pub(crate) fn requests(
-    context: TrialContext<'_>,
-    request: &study::Request,
-    run: &str,
-    host: &str,
-) -> Result<load::What, Failure> {
-    let secret = |name: &str| context.secrets.placeholder(name);
-    let request = request.with_secrets(&secret).map_err(no_secret)?;
-    let requests = context.records.prepare(&request, run, host);
-    Ok(load::What::Requests {
-        requests: requests.map_err(|problem| Failure::new(problem.to_string()))?,
-        expect: job::expect(&request.expect),
-        inspect: request.inspect.as_ref().map(job::inspect),
-    })
-}
-
-/// Why a header of the load has no value.
-pub(crate) fn no_secret(problem: study::EnvironmentError) -> Failure {
-    Failure::new(problem.to_string())
 }
 
 /// The probe with this name.

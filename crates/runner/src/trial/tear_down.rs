@@ -13,7 +13,8 @@ use crate::{
     load::{Load, LoadRun},
     trial::{
         TrialEnvironment,
-        execute::{ENGINE_END_AT_MOST, Trial},
+        execute::Trial,
+        phases::ENGINE_END_AT_MOST,
         phases::{Phases, SPARE},
         report::Report,
     },

@@ -165,10 +165,7 @@ current-context: x
 }
 
 /// Answers those who have this token, and refuses all others.
-fn guarded(
-    token: &'static str,
-    seen: &Requests,
-) -> impl Fn(&Request) -> Reply + Send + Sync + use<> {
+fn guard(token: &'static str, seen: &Requests) -> impl Fn(&Request) -> Reply + Send + Sync + use<> {
     let answer_known = seen.reply();
     move |request| match request.header("authorization") {
         Some(value) if value == format!("Bearer {token}") => answer_known(request),
@@ -182,7 +179,7 @@ fn the_token_of_a_kubeconfig_is_in_every_request_and_in_no_file() {
     let authority = Authority::new("ours");
     let seen = Requests::default();
     let config = server_of_year(&authority, 2090, ClientAuth::None);
-    let server = Server::start_secure(config, guarded("hush-hush-7", &seen));
+    let server = Server::start_secure(config, guard("hush-hush-7", &seen));
     let bench = bench_of_kubeconfig(&authority, server.address, "tokenFile: token");
     fs::write(bench.path("kube/token"), "hush-hush-7\n").unwrap();
     check(&bench.results());
@@ -217,7 +214,7 @@ fn an_identity_that_is_refused_is_a_failure_with_the_status() {
     let fails = |user: &str, expected: &str| {
         let config = server_of_year(&authority, 2090, ClientAuth::None);
         let seen = Requests::default();
-        let server = Server::start_secure(config, guarded("right", &seen));
+        let server = Server::start_secure(config, guard("right", &seen));
         let reason = failure(&bench_of_kubeconfig(&authority, server.address, user));
         assert!(reason.contains(expected), "{reason}");
         assert!(!reason.contains("wrong-token"), "{reason}");

@@ -1,3 +1,5 @@
+//! Kubeconfigs, and every mistake in them.
+
 use crate::{Address, ExternalTls, Kubeconfig, Pem, Source, Values};
 
 use super::Cluster;
@@ -39,14 +41,14 @@ fn read(text: &str, file: &str, context: Option<&str>) -> Result<Cluster, String
         at: (1, 1),
     };
     let variable = |name: &str| match name {
-        "HOME" => Some("/home/me".to_owned()),
+        "HOME" => Some("/h".to_owned()),
         "KUBECONFIG" => Some("kube/config".to_owned()),
         "SEVERAL" => Some("a:b".to_owned()),
         _ => None,
     };
     let files = |name: &str| {
         let text = match name {
-            "kube/config" | "/home/me/.kube/config" => text,
+            "kube/config" | "/h/.kube/config" => text,
             "kube/token" => "of-a-file\n",
             _ => return Err(format!("cannot read {name}: it is not there")),
         };

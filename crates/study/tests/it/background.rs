@@ -13,7 +13,7 @@ fn study(changes: &[(&str, &str)]) -> Study {
     read_study(&source("background.yaml", text), &system()).unwrap_or_else(|why| panic!("{why}"))
 }
 
-fn running(cell: &Cell) -> Vec<(&str, &LoadModel)> {
+fn running_loads(cell: &Cell) -> Vec<(&str, &LoadModel)> {
     let running = cell.running_background();
     running.map(|(load, model)| (load.name(), model)).collect()
 }
@@ -34,10 +34,13 @@ fn background_loads_are_read_and_absent_where_they_send_nothing() {
     let [none, changes, one, _, _, both] = &study.cells[..] else {
         panic!("six cells")
     };
-    assert_eq!(running(none), []);
-    assert_eq!(running(changes), [("changes", &open)]);
-    assert_eq!(running(one), [("lists", &closed(1))]);
-    assert_eq!(running(both), [("lists", &closed(4)), ("changes", &open)]);
+    assert_eq!(running_loads(none), []);
+    assert_eq!(running_loads(changes), [("changes", &open)]);
+    assert_eq!(running_loads(one), [("lists", &closed(1))]);
+    assert_eq!(
+        running_loads(both),
+        [("lists", &closed(4)), ("changes", &open)]
+    );
     let [lists, changes] = &none.background[..] else {
         panic!("two loads, both absent")
     };

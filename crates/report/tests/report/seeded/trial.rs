@@ -259,7 +259,7 @@ fn interval(
         bytes_sent: succeeded * 260,
         bytes_received: succeeded * 90,
         failures,
-        inspected: seeded.inspects.then(|| inspected(succeeded)),
+        inspected: seeded.inspects.then(|| inspected_counts(succeeded)),
     };
     let steps = Steps::new(seeded, &counts, typical_us);
     let cpu = engine_cpu(made, rate);
@@ -295,7 +295,7 @@ fn interval(
     }
 }
 
-fn inspected(answers: u64) -> InspectedCounts {
+fn inspected_counts(answers: u64) -> InspectedCounts {
     InspectedCounts {
         answers,
         body_bytes: answers * 40,

@@ -45,7 +45,7 @@ impl ProcessDriver {
             let peer = peer.ok_or_else(|| no_port(component, &step.port))?;
             let made = Made::new(step, undo, &component.name, &peer);
             let env = self.env(setup);
-            let filled = made.filled(|text| env.fill(component, 0, text));
+            let filled = made.fill_secrets(|text| env.fill(component, 0, text));
             let filled = filled.map_err(|why| Failure::new(why.to_string()))?;
             self.created
                 .begin(made, filled, peer.clone())

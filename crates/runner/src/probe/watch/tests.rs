@@ -1,4 +1,5 @@
 //! A watch of a server that sends lines in pieces, ends, cannot go on, repeats itself or says nothing: each record counts once.
+// long: every test scripts the same fake server.
 
 use std::sync::{Arc, Mutex};
 
@@ -99,7 +100,7 @@ fn line(kind: &str, version: u64, sequence: u64, time: u64) -> String {
 }
 
 /// The record with this sequence is created, with this version.
-fn added(version: u64, sequence: u64) -> String {
+fn added_line(version: u64, sequence: u64) -> String {
     line("ADDED", version, sequence, LATER)
 }
 
@@ -114,11 +115,11 @@ fn bookmark(version: u64) -> String {
 
 const ERROR: &str = "{\"type\":\"ERROR\",\"object\":{\"code\":410}}\n";
 
-fn at() -> Option<WatchBegin> {
+fn begin_at() -> Option<WatchBegin> {
     Some(WatchBegin::At("0".to_owned()))
 }
 
-fn asked() -> Option<WatchBegin> {
+fn begin_asked() -> Option<WatchBegin> {
     Some(WatchBegin::Asked {
         get: "/now".to_owned(),
         path: "$.at".to_owned(),
@@ -208,14 +209,14 @@ async fn check_problem(begin: Option<WatchBegin>, reply: Reply, expected: &str) 
 
 #[tokio::test]
 async fn each_record_is_seen_wherever_the_pieces_of_an_answer_end() {
-    let other = added(6, 3).replace(RUN, "t9x");
+    let other = added_line(6, 3).replace(RUN, "t9x");
     let text = [
-        added(1, 0),
+        added_line(1, 0),
         bookmark(2),
         "\n".to_owned(),
-        added(3, 1),
+        added_line(3, 1),
         line("MODIFIED", 4, 1, LATER),
-        added(5, 2),
+        added_line(5, 2),
         other,
     ]
     .concat();
@@ -223,20 +224,20 @@ async fn each_record_is_seen_wherever_the_pieces_of_an_answer_end() {
         let pieces = format!("{HEAD}{}", chunks(&text, length)).into_bytes();
         let replies = vec![Reply::Answer(ok(r#"{"at": 1}"#)), Reply::Answer(pieces)];
         let requests = ["/now probe", "/watch?from=1 probe"];
-        let remark = check(asked(), (replies, 6), (3, 0, 1), &requests).await;
+        let remark = check(begin_asked(), (replies, 6), (3, 0, 1), &requests).await;
         assert_eq!(remark, "", "{length}");
     }
 }
 
 #[tokio::test]
 async fn an_answer_that_ends_goes_on_from_the_last_version() {
-    let half = &added(9, 3)[..40];
+    let half = &added_line(9, 3)[..40];
     let replies = vec![
-        ending(&(added(5, 0) + &added(6, 1) + &bookmark(7))),
-        cut(&(added(8, 2) + half)),
+        ending(&(added_line(5, 0) + &added_line(6, 1) + &bookmark(7))),
+        cut(&(added_line(8, 2) + half)),
         // The last line has no line feed and is whole.
-        ending(added(9, 3).trim_end()),
-        going_on(&added(11, 4)),
+        ending(added_line(9, 3).trim_end()),
+        going_on(&added_line(11, 4)),
     ];
     let requests = [
         "/watch?from=0 probe",
@@ -244,23 +245,23 @@ async fn an_answer_that_ends_goes_on_from_the_last_version() {
         "/watch?from=8 probe",
         "/watch?from=9 probe",
     ];
-    let remark = check(at(), (replies, 6), (5, 0, 0), &requests).await;
+    let remark = check(begin_at(), (replies, 6), (5, 0, 0), &requests).await;
     assert_eq!(remark, "");
 }
 
 #[tokio::test]
 async fn a_repeated_line_is_no_copy_and_another_version_is_one() {
-    let again = added(5, 0) + &added(6, 1) + &added(7, 1);
-    let replies = vec![ending(&added(5, 0)), going_on(&again)];
+    let again = added_line(5, 0) + &added_line(6, 1) + &added_line(7, 1);
+    let replies = vec![ending(&added_line(5, 0)), going_on(&again)];
     let requests = ["/watch?from=0 probe", "/watch?from=5 probe"];
-    check(at(), (replies, 4), (2, 1, 0), &requests).await;
+    check(begin_at(), (replies, 4), (2, 1, 0), &requests).await;
 }
 
 #[tokio::test]
 async fn a_server_that_cannot_go_on_is_asked_anew() {
     let shown_again = existing(5, 0) + &existing(6, 1);
     let replies = vec![
-        ending(&added(5, 0)),
+        ending(&added_line(5, 0)),
         Reply::Answer(answer(410, "", "")),
         going_on(&shown_again),
     ];
@@ -269,7 +270,7 @@ async fn a_server_that_cannot_go_on_is_asked_anew() {
         "/watch?from=5 probe",
         "/watch?from=0 probe",
     ];
-    let remark = check(at(), (replies, 3), (2, 0, 0), &requests).await;
+    let remark = check(begin_at(), (replies, 3), (2, 0, 0), &requests).await;
     assert!(
         remark.contains("could not go on from the last version once"),
         "{remark}"
@@ -280,20 +281,20 @@ async fn a_server_that_cannot_go_on_is_asked_anew() {
     );
 
     // A line may say so, and what follows it is not read.
-    let ends = added(5, 0) + ERROR + &added(6, 7);
+    let ends = added_line(5, 0) + ERROR + &added_line(6, 7);
     let replies = vec![going_on(&ends), going_on(&shown_again)];
     let requests = ["/watch?from=0 probe", "/watch?from=0 probe"];
-    check(at(), (replies, 4), (2, 0, 0), &requests).await;
+    check(begin_at(), (replies, 4), (2, 0, 0), &requests).await;
 }
 
 #[tokio::test]
 async fn what_an_asked_version_leaves_out_is_said() {
     let replies = vec![
         Reply::Answer(ok(r#"{"at": "3"}"#)),
-        ending(&added(5, 0)),
+        ending(&added_line(5, 0)),
         Reply::Answer(answer(410, "", "")),
         Reply::Answer(ok(r#"{"at": "9"}"#)),
-        going_on(&added(10, 2)),
+        going_on(&added_line(10, 2)),
     ];
     let requests = [
         "/now probe",
@@ -302,7 +303,7 @@ async fn what_an_asked_version_leaves_out_is_said() {
         "/now probe",
         "/watch?from=9 probe",
     ];
-    let remark = check(asked(), (replies, 2), (2, 0, 0), &requests).await;
+    let remark = check(begin_asked(), (replies, 2), (2, 0, 0), &requests).await;
     assert!(
         remark.contains("records that came in between were not shown"),
         "{remark}"
@@ -312,8 +313,8 @@ async fn what_an_asked_version_leaves_out_is_said() {
 #[tokio::test]
 async fn a_server_without_versions_is_asked_anew_each_time() {
     let replies = vec![
-        ending(&added(1, 0)),
-        going_on(&(existing(1, 0) + &added(2, 1))),
+        ending(&added_line(1, 0)),
+        going_on(&(existing(1, 0) + &added_line(2, 1))),
     ];
     let requests = ["/watch probe", "/watch probe"];
     let remark = check(None, (replies, 3), (2, 0, 0), &requests).await;
@@ -326,22 +327,33 @@ async fn lines_without_an_end_are_left_out() {
         "{{\"type\":\"ADDED\",\"a\":\"{}\n",
         "x".repeat(LINE_MAX_BYTES)
     );
-    let replies = vec![going_on(&(long + &added(2, 0)))];
-    let remark = check(at(), (replies, 1), (1, 0, 0), &["/watch?from=0 probe"]).await;
+    let replies = vec![going_on(&(long + &added_line(2, 0)))];
+    let remark = check(
+        begin_at(),
+        (replies, 1),
+        (1, 0, 0),
+        &["/watch?from=0 probe"],
+    )
+    .await;
     assert!(remark.starts_with("1 lines longer than"), "{remark}");
 }
 
 #[tokio::test]
 async fn bad_answers_are_explained_and_read_on() {
     let gone = Reply::Answer(answer(410, "", ""));
-    check_problem(at(), gone, "/watch?from=0 was answered with status 410").await;
-    check_problem(at(), Reply::Answer(answer(500, "", "")), "status 500").await;
-    check_problem(at(), going_on(ERROR), "cannot begin where begin says").await;
-    check_problem(at(), ending(""), "ended before its first line").await;
-    check_problem(at(), going_on("<html>\n"), "a line is not JSON: ").await;
-    let unversioned = added(1, 0).replace("\"v\"", "\"w\"");
+    check_problem(
+        begin_at(),
+        gone,
+        "/watch?from=0 was answered with status 410",
+    )
+    .await;
+    check_problem(begin_at(), Reply::Answer(answer(500, "", "")), "status 500").await;
+    check_problem(begin_at(), going_on(ERROR), "cannot begin where begin says").await;
+    check_problem(begin_at(), ending(""), "ended before its first line").await;
+    check_problem(begin_at(), going_on("<html>\n"), "a line is not JSON: ").await;
+    let unversioned = added_line(1, 0).replace("\"v\"", "\"w\"");
     let problem = "/watch?from=0: a line with a record has no version at $.object.v";
-    check_problem(at(), going_on(&unversioned), problem).await;
+    check_problem(begin_at(), going_on(&unversioned), problem).await;
 }
 
 #[tokio::test]
@@ -354,7 +366,7 @@ async fn bad_documents_of_a_version_are_explained() {
         ),
     ] {
         let (bench, fake) = (
-            bench(asked()),
+            bench(begin_asked()),
             Fake::start(vec![Reply::Answer(ok(document))]),
         );
         let mut watch = watch(&bench, &fake.server.address.into());
@@ -365,8 +377,11 @@ async fn bad_documents_of_a_version_are_explained() {
 
 #[tokio::test]
 async fn silence_is_waited_for_and_at_the_end_asked_about() {
-    let fake = Fake::start(vec![going_on(&added(4, 0)), going_on(&added(5, 1))]);
-    let bench = bench(at());
+    let fake = Fake::start(vec![
+        going_on(&added_line(4, 0)),
+        going_on(&added_line(5, 1)),
+    ]);
+    let bench = bench(begin_at());
     let mut watch = watch(&bench, &fake.server.address.into());
     read_lines(&mut watch, 1).await;
     watch.restart();
@@ -382,7 +397,7 @@ async fn silence_is_waited_for_and_at_the_end_asked_about() {
 #[tokio::test]
 async fn answers_have_a_limit() {
     let fake = Fake::start(Vec::new());
-    let bench = bench(at());
+    let bench = bench(begin_at());
     let mut watch = watch(&bench, &fake.server.address.into());
     watch.stream.answers = ANSWERS_MAX;
     let problem = watch.poll().await.unwrap_err().to_string();
@@ -395,8 +410,8 @@ async fn answers_have_a_limit() {
 
 #[tokio::test]
 async fn a_stream_may_be_requested_before_the_load() {
-    let fake = Fake::start(vec![going_on(&(added(1, 0) + &added(2, 0)))]);
-    let bench = bench(at());
+    let fake = Fake::start(vec![going_on(&(added_line(1, 0) + &added_line(2, 0)))]);
+    let bench = bench(begin_at());
     let (config, kind) = (bench.start_probe(), kind(&bench));
     let peers = [fake.server.address.into()];
     let stream = open_stream(config.probe, &peers, config.secrets)
@@ -421,9 +436,9 @@ async fn a_stream_may_be_requested_before_the_load() {
 
 #[tokio::test]
 async fn a_killed_server_must_show_its_records_again() {
-    let text = added(1, 0) + &added(2, 1);
+    let text = added_line(1, 0) + &added_line(2, 1);
     let fake = Fake::start(vec![going_on(&text), going_on(&existing(1, 0))]);
-    let bench = bench(at());
+    let bench = bench(begin_at());
     let mut watch = watch(&bench, &fake.server.address.into());
     read_lines(&mut watch, 2).await;
     watch.forget();
@@ -438,7 +453,7 @@ async fn a_killed_server_must_show_its_records_again() {
 async fn ports_with_tls_are_watched() {
     let own = Authority::new("own");
     let requests = Arc::default();
-    let reply = reply_in_turn(vec![going_on(&added(1, 0))], Arc::clone(&requests));
+    let reply = reply_in_turn(vec![going_on(&added_line(1, 0))], Arc::clone(&requests));
     let server = Server::start_secure(own.server(), reply);
     let tls = waggle_load::Tls::new(waggle_load::TlsOptions {
         server_name: "localhost".to_owned(),
@@ -451,7 +466,7 @@ async fn ports_with_tls_are_watched() {
         tls: Some(tls.unwrap()),
         authorization: None,
     };
-    let bench = bench(at());
+    let bench = bench(begin_at());
     let mut watch = watch(&bench, &peer);
     read_lines(&mut watch, 1).await;
     assert_eq!(watch.log.seen.distinct, 1);
@@ -461,7 +476,7 @@ async fn ports_with_tls_are_watched() {
 /// The delays of one record in microseconds: the earliest, and until it was seen.
 #[track_caller]
 fn check_delays((opened, interrupted, quiet): (u64, u64, u64), expected: (u64, u64)) {
-    let bench = bench(at());
+    let bench = bench(begin_at());
     let peer = Peer::from(std::net::SocketAddr::from(([127, 0, 0, 1], 1)));
     let mut watch = watch(&bench, &peer);
     // Milliseconds after the record was sent, and before that.

@@ -7,12 +7,21 @@ use tokio::sync::watch;
 use waggle_load::{Counts, Interval};
 use waggle_results::BackgroundLoadInfo;
 
-use super::MeasuredLoad;
 use crate::{
     counts::{Carried, GeneratorSettings, Measured, certificate_is_refused, interval_row, kinds},
     probe::Window,
     quantiles::quantiles,
 };
+
+/// The measured load, beside which others run.
+pub(in crate::trial) struct MeasuredLoad {
+    /// Nanoseconds since 1970.
+    pub(in crate::trial) started_unix_ns: u64,
+    /// Length of its intervals, and of those of the others.
+    pub(in crate::trial) interval: Duration,
+    /// Its measured phase, once that is known.
+    pub(in crate::trial) window: watch::Receiver<Option<Window>>,
+}
 
 /// Limit on the intervals that wait until it is known whether they belong to the measured phase. Those of the measured load are handed
 /// over at about the same time.

@@ -1,0 +1,47 @@
+//! The parts of a trial that numbers are read from.
+
+use waggle_metrics::NamedMetric;
+use waggle_results::{DeliveryInfo, LedgerInfo};
+
+use crate::{
+    TrialBackground, TrialFaults, TrialModel, TrialNumbers, TrialPreparation, TrialProbe,
+    TrialRecovery,
+};
+
+/// What numbers are read from: parts of a trial.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Source<'a> {
+    pub(super) numbers: Option<&'a TrialNumbers>,
+    pub(super) intermediate_probes: &'a [TrialProbe],
+    pub(super) ledger: Option<&'a LedgerInfo>,
+    pub(super) delivery: Option<&'a DeliveryInfo>,
+    pub(super) recovery: Option<TrialRecovery>,
+    pub(super) faults: Option<&'a TrialFaults>,
+    pub(super) preparation: Option<&'a TrialPreparation>,
+    pub(super) background: &'a [TrialBackground],
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn from_trial(trial: &'a TrialModel) -> Self {
+        Self {
+            numbers: trial.numbers.as_ref(),
+            intermediate_probes: &trial.intermediate_probes,
+            ledger: trial.ledger.as_ref(),
+            delivery: trial.delivery.as_ref(),
+            recovery: trial.recovery,
+            faults: trial.faults.as_ref(),
+            preparation: trial.preparation.as_ref(),
+            background: &trial.background,
+        }
+    }
+}
+
+/// What has the name that a path names.
+pub(super) fn find_by_name<'a, T>(
+    named: &NamedMetric<'_>,
+    all: &'a [T],
+    name: impl Fn(&T) -> &String,
+) -> Option<&'a T> {
+    let of = named.of?;
+    all.iter().find(|one| name(one) == of)
+}

@@ -1,0 +1,61 @@
+//! What a load sends, and to whom.
+
+use waggle_load as load;
+use waggle_study as study;
+
+use crate::{
+    driver::{Driver, Failure},
+    job,
+    peer::Peer,
+    trial::{TrialContext, endpoints::endpoints},
+};
+
+/// An endpoint, and what goes into the `Host` header of requests to it.
+pub(crate) fn targets_and_host<D: Driver>(
+    context: TrialContext<'_>,
+    driver: &D,
+    endpoint: &str,
+) -> Result<(Vec<Peer>, String), Failure> {
+    let targets = endpoints(context.system, driver, endpoint)?;
+    let external = context.system.external.as_ref();
+    let host = match (external, &targets[..]) {
+        (Some(server), _) => server.authority.clone(),
+        (None, [only]) => given_host(context, endpoint).unwrap_or_else(|| only.address.to_string()),
+        // Every replica gets the same requests, as behind a shared host name.
+        (None, _) => endpoint.to_owned(),
+    };
+    Ok((targets, host))
+}
+
+/// The name of the endpoint's host, if its component runs already.
+fn given_host(context: TrialContext<'_>, endpoint: &str) -> Option<String> {
+    let mut endpoints = context.system.endpoints.iter();
+    let endpoint = endpoints.find(|known| known.name == endpoint)?;
+    let mut components = context.system.components.iter();
+    let component = components.find(|known| known.name == endpoint.component)?;
+    let mut ports = component.external.iter().flatten();
+    let port = ports.find(|known| known.name == endpoint.port)?;
+    port.at.first().map(ToString::to_string)
+}
+
+/// The same request again and again, or one after the other with the values of its variables.
+pub(crate) fn requests(
+    context: TrialContext<'_>,
+    request: &study::Request,
+    run: &str,
+    host: &str,
+) -> Result<load::What, Failure> {
+    let secret = |name: &str| context.secrets.placeholder(name);
+    let request = request.with_secrets(&secret).map_err(no_secret)?;
+    let requests = context.records.prepare(&request, run, host);
+    Ok(load::What::Requests {
+        requests: requests.map_err(|problem| Failure::new(problem.to_string()))?,
+        expect: job::expect(&request.expect),
+        inspect: request.inspect.as_ref().map(job::inspect),
+    })
+}
+
+/// Why a header of the load has no value.
+pub(crate) fn no_secret(problem: study::EnvironmentError) -> Failure {
+    Failure::new(problem.to_string())
+}
