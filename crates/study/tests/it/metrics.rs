@@ -83,6 +83,7 @@ fn no_subject_is_left() {
     let rows = CATALOGUE.iter().map(|row| format!("{:?}", row.subject));
     let apart = [
         "Answers",
+        "Background",
         "Fault",
         "Recovery",
         "Preparation",
@@ -131,6 +132,9 @@ fn each_metric_can_be_in_a_condition() {
         &[(Subject::Network, "network.")],
         records,
     );
+    let lists = "background:\n  - { name: lists, endpoint: front, connections: 1, request: { get: /all } }\ndelivery: {";
+    let of_lists = [(Subject::Background, "background.lists.")];
+    check(STUDY, &[("delivery: {", lists)], &of_lists, records);
     let inspects = (
         "    timeout: 5s",
         "    timeout: 5s\n    inspect: { count: $.items }",
