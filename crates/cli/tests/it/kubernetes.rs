@@ -1,8 +1,8 @@
 //! System `kubernetes` on real servers: over each datastore it starts, passes its functional check and stops, with nothing left; and
-//! a shipped study grows it and lists what is there.
+//! shipped studies list, watch and get what they have made.
 
 use crate::{
-    shipped_studies::{Columns, number},
+    shipped_studies::{Columns, assert_none_missing, number},
     systems::comes_and_goes,
     webapp::run_changed_study,
 };
@@ -53,16 +53,16 @@ fn starts_works_and_stops_over_mariadb() {
 
 /// The trial with so many objects of a kind.
 fn of_level<'a>(trials: &'a [Columns], objects: &str) -> &'a Columns {
-    let of_level = |trial: &&Columns| trial["objects"] == objects;
+    let of_level = |trial: &&Columns| trial["factor_objects"] == objects;
     trials
         .iter()
         .find(of_level)
         .unwrap_or_else(|| panic!("{trials:?}"))
 }
 
-/// Every list has what the level says: the answer grows by as much for the second hundred objects as for the first.
+/// Every list has as many objects as the level says; they are counted while the answer streams.
 #[test]
-fn a_list_grows_by_its_objects() {
+fn a_list_has_the_objects_of_its_level() {
     let changes = [
         (
             "objects: [0, 1000, 2000, 4000, 8000, 16000]",
@@ -70,24 +70,51 @@ fn a_list_grows_by_its_objects() {
         ),
         ("rows: 1000000,", "rows: 200,"),
         ("ready_timeout: 120s", "ready_timeout: 600s"),
-        ("warm_up: { requests: 5, timeout: 5s }", "warm_up: 0s"),
         ("requests: 20, timeout: 20s", "requests: 20, timeout: 600s"),
     ];
     for datastore in ["etcd", "sqlite"] {
         let levels = [&format!("datastore={datastore}")[..], "resource=secrets"];
         let trials = run_changed_study("kubernetes.yaml", &changes, &levels);
-        let bytes = |objects: &str| {
+        assert_eq!(trials.len(), 3, "{trials:?}");
+        let bytes = ["0", "100", "200"].map(|objects| {
             let trial = of_level(&trials, objects);
             assert_eq!(number(trial, "failed"), 0, "{trial:?}");
             assert!(number(trial, "succeeded") > 0, "{trial:?}");
-            trial["bytes_received_per_answer"].parse::<f64>().unwrap()
-        };
-        let (empty, hundred, two_hundred) = (bytes("0"), bytes("100"), bytes("200"));
-        let (first, second) = (hundred - empty, two_hundred - hundred);
-        // Names and versions get longer by a few letters; the framing of the answer changes by some more.
-        assert!(
-            first > 100.0 * 200.0 && (first - second).abs() < 0.1 * first,
-            "{empty}, {hundred}, {two_hundred}"
-        );
+            let items: f64 = trial["items_per_answer"].parse().unwrap();
+            assert_eq!(items, objects.parse().unwrap(), "{trial:?}");
+            trial["decoded_bytes_per_answer"].parse::<f64>().unwrap()
+        });
+        assert!(bytes.is_sorted_by(|a, b| a < b), "{bytes:?}");
+    }
+}
+
+/// Every config map that is created is seen by the watch.
+#[test]
+fn a_watch_shows_every_object_that_was_created() {
+    let changes = [
+        ("ready_timeout: 120s", "ready_timeout: 600s"),
+        ("timeout: 30s }", "timeout: 300s }"),
+    ];
+    let trials = run_changed_study("kubernetes-watch.yaml", &changes, &["datastore=sqlite"]);
+    for trial in &trials {
+        assert_none_missing(trial);
+        assert_eq!(number(trial, "records_unexpected"), 0, "{trial:?}");
+    }
+}
+
+/// Gets are measured while lists run beside them.
+#[test]
+fn lists_run_beside_gets() {
+    let changes = [
+        ("listers: [0, 1, 4]", "listers: [0, 1]"),
+        ("ready_timeout: 120s", "ready_timeout: 600s"),
+    ];
+    let levels = ["datastore=sqlite", "watch_cache=false"];
+    let trials = run_changed_study("kubernetes-load.yaml", &changes, &levels);
+    assert_eq!(trials.len(), 2, "{trials:?}");
+    for trial in &trials {
+        assert!(number(trial, "succeeded") > 0, "{trial:?}");
+        let has_lists = !trial["lists.background_goodput_per_s"].is_empty();
+        assert_eq!(has_lists, trial["factor_listers"] == "1", "{trial:?}");
     }
 }
