@@ -325,7 +325,7 @@ async fn a_server_without_versions_is_asked_anew_each_time() {
 async fn lines_without_an_end_are_left_out() {
     let long = format!(
         "{{\"type\":\"ADDED\",\"a\":\"{}\n",
-        "x".repeat(LINE_MAX_BYTES)
+        "x".repeat(2 * LINE_MAX_BYTES)
     );
     let replies = vec![going_on(&(long + &added_line(2, 0)))];
     let remark = check(
