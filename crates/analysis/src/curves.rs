@@ -163,6 +163,11 @@ fn layout(factors: &[Factor], cells: &[CellModel]) -> Option<(Layout, Vec<Panel>
         .filter(|factor| factor.name != over.name)
         .collect();
     let in_lines = line_factors(&others)?;
+    let levels = others.iter().map(|other| other.levels.len());
+    let combinations = levels.fold(1_usize, usize::saturating_mul);
+    if combinations > LINES_AT_MOST * PANELS_AT_MOST {
+        return None;
+    }
     let layout = Layout::new(Over::from_factor(over), &others, cells);
     let panels = panels(&layout, others.split_at(in_lines));
     (panels.len() <= PANELS_AT_MOST).then_some((layout, panels))

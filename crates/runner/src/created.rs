@@ -4,7 +4,7 @@
 use std::{
     fmt,
     fs::{self, File, OpenOptions},
-    io::{self, Seek, Write},
+    io::{self, Write},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -26,6 +26,9 @@ use crate::{
 const REPEAT_EVERY: Duration = Duration::from_millis(500);
 /// Statuses that do not change if a request is repeated: nobody knows who one is, or one may not.
 const REFUSALS: [u16; 2] = [401, 403];
+
+/// How the names of files begin that are not written yet.
+pub(crate) const HIDDEN: char = '.';
 
 /// Where the files of a run are.
 #[derive(Debug, Clone)]
@@ -112,7 +115,8 @@ impl Made {
         Ok(filled)
     }
 
-    /// Sends the request until its answer says that it is gone. An error is a sentence with what helps.
+    /// Sends the request until its answer says that it is gone. An error is a sentence with what helps. A DELETE that was accepted is
+    /// not sent again: what has the name after that may be another's.
     pub(crate) async fn remove(&self, peer: &Peer) -> Result<(), String> {
         let Self {
             name,
@@ -137,7 +141,7 @@ impl Made {
     }
 
     async fn repeat(&self, peer: &Peer) -> Result<(), String> {
-        let request = Request {
+        let mut request = Request {
             method: &self.method,
             path: &self.path,
             headers: &self.headers,
@@ -153,7 +157,12 @@ impl Made {
                 Ok(Ok(status)) if REFUSALS.contains(&status) => {
                     return Err(format!("the request was refused with status {status}"));
                 }
-                Ok(Ok(status)) => format!("the last answer had status {status}"),
+                Ok(Ok(status)) => {
+                    if self.method == "DELETE" && (200..300).contains(&status) {
+                        (request.method, request.body) = ("GET", "");
+                    }
+                    format!("the last answer had status {status}")
+                }
                 Ok(Err(problem)) => problem.to_string(),
                 Err(_) => "there was no answer in time".to_owned(),
             };
@@ -223,19 +232,20 @@ impl Ledger {
         })
     }
 
-    /// Removes all, the last first. Returns a sentence for each that could not be removed; these stay noted.
+    /// Removes all, the last first. Returns a sentence for each that could not be removed; these stay noted, and so does what is not
+    /// removed yet if this is abandoned.
     pub(crate) async fn remove_all(&mut self) -> Vec<String> {
         let mut problems = Vec::new();
-        let mut left = Vec::new();
-        while let Some(entry) = self.entries.pop() {
+        for place in (0..self.entries.len()).rev() {
+            let entry = &self.entries[place];
             if let Err(why) = entry.filled.remove(&entry.peer).await {
                 problems.push(why);
-                left.insert(0, entry);
+                continue;
             }
-        }
-        self.entries = left;
-        if let Err(problem) = self.write() {
-            problems.push(format!("cannot note what is still there: {problem}"));
+            self.entries.remove(place);
+            if let Err(problem) = self.write() {
+                problems.push(format!("cannot note what is still there: {problem}"));
+            }
         }
         // What is left is told to the user, and is not this system's any more.
         self.entries.clear();
@@ -243,7 +253,7 @@ impl Ledger {
         problems
     }
 
-    /// Writes the file, or removes it if nothing is noted.
+    /// Writes the file anew, or removes it if nothing is noted.
     fn write(&mut self) -> io::Result<()> {
         let Some(place) = &self.place else {
             return Ok(());
@@ -254,37 +264,46 @@ impl Ledger {
                 None => Ok(()),
             };
         }
-        if self.file.is_none() {
-            self.file = Some(create(&place.folder)?);
-        }
         let noted = Noted {
             system: place.system.clone(),
             study: place.study.clone(),
             pid: std::process::id(),
             made: self.entries.iter().map(|one| one.made.clone()).collect(),
         };
-        let text = serde_json::to_string_pretty(&noted)?;
-        let Some((_, file)) = &mut self.file else {
-            return Ok(());
+        let path = match self.file.take() {
+            Some((path, _)) => path,
+            None => new_path(&place.folder)?,
         };
-        file.rewind()?;
-        file.write_all(text.as_bytes())?;
-        file.set_len(text.len() as u64)
+        let file = noted.write(&path)?;
+        self.file = Some((path, file));
+        Ok(())
     }
 }
 
-/// A new file, locked by this process.
-fn create(folder: &Path) -> io::Result<(PathBuf, File)> {
+impl Noted {
+    /// Replaces the file in one step; the new one is locked by this process.
+    pub(crate) fn write(&self, path: &Path) -> io::Result<File> {
+        let text = serde_json::to_string_pretty(self)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let hidden = path.with_file_name(format!("{HIDDEN}{name}"));
+        let mut options = OpenOptions::new();
+        let mut file = options
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&hidden)?;
+        file.try_lock()?;
+        file.write_all(text.as_bytes())?;
+        fs::rename(&hidden, path)?;
+        Ok(file)
+    }
+}
+
+/// Where a new file goes.
+fn new_path(folder: &Path) -> io::Result<PathBuf> {
     private_file::create_folder(folder)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.unwrap_or_default().as_nanos();
-    let path = folder.join(format!("{}-{now:x}.json", std::process::id()));
-    let mut options = OpenOptions::new();
-    let file = options
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&path)?;
-    file.try_lock()?;
-    Ok((path, file))
+    Ok(folder.join(format!("{}-{now:x}.json", std::process::id())))
 }

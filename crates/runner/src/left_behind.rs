@@ -3,13 +3,14 @@
 use std::{
     fs::{self, File, TryLockError},
     io,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
 use waggle_study::{Study, System};
 
 use crate::{
-    created::{Made, Noted},
+    created::{HIDDEN, Made, Noted},
     driver::find_address,
     peer::Peer,
     secrets::Secrets,
@@ -18,6 +19,8 @@ use crate::{
 
 /// Longest file that is read.
 const FILE_MAX_BYTES: u64 = 1024 * 1024;
+/// Its process replaces a file a few times in a trial.
+const REPLACED_AT_MOST: u32 = 100;
 
 /// What one system that was up left behind.
 #[derive(Debug)]
@@ -59,6 +62,7 @@ pub fn left_behind(folder: &Path, system: &str) -> Result<Vec<LeftBehind>, LeftB
     for entry in entries {
         files.push(entry.map_err(|problem| failed(&folder, problem))?.path());
     }
+    files.retain(|file| !is_hidden(file));
     files.sort();
     let mut all = Vec::new();
     for file in files {
@@ -67,18 +71,52 @@ pub fn left_behind(folder: &Path, system: &str) -> Result<Vec<LeftBehind>, LeftB
             all.push(left);
         }
     }
+    leave_to_their_runs(&mut all);
     Ok(all)
 }
 
+/// A file that its process has not written to the end.
+fn is_hidden(file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default();
+    name.to_string_lossy().starts_with(HIDDEN)
+}
+
+/// What a run has made again under the same name is that run's.
+fn leave_to_their_runs(all: &mut [LeftBehind]) {
+    let place = |made: &Made| (made.at.clone(), made.method.clone(), made.path.clone());
+    let in_use = all.iter().filter(|left| left.is_in_use);
+    let theirs: Vec<_> = in_use
+        .flat_map(|left| left.made.iter().map(place))
+        .collect();
+    for left in all.iter_mut().filter(|left| !left.is_in_use) {
+        left.made.retain(|made| !theirs.contains(&place(made)));
+    }
+}
+
+/// The file, and whether a process uses it. That process replaces it now and then, so what was opened may be its predecessor.
+fn open(path: &Path) -> io::Result<Option<(File, bool)>> {
+    for _ in 0..REPLACED_AT_MOST {
+        let file = match File::open(path) {
+            Err(problem) if problem.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened?,
+        };
+        match file.try_lock_shared() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(Some((file, true))),
+            Err(TryLockError::Error(problem)) => return Err(problem),
+        }
+        let own = file.metadata()?.ino();
+        if fs::metadata(path).is_ok_and(|at| at.ino() == own) {
+            return Ok(Some((file, false)));
+        }
+    }
+    Err(io::Error::other("it is replaced again and again"))
+}
+
+/// `None`: it is not there any more.
 fn read(path: &Path) -> io::Result<Option<LeftBehind>> {
-    let file = match File::open(path) {
-        Err(problem) if problem.kind() == io::ErrorKind::NotFound => return Ok(None),
-        opened => opened?,
-    };
-    let is_in_use = match file.try_lock_shared() {
-        Ok(()) => false,
-        Err(TryLockError::WouldBlock) => true,
-        Err(TryLockError::Error(problem)) => return Err(problem),
+    let Some((file, is_in_use)) = open(path)? else {
+        return Ok(None);
     };
     if file.metadata()?.len() > FILE_MAX_BYTES {
         let why = format!("it is longer than {FILE_MAX_BYTES} bytes");
@@ -121,8 +159,8 @@ impl LeftBehind {
             Err(problem) => return vec![problem.to_string()],
         };
         let secrets = Secrets::from_given(&study.secrets, &study.taken);
-        let mut problems = Vec::new();
-        for made in self.made.iter().rev() {
+        let (mut problems, mut kept) = (Vec::new(), self.made.clone());
+        for (place, made) in self.made.iter().enumerate().rev() {
             let removed = async {
                 let filled = made.fill_secrets(|text| secrets.fill(text));
                 let filled = filled.map_err(|why| why.to_string())?;
@@ -131,16 +169,32 @@ impl LeftBehind {
                 peer.tls = tls.get(&port).cloned();
                 filled.remove(&peer).await
             };
-            if let Err(why) = removed.await {
-                problems.push(secrets.redact(&why));
+            match removed.await {
+                Ok(()) => drop(kept.remove(place)),
+                Err(why) => {
+                    problems.push(secrets.redact(&why));
+                    continue;
+                }
+            }
+            if let Err(problem) = self.keep(&system.name, &kept) {
+                problems.push(format!("cannot write {}: {problem}", self.file.display()));
             }
         }
-        if problems.is_empty()
-            && let Err(problem) = fs::remove_file(&self.file)
-        {
-            problems.push(format!("cannot remove {}: {problem}", self.file.display()));
-        }
         problems
+    }
+
+    /// Writes what is still there, or removes the file if that is nothing.
+    fn keep(&self, system: &str, made: &[Made]) -> io::Result<()> {
+        if made.is_empty() {
+            return fs::remove_file(&self.file);
+        }
+        let noted = Noted {
+            system: system.to_owned(),
+            study: self.study.clone(),
+            pid: self.pid,
+            made: made.to_vec(),
+        };
+        noted.write(&self.file).map(drop)
     }
 }
 

@@ -132,7 +132,7 @@ impl Reading<'_> {
     }
 
     fn tls(&self, cluster: &Node, client: Option<(Pem, Pem)>) -> Result<ExternalTls, Wrong> {
-        if let Some(entry) = cluster.entry("proxy-url") {
+        if let Some(entry) = entry(cluster, "proxy-url") {
             let what =
                 "this cluster is behind a proxy (proxy-url), through which waggle does not send";
             let expected = "a server that is reached directly, e.g. by `kubectl proxy`";
@@ -192,7 +192,7 @@ impl Reading<'_> {
         };
         let token = match of_file {
             Some(token) => Some(token),
-            None => text_at(user, "token")?.filter(|(_, token)| !token.is_empty()),
+            None => text_at(user, "token")?,
         };
         let (scheme, value) = match (token, text_at(user, "username")?) {
             (Some((at, token)), _) => {
@@ -220,7 +220,7 @@ impl Reading<'_> {
     /// `KEY-data`, or the file of `KEY`.
     fn pem(&self, of: &Node, key: &str) -> Result<Option<Pem>, Wrong> {
         let data = format!("{key}-data");
-        if let Some((at, text)) = text_at(of, &data)?.filter(|(_, text)| !text.is_empty()) {
+        if let Some((at, text)) = text_at(of, &data)? {
             let text: String = text.split_whitespace().collect();
             return match BASE64_STANDARD.decode(text) {
                 Ok(bytes) => Ok(Some(Pem::Text(bytes))),
@@ -230,7 +230,7 @@ impl Reading<'_> {
                 }
             };
         }
-        let file = text_at(of, key)?.filter(|(_, file)| !file.is_empty());
+        let file = text_at(of, key)?;
         Ok(file.map(|(_, file)| Pem::File(self.folder.join(file).display().to_string())))
     }
 }
@@ -245,13 +245,27 @@ fn wrong(finding: Finding) -> Wrong {
     (finding.position, finding.what, expected)
 }
 
+/// Nothing, or an empty text: as if the key were not there.
+fn is_empty(node: &Node) -> bool {
+    match &node.value {
+        Value::Null => true,
+        Value::Scalar(Level::Text(text)) => text.is_empty(),
+        _ => false,
+    }
+}
+
+/// An entry that has a value.
+fn entry<'a>(of: &'a Node, key: &str) -> Option<&'a Entry> {
+    of.entry(key).filter(|entry| !is_empty(&entry.node))
+}
+
 /// The text of a key; `None`: it is not there, or empty.
 fn text_at(of: &Node, key: &str) -> Result<Text, Wrong> {
     let Some(Entry { node, .. }) = of.entry(key) else {
         return Ok(None);
     };
     match &node.value {
-        Value::Null => Ok(None),
+        _ if is_empty(node) => Ok(None),
         Value::Scalar(Level::Text(text)) => Ok(Some((node.position, text.clone()))),
         _ => {
             let what = format!("{key} is no text");
@@ -261,7 +275,7 @@ fn text_at(of: &Node, key: &str) -> Result<Text, Wrong> {
 }
 
 fn require(of: &Node, key: &str) -> Result<(Position, String), Wrong> {
-    let found = text_at(of, key)?.filter(|(_, text)| !text.is_empty());
+    let found = text_at(of, key)?;
     found.ok_or_else(|| {
         let what = format!("there is no {key} here");
         (of.position, what, format!("{key}: a text"))
@@ -318,7 +332,12 @@ fn server(cluster: &Node) -> Result<(Address, bool), Wrong> {
     let (at, url) = require(cluster, "server")?;
     let parsed = parse_url(&url).map_err(|why| {
         let expected = "https://HOST:PORT of the API server itself".to_owned();
-        (at, format!("server is {}: {why}", quote(&url)), expected)
+        // Before an @ may be a password.
+        let shown = match url.contains('@') {
+            true => "server".to_owned(),
+            false => format!("server is {}", quote(&url)),
+        };
+        (at, format!("{shown}: {why}"), expected)
     })?;
     Ok((parsed.address(), parsed.is_tls))
 }
@@ -345,7 +364,7 @@ fn refuse_unsupported(user: &Node, name: &str) -> Result<(), Wrong> {
         ),
     ];
     for (key, what, expected) in unsupported {
-        if let Some(entry) = user.entry(key) {
+        if let Some(entry) = entry(user, key) {
             let what = format!("user {} {what}", quote(name));
             return Err((entry.position, what, expected.to_owned()));
         }

@@ -7,6 +7,9 @@ use waggle_template::placeholder::{Part, parts};
 
 use crate::{Component, Level, MetricSource, ProbeKind, System, Trust, WatchBegin};
 
+/// Statuses that say that one is not known, or may not.
+const REFUSALS: [u16; 2] = [401, 403];
+
 /// The names in the `${…}` of a text; none if one is not closed.
 fn names(text: &str) -> impl Iterator<Item = &str> {
     let parts = parts(text).unwrap_or_default().into_iter();
@@ -102,14 +105,22 @@ impl System {
         let endpoints = self.endpoints.iter();
         let endpoints = endpoints.filter(|endpoint| endpoint.component == component);
         let names: Vec<&str> = endpoints.map(|endpoint| endpoint.name.as_str()).collect();
+        // That another identity is refused cannot be asked with the only one that there is.
+        self.verify.retain(|check| {
+            let status = &check.expect.status;
+            let is_refusal = !status.is_empty() && status.iter().all(|one| REFUSALS.contains(one));
+            !(is_refusal && names.contains(&check.endpoint.as_str()))
+        });
         let checks = self.verify.iter_mut();
         for check in checks.filter(|check| names.contains(&check.endpoint.as_str())) {
             remove_own_identity(&mut check.headers);
         }
         let probes = self.probes.iter_mut();
         for probe in probes.filter(|probe| probe.component == component) {
-            if let ProbeKind::Query { query, .. } = &mut probe.kind {
-                remove_own_identity(&mut query.headers);
+            match &mut probe.kind {
+                ProbeKind::Query { query, .. } => remove_own_identity(&mut query.headers),
+                ProbeKind::Watch(watch) => remove_own_identity(&mut watch.headers),
+                _ => {}
             }
         }
     }

@@ -35,9 +35,10 @@ pub(crate) fn status(system: &str) -> Result<Exit> {
 
 pub(crate) fn run_down(system: &str) -> Result<Exit> {
     let state = State::open(system)?;
-    let was_left = left_behind::remove(system)?;
+    // A system of this machine is stopped whatever becomes of what is left in another.
+    let left = left_behind::remove(system);
     match state.lock_holder()? {
-        SystemStatus::No if was_left => {}
+        SystemStatus::No if !matches!(left, Ok(false)) => {}
         SystemStatus::No => print_line(&format!("{system} is not up")),
         SystemStatus::Left => {
             state.clear()?;
@@ -50,7 +51,7 @@ pub(crate) fn run_down(system: &str) -> Result<Exit> {
             print_line(&format!("{system} is down"));
         }
     }
-    Ok(Exit::Fine)
+    left.map(|_| Exit::Fine)
 }
 
 /// Ends the process, and waits until its folder is gone.

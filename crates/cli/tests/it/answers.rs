@@ -40,7 +40,7 @@ fn run(answer: Vec<u8>) -> (Model, String, String) {
         "study: answers\nquestion: How large are lists?\nsystem: {{ url: 'http://{}', smoke_test: false }}\n\
          load:\n  model: closed\n  connections: 1\n  request:\n    name: list\n    get: /list\n    \
          headers: {{ Accept-Encoding: gzip }}\n    inspect: {{ count: $.items }}\n\
-         schedule: {{ warm_up: 0s, measure: 1s, repeat: 1, interval: 100ms }}\n\
+         schedule: {{ warm_up: 0s, measure: {{ requests: 20, timeout: 60s }}, repeat: 1, interval: 100ms }}\n\
          asks: [list.first_byte_time.p50, list.decoded_bytes_per_answer]\n\
          thresholds: ['list.items_per_answer == 3']\n",
         server.address

@@ -60,6 +60,21 @@ verify:
     get: /rooms/${room}
     headers: { Authorization: 'Bearer ${secret.token}' }
     expect: { status: 200 }
+  - name: a stranger is refused
+    endpoint: api
+    get: /rooms/${room}
+    headers: { Authorization: 'Bearer ${secret.stranger}' }
+    expect: { status: [401, 403] }
+probes:
+  changes:
+    component: api
+    port: https
+    watch:
+      get: /changes?since=${version}
+      headers: { Authorization: 'Bearer ${secret.token}' }
+      begin: { at: '0' }
+      version: $.version
+    extract: { run: { after: 'run=' }, key: { after: 'key=' }, time: { after: 'time=' } }
 ";
 
 /// What there is in the API.

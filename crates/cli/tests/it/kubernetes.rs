@@ -81,7 +81,7 @@ fn a_list_has_the_objects_of_its_level() {
             assert_eq!(number(trial, "failed"), 0, "{trial:?}");
             assert!(number(trial, "succeeded") > 0, "{trial:?}");
             let items: f64 = trial["items_per_answer"].parse().unwrap();
-            assert_eq!(items, objects.parse().unwrap(), "{trial:?}");
+            assert_eq!(items, objects.parse::<f64>().unwrap(), "{trial:?}");
             trial["decoded_bytes_per_answer"].parse::<f64>().unwrap()
         });
         assert!(bytes.is_sorted_by(|a, b| a < b), "{bytes:?}");
