@@ -44,6 +44,8 @@ pub(crate) struct Watch {
     opened_ns: u64,
     /// Since when such a record may have waited.
     interrupted_ns: u64,
+    /// The current answer shows what is new. Until then it may list what was there in any order, and cannot be gone on from in between.
+    shows_new: bool,
     /// Lines of the current answer.
     lines_read: u64,
     last_read: Instant,
@@ -71,6 +73,7 @@ impl Watch {
             quiet_ns: 0,
             opened_ns: 0,
             interrupted_ns: 0,
+            shows_new: false,
             lines_read: 0,
             last_read: Instant::now(),
             last_new: None,
@@ -92,12 +95,14 @@ impl Watch {
 
     async fn read_for_poll(&mut self) -> Result<bool, ProbeError> {
         let start = Instant::now();
-        let deadline = start + self.poll;
+        let mut deadline = start + self.poll;
         let (mut was_quiet, mut is_fresh) = (false, false);
         loop {
             let Some(answer) = &mut self.stream.answer else {
                 self.open().await?;
                 is_fresh = true;
+                // However long that took, what it shows is read.
+                deadline = Instant::now() + self.poll;
                 continue;
             };
             let read = match answer.read_ready().await {
@@ -115,7 +120,12 @@ impl Watch {
                     read
                 }
             };
+            let is_broken = read.is_err();
             self.take(read)?;
+            if is_broken {
+                // Whatever breaks answers would most likely break the next one, too.
+                return Ok(false);
+            }
             if is_fresh && self.stream.answer.is_none() && self.lines_read == 0 {
                 // Another one at once would most likely end as soon.
                 let problem = "the answer ended before its first line".to_owned();
@@ -137,6 +147,7 @@ impl Watch {
         opened?;
         self.interrupted_ns = self.quiet_ns;
         self.opened_ns = self.log.clock.unix_ns();
+        self.shows_new = !self.stream.shows_existing();
         self.lines_read = 0;
         self.last_read = Instant::now();
         Ok(())
@@ -178,7 +189,7 @@ impl Watch {
                 });
                 self.stream.close();
             }
-            Err(_) => self.stream.close(),
+            Err(problem) => self.stream.end_broken(&problem),
         }
         self.lines = lines;
         if self.stream.answer.is_none() {
@@ -211,8 +222,13 @@ impl Watch {
                 return Err(self.stream.problem(problem));
             }
             self.record(&document, version.as_deref(), received_ns);
+        } else {
+            // A list of what is there has records alone.
+            self.shows_new = true;
         }
-        self.stream.go_on_from(version);
+        if self.shows_new {
+            self.stream.go_on_from(version);
+        }
         Ok(())
     }
 
@@ -227,6 +243,7 @@ impl Watch {
             };
         };
         let is_older = stamp.time_ns < self.opened_ns;
+        self.shows_new |= !is_older;
         // A server may repeat the line from which it goes on.
         let is_place = version.is_some() && version == self.stream.went_on_from.as_deref();
         let since_ns = match is_older {
@@ -238,10 +255,16 @@ impl Watch {
             since_ns: since_ns.clamp(stamp.time_ns.min(received_ns), received_ns),
             arrived_ns: None,
         };
-        let observation = match is_place || (is_older && shows_existing) {
+        let is_listed = is_older && shows_existing;
+        let out_of_order = self.log.seen.out_of_order;
+        let observation = match is_place || is_listed {
             true => self.log.record_again(stamp, times),
             false => self.log.record(stamp, times),
         };
+        if is_listed {
+            // The order of a list is not that of arrival.
+            self.log.seen.out_of_order = out_of_order;
+        }
         self.note_observation(observation, stamp, times);
     }
 

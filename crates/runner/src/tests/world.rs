@@ -87,6 +87,8 @@ pub(crate) struct World {
     pub(super) is_dead: bool,
     /// When each load was started.
     pub(super) loads_started: Vec<Instant>,
+    /// The clock of the last load, and when that was started.
+    pub(super) last_clock: Option<(Instant, Clock)>,
     /// The model of each load that was started.
     pub(crate) models: Vec<Model>,
     pub(super) at_most: Vec<Duration>,
@@ -114,6 +116,7 @@ impl World {
             is_up: false,
             is_dead: false,
             loads_started: Vec::new(),
+            last_clock: None,
             models: Vec::new(),
             at_most: Vec::new(),
             stored: Vec::new(),
@@ -331,11 +334,18 @@ impl Load for Fake {
             world.mark = mark;
         }
         let course = world.next_courses.pop_front().unwrap_or(world.course);
+        // Loads that are started at the same instant have the same clock, however long the test took between them.
+        let now = Instant::now();
+        let clock = match world.last_clock {
+            Some((at, clock)) if at == now => clock,
+            _ => Clock::start(),
+        };
+        world.last_clock = Some((now, clock));
         drop(world);
         Ok(FakeRun {
             world: Rc::clone(&self.0),
             start: Instant::now(),
-            clock: Clock::start(),
+            clock,
             interval: job.interval,
             connections,
             keeps_in_flight,

@@ -64,13 +64,15 @@ pub(super) async fn start<D: Driver, L: Load, W>(
         let job = job_of(context, &environment.driver, (load, model), index)?;
         let settings = settings(load, model, job.sending_workers());
         // One process sends it, whatever number of generators makes the measured load.
-        let started = environment.load.start(job, 1).await;
-        let run = started.map_err(|why| {
-            let name = load.name();
-            Failure::new(format!(
-                "the background load \"{name}\" cannot be started: {why}"
-            ))
-        })?;
+        let run = match environment.load.start(job, 1).await {
+            Ok(run) => run,
+            Err(why) => {
+                BegunLoads(begun).end().await;
+                let name = load.name();
+                let what = format!("the background load \"{name}\" cannot be started: {why}");
+                return Err(Failure::new(what));
+            }
+        };
         begun.push(Begun {
             name: load.name().to_owned(),
             run,
@@ -130,6 +132,17 @@ fn settings(load: &BackgroundLoad, model: &LoadModel, workers: usize) -> Generat
             arrivals: Arrivals::default(),
             ..settings
         },
+    }
+}
+
+impl<R: LoadRun> BegunLoads<R> {
+    /// Ends them and waits for that: the measured load cannot be started.
+    pub(super) async fn end(self) {
+        for begun in &self.0 {
+            begun.run.stop();
+        }
+        let runs = self.0.into_iter().map(|begun| begun.run);
+        join_all(runs.map(|run| timeout(ENGINE_END_AT_MOST, run.join()))).await;
     }
 }
 

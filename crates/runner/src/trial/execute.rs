@@ -460,10 +460,11 @@ struct Loaded<'t, 'l, R, D> {
 
 /// The end of the measured load, and of those beside it.
 async fn join_loads<R: LoadRun>(run: R, background: Background<R>) -> Result<Outcome, Failure> {
-    let outcome = timeout(ENGINE_END_AT_MOST, run.join()).await;
+    let measured = timeout(ENGINE_END_AT_MOST, run.join());
+    let (outcome, others) = tokio::join!(measured, background.join());
     let outcome = outcome.unwrap_or(Err(LoadError::NotEnded));
     let outcome = outcome.map_err(|why| Failure::new(why.to_string()))?;
-    background.join().await?;
+    others?;
     Ok(outcome)
 }
 

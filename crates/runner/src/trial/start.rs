@@ -68,7 +68,13 @@ pub(crate) async fn start<'a, D: Driver, L: Load, W: HttpConnector>(
     metrics.read_before_load().await;
     let streams = open_streams(context, &environment.driver, &probes).await?;
     let begun = background::start(context, environment).await?;
-    let started = (environment.load.start(job, cell.generators).await).map_err(start_failure)?;
+    let started = match environment.load.start(job, cell.generators).await {
+        Ok(started) => started,
+        Err(why) => {
+            begun.end().await;
+            return Err(start_failure(why).into());
+        }
+    };
     let records = job::records_per_request(cell);
     let due_instants =
         due_times.map(|times| DueInstants::new(times, started.started_unix_ns(), records));

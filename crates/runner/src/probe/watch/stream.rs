@@ -39,6 +39,8 @@ pub(crate) struct WatchStream {
     pub(super) answers: u64,
     /// How often the server could not go on.
     gone: u64,
+    /// Why the last answer broke that did not come to its end.
+    broken: Option<String>,
     /// Bytes of documents that were asked for a version.
     pub(super) bytes_read: u64,
 }
@@ -122,6 +124,7 @@ impl WatchStream {
             went_on_from: None,
             answers: 0,
             gone: 0,
+            broken: None,
             bytes_read: 0,
         })
     }
@@ -129,7 +132,11 @@ impl WatchStream {
     /// Requests the next answer: from the version of the last line, or anew if the server cannot go on from there.
     pub(crate) async fn open(&mut self) -> Result<(), ProbeError> {
         if self.answers >= ANSWERS_MAX {
-            return Err(self.problem(format!("it has been answered {ANSWERS_MAX} times")));
+            let broken = self.broken.as_ref();
+            let why = broken.map_or(String::new(), |why| {
+                format!("; the last one that broke: {why}")
+            });
+            return Err(self.problem(format!("it has been answered {ANSWERS_MAX} times{why}")));
         }
         let mut status = self.request().await?;
         if status == GONE && self.went_on_from.is_some() {
@@ -219,6 +226,12 @@ impl WatchStream {
     /// The next request goes on where this answer is.
     pub(super) fn close(&mut self) {
         self.answer = None;
+    }
+
+    /// The same after an answer that did not come to its end.
+    pub(super) fn end_broken(&mut self, problem: &HttpError) {
+        self.broken = Some(problem.to_string());
+        self.close();
     }
 
     /// The server cannot go on from the version of the last line.
