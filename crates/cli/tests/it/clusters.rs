@@ -274,7 +274,7 @@ fn what_a_killed_run_made_is_removed_by_system_down() {
     assert_eq!(lab.rooms.names(), ["mine"]);
     assert_eq!(lab.notes().len(), 1);
     // The next run finds somebody else's room, and leaves it alone.
-    let next = lab.output(&["run", "study.yaml", "--quiet", "--runs", "other"]);
+    let next = lab.output(&["run", "study.yaml", "--runs", "other"]);
     let expected =
         "api runs already, and its setup \"a room\" failed: expected status 201, got 409";
     assert!(

@@ -307,7 +307,8 @@ impl ProcessDriver {
             self.running.get_mut()[index].is_ready = true;
         }
         for (index, component) in system.components.iter().enumerate() {
-            if chosen(component) && self.set_up.insert(index) && !setup.is_restored {
+            let is_own = component.external.is_none();
+            if is_own && chosen(component) && self.set_up.insert(index) && !setup.is_restored {
                 self.set_up_one(component, setup).await?;
             }
         }
