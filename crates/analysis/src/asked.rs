@@ -56,6 +56,8 @@ pub(crate) fn aspect(metric: Metric) -> Aspect {
         | Metric::ServiceTimeDeviation
         | Metric::FirstByteTime
         | Metric::FirstByteTimeDeviation
+        | Metric::SessionDuration
+        | Metric::SessionDurationDeviation
         | Metric::ClientWaitTime
         | Metric::FailedTime
         | Metric::BackgroundInFlight

@@ -342,10 +342,10 @@ pub(crate) fn failed_parts(cell: &CellModel, trials: &[TrialModel]) -> Vec<Part>
 }
 
 fn kinds(layout: &Layout, cells: &[CellModel]) -> Option<FailedOver> {
-    // Attempts to connect are no requests, and no share of them.
+    // What is not a failed request is no share of them.
     let kinds: Vec<FailureKind> = failure_kinds(cells)
         .into_iter()
-        .filter(|kind| !kind.is_connect_attempt())
+        .filter(|kind| kind.is_of_request())
         .collect();
     let shares = layout.places().map(|(line, level, at)| {
         let cell = &cells[at];

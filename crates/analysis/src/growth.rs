@@ -53,6 +53,9 @@ pub struct PairModel {
     pub ratios: Vec<Option<Estimate>>,
 }
 
+/// Two values that differ by less than this share are called equal.
+const EQUAL_WITHIN: f64 = 0.001;
+
 impl PairModel {
     /// The ratio that is farthest from 1, with the place of its level; `None` if no interval shows one.
     #[must_use]
@@ -62,7 +65,7 @@ impl PairModel {
         let is_shown = |ratio: &Estimate| {
             ratio
                 .interval
-                .is_some_and(|(low, high)| low > 1.0 || high < 1.0)
+                .is_some_and(|(low, high)| low > 1.0 + EQUAL_WITHIN || high < 1.0 - EQUAL_WITHIN)
         };
         shown
             .filter(|(_, ratio)| is_shown(ratio) && ratio.point > 0.0)
@@ -93,9 +96,11 @@ impl CurvesModel {
         .collect()
     }
 
-    /// From which level on the first of a pair is above or below the second; `None` if one of them has no values.
+    /// From which level on the first of a pair is above or below the second; `None` if one of them has no values, or if they differ at no
+    /// level.
     #[must_use]
     pub fn lead(&self, pair: &PairModel) -> Option<Crossing> {
+        pair.largest()?;
         let laws = &self.charts[pair.chart].laws;
         let [first, second] = pair.lines.map(|line| laws.curve(line));
         Some(first?.cross_curve(&second?))

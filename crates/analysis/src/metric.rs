@@ -251,6 +251,8 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         | Metric::ServiceTimeDeviation
         | Metric::FirstByteTime
         | Metric::FirstByteTimeDeviation
+        | Metric::SessionDuration
+        | Metric::SessionDurationDeviation
         | Metric::FailedTime
         | Metric::DelayDeviation
         | Metric::PreparationResponseTime
@@ -380,6 +382,9 @@ fn percentiles<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a Tri
         Metric::ResponseTime | Metric::ResponseTimeDeviation => load()?.response(),
         Metric::ServiceTime | Metric::ServiceTimeDeviation => load()?.service(),
         Metric::FirstByteTime | Metric::FirstByteTimeDeviation => numbers()?.first_byte.as_ref(),
+        Metric::SessionDuration | Metric::SessionDurationDeviation => {
+            numbers()?.session_duration.as_ref()
+        }
         Metric::FailedTime => numbers()?.failed_times.as_ref(),
         Metric::PreparationResponseTime => preparation(named, trial)?.response.as_ref(),
         Metric::BackgroundResponseTime => background(named, trial)?.response.as_ref(),

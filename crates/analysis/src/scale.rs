@@ -32,6 +32,7 @@ fn resolution(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<f64> {
         Metric::ResponseTime
         | Metric::ServiceTime
         | Metric::FirstByteTime
+        | Metric::SessionDuration
         | Metric::ClientWaitTime
         | Metric::FailedTime
         | Metric::Delay
@@ -39,7 +40,10 @@ fn resolution(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<f64> {
         | Metric::ArrivalDelay
         | Metric::GeneratorLagP99 => Some(time_us),
         Metric::DrainTime => Some(resolution_us(delivery_of(named, trial)?)),
-        Metric::Backlog => Some(1.0),
+        Metric::Backlog
+        | Metric::ItemsPerAnswer
+        | Metric::BodyBytesPerAnswer
+        | Metric::DecodedBytesPerAnswer => Some(1.0),
         Metric::RecoveryTime | Metric::LongestOutage => Some(trial.interval_s * 1e6),
         Metric::SystemCpuPerRequest | Metric::ComponentCpuPerRequest => {
             Some(CPU_TICK_US / requests(numbers?)?)

@@ -34,6 +34,8 @@ pub struct StepModel {
 pub struct SessionsModel {
     /// Completed per second.
     pub goodput: Option<Estimate>,
+    /// From due to the last answer, of completed ones; empty in results of programs that did not note it.
+    pub duration: Distribution,
     /// Sums over trials.
     pub counts: SessionCounts,
 }
@@ -87,6 +89,7 @@ pub(crate) fn sessions(trials: &[&TrialModel]) -> Option<SessionsModel> {
         .filter_map(|trial| trial.numbers.as_ref()?.sessions);
     Some(SessionsModel {
         goodput: metric::estimate(&NamedMetric::of_all(Metric::SessionsGoodput), trials),
+        duration: distributions::over_trials(&NamedMetric::of_all(Metric::SessionDuration), trials),
         counts: counts.reduce(|sum, one| SessionCounts {
             started: sum.started + one.started,
             completed: sum.completed + one.completed,

@@ -116,6 +116,8 @@ pub struct TrialNumbers {
     pub service: Option<TrialPercentiles>,
     /// From sent to the first byte, of the answers that were inspected.
     pub first_byte: Option<TrialPercentiles>,
+    /// Of completed sessions.
+    pub session_duration: Option<TrialPercentiles>,
     /// From due to the failure.
     pub failed_times: Option<TrialPercentiles>,
     /// From sent until visible, over the whole load.
@@ -284,6 +286,7 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
         response: distribution::of_trial(&times.response_time).or_else(|| quantiles.clone()),
         service: distribution::of_trial(&times.service_time).or(quantiles),
         first_byte: distribution::of_trial(&times.first_byte_time),
+        session_duration: distribution::of_trial(&times.session_duration),
         failed_times: distribution::of_trial(&times.failed_time),
         delay: distribution::of_some(&trial.delivery_delay),
         earliest: distribution::of_some(&trial.earliest_delay),

@@ -97,6 +97,7 @@ fn scenario() -> Result<Scenario, Box<dyn Error>> {
         captures: vec![Capture {
             variable: "token".to_owned(),
             from: Extractor::Json(Query::parse("$.token")?),
+            is_optional: false,
         }],
         ..step(0, "POST", "/login")?
     };

@@ -201,7 +201,8 @@ impl Default for Limits {
             unconnected: Duration::from_secs(10),
             due_max: 1_000_000,
             finish: Duration::from_secs(10),
-            body_kept_max_bytes: 1024 * 1024,
+            // A page of a list may be large.
+            body_kept_max_bytes: 16 * 1024 * 1024,
         }
     }
 }

@@ -138,6 +138,7 @@ impl Merger {
             connect_time: histogram(),
             handshake_time: histogram(),
             first_byte_time: growing_histogram(),
+            session_duration: growing_histogram(),
             generators: Vec::new(),
         };
         for worker in slices.chunk_by(|one, next| one.worker == next.worker) {
@@ -157,6 +158,7 @@ impl Merger {
                     (&mut interval.connect_time, &slice.connect_time),
                     (&mut interval.handshake_time, &slice.handshake_time),
                     (&mut interval.first_byte_time, &slice.first_byte_time),
+                    (&mut interval.session_duration, &slice.session_duration),
                 ] {
                     sum.add(part)
                         .expect("all histograms have the same bounds, or grow up to them");

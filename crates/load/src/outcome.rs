@@ -36,6 +36,8 @@ pub enum Failure {
     NotCaptured,
     /// A step of a scenario: checks or captures need a body that is longer than [`crate::Limits::body_kept_max_bytes`].
     BodyNotKept,
+    /// A session, not a request: a loop of its scenario had as many rounds as it may have, and would have gone on.
+    TooManyRounds,
     /// Its client ended before the answer was complete, because another request of it failed.
     ClientEnded,
     /// The answer was as expected, and its body could not be inspected.
@@ -61,6 +63,7 @@ impl Failure {
             | Self::Malformed
             | Self::Handshake(_)
             | Self::Protocol
+            | Self::TooManyRounds
             | Self::ClientEnded => false,
         }
     }
@@ -308,6 +311,9 @@ pub struct Interval {
     /// First byte − sent of succeeded answers that were inspected; empty if none are.
     #[serde(with = "crate::histogram")]
     pub first_byte_time: Histogram<u64>,
+    /// From due until their last answer, of sessions that completed their flow, pauses included; empty without a scenario.
+    #[serde(with = "crate::histogram")]
+    pub session_duration: Histogram<u64>,
     /// What limited each generator, if several made the load; empty if it was one.
     pub generators: Vec<GeneratorInterval>,
 }
@@ -369,6 +375,7 @@ impl Interval {
             (&mut self.connect_time, &next.connect_time),
             (&mut self.handshake_time, &next.handshake_time),
             (&mut self.first_byte_time, &next.first_byte_time),
+            (&mut self.session_duration, &next.session_duration),
         ] {
             add(sum, part);
         }

@@ -42,6 +42,7 @@ pub(crate) struct Slice {
     pub(crate) connect_time: Histogram<u64>,
     pub(crate) handshake_time: Histogram<u64>,
     pub(crate) first_byte_time: Histogram<u64>,
+    pub(crate) session_duration: Histogram<u64>,
 }
 
 impl StepInterval {
@@ -82,6 +83,7 @@ impl Slice {
             connect_time: histogram(),
             handshake_time: histogram(),
             first_byte_time: growing_histogram(),
+            session_duration: growing_histogram(),
         })
     }
 
@@ -100,6 +102,7 @@ impl Slice {
             &mut self.connect_time,
             &mut self.handshake_time,
             &mut self.first_byte_time,
+            &mut self.session_duration,
         ] {
             histogram.reset();
         }
@@ -392,6 +395,12 @@ impl Recorder {
                 }
             }
         }
+    }
+
+    /// A session has completed its flow, `took` nanoseconds after it fell due.
+    pub(crate) fn record_session(&mut self, took: u64) {
+        self.slice.counts.sessions.completed += 1;
+        record_growing(&mut self.slice.session_duration, took);
     }
 
     pub(crate) fn sessions(&mut self) -> &mut SessionCounts {

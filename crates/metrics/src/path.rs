@@ -173,6 +173,10 @@ mod tests {
             "list.items_per_answer",
             Some((Metric::ItemsPerAnswer, None, Some("list"))),
         );
+        check(
+            "sessions.duration.p99",
+            Some((Metric::SessionDuration, Some(Statistic::P99), None)),
+        );
         check("recovery_time", Some((Metric::RecoveryTime, None, None)));
         check("delivery.missing", Some((Metric::Missing, None, None)));
         check("delivery.backlog", Some((Metric::Backlog, None, None)));

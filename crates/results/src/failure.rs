@@ -49,6 +49,7 @@ kinds! {
     CheckFailed "check_failed",
     NotCaptured "not_captured",
     BodyNotKept "body_not_kept",
+    TooManyRounds "too_many_rounds",
     ClientEnded "client_ended",
     AnswerTruncated "answer_truncated",
     InvalidEncoding "invalid_encoding",
@@ -94,6 +95,8 @@ impl FailureKind {
             | Self::CheckFailed
             | Self::NotCaptured
             | Self::BodyNotKept
+            // Of sessions, each of whose requests succeeded.
+            | Self::TooManyRounds
             | Self::ClientEnded
             | Self::AnswerTruncated
             | Self::InvalidEncoding
@@ -104,6 +107,12 @@ impl FailureKind {
             | Self::NotConnected
             | Self::Other => false,
         }
+    }
+
+    /// Whether it counts requests.
+    #[must_use]
+    pub fn is_of_request(self) -> bool {
+        !self.is_connect_attempt() && self != Self::TooManyRounds
     }
 
     /// The word on disk, with blanks: `status 503`, `timed out`.

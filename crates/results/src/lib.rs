@@ -9,6 +9,7 @@
 //!                        response_time.hlog  service_time.hlog  failed_time.hlog  lag.hlog  delivery_delay.hlog  logs/
 //!                        connect_time.hlog  handshake_time.hlog (if the engine notes them)
 //!                        first_byte_time.hlog (if answers are inspected)
+//!                        session_duration.hlog (with a scenario)
 //!                        earliest_delay.hlog  metrics.ndjson
 //!                        end_to_end_delay.hlog  earliest_end_to_end_delay.hlog (open load)
 //!                        arrival_delay.hlog (if the probe knows when its store had a record)

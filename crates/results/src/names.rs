@@ -26,6 +26,7 @@ const METRICS_5: &str = "watches.ndjson";
 pub(crate) const CONNECT_TIME: &str = "connect_time.hlog";
 pub(crate) const HANDSHAKE_TIME: &str = "handshake_time.hlog";
 pub(crate) const FIRST_BYTE_TIME: &str = "first_byte_time.hlog";
+pub(crate) const SESSION_DURATION: &str = "session_duration.hlog";
 pub(crate) const LOGS: &str = "logs";
 pub(crate) const STEPS: &str = "steps";
 pub(crate) const INTERMEDIATE: &str = "intermediate";

@@ -14,8 +14,9 @@ use crate::{
     names::{
         ARRIVAL_DELAY, BACKLOG, CONNECT_TIME, DELIVERY_DELAY, EARLIEST_DELAY,
         EARLIEST_END_TO_END_DELAY, END_TO_END_DELAY, FAILED_TIME, FIRST_BYTE_TIME, HANDSHAKE_TIME,
-        INTERVALS, LAG, RESOURCES, RESPONSE_TIME, RUN_FILE, SERVICE_TIME, STUDY_FILE, SYSTEM_FILE,
-        TRIAL_FILE, TRIALS, folder_name, metrics_file, probe_folder, step_folder,
+        INTERVALS, LAG, RESOURCES, RESPONSE_TIME, RUN_FILE, SERVICE_TIME, SESSION_DURATION,
+        STUDY_FILE, SYSTEM_FILE, TRIAL_FILE, TRIALS, folder_name, metrics_file, probe_folder,
+        step_folder,
     },
     parallel_map, parse,
 };
@@ -83,6 +84,8 @@ pub struct Trial {
     pub handshake_time: HistogramLog,
     /// Empty if answers were not inspected.
     pub first_byte_time: HistogramLog,
+    /// Of completed sessions; empty without a scenario, and in results of programs that did not note it.
+    pub session_duration: HistogramLog,
     /// In the order of [`TrialInfo::steps`].
     pub steps: Vec<StepLogs>,
 }
@@ -120,6 +123,7 @@ pub struct TrialHistograms {
     pub service_time: Histogram<u64>,
     pub failed_time: Histogram<u64>,
     pub first_byte_time: Histogram<u64>,
+    pub session_duration: Histogram<u64>,
 }
 
 impl Run {
@@ -197,6 +201,7 @@ impl Trial {
             service_time: self.service_time.merge_range(from_s, to_s),
             failed_time: self.failed_time.merge_range(from_s, to_s),
             first_byte_time: self.first_byte_time.merge_range(from_s, to_s),
+            session_duration: self.session_duration.merge_range(from_s, to_s),
         }
     }
 
@@ -373,6 +378,7 @@ fn read_trial(folder: PathBuf, info: TrialInfo, limits: Limits) -> Result<Trial,
         connect_time: if_noted(CONNECT_TIME)?,
         handshake_time: if_noted(HANDSHAKE_TIME)?,
         first_byte_time: if_noted(FIRST_BYTE_TIME)?,
+        session_duration: if_noted(SESSION_DURATION)?,
         info,
         resources: series.read(RESOURCES, parse::read_resources)?,
         backlog: series.read(BACKLOG, parse::read_backlog)?,

@@ -18,8 +18,8 @@ use crate::{
     intermediate_probes::ProbeFiles,
     names::{
         BACKLOG, CONNECT_TIME, DELIVERY_DELAY, FAILED_TIME, FIRST_BYTE_TIME, HANDSHAKE_TIME,
-        INTERMEDIATE, INTERVALS, LAG, LOGS, METRICS, RESOURCES, RESPONSE_TIME, SERVICE_TIME, STEPS,
-        TRIAL_FILE, folder_name, step_folder,
+        INTERMEDIATE, INTERVALS, LAG, LOGS, METRICS, RESOURCES, RESPONSE_TIME, SERVICE_TIME,
+        SESSION_DURATION, STEPS, TRIAL_FILE, folder_name, step_folder,
     },
     trial_files::OutputFile,
 };
@@ -36,6 +36,8 @@ pub struct IntervalHistograms<'a> {
     pub handshake_time: Option<&'a Histogram<u64>>,
     /// Until the first byte of an answer; `None`: not noted, in this interval as in every other.
     pub first_byte_time: Option<&'a Histogram<u64>>,
+    /// Of completed sessions; `None`: not noted, in this interval as in every other.
+    pub session_duration: Option<&'a Histogram<u64>>,
     /// As many as the load was started with.
     pub steps: &'a [StepHistograms<'a>],
 }
@@ -83,6 +85,7 @@ struct Load {
     connect_time: Option<OutputFile>,
     handshake_time: Option<OutputFile>,
     first_byte_time: Option<OutputFile>,
+    session_duration: Option<OutputFile>,
     response_time: OutputFile,
     service_time: OutputFile,
     failed_time: OutputFile,
@@ -152,6 +155,7 @@ impl Load {
             .chain(&mut self.connect_time)
             .chain(&mut self.handshake_time)
             .chain(&mut self.first_byte_time)
+            .chain(&mut self.session_duration)
             .chain(&mut self.optional_delays)
             .chain(
                 self.intermediate_probes
@@ -196,6 +200,11 @@ impl Load {
                 FIRST_BYTE_TIME,
                 &mut self.first_byte_time,
                 histograms.first_byte_time,
+            ),
+            (
+                SESSION_DURATION,
+                &mut self.session_duration,
+                histograms.session_duration,
             ),
         ] {
             let Some(histogram) = histogram else { continue };
@@ -282,6 +291,7 @@ impl TrialWriter {
             connect_time: None,
             handshake_time: None,
             first_byte_time: None,
+            session_duration: None,
             response_time: open(RESPONSE_TIME)?,
             service_time: open(SERVICE_TIME)?,
             failed_time: open(FAILED_TIME)?,

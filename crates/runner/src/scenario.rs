@@ -94,12 +94,36 @@ fn actions(actions: &[Action]) -> Vec<load::Action> {
     let one = |action: &Action| match action {
         Action::Request(step) => load::Action::Request(Box::new(request(step))),
         Action::Pause(think) => load::Action::Pause(job::think(*think)),
-        Action::Repeat { times, actions } => load::Action::Repeat(load::Repeat {
-            times: *times,
+        Action::Repeat {
+            rounds,
+            offset_step,
+            actions,
+        } => load::Action::Repeat(load::Repeat {
+            rounds: self::rounds(rounds),
+            offset_step: *offset_step,
             actions: self::actions(actions),
         }),
     };
     actions.iter().map(one).collect()
+}
+
+fn rounds(rounds: &study::Rounds) -> load::Rounds {
+    match rounds {
+        study::Rounds::Times(times) => load::Rounds::Times(*times),
+        study::Rounds::While(condition) => load::Rounds::While(load::WhileCaptured {
+            variable: condition.variable.clone(),
+            first: template(&condition.first),
+            max_rounds: condition.max_rounds,
+            on_limit: on_failure(condition.on_limit),
+        }),
+    }
+}
+
+fn on_failure(on_failure: study::OnFailure) -> load::OnFailure {
+    match on_failure {
+        study::OnFailure::EndSession => load::OnFailure::End,
+        study::OnFailure::Continue => load::OnFailure::Continue,
+    }
 }
 
 fn request(step: &Step) -> load::StepRequest {
@@ -121,12 +145,10 @@ fn request(step: &Step) -> load::StepRequest {
             .map(|capture| load::Capture {
                 variable: capture.variable.clone(),
                 from: source(&capture.from),
+                is_optional: capture.is_optional,
             })
             .collect(),
-        on_failure: match step.on_failure {
-            study::OnFailure::EndSession => load::OnFailure::End,
-            study::OnFailure::Continue => load::OnFailure::Continue,
-        },
+        on_failure: on_failure(step.on_failure),
         timeout: Some(step.timeout),
     }
 }
@@ -153,6 +175,15 @@ fn source(found: &Extractor) -> load::Extractor {
             load::Extractor::Json(Query::parse(text).expect("a checked scenario's JSONPath is one"))
         }
         Extractor::Header(name) => load::Extractor::Header(name.clone()),
+        Extractor::HeaderMatch {
+            name,
+            pattern,
+            group,
+        } => load::Extractor::HeaderMatch {
+            name: name.clone(),
+            pattern: self::pattern(pattern),
+            group: *group,
+        },
         Extractor::Regex { pattern, group } => load::Extractor::Regex {
             pattern: self::pattern(pattern),
             group: *group,

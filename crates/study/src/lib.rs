@@ -92,7 +92,7 @@ pub use request::{Body, Inspect, RecordsBody, RecordsFormat, Request, Texts};
 pub use scaling::Pair;
 pub use scenario::{
     Action, Capture, CheckPart, Condition, Extractor, Feed, FeedOrder, FeedRows, FeedTable, Flow,
-    KeptRows, MadeRows, MadeValue, OnFailure, Scenario, Step, StepCheck,
+    KeptRows, MadeRows, MadeValue, OnFailure, Rounds, Scenario, Step, StepCheck, WhileCaptured,
 };
 pub use schema::{scenario_schema, study_schema, system_schema};
 pub use sentinel::since_sentinel;

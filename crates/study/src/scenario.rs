@@ -177,7 +177,32 @@ pub struct Flow {
 pub enum Action {
     Request(Box<Step>),
     Pause(Think),
-    Repeat { times: u32, actions: Vec<Action> },
+    Repeat {
+        rounds: Rounds,
+        /// `{{offset}}` grows by this from round to round; 0: there is none.
+        offset_step: u64,
+        actions: Vec<Action>,
+    },
+}
+
+/// How often actions are repeated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rounds {
+    /// At least 1.
+    Times(u32),
+    While(WhileCaptured),
+}
+
+/// A round follows as long as the one before left something in a variable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WhileCaptured {
+    pub variable: String,
+    /// The variable's value in the first round; may hold variables.
+    pub first: String,
+    /// At least 1.
+    pub max_rounds: u32,
+    /// If the last of them left something in the variable.
+    pub on_limit: OnFailure,
 }
 
 /// A request of a session. Path, values of headers, body and conditions may hold variables, written `{{name}}`; `{{{{` is two
@@ -212,6 +237,8 @@ pub enum OnFailure {
 pub struct Capture {
     pub variable: String,
     pub from: Extractor,
+    /// Whether the part may be missing; the variable is empty then.
+    pub is_optional: bool,
 }
 
 /// How a value is extracted from an answer.
@@ -220,6 +247,12 @@ pub enum Extractor {
     /// A JSONPath.
     Json(String),
     Header(String),
+    /// A regular expression and one of its groups, searched in the headers of a name.
+    HeaderMatch {
+        name: String,
+        pattern: String,
+        group: usize,
+    },
     /// A regular expression and one of its groups, 0 being the whole match.
     Regex {
         pattern: String,

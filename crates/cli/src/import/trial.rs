@@ -400,6 +400,7 @@ fn write_interval(writer: &mut TrialWriter, one: TalliedInterval, is_whole: bool
         connect_time: None,
         handshake_time: None,
         first_byte_time: None,
+        session_duration: None,
         steps: &steps,
     };
     writer.interval(&row, histograms)?;
@@ -427,6 +428,7 @@ fn write_summary(writer: &mut TrialWriter, counts: &CountsRow, steps: &[String])
         connect_time: None,
         handshake_time: None,
         first_byte_time: None,
+        session_duration: None,
         steps: &vec![of_step; steps.len()],
     };
     writer.interval(&row, histograms)?;

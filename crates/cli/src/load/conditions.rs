@@ -86,6 +86,10 @@ fn numbers(result: &LoadResult) -> TrialNumbers {
             completed: sessions.completed,
             failed: sessions.failed,
         }),
+        session_duration: result
+            .sessions
+            .as_ref()
+            .and_then(|sessions| percentiles(&sessions.duration_us)),
         sessions_per_s: result
             .sessions
             .as_ref()

@@ -312,6 +312,8 @@ fn failures(out: &mut String, result: &LoadResult, colours: Colours) {
     for (kind, number) in &result.failures {
         let of = if kind.is_connect_attempt() {
             "connection attempts".to_owned()
+        } else if !kind.is_of_request() {
+            "sessions".to_owned()
         } else if ended > 0 {
             share(as_f64(*number) / as_f64(ended))
         } else {

@@ -52,5 +52,6 @@ pub(crate) fn sessions(so_far: &SoFar) -> SessionsResult {
         completed: all.completed,
         failed: all.failed,
         goodput_per_s: share(as_f64(measured.completed), so_far.measured.counts().seconds),
+        duration_us: times(&so_far.session_duration),
     }
 }

@@ -229,7 +229,7 @@ pub(crate) struct Bar {
 }
 
 /// Sessions of a scenario, from the start of the measured phase to the last answer.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct SessionsResult {
     /// Sessions that started.
@@ -240,6 +240,8 @@ pub(crate) struct SessionsResult {
     pub(crate) failed: u64,
     /// Sessions completed in the measured phase, per second.
     pub(crate) goodput_per_s: f64,
+    /// From due to the last answer of completed sessions, pauses included.
+    pub(crate) duration_us: Times,
 }
 
 /// The requests of one step of a scenario.

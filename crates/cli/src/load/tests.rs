@@ -145,6 +145,7 @@ pub(crate) fn interval(index: u64, made: IntervalSpec, waiting: &mut u64) -> Int
         connect_time,
         handshake_time: histogram(),
         first_byte_time: histogram(),
+        session_duration: histogram(),
         generators: Vec::new(),
     }
 }

@@ -32,6 +32,8 @@ pub(crate) struct SoFar {
     pub(crate) handshake_time: Histogram<u64>,
     /// From the start of the measured phase to the end; empty without a scenario.
     pub(crate) steps: Steps,
+    /// The same, of completed sessions.
+    pub(crate) session_duration: Histogram<u64>,
     /// The time series of the measured phase.
     pub(crate) course: Course,
     pub(crate) interrupted: bool,
@@ -66,6 +68,7 @@ impl SoFar {
             connect_time: histogram(),
             handshake_time: histogram(),
             steps: Steps::default(),
+            session_duration: histogram(),
             interrupted: false,
             failure: None,
             cpus: None,
@@ -132,6 +135,7 @@ impl SoFar {
             (&mut self.response_time, &interval.response_time),
             (&mut self.service_time, &interval.service_time),
             (&mut self.failed_time, &interval.failed_time),
+            (&mut self.session_duration, &interval.session_duration),
         ] {
             sum.add(part).expect("all histograms have the same bounds");
         }

@@ -118,3 +118,26 @@ fn lists_run_beside_gets() {
         assert_eq!(has_lists, trial["factor_listers"] == "1", "{trial:?}");
     }
 }
+
+/// A walk gets every page of the list, and so many of them.
+#[test]
+fn walks_get_every_page() {
+    let changes = [
+        ("sessions: 8000", "sessions: 250"),
+        ("equals: 7999", "equals: 249"),
+        ("limit: [100, 500, 2000, 8002]", "limit: [100, 1000]"),
+        ("ready_timeout: 120s", "ready_timeout: 600s"),
+    ];
+    let trials = run_changed_study("kubernetes-pages.yaml", &changes, &["watch_cache=true"]);
+    assert_eq!(trials.len(), 2, "{trials:?}");
+    for trial in &trials {
+        assert_eq!(number(trial, "failed"), 0, "{trial:?}");
+        let walks = number(trial, "sessions_completed");
+        assert!(walks > 0, "{trial:?}");
+        // 252 config maps, with two of the API server's own. Walks are cut off by the start and the end of the measured phase.
+        let pages = if trial["factor_limit"] == "100" { 3 } else { 1 };
+        let found = number(trial, "page.succeeded");
+        assert!(found.abs_diff(walks * pages) <= pages, "{trial:?}");
+        assert!(!trial["session_duration_p50_us"].is_empty(), "{trial:?}");
+    }
+}

@@ -40,5 +40,6 @@ mod shipped_studies;
 mod systems;
 mod technologies;
 mod tutorial;
+mod walks;
 mod webapp;
 mod workspace;

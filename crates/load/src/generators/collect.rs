@@ -284,6 +284,7 @@ fn slice(interval: Interval, source: usize, length: u64) -> Box<Slice> {
         connect_time: interval.connect_time,
         handshake_time: interval.handshake_time,
         first_byte_time: interval.first_byte_time,
+        session_duration: interval.session_duration,
     })
 }
 
@@ -342,6 +343,7 @@ mod tests {
                 histogram.saturating_record_n(value * times * 37, times);
             }
             slice.first_byte_time.record(value * 29).unwrap();
+            slice.session_duration.record(value * 31).unwrap();
             slice.counts.inspected = InspectedCounts {
                 answers: value,
                 body_bytes: value * 3,
@@ -375,6 +377,7 @@ mod tests {
             (interval.failed_time.clone(), interval.lag.clone()),
             (step.counts.clone(), step.response_time.clone()),
             interval.first_byte_time.clone(),
+            interval.session_duration.clone(),
         )
     }
 

@@ -145,9 +145,9 @@ mod tests {
     use crate::{
         Action, Arrivals, BodyCheck, Capture, Check, Condition, Expect, Extractor, Feed, FeedOrder,
         Flow, GeneratedRows, Inspect, Job, KeptRows, Limits, Model, OnFailure, Pattern,
-        Preparation, Prepared, Protocol, Query, Rate, Repeat, Retries, Roots, RowValue, Rows,
-        Scenario, Slot, Stage, Stamp, StepRequest, Subject, Target, Template, ThinkTime, Tls,
-        TlsOptions, Transport, UserStage, What,
+        Preparation, Prepared, Protocol, Query, Rate, Repeat, Retries, Roots, Rounds, RowValue,
+        Rows, Scenario, Slot, Stage, Stamp, StepRequest, Subject, Target, Template, ThinkTime, Tls,
+        TlsOptions, Transport, UserStage, What, WhileCaptured,
     };
 
     /// A job is the same after its way, and so is its digest.
@@ -221,10 +221,24 @@ mod tests {
                 Capture {
                     variable: "x".to_owned(),
                     from: Extractor::Json(Query::parse("$..a[?@.b > 1].c").unwrap()),
+                    is_optional: true,
                 },
                 Capture {
                     variable: "y".to_owned(),
-                    from: Extractor::Regex { pattern, group: 1 },
+                    from: Extractor::Regex {
+                        pattern: pattern.clone(),
+                        group: 1,
+                    },
+                    is_optional: false,
+                },
+                Capture {
+                    variable: "z".to_owned(),
+                    from: Extractor::HeaderMatch {
+                        name: "link".to_owned(),
+                        pattern,
+                        group: 0,
+                    },
+                    is_optional: true,
                 },
             ],
             on_failure: OnFailure::Continue,
@@ -234,9 +248,18 @@ mod tests {
 
     #[test]
     fn a_job_arrives_as_it_was_sent() {
-        let repeat = Repeat {
-            times: 3,
-            actions: vec![Action::Request(Box::new(step()))],
+        let condition = WhileCaptured {
+            variable: "x".to_owned(),
+            first: Template::parse("/{{f.a}}").unwrap(),
+            max_rounds: 4,
+            on_limit: OnFailure::Continue,
+        };
+        let repeat = |rounds| {
+            Action::Repeat(Repeat {
+                rounds,
+                offset_step: 100,
+                actions: vec![Action::Request(Box::new(step()))],
+            })
         };
         let think_time = ThinkTime::Uniform {
             from: Duration::ZERO,
@@ -265,7 +288,11 @@ mod tests {
             flows: vec![Flow {
                 name: "f".to_owned(),
                 weight: 2,
-                actions: vec![Action::Pause(think_time), Action::Repeat(repeat)],
+                actions: vec![
+                    Action::Pause(think_time),
+                    repeat(Rounds::Times(3)),
+                    repeat(Rounds::While(condition)),
+                ],
             }],
             feeds: vec![
                 feed(Rows::Kept(Arc::new(kept)), FeedOrder::Recent { skew: 2.0 }),

@@ -1,13 +1,14 @@
 //! Compiles a scenario to its program: resolves every name, and refuses what cannot run, with its location.
 
+mod repeat;
 mod request;
 
 use std::collections::HashMap;
 
 use super::{
-    Action, Capture, FeedOrder, Flow, Repeat, Rows, Scenario,
+    Action, Capture, FeedOrder, Flow, Rows, Scenario,
     link::path_of,
-    program::{FlowProgram, Operation, Program, RequestProgram},
+    program::{FlowProgram, LoopProgram, Operation, Program, RequestProgram},
     template::{Part, Template},
     text::{Piece, Text},
 };
@@ -17,10 +18,9 @@ use crate::ThinkTime;
 const STEPS_MAX: usize = 100;
 /// Generated or kept rows that are tried before the load.
 const ROWS_TRIED: usize = 1_000;
-const NESTED_REPEATS_MAX: usize = 16;
 /// First parts of built-in names.
 const OWN_FIRST: [&str; 2] = ["random", "record"];
-const BUILT_IN: [&str; 3] = ["session", "user", "round"];
+const BUILT_IN: [&str; 4] = ["session", "user", "round", "offset"];
 
 /// Why a scenario cannot be run, with the position of the mistake.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -47,12 +47,14 @@ pub(crate) fn compile(scenario: &Scenario) -> Result<Program, ScenarioError> {
     let mut compiler = Compiler {
         scenario,
         requests: Vec::new(),
+        loops: Vec::new(),
         variables: HashMap::new(),
         links: Vec::new(),
         hosts: vec![scenario.host.clone()],
         known: Vec::new(),
         feeds: Vec::new(),
         depth: 0,
+        offsets: 0,
         location: Vec::new(),
     };
     let mut weight = 0;
@@ -68,9 +70,11 @@ pub(crate) fn compile(scenario: &Scenario) -> Result<Program, ScenarioError> {
         weight,
         variables: compiler.variables.len(),
         requests: compiler.requests,
+        loops: compiler.loops,
         hosts: compiler.hosts,
     };
     check_links(scenario, &compiler.links, &program.hosts)?;
+    repeat::check_first_values(&program, &compiler.links)?;
     let captures = program.requests.iter_mut();
     for capture in captures.flat_map(|request| &mut request.captures) {
         capture.is_link = compiler.links.contains(&Piece::Variable(capture.variable));
@@ -204,6 +208,7 @@ fn duplicate_name<'a>(names: impl Iterator<Item = &'a String>) -> Option<&'a Str
 struct Compiler<'a> {
     scenario: &'a Scenario,
     requests: Vec<RequestProgram>,
+    loops: Vec<LoopProgram>,
     /// The number of each variable.
     variables: HashMap<&'a str, usize>,
     /// The variable first piece of paths.
@@ -213,8 +218,9 @@ struct Compiler<'a> {
     known: Vec<&'a str>,
     /// Feeds that this flow uses.
     feeds: Vec<usize>,
-    /// Depth of loops.
+    /// Depth of loops, and how many of these have an offset.
     depth: usize,
+    offsets: usize,
     location: Vec<String>,
 }
 
@@ -264,35 +270,12 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    fn repeat(
-        &mut self,
-        repeat: &'a Repeat,
-        operations: &mut Vec<Operation>,
-    ) -> Result<(), ScenarioError> {
-        if repeat.times == 0 {
-            return self.refuse("a repeat has 0 rounds");
-        }
-        if repeat.actions.is_empty() {
-            return self.refuse("a repeat has no actions");
-        }
-        if self.depth == NESTED_REPEATS_MAX {
-            let most = NESTED_REPEATS_MAX;
-            return self.refuse(&format!("more than {most} nested loops"));
-        }
-        self.depth += 1;
-        operations.push(Operation::Begin {
-            times: repeat.times,
-        });
-        let from = operations.len();
-        self.actions(&repeat.actions, operations)?;
-        operations.push(Operation::Again { from });
-        self.depth -= 1;
-        Ok(())
+    /// The number of a captured variable; it is known from here on.
+    fn captured_index(&mut self, capture: &'a Capture) -> Result<usize, ScenarioError> {
+        self.variable_index(&capture.variable)
     }
 
-    /// The number of a variable; it is known from here on.
-    fn variable_index(&mut self, capture: &'a Capture) -> Result<usize, ScenarioError> {
-        let name = capture.variable.as_str();
+    fn variable_index(&mut self, name: &'a str) -> Result<usize, ScenarioError> {
         if !is_plain_name(name) || BUILT_IN.contains(&name) {
             return self.refuse(&format!("a variable cannot be called '{name}'"));
         }
@@ -334,6 +317,8 @@ impl<'a> Compiler<'a> {
             "user" => return Ok(Piece::User),
             "round" if self.depth > 0 => return Ok(Piece::Round),
             "round" => return self.refuse("'{{round}}' is outside of a loop"),
+            "offset" if self.offsets > 0 => return Ok(Piece::Offset),
+            "offset" => return self.refuse("'{{offset}}' is outside of a loop with an offset"),
             "random.uuid" => return Ok(Piece::Uuid),
             "record.key" => return Ok(Piece::RecordKey),
             "record.time" => return Ok(Piece::RecordTime),

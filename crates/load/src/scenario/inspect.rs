@@ -5,7 +5,7 @@ use std::{borrow::Cow, cell::OnceCell};
 use serde_json::Value;
 
 use super::{
-    Extractor, Subject,
+    Extractor, Pattern, Query, Subject,
     cookies::Jar,
     escape::Escape,
     link::path_of,
@@ -43,8 +43,8 @@ impl AnswerView<'_> {
         Ok(())
     }
 
-    /// Stores the captures of a step in its variables; none if a value is missing. A link to another host than `hosts` counts as
-    /// missing if a path begins with it.
+    /// Stores the captures of a step in its variables; an error if a value is missing that must be there. A link to another host than
+    /// `hosts` counts as missing if a path begins with it.
     pub(crate) fn capture(
         &self,
         request: &RequestProgram,
@@ -52,11 +52,15 @@ impl AnswerView<'_> {
         variables: &mut [Vec<u8>],
     ) -> Result<(), Failure> {
         for capture in &request.captures {
+            let variable = &mut variables[capture.variable];
             let found = self.find(&capture.from);
+            if capture.is_optional && (found.is_none() || self.is_null(&capture.from)) {
+                variable.clear();
+                continue;
+            }
             let value = found
                 .filter(|value| !capture.is_link || path_of(value, hosts).is_some())
                 .ok_or(Failure::NotCaptured)?;
-            let variable = &mut variables[capture.variable];
             variable.clear();
             variable.extend_from_slice(&value);
         }
@@ -85,31 +89,52 @@ impl AnswerView<'_> {
         }
     }
 
+    /// The first value of a JSONPath in the body.
+    fn json(&self, query: &Query) -> Option<&Value> {
+        let parse = || serde_json::from_slice(self.body).ok();
+        let json = self.json.get_or_init(parse);
+        query.path.query(json.as_ref()?).first()
+    }
+
+    fn is_null(&self, source: &Extractor) -> bool {
+        match source {
+            Extractor::Json(query) => self.json(query).is_some_and(Value::is_null),
+            _ => false,
+        }
+    }
+
     fn find(&self, source: &Extractor) -> Option<Cow<'_, [u8]>> {
         match source {
-            Extractor::Json(query) => {
-                let json = self
-                    .json
-                    .get_or_init(|| serde_json::from_slice(self.body).ok());
-                match query.path.query(json.as_ref()?).first()? {
-                    Value::String(text) => Some(Cow::Borrowed(text.as_bytes())),
-                    other => serde_json::to_vec(other).ok().map(Cow::Owned),
-                }
-            }
+            Extractor::Json(query) => match self.json(query)? {
+                Value::String(text) => Some(Cow::Borrowed(text.as_bytes())),
+                other => serde_json::to_vec(other).ok().map(Cow::Owned),
+            },
             Extractor::Header(name) => headers(self.head)
                 .find(|(found, _)| found.eq_ignore_ascii_case(name.as_bytes()))
                 .map(|(_, value)| Cow::Borrowed(value)),
-            Extractor::Regex { pattern, group } => pattern
-                .0
-                .captures(self.body)?
-                .get(*group)
-                .map(|found| Cow::Borrowed(found.as_bytes())),
+            Extractor::HeaderMatch {
+                name,
+                pattern,
+                group,
+            } => headers(self.head)
+                .filter(|(found, _)| found.eq_ignore_ascii_case(name.as_bytes()))
+                .find_map(|(_, value)| group_of(pattern, *group, value))
+                .map(Cow::Borrowed),
+            Extractor::Regex { pattern, group } => {
+                group_of(pattern, *group, self.body).map(Cow::Borrowed)
+            }
             Extractor::Cookie(name) => self
                 .jar
                 .value(name.as_bytes(), self.now_s)
                 .map(Cow::Borrowed),
         }
     }
+}
+
+/// The first match of a group in a text.
+fn group_of<'t>(pattern: &Pattern, group: usize, text: &'t [u8]) -> Option<&'t [u8]> {
+    let found = pattern.0.captures(text)?.get(group)?;
+    Some(found.as_bytes())
 }
 
 /// The header lines of a valid head: name and value.
@@ -126,7 +151,6 @@ pub(crate) fn headers(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
 mod tests {
     use super::*;
     use crate::{
-        Pattern, Query,
         random::RandomStream,
         scenario::{record::Record, text::SessionRandom},
     };
@@ -166,6 +190,7 @@ mod tests {
             session: 0,
             user: 0,
             round: 0,
+            offset: 0,
             record: Record::default(),
             random: &mut random,
         };
@@ -195,6 +220,15 @@ mod tests {
         check(&regex(r#""id": (\d)"#, 0), Some("\"id\": 7"));
         check(&regex(r"(x)|id", 1), None);
         check(&regex(r"xyz", 0), None);
+        let in_header = |name: &str, text, group| Extractor::HeaderMatch {
+            name: name.to_owned(),
+            pattern: Pattern::parse(text).unwrap(),
+            group,
+        };
+        check(&in_header("etag", "e:(\\d)", 1), Some("1"));
+        check(&in_header("x-two", "[b-z]", 0), Some("b"));
+        check(&in_header("x-two", "c", 0), None);
+        check(&in_header("x-three", "b", 0), None);
         check(&Extractor::Cookie("s".to_owned()), Some("1"));
         check(&Extractor::Cookie("t".to_owned()), None);
     }

@@ -29,7 +29,8 @@ pub use escape::Escape;
 pub use kept::KeptRows;
 pub use model::{
     Action, Capture, Check, Condition, Extractor, Feed, FeedOrder, Flow, OnFailure, Pattern,
-    Preparation, Query, Repeat, Retries, Scenario, StepRequest, Subject, SyntaxError,
+    Preparation, Query, Repeat, Retries, Rounds, Scenario, StepRequest, Subject, SyntaxError,
+    WhileCaptured,
 };
 pub use rows::{GeneratedRows, RowValue, Rows};
 pub use template::{Filled, Template, TemplateError, Value};

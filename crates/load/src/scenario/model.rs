@@ -74,9 +74,30 @@ pub enum Action {
 /// Actions that are repeated.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Repeat {
-    /// At least 1.
-    pub times: u32,
+    pub rounds: Rounds,
+    /// `{{offset}}` grows by this from round to round, from 0 on; 0: these actions have no `{{offset}}` of their own.
+    pub offset_step: u64,
     pub actions: Vec<Action>,
+}
+
+/// How often actions are repeated.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Rounds {
+    /// At least 1.
+    Times(u32),
+    While(WhileCaptured),
+}
+
+/// A round follows as long as the one before left something in a variable, as in a walk over the pages of a list.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct WhileCaptured {
+    pub variable: String,
+    /// The variable's value in the first round.
+    pub first: Template,
+    /// Most rounds; at least 1.
+    pub max_rounds: u32,
+    /// What happens if the last of them left something in the variable.
+    pub on_limit: OnFailure,
 }
 
 /// A request of a session, with the checks and captures of its answer. It carries a record if path, headers or body contain
@@ -113,11 +134,13 @@ pub enum OnFailure {
     Continue,
 }
 
-/// Stores a part of an answer in a variable; the request fails if the part is missing.
+/// Stores a part of an answer in a variable.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Capture {
     pub variable: String,
     pub from: Extractor,
+    /// Whether the part may be missing, or `null` in JSON; the variable is empty then. Otherwise the request fails.
+    pub is_optional: bool,
 }
 
 /// How a value is extracted from an answer. If several match, the first one counts.
@@ -127,6 +150,12 @@ pub enum Extractor {
     Json(Query),
     /// The header of this name, in any case.
     Header(String),
+    /// The match of this group of the pattern in a header of this name; of several such headers, the first with a match.
+    HeaderMatch {
+        name: String,
+        pattern: Pattern,
+        group: usize,
+    },
     /// The match of this group of the pattern in the body; 0 is the whole match.
     Regex { pattern: Pattern, group: usize },
     /// The cookie of this name that the session has after the answer.

@@ -10,6 +10,7 @@ pub(crate) struct Program {
     /// Of all flows.
     pub(crate) weight: u64,
     pub(crate) requests: Vec<RequestProgram>,
+    pub(crate) loops: Vec<LoopProgram>,
     /// Links to these hosts can be followed.
     pub(crate) hosts: Vec<String>,
     /// Number of captured variables.
@@ -33,14 +34,41 @@ pub(crate) enum Operation {
     /// The number of the request in [`Program::requests`].
     Request(usize),
     Pause(ThinkTime),
-    /// The rounds of a loop begin after this.
+    /// The rounds of a loop, by its number in [`Program::loops`], begin after this.
     Begin {
-        times: u32,
+        number: usize,
     },
-    /// A round has ended; if one is left, the next begins at this index.
+    /// A round of a loop has ended; if another one follows, it begins at this index.
     Again {
+        number: usize,
         from: usize,
     },
+}
+
+#[derive(Debug)]
+pub(crate) struct LoopProgram {
+    /// Most rounds.
+    pub(crate) rounds: u32,
+    /// `None`: as many rounds as that.
+    pub(crate) condition: Option<LoopCondition>,
+    /// Growth of the offset per round; 0: the loop has none.
+    pub(crate) offset_step: u64,
+}
+
+impl LoopProgram {
+    pub(crate) fn ends_session_at_limit(&self) -> bool {
+        let condition = self.condition.as_ref();
+        condition.is_some_and(|condition| condition.on_limit == OnFailure::End)
+    }
+}
+
+/// A round follows as long as the one before left something in a variable.
+#[derive(Debug)]
+pub(crate) struct LoopCondition {
+    pub(crate) variable: usize,
+    /// Its value in the first round.
+    pub(crate) first: Text,
+    pub(crate) on_limit: OnFailure,
 }
 
 #[derive(Debug)]
@@ -70,6 +98,7 @@ pub(crate) struct RequestProgram {
 pub(crate) struct CaptureProgram {
     pub(crate) variable: usize,
     pub(crate) from: Extractor,
+    pub(crate) is_optional: bool,
     /// Whether some path begins with it.
     pub(crate) is_link: bool,
 }

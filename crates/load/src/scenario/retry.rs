@@ -48,7 +48,7 @@ impl Retries {
             | Failure::Handshake(_)
             | Failure::Protocol => true,
             // Sessions have no clients, and their answers are not inspected.
-            Failure::ClientEnded | Failure::Inspection(_) => false,
+            Failure::ClientEnded | Failure::TooManyRounds | Failure::Inspection(_) => false,
         }
     }
 }

@@ -9,7 +9,7 @@ use super::{
     inspect::{AnswerView, headers},
     link::make_path,
     model::Feed,
-    program::RequestProgram,
+    program::{LoopProgram, RequestProgram},
     record::Record,
     text::{SessionRandom, Values},
 };
@@ -28,6 +28,8 @@ pub(crate) struct Session {
     /// The operation that comes next.
     pub(crate) next: usize,
     pub(crate) has_sent: bool,
+    /// Since when it has been due, in nanoseconds since the start of the load.
+    pub(crate) due: u64,
     /// How often the current request was sent.
     pub(crate) tries: u32,
     /// The request that is due or in flight, or the last one.
@@ -76,7 +78,19 @@ pub(crate) struct Memory {
 struct Round {
     /// From 1.
     number: u32,
-    times: u32,
+    /// Growth of the offset per round; 0: the loop has none.
+    offset_step: u64,
+}
+
+/// What follows a round of a loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AfterRound {
+    /// Another round.
+    Round,
+    /// What comes after the loop.
+    Rest,
+    /// Another round would follow, and there have been as many as there may be.
+    Limit,
 }
 
 impl Session {
@@ -87,6 +101,7 @@ impl Session {
             flow: 0,
             next: 0,
             has_sent: false,
+            due: 0,
             tries: 0,
             request: 0,
             memory: Memory {
@@ -214,28 +229,55 @@ impl Session {
 }
 
 impl Memory {
-    pub(crate) fn begin_rounds(&mut self, times: u32) {
-        self.rounds.push(Round { number: 1, times });
+    /// Begins the first round of a loop.
+    pub(crate) fn begin_rounds(&mut self, program: &LoopProgram, feeds: &[Feed]) {
+        if let Some(condition) = &program.condition {
+            let mut first = std::mem::take(&mut self.variables[condition.variable]);
+            first.clear();
+            let mut values = self.values(feeds);
+            condition.first.write(&mut values, Escape::None, &mut first);
+            self.variables[condition.variable] = first;
+        }
+        self.rounds.push(Round {
+            number: 1,
+            offset_step: program.offset_step,
+        });
     }
 
-    /// Ends a round of the innermost loop; whether another one begins.
-    pub(crate) fn next_round(&mut self) -> bool {
+    /// Ends a round of the innermost loop, and begins another one if one follows.
+    pub(crate) fn next_round(&mut self, program: &LoopProgram) -> AfterRound {
         let round = self
             .rounds
             .last_mut()
             .expect("a round ends in a loop that has begun");
-        let has_next = round.number < round.times;
-        if has_next {
+        let is_last = round.number >= program.rounds;
+        let condition = program.condition.as_ref();
+        let next = match condition.map(|condition| &self.variables[condition.variable]) {
+            Some(value) if value.is_empty() => AfterRound::Rest,
+            Some(_) if is_last => AfterRound::Limit,
+            None if is_last => AfterRound::Rest,
+            _ => AfterRound::Round,
+        };
+        if next == AfterRound::Round {
             round.number += 1;
         } else {
             self.rounds.pop();
         }
-        has_next
+        next
     }
 
     /// The values of captured variables.
     pub(crate) fn captured_values(&self, variables: &[usize]) -> impl Iterator<Item = &[u8]> {
         variables.iter().map(|number| &*self.variables[*number])
+    }
+
+    /// The offset of the innermost loop that has one.
+    fn offset(&self) -> u64 {
+        let mut rounds = self.rounds.iter().rev();
+        let round = rounds.find(|round| round.offset_step > 0);
+        round.map_or(0, |round| {
+            u64::from(round.number - 1).saturating_mul(round.offset_step)
+        })
     }
 
     fn values<'a>(&'a mut self, feeds: &'a [Feed]) -> Values<'a> {
@@ -246,6 +288,7 @@ impl Memory {
             session: self.session,
             user: self.user + 1,
             round: self.rounds.last().map_or(0, |round| round.number),
+            offset: self.offset(),
             record: self.record,
             random: &mut self.random,
         }

@@ -13,7 +13,7 @@ use super::{
     kept::Kept,
     program::{Operation, Program},
     record::Records,
-    session::{Session, SessionState},
+    session::{AfterRound, Session, SessionState},
 };
 use crate::{
     Failure, Job,
@@ -232,6 +232,7 @@ impl Sessions {
         }
         let session = &mut self.sessions[id as usize];
         session.begin(flow, number, self.random.inner(number));
+        session.due = due;
         let taker = RowUser {
             session: number,
             user: session.memory.user,
@@ -252,7 +253,7 @@ impl Sessions {
         let operations = &self.program.flows[session.flow].operations;
         loop {
             let Some(operation) = operations.get(session.next) else {
-                recorder.sessions().completed += 1;
+                recorder.record_session(at.saturating_sub(session.due));
                 let keeps = &self.program.keeps;
                 if !keeps.is_empty() {
                     let memory = &session.memory;
@@ -276,10 +277,20 @@ impl Sessions {
                     self.pausing.push(Reverse((until, id)));
                     return;
                 }
-                Operation::Begin { times } => session.memory.begin_rounds(times),
-                Operation::Again { from } => {
-                    if session.memory.next_round() {
-                        session.next = from;
+                Operation::Begin { number } => {
+                    let program = &self.program.loops[number];
+                    session.memory.begin_rounds(program, &self.scenario.feeds);
+                }
+                Operation::Again { number, from } => {
+                    let program = &self.program.loops[number];
+                    match session.memory.next_round(program) {
+                        AfterRound::Round => session.next = from,
+                        AfterRound::Limit if program.ends_session_at_limit() => {
+                            recorder.record_other_failure(Failure::TooManyRounds);
+                            recorder.sessions().failed += 1;
+                            return self.end(id, at, pacer, recorder);
+                        }
+                        AfterRound::Rest | AfterRound::Limit => {}
                     }
                 }
             }

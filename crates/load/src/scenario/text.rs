@@ -27,6 +27,8 @@ pub(crate) enum Piece {
     User,
     /// The round of the innermost loop, from 1.
     Round,
+    /// The offset of the innermost loop that has one.
+    Offset,
     /// A random UUID (version 4), a new one on each use.
     Uuid,
     /// The key of the record that the request carries.
@@ -45,6 +47,7 @@ pub(crate) struct Values<'a> {
     pub(crate) session: u64,
     pub(crate) user: u64,
     pub(crate) round: u32,
+    pub(crate) offset: u64,
     /// Of the request that is being written, or the last one.
     pub(crate) record: Record,
     pub(crate) random: &'a mut SessionRandom,
@@ -78,6 +81,7 @@ impl Text {
                 Piece::Session => decimal(values.session, out),
                 Piece::User => decimal(values.user, out),
                 Piece::Round => decimal(u64::from(values.round), out),
+                Piece::Offset => decimal(values.offset, out),
                 Piece::Uuid => {
                     let [high, low] = [values.random.bits(), values.random.bits()];
                     out.extend_from_slice(&uuid(high, low));
@@ -119,6 +123,7 @@ mod tests {
             session: 18_446_744_073_709_551_615,
             user: 0,
             round: 10,
+            offset: 500,
             record: Record { key: 7, time: 9 },
             random: &mut random,
         };
@@ -144,6 +149,7 @@ mod tests {
     fn numbers_are_decimal() {
         let numbers = [Piece::Session, Piece::User, Piece::Round];
         check(&numbers, Escape::Path, "18446744073709551615010");
+        check(&[Piece::Offset], Escape::Path, "500");
         let stamps = [Piece::RecordKey, Piece::RecordTime];
         check(&stamps, Escape::Header, "79");
     }

@@ -24,3 +24,4 @@ mod stamps;
 mod starved;
 mod times;
 mod tls;
+mod walks;

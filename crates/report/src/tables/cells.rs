@@ -86,12 +86,13 @@ pub(crate) fn failures(model: &Model) -> Option<Table> {
     if kinds.is_empty() {
         return None;
     }
-    let caption = match kinds.iter().any(|kind| kind.is_connect_attempt()) {
-        true => {
-            "Failed requests by kind, summed over trials, with the error rate; connect errors are not requests and have no error rate"
-        }
-        false => "Failed requests by kind, summed over trials, with the error rate",
-    };
+    let mut caption = "Failed requests by kind, summed over trials, with the error rate".to_owned();
+    if kinds.iter().any(|kind| kind.is_connect_attempt()) {
+        caption += "; connect errors are not requests and have no error rate";
+    }
+    if kinds.contains(&FailureKind::TooManyRounds) {
+        caption += "; too many rounds are of sessions whose loop did not end";
+    }
     let mut columns = place_of_cell(model);
     columns.extend(kinds.into_iter().map(|kind| {
         Column::numbers(kind.in_words(), move |cell: &&CellModel| {
@@ -106,7 +107,7 @@ pub(crate) fn failures(model: &Model) -> Option<Table> {
 fn failure_field(cell: &CellModel, kind: &FailureKind) -> Field {
     let found = cell.failures.iter().find(|(name, _)| name == kind);
     let count = found.map_or(0, |(_, count)| *count);
-    if kind.is_connect_attempt() {
+    if !kind.is_of_request() {
         return Field::nothing_expected(count);
     }
     let answered = as_f64(cell.succeeded + cell.failed);

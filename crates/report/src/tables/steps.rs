@@ -61,9 +61,14 @@ pub(crate) fn sessions(model: &Model) -> Option<Table> {
             Field::nothing_expected(sessions.counts.failed)
         }),
     ]);
+    let quantiles = [P50, P90, P99, MAX];
+    columns.extend(percentiles(&quantiles, |(_, sessions): &Row<'_>| {
+        &sessions.duration
+    }));
     let cells = model.cells.iter();
     let rows = cells.filter_map(|cell| Some((cell, cell.sessions.as_ref()?)));
-    let caption = "Completed sessions per second, and counts of sessions summed over trials";
+    let caption = "Completed sessions per second, counts of sessions summed over trials, and how long completed sessions lasted, from due \
+                   to the last answer, pauses included";
     Table::new("sessions", caption, columns, rows)
         .with_title("Sessions")
         .unless_empty()

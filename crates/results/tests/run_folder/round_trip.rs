@@ -110,6 +110,7 @@ fn the_steps_of_a_scenario_come_back() {
     assert_eq!(trial.connect_time.merge_range(0.0, 0.25).len(), 10);
     assert_eq!(trial.handshake_time.len(), 6);
     assert!(trial.first_byte_time.is_empty());
+    assert!(trial.session_duration.is_empty());
 }
 
 #[test]
@@ -166,6 +167,7 @@ fn inspected_answers_come_back() {
         connect_time: None,
         handshake_time: None,
         first_byte_time: Some(&times),
+        session_duration: Some(&times),
         steps: &[],
     };
     let row = IntervalRow {
@@ -195,6 +197,7 @@ fn inspected_answers_come_back() {
     assert_eq!(trial.info, info);
     assert_eq!(trial.intervals, [row]);
     assert_eq!(trial.measured_histograms().first_byte_time, times);
+    assert_eq!(trial.measured_histograms().session_duration, times);
 }
 
 #[test]
@@ -251,6 +254,7 @@ fn what_could_not_be_read_again_is_not_written() {
         connect_time: None,
         handshake_time: None,
         first_byte_time: None,
+        session_duration: None,
         steps: &[],
     };
     let refused = writer.interval(&IntervalRow::default(), histograms);

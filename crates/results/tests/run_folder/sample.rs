@@ -257,6 +257,7 @@ pub(crate) fn write_rows(writer: &mut TrialWriter, seed: u64) -> Written {
                     connect_time: None,
                     handshake_time: None,
                     first_byte_time: None,
+                    session_duration: None,
                     steps: &[],
                 },
             )
@@ -461,6 +462,7 @@ pub(crate) fn write_scenario_run(path: &Path) -> Vec<[Histogram<u64>; 2]> {
             connect_time: Some(&connect),
             handshake_time: Some(&connect),
             first_byte_time: None,
+            session_duration: None,
             steps: &steps,
         };
         writer.interval(&row, histograms).unwrap();
@@ -480,6 +482,7 @@ pub(crate) fn assert_same_logs(found: &Trial, expected: &Trial) {
             &trial.connect_time,
             &trial.handshake_time,
             &trial.first_byte_time,
+            &trial.session_duration,
         ]
         .into_iter()
         .chain(

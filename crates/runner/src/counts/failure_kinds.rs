@@ -19,6 +19,7 @@ pub(crate) fn failure_kind(failure: Failure) -> FailureKind {
         Failure::CheckFailed => FailureKind::CheckFailed,
         Failure::NotCaptured => FailureKind::NotCaptured,
         Failure::BodyNotKept => FailureKind::BodyNotKept,
+        Failure::TooManyRounds => FailureKind::TooManyRounds,
         Failure::ClientEnded => FailureKind::ClientEnded,
         Failure::Inspection(failure) => inspection_failure_kind(failure),
     }

@@ -169,6 +169,7 @@ impl FakeRun {
             connect_time: crate::probe::histogram(),
             handshake_time: crate::probe::histogram(),
             first_byte_time: crate::probe::histogram(),
+            session_duration: crate::probe::histogram(),
             generators: Vec::new(),
         }
     }

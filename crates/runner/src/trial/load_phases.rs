@@ -282,6 +282,7 @@ impl<R: LoadRun> LoadPhases<'_, R> {
             connect_time: Some(&interval.connect_time),
             handshake_time: Some(&interval.handshake_time),
             first_byte_time: self.inspects.then_some(&interval.first_byte_time),
+            session_duration: (!interval.steps.is_empty()).then_some(&interval.session_duration),
             steps: &steps,
         };
         self.writer.borrow_mut().interval(&row, histograms)?;

@@ -3,7 +3,10 @@
 use std::{fmt::Display, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
-use waggle_load::{Action, Flow, Job, Model, Outcome, Scenario, StepCounts, What};
+use waggle_load::{
+    Action, Flow, Job, Model, OnFailure, Outcome, Repeat, Rounds, Scenario, StepCounts, What,
+    WhileCaptured,
+};
 use waggle_results::PhaseName;
 
 use crate::{
@@ -64,7 +67,7 @@ async fn check_requests<L: Load>(load: &mut L, job: Job) -> Result<(), Failure> 
     let scenario = Arc::clone(scenario);
     for (number, flow) in (0..).zip(&scenario.flows) {
         let actions = straight(&flow.actions);
-        let requests = actions.len() as u64;
+        let requests = request_count(&actions);
         let alone = Scenario {
             flows: vec![Flow {
                 actions,
@@ -110,17 +113,43 @@ async fn send_once<L: Load>(
     run.join().await.map_err(smoke_failure)
 }
 
-/// The requests of a flow in their order: no pause, each loop once.
+/// The requests of a flow in their order: no pause, one round of each loop.
 fn straight(actions: &[Action]) -> Vec<Action> {
     let mut requests = Vec::new();
     for action in actions {
         match action {
             Action::Request(_) => requests.push(action.clone()),
             Action::Pause(_) => {}
-            Action::Repeat(repeat) => requests.extend(straight(&repeat.actions)),
+            Action::Repeat(repeat) => requests.push(single_round(repeat)),
         }
     }
     requests
+}
+
+fn request_count(straight: &[Action]) -> u64 {
+    let counts = straight.iter().map(|action| match action {
+        Action::Request(_) => 1,
+        Action::Pause(_) => 0,
+        Action::Repeat(repeat) => request_count(&repeat.actions),
+    });
+    counts.sum()
+}
+
+/// A loop that is left after one round.
+fn single_round(repeat: &Repeat) -> Action {
+    let rounds = match &repeat.rounds {
+        Rounds::Times(_) => Rounds::Times(1),
+        Rounds::While(condition) => Rounds::While(WhileCaptured {
+            max_rounds: 1,
+            on_limit: OnFailure::Continue,
+            ..condition.clone()
+        }),
+    };
+    Action::Repeat(Repeat {
+        rounds,
+        offset_step: repeat.offset_step,
+        actions: straight(&repeat.actions),
+    })
 }
 
 fn verdict(wrong: Option<String>, succeeded: u64, asked: u64) -> Result<(), Failure> {

@@ -159,6 +159,7 @@ mod tests {
             connect_time: histogram(),
             handshake_time: histogram(),
             first_byte_time: histogram(),
+            session_duration: histogram(),
             generators: Vec::new(),
         }
     }

@@ -23,6 +23,8 @@ const OWN: [&str; 4] = ["random.uuid", RECORD_KEY, "record.run", RECORD_TIME];
 const SESSION: &str = "session";
 /// The number of the round, counted from 1; for steps within a repetition.
 const ROUND: &str = "round";
+/// How many elements of a list the rounds before have passed; for steps within a repetition that has `offset_step`.
+const OFFSET: &str = "offset";
 
 /// The captures that are known at a step of a flow; none for a single request.
 #[derive(Debug, Default)]
@@ -31,8 +33,8 @@ pub(crate) struct Known {
     captured: Vec<String>,
     /// Captured anywhere in the flow.
     anywhere: Vec<String>,
-    /// How many repetitions the step is in.
-    repetitions: u32,
+    /// The repetitions that the step is in: whether each has an offset.
+    repetitions: Vec<bool>,
 }
 
 impl Known {
@@ -40,16 +42,16 @@ impl Known {
         Self {
             captured: Vec::new(),
             anywhere,
-            repetitions: 0,
+            repetitions: Vec::new(),
         }
     }
 
-    pub(crate) fn enter_repetition(&mut self) {
-        self.repetitions += 1;
+    pub(crate) fn enter_repetition(&mut self, has_offset: bool) {
+        self.repetitions.push(has_offset);
     }
 
     pub(crate) fn leave_repetition(&mut self) {
-        self.repetitions -= 1;
+        self.repetitions.pop();
     }
 
     pub(crate) fn capture(&mut self, variable: &str) {
@@ -152,7 +154,8 @@ impl<'a> Variables<'a> {
         let finding = match name.split_once('.') {
             _ if OWN.contains(&name) => None,
             _ if self.named == Named::Captures && name == SESSION => None,
-            _ if known.repetitions > 0 && name == ROUND => None,
+            _ if !known.repetitions.is_empty() && name == ROUND => None,
+            _ if known.repetitions.contains(&true) && name == OFFSET => None,
             Some((feed, column)) => {
                 self.feeds_used.insert(feed.to_owned());
                 self.column(feed, column)

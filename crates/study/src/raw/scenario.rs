@@ -114,7 +114,7 @@ pub(crate) struct Flow {
 }
 
 /// A request (`name` and exactly one of get, put, post, …, or `method` with `path`), a pause (`think_time`), or steps gone
-/// through several times (`repeat` and `steps`).
+/// through several times (`repeat` or `while`, and `steps`).
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "step")]
@@ -143,12 +143,26 @@ pub(crate) struct Step {
     /// How often `steps` are repeated.
     #[schemars(range(min = 1, max = 10_000))]
     pub repeat: Option<u32>,
+    /// In place of `repeat`: a variable that the steps capture. They are repeated as long as they leave something in it.
+    #[serde(rename = "while")]
+    pub while_captured: Option<Name>,
+    /// With `while`: the variable's value in the first round; empty by default.
+    pub first: Option<Level>,
+    /// With `while`: most rounds; 10000 by default.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub max_rounds: Option<u32>,
+    /// With `while`: what becomes of the session if the last of these rounds leaves something in the variable; end_session by default:
+    /// it fails.
+    pub on_limit: Option<OnFailure>,
+    /// {{offset}} in the steps is 0 in the first round, and larger by this in each further one.
+    #[schemars(range(min = 1, max = 1_000_000_000))]
+    pub offset_step: Option<u32>,
     /// The steps that are repeated.
     #[schemars(length(min = 1))]
     pub steps: Option<Vec<Step>>,
 }
 
-/// How a value is extracted from an answer; exactly one of json, header, regex and cookie.
+/// How a value is extracted from an answer; exactly one of json, header, regex and cookie, or a regex in a header.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Extractor {
@@ -156,16 +170,18 @@ pub(crate) struct Extractor {
     pub json: Option<String>,
     /// Name of a header.
     pub header: Option<String>,
-    /// A regular expression, searched in the body.
+    /// A regular expression, searched in the body; with `header`, in the headers of this name.
     pub regex: Option<String>,
     /// The group of the regular expression; 1 by default if it has one, else 0, the whole match.
     #[schemars(range(min = 0, max = 1_000))]
     pub group: Option<u32>,
     /// Name of a cookie that the session has after the answer.
     pub cookie: Option<String>,
+    /// Whether the value may be missing, or null in JSON: then the variable is empty. false by default: the request fails.
+    pub optional: Option<bool>,
 }
 
-/// A condition on an answer: a value, by exactly one of json, header, regex, cookie and part; and a comparison, by one of equals,
+/// A condition on an answer: a value, by exactly one of json, header, regex, cookie and part, or a regex in a header; and a comparison, by one of equals,
 /// contains and matches. Without a comparison the value must exist.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -174,7 +190,7 @@ pub(crate) struct Check {
     pub json: Option<String>,
     /// Name of a header.
     pub header: Option<String>,
-    /// A regular expression, searched in the body.
+    /// A regular expression, searched in the body; with `header`, in the headers of this name.
     pub regex: Option<String>,
     /// The group of the regular expression; 1 by default if it has one, else 0, the whole match.
     #[schemars(range(min = 0, max = 1_000))]

@@ -4,8 +4,8 @@ use std::{path::Path, time::Duration};
 
 use waggle_study::{
     Action, Capture, CheckPart, Condition, Extractor, FeedOrder, FeedRows, LoadModel, MadeValue,
-    Mistakes, OnFailure, Scenario, Source, Step, StepCheck, Study, Think, read_scenario,
-    read_study_and_files,
+    Mistakes, OnFailure, Rounds, Scenario, Source, Step, StepCheck, Study, Think, WhileCaptured,
+    read_scenario, read_study_and_files,
 };
 
 use super::{change_text, headlines, mistakes::answered_table, source, system, table};
@@ -114,7 +114,8 @@ fn every_value_arrives() {
         Action::Pause(Think::Exponential(Duration::from_millis(10)))
     );
     // Cell 2 has the second level of the factor.
-    assert!(matches!(repeat, Action::Repeat { times: 5, .. }));
+    let five = |rounds: &Rounds| *rounds == Rounds::Times(5);
+    assert!(matches!(repeat, Action::Repeat { rounds, .. } if five(rounds)));
     let Action::Request(login) = login else {
         panic!("{login:?}")
     };
@@ -137,6 +138,7 @@ fn every_value_arrives() {
             pattern: r"page=(\d+)".to_owned(),
             group: 1,
         },
+        is_optional: false,
     };
     assert_eq!(login.captures[1], page);
     let all = steps(&buy.actions);
@@ -337,4 +339,37 @@ fn rows_can_be_made_from_their_numbers() {
         .iter()
         .map(|(name, value)| (name.as_str(), value.clone()));
     assert!(found.eq(expected), "{rows:?}");
+}
+
+#[test]
+fn steps_are_repeated_while_they_capture_something() {
+    let order = "          - name: order\n            get: \"{{next}}\"\n            on_failure: continue\n";
+    let walk = "          - while: next\n            first: /orders?items=${items}\n            max_rounds: 7\n            \
+                on_limit: continue\n            offset_step: 50\n            steps:\n              - name: order\n                \
+                get: \"{{next}}&skip={{offset}}\"\n                capture:\n                  \
+                next: { header: Link, regex: \"<(.*)>; rel=next\", optional: true }\n";
+    let study = read_valid_study(change_text(STUDY, &[(order, walk)]));
+    let scenario = study.cells[0].scenario().expect("one");
+    let Some(Action::Repeat {
+        rounds,
+        offset_step,
+        actions,
+    }) = scenario.flows[0].actions.last()
+    else {
+        panic!("{:?}", scenario.flows[0].actions)
+    };
+    let expected = Rounds::While(WhileCaptured {
+        variable: "next".to_owned(),
+        first: "/orders?items=3".to_owned(),
+        max_rounds: 7,
+        on_limit: OnFailure::Continue,
+    });
+    assert_eq!((rounds, *offset_step), (&expected, 50));
+    let capture = &steps(actions)[0].captures[0];
+    let link = Extractor::HeaderMatch {
+        name: "Link".to_owned(),
+        pattern: "<(.*)>; rel=next".to_owned(),
+        group: 1,
+    };
+    assert_eq!((&capture.from, capture.is_optional), (&link, true));
 }

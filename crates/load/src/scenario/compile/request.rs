@@ -50,8 +50,9 @@ impl<'a> Compiler<'a> {
             captures.push(self.with_location(location, |inside| {
                 inside.source(&capture.from)?;
                 Ok(CaptureProgram {
-                    variable: inside.variable_index(capture)?,
+                    variable: inside.captured_index(capture)?,
                     from: capture.from.clone(),
+                    is_optional: capture.is_optional,
                     is_link: false,
                 })
             })?);
@@ -183,13 +184,15 @@ impl<'a> Compiler<'a> {
 
     fn source(&self, source: &Extractor) -> Result<(), ScenarioError> {
         match source {
-            Extractor::Regex { pattern, group } if *group >= pattern.groups() => {
+            Extractor::Regex { pattern, group } | Extractor::HeaderMatch { pattern, group, .. }
+                if *group >= pattern.groups() =>
+            {
                 let groups = pattern.groups();
                 self.refuse(&format!(
                     "there is no group {group}; the pattern has {groups}, the whole match being 0"
                 ))
             }
-            Extractor::Header(name) if !is_token(name) => {
+            Extractor::Header(name) | Extractor::HeaderMatch { name, .. } if !is_token(name) => {
                 self.refuse(&format!("'{name}' is not a header name"))
             }
             _ => Ok(()),
@@ -218,7 +221,7 @@ fn has_header(request: &StepRequest, header: &str) -> bool {
 fn is_in_body(source: &Extractor) -> bool {
     match source {
         Extractor::Json(_) | Extractor::Regex { .. } => true,
-        Extractor::Header(_) | Extractor::Cookie(_) => false,
+        Extractor::Header(_) | Extractor::HeaderMatch { .. } | Extractor::Cookie(_) => false,
     }
 }
 

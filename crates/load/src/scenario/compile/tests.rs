@@ -6,7 +6,8 @@ use super::*;
 use crate::{
     BodyCheck, Expect,
     scenario::{
-        Check, Condition, Extractor, Feed, FeedOrder, OnFailure, Pattern, StepRequest, Subject,
+        Check, Condition, Extractor, Feed, FeedOrder, OnFailure, Pattern, Repeat, Rounds,
+        StepRequest, Subject, WhileCaptured,
     },
 };
 
@@ -41,6 +42,7 @@ fn capture_action(variable: &str, from: Extractor) -> Action {
         captures: vec![Capture {
             variable: variable.to_owned(),
             from,
+            is_optional: false,
         }],
         ..step("/")
     }))
@@ -51,7 +53,11 @@ fn capture(variable: &str) -> Action {
 }
 
 fn repeat(times: u32, actions: Vec<Action>) -> Action {
-    Action::Repeat(Repeat { times, actions })
+    Action::Repeat(Repeat {
+        rounds: Rounds::Times(times),
+        offset_step: 0,
+        actions,
+    })
 }
 
 /// A scenario of one flow with one feed `f` of two columns, changed.
@@ -222,7 +228,7 @@ fn flows_must_do_something() {
         "flow 'one': a repeat has no actions",
     );
     let mut deep = request("/");
-    for _ in 0..=NESTED_REPEATS_MAX {
+    for _ in 0..=repeat::NESTED_MAX {
         deep = repeat(1, vec![deep]);
     }
     check(vec![deep], "flow 'one': more than 16 nested loops");
@@ -330,4 +336,53 @@ fn patterns_and_paths_say_what_is_wrong() {
         crate::Query::parse("$.a[").map(drop),
         "not a JSONPath: parser error at byte 3",
     );
+}
+
+fn walk(first: &str, max_rounds: u32, actions: Vec<Action>) -> Action {
+    Action::Repeat(Repeat {
+        rounds: Rounds::While(WhileCaptured {
+            variable: "next".to_owned(),
+            first: text(first),
+            max_rounds,
+            on_limit: OnFailure::End,
+        }),
+        offset_step: 10,
+        actions,
+    })
+}
+
+#[test]
+fn the_variable_of_a_loop_is_known_in_it_and_after_it() {
+    let actions = || vec![request("/{{next}}/{{round}}/{{offset}}"), capture("next")];
+    check(vec![walk("", 5, actions()), request("/{{next}}")], "");
+    check(vec![walk("{{f.c}}", 5, actions())], "");
+    check(
+        vec![walk("{{id}}", 5, actions())],
+        "flow 'one', loop while 'next': nothing captures '{{id}}' before",
+    );
+    check(
+        vec![request("/{{next}}"), walk("", 5, actions())],
+        "flow 'one', step 'a', path: nothing captures '{{next}}' before",
+    );
+    check(
+        vec![walk("", 0, actions())],
+        "flow 'one': a repeat has 0 rounds",
+    );
+    check(
+        vec![walk("", 1, actions()), request("/{{offset}}")],
+        "flow 'one', step 'a', path: '{{offset}}' is outside of a loop with an offset",
+    );
+}
+
+#[test]
+fn a_walk_along_links_begins_with_a_path() {
+    let actions = || vec![request("{{next}}"), capture("next")];
+    const NO_PATH: &str =
+        "scenario: a path begins with the variable of a loop, whose first value is not a path";
+    check(vec![walk("/items?limit=5", 5, actions())], "");
+    check(vec![walk("http://test/items", 5, actions())], "");
+    check(vec![walk("{{f.c}}", 5, actions())], "");
+    check(vec![walk("", 5, actions())], NO_PATH);
+    check(vec![walk("items", 5, actions())], NO_PATH);
+    check(vec![walk("http://other/items", 5, actions())], NO_PATH);
 }

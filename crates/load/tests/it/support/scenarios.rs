@@ -4,7 +4,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use waggle_load::{
     Action, Capture, Check, Condition, Expect, Extractor, Feed, FeedOrder, Flow, Job, Model,
-    OnFailure, Query, Repeat, Scenario, StepRequest, Subject, Template, What,
+    OnFailure, Query, Repeat, Rounds, Scenario, StepRequest, Subject, Template, What,
 };
 
 pub(crate) fn text(text: &str) -> Template {
@@ -38,13 +38,18 @@ pub(crate) fn plain(number: usize, line: &str) -> Action {
 }
 
 pub(crate) fn repeat(times: u32, actions: Vec<Action>) -> Action {
-    Action::Repeat(Repeat { times, actions })
+    Action::Repeat(Repeat {
+        rounds: Rounds::Times(times),
+        offset_step: 0,
+        actions,
+    })
 }
 
 pub(crate) fn capture(variable: &str, from: Extractor) -> Capture {
     Capture {
         variable: variable.to_owned(),
         from,
+        is_optional: false,
     }
 }
 

@@ -262,6 +262,8 @@ fn interval(
         inspected: seeded.inspects.then(|| inspected_counts(succeeded)),
     };
     let steps = Steps::new(seeded, &counts, typical_us);
+    let completed = steps.sessions().map_or(0, |sessions| sessions.completed);
+    let session_duration = spread(completed, 5.0 * typical_us);
     let cpu = engine_cpu(made, rate);
     let row = IntervalRow {
         start_s: place as f64 * INTERVAL_S,
@@ -283,6 +285,7 @@ fn interval(
         connect_time: None,
         handshake_time: None,
         first_byte_time: seeded.inspects.then_some(&first_byte_time),
+        session_duration: (!steps.counts.is_empty()).then_some(&session_duration),
         steps: &steps.histograms(),
     };
     out.interval(&row, histograms).unwrap();

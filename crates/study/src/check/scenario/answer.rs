@@ -39,7 +39,11 @@ impl Flows<'_, '_> {
             };
             let from = single_extractor(self.checker, &given, &here, false).and_then(|from| from);
             known.capture(&variable);
-            checked.push(from.map(|from| Capture { variable, from }));
+            checked.push(from.map(|from| Capture {
+                variable,
+                from,
+                is_optional: found.optional.unwrap_or(false),
+            }));
         }
         checked.into_iter().collect()
     }
@@ -153,9 +157,20 @@ fn single_extractor(
     match keys[..] {
         ["part"] => Some(None),
         ["json"] => json(checker, given.json?, &path.child("json")).map(Some),
-        ["header"] => header(checker, given.header?, &path.child("header")).map(Some),
+        ["header"] => header_name(checker, given.header?, &path.child("header"))
+            .map(|name| Some(Extractor::Header(name))),
         ["cookie"] => Some(Some(Extractor::Cookie(given.cookie?.clone()))),
-        ["regex"] => pattern(checker, given, path).map(Some),
+        ["regex"] => pattern(checker, given, path)
+            .map(|(pattern, group)| Some(Extractor::Regex { pattern, group })),
+        ["header", "regex"] => {
+            let name = header_name(checker, given.header?, &path.child("header"));
+            let (pattern, group) = pattern(checker, given, path)?;
+            Some(Some(Extractor::HeaderMatch {
+                name: name?,
+                pattern,
+                group,
+            }))
+        }
         [] => {
             let possible = ["json", "header", "regex", "cookie", "part", "group"];
             if !possible
@@ -194,10 +209,10 @@ fn json(checker: &mut Checker<'_>, text: &str, path: &Path) -> Option<Extractor>
     }
 }
 
-fn header(checker: &mut Checker<'_>, name: &str, path: &Path) -> Option<Extractor> {
+fn header_name(checker: &mut Checker<'_>, name: &str, path: &Path) -> Option<String> {
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     if !name.is_empty() && name.bytes().all(token) {
-        return Some(Extractor::Header(name.to_owned()));
+        return Some(name.to_owned());
     }
     let what = format!("{} is no name of a header", quote(name));
     let position = checker.position_of(&path.steps());
@@ -222,11 +237,12 @@ fn regex(checker: &mut Checker<'_>, text: &str, path: &Path) -> Option<usize> {
     }
 }
 
+/// A regular expression, and its group.
 fn pattern(
     checker: &mut Checker<'_>,
     given: &GivenExtractor<'_>,
     path: &Path,
-) -> Option<Extractor> {
+) -> Option<(String, usize)> {
     let pattern = given.regex?;
     let groups = regex(checker, pattern, &path.child("regex"))?;
     let group = given
@@ -249,8 +265,5 @@ fn pattern(
         );
         return None;
     }
-    Some(Extractor::Regex {
-        pattern: pattern.clone(),
-        group,
-    })
+    Some((pattern.clone(), group))
 }

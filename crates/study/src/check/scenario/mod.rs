@@ -2,6 +2,7 @@
 
 mod answer;
 mod names;
+mod repeat;
 mod step;
 
 use std::collections::HashMap;

@@ -17,7 +17,7 @@ use crate::{
 const STAMPS: [&str; 2] = [RECORD_KEY, RECORD_TIME];
 
 /// Names of the load's own variables, under which nothing can be captured.
-const OF_THE_LOAD: [&str; 3] = ["session", "user", "round"];
+const OF_THE_LOAD: [&str; 4] = ["session", "user", "round", "offset"];
 
 impl Flows<'_, '_> {
     /// Reports mistakes in the variables of a text; returns the text with a letter in place of each variable.

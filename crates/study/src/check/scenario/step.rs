@@ -1,6 +1,6 @@
 //! One step of a flow: a request, a pause, or steps that are repeated.
 
-use super::{Flows, captured_names};
+use super::{Flows, captured_names, repeat};
 use crate::{
     Action, OnFailure, Step,
     check::{
@@ -55,7 +55,7 @@ impl Kind {
     fn from_key(key: &str) -> Option<Self> {
         match key {
             "think_time" => Some(Self::Think),
-            "repeat" | "steps" => Some(Self::Repeat),
+            "repeat" | "while" | "steps" => Some(Self::Repeat),
             "method" => Some(Self::Request),
             _ if raw::Method::KEYS.contains(&key) => Some(Self::Request),
             _ => None,
@@ -63,7 +63,12 @@ impl Kind {
     }
 
     fn allows(self, key: &str) -> bool {
-        Self::from_key(key) == Some(self) || (self == Self::Request && OF_REQUEST.contains(&key))
+        let own: &[&str] = match self {
+            Self::Request => &OF_REQUEST,
+            Self::Think => &[],
+            Self::Repeat => &repeat::KEYS,
+        };
+        Self::from_key(key) == Some(self) || own.contains(&key)
     }
 
     fn name(self) -> &'static str {
@@ -103,7 +108,7 @@ impl Flows<'_, '_> {
     /// The kind of a step by its keys; `None` if they do not fit together.
     fn kind(&mut self, path: &Path) -> Option<Kind> {
         const EXPECTED: &str =
-            "a request (name and get, put, post, …), think_time, or repeat with steps";
+            "a request (name and get, put, post, …), think_time, or repeat or while with steps";
         let node = self.checker.node(&path.steps())?;
         let keys = || node.entries().iter().map(|entry| entry.key.as_str());
         let Some(kind) = keys().find_map(Kind::from_key) else {
@@ -128,28 +133,6 @@ impl Flows<'_, '_> {
                 .report(Finding::new(entry.position, what).with_expected(EXPECTED));
         }
         foreign.is_empty().then_some(kind)
-    }
-
-    fn repeat(&mut self, raw: raw::Step, path: &Path, known: &mut Known) -> Option<Action> {
-        for (key, given) in [
-            ("repeat", raw.repeat.is_some()),
-            ("steps", raw.steps.is_some()),
-        ] {
-            if !given && !self.checker.is_invalid(&path.child(key).steps()) {
-                let what = format!("{} lacks the key {key:?}", path.to_text(""));
-                let position = self.checker.position_of(&path.steps());
-                let expected = "repeat: how often, and steps: a list";
-                self.checker
-                    .report(Finding::new(position, what).with_expected(expected));
-            }
-        }
-        known.enter_repetition();
-        let actions = self.actions(raw.steps?, &path.child("steps"), known);
-        known.leave_repetition();
-        Some(Action::Repeat {
-            times: raw.repeat?,
-            actions: actions?,
-        })
     }
 
     fn request(&mut self, raw: raw::Step, path: &Path, known: &mut Known) -> Option<Step> {
