@@ -337,6 +337,14 @@ fn connection_error(address: SocketAddr, problem: &hyper::Error) -> HttpError {
     }
 }
 
+/// Why a request failed, and what helps if something does.
+pub(crate) fn failure_in_words(failure: waggle_load::Failure) -> String {
+    match failure {
+        waggle_load::Failure::Handshake(failure) => handshake_problem(failure),
+        other => failure_kind(other).to_string(),
+    }
+}
+
 /// Why a handshake failed, and what helps.
 fn handshake_problem(failure: HandshakeFailure) -> String {
     let kind = failure_kind(waggle_load::Failure::Handshake(failure));

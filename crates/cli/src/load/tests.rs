@@ -1,4 +1,5 @@
 //! Results of generated loads: text, JSON and exit code.
+// long: every test reads a result of the same generated load.
 
 use std::{
     path::Path,

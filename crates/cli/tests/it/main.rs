@@ -15,6 +15,7 @@ mod exit_codes;
 mod external_components;
 mod external_server;
 mod faults;
+mod faulty_answers;
 mod history;
 mod idle_poll;
 mod import;

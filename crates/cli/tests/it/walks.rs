@@ -6,7 +6,7 @@ use waggle_analysis::Model;
 use waggle_results::FailureKind;
 use waggle_testkit::http::{Reply, Request, Server, answer, ok};
 
-use crate::workspace::{Workspace, output_text};
+use crate::workspace::Workspace;
 
 const PAGES: usize = 3;
 
@@ -19,7 +19,7 @@ fn page(request: &Request) -> usize {
 }
 
 /// A page with the number of the next one; the last one has `null`.
-fn listed(page: usize) -> Reply {
+fn page_answer(page: usize) -> Reply {
     let next = match page + 1 < PAGES {
         true => (page + 1).to_string(),
         false => "null".to_owned(),
@@ -28,7 +28,7 @@ fn listed(page: usize) -> Reply {
 }
 
 /// Walks over the pages of a server; returns the model, the table and the report.
-fn run(reply: fn(usize) -> Reply, keys: &str, exit_code: i32) -> (Model, String, String) {
+fn run(reply: fn(usize) -> Reply, keys: &str) -> (Model, String, String) {
     let server = Server::start(move |request| reply(page(request)));
     let text = format!(
         "study: walks\nquestion: How long is a walk?\nsystem: {{ url: 'http://{}' }}\n\
@@ -43,13 +43,6 @@ fn run(reply: fn(usize) -> Reply, keys: &str, exit_code: i32) -> (Model, String,
     let workspace = Workspace::new();
     fs::write(workspace.path().join("study.yaml"), text).unwrap();
     let ran = workspace.output(&["run", "study.yaml", "--quiet"]);
-    let code = ran.status.code().unwrap();
-    // 4: a verdict other than valid.
-    assert!(
-        code == exit_code || (code == 4 && exit_code == 0),
-        "{}",
-        output_text(&ran)
-    );
     let model = workspace.report_of(&ran);
     let read = |name: &str| fs::read_to_string(workspace.run_folder().join(name)).unwrap();
     (model, read("tables.csv"), read("report.md"))
@@ -57,7 +50,7 @@ fn run(reply: fn(usize) -> Reply, keys: &str, exit_code: i32) -> (Model, String,
 
 #[test]
 fn a_study_times_walks_as_wholes() {
-    let (model, table, report) = run(listed, "", 0);
+    let (model, table, report) = run(page_answer, "");
     let numbers = model.trials[0].numbers.as_ref().unwrap();
     let sessions = numbers.sessions.unwrap();
     assert_eq!(sessions.failed, 0);
@@ -80,7 +73,7 @@ fn a_study_times_walks_as_wholes() {
 #[test]
 fn a_walk_that_does_not_end_is_a_failed_session() {
     let endless = |_| Reply::Answer(ok("{\"next\": 0}"));
-    let (model, _, report) = run(endless, "            max_rounds: 4\n", 3);
+    let (model, _, report) = run(endless, "            max_rounds: 4\n");
     let numbers = model.trials[0].numbers.as_ref().unwrap();
     let sessions = numbers.sessions.unwrap();
     assert_eq!((sessions.completed, numbers.failed), (0, 0));
@@ -95,7 +88,7 @@ fn a_walk_that_does_not_end_is_a_failed_session() {
 #[test]
 fn a_token_that_has_expired_fails_its_walk() {
     let expired = |page| match page {
-        0 => listed(0),
+        0 => page_answer(0),
         _ => Reply::Answer(answer(410, "", "{\"reason\": \"Expired\"}")),
     };
     let server = Server::start(move |request| expired(page(request)));

@@ -14,20 +14,46 @@ use super::{
 
 /// Maximum number of cells of a search with a sentence each; of more, only the best cell has one.
 const SEARCHES_TOLD: usize = 6;
+/// Maximum number of reasons why no trial was completed.
+const REASONS_TOLD: usize = 3;
 
 /// The answer, a sentence each, the most important first.
 #[must_use]
 pub fn sentences(model: &Model) -> Vec<String> {
     match &model.answer.of {
-        AnswerOf::Nothing => {
-            vec!["No trial was completed, so the study has no answer.".to_owned()]
-        }
+        AnswerOf::Nothing => nothing(model),
         AnswerOf::Metrics(metrics) => match find_cell(model, model.answer.cell) {
             Some(cell) => of_metrics(model, metrics, cell),
             None => Vec::new(),
         },
         AnswerOf::Searches(ranking) => of_searches(model, ranking),
     }
+}
+
+/// Why there is no answer.
+fn nothing(model: &Model) -> Vec<String> {
+    let mut reasons: Vec<(&str, usize)> = Vec::new();
+    for failure in model
+        .trials
+        .iter()
+        .filter_map(|trial| trial.failure.as_ref())
+    {
+        match reasons
+            .iter_mut()
+            .find(|(known, _)| *known == failure.reason)
+        {
+            Some((_, count)) => *count += 1,
+            None => reasons.push((&failure.reason, 1)),
+        }
+    }
+    reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let mut sentences = vec!["No trial was completed, so the study has no answer.".to_owned()];
+    let trials = model.trials.len();
+    sentences.extend(reasons.iter().take(REASONS_TOLD).map(|(reason, count)| {
+        let reason = reason.trim_end_matches('.');
+        format!("{count} of {trials} trials failed: {reason}.")
+    }));
+    sentences
 }
 
 fn find_cell(model: &Model, cell: Option<u32>) -> Option<&CellModel> {

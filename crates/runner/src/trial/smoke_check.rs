@@ -11,9 +11,8 @@ use waggle_results::PhaseName;
 
 use crate::{
     clock::Clock,
-    counts::failure_kind,
     driver::{Driver, Failure},
-    http::HttpConnector,
+    http::{HttpConnector, failure_in_words},
     job,
     load::{Load, LoadRun},
     trial::{
@@ -181,7 +180,7 @@ fn kinds(failures: &waggle_load::Failures) -> Option<String> {
     let kinds: Vec<String> = failures
         .0
         .iter()
-        .map(|(failure, count)| format!("{count} × {}", failure_kind(*failure)))
+        .map(|(failure, count)| format!("{count} × {}", failure_in_words(*failure)))
         .collect();
     (!kinds.is_empty()).then(|| kinds.join(", "))
 }

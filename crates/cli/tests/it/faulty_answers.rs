@@ -1,0 +1,119 @@
+//! Servers that fail while they answer, or that are not who they should be: each is a row with its reason, or a sentence with what helps.
+
+use std::{
+    fs,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use waggle_analysis::Model;
+use waggle_results::FailureKind;
+use waggle_testkit::{
+    http::{Reply, Server, answer, ok},
+    tls::{Authority, server_config},
+};
+
+use crate::workspace::{Workspace, output_text};
+
+/// A study of lists by `system`, with these keys beside its requests; files beside it are PEM.
+fn run(system: &str, requests: u32, files: &[(&str, &str)]) -> (Workspace, String, Option<i32>) {
+    let text = format!(
+        "study: lists\nquestion: What breaks?\nsystem: {system}\n\
+         load:\n  model: closed\n  connections: 1\n  request:\n    name: list\n    get: /list\n    inspect: {{ count: $.items }}\n    \
+         timeout: 2s\n\
+         schedule: {{ warm_up: 0s, measure: {{ requests: {requests}, timeout: 60s }}, repeat: 1, interval: 100ms, ready_timeout: 10s }}\n\
+         thresholds: ['list.failed == 0']\n"
+    );
+    let workspace = Workspace::new();
+    let write = |name: &str, text: &str| fs::write(workspace.path().join(name), text).unwrap();
+    write("study.yaml", &text);
+    for (name, text) in files {
+        write(name, text);
+    }
+    let ran = workspace.output(&["run", "study.yaml", "--quiet"]);
+    let code = ran.status.code();
+    (workspace, output_text(&ran), code)
+}
+
+/// The failures of the only trial, which is no success.
+fn failures(server: &Server, requests: u32) -> (Model, Vec<FailureKind>) {
+    let system = format!("{{ url: 'http://{}', smoke_test: false }}", server.address);
+    let (workspace, text, code) = run(&system, requests, &[]);
+    assert_ne!(code, Some(0), "{text}");
+    let model = workspace.model();
+    let numbers = model.trials[0].numbers.as_ref();
+    let numbers = numbers.unwrap_or_else(|| panic!("{text}"));
+    let kinds = numbers.failures.iter().map(|one| one.kind).collect();
+    (model, kinds)
+}
+
+const CUT: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"items\":[";
+
+#[test]
+fn an_answer_that_is_cut_short_is_a_failure() {
+    let server = Server::start(|_| Reply::Cut(CUT.to_vec()));
+    let (_, kinds) = failures(&server, 10);
+    assert_eq!(kinds, [FailureKind::Reset]);
+}
+
+#[test]
+fn what_is_not_compressed_as_it_says_is_a_failure() {
+    let zipped = |body: &str| answer(200, "Content-Encoding: gzip\r\n", body);
+    let server = Server::start(move |_| Reply::Answer(zipped("{\"items\":[]}")));
+    let (_, kinds) = failures(&server, 10);
+    assert_eq!(kinds, [FailureKind::InvalidEncoding]);
+}
+
+/// From the fifth answer on the server is gone.
+#[test]
+fn a_server_that_dies_while_it_answers_is_a_row() {
+    let asked = AtomicU64::new(0);
+    let server = Server::start(move |_| match asked.fetch_add(1, Ordering::Relaxed) {
+        0..4 => Reply::Answer(ok("{\"items\":[1]}")),
+        _ => Reply::Abort,
+    });
+    let (model, kinds) = failures(&server, 10);
+    assert_eq!(kinds, [FailureKind::Reset]);
+    let numbers = model.trials[0].numbers.as_ref().unwrap();
+    assert_eq!(numbers.succeeded, 4);
+    assert_eq!(numbers.inspected.unwrap().items, Some(4));
+}
+
+fn refused(system: &str, files: &[(&str, &str)], parts: &[&str]) {
+    let (_, text, code) = run(system, 10, files);
+    assert_eq!(code, Some(4), "{text}");
+    for part in parts {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+#[test]
+fn a_server_of_another_authority_is_refused_with_what_helps() {
+    let (ours, other) = (Authority::new("ours"), Authority::new("other"));
+    let server = Server::start_secure(ours.server(), |_| Reply::Answer(ok("{\"items\":[]}")));
+    let port = server.address.port();
+    let system = format!("{{ url: 'https://localhost:{port}', tls: {{ ca: ca.pem }} }}");
+    let parts = [
+        "handshake_unknown_issuer",
+        "name the authority that signed it",
+    ];
+    refused(&system, &[("ca.pem", &other.pem)], &parts);
+}
+
+#[test]
+fn a_server_with_an_expired_certificate_is_refused_with_what_helps() {
+    let authority = Authority::new("ours");
+    let expired = server_config(&authority.sign("localhost", 2020), None);
+    let server = Server::start_secure(expired, |_| Reply::Answer(ok("{\"items\":[]}")));
+    let port = server.address.port();
+    let system = format!("{{ url: 'https://localhost:{port}', tls: {{ ca: ca.pem }} }}");
+    let parts = ["handshake_expired", "it needs a new certificate"];
+    refused(&system, &[("ca.pem", &authority.pem)], &parts);
+}
+
+#[test]
+fn who_may_not_ask_is_told_what_for() {
+    let body = "{\"kind\":\"Status\",\"message\":\"secrets is forbidden\"}";
+    let server = Server::start(move |_| Reply::Answer(answer(403, "", body)));
+    let system = format!("{{ url: 'http://{}' }}", server.address);
+    refused(&system, &[], &["1 × status_403"]);
+}
