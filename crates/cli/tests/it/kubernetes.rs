@@ -102,10 +102,11 @@ fn a_watch_shows_every_object_that_was_created() {
     }
 }
 
-/// Gets are measured while lists run beside them.
+/// Gets are measured while lists run beside them, over HTTP/2, which the API server agrees to by ALPN.
 #[test]
 fn lists_run_beside_gets() {
     let changes = [
+        ("rate: 200/s", "rate: 200/s\n  protocol: http2"),
         ("listers: [0, 1, 4]", "listers: [0, 1]"),
         ("ready_timeout: 120s", "ready_timeout: 600s"),
     ];

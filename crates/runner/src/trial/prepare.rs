@@ -6,7 +6,7 @@ mod sums;
 use std::{io, sync::Arc, time::Duration};
 
 use tokio::{task::spawn_blocking, time::Instant};
-use waggle_load::{self as load, Job, KeptRows, Outcome, Retries, What};
+use waggle_load::{self as load, Job, KeptRows, Outcome, Protocol, Retries, What};
 use waggle_results::{PhaseName, PreparationInfo, PrepareLoadInfo};
 use waggle_study::{Cell, Preparation, PrepareLoad, Scenario};
 
@@ -380,7 +380,10 @@ impl Trial<'_> {
             request_timeout: sent.scenario.timeout(),
             max_duration: sent.max_duration,
         };
-        Ok(job::other_job(context.cell, parts, other))
+        let mut job = job::other_job(context.cell, parts, other);
+        // Sessions go over HTTP/1.1, whatever the measured load does.
+        job.transport.protocol = Protocol::Http1;
+        Ok(job)
     }
 }
 
