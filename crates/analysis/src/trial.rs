@@ -267,13 +267,12 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
     if trial.info.phase(PhaseName::Measure).is_none() || measured.seconds <= 0.0 {
         return None;
     }
-    let answered = as_f64(measured.succeeded + measured.failed);
+    let answered = answer_count(measured);
     let sessions = trial.info.sessions.as_ref().map(|all| all.measured);
     let imported = trial.info.imported.as_ref();
     let generator = trial.info.generator.clone().unwrap_or_default();
     let quantiles = imported_quantiles(&trial.info);
-    let cores = samples.cores(*within);
-    let memory = memory::of_trial(samples, *within);
+    let (cores, memory) = (samples.cores(*within), memory::of_trial(samples, *within));
     Some(TrialNumbers {
         seconds: measured.seconds,
         goodput_per_s: as_f64(good(measured, counted)) / measured.seconds,
@@ -326,6 +325,10 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
         unknown: imported.map(imported::unknown_metrics).unwrap_or_default(),
         time_resolution_us: imported.map_or(0.0, |imported| imported.resolution_us),
     })
+}
+
+fn answer_count(measured: &CountsRow) -> f64 {
+    as_f64(measured.succeeded + measured.failed)
 }
 
 fn good(measured: &CountsRow, counted: Counted) -> u64 {

@@ -173,10 +173,6 @@ mod tests {
             "list.items_per_answer",
             Some((Metric::ItemsPerAnswer, None, Some("list"))),
         );
-        check(
-            "sessions.duration.p99",
-            Some((Metric::SessionDuration, Some(Statistic::P99), None)),
-        );
         check("recovery_time", Some((Metric::RecoveryTime, None, None)));
         check("delivery.missing", Some((Metric::Missing, None, None)));
         check("delivery.backlog", Some((Metric::Backlog, None, None)));
@@ -232,6 +228,13 @@ mod tests {
         ] {
             check(wrong, None);
         }
+    }
+
+    #[test]
+    fn sessions_have_a_duration() {
+        let p99 = (Metric::SessionDuration, Some(Statistic::P99), None);
+        check("sessions.duration.p99", Some(p99));
+        check("sessions.duration", None);
     }
 
     #[test]

@@ -78,7 +78,7 @@ fn a_server_that_dies_while_it_answers_is_a_row() {
     assert_eq!(numbers.inspected.unwrap().items, Some(4));
 }
 
-fn refused(system: &str, files: &[(&str, &str)], parts: &[&str]) {
+fn check_refusal(system: &str, files: &[(&str, &str)], parts: &[&str]) {
     let (_, text, code) = run(system, 10, files);
     assert_eq!(code, Some(4), "{text}");
     for part in parts {
@@ -96,7 +96,7 @@ fn a_server_of_another_authority_is_refused_with_what_helps() {
         "handshake_unknown_issuer",
         "name the authority that signed it",
     ];
-    refused(&system, &[("ca.pem", &other.pem)], &parts);
+    check_refusal(&system, &[("ca.pem", &other.pem)], &parts);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_server_with_an_expired_certificate_is_refused_with_what_helps() {
     let port = server.address.port();
     let system = format!("{{ url: 'https://localhost:{port}', tls: {{ ca: ca.pem }} }}");
     let parts = ["handshake_expired", "it needs a new certificate"];
-    refused(&system, &[("ca.pem", &authority.pem)], &parts);
+    check_refusal(&system, &[("ca.pem", &authority.pem)], &parts);
 }
 
 #[test]
@@ -115,5 +115,5 @@ fn who_may_not_ask_is_told_what_for() {
     let body = "{\"kind\":\"Status\",\"message\":\"secrets is forbidden\"}";
     let server = Server::start(move |_| Reply::Answer(answer(403, "", body)));
     let system = format!("{{ url: 'http://{}' }}", server.address);
-    refused(&system, &[], &["1 × status_403"]);
+    check_refusal(&system, &[], &["1 × status_403"]);
 }

@@ -246,8 +246,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_job_arrives_as_it_was_sent() {
+    /// Every action that a session can have.
+    fn actions() -> Vec<Action> {
         let condition = WhileCaptured {
             variable: "x".to_owned(),
             first: Template::parse("/{{f.a}}").unwrap(),
@@ -261,6 +261,19 @@ mod tests {
                 actions: vec![Action::Request(Box::new(step()))],
             })
         };
+        let think_time = ThinkTime::Uniform {
+            from: Duration::ZERO,
+            to: Duration::from_secs(1),
+        };
+        vec![
+            Action::Pause(think_time),
+            repeat(Rounds::Times(3)),
+            repeat(Rounds::While(condition)),
+        ]
+    }
+
+    #[test]
+    fn a_job_arrives_as_it_was_sent() {
         let think_time = ThinkTime::Uniform {
             from: Duration::ZERO,
             to: Duration::from_secs(1),
@@ -288,11 +301,7 @@ mod tests {
             flows: vec![Flow {
                 name: "f".to_owned(),
                 weight: 2,
-                actions: vec![
-                    Action::Pause(think_time),
-                    repeat(Rounds::Times(3)),
-                    repeat(Rounds::While(condition)),
-                ],
+                actions: actions(),
             }],
             feeds: vec![
                 feed(Rows::Kept(Arc::new(kept)), FeedOrder::Recent { skew: 2.0 }),

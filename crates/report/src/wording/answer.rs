@@ -21,7 +21,7 @@ const REASONS_TOLD: usize = 3;
 #[must_use]
 pub fn sentences(model: &Model) -> Vec<String> {
     match &model.answer.of {
-        AnswerOf::Nothing => nothing(model),
+        AnswerOf::Nothing => reasons_for_none(model),
         AnswerOf::Metrics(metrics) => match find_cell(model, model.answer.cell) {
             Some(cell) => of_metrics(model, metrics, cell),
             None => Vec::new(),
@@ -31,7 +31,7 @@ pub fn sentences(model: &Model) -> Vec<String> {
 }
 
 /// Why there is no answer.
-fn nothing(model: &Model) -> Vec<String> {
+fn reasons_for_none(model: &Model) -> Vec<String> {
     let mut reasons: Vec<(&str, usize)> = Vec::new();
     for failure in model
         .trials

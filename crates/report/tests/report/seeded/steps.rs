@@ -62,6 +62,11 @@ impl Steps {
     pub(super) fn sessions(&self) -> Option<SessionCounts> {
         self.counts.last().map(sessions_of)
     }
+
+    pub(super) fn session_duration(&self, typical_us: f64) -> Option<Histogram<u64>> {
+        let completed = self.sessions()?.completed;
+        Some(spread(completed, 5.0 * typical_us))
+    }
 }
 
 /// A session sends its last step once.

@@ -242,11 +242,8 @@ fn interval(
     };
     let failed_time = spread(failed, 900.0);
     let first_byte_time = spread(succeeded, 0.4 * typical_us);
-    let lost_count = if made.has_fault(Wrong::Miscounts) && place == WARM_UP + 1 {
-        2
-    } else {
-        0
-    };
+    let miscounts = made.has_fault(Wrong::Miscounts) && place == WARM_UP + 1;
+    let lost_count = if miscounts { 2 } else { 0 };
     let counts = CountsRow {
         seconds: INTERVAL_S,
         due: succeeded + failed,
@@ -262,8 +259,7 @@ fn interval(
         inspected: seeded.inspects.then(|| inspected_counts(succeeded)),
     };
     let steps = Steps::new(seeded, &counts, typical_us);
-    let completed = steps.sessions().map_or(0, |sessions| sessions.completed);
-    let session_duration = spread(completed, 5.0 * typical_us);
+    let session_duration = steps.session_duration(typical_us);
     let cpu = engine_cpu(made, rate);
     let row = IntervalRow {
         start_s: place as f64 * INTERVAL_S,
@@ -285,7 +281,7 @@ fn interval(
         connect_time: None,
         handshake_time: None,
         first_byte_time: seeded.inspects.then_some(&first_byte_time),
-        session_duration: (!steps.counts.is_empty()).then_some(&session_duration),
+        session_duration: session_duration.as_ref(),
         steps: &steps.histograms(),
     };
     out.interval(&row, histograms).unwrap();
