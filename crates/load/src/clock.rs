@@ -89,6 +89,11 @@ impl Clock {
         self.monotonic_at_start.saturating_add(instant)
     }
 
+    /// The monotonic clock's own reading at the start.
+    pub(crate) fn monotonic_start(&self) -> Duration {
+        Duration::from_nanos(self.monotonic_at_start)
+    }
+
     /// Nanoseconds since 1970 at an instant of the run.
     #[inline]
     pub(crate) fn unix(&self, instant: u64) -> u64 {

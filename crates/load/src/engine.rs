@@ -66,6 +66,17 @@ pub fn start(job: Job) -> Result<Running, StartError> {
     Ok(SetUp::new(&job, whole)?.run(Clock::start()))
 }
 
+/// Raises the limit of open files if these jobs, all in this process at once, would exceed it. A start does that for its own job, but does
+/// not see the connections which those before it have yet to open.
+///
+/// # Errors
+/// If this machine does not allow as many open files.
+pub fn reserve_files<'a>(jobs: impl IntoIterator<Item = &'a Job>) -> Result<(), StartError> {
+    let jobs = jobs.into_iter();
+    let files = jobs.map(|job| Share::of_all(job).files(job));
+    validate::raise_file_limit(files.sum())
+}
+
 /// The workers of a share, all of which wait for the clock.
 pub(crate) struct SetUp {
     shared: Arc<Shared>,
@@ -81,8 +92,7 @@ impl SetUp {
     pub(crate) fn new(job: &Job, share: Share) -> Result<Self, StartError> {
         validate::check(job)?;
         // Before anything is made for each connection.
-        let files = share.connections(job) + share.workers * validate::FILES_PER_WORKER;
-        validate::raise_file_limit(files)?;
+        validate::raise_file_limit(share.files(job))?;
         let partitions = partitions(job, share);
         let shared = Arc::new(Shared::default());
         let interval = whole_nanoseconds(job.interval);
@@ -237,6 +247,12 @@ impl Running {
     #[must_use]
     pub fn started_unix_ns(&self) -> u64 {
         self.clock.unix(0)
+    }
+
+    /// The reading of this machine's monotonic clock at the start of the run.
+    #[must_use]
+    pub fn started_monotonic(&self) -> Duration {
+        self.clock.monotonic_start()
     }
 
     /// Whether all workers are done and every interval was handed out.

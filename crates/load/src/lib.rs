@@ -55,7 +55,7 @@ mod writer;
 pub use calibrate::{CalibrationError, Capacity, calibrate};
 pub use clients::{ClientEnd, ClientOutcome, OnSocketError};
 pub use due_times::DueTimes;
-pub use engine::{Running, Stop, start};
+pub use engine::{Running, Stop, reserve_files, start};
 pub use expect::{BodyCheck, Expect, MAX_BODY_TEXTS, ThinkTime};
 pub use generators::{
     Generators, GeneratorsError, Link, ServeError, Share, StopGenerators, serve, shares,

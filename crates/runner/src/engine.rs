@@ -44,6 +44,7 @@ enum StopLoad {
 /// When a load started, and what stops it.
 struct Handles {
     started_unix_ns: u64,
+    started_monotonic: Duration,
     stop: StopLoad,
 }
 
@@ -70,10 +71,12 @@ impl UnderWay {
         match self {
             Self::Here(running) => Handles {
                 started_unix_ns: running.started_unix_ns(),
+                started_monotonic: running.started_monotonic(),
                 stop: StopLoad::Here(running.stop_handle()),
             },
             Self::Elsewhere(running) => Handles {
                 started_unix_ns: running.started_unix_ns(),
+                started_monotonic: running.started_monotonic(),
                 stop: StopLoad::Elsewhere(running.stop_handle()),
             },
         }
@@ -104,6 +107,10 @@ impl UnderWay {
 impl Load for Engine {
     type Run = EngineRun;
 
+    fn reserve_files(&self, jobs: &[&Job]) -> Result<(), LoadError> {
+        Ok(waggle_load::reserve_files(jobs.iter().copied())?)
+    }
+
     async fn start(&mut self, job: Job, generators: u32) -> Result<EngineRun, LoadError> {
         let (sender, intervals) = mpsc::channel(INTERVALS_MAX);
         let (outcome_sender, outcome) = oneshot::channel();
@@ -128,10 +135,12 @@ impl Load for Engine {
             .map_err(LoadError::Thread)?;
         let Handles {
             started_unix_ns,
+            started_monotonic,
             stop,
         } = begun.await.unwrap_or(Err(LoadError::Lost))?;
         Ok(EngineRun {
             started_unix_ns,
+            started_monotonic,
             stop,
             intervals,
             outcome,
@@ -189,6 +198,7 @@ fn text_of(panic: &(dyn Any + Send)) -> &str {
 #[derive(Debug)]
 pub(crate) struct EngineRun {
     started_unix_ns: u64,
+    started_monotonic: Duration,
     stop: StopLoad,
     intervals: mpsc::Receiver<Result<Interval, LoadError>>,
     outcome: oneshot::Receiver<Result<Outcome, LoadError>>,
@@ -207,6 +217,10 @@ impl LoadRun for EngineRun {
 
     fn started_unix_ns(&self) -> u64 {
         self.started_unix_ns
+    }
+
+    fn started_monotonic(&self) -> Duration {
+        self.started_monotonic
     }
 
     fn stop(&self) {

@@ -183,13 +183,15 @@ impl HttpStream {
         }
     }
 
-    /// The next bytes if they are there already; `None`: nothing is.
+    /// The next bytes if they have come; `None`: nothing had come when this was called.
     pub(crate) async fn read_ready(&mut self) -> Option<Result<Option<Bytes>, HttpError>> {
-        if let Some(read) = self.read().now_or_never() {
-            return Some(read);
+        // In the first pause the runtime asks the socket whether bytes have come, in the second one the connection's task reads them.
+        for _ in 0..2 {
+            if let Some(read) = self.read().now_or_never() {
+                return Some(read);
+            }
+            yield_now().await;
         }
-        // Now the task that reads the socket knows that more is wanted.
-        yield_now().await;
         self.read().now_or_never()
     }
 }

@@ -1,6 +1,6 @@
 //! How load is made: the trait that the trial uses, so that tests can replace the engine.
 
-use std::{io, path::PathBuf};
+use std::{io, path::PathBuf, time::Duration};
 
 use waggle_load::{GeneratorsError, Interval, Job, Outcome, StartError};
 
@@ -32,6 +32,9 @@ pub(crate) enum LoadError {
 pub(crate) trait Load {
     type Run: LoadRun;
 
+    /// Makes room for the connections of jobs that will run in this process at the same time.
+    fn reserve_files(&self, jobs: &[&Job]) -> Result<(), LoadError>;
+
     /// Starts a job on this many generators; 1: in this process.
     async fn start(&mut self, job: Job, generators: u32) -> Result<Self::Run, LoadError>;
 }
@@ -43,6 +46,9 @@ pub(crate) trait LoadRun {
 
     /// Nanoseconds since 1970 at its start.
     fn started_unix_ns(&self) -> u64;
+
+    /// The monotonic clock at its start. Loads of one trial read the same clock.
+    fn started_monotonic(&self) -> Duration;
 
     /// Sends no new requests from here on, and waits for outstanding answers.
     fn stop(&self);

@@ -140,6 +140,12 @@ impl Generators {
         self.clock.unix(0)
     }
 
+    /// The reading of this machine's monotonic clock at the start of the run.
+    #[must_use]
+    pub fn started_monotonic(&self) -> Duration {
+        self.clock.monotonic_start()
+    }
+
     /// Whether all generators are done and every interval was handed out.
     #[must_use]
     pub fn has_ended(&self) -> bool {

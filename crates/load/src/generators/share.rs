@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Job;
+use crate::{Job, validate::FILES_PER_WORKER};
 
 /// The part of a job that one generator runs: some of its workers, which follow one another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +28,11 @@ impl Share {
         let all = self.first_worker..self.end();
         let groups = all.map(|worker| groups / workers + usize::from(worker < with_one_more));
         groups.sum::<usize>() * size
+    }
+
+    /// Open files that its workers need.
+    pub(crate) fn files(self, job: &Job) -> usize {
+        self.connections(job) + self.workers * FILES_PER_WORKER
     }
 
     /// The first worker after it.

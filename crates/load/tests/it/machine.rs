@@ -13,7 +13,7 @@ use crate::support::{
     closed_model, job, run, run_until, stop_when,
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use waggle_load::{Failure, NullServer, StartError, start};
+use waggle_load::{Failure, NullServer, StartError, reserve_files, start};
 
 const MIB: u64 = 1024 * 1024;
 /// Longer than any run here, so that there are the histograms of one interval only.
@@ -108,6 +108,10 @@ fn more_connections_than_files_are_refused_before_anything_is_sent() {
             .unwrap_or_else(|| panic!("{error}"));
         let needed: u64 = needed.parse().unwrap();
         assert!((500..800).contains(&needed), "{error}");
+        assert!(
+            reported["both"].contains("open files and the limit is 500"),
+            "{reported:?}"
+        );
         assert_eq!(reported["answered"], reported["succeeded"]);
         return;
     }
@@ -125,6 +129,10 @@ fn more_connections_than_files_are_refused_before_anything_is_sent() {
             .err()
             .unwrap(),
     );
+    // Either of two jobs has its files, both together have not.
+    let half = job(server.address(), closed_model(245, 1));
+    reserve_files([&half]).unwrap();
+    report("both", reserve_files([&half, &half]).unwrap_err());
     report("answered", server.stop());
 }
 

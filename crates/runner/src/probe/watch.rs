@@ -25,6 +25,9 @@ use crate::http::HttpError;
 
 /// After this time without a byte the last poll requests another answer: the connection may be broken without a sign.
 const SILENT_AT_LEAST: Duration = Duration::from_secs(10);
+/// While the server is silent, this often it is noted that nothing waits to be read. A thread that is busy wakes too late to say when
+/// bytes have come, so they may have come since the last note.
+const QUIET_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Reads the stream and logs the records that it shows.
 #[derive(Debug)]
@@ -38,7 +41,7 @@ pub(crate) struct Watch {
     pub(crate) log: ProbeLog,
     pub(crate) pace: Pace,
     poll: Duration,
-    /// When nothing waited to be read, in nanoseconds since 1970: what is read later came later.
+    /// When it was last known that nothing waited to be read, in nanoseconds since 1970: what is read later came later.
     quiet_ns: u64,
     /// When the answer began: a record that was sent before may have waited for it.
     opened_ns: u64,
@@ -105,19 +108,18 @@ impl Watch {
                 deadline = Instant::now() + self.poll;
                 continue;
             };
-            let read = match answer.read_ready().await {
-                Some(read) => read,
-                None => {
-                    self.note_quiet();
-                    was_quiet = true;
-                    let Some(answer) = &mut self.stream.answer else {
-                        continue;
-                    };
-                    let Ok(read) = timeout_at(deadline, answer.read()).await else {
-                        return Ok(false);
-                    };
-                    self.note_quiet();
-                    read
+            let asked = Instant::now();
+            let mut read = answer.read_ready().await;
+            if read.is_none() {
+                let until = deadline.min(Instant::now() + QUIET_INTERVAL);
+                read = timeout_at(until, answer.read()).await.ok();
+                self.note_quiet(asked);
+                was_quiet = true;
+            }
+            let Some(read) = read else {
+                match Instant::now() >= deadline {
+                    true => return Ok(false),
+                    false => continue,
                 }
             };
             let is_broken = read.is_err();
@@ -153,10 +155,10 @@ impl Watch {
         Ok(())
     }
 
-    /// Nothing waits to be read.
-    fn note_quiet(&mut self) {
-        self.quiet_ns = self.log.clock.unix_ns();
-        self.pace.at_end(Instant::now(), false);
+    /// At this instant nothing waited to be read.
+    fn note_quiet(&mut self, at: Instant) {
+        self.quiet_ns = self.log.clock.unix_ns_at(at);
+        self.pace.at_end(at, false);
     }
 
     /// The answer ends, and what is left of a line is sent again.

@@ -43,6 +43,8 @@ async fn a_background_load_begins_before_the_warm_up_and_ends_with_the_measured_
     ];
     let repetition: Vec<&str> = without.into_iter().chain(with).collect();
     assert_eq!(world.borrow().done, repetition.repeat(2));
+    // Files are made room for once, for all connections of a trial.
+    assert_eq!(world.borrow().reserved, [1, 4, 1, 4]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -137,6 +139,47 @@ async fn a_background_load_ends_with_an_aborted_trial() {
         ];
         assert_eq!(done[done.len() - last.len()..], last, "{phase:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_while_loads_are_started_awaits_those_that_have_begun() {
+    let (bench, world) = (bench(), world(Some(Fault::StartsSlowly)));
+    let (ended, _) = bench.run(&world, Then::ShutdownWhenBegun).await;
+    assert_eq!(ended.unwrap(), Ended::Interrupted);
+    let done = world.borrow().done.clone();
+    let last = [
+        "begin lists",
+        "load",
+        "stop lists",
+        "down",
+        "joined",
+        "joined lists",
+    ];
+    assert_eq!(done[done.len() - last.len()..], last);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_start_that_fails_late_awaits_the_loads_that_have_begun() {
+    let (bench, world) = (bench(), world(Some(Fault::TwoStores)));
+    let (ended, _) = bench.run(&world, Then::Nothing).await;
+    assert_eq!(ended.unwrap(), Ended::Finished);
+    for trial in bench.results().trials {
+        let TrialEnd::Failed { phase, reason, .. } = &trial.info.end else {
+            panic!("the fault went unnoticed");
+        };
+        assert_eq!(*phase, PhaseName::WarmUp);
+        assert!(reason.contains("reads one store"), "{reason}");
+    }
+    let done = world.borrow().done.clone();
+    let last = [
+        "begin lists",
+        "load",
+        "stop lists",
+        "joined",
+        "joined lists",
+        "down",
+    ];
+    assert_eq!(done[done.len() - last.len()..], last);
 }
 
 #[tokio::test(start_paused = true)]

@@ -24,6 +24,8 @@ use crate::{
 pub(crate) struct FakeRun {
     pub(super) world: Shared,
     pub(super) start: Instant,
+    /// From the start of the world to that of the load.
+    pub(super) started_monotonic: Duration,
     pub(super) clock: Clock,
     pub(super) interval: Duration,
     pub(super) connections: u64,
@@ -231,6 +233,10 @@ impl LoadRun for FakeRun {
 
     fn started_unix_ns(&self) -> u64 {
         self.clock.start_unix_ns()
+    }
+
+    fn started_monotonic(&self) -> Duration {
+        self.started_monotonic
     }
 
     fn stop(&self) {

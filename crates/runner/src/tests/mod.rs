@@ -20,9 +20,12 @@ mod stops;
 mod verdicts;
 mod world;
 
-use std::{cell::RefCell, path::Path, rc::Rc};
+use std::{cell::RefCell, path::Path, rc::Rc, time::Duration};
 
-use tokio::sync::{mpsc, watch};
+use tokio::{
+    sync::{mpsc, watch},
+    time::{sleep, timeout},
+};
 use waggle_results::{PhaseName, Run, RunFolder};
 use waggle_study::{Plan, Source, Study, System};
 
@@ -116,6 +119,8 @@ enum Then {
     /// As soon as a replica is killed by a fault.
     ShutdownWhenKilled,
     DieWhenKilled,
+    /// As soon as a background load has begun, before the measured one has.
+    ShutdownWhenBegun,
     /// The load is ended, and its trial kept.
     EndLoad(PhaseName),
     /// The same once this many intervals of the measured phase have come.
@@ -215,7 +220,13 @@ impl Bench {
             let events = Events::new(sender);
             schedule::run_all(&mut environments, series, &events, &shutdown).await
         };
-        let (ended, ()) = tokio::join!(run, watcher);
+        let begun = async {
+            if then == Then::ShutdownWhenBegun {
+                wait_until_begun(world).await;
+                wishes.at_once.send_replace(true);
+            }
+        };
+        let (ended, (), ()) = tokio::join!(run, watcher, begun);
         for world in std::iter::once(world).chain(changed) {
             assert!(!world.borrow().is_up, "the system was left behind");
         }
@@ -300,7 +311,9 @@ impl Wishes {
             Then::EndLoadThenShutdown(intervals) => {
                 (at == Some(PhaseName::Finish), measured == intervals)
             }
-            Then::Nothing | Then::Die(_) | Then::DieWhenKilled => (false, false),
+            Then::Nothing | Then::Die(_) | Then::DieWhenKilled | Then::ShutdownWhenBegun => {
+                (false, false)
+            }
         };
         if at_once {
             self.at_once.send_replace(true);
@@ -309,6 +322,17 @@ impl Wishes {
             self.of_load.send_replace(true);
         }
     }
+}
+
+/// Waits for a background load.
+async fn wait_until_begun(world: &Shared) {
+    let has_begun = |world: &World| world.done.iter().any(|done| done.starts_with("begin "));
+    let wait = async {
+        while !has_begun(&world.borrow()) {
+            sleep(Duration::from_millis(1)).await;
+        }
+    };
+    timeout(Duration::from_secs(3_600), wait).await.unwrap();
 }
 
 fn is_measured(event: &Event) -> bool {

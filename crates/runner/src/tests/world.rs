@@ -67,6 +67,10 @@ pub(crate) enum Fault {
     Skips,
     /// So many requests of this interval, counted from 0, are answered only after the load has stopped.
     StallsAt(u32, u64),
+    /// The measured load takes a step to start.
+    StartsSlowly,
+    /// The store has two replicas, which its probe cannot read.
+    TwoStores,
     /// Background loads end by themselves in this interval, counted from 0.
     BackgroundEnds(u32),
     /// Background loads have no connection.
@@ -87,10 +91,11 @@ pub(crate) struct World {
     pub(super) is_dead: bool,
     /// When each load was started.
     pub(super) loads_started: Vec<Instant>,
-    /// The clock of the last load, and when that was started.
-    pub(super) last_clock: Option<(Instant, Clock)>,
+    begun: Instant,
     /// The model of each load that was started.
     pub(crate) models: Vec<Model>,
+    /// The connections for which room was made before each trial's loads, those beside it included.
+    pub(super) reserved: Vec<u64>,
     pub(super) at_most: Vec<Duration>,
     pub(super) stored: Vec<(u64, u64)>,
     mark: String,
@@ -116,8 +121,9 @@ impl World {
             is_up: false,
             is_dead: false,
             loads_started: Vec::new(),
-            last_clock: None,
+            begun: Instant::now(),
             models: Vec::new(),
+            reserved: Vec::new(),
             at_most: Vec::new(),
             stored: Vec::new(),
             mark: String::new(),
@@ -226,7 +232,10 @@ impl Driver for Fake {
     }
 
     fn peers(&self, _: &str, _: &str) -> Vec<Peer> {
-        vec![ADDRESS.into()]
+        match self.0.borrow().fault {
+            Some(Fault::TwoStores) => vec![ADDRESS.into(), ADDRESS.into()],
+            _ => vec![ADDRESS.into()],
+        }
     }
 
     fn usage(&self) -> Vec<Usage> {
@@ -310,12 +319,22 @@ impl Driver for Fake {
 impl Load for Fake {
     type Run = FakeRun;
 
+    fn reserve_files(&self, jobs: &[&Job]) -> Result<(), LoadError> {
+        let all = jobs.iter().map(|job| connections(&job.model));
+        self.0.borrow_mut().reserved.push(all.sum());
+        Ok(())
+    }
+
     async fn start(&mut self, job: Job, _generators: u32) -> Result<FakeRun, LoadError> {
-        let mut world = self.0.borrow_mut();
         let mark = match &job.what {
             What::Requests { requests, .. } => mark_in(&requests[0].bytes),
             What::Scenario(_) => Some(String::new()),
         };
+        let fault = self.0.borrow().fault;
+        if fault == Some(Fault::StartsSlowly) && mark.is_some() {
+            sleep(STEP).await;
+        }
+        let mut world = self.0.borrow_mut();
         let background = mark.is_none().then(|| job.name.clone());
         world.done.push(match &background {
             Some(name) => format!("begin {name}"),
@@ -334,18 +353,13 @@ impl Load for Fake {
             world.mark = mark;
         }
         let course = world.next_courses.pop_front().unwrap_or(world.course);
-        // Loads that are started at the same instant have the same clock, however long the test took between them.
-        let now = Instant::now();
-        let clock = match world.last_clock {
-            Some((at, clock)) if at == now => clock,
-            _ => Clock::start(),
-        };
-        world.last_clock = Some((now, clock));
+        let started_monotonic = world.begun.elapsed();
         drop(world);
         Ok(FakeRun {
             world: Rc::clone(&self.0),
             start: Instant::now(),
-            clock,
+            started_monotonic,
+            clock: Clock::start(),
             interval: job.interval,
             connections,
             keeps_in_flight,

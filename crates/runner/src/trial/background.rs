@@ -18,7 +18,7 @@ use crate::{
     job::{self, OtherLoad, Parts},
     load::{Load, LoadError, LoadRun},
     trial::{
-        TrialContext, TrialEnvironment,
+        TrialContext,
         load_content::{requests, targets_and_host},
         phases::{Abort, ENGINE_END_AT_MOST},
     },
@@ -26,6 +26,13 @@ use crate::{
 
 /// Margin of a background load beyond warm-up and measured phase before it ends by itself.
 const SPARE: Duration = Duration::from_secs(120);
+
+/// A background load that can be started.
+pub(super) struct BackgroundJob {
+    name: String,
+    pub(super) job: Job,
+    settings: GeneratorSettings,
+}
 
 /// A background load that was started before the measured one.
 struct Begun<R> {
@@ -54,27 +61,46 @@ pub(crate) struct BackgroundEnd {
     running: watch::Sender<usize>,
 }
 
-/// Starts the background loads of a cell, in the order of the study.
-pub(super) async fn start<D: Driver, L: Load, W>(
+/// The background loads of a cell, in the order of the study.
+pub(super) fn jobs<D: Driver>(
     context: TrialContext<'_>,
-    environment: &mut TrialEnvironment<D, L, W>,
+    driver: &D,
+) -> Result<Vec<BackgroundJob>, Failure> {
+    let running = context.cell.running_background().enumerate();
+    let jobs = running.map(|(index, (load, model))| {
+        let job = job_of(context, driver, (load, model), index)?;
+        Ok(BackgroundJob {
+            name: load.name().to_owned(),
+            settings: settings(load, model, job.sending_workers()),
+            job,
+        })
+    });
+    jobs.collect()
+}
+
+/// Starts the background loads, one after the other.
+pub(super) async fn start<L: Load>(
+    jobs: Vec<BackgroundJob>,
+    load: &mut L,
 ) -> Result<BegunLoads<L::Run>, Failure> {
     let mut begun = Vec::new();
-    for (index, (load, model)) in context.cell.running_background().enumerate() {
-        let job = job_of(context, &environment.driver, (load, model), index)?;
-        let settings = settings(load, model, job.sending_workers());
+    for BackgroundJob {
+        name,
+        job,
+        settings,
+    } in jobs
+    {
         // One process sends it, whatever number of generators makes the measured load.
-        let run = match environment.load.start(job, 1).await {
+        let run = match load.start(job, 1).await {
             Ok(run) => run,
             Err(why) => {
-                BegunLoads(begun).end().await;
-                let name = load.name();
+                end_runs(BegunLoads(begun).into_runs()).await;
                 let what = format!("the background load \"{name}\" cannot be started: {why}");
                 return Err(Failure::new(what));
             }
         };
         begun.push(Begun {
-            name: load.name().to_owned(),
+            name,
             run,
             settings,
         });
@@ -135,14 +161,19 @@ fn settings(load: &BackgroundLoad, model: &LoadModel, workers: usize) -> Generat
     }
 }
 
-impl<R: LoadRun> BegunLoads<R> {
-    /// Ends them and waits for that: the measured load cannot be started.
-    pub(super) async fn end(self) {
-        for begun in &self.0 {
-            begun.run.stop();
-        }
-        let runs = self.0.into_iter().map(|begun| begun.run);
-        join_all(runs.map(|run| timeout(ENGINE_END_AT_MOST, run.join()))).await;
+/// Ends loads and waits for that: not all of the trial can be started.
+pub(super) async fn end_runs<R: LoadRun>(runs: impl IntoIterator<Item = R>) {
+    let runs: Vec<R> = runs.into_iter().collect();
+    for run in &runs {
+        run.stop();
+    }
+    let runs = runs.into_iter();
+    join_all(runs.map(|run| timeout(ENGINE_END_AT_MOST, run.join()))).await;
+}
+
+impl<R> BegunLoads<R> {
+    pub(super) fn into_runs(self) -> impl Iterator<Item = R> {
+        self.0.into_iter().map(|begun| begun.run)
     }
 }
 
@@ -150,11 +181,11 @@ impl<R: LoadRun> Background<R> {
     /// The loads that have begun, beside the measured one, which has begun as well.
     pub(super) fn new(begun: BegunLoads<R>, measured: &MeasuredLoad) -> Self {
         let running = |begun: Begun<R>| {
-            let ahead_ns = measured
-                .started_unix_ns
-                .saturating_sub(begun.run.started_unix_ns());
+            let ahead = measured
+                .started
+                .saturating_sub(begun.run.started_monotonic());
             Running {
-                sums: Sums::new(begun.settings, Duration::from_nanos(ahead_ns), measured),
+                sums: Sums::new(begun.settings, ahead, measured),
                 name: begun.name,
                 run: begun.run,
             }

@@ -28,7 +28,7 @@ use crate::{
         duet::Stage,
         faults::{self, FaultInjector},
         load_phases::LoadPhases,
-        phases::{Abort, Allowed, ENGINE_END_AT_MOST, Phases, SPARE, Stop},
+        phases::{Abort, Allowed, ENGINE_END_AT_MOST, Phases, SPARE, Stop, await_start, race_stop},
         report::Report,
         resources::Sampler,
         start::{self, Started},
@@ -59,7 +59,10 @@ impl Trial<'_> {
         aborted_loads: &mut Vec<L::Run>,
     ) -> Result<(), Stop> {
         self.make_ready(environment, phases, report).await?;
-        let started = race_stop(start::start(self, environment), self.shutdown.clone()).await?;
+        let set_up = start::set_up(self, environment);
+        let set_up = race_stop(set_up, self.shutdown.clone()).await?;
+        let started = start::start(self, environment, set_up);
+        let started = await_start(started, self.shutdown.clone()).await?;
         let Started {
             mut load,
             mut background,
@@ -466,18 +469,6 @@ async fn join_loads<R: LoadRun>(run: R, background: Background<R>) -> Result<Out
     let outcome = outcome.map_err(|why| Failure::new(why.to_string()))?;
     others?;
     Ok(outcome)
-}
-
-/// Starts the load, unless the caller requests a stop before it is started.
-async fn race_stop<T>(
-    start: impl Future<Output = Result<T, Abort>>,
-    mut shutdown: Shutdown,
-) -> Result<T, Stop> {
-    tokio::select! {
-        biased;
-        () = shutdown.wait_for_stop() => Err(Stop::Interrupted),
-        started = start => started.map_err(|abort| abort.into_stop(PhaseName::WarmUp)),
-    }
 }
 
 /// Runs `work` together with `concurrent`; if `concurrent` ends first, its abort is the result.

@@ -1,6 +1,6 @@
 //! Runs one phase: its deadline, what can abort it, and when it ran.
 
-use std::{future::Future, time::Duration};
+use std::{future::Future, pin::pin, time::Duration};
 
 use tokio::time::{Instant, sleep_until, timeout};
 use waggle_results::{PhaseInfo, PhaseName, WriteError};
@@ -199,5 +199,37 @@ impl Phases {
 
     fn end(&mut self, phase: PhaseName, start: Instant) {
         self.ran.push((phase, start, Instant::now()));
+    }
+}
+
+/// Prepares the start of loads, unless the caller requests a stop meanwhile: nothing is sent yet.
+pub(super) async fn race_stop<T>(
+    set_up: impl Future<Output = Result<T, Abort>>,
+    mut shutdown: Shutdown,
+) -> Result<T, Stop> {
+    tokio::select! {
+        biased;
+        () = shutdown.wait_for_stop() => Err(Stop::Interrupted),
+        done = set_up => done.map_err(|abort| abort.into_stop(PhaseName::WarmUp)),
+    }
+}
+
+/// Awaits the start of loads. If the caller requests a stop meanwhile, it is awaited all the same, up to a limit: some loads may have
+/// begun by then, and only what was started can be ended and awaited.
+pub(super) async fn await_start<T>(
+    start: impl Future<Output = Result<T, Abort>>,
+    mut shutdown: Shutdown,
+) -> Result<T, Stop> {
+    let mut start = pin!(start);
+    tokio::select! {
+        biased;
+        started = &mut start => return started.map_err(|abort| abort.into_stop(PhaseName::WarmUp)),
+        () = shutdown.wait_for_stop() => {}
+    }
+    match timeout(ENGINE_END_AT_MOST, start).await {
+        Ok(Ok(started)) => Ok(started),
+        Ok(Err(Abort::Broken(problem))) => Err(Stop::Broken(problem)),
+        // A start that fails after the request most likely fails because of it.
+        Ok(Err(Abort::Failed(_))) | Err(_) => Err(Stop::Interrupted),
     }
 }

@@ -1,11 +1,11 @@
 //! Starts the load of a system that is up, and its probes.
 
-use std::sync::Arc;
+use std::{iter::once, sync::Arc};
 
 use tokio::sync::watch;
 use waggle_load::{self as load, DueTimes};
 use waggle_results::LoadStart;
-use waggle_study::{self as study, Delivery as DeliveryAsked, Probe, ProbeKind, System};
+use waggle_study::{self as study, Cell, Delivery as DeliveryAsked, Probe, ProbeKind, System};
 
 use crate::{
     clock::Clock,
@@ -19,7 +19,7 @@ use crate::{
     scenario::{Kept, load_scenario},
     trial::{
         TrialContext, TrialEnvironment,
-        background::{self, Background, MeasuredLoad},
+        background::{self, Background, BackgroundJob, MeasuredLoad, end_runs},
         delivery::{Delivery, ProbePosition},
         execute::Trial,
         faults::{Axis, FaultInjector, Restarts},
@@ -43,76 +43,151 @@ pub(crate) struct Started<'a, R, N> {
     pub(crate) workers: usize,
 }
 
-/// Makes the requests and starts the load.
-#[expect(
-    clippy::too_many_lines,
-    reason = "one thing after the other: what is started, and in which order"
-)]
-pub(crate) async fn start<'a, D: Driver, L: Load, W: HttpConnector>(
+/// What is made before the first load begins.
+pub(super) struct SetUp<'a, N> {
+    before: Clock,
+    /// The mark of the records.
+    run: String,
+    probes: Vec<&'a Probe>,
+    streams: Vec<Option<WatchStream>>,
+    metrics: SystemMetrics<N>,
+    job: load::Job,
+    beside: Vec<BackgroundJob>,
+}
+
+/// What observes the loads once they have begun.
+struct Observers<'a, N> {
+    clock: Clock,
+    window: watch::Sender<Option<Window>>,
+    window_known: watch::Receiver<Option<Window>>,
+    deliveries: Vec<Delivery<'a, N>>,
+    metrics: SystemMetrics<N>,
+    faults: FaultInjector<'a>,
+}
+
+/// Makes the requests, and what must be there before the load: nothing is sent yet.
+pub(super) async fn set_up<'a, D: Driver, L: Load, W: HttpConnector>(
     trial: &Trial<'a>,
-    environment: &mut TrialEnvironment<D, L, W>,
-) -> Result<Started<'a, L::Run, W::Connection>, Abort> {
+    environment: &TrialEnvironment<D, L, W>,
+) -> Result<SetUp<'a, W::Connection>, Abort> {
     let context = trial.context;
     let cell = context.cell;
-    let asked = cell.delivery.as_ref();
-    let endpoints = asked.map_or(&[][..], |asked| &asked.probes);
-    let intermediate = endpoints.split_last().map_or(&[][..], |(_, before)| before);
-    let probes = probes(context.system, endpoints)?;
+    let probes = probes(context.system, probe_names(cell))?;
     let before = Clock::start();
     let run = mark(before, context.position);
     let kept = &environment.prepared.kept;
     let job = job_of(context, &environment.driver, (&run, kept))?;
-    let workers = job.sending_workers();
-    let due_times = DueTimes::new(&job);
+    let beside = background::jobs(context, &environment.driver)?;
+    // Generators are other processes, with limits of their own.
+    let measured = (cell.generators <= 1).then_some(&job);
+    let here: Vec<&load::Job> = measured
+        .into_iter()
+        .chain(beside.iter().map(|beside| &beside.job))
+        .collect();
+    (environment.load.reserve_files(&here)).map_err(start_failure)?;
     let mut metrics = system_metrics(context, environment, before);
     metrics.read_before_load().await;
     let streams = open_streams(context, &environment.driver, &probes).await?;
-    let begun = background::start(context, environment).await?;
-    let started = match environment.load.start(job, cell.generators).await {
-        Ok(started) => started,
+    Ok(SetUp {
+        before,
+        run,
+        probes,
+        streams,
+        metrics,
+        job,
+        beside,
+    })
+}
+
+/// Starts the loads, and what observes them. If that fails, those that have begun have ended.
+pub(super) async fn start<'a, D: Driver, L: Load, W: HttpConnector>(
+    trial: &Trial<'a>,
+    environment: &mut TrialEnvironment<D, L, W>,
+    mut set_up: SetUp<'a, W::Connection>,
+) -> Result<Started<'a, L::Run, W::Connection>, Abort> {
+    let cell = trial.context.cell;
+    let workers = set_up.job.sending_workers();
+    let due_times = DueTimes::new(&set_up.job);
+    let beside = std::mem::take(&mut set_up.beside);
+    let begun = background::start(beside, &mut environment.load).await?;
+    let job = set_up.job.clone();
+    let run = match environment.load.start(job, cell.generators).await {
+        Ok(run) => run,
         Err(why) => {
-            begun.end().await;
+            end_runs(begun.into_runs()).await;
             return Err(start_failure(why).into());
         }
     };
     let records = job::records_per_request(cell);
     let due_instants =
-        due_times.map(|times| DueInstants::new(times, started.started_unix_ns(), records));
+        due_times.map(|times| DueInstants::new(times, run.started_unix_ns(), records));
+    let observers = match observers(trial, environment, set_up, (workers, due_instants)) {
+        Ok(observers) => observers,
+        Err(abort) => {
+            end_runs(once(run).chain(begun.into_runs())).await;
+            return Err(abort);
+        }
+    };
+    let measured = MeasuredLoad {
+        started: run.started_monotonic(),
+        interval: cell.schedule.interval,
+        window: observers.window_known,
+    };
+    Ok(Started {
+        load: load_phases(trial, run, observers.window),
+        background: Background::new(begun, &measured),
+        deliveries: observers.deliveries,
+        metrics: observers.metrics,
+        faults: observers.faults,
+        clock: observers.clock,
+        workers,
+    })
+}
+
+/// What observes the loads, which began a moment ago.
+fn observers<'a, D: Driver, L: Load, W: HttpConnector>(
+    trial: &Trial<'a>,
+    environment: &TrialEnvironment<D, L, W>,
+    set_up: SetUp<'a, W::Connection>,
+    (workers, due_instants): (usize, Option<DueInstants>),
+) -> Result<Observers<'a, W::Connection>, Abort> {
+    let context = trial.context;
+    let cell = context.cell;
+    let mut metrics = set_up.metrics;
     // The load's own clock started a moment ago, when all of its threads were ready.
     let clock = Clock::start();
+    let before_last = probe_names(cell).split_last();
     trial.writer.borrow_mut().load_started(&LoadStart {
         name: cell.name(),
         steps: cell.scenario().map_or(&[], |scenario| &scenario.steps),
-        intermediate_probes: intermediate,
+        intermediate_probes: before_last.map_or(&[], |(_, before)| before),
         started_unix_ns: clock.start_unix_ns(),
     })?;
     metrics.load_started(clock, trial.writer)?;
     let (window, window_known) = watch::channel(None);
-    let measured = MeasuredLoad {
-        started_unix_ns: started.started_unix_ns(),
-        interval: cell.schedule.interval,
-        window: window_known.clone(),
-    };
     let restarts = Restarts::default();
     let config = |probe: &'a Probe, delivery: &'a DeliveryAsked| ProbeConfig {
         probe,
         delivery,
-        run: run.clone(),
+        run: set_up.run.clone(),
         workers,
         sequence_max: RECORDS_PER_WORKER_MAX,
         interval: cell.schedule.interval,
         clock,
-        since_ns: before.start_unix_ns(),
+        since_ns: set_up.before.start_unix_ns(),
         has_others: has_others(context, probe),
         sample_limits: context.sample_limits,
         secrets: context.secrets,
         due_instants: due_instants.clone(),
         window: window_known.clone(),
     };
-    let mut deliveries = Vec::with_capacity(probes.len());
-    for (number, (probe, stream)) in probes.iter().zip(streams).enumerate() {
-        let Some(asked) = asked else { break };
-        let position = ProbePosition::new(number, probes.len());
+    let number_of_probes = set_up.probes.len();
+    let mut deliveries = Vec::with_capacity(number_of_probes);
+    for (number, (probe, stream)) in set_up.probes.iter().zip(set_up.streams).enumerate() {
+        let Some(asked) = cell.delivery.as_ref() else {
+            break;
+        };
+        let position = ProbePosition::new(number, number_of_probes);
         let config = config(probe, asked);
         let peers = environment.driver.peers(&probe.component, &probe.port);
         let reader = match (stream, &probe.kind) {
@@ -121,24 +196,24 @@ pub(crate) async fn start<'a, D: Driver, L: Load, W: HttpConnector>(
         };
         deliveries.push(Delivery::new(&config, position, &restarts, reader));
     }
-    let faults = FaultInjector::new(
-        cell,
-        Axis {
-            clock,
-            window: window_known,
-        },
-        trial.events,
-        restarts,
-    );
-    Ok(Started {
-        load: load_phases(trial, started, window),
-        background: Background::new(begun, &measured),
+    let axis = Axis {
+        clock,
+        window: window_known.clone(),
+    };
+    Ok(Observers {
+        clock,
+        window,
+        window_known,
         deliveries,
         metrics,
-        faults,
-        clock,
-        workers,
+        faults: FaultInjector::new(cell, axis, trial.events, restarts),
     })
+}
+
+/// The probes of a cell, in the order of the records' path.
+fn probe_names(cell: &Cell) -> &[String] {
+    let asked = cell.delivery.as_ref();
+    asked.map_or(&[], |asked| &asked.probes)
 }
 
 fn start_failure(why: LoadError) -> Failure {

@@ -1,9 +1,14 @@
 //! A watch of a server that sends lines in pieces, ends, cannot go on, repeats itself or says nothing: each record counts once.
 // long: every test scripts the same fake server.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    io::{Read, Write},
+    net::{TcpListener, TcpStream},
+    sync::{Arc, Mutex},
+    thread,
+};
 
-use tokio::time::Instant;
+use tokio::{task::yield_now, time::Instant};
 use waggle_load::key_of;
 use waggle_study::{Extract, JsonValue, ProbeKind, WatchBegin, WatchVersions};
 use waggle_testkit::{
@@ -488,6 +493,51 @@ async fn ports_with_tls_are_watched() {
     read_lines(&mut watch, 1).await;
     assert_eq!(watch.log.seen.distinct, 1);
     assert_eq!(*requests.lock().unwrap(), ["/watch?from=0 probe"]);
+}
+
+/// An answer that goes on with what the test writes. Returns the watch that reads it, and the other end.
+async fn open_by_hand(bench: &Bench) -> (Watch, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut watch = watch(bench, &listener.local_addr().unwrap().into());
+    let server = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let (mut head, mut byte) = (Vec::new(), [0]);
+        while !head.ends_with(b"\r\n\r\n") {
+            stream.read_exact(&mut byte).unwrap();
+            head.extend(byte);
+        }
+        stream.write_all(HEAD.as_bytes()).unwrap();
+        stream
+    });
+    watch.poll().await.unwrap();
+    (watch, server.join().unwrap())
+}
+
+/// A thread that was busy when a line came cannot know that it had not come at once.
+#[tokio::test]
+async fn a_record_that_is_read_late_may_have_come_at_once() {
+    let bench = bench(begin_at());
+    let (mut watch, mut server) = open_by_hand(&bench).await;
+    let clock = watch.log.clock;
+    let mut send = |sequence: u64| {
+        let text = line("ADDED", sequence + 1, sequence, clock.unix_ns());
+        server.write_all(chunks(&text, 4096).as_bytes()).unwrap();
+    };
+    // Between two polls, and while a poll waits.
+    send(0);
+    watch.poll().await.unwrap();
+    let while_it_waits = async {
+        for _ in 0..20 {
+            yield_now().await;
+        }
+        send(1);
+    };
+    let (polled, ()) = tokio::join!(watch.poll(), while_it_waits);
+    polled.unwrap();
+    read_lines(&mut watch, 2).await;
+    let delays = watch.log.delay_histograms(false);
+    let earliest = delays.earliest.unwrap();
+    assert_eq!((earliest.len(), earliest.max()), (2, 0));
 }
 
 /// The delays of one record in microseconds: the earliest, and until it was seen.

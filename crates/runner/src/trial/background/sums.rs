@@ -15,8 +15,8 @@ use crate::{
 
 /// The measured load, beside which others run.
 pub(in crate::trial) struct MeasuredLoad {
-    /// Nanoseconds since 1970.
-    pub(in crate::trial) started_unix_ns: u64,
+    /// The monotonic clock at its start.
+    pub(in crate::trial) started: Duration,
     /// Length of its intervals, and of those of the others.
     pub(in crate::trial) interval: Duration,
     /// Its measured phase, once that is known.
