@@ -13,7 +13,7 @@ use std::{
 use rustix::{io::Errno, thread::CpuSet};
 
 use crate::{
-    Counts, Interval, Job, KeptRows, Outcome, Share, StepCounts, What,
+    Counts, Interval, Job, KeptRows, Outcome, Replace, ReplaceError, Share, StepCounts, What,
     clock::{Clock, whole_nanoseconds},
     merge::Merger,
     partition::{Partition, due_of, partitions},
@@ -37,6 +37,7 @@ pub struct Running {
     connections_asked: u64,
     step_names: Vec<String>,
     kept_columns: usize,
+    replace: Replace,
 }
 
 /// Stops a run from another thread.
@@ -85,6 +86,7 @@ pub(crate) struct SetUp {
     connections_asked: u64,
     step_names: Vec<String>,
     kept_columns: usize,
+    replace: Replace,
 }
 
 impl SetUp {
@@ -95,6 +97,7 @@ impl SetUp {
         validate::raise_file_limit(share.files(job))?;
         let partitions = partitions(job, share);
         let shared = Arc::new(Shared::default());
+        let replace = Replace::new(job, Arc::clone(&shared), partitions.len());
         let interval = whole_nanoseconds(job.interval);
         let merger = Merger::new(partitions.len(), interval, due_of(job));
         let (filled, taken) = mpsc::sync_channel(SLICES_WAITING * partitions.len());
@@ -125,6 +128,7 @@ impl SetUp {
             connections_asked: job.model.connections() as u64,
             step_names: step_names(job),
             kept_columns: kept_columns(job),
+            replace,
         })
     }
 
@@ -142,6 +146,7 @@ impl SetUp {
             connections_asked: self.connections_asked,
             step_names: self.step_names,
             kept_columns: self.kept_columns,
+            replace: self.replace,
         }
     }
 }
@@ -279,6 +284,21 @@ impl Running {
     #[must_use]
     pub fn stop_handle(&self) -> Stop {
         Stop(Arc::clone(&self.shared))
+    }
+
+    /// Sends this from now on: as many requests, or the same steps, with other texts. Requests that were sent are answered, and
+    /// sessions under way go on.
+    ///
+    /// # Errors
+    /// It has another shape, or cannot be sent.
+    pub fn replace(&self, what: &What) -> Result<(), ReplaceError> {
+        self.replace.replace(what)
+    }
+
+    /// A handle that replaces what is sent, from another thread.
+    #[must_use]
+    pub fn replace_handle(&self) -> Replace {
+        self.replace.clone()
     }
 
     /// Waits for the end of the run. Intervals that were not taken are dropped; the totals include them.

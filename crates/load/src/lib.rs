@@ -37,6 +37,7 @@ mod random;
 mod rate_profile;
 pub mod reader;
 mod recorder;
+mod replacement;
 mod request_outcomes;
 mod scenario;
 mod schedule;
@@ -58,7 +59,8 @@ pub use due_times::DueTimes;
 pub use engine::{Running, Stop, reserve_files, start};
 pub use expect::{BodyCheck, Expect, MAX_BODY_TEXTS, ThinkTime};
 pub use generators::{
-    Generators, GeneratorsError, Link, ServeError, Share, StopGenerators, serve, shares,
+    Generators, GeneratorsError, Link, ReplaceInGenerators, ServeError, Share, StopGenerators,
+    serve, shares,
 };
 pub use head::{Heads, ReadLimits};
 pub use http2::RequestError;
@@ -72,6 +74,7 @@ pub use outcome::{
 pub use prepared::{
     KEY_DIGITS, Prepared, Slot, Stamp, TIME_DIGITS, UUID_LENGTH, key_of, worker_and_sequence,
 };
+pub use replacement::{Replace, ReplaceError};
 pub use request_outcomes::{RequestOutcome, RequestOutcomes};
 pub use scenario::{
     Action, Capture, Check, Condition, Escape, Extractor, Feed, FeedOrder, Filled, Flow,

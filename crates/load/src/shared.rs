@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{Job, What};
+use crate::{Job, What, replacement::Replacements};
 
 /// All state that workers share while they run.
 #[derive(Debug, Default)]
@@ -18,6 +18,7 @@ pub(crate) struct Shared {
     last_open: AtomicU64,
     /// How long no connection was open, if that ended the run.
     pub(crate) unconnected_ns: AtomicU64,
+    pub(crate) replacements: Replacements,
 }
 
 /// How long a run may continue without an open connection; `None`: until its end.

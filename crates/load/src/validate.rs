@@ -14,8 +14,6 @@ use crate::{
 
 /// Keys have digits for this many workers.
 const WORKERS_MAX: usize = 900;
-/// Open files of a worker in addition to its connections, with some spare.
-pub(crate) const FILES_PER_WORKER: usize = 8;
 /// A higher rate is a mistake: a worker would spend its time on the due instants alone.
 const RATE_MAX_PER_S: f64 = 1e7;
 /// Shorter intervals would cost more to hand over than they are worth.
@@ -247,6 +245,17 @@ fn check_scenario(job: &Job, scenario: &Scenario) -> Result<(), StartError> {
         }
     }
     Ok(scenario.check()?)
+}
+
+/// Checks what replaces the content of a job that was checked.
+pub(crate) fn check_content(transport: &Transport, what: &What) -> Result<(), StartError> {
+    match what {
+        What::Requests { requests, .. } => {
+            check_requests(requests)?;
+            check_protocol(transport, requests)
+        }
+        What::Scenario(scenario) => Ok(scenario.check()?),
+    }
 }
 
 fn check_requests(requests: &[Prepared]) -> Result<(), StartError> {

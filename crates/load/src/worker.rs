@@ -36,6 +36,7 @@ use crate::{
     random::RandomStream,
     reader::Reader,
     recorder::{Exchange, Recorder, Totals},
+    replacement::Content,
     scenario::{Kept, Sessions},
     shared::{Shared, max_unconnected},
     time_slice,
@@ -93,6 +94,10 @@ pub(crate) struct Worker {
     /// Nothing new is sent; pending answers are awaited until this instant.
     finishing_until: Option<u64>,
     shared: Arc<Shared>,
+    /// Number of this worker among those that share its state.
+    number: usize,
+    /// Replacements of what it sends that it has seen.
+    replaced: u64,
 }
 
 /// The limits of the job in the unit of the loop.
@@ -161,6 +166,7 @@ impl Worker {
             }
         }
         let inspector = make_inspector(&job, &mut connections);
+        let number = exchange.source;
         let to_open = connections::first_openings(connections.len(), pacer.opens_all_at_once());
         Ok(Self {
             clock: Clock::start(),
@@ -195,6 +201,8 @@ impl Worker {
             has_ticked: false,
             finishing_until: None,
             shared,
+            number,
+            replaced: 0,
             limits,
             writer,
             sessions,
@@ -213,6 +221,9 @@ impl Worker {
                 self.finish(self.seen);
             }
             self.recorder.advance(self.seen);
+            if self.shared.replacements.generation() != self.replaced {
+                self.take_replacement();
+            }
             for index in 0..self.events.len() {
                 self.handle(self.events[index]);
             }
@@ -239,6 +250,18 @@ impl Worker {
             clients: self.pacer.into_clients(),
             ran_for: now,
         }
+    }
+
+    /// Sends other texts from now on. What they replace is freed by the thread that replaced it.
+    #[cold]
+    fn take_replacement(&mut self) {
+        let (writer, sessions) = (&mut self.writer, &mut self.sessions);
+        let replacements = &self.shared.replacements;
+        self.replaced = replacements.exchange(self.number, |content| match (content, sessions) {
+            (Content::Requests(requests), None) => writer.exchange_requests(requests),
+            (Content::Program(program), Some(sessions)) => sessions.exchange_program(program),
+            _ => unreachable!("a replacement has the shape of what it replaces"),
+        });
     }
 
     /// Waits for events, timers included: the wait itself has a timeout only if there is something to do.

@@ -38,6 +38,11 @@ impl Writer {
         }
     }
 
+    /// Exchanges the requests for as many others.
+    pub(crate) fn exchange_requests(&mut self, requests: &mut Vec<Prepared>) {
+        std::mem::swap(&mut self.requests, requests);
+    }
+
     /// Appends the worker's request number `index`, sent at `unix_now` nanoseconds since 1970; returns whether it is a HEAD.
     // The loop that calls it is compiled twice; without the attribute only a single caller would be inlined.
     #[inline(always)]

@@ -9,11 +9,14 @@ use std::{
 };
 
 use tokio::sync::{mpsc, oneshot};
-use waggle_load::{Generators, Interval, Job, Outcome, Running, Stop, StopGenerators};
+use waggle_load::{
+    Generators, Interval, Job, Outcome, Replace, ReplaceInGenerators, Running, Stop,
+    StopGenerators, What,
+};
 
 use crate::{
     generators,
-    load::{Load, LoadError, LoadRun},
+    load::{Load, LoadError, LoadRun, Replacer},
 };
 
 /// Intervals that may wait for the trial; the engine itself buffers more.
@@ -41,11 +44,28 @@ enum StopLoad {
     Elsewhere(StopGenerators),
 }
 
-/// When a load started, and what stops it.
+/// Replaces what a load sends.
+#[derive(Debug, Clone)]
+enum ReplaceLoad {
+    Here(Replace),
+    Elsewhere(ReplaceInGenerators),
+}
+
+/// When a load started, what stops it, and what replaces what it sends.
 struct Handles {
     started_unix_ns: u64,
     started_monotonic: Duration,
     stop: StopLoad,
+    replace: ReplaceLoad,
+}
+
+impl ReplaceLoad {
+    fn replace(&self, what: &What) -> Result<(), LoadError> {
+        match self {
+            Self::Here(replace) => Ok(replace.replace(what)?),
+            Self::Elsewhere(replace) => Ok(replace.replace(what)?),
+        }
+    }
 }
 
 impl StopLoad {
@@ -73,11 +93,13 @@ impl UnderWay {
                 started_unix_ns: running.started_unix_ns(),
                 started_monotonic: running.started_monotonic(),
                 stop: StopLoad::Here(running.stop_handle()),
+                replace: ReplaceLoad::Here(running.replace_handle()),
             },
             Self::Elsewhere(running) => Handles {
                 started_unix_ns: running.started_unix_ns(),
                 started_monotonic: running.started_monotonic(),
                 stop: StopLoad::Elsewhere(running.stop_handle()),
+                replace: ReplaceLoad::Elsewhere(running.replace_handle()),
             },
         }
     }
@@ -137,11 +159,13 @@ impl Load for Engine {
             started_unix_ns,
             started_monotonic,
             stop,
+            replace,
         } = begun.await.unwrap_or(Err(LoadError::Lost))?;
         Ok(EngineRun {
             started_unix_ns,
             started_monotonic,
             stop,
+            replace,
             intervals,
             outcome,
         })
@@ -200,6 +224,7 @@ pub(crate) struct EngineRun {
     started_unix_ns: u64,
     started_monotonic: Duration,
     stop: StopLoad,
+    replace: ReplaceLoad,
     intervals: mpsc::Receiver<Result<Interval, LoadError>>,
     outcome: oneshot::Receiver<Result<Outcome, LoadError>>,
 }
@@ -225,6 +250,11 @@ impl LoadRun for EngineRun {
 
     fn stop(&self) {
         self.stop.stop();
+    }
+
+    fn replacer(&self) -> Replacer {
+        let replace = self.replace.clone();
+        Box::new(move |what| replace.replace(what))
     }
 
     async fn join(mut self) -> Result<Outcome, LoadError> {

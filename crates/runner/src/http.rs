@@ -235,10 +235,15 @@ impl HttpConnection {
     fn encode(&self, request: &Request<'_>) -> Result<hyper::Request<Full<Bytes>>, HttpError> {
         let mut encoded = hyper::Request::builder()
             .method(request.method)
-            .uri(request.path)
-            .header(header::HOST, self.address.to_string());
-        let mut names = request.headers.iter().map(|(name, _)| name.as_str());
-        let says_who = names.any(|name| header::AUTHORIZATION.as_str().eq_ignore_ascii_case(name));
+            .uri(request.path);
+        let says = |header: header::HeaderName| {
+            let mut names = request.headers.iter();
+            names.any(|(name, _)| header.as_str().eq_ignore_ascii_case(name))
+        };
+        if !says(header::HOST) {
+            encoded = encoded.header(header::HOST, self.address.to_string());
+        }
+        let says_who = says(header::AUTHORIZATION);
         if let Some(identity) = self.authorization.as_ref().filter(|_| !says_who) {
             encoded = encoded.header(header::AUTHORIZATION, &identity.value);
         }

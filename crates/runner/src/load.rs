@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf, time::Duration};
 
-use waggle_load::{GeneratorsError, Interval, Job, Outcome, StartError};
+use waggle_load::{GeneratorsError, Interval, Job, Outcome, ReplaceError, StartError, What};
 
 /// Why a load did not start or did not end.
 #[derive(Debug, thiserror::Error)]
@@ -11,6 +11,8 @@ pub(crate) enum LoadError {
     Job(#[from] StartError),
     #[error(transparent)]
     Generators(#[from] GeneratorsError),
+    #[error(transparent)]
+    Replace(#[from] ReplaceError),
     #[error("cannot start generator {number} of {of}: {}: {problem}", program.display())]
     Process {
         number: usize,
@@ -27,6 +29,9 @@ pub(crate) enum LoadError {
     #[error("the load did not end")]
     NotEnded,
 }
+
+/// Replaces what a load run sends by other texts of the same shape. It outlives the run, and does nothing then.
+pub(crate) type Replacer = Box<dyn Fn(&What) -> Result<(), LoadError>>;
 
 /// Starts load runs.
 pub(crate) trait Load {
@@ -52,6 +57,8 @@ pub(crate) trait LoadRun {
 
     /// Sends no new requests from here on, and waits for outstanding answers.
     fn stop(&self);
+
+    fn replacer(&self) -> Replacer;
 
     /// The end of the run.
     async fn join(self) -> Result<Outcome, LoadError>;

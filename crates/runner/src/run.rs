@@ -32,6 +32,7 @@ use crate::{
     info::{self, Inventory},
     limits::Limiter,
     namespace,
+    oauth2::TokenSource,
     records::RecordFiles,
     schedule::{self, CHANGED_SYSTEM_FOLDER, SYSTEM_FOLDER, Series},
     snapshot::Snapshots,
@@ -112,6 +113,7 @@ async fn prepare_and_run(
     names_exist(request)?;
     let records = RecordFiles::read(&request.study, &request.study_file)?;
     let tls = Transports::read(&request.system, &request.study_file)?;
+    let tokens = TokenSource::read(&request.study, &request.study_file)?;
     let programs = VersionPrograms::find(request)?;
     let allowed = cpus::allowed_cpus();
     let shares = shares(request, &allowed)?;
@@ -164,6 +166,7 @@ async fn prepare_and_run(
         plan: &request.plan,
         folder: &folder,
         records: &records,
+        tokens: tokens.as_ref(),
         shares: &shares,
         calibration: &calibration,
         clocks: Some(&clocks),
@@ -343,12 +346,8 @@ impl Drop for Pinned {
 /// The study's checker has verified this too; but a caller may combine study and system itself.
 fn names_exist(request: &RunRequest) -> Result<(), RunError> {
     let system = &request.system;
-    if let Some(secret) = request
-        .study
-        .secrets
-        .iter()
-        .find(|secret| secret.value.is_none())
-    {
+    let mut secrets = request.study.secrets.iter();
+    if let Some(secret) = secrets.find(|secret| secret.value.is_none()) {
         return Err(RunError::NoSecret(secret.name.clone()));
     }
     for cell in &request.study.cells {

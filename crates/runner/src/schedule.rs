@@ -21,6 +21,7 @@ use crate::{
     events::{Events, Shutdown},
     http::HttpConnector,
     load::Load,
+    oauth2::TokenSource,
     random,
     records::RecordFiles,
     repetitions, search,
@@ -48,6 +49,8 @@ pub(crate) struct Series<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) folder: &'a RunFolder,
     pub(crate) records: &'a RecordFiles,
+    /// Where tokens come from; `None`: requests have none.
+    pub(crate) tokens: Option<&'a TokenSource>,
     pub(crate) shares: &'a Shares,
     pub(crate) calibration: &'a Calibration,
     /// CPU clocks of the CPUs that waggle may use; `None`: they are not read.
@@ -336,6 +339,7 @@ async fn execute_trial<D: Driver, L: Load, W: HttpConnector>(
     let context = TrialContext {
         system: &system,
         secrets: &secrets,
+        tokens: series.tokens,
         cell,
         key,
         position: planned.position,

@@ -14,9 +14,14 @@ use std::{
 
 use waggle_study::{GivenSecret, TakenValue};
 
-use crate::placeholder::{PlaceholderError, fill};
+use crate::{
+    placeholder::{PlaceholderError, fill},
+    tokens::Tokens,
+};
 
 const PREFIX: &str = "secret.";
+/// The name of the newest token.
+pub(crate) const TOKEN: &str = "oauth2.token";
 /// Random bytes of a secret; they are written as twice as many hexadecimal digits.
 const BYTES: usize = 20;
 /// Values of headers from outside may be no secrets. A shorter value occurs too often in the output of components, and is not
@@ -29,6 +34,7 @@ pub(crate) struct Secrets {
     words: RefCell<BTreeMap<String, String>>,
     /// Values of the load's headers from outside: source and value.
     taken: Vec<(String, String)>,
+    pub(crate) tokens: Tokens,
 }
 
 impl fmt::Debug for Secrets {
@@ -48,6 +54,7 @@ impl Secrets {
             taken: taken
                 .map(|taken| (taken.origin.name(), taken.value.clone()))
                 .collect(),
+            tokens: Tokens::default(),
         }
     }
 
@@ -59,8 +66,12 @@ impl Secrets {
         }
     }
 
-    /// The value of `${secret.NAME}`; `None` for another name, or if the system gives no random bytes.
+    /// The value of `${secret.NAME}`, or of `${oauth2.token}` once one was fetched; `None` for another name, or if the system gives no
+    /// random bytes.
     pub(crate) fn placeholder(&self, name: &str) -> Option<String> {
+        if name == TOKEN {
+            return self.tokens.newest().map(|token| token.value);
+        }
         let name = name.strip_prefix(PREFIX)?;
         if let Some(known) = self.words.borrow().get(name) {
             return Some(known.clone());
@@ -75,6 +86,18 @@ impl Secrets {
     /// A text with its `${secret.NAME}` filled.
     pub(crate) fn fill(&self, text: &str) -> Result<String, PlaceholderError> {
         fill(text, |name| self.placeholder(name))
+    }
+
+    /// The same with a token that may be another one when the text is used: `${oauth2.token}` stays.
+    pub(crate) fn fill_but_token(&self, text: &str) -> Result<String, PlaceholderError> {
+        fill(text, |name| self.placeholder_but_token(name))
+    }
+
+    pub(crate) fn placeholder_but_token(&self, name: &str) -> Option<String> {
+        match name {
+            TOKEN => Some(format!("${{{TOKEN}}}")),
+            _ => self.placeholder(name),
+        }
     }
 
     /// The secrets that were used, with their values.
@@ -101,13 +124,16 @@ impl Secrets {
     fn longest_first(&self) -> Vec<(String, String)> {
         let mut known = self.used_values();
         known.extend_from_slice(&self.taken);
+        let tokens = self.tokens.hidden_values().into_iter();
+        let tokens = tokens.filter(|token| token.len() >= TAKEN_MIN_BYTES);
+        known.extend(tokens.map(|token| (TOKEN.to_owned(), token)));
         known.sort_by_key(|(_, word)| std::cmp::Reverse(word.len()));
         known
     }
 
     /// Removes the secrets from every file of a folder. The files are logs, so their size is bounded.
     pub(crate) fn redact_files(&self, folder: &Path) -> io::Result<()> {
-        if self.words.borrow().is_empty() && self.taken.is_empty() {
+        if self.longest_first().is_empty() {
             return Ok(());
         }
         for entry in fs::read_dir(folder)? {

@@ -71,7 +71,7 @@ pub(crate) fn tls_of_ports(system: &System, folder: &Path) -> Result<TlsOfPorts,
 }
 
 /// `host` is that of the address, `server` what the server is called in messages.
-fn tls(
+pub(crate) fn tls(
     asked: &ExternalTls,
     (host, server): (&str, &str),
     folder: &Path,

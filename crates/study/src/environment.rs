@@ -30,7 +30,7 @@ impl fmt::Debug for Values<'_> {
 
 impl Values<'_> {
     /// The value, or why there is none.
-    fn value(self, origin: &Origin) -> Result<String, String> {
+    pub(crate) fn value(self, origin: &Origin) -> Result<String, String> {
         match origin {
             Origin::Variable(name) => (self.variable)(name).ok_or_else(|| "is not set".to_owned()),
             Origin::File(name) => {
@@ -39,7 +39,9 @@ impl Values<'_> {
                 text.truncate(text.trim_end_matches(['\r', '\n']).len());
                 Ok(text)
             }
-            Origin::Secret(_) => Err("is known only when the system is up".to_owned()),
+            Origin::Secret(_) | Origin::Token => {
+                Err("is known only when the system is up".to_owned())
+            }
         }
     }
 }
@@ -74,6 +76,21 @@ pub enum EnvironmentError {
         origin: Origin,
         at: (u32, u32),
     },
+    #[error("system.oauth2.{key} is the value of {origin}, which {why}")]
+    NoCredential {
+        key: &'static str,
+        origin: Origin,
+        why: String,
+        at: (u32, u32),
+    },
+    #[error(
+        "system.oauth2.{key} is the value of {origin}; expected a text of one line, not longer than 4 KiB"
+    )]
+    UnusableCredential {
+        key: &'static str,
+        origin: Origin,
+        at: (u32, u32),
+    },
     /// `why` names the file and the place in it.
     #[error("system.kubeconfig: {why}")]
     Kubeconfig { why: String, at: (u32, u32) },
@@ -87,13 +104,16 @@ impl EnvironmentError {
             Self::NotThere { .. } | Self::Unusable { .. } => None,
             Self::NoSecret { at, .. }
             | Self::UnusableSecret { at, .. }
+            | Self::NoCredential { at, .. }
+            | Self::UnusableCredential { at, .. }
             | Self::Kubeconfig { at, .. } => Some(*at),
         }
     }
 }
 
 impl Study {
-    /// Reads the values of secrets, puts the other values into the headers of every cell's requests, and reads the kubeconfig. Then
+    /// Reads the values of secrets and of the client of OAuth 2, puts the other values into the headers of every cell's requests, and
+    /// reads the kubeconfig. Then
     /// [`crate::System::with_external`] knows where its component is.
     ///
     /// # Errors
@@ -108,6 +128,7 @@ impl Study {
             cell.change_headers(&mut |_, receiver, headers| filling.fill(headers, receiver))?;
         }
         self.taken = filling.taken;
+        self.read_client(values)?;
         self.read_kubeconfig(values)
     }
 }
@@ -149,10 +170,11 @@ impl Scenario {
         self.change_headers(&mut |receiver, headers| filling.fill(headers, receiver))
     }
 
-    /// The same with the secrets of a system that is up in its headers; `value` returns that of `${secret.NAME}` by its name.
+    /// The same with the secrets of a system that is up, and its token, in its headers; `value` returns that of `${secret.NAME}` and
+    /// of `${oauth2.token}` by its name.
     ///
     /// # Errors
-    /// There is no such secret, or it cannot be in a header.
+    /// There is no such value, or it cannot be in a header.
     pub fn with_secrets(
         &self,
         value: &dyn Fn(&str) -> Option<String>,
@@ -166,10 +188,11 @@ impl Scenario {
 }
 
 impl Request {
-    /// The same with the secrets of a system that is up in its headers; `value` returns that of `${secret.NAME}` by its name.
+    /// The same with the secrets of a system that is up, and its token, in its headers; `value` returns that of `${secret.NAME}` and
+    /// of `${oauth2.token}` by its name.
     ///
     /// # Errors
-    /// There is no such secret, or it cannot be in a header.
+    /// There is no such value, or it cannot be in a header.
     pub fn with_secrets(
         &self,
         value: &dyn Fn(&str) -> Option<String>,

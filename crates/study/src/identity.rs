@@ -1,10 +1,11 @@
-//! Who one is at a component that runs already: read from a kubeconfig, and put into the headers of the load.
+//! Who one is: at a component that runs already, read from a kubeconfig and put into the headers of the load; and at a token server.
 
 use std::convert::Infallible;
 
 use crate::{
-    Authorization, EnvironmentError, Origin, Study, TakenValue, Values,
+    Authorization, Credential, EnvironmentError, Origin, Study, TakenValue, Values,
     headers::Headers,
+    oauth2::VALUE_MAX_BYTES,
     substitute::{is_authorization, remove_own_identity},
 };
 
@@ -56,5 +57,46 @@ fn put(headers: &mut Headers, identity: Option<&Authorization>) {
     let is_there = headers.iter().any(|(header, _)| is_authorization(header));
     if let Some(identity) = identity.filter(|_| !is_there) {
         headers.push(("Authorization".to_owned(), identity.value.clone()));
+    }
+}
+
+impl Study {
+    /// Reads who the client of `system.oauth2` is. The values are hidden as those of headers are.
+    pub(crate) fn read_client(&mut self, values: Values<'_>) -> Result<(), EnvironmentError> {
+        let Some(oauth2) = &mut self.oauth2 else {
+            return Ok(());
+        };
+        // The id is no secret; it is often a common word.
+        oauth2.client_id.resolve(values)?;
+        self.taken.extend(oauth2.client_secret.resolve(values)?);
+        Ok(())
+    }
+}
+
+impl Credential {
+    /// Reads its value, if it comes from outside; returns it then.
+    fn resolve(&mut self, values: Values<'_>) -> Result<Option<TakenValue>, EnvironmentError> {
+        let (key, at) = (self.key, self.at);
+        let origin = match &self.origin {
+            None | Some(Origin::Secret(_)) => return Ok(None),
+            Some(origin) => origin.clone(),
+        };
+        let value = match values.value(&origin) {
+            Ok(value) => value,
+            Err(why) => {
+                return Err(EnvironmentError::NoCredential {
+                    key,
+                    origin,
+                    why,
+                    at,
+                });
+            }
+        };
+        if value.is_empty() || value.len() > VALUE_MAX_BYTES || value.chars().any(char::is_control)
+        {
+            return Err(EnvironmentError::UnusableCredential { key, origin, at });
+        }
+        self.value = Some(value.clone());
+        Ok(Some(TakenValue { origin, value }))
     }
 }

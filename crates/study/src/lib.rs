@@ -27,6 +27,7 @@ mod mistake;
 mod model;
 mod nearest;
 mod network;
+mod oauth2;
 mod operating_points;
 mod origin;
 mod parameters;
@@ -75,6 +76,7 @@ pub use model::{
     Threshold, ThresholdOp, What,
 };
 pub use network::Network;
+pub use oauth2::{ClientAuthentication, Credential, Oauth2, TokenEndpoint};
 pub use operating_points::OperatingPoints;
 pub use origin::{GivenSecret, Origin, TakenValue};
 pub use parameters::parameter_levels;

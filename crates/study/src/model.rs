@@ -6,8 +6,8 @@ use waggle_metrics::Unit;
 
 use crate::{
     BackgroundLoad, Body, CellVersion, ExpectedVerdict, ExternalComponent, GivenSecret, Inspect,
-    Kubeconfig, Level, Limits, LoadModel, Network, OperatingPoints, Pair, Preparation, RecordsBody,
-    Request, Scenario, Schedule, Source, TakenValue, Versions,
+    Kubeconfig, Level, Limits, LoadModel, Network, Oauth2, OperatingPoints, Pair, Preparation,
+    RecordsBody, Request, Scenario, Schedule, Source, TakenValue, Versions,
 };
 
 /// A checked study.
@@ -21,6 +21,8 @@ pub struct Study {
     pub external: Vec<ExternalComponent>,
     /// Of one of them: where it is and who one is there; read by [`Study::take_from_environment`].
     pub kubeconfig: Option<Kubeconfig>,
+    /// Where the token of its requests comes from; `None`: they have none.
+    pub oauth2: Option<Oauth2>,
     /// Its secrets that are not made at random.
     pub secrets: Vec<GivenSecret>,
     /// Values from outside in its load's headers, each once; filled by [`Study::take_from_environment`].

@@ -1,6 +1,6 @@
-//! `${env.NAME}`, `${file:PATH}` and `${secret.NAME}` in the values of headers, and the first two in secrets: what may not be in a
-//! study comes from the environment, from a file, or from the system that is up. The text keeps the name; the value is read after
-//! the study was checked.
+//! `${env.NAME}`, `${file:PATH}`, `${secret.NAME}` and `${oauth2.token}` in the values of headers, and the first two in secrets: what
+//! may not be in a study comes from the environment, from a file, from the system that is up, or from a token server. The text keeps
+//! the name; the value is read after the study was checked.
 
 use std::fmt;
 
@@ -9,11 +9,13 @@ use waggle_template::placeholder::single_name;
 use crate::substitute::secret;
 
 /// How such names begin.
-const PREFIXES: [&str; 3] = ["env.", "file:", "secret."];
+const PREFIXES: [&str; 4] = ["env.", "file:", "secret.", "oauth2."];
+/// The name of the token that `system.oauth2` brings.
+pub(crate) const TOKEN: &str = "oauth2.token";
 /// How a value from the environment or a file begins in a text; after another `$` it is text.
 pub(crate) const OPENINGS: &[&str] = &["${env.", "${file:"];
-/// How a secret of the system begins; after another `$` it is text.
-pub(crate) const SECRET_OPENINGS: &[&str] = &["${secret."];
+/// How what is known only in a trial begins, a secret of the system or a token; after another `$` it is text.
+pub(crate) const SECRET_OPENINGS: &[&str] = &["${secret.", "${oauth2."];
 /// Where a value that is in no study comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
@@ -23,6 +25,8 @@ pub enum Origin {
     File(String),
     /// A secret of the system.
     Secret(String),
+    /// The newest token of `system.oauth2`.
+    Token,
 }
 
 impl fmt::Display for Origin {
@@ -31,11 +35,17 @@ impl fmt::Display for Origin {
             Self::Variable(name) => write!(f, "the environment variable {name}"),
             Self::File(name) => write!(f, "the file {name}"),
             Self::Secret(name) => write!(f, "the system's secret {name}"),
+            Self::Token => f.write_str("the token of system.oauth2"),
         }
     }
 }
 
 impl Origin {
+    /// Whether it is known before the system is up.
+    pub(crate) fn is_outside_system(&self) -> bool {
+        matches!(self, Self::Variable(_) | Self::File(_))
+    }
+
     /// How it is written in `${…}`.
     #[must_use]
     pub fn name(&self) -> String {
@@ -43,6 +53,7 @@ impl Origin {
             Self::Variable(name) => format!("{}{name}", PREFIXES[0]),
             Self::File(name) => format!("{}{name}", PREFIXES[1]),
             Self::Secret(name) => format!("{}{name}", PREFIXES[2]),
+            Self::Token => TOKEN.to_owned(),
         }
     }
 
@@ -55,6 +66,9 @@ impl Origin {
         }
         if let Some(secret) = secret(name) {
             return Some(Self::Secret(secret.to_owned()));
+        }
+        if name == TOKEN {
+            return Some(Self::Token);
         }
         let file = name.strip_prefix(PREFIXES[1])?;
         (!file.trim().is_empty()).then(|| Self::File(file.to_owned()))

@@ -5,7 +5,7 @@ use std::slice;
 use serde::Deserialize;
 
 use crate::{
-    Cell, Files, Mistakes, Scenario, Source, Study, System,
+    Cell, Files, Mistakes, Oauth2, Scenario, Source, Study, System,
     cells::{self, Cells, Levels, expanded_bytes, label_cells},
     check::{self, Around, Checker, ExternalParts},
     de::NodeReader,
@@ -145,7 +145,7 @@ pub fn read_scenario(source: &Source, files: Files<'_>) -> Result<Scenario, Mist
                 {
                     let path: Vec<_> = used.path.iter().map(String::as_str).collect();
                     found.extend(misuse_of_environment(&used, name, &path));
-                    if let Some(Origin::Secret(_)) = Origin::parse(name) {
+                    if Origin::parse(name).is_some_and(|origin| !origin.is_outside_system()) {
                         let what = "a secret is of a system, and this scenario belongs to no study";
                         found.push(
                             Finding::new(used.position, what)
@@ -275,6 +275,7 @@ impl Examined {
             }
         }
         let is_complete = checked.len() == cells.len();
+        let oauth2 = self.examine_oauth2(first.as_ref(), system);
         let external = self.examine_external(first, system, is_complete.then_some(&checked));
         let system = system.map(|system| system.clone().with_external(&external.external));
         let in_cell = |cell: &Cell| {
@@ -290,6 +291,7 @@ impl Examined {
             cells: checked,
             external: external.external,
             kubeconfig: external.kubeconfig,
+            oauth2,
             secrets: external.secrets,
             ..study
         });
@@ -346,6 +348,20 @@ impl Examined {
         let external = check::external_parts(&mut checker, raw, system, cells);
         self.findings.add_all(checker.findings);
         external
+    }
+
+    /// Reads where tokens come from.
+    fn examine_oauth2(
+        &mut self,
+        first: Option<&(Node, raw::UseSystem)>,
+        system: Option<&System>,
+    ) -> Option<Oauth2> {
+        let ((tree, raw), system) = (first?, system?);
+        let mut checker = Checker::new(tree);
+        let has_network = tree.child("network").is_some();
+        let oauth2 = check::oauth2(&mut checker, raw, system, has_network);
+        self.findings.add_all(checker.findings);
+        oauth2
     }
 
     /// What holds for the study as a whole, read from its first cell.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use waggle_template::placeholder::{Part, parts};
 
-use crate::{Component, Level, MetricSource, ProbeKind, System, Trust, WatchBegin};
+use crate::{Component, Level, MetricSource, ProbeKind, System, Trust, WatchBegin, origin::TOKEN};
 
 /// Statuses that say that one is not known, or may not.
 const REFUSALS: [u16; 2] = [401, 403];
@@ -74,6 +74,11 @@ impl ProbeKind {
 impl System {
     /// The secrets that the functional check and the probes name.
     pub(crate) fn secrets_from_outside(&self) -> BTreeSet<&str> {
+        self.names_from_outside().filter_map(secret).collect()
+    }
+
+    /// The names in the `${…}` of the functional check and of the probes.
+    pub(crate) fn names_from_outside(&self) -> impl Iterator<Item = &str> {
         let checks = self.verify.iter().flat_map(|check| {
             check
                 .headers
@@ -86,10 +91,7 @@ impl System {
             .iter()
             .flat_map(|probe| probe.kind.texts_of_requests());
         let texts = checks.chain(probes);
-        texts
-            .flat_map(|text| names(text))
-            .filter_map(secret)
-            .collect()
+        texts.flat_map(|text| names(text))
     }
 
     /// Removes headers with secrets of the system that say to a component who one is.
@@ -177,6 +179,21 @@ impl System {
     }
 }
 
+impl System {
+    /// Whether a request of its functional check or of a probe has the token.
+    #[must_use]
+    pub fn asks_with_token(&self) -> bool {
+        self.names_from_outside().any(|name| name == TOKEN)
+    }
+
+    /// Whether a request of a setup has the token.
+    #[must_use]
+    pub fn is_set_up_with_token(&self) -> bool {
+        let mut names = self.components.iter().flat_map(Component::names);
+        names.any(|name| name == TOKEN)
+    }
+}
+
 /// Whether this is the header that says who one is.
 pub(crate) fn is_authorization(header: &str) -> bool {
     header.eq_ignore_ascii_case("authorization")
@@ -188,6 +205,11 @@ pub(crate) fn remove_own_identity(headers: &mut Vec<(String, String)>) {
         let mut names = names(text);
         !is_authorization(header) || names.all(|name| secret(name).is_none())
     });
+}
+
+/// Whether a request may have the value of `${…}`: a secret of the system, or a token.
+pub(crate) fn is_secret(name: &str) -> bool {
+    secret(name).is_some() || name == TOKEN
 }
 
 /// The name of the secret in `${secret.NAME}`; `None` for other names.

@@ -142,23 +142,24 @@ fn misuse(used: &Use, known: &KnownNames<'_>) -> Option<Finding> {
     )
 }
 
-/// The mistake in a `${env.NAME}`, `${file:PATH}` or `${secret.NAME}`, if it has one. They are allowed only in headers, from which they go only
-/// into requests, and in secrets, which are never written.
+/// The mistake in a value from outside, if it has one. They are allowed only in headers, from which they go only into requests, and
+/// in secrets, which are never written.
 pub(crate) fn misuse_of_environment(used: &Use, name: &str, path: &[&str]) -> Option<Finding> {
     if !is_from_outside(name) {
         let what = format!(
-            "{} is neither an environment variable nor a file nor a secret",
+            "{} is neither an environment variable nor a file nor a secret nor a token",
             quote(name)
         );
         return Some(
             Finding::new(used.position, what)
-                .with_expected("${env.NAME}, ${file:PATH} or ${secret.NAME}"),
+                .with_expected("${env.NAME}, ${file:PATH}, ${secret.NAME} or ${oauth2.token}"),
         );
     }
     let is_header = path.len() >= 2 && path[path.len() - 2] == "headers";
     let is_secret = path.len() == 3 && path.starts_with(&["system", "secrets"]);
+    let is_client = matches!(path, ["system", "oauth2", "client_id" | "client_secret"]);
     let is_kubeconfig = path == ["system", "kubeconfig", "file"] && name.starts_with("env.");
-    (!is_header && !is_secret && !is_kubeconfig).then(|| {
+    (!is_header && !is_secret && !is_client && !is_kubeconfig).then(|| {
         let what = format!("${{{name}}} is in {}", path.join("."));
         let expected = "it in a header; ${env.NAME} and ${file:PATH} also in system.secrets";
         Finding::new(used.position, what).with_expected(expected)

@@ -219,7 +219,7 @@ impl Lab {
     }
 }
 
-fn contains(folder: &Path, text: &str) -> bool {
+pub(crate) fn contains(folder: &Path, text: &str) -> bool {
     let Ok(entries) = fs::read_dir(folder) else {
         return false;
     };

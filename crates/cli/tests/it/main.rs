@@ -32,6 +32,7 @@ mod load_saved;
 mod load_scenario;
 mod load_secure;
 mod network;
+mod oauth2;
 mod recovery;
 mod registry;
 mod scenario_records;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    GeneratorsError, Link,
+    GeneratorsError, Link, ReplaceInGenerators,
     link::{Connected, Outgoing},
     message::{self, Order, Report},
     shares,
@@ -18,6 +18,7 @@ use crate::{
     engine::{kept_columns, step_names},
     merge::Merger,
     recorder::{Due, Slice},
+    replacement::Shape,
     scenario::{Kept, merge_kept},
     validate,
 };
@@ -41,6 +42,7 @@ pub struct Generators {
     step_names: Vec<String>,
     kept_columns: usize,
     stop: StopGenerators,
+    replace: ReplaceInGenerators,
 }
 
 /// Stops a run from another thread.
@@ -92,7 +94,9 @@ impl Generators {
         }
         clock.wait_for_start();
         let orders = generators.iter().map(|generator| generator.orders.clone());
-        let stop = StopGenerators(orders.collect());
+        let orders: Vec<_> = orders.collect();
+        let replace = ReplaceInGenerators::new(Shape::new(job), orders.clone());
+        let stop = StopGenerators(orders);
         let interval = whole_nanoseconds(job.interval);
         Ok(Self {
             // Each generator has made both histograms complete, whatever makes a request due.
@@ -103,6 +107,7 @@ impl Generators {
             step_names: step_names(job),
             kept_columns: kept_columns(job),
             stop,
+            replace,
         })
     }
 
@@ -162,6 +167,12 @@ impl Generators {
     #[must_use]
     pub fn stop_handle(&self) -> StopGenerators {
         self.stop.clone()
+    }
+
+    /// A handle that replaces what is sent, from another thread.
+    #[must_use]
+    pub fn replace_handle(&self) -> ReplaceInGenerators {
+        self.replace.clone()
     }
 
     /// Waits for the end of the run. Intervals that were not taken are dropped; the totals include them.
@@ -447,6 +458,7 @@ mod tests {
         connected.heard = Instant::now().checked_sub(SILENCE_TIMEOUT).unwrap();
         let mut running = Generators {
             stop: StopGenerators(vec![connected.orders.clone()]),
+            replace: ReplaceInGenerators::new(Shape::of_no_request(), Vec::new()),
             generators: vec![connected],
             merger: Merger::new(1, MS, Due::BySchedule),
             interval: MS,

@@ -85,6 +85,8 @@ pub(super) enum Outgoing {
     Order(Order),
     /// A job that is encoded already.
     Bytes(Arc<Vec<u8>>),
+    /// What is sent from now on, encoded already, with its order.
+    Replace(Arc<Vec<u8>>),
 }
 
 /// What a reader thread found.
@@ -259,6 +261,8 @@ fn send_orders(to: Box<dyn Write + Send>, orders: &Receiver<Outgoing>) {
         let written = match order {
             Outgoing::Order(order) => message::write(&mut to, &order),
             Outgoing::Bytes(bytes) => message::write_frame(&mut to, &bytes),
+            Outgoing::Replace(bytes) => message::write(&mut to, &Order::Replace)
+                .and_then(|()| message::write_frame(&mut to, &bytes)),
         };
         if written.is_err() {
             return;

@@ -21,6 +21,8 @@ pub(super) enum Order {
     Job(Share),
     /// The start of the run, by the generator's own monotonic clock.
     Start(Clock),
+    /// Other texts of what is sent. The next frame is what.
+    Replace,
     /// No new requests.
     Stop,
 }

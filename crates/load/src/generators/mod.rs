@@ -7,10 +7,12 @@
 mod collect;
 mod link;
 mod message;
+mod replace;
 mod serve;
 mod share;
 
 pub use collect::{Generators, StopGenerators};
 pub use link::{GeneratorsError, Link};
+pub use replace::ReplaceInGenerators;
 pub use serve::{ServeError, serve};
 pub use share::{Share, shares};

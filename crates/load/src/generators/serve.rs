@@ -10,13 +10,13 @@ use std::{
 };
 
 use super::message::{self, Order, Report, VERSION, WORDS_MAX};
-use crate::{Job, Outcome, RequestOutcomes, Running, Share, clock::Clock, engine::SetUp};
+use crate::{Job, Outcome, RequestOutcomes, Running, Share, What, clock::Clock, engine::SetUp};
 
 /// How long to wait for an interval before looking for orders.
 const WAIT: Duration = Duration::from_millis(50);
 /// Waits after which an [`Report::Alive`] is sent.
 const WAITS_ALIVE: u32 = 20;
-/// Orders that may wait; no more are sent in a run.
+/// Orders that may wait here; more wait with the one who sends them.
 const ORDERS_MAX: usize = 8;
 
 /// Why a generator ended without its results.
@@ -60,10 +60,11 @@ fn text_of(panic: &(dyn Any + Send)) -> &str {
         .unwrap_or("no message")
 }
 
-/// An order as it arrives, a job with its bytes.
+/// An order as it arrives, a job and a replacement with their bytes.
 enum Received {
     Order(Order),
     Job(Share, Vec<u8>),
+    What(Vec<u8>),
 }
 
 /// Orders as they arrive; the channel closes with the stream.
@@ -86,6 +87,7 @@ fn receive(input: &mut impl Read) -> io::Result<Option<Received>> {
         Some(Order::Job(share)) => {
             message::read_frame(input)?.map(|bytes| Received::Job(share, bytes))
         }
+        Some(Order::Replace) => message::read_frame(input)?.map(Received::What),
         other => other.map(Received::Order),
     })
 }
@@ -134,6 +136,7 @@ fn turn_error(received: &Received) -> ServeError {
         Received::Order(Order::Hello { .. }) => "a greeting",
         Received::Order(Order::Job(_)) | Received::Job(..) => "a job",
         Received::Order(Order::Start(_)) => "the start",
+        Received::Order(Order::Replace) | Received::What(_) => "a replacement",
         Received::Order(Order::Stop) => "the order to stop",
     };
     ServeError::Failed(format!("{what} came out of its turn"))
@@ -165,6 +168,7 @@ fn hand_over(
     loop {
         match orders.try_recv() {
             Ok(Received::Order(Order::Stop)) => running.stop(),
+            Ok(Received::What(bytes)) => replace(running, &bytes)?,
             Ok(other) => return Err(turn_error(&other)),
             Err(TryRecvError::Empty) => {}
             Err(TryRecvError::Disconnected) => return Err(ServeError::Closed),
@@ -182,6 +186,13 @@ fn hand_over(
             message::write(output, &Report::Alive)?;
         }
     }
+}
+
+fn replace(running: &Running, bytes: &[u8]) -> Result<(), ServeError> {
+    let failed = |why: String| ServeError::Failed(format!("cannot replace what is sent: {why}"));
+    let what: What = message::decode(bytes).map_err(|why| failed(why.to_string()))?;
+    let replaced = running.replace(&what);
+    replaced.map_err(|why| failed(why.to_string()))
 }
 
 fn send_end(mut outcome: Outcome, output: &mut impl Write) -> Result<(), ServeError> {

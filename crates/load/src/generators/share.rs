@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Job, validate::FILES_PER_WORKER};
+use crate::Job;
+
+/// Open files of a worker in addition to its connections, with some spare.
+const FILES_PER_WORKER: usize = 8;
 
 /// The part of a job that one generator runs: some of its workers, which follow one another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -36,6 +36,8 @@ pub use rows::{GeneratedRows, RowValue, Rows};
 pub use template::{Filled, Template, TemplateError, Value};
 pub use zipf::Zipf;
 
+pub(crate) use compile::compile;
 pub(crate) use inspect::headers;
 pub(crate) use kept::{Kept, merge_kept};
+pub(crate) use program::Program;
 pub(crate) use sessions::{Sessions, Whole};

@@ -19,7 +19,36 @@ pub(crate) struct Program {
     pub(crate) keeps: Vec<usize>,
 }
 
-#[derive(Debug)]
+impl Program {
+    /// Whether sessions that run the other one can go on with this one.
+    pub(crate) fn has_shape_of(&self, other: &Self) -> bool {
+        let mut requests = self.requests.iter().zip(&other.requests);
+        self.flows == other.flows
+            && self.weight == other.weight
+            && self.hosts == other.hosts
+            && self.variables == other.variables
+            && self.keeps == other.keeps
+            && self.requests.len() == other.requests.len()
+            && requests.all(|(one, other)| one.has_shape_of(other))
+    }
+}
+
+impl RequestProgram {
+    fn has_shape_of(&self, other: &Self) -> bool {
+        let captured = |request: &Self| {
+            let captures = request.captures.iter();
+            captures.map(|one| one.variable).collect::<Vec<usize>>()
+        };
+        self.step == other.step
+            && self.is_head == other.is_head
+            && self.carries_record == other.carries_record
+            && self.on_failure == other.on_failure
+            && self.timeout == other.timeout
+            && captured(self) == captured(other)
+    }
+}
+
+#[derive(Debug, PartialEq)]
 pub(crate) struct FlowProgram {
     /// Sum of the weights of this flow and all before it.
     pub(crate) weight_up_to: u64,

@@ -119,6 +119,11 @@ impl Sessions {
         })
     }
 
+    /// Exchanges the program for one of the same shape; sessions under way go on with it.
+    pub(crate) fn exchange_program(&mut self, program: &mut Program) {
+        std::mem::swap(&mut self.program, program);
+    }
+
     /// Whether a session may begin on this connection: it has none, and rows are left.
     pub(crate) fn wants(&self, id: u32) -> bool {
         self.sessions[id as usize].state == SessionState::Idle && !self.start_no_more()

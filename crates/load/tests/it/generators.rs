@@ -24,7 +24,7 @@ const WAIT: Duration = Duration::from_millis(100);
 const REQUESTS: u64 = 2_000;
 
 /// A generator that runs in a thread of this process.
-struct Served(JoinHandle<Result<(), ServeError>>);
+pub(crate) struct Served(JoinHandle<Result<(), ServeError>>);
 
 fn start_server() -> (Served, Link) {
     let (orders, to_send) = io::pipe().unwrap();
@@ -43,12 +43,12 @@ fn link(orders: PipeWriter, reports: PipeReader) -> Link {
 }
 
 /// Starts a job on this many generators.
-fn start(job: &Job, generators: usize) -> (Generators, Vec<Served>) {
+pub(crate) fn start(job: &Job, generators: usize) -> (Generators, Vec<Served>) {
     let (served, links) = (0..generators).map(|_| start_server()).unzip();
     (Generators::start(job, links).unwrap(), served)
 }
 
-fn take_all(mut running: Generators, served: Vec<Served>) -> Ended {
+pub(crate) fn take_all(mut running: Generators, served: Vec<Served>) -> Ended {
     let mut intervals = Vec::new();
     while !running.has_ended() {
         intervals.extend(running.next_interval(WAIT).unwrap());

@@ -16,6 +16,7 @@ mod inspection;
 mod limits;
 mod machine;
 mod preparation;
+mod replace;
 mod running;
 mod scenario_failures;
 mod scenario_records;

@@ -20,6 +20,8 @@ use super::{
 use crate::{
     http::{Connection, HttpError, Request},
     placeholder::fill,
+    secrets::TOKEN,
+    tokens::Tokens,
 };
 
 /// Number of earlier polls that are remembered, to know since when a record may have been there.
@@ -31,6 +33,7 @@ const SHARE_OF_TIME: u32 = 4;
 #[derive(Debug)]
 pub(crate) struct ByTime {
     query: ProbeQuery,
+    tokens: Tokens,
     run: String,
     reader: Reader,
     lines: Lines,
@@ -90,6 +93,7 @@ impl ByTime {
         let start_ns = config.since_ns;
         Self {
             query,
+            tokens: config.secrets.tokens.clone(),
             run: config.run.clone(),
             reader: match &config.probe.extract {
                 Extract::Columns { key, time, run } => {
@@ -231,6 +235,7 @@ impl ByTime {
             "from" => Some(from.to_string()),
             "to" => Some(to.to_string()),
             "run" => Some(self.run.clone()),
+            TOKEN => self.tokens.newest().map(|token| token.value),
             _ => None,
         };
         // The system's file was checked, so there is no other placeholder.

@@ -341,11 +341,11 @@ fn first_peer<'p>(probe: &Probe, peers: &'p [Peer]) -> Result<&'p Peer, Failure>
     Ok(first)
 }
 
-/// A query with its secrets filled; the placeholders that change with every poll stay.
+/// A query with its secrets filled; the placeholders that change with every poll stay, the token among them.
 fn with_secrets(query: &ProbeQuery, secrets: &Secrets) -> Result<ProbeQuery, PlaceholderError> {
     let value = |name: &str| match name {
         "from" | "to" | "run" => Some(format!("${{{name}}}")),
-        _ => secrets.placeholder(name),
+        _ => secrets.placeholder_but_token(name),
     };
     let mut filled = query.clone();
     filled.path = fill(&query.path, value)?;

@@ -25,7 +25,8 @@ impl HttpConnector for Fake {
     }
 }
 
-/// A connection to the fake system: `/check` is its functional check, everything else its store.
+/// A connection to the fake system: `/check` is its functional check, `/token` gives tokens that last a second, everything
+/// else is its store.
 #[derive(Debug)]
 pub(crate) struct FakeConnection(Fake);
 
@@ -40,6 +41,16 @@ impl Connection for FakeConnection {
                 Ok(()) => Ok(200),
                 Err(_) => Ok(500),
             };
+        }
+        if request.path == "/token" {
+            let (given, most) = &mut self.0.0.borrow_mut().tokens;
+            if given == most {
+                return Ok(503);
+            }
+            *given += 1;
+            let answer = format!(r#"{{"access_token": "token-{given}", "expires_in": 1}}"#);
+            chunk(answer.as_bytes());
+            return Ok(200);
         }
         // While load runs the store answers; the test's fault is in the drain.
         sleep(Duration::from_millis(1)).await;

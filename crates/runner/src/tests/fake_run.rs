@@ -1,6 +1,6 @@
 //! The run of a fake load, which sends records according to its course.
 
-use std::time::Duration;
+use std::{rc::Rc, time::Duration};
 
 use hdrhistogram::Histogram;
 use tokio::{
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    load::{LoadError, LoadRun},
+    load::{LoadError, LoadRun, Replacer},
 };
 
 /// A load that sends records according to its course.
@@ -257,6 +257,14 @@ impl LoadRun for FakeRun {
             world.takes_next_at = Some(Instant::now() + Duration::from_millis(each_ms));
         }
         world.load_has_stopped = true;
+    }
+
+    fn replacer(&self) -> Replacer {
+        let world = Rc::clone(&self.world);
+        Box::new(move |what| {
+            world.borrow_mut().replaced.push(what.clone());
+            Ok(())
+        })
     }
 
     async fn join(self) -> Result<Outcome, LoadError> {

@@ -17,6 +17,7 @@ mod recovery;
 mod repetitions;
 mod search;
 mod stops;
+mod tokens;
 mod verdicts;
 mod world;
 
@@ -36,6 +37,7 @@ use crate::{
     cpus::Shares,
     events::{Events, Shutdown},
     host, info,
+    oauth2::TokenSource,
     records::RecordFiles,
     schedule::{self, Series},
     trial::Environments,
@@ -106,6 +108,7 @@ struct Bench {
     study: Study,
     system: System,
     plan: Plan,
+    tokens: Option<TokenSource>,
 }
 
 /// What happens the moment a phase begins.
@@ -156,6 +159,7 @@ impl Bench {
             study,
             system,
             plan,
+            tokens: None,
         }
     }
 
@@ -187,6 +191,7 @@ impl Bench {
             plan: &self.plan,
             folder: &folder,
             records: &records,
+            tokens: self.tokens.as_ref(),
             shares: &shares,
             calibration: &calibration,
             clocks: None,

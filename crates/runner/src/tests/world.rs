@@ -96,6 +96,10 @@ pub(crate) struct World {
     pub(crate) models: Vec<Model>,
     /// The connections for which room was made before each trial's loads, those beside it included.
     pub(super) reserved: Vec<u64>,
+    /// What replaced what a load sends.
+    pub(crate) replaced: Vec<What>,
+    /// Tokens that were given, and the most that are.
+    pub(crate) tokens: (u64, u64),
     pub(super) at_most: Vec<Duration>,
     pub(super) stored: Vec<(u64, u64)>,
     mark: String,
@@ -124,6 +128,8 @@ impl World {
             begun: Instant::now(),
             models: Vec::new(),
             reserved: Vec::new(),
+            replaced: Vec::new(),
+            tokens: (0, u64::MAX),
             at_most: Vec::new(),
             stored: Vec::new(),
             mark: String::new(),

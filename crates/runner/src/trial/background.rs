@@ -21,28 +21,36 @@ use crate::{
         TrialContext,
         load_content::{requests, targets_and_host},
         phases::{Abort, ENGINE_END_AT_MOST},
+        resend::{Content, Resend},
     },
 };
 
 /// Margin of a background load beyond warm-up and measured phase before it ends by itself.
 const SPARE: Duration = Duration::from_secs(120);
 
+/// The mark of their records, which are followed by nobody.
+const MARK: &str = "background";
+
 /// A background load that can be started.
-pub(super) struct BackgroundJob {
+pub(super) struct BackgroundJob<'a> {
     name: String,
     pub(super) job: Job,
+    /// What the job sends.
+    content: Content<'a>,
     settings: GeneratorSettings,
 }
 
 /// A background load that was started before the measured one.
-struct Begun<R> {
+struct Begun<'a, R> {
     name: String,
     run: R,
     settings: GeneratorSettings,
+    /// Taken when all have begun.
+    resend: Option<Resend<'a>>,
 }
 
 /// The background loads that were started before the measured one.
-pub(super) struct BegunLoads<R>(Vec<Begun<R>>);
+pub(super) struct BegunLoads<'a, R>(Vec<Begun<'a, R>>);
 
 /// The background loads of a trial while they run.
 pub(crate) struct Background<R> {
@@ -62,16 +70,18 @@ pub(crate) struct BackgroundEnd {
 }
 
 /// The background loads of a cell, in the order of the study.
-pub(super) fn jobs<D: Driver>(
-    context: TrialContext<'_>,
+pub(super) fn jobs<'a, D: Driver>(
+    context: TrialContext<'a>,
     driver: &D,
-) -> Result<Vec<BackgroundJob>, Failure> {
-    let running = context.cell.running_background().enumerate();
+) -> Result<Vec<BackgroundJob<'a>>, Failure> {
+    let cell: &'a Cell = context.cell;
+    let running = cell.running_background().enumerate();
     let jobs = running.map(|(index, (load, model))| {
-        let job = job_of(context, driver, (load, model), index)?;
+        let (job, host) = job_of(context, driver, (load, model), index)?;
         Ok(BackgroundJob {
             name: load.name().to_owned(),
             settings: settings(load, model, job.sending_workers()),
+            content: Box::new(move || requests(context, &load.request, MARK, &host)),
             job,
         })
     });
@@ -79,14 +89,15 @@ pub(super) fn jobs<D: Driver>(
 }
 
 /// Starts the background loads, one after the other.
-pub(super) async fn start<L: Load>(
-    jobs: Vec<BackgroundJob>,
+pub(super) async fn start<'a, L: Load>(
+    jobs: Vec<BackgroundJob<'a>>,
     load: &mut L,
-) -> Result<BegunLoads<L::Run>, Failure> {
+) -> Result<BegunLoads<'a, L::Run>, Failure> {
     let mut begun = Vec::new();
     for BackgroundJob {
         name,
         job,
+        content,
         settings,
     } in jobs
     {
@@ -101,6 +112,7 @@ pub(super) async fn start<L: Load>(
         };
         begun.push(Begun {
             name,
+            resend: Some(Resend::new(&run, content)),
             run,
             settings,
         });
@@ -108,18 +120,18 @@ pub(super) async fn start<L: Load>(
     Ok(BegunLoads(begun))
 }
 
-/// The job of the background load with this index.
+/// The job of the background load with this index, and the `Host` of its requests.
 fn job_of<D: Driver>(
     context: TrialContext<'_>,
     driver: &D,
     (load, model): (&BackgroundLoad, &LoadModel),
     index: usize,
-) -> Result<Job, Failure> {
+) -> Result<(Job, String), Failure> {
     let cell = context.cell;
     let (targets, host) = targets_and_host(context, driver, &load.endpoint)?;
     let parts = Parts {
         targets,
-        what: requests(context, &load.request, "background", &host)?,
+        what: requests(context, &load.request, MARK, &host)?,
         workers: vec![worker(context, index)],
         seed: context.seed,
     };
@@ -129,7 +141,7 @@ fn job_of<D: Driver>(
         request_timeout: load.request.timeout,
         max_duration: cell.schedule.warm_up + cell.schedule.measure + SPARE,
     };
-    Ok(job::other_job(cell, parts, other))
+    Ok((job::other_job(cell, parts, other), host))
 }
 
 /// The CPU of its one worker thread: that of the next worker, if the measured load had more of them.
@@ -171,7 +183,13 @@ pub(super) async fn end_runs<R: LoadRun>(runs: impl IntoIterator<Item = R>) {
     join_all(runs.map(|run| timeout(ENGINE_END_AT_MOST, run.join()))).await;
 }
 
-impl<R> BegunLoads<R> {
+impl<'a, R> BegunLoads<'a, R> {
+    /// What sends them with another token.
+    pub(super) fn take_resends(&mut self) -> Vec<Resend<'a>> {
+        let begun = self.0.iter_mut();
+        begun.filter_map(|begun| begun.resend.take()).collect()
+    }
+
     pub(super) fn into_runs(self) -> impl Iterator<Item = R> {
         self.0.into_iter().map(|begun| begun.run)
     }
@@ -179,8 +197,8 @@ impl<R> BegunLoads<R> {
 
 impl<R: LoadRun> Background<R> {
     /// The loads that have begun, beside the measured one, which has begun as well.
-    pub(super) fn new(begun: BegunLoads<R>, measured: &MeasuredLoad) -> Self {
-        let running = |begun: Begun<R>| {
+    pub(super) fn new(begun: BegunLoads<'_, R>, measured: &MeasuredLoad) -> Self {
+        let running = |begun: Begun<'_, R>| {
             let ahead = measured
                 .started
                 .saturating_sub(begun.run.started_monotonic());

@@ -10,6 +10,7 @@ use crate::{
     cpu_time::CpuClocks,
     cpus::Shares,
     namespace::{Namespace, NetworkError},
+    oauth2::TokenSource,
     records::RecordFiles,
     scenario::Kept,
     secrets::Secrets,
@@ -98,6 +99,8 @@ pub(crate) struct TrialContext<'a> {
     /// With the configuration of the cell.
     pub(crate) system: &'a System,
     pub(crate) secrets: &'a Secrets,
+    /// Where its token comes from; `None`: it has none.
+    pub(crate) tokens: Option<&'a TokenSource>,
     pub(crate) cell: &'a Cell,
     pub(crate) key: TrialKey,
     pub(crate) position: u32,

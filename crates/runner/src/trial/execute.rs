@@ -66,6 +66,7 @@ impl Trial<'_> {
         let Started {
             mut load,
             mut background,
+            resends,
             mut deliveries,
             mut metrics,
             faults,
@@ -87,7 +88,7 @@ impl Trial<'_> {
                     abort = self.watch(observers, driver) => abort,
                     abort = faults.carry_out(driver) => abort,
                     abort = background.follow(&background_end) => abort,
-                    failure = self.partner_failure() => failure.into(),
+                    failure = self.failure_beside(environment, resends) => failure.into(),
                 }
             };
             let loaded = Loaded {
@@ -115,7 +116,7 @@ impl Trial<'_> {
         }
         if !deliveries.is_empty() {
             let concurrent = (&mut sampler, &mut metrics);
-            self.drain(&mut deliveries, concurrent, driver, phases, &outcome)
+            self.drain(&mut deliveries, concurrent, environment, phases, &outcome)
                 .await?;
         }
         let allowed = Allowed {
@@ -148,7 +149,7 @@ impl Trial<'_> {
     }
 
     /// Returns when a trial that runs at the same time fails.
-    async fn partner_failure(&self) -> Failure {
+    pub(super) async fn partner_failure(&self) -> Failure {
         match self.context.duet {
             Some(duet) => duet.partner_failure().await,
             None => pending().await,
@@ -204,6 +205,9 @@ impl Trial<'_> {
         if !self.context.is_up {
             phases
                 .run(PhaseName::Up, allowed, async {
+                    let http = &environment.http;
+                    self.fetch_token_before_start(&environment.driver, http)
+                        .await?;
                     Ok(environment.driver.start_all(setup).await?)
                 })
                 .await?;
@@ -225,6 +229,8 @@ impl Trial<'_> {
             return Ok(());
         }
         let verify = async {
+            let (driver, http) = (&environment.driver, &environment.http);
+            self.ensure_token(driver, http).await?;
             let target = verify::Target { system, secrets };
             Ok(verify::verify(target, &environment.driver, &environment.http).await?)
         };
@@ -384,15 +390,15 @@ impl Trial<'_> {
         Ok(())
     }
 
-    async fn drain<D: Driver, N: Connection>(
+    async fn drain<D: Driver, L: Load, W: HttpConnector>(
         &self,
-        deliveries: &mut [Delivery<'_, N>],
-        (sampler, metrics): (&mut Sampler, &mut SystemMetrics<N>),
-        driver: &D,
+        deliveries: &mut [Delivery<'_, W::Connection>],
+        (sampler, metrics): (&mut Sampler, &mut SystemMetrics<W::Connection>),
+        environment: &TrialEnvironment<D, L, W>,
         phases: &mut Phases,
         outcome: &Outcome,
     ) -> Result<(), Stop> {
-        let cell = self.context.cell;
+        let (cell, driver) = (self.context.cell, &environment.driver);
         let sent = self.sent_records(outcome);
         let at_most = cell.schedule.drain_timeout;
         let times = DrainTimes {
@@ -417,6 +423,7 @@ impl Trial<'_> {
             tokio::select! {
                 abort = self.sample(sampler, driver) => abort,
                 abort = metrics.follow(self.writer) => abort,
+                failure = self.renew_token_of_probes(environment) => failure.into(),
             }
         };
         phases

@@ -14,6 +14,7 @@ mod load_phases;
 mod phases;
 mod prepare;
 mod report;
+mod resend;
 mod resources;
 mod smoke_check;
 mod start;
@@ -21,6 +22,7 @@ mod steadiness;
 mod stop_watch;
 mod system_metrics;
 mod tear_down;
+mod token;
 mod verify;
 
 use std::cell::RefCell;

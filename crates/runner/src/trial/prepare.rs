@@ -3,7 +3,7 @@
 mod settle;
 mod sums;
 
-use std::{io, sync::Arc, time::Duration};
+use std::{io, pin::pin, sync::Arc, time::Duration};
 
 use tokio::{task::spawn_blocking, time::Instant};
 use waggle_load::{self as load, Job, KeptRows, Outcome, Protocol, Retries, What};
@@ -27,7 +27,8 @@ use crate::{
         load_content::{no_secret, targets_and_host},
         phases::{Abort, Allowed, Phases, SPARE, Stop},
         report::Report,
-        tear_down,
+        resend::{Content, Resend},
+        tear_down, token,
     },
 };
 
@@ -66,6 +67,7 @@ impl Prepared {
 }
 
 /// What is sent to one endpoint of a system that is prepared.
+#[derive(Clone)]
 struct Sent<'a> {
     scenario: &'a Scenario,
     preparation: load::Preparation,
@@ -270,11 +272,15 @@ impl Trial<'_> {
             model: job::model_of(&load.model),
             max_duration: load.timeout,
         };
-        let job = self.preparation_job(environment, load, sent)?;
+        let (job, content) = self.preparation_job(environment, load, sent).await?;
         let mut sums = Sums::new(load, done);
         info.loads.push(sums.info.clone());
         let mut run = start_load(&mut environment.load, job).await?;
-        while let Some(interval) = run.next_interval().await.map_err(load_failure)? {
+        let resend = Resend::new(&run, content);
+        let mut renewal = pin!(self.renew_token(environment, vec![resend]));
+        while let Some(interval) =
+            token::next_interval(&mut run, renewal.as_mut(), load_failure).await?
+        {
             sums.add(&interval);
             if let Some(last) = info.loads.last_mut() {
                 last.clone_from(&sums.info);
@@ -327,9 +333,14 @@ impl Trial<'_> {
             },
             max_duration: load.verify_timeout,
         };
-        let job = self.preparation_job(environment, load, sent)?;
+        let (job, content) = self.preparation_job(environment, load, sent).await?;
         let mut run = start_load(&mut environment.load, job).await?;
-        while run.next_interval().await.map_err(load_failure)?.is_some() {}
+        let resend = Resend::new(&run, content);
+        let mut renewal = pin!(self.renew_token(environment, vec![resend]));
+        while token::next_interval(&mut run, renewal.as_mut(), load_failure)
+            .await?
+            .is_some()
+        {}
         let outcome = run.join().await.map_err(load_failure)?;
         if outcome.totals.sessions.completed == 1 {
             return Ok(());
@@ -351,39 +362,44 @@ impl Trial<'_> {
         Err(Failure::new(why).into())
     }
 
-    fn preparation_job<D: Driver, L, W>(
-        &self,
+    /// The job of a load, and what makes its content with the newest token.
+    async fn preparation_job<'s, D: Driver, L, W: HttpConnector>(
+        &'s self,
         environment: &TrialEnvironment<D, L, W>,
         load: &PrepareLoad,
-        sent: Sent<'_>,
-    ) -> Result<Job, Failure> {
+        sent: Sent<'s>,
+    ) -> Result<(Job, Content<'s>), Failure> {
         let context = self.context;
         let driver = &environment.driver;
+        self.ensure_token(driver, &environment.http).await?;
         let (targets, host) = targets_and_host(context, driver, &load.endpoint)?;
-        let secret = |name: &str| context.secrets.placeholder(name);
-        let scenario = sent.scenario.with_secrets(&secret);
-        let scenario = scenario.map_err(no_secret)?;
-        let scenario = load_scenario(&scenario, &host, "prepare", &environment.prepared.kept);
-        let what = What::Scenario(Arc::new(load::Scenario {
-            preparation: Some(sent.preparation),
-            ..scenario
-        }));
-        let parts = Parts {
-            targets,
-            what,
-            workers: context.shares.workers(None, 1),
-            seed: context.seed,
-        };
+        let kept = environment.prepared.kept.clone();
         let other = OtherLoad {
             name: load.name(),
-            model: sent.model,
+            model: sent.model.clone(),
             request_timeout: sent.scenario.timeout(),
             max_duration: sent.max_duration,
+        };
+        let content: Content<'s> = Box::new(move || {
+            let secret = |name: &str| context.secrets.placeholder(name);
+            let scenario = sent.scenario.with_secrets(&secret);
+            let scenario = scenario.map_err(no_secret)?;
+            let scenario = load_scenario(&scenario, &host, "prepare", &kept);
+            Ok(What::Scenario(Arc::new(load::Scenario {
+                preparation: Some(sent.preparation.clone()),
+                ..scenario
+            })))
+        });
+        let parts = Parts {
+            targets,
+            what: content()?,
+            workers: context.shares.workers(None, 1),
+            seed: context.seed,
         };
         let mut job = job::other_job(context.cell, parts, other);
         // Sessions go over HTTP/1.1, whatever the measured load does.
         job.transport.protocol = Protocol::Http1;
-        Ok(job)
+        Ok((job, content))
     }
 }
 

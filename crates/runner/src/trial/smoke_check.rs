@@ -43,6 +43,8 @@ impl Trial<'_> {
                 "rehearsal{}",
                 start::mark(Clock::start(), self.context.position)
             );
+            let (driver, http) = (&environment.driver, &environment.http);
+            self.ensure_token(driver, http).await?;
             let kept = &environment.prepared.kept;
             let job = start::job_of(self.context, &environment.driver, (&run, kept))?;
             Ok(check_requests(&mut environment.load, job).await?)

@@ -26,6 +26,7 @@ use crate::{
         load_content::{no_secret, requests, targets_and_host},
         load_phases::{LoadPhases, Progress},
         phases::Abort,
+        resend::{Content, Resend},
         stop_watch::StopWatch,
         system_metrics::{Sampling, SystemMetrics},
     },
@@ -35,6 +36,8 @@ use crate::{
 pub(crate) struct Started<'a, R, N> {
     pub(crate) load: LoadPhases<'a, R>,
     pub(crate) background: Background<R>,
+    /// The measured load and those beside it, for the next token.
+    pub(crate) resends: Vec<Resend<'a>>,
     /// In the order of the records' path.
     pub(crate) deliveries: Vec<Delivery<'a, N>>,
     pub(crate) metrics: SystemMetrics<N>,
@@ -45,14 +48,21 @@ pub(crate) struct Started<'a, R, N> {
 
 /// What is made before the first load begins.
 pub(super) struct SetUp<'a, N> {
+    job: load::Job,
+    /// What the job sends.
+    content: Content<'a>,
+    beside: Vec<BackgroundJob<'a>>,
+    observing: Observing<'a, N>,
+}
+
+/// What observers are made of.
+struct Observing<'a, N> {
     before: Clock,
     /// The mark of the records.
     run: String,
     probes: Vec<&'a Probe>,
     streams: Vec<Option<WatchStream>>,
     metrics: SystemMetrics<N>,
-    job: load::Job,
-    beside: Vec<BackgroundJob>,
 }
 
 /// What observes the loads once they have begun.
@@ -73,11 +83,16 @@ pub(super) async fn set_up<'a, D: Driver, L: Load, W: HttpConnector>(
     let context = trial.context;
     let cell = context.cell;
     let probes = probes(context.system, probe_names(cell))?;
+    let driver = &environment.driver;
+    trial.ensure_token(driver, &environment.http).await?;
     let before = Clock::start();
     let run = mark(before, context.position);
     let kept = &environment.prepared.kept;
-    let job = job_of(context, &environment.driver, (&run, kept))?;
-    let beside = background::jobs(context, &environment.driver)?;
+    let job = job_of(context, driver, (&run, kept))?;
+    let (_, host) = targets_and_host(context, driver, &cell.endpoint)?;
+    let (own_mark, kept) = (run.clone(), kept.clone());
+    let content = move || load_content(context, &own_mark, &host, &kept);
+    let beside = background::jobs(context, driver)?;
     // Generators are other processes, with limits of their own.
     let measured = (cell.generators <= 1).then_some(&job);
     let here: Vec<&load::Job> = measured
@@ -87,15 +102,18 @@ pub(super) async fn set_up<'a, D: Driver, L: Load, W: HttpConnector>(
     (environment.load.reserve_files(&here)).map_err(start_failure)?;
     let mut metrics = system_metrics(context, environment, before);
     metrics.read_before_load().await;
-    let streams = open_streams(context, &environment.driver, &probes).await?;
+    let streams = open_streams(context, driver, &probes).await?;
     Ok(SetUp {
-        before,
-        run,
-        probes,
-        streams,
-        metrics,
         job,
+        content: Box::new(content),
         beside,
+        observing: Observing {
+            before,
+            run,
+            probes,
+            streams,
+            metrics,
+        },
     })
 }
 
@@ -103,14 +121,19 @@ pub(super) async fn set_up<'a, D: Driver, L: Load, W: HttpConnector>(
 pub(super) async fn start<'a, D: Driver, L: Load, W: HttpConnector>(
     trial: &Trial<'a>,
     environment: &mut TrialEnvironment<D, L, W>,
-    mut set_up: SetUp<'a, W::Connection>,
+    set_up: SetUp<'a, W::Connection>,
 ) -> Result<Started<'a, L::Run, W::Connection>, Abort> {
     let cell = trial.context.cell;
-    let workers = set_up.job.sending_workers();
-    let due_times = DueTimes::new(&set_up.job);
-    let beside = std::mem::take(&mut set_up.beside);
-    let begun = background::start(beside, &mut environment.load).await?;
-    let job = set_up.job.clone();
+    let SetUp {
+        job,
+        content,
+        beside,
+        observing,
+    } = set_up;
+    let workers = job.sending_workers();
+    let due_times = DueTimes::new(&job);
+    let mut begun = background::start(beside, &mut environment.load).await?;
+    let mut resends = begun.take_resends();
     let run = match environment.load.start(job, cell.generators).await {
         Ok(run) => run,
         Err(why) => {
@@ -118,10 +141,11 @@ pub(super) async fn start<'a, D: Driver, L: Load, W: HttpConnector>(
             return Err(start_failure(why).into());
         }
     };
+    resends.push(Resend::new(&run, content));
     let records = job::records_per_request(cell);
     let due_instants =
         due_times.map(|times| DueInstants::new(times, run.started_unix_ns(), records));
-    let observers = match observers(trial, environment, set_up, (workers, due_instants)) {
+    let observers = match observers(trial, environment, observing, (workers, due_instants)) {
         Ok(observers) => observers,
         Err(abort) => {
             end_runs(once(run).chain(begun.into_runs())).await;
@@ -136,6 +160,7 @@ pub(super) async fn start<'a, D: Driver, L: Load, W: HttpConnector>(
     Ok(Started {
         load: load_phases(trial, run, observers.window),
         background: Background::new(begun, &measured),
+        resends,
         deliveries: observers.deliveries,
         metrics: observers.metrics,
         faults: observers.faults,
@@ -148,12 +173,12 @@ pub(super) async fn start<'a, D: Driver, L: Load, W: HttpConnector>(
 fn observers<'a, D: Driver, L: Load, W: HttpConnector>(
     trial: &Trial<'a>,
     environment: &TrialEnvironment<D, L, W>,
-    set_up: SetUp<'a, W::Connection>,
+    observing: Observing<'a, W::Connection>,
     (workers, due_instants): (usize, Option<DueInstants>),
 ) -> Result<Observers<'a, W::Connection>, Abort> {
     let context = trial.context;
     let cell = context.cell;
-    let mut metrics = set_up.metrics;
+    let mut metrics = observing.metrics;
     // The load's own clock started a moment ago, when all of its threads were ready.
     let clock = Clock::start();
     let before_last = probe_names(cell).split_last();
@@ -169,21 +194,21 @@ fn observers<'a, D: Driver, L: Load, W: HttpConnector>(
     let config = |probe: &'a Probe, delivery: &'a DeliveryAsked| ProbeConfig {
         probe,
         delivery,
-        run: set_up.run.clone(),
+        run: observing.run.clone(),
         workers,
         sequence_max: RECORDS_PER_WORKER_MAX,
         interval: cell.schedule.interval,
         clock,
-        since_ns: set_up.before.start_unix_ns(),
+        since_ns: observing.before.start_unix_ns(),
         has_others: has_others(context, probe),
         sample_limits: context.sample_limits,
         secrets: context.secrets,
         due_instants: due_instants.clone(),
         window: window_known.clone(),
     };
-    let number_of_probes = set_up.probes.len();
+    let number_of_probes = observing.probes.len();
     let mut deliveries = Vec::with_capacity(number_of_probes);
-    for (number, (probe, stream)) in set_up.probes.iter().zip(set_up.streams).enumerate() {
+    for (number, (probe, stream)) in observing.probes.iter().zip(observing.streams).enumerate() {
         let Some(asked) = cell.delivery.as_ref() else {
             break;
         };

@@ -17,8 +17,9 @@ use crate::{
     Arguments, Artifact, Parameter, SetupStep, Undo, When,
     mistake::{Finding, Position},
     nearest::{list, nearest_word},
+    origin::TOKEN,
     raw,
-    substitute::secret,
+    substitute::is_secret,
 };
 
 const SETUP_TIMEOUT: Duration = Duration::from_secs(10);
@@ -290,7 +291,7 @@ pub(super) fn setup_step(
     let method = checker.method_and_path(&raw.method, &path);
     check_path(checker, conditions.names, &method, &path);
     let headers = checker.headers(raw.headers.clone(), &below("headers"));
-    let mut scope = names.of_component(component, Secrets::Allowed);
+    let mut scope = names.of_component(component, Secrets::InRequest);
     scope.when = scope.when.intersect(&when);
     for (name, text) in &headers {
         let position = checker.position_of(&[&below("headers")[..], &[name]].concat());
@@ -343,6 +344,13 @@ fn undo(
     let headers = checker.headers(raw.headers, &below("headers"));
     let body = raw.body.unwrap_or_default();
     check_request_texts(checker, parameters, (&headers, &body), path);
+    for (name, text) in &headers {
+        if text.contains(&format!("${{{TOKEN}}}")) {
+            let what = "a token may have ended when something is undone";
+            let position = checker.position_of(&[&below("headers")[..], &[name]].concat());
+            checker.report(Finding::new(position, what).with_expected("${secret.NAME}"));
+        }
+    }
     let timeout = checker.value_or_default(
         raw.timeout.map(|raw::DurationText(time)| time),
         &below("timeout"),
@@ -376,9 +384,7 @@ pub(super) fn check_request_texts(
     for (path, text) in texts {
         let names = parts(text);
         let is_known = |part: &Part<'_>| match part {
-            Part::Name(name) => {
-                secret(name).is_some() || parameters.iter().any(|known| known == name)
-            }
+            Part::Name(name) => is_secret(name) || parameters.iter().any(|known| known == name),
             Part::Literal(_) => true,
         };
         let what = match &names {

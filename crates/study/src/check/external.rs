@@ -37,7 +37,7 @@ pub(crate) fn external_parts(
     cells: Option<Vec<&BTreeMap<String, Level>>>,
 ) -> ExternalParts {
     let given_tls = raw.tls.as_ref();
-    let tls = given_tls.map(|given| server::tls(checker, given));
+    let tls = given_tls.map(|given| server::tls(checker, given, &TLS));
     let tls = tls.unwrap_or_default();
     let kubeconfig = raw.kubeconfig.as_ref();
     let kubeconfig = kubeconfig.and_then(|given| kubeconfig::kubeconfig(checker, given, system));
@@ -260,7 +260,7 @@ fn secret(
     }
     let position = checker.position_of(&path);
     let from_outside = Origin::parse_single(text);
-    let Some(origin) = from_outside.filter(|origin| !matches!(origin, Origin::Secret(_))) else {
+    let Some(origin) = from_outside.filter(Origin::is_outside_system) else {
         // The value is not shown: it may be the secret itself.
         let what = format!(
             "{} is neither an environment variable nor a file",

@@ -19,6 +19,7 @@ mod limits;
 mod load;
 mod made_rows;
 mod network;
+mod oauth2;
 mod operating_points;
 mod path;
 mod port_tls;
@@ -59,6 +60,7 @@ pub(crate) use load::{
     refuse_with_clients,
 };
 pub(crate) use network::network;
+pub(crate) use oauth2::oauth2;
 pub(crate) use prepare::preparation;
 pub use request::BODY_MAX_BYTES;
 pub(crate) use request::{endpoint, request};

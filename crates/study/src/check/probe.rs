@@ -9,7 +9,8 @@ use super::{
     system_text::Names,
 };
 use crate::{
-    Extract, Probe, ProbeKind, ProbeQuery, mistake::Finding, raw, substitute::secret, tree::quote,
+    Extract, Probe, ProbeKind, ProbeQuery, mistake::Finding, raw, substitute::is_secret,
+    tree::quote,
 };
 
 const KINDS: [&str; 4] = ["tail", "query", "kafka", "watch"];
@@ -350,12 +351,12 @@ impl<'n> Keys<'_, '_, 'n> {
         let parameters = self.parameters;
         let is_known = |name: &String| {
             matches!(name.as_str(), "from" | "to" | "run")
-                || secret(name).is_some()
+                || is_secret(name)
                 || parameters.contains(name)
         };
         for name in named.iter().filter(|name| !is_known(name)) {
             let what = format!("${{{name}}} is not defined in {}.query", self.path_text());
-            let expected = "from, to, run, secret.NAME or a parameter";
+            let expected = "from, to, run, secret.NAME, oauth2.token or a parameter";
             self.checker
                 .report(Finding::new(position, what).with_expected(expected));
         }

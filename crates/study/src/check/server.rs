@@ -2,7 +2,7 @@
 
 use url::{Host, ParseError, Position, Url};
 
-use super::{Checker, external::refuse_unknown_secrets, port_tls::is_host};
+use super::{Checker, external::refuse_unknown_secrets, path_text, port_tls::is_host};
 use crate::{
     Address, Component, Endpoint, External, ExternalTls, LimitTexts, Pem, ProcessDriver,
     ReadyCheck, System, When,
@@ -13,7 +13,7 @@ use crate::{
 };
 
 const PATH: [&str; 2] = ["system", "url"];
-const TLS: [&str; 2] = ["system", "tls"];
+const TLS: &[&str] = &["system", "tls"];
 /// Longest URL of a server.
 const URL_MAX_BYTES: usize = 2_000;
 /// The one component and endpoint of such a system.
@@ -96,7 +96,7 @@ fn tls_of_url(checker: &mut Checker<'_>, raw: &raw::UseSystem, is_tls: bool) -> 
         return ExternalTls::default();
     };
     if !is_tls {
-        let position = checker.key(&TLS);
+        let position = checker.key(TLS);
         refuse(
             checker,
             position,
@@ -104,32 +104,30 @@ fn tls_of_url(checker: &mut Checker<'_>, raw: &raw::UseSystem, is_tls: bool) -> 
             "url: https://HOST",
         );
     }
-    tls(checker, given)
+    tls(checker, given, TLS)
 }
 
-/// `system.tls`: how to connect to what runs already.
-pub(super) fn tls(checker: &mut Checker<'_>, given: &raw::Tls) -> ExternalTls {
-    let path = |key: &'static str| [TLS[0], TLS[1], key];
+/// How to connect to what runs already: `system.tls`, or the same at another path.
+pub(super) fn tls(checker: &mut Checker<'_>, given: &raw::Tls, path: &[&str]) -> ExternalTls {
+    let key = |key: &'static str| [path, &[key]].concat();
+    let name = path_text(path);
     if given.key.is_some() && given.cert.is_none() {
-        let position = checker.key(&path("key"));
-        let what = "system.tls has a key and no certificate";
-        refuse(
-            checker,
-            position,
-            what,
-            "cert: the file with the client's certificate",
-        );
+        let position = checker.key(&key("key"));
+        let what = format!("{name} has a key and no certificate");
+        let expected = "cert: the file with the client's certificate";
+        refuse(checker, position, &what, expected);
     }
     if given.ca.is_some() && given.insecure_skip_verify == Some(true) {
-        let position = checker.key(&path("ca"));
-        let what =
-            "system.tls.ca names whom to trust, and system.tls.insecure_skip_verify trusts anybody";
-        refuse(checker, position, what, "one of the two");
+        let position = checker.key(&key("ca"));
+        let what = format!(
+            "{name}.ca names whom to trust, and {name}.insecure_skip_verify trusts anybody"
+        );
+        refuse(checker, position, &what, "one of the two");
     }
-    let name = given.server_name.as_deref();
-    if let Some(name) = name.filter(|name| !is_host(name)) {
-        let position = checker.position_of(&path("server_name"));
-        let what = format!("system.tls.server_name is {}", quote(name));
+    let host = given.server_name.as_deref();
+    if let Some(host) = host.filter(|host| !is_host(host)) {
+        let position = checker.position_of(&key("server_name"));
+        let what = format!("{name}.server_name is {}", quote(host));
         refuse(checker, position, &what, "a DNS name or an address");
     }
     ExternalTls {
@@ -208,6 +206,14 @@ fn system(external: External) -> System {
 
 /// Parses the URL of a server.
 pub(crate) fn parse(text: &str) -> Result<External, &'static str> {
+    match parse_target(text)? {
+        (server, path) if path == "/" => Ok(server),
+        _ => Err("it has a path, which belongs to the requests"),
+    }
+}
+
+/// Parses the URL of what a server has: the server, and path and query there.
+pub(super) fn parse_target(text: &str) -> Result<(External, String), &'static str> {
     const NO_HOST: &str = "its host is neither a name nor an address";
     if text.len() > URL_MAX_BYTES {
         return Err("it is too long");
@@ -224,12 +230,13 @@ pub(crate) fn parse(text: &str) -> Result<External, &'static str> {
         "https" => true,
         _ => return Err("its scheme is neither http nor https"),
     };
-    if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
-        return Err("it has a path, which belongs to the requests");
-    }
     if !url.username().is_empty() || url.password().is_some() {
         return Err("it has a name or password, which belongs into a header from the environment");
     }
+    if url.fragment().is_some() {
+        return Err("it has a fragment, which no server sees");
+    }
+    let path = url[Position::BeforePath..Position::AfterQuery].to_owned();
     let host = match url.host().ok_or(NO_HOST)? {
         Host::Domain(name) => name.to_owned(),
         Host::Ipv4(address) => address.to_string(),
@@ -237,7 +244,7 @@ pub(crate) fn parse(text: &str) -> Result<External, &'static str> {
     };
     let port = url.port_or_known_default().filter(|port| *port > 0);
     let authority = &url[Position::BeforeHost..Position::AfterPort];
-    Ok(External {
+    let server = External {
         url: format!("{}://{authority}", url.scheme()),
         authority: authority.to_owned(),
         host,
@@ -246,7 +253,8 @@ pub(crate) fn parse(text: &str) -> Result<External, &'static str> {
         tls: ExternalTls::default(),
         connect_to: None,
         smoke_test: true,
-    })
+    };
+    Ok((server, path))
 }
 
 #[cfg(test)]

@@ -85,6 +85,7 @@ pub(crate) fn study_without_cells(
         system: system.name.clone(),
         external: Vec::new(),
         kubeconfig: None,
+        oauth2: None,
         secrets: Vec::new(),
         taken: Vec::new(),
         seed: raw.seed.map_or_else(|| seed_of(&name), i64::unsigned_abs),

@@ -12,6 +12,7 @@ use crate::{
     Parameter, When,
     mistake::{Finding, Position},
     nearest::{list, nearest_word},
+    origin::TOKEN,
     raw,
     substitute::secret,
 };
@@ -41,6 +42,8 @@ pub(super) struct Scope<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Secrets {
     Allowed,
+    /// Allowed, and so is a token: the text is in a request.
+    InRequest,
     /// Refused: the text is in a command.
     Refused,
     /// Refused: the text is in the environment of all components.
@@ -202,7 +205,7 @@ impl Names {
     fn misuse(&self, position: Position, scope: &Scope<'_>, name: &str) -> Option<Finding> {
         if secret(name).is_some() {
             let (what, expected) = match scope.secrets {
-                Secrets::Allowed => return None,
+                Secrets::Allowed | Secrets::InRequest => return None,
                 Secrets::Refused => (
                     "a secret is not allowed in a command, which every user of the machine can read",
                     "it in environment, files or setup",
@@ -213,6 +216,12 @@ impl Names {
                 ),
             };
             return Some(Finding::new(position, what).with_expected(expected));
+        }
+        if name == TOKEN {
+            return (scope.secrets != Secrets::InRequest).then(|| {
+                let what = "a token is fetched when a trial runs, and is only in requests";
+                Finding::new(position, what).with_expected("it in headers and bodies")
+            });
         }
         let is_program = name
             .strip_prefix("program.")

@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 use super::{components::refuse_unknown, path_text, probe::Keys};
 use crate::{
     JsonValue, Level, ProbeKind, Watch, WatchBegin, WatchVersions, mistake::Finding, raw,
-    substitute::secret,
+    substitute::is_secret,
 };
 
 const NAME: &str = "${version}";
@@ -48,7 +48,7 @@ impl Keys<'_, '_, '_> {
             let path = self.path(&["watch", "headers", name]);
             let position = self.checker.position_of(&path);
             refuse_unknown(self.checker, position, value, |name| {
-                secret(name).is_some() || parameters.iter().any(|known| known == name)
+                is_secret(name) || parameters.iter().any(|known| known == name)
             });
         }
         headers

@@ -9,6 +9,7 @@ mod limits;
 mod load;
 mod method;
 mod network;
+mod oauth2;
 mod prepare;
 mod probe;
 mod random_column;
@@ -30,6 +31,7 @@ pub(crate) use load::{
 };
 pub(crate) use method::Method;
 pub(crate) use network::Network;
+pub(crate) use oauth2::{ClientAuthentication, Oauth2};
 pub(crate) use prepare::{Prepare, PrepareLoad};
 pub(crate) use probe::{Extract, Probe, ValueAt, Watch, WatchBegin};
 pub(crate) use random_column::RandomColumn;

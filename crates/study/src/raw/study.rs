@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    Background, DurationText, Limits, Load, LoadLevel, Name, Network, OneOrSeveral, Prepare,
-    Scaling, Schedule, Share,
+    Background, DurationText, Limits, Load, LoadLevel, Name, Network, Oauth2, OneOrSeveral,
+    Prepare, Scaling, Schedule, Share,
 };
 use crate::{ExpectedVerdict, Level};
 
@@ -233,6 +233,8 @@ pub(crate) struct UseSystem {
     /// Secrets of such components, each from an environment variable, e.g. `influxdb: ${env.INFLUX_TOKEN}`. For `use`.
     #[schemars(extend("x-waggle-keys" = "name"))]
     pub secrets: Option<IndexMap<String, String>>,
+    /// Where the token of `${oauth2.token}` in headers comes from.
+    pub oauth2: Option<Oauth2>,
     /// Limits of components, e.g. `registry: { cpus: 0.5, memory: 1GiB }`, in place of those that the system gives them; each replica
     /// has its own. Values may be `${factor}`. For `use`.
     #[schemars(extend("x-waggle-keys" = "name"))]

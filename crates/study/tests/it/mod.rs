@@ -12,6 +12,7 @@ mod limits;
 mod metrics;
 mod mistakes;
 mod networks;
+mod oauth2;
 mod operating_points;
 mod planned;
 mod prepare;

@@ -12,7 +12,8 @@ use crate::{
     peer::Peer,
     placeholder::fill,
     probe::{config::ProbeError, document},
-    secrets::Secrets,
+    secrets::{Secrets, TOKEN},
+    tokens::Tokens,
 };
 
 /// Most answers that a probe reads, one after the other.
@@ -25,6 +26,7 @@ const GONE: u16 = 410;
 pub(crate) struct WatchStream {
     get: String,
     headers: Vec<(String, String)>,
+    tokens: Tokens,
     versions: Option<Versions>,
     http: HttpConnection,
     /// The answer that is read; `None`: it is still to be requested.
@@ -110,12 +112,15 @@ impl WatchStream {
         let failed = |why: String| Failure::new(format!("probe \"{}\": {why}", probe.name));
         let mut headers = watch.headers.clone();
         for (_, value) in &mut headers {
-            *value = secrets.fill(value).map_err(|why| failed(why.to_string()))?;
+            *value = secrets
+                .fill_but_token(value)
+                .map_err(|why| failed(why.to_string()))?;
         }
         let versions = watch.versions.as_ref().map(Versions::new).transpose();
         Ok(Self {
             get: watch.get.clone(),
             headers,
+            tokens: secrets.tokens.clone(),
             versions: versions.map_err(failed)?,
             http: Network.connection(peer),
             answer: None,
@@ -163,14 +168,31 @@ impl WatchStream {
         let value = |name: &str| (name == "version").then(|| encoded.clone());
         // The system's file was checked, so there is no other placeholder.
         self.path = fill(&self.get, value).unwrap_or_else(|_| self.get.clone());
+        let headers = self.headers_with_token();
         let request = Request {
-            headers: &self.headers,
+            headers: &headers,
             ..Request::get(&self.path)
         };
         let (status, answer) = self.http.stream(&request).await?;
         self.answers += 1;
         self.answer = (status == 200).then_some(answer);
         Ok(status)
+    }
+
+    /// The headers of the next request.
+    fn headers_with_token(&self) -> Vec<(String, String)> {
+        let token = self.tokens.newest();
+        let value = |name: &str| match &token {
+            Some(token) if name == TOKEN => Some(token.value.clone()),
+            _ => None,
+        };
+        let headers = self.headers.iter();
+        // The system's file was checked, so there is no other placeholder.
+        let filled = headers.map(|(name, text)| {
+            let text_with_token = fill(text, value).unwrap_or_else(|_| text.clone());
+            (name.clone(), text_with_token)
+        });
+        filled.collect()
     }
 
     /// The version at which to begin anew; empty without versions.
@@ -180,8 +202,9 @@ impl WatchStream {
             Some(Begin::At(text)) => return Ok(text.clone()),
             Some(Begin::Asked { get, path }) => (get, path),
         };
+        let headers = self.headers_with_token();
         let request = Request {
-            headers: &self.headers,
+            headers: &headers,
             ..Request::get(get)
         };
         let body = document::body(&mut self.http, &request, &mut self.bytes_read).await?;

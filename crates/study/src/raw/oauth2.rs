@@ -1,0 +1,46 @@
+//! `system.oauth2` of a study, key by key.
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::Tls;
+
+/// Tokens of OAuth 2 by client credentials (RFC 6749, 4.4), for `${oauth2.token}` in headers. They are fetched before a trial needs
+/// one, and anew before they end.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Oauth2 {
+    /// Where a server that runs already answers with tokens, e.g. `https://login.example.org/oauth/token`.
+    pub token_url: Option<String>,
+    /// In place of `token_url`: the endpoint of the system that answers with tokens; its first replica is asked. For `use`.
+    pub endpoint: Option<String>,
+    /// The path of `endpoint` at which it does, e.g. `/oauth/token`.
+    pub path: Option<String>,
+    /// Who asks; a text, or `${env.NAME}`, `${file:PATH}` or `${secret.NAME}` and nothing else.
+    #[schemars(required)]
+    pub client_id: Option<String>,
+    /// The client's secret: `${env.NAME}`, `${file:PATH}`, or `${secret.NAME}` of the system, and nothing else.
+    #[schemars(required)]
+    pub client_secret: Option<String>,
+    /// What the token is for, e.g. `read write`; the server decides by default.
+    pub scope: Option<String>,
+    /// Further parameters of the request, e.g. `audience: https://api.example.org`.
+    #[schemars(extend("x-waggle-keys" = "name"))]
+    pub parameters: Option<IndexMap<String, String>>,
+    /// How the client says who it is: `basic`, by a header, or `body`, by parameters; basic by default.
+    pub client_authentication: Option<ClientAuthentication>,
+    /// Certificates and keys for `token_url` with https; those of `system.tls` by default.
+    pub tls: Option<Tls>,
+}
+
+/// How a client says to the token server who it is (RFC 6749, 2.3.1).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ClientAuthentication {
+    /// By the header `Authorization: Basic`.
+    #[default]
+    Basic,
+    /// By the parameters `client_id` and `client_secret`.
+    Body,
+}
