@@ -18,7 +18,7 @@ use crate::{
     RunRequest,
     http::{Connection, HttpConnector, Network, Request},
     peer::Peer,
-    placeholder::PlaceholderError,
+    placeholder::{PlaceholderError, fill_content},
     private_file,
 };
 
@@ -107,12 +107,12 @@ impl Made {
         &self,
         fill: impl Fn(&str) -> Result<String, PlaceholderError>,
     ) -> Result<Self, PlaceholderError> {
-        let mut filled = self.clone();
-        for (_, text) in &mut filled.headers {
-            *text = fill(text)?;
-        }
-        filled.body = fill(&filled.body)?;
-        Ok(filled)
+        let (headers, body) = fill_content(&self.headers, &self.body, fill)?;
+        Ok(Self {
+            headers,
+            body,
+            ..self.clone()
+        })
     }
 
     /// Sends the request until its answer says that it is gone. An error is a sentence with what helps. A DELETE that was accepted is

@@ -34,6 +34,18 @@ pub(crate) fn fill(
     Ok(filled)
 }
 
+/// The headers and the body of a request with every placeholder in them replaced by `fill`.
+pub(crate) fn fill_content<E>(
+    headers: &[(String, String)],
+    body: &str,
+    fill: impl Fn(&str) -> Result<String, E>,
+) -> Result<(Vec<(String, String)>, String), E> {
+    let headers = headers
+        .iter()
+        .map(|(name, text)| Ok((name.clone(), fill(text)?)));
+    Ok((headers.collect::<Result<_, E>>()?, fill(body)?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{PlaceholderError, fill};

@@ -9,7 +9,7 @@ use crate::{
     answer::Answer,
     http::{Connection, HttpConnector, Network, Request},
     peer::Peer,
-    placeholder::PlaceholderError,
+    placeholder::{PlaceholderError, fill_content},
 };
 
 /// Bytes of an answer that are read.
@@ -35,12 +35,8 @@ pub(super) async fn carry_out(
         was_refused,
     };
     let failed = |why: String| failure(why, false);
-    let filled = |text: &str| fill(text).map_err(|why| failure(why.to_string(), true));
-    let mut headers = Vec::with_capacity(step.headers.len());
-    for (name, text) in &step.headers {
-        headers.push((name.clone(), filled(text)?));
-    }
-    let body = filled(&step.body)?;
+    let filled = fill_content(&step.headers, &step.body, fill);
+    let (headers, body) = filled.map_err(|why| failure(why.to_string(), true))?;
     let request = Request {
         method: &step.method,
         path: &step.path,

@@ -42,7 +42,7 @@ use crate::{
     driver::Failure,
     http::{Connection, Request},
     peer::{self, Peer},
-    placeholder::{PlaceholderError, fill},
+    placeholder::{PlaceholderError, fill, fill_content},
     secrets::Secrets,
 };
 
@@ -347,11 +347,11 @@ fn with_secrets(query: &ProbeQuery, secrets: &Secrets) -> Result<ProbeQuery, Pla
         "from" | "to" | "run" => Some(format!("${{{name}}}")),
         _ => secrets.placeholder_but_token(name),
     };
-    let mut filled = query.clone();
-    filled.path = fill(&query.path, value)?;
-    filled.body = fill(&query.body, value)?;
-    for (_, text) in &mut filled.headers {
-        *text = fill(text, value)?;
-    }
-    Ok(filled)
+    let (headers, body) = fill_content(&query.headers, &query.body, |text| fill(text, value))?;
+    Ok(ProbeQuery {
+        method: query.method.clone(),
+        path: fill(&query.path, value)?,
+        headers,
+        body,
+    })
 }

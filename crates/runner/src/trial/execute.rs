@@ -59,10 +59,7 @@ impl Trial<'_> {
         aborted_loads: &mut Vec<L::Run>,
     ) -> Result<(), Stop> {
         self.make_ready(environment, phases, report).await?;
-        let set_up = start::set_up(self, environment);
-        let set_up = race_stop(set_up, self.shutdown.clone()).await?;
-        let started = start::start(self, environment, set_up);
-        let started = await_start(started, self.shutdown.clone()).await?;
+        let started = self.start_loads(environment).await?;
         let Started {
             mut load,
             mut background,
@@ -129,6 +126,16 @@ impl Trial<'_> {
             self.collect(&deliveries, report, &outcome)
         };
         phases.run(PhaseName::Collect, allowed, collect).await
+    }
+
+    async fn start_loads<D: Driver, L: Load, W: HttpConnector>(
+        &self,
+        environment: &mut TrialEnvironment<D, L, W>,
+    ) -> Result<Started<'_, L::Run, W::Connection>, Stop> {
+        let set_up = start::set_up(self, environment);
+        let set_up = race_stop(set_up, self.shutdown.clone()).await?;
+        let started = start::start(self, environment, set_up);
+        await_start(started, self.shutdown.clone()).await
     }
 
     /// Everything before the load.

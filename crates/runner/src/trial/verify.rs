@@ -13,6 +13,7 @@ use crate::{
     http::{Connection, HttpConnector, Request},
     json::text_at,
     peer::Peer,
+    placeholder::fill_content,
     secrets::Secrets,
     trial::endpoints::endpoint,
 };
@@ -56,12 +57,12 @@ fn fill(check: &Check, secrets: &Secrets) -> Result<Check, Failure> {
         let filled = secrets.fill(text);
         filled.map_err(|why| Failure::new(format!("check \"{}\": {why}", check.name)))
     };
-    let mut filled = check.clone();
-    for (_, text) in &mut filled.headers {
-        *text = fill(text)?;
-    }
-    filled.body = fill(&check.body)?;
-    Ok(filled)
+    let (headers, body) = fill_content(&check.headers, &check.body, fill)?;
+    Ok(Check {
+        headers,
+        body,
+        ..check.clone()
+    })
 }
 
 /// The step with every `{{name}}` replaced by what earlier steps captured, in the syntax of a scenario's requests.
