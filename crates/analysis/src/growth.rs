@@ -53,7 +53,7 @@ pub struct PairModel {
     pub ratios: Vec<Option<Estimate>>,
 }
 
-/// Two values that differ by less than this share are called equal.
+/// Ratios whose interval comes as close to 1 as this show no difference.
 const EQUAL_WITHIN: f64 = 0.001;
 
 impl PairModel {
@@ -103,7 +103,15 @@ impl CurvesModel {
         pair.largest()?;
         let laws = &self.charts[pair.chart].laws;
         let [first, second] = pair.lines.map(|line| laws.curve(line));
-        Some(first?.cross_curve(&second?))
+        let lowest = self.over.at.as_ref().and_then(|all| all.first());
+        Some(match first?.cross_curve(&second?) {
+            // The interval is the whole curve.
+            Crossing::At {
+                interval: Some((low, None)),
+                ..
+            } if lowest.is_some_and(|lowest| low <= *lowest) => Crossing::Undecided,
+            crossing => crossing,
+        })
     }
 }
 

@@ -311,7 +311,7 @@ pub struct Interval {
     /// First byte − sent of succeeded answers that were inspected; empty if none are.
     #[serde(with = "crate::histogram")]
     pub first_byte_time: Histogram<u64>,
-    /// From due until their last answer, of sessions that completed their flow, pauses included; empty without a scenario.
+    /// From due until the end of their flow, of sessions that completed it, pauses included; empty without a scenario.
     #[serde(with = "crate::histogram")]
     pub session_duration: Histogram<u64>,
     /// What limited each generator, if several made the load; empty if it was one.

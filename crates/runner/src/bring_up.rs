@@ -111,6 +111,13 @@ pub async fn bring_up(
         path: &path,
         artifacts: Some(&request.artifacts_folder),
     };
+    if request.system.asks_with_token() || request.system.is_set_up_with_token() {
+        let name = &request.system.name;
+        return Err(Failure::new(format!(
+            "system {name} is asked with ${{oauth2.token}}, which only a study has (system.oauth2), so it cannot be brought up alone"
+        ))
+        .into());
+    }
     let configuration = std::iter::once(&request.parameters);
     let programs = Programs::find(&request.system, configuration, search)?;
     let system_folder = absolute(&request.system_folder)?;

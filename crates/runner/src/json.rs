@@ -12,3 +12,10 @@ pub(crate) fn text_at(document: &Value, path: &JsonPath) -> Option<String> {
         Value::Null | Value::Array(_) | Value::Object(_) => None,
     }
 }
+
+/// The same in a body, for a JSONPath that was checked; `None` also if the body is not JSON.
+pub(crate) fn text_in(body: &str, path: &str) -> Option<String> {
+    let json = serde_json::from_str(body).ok()?;
+    let path = JsonPath::parse(path).ok()?;
+    text_at(&json, &path)
+}

@@ -142,7 +142,7 @@ impl TokenSource {
             let why = format!("its answer is longer than {ANSWER_MAX_BYTES} bytes");
             return Err(TokenError::Refused(why));
         }
-        let (value, lasts) = read_answer(status, &answer)?;
+        let (value, lasts) = read_answer(status, &answer, &|text| secrets.redact(text))?;
         Ok(Token {
             value,
             asked,
@@ -202,10 +202,14 @@ fn encode(text: &str) -> String {
 }
 
 /// The token in an answer, and how long it lasts (RFC 6749, 5.1 and 5.2). Nothing else of an answer is shown than its error.
-fn read_answer(status: u16, body: &[u8]) -> Result<(String, Option<Duration>), TokenError> {
+fn read_answer(
+    status: u16,
+    body: &[u8],
+    redact: &dyn Fn(&str) -> String,
+) -> Result<(String, Option<Duration>), TokenError> {
     let json: Option<Value> = serde_json::from_slice(body).ok();
     if !(200..300).contains(&status) {
-        let why = refusal(status, json.as_ref());
+        let why = refusal(status, json.as_ref(), redact);
         let is_final = (400..500).contains(&status) && ![408, 429].contains(&status);
         return Err(match is_final {
             true => TokenError::Refused(why),
@@ -235,6 +239,8 @@ fn read_answer(status: u16, body: &[u8]) -> Result<(String, Option<Duration>), T
         None => None,
         Some(seconds) => match Duration::try_from_secs_f64(seconds) {
             Ok(time) if time >= Duration::from_secs(1) => Some(time.min(LASTS_MAX)),
+            // Some servers give the same token until it expires.
+            Ok(_) => return Err(TokenError::Failed("its token expires at once".to_owned())),
             _ => return refused("its expires_in is no number of seconds from 1"),
         },
     };
@@ -242,11 +248,12 @@ fn read_answer(status: u16, body: &[u8]) -> Result<(String, Option<Duration>), T
 }
 
 /// Why an answer has no token, and what helps.
-fn refusal(status: u16, json: Option<&Value>) -> String {
+fn refusal(status: u16, json: Option<&Value>, redact: &dyn Fn(&str) -> String) -> String {
     let text = |key: &str| json.and_then(|json| json[key].as_str());
     let shown = |text: &str| -> String {
-        let plain = text.chars().filter(|letter| !letter.is_control());
-        plain.take(DESCRIPTION_MAX).collect()
+        // A part of a secret would not be found.
+        let plain: String = text.chars().filter(|letter| !letter.is_control()).collect();
+        redact(&plain).chars().take(DESCRIPTION_MAX).collect()
     };
     let error = text("error").map(shown);
     let remedy = match (error.as_deref(), status) {
@@ -275,7 +282,7 @@ mod tests {
     #[test]
     fn answers_are_read() {
         let check = |body: &str, expected: Option<u64>| {
-            let (token, lasts) = read_answer(200, body.as_bytes()).unwrap();
+            let (token, lasts) = read_answer(200, body.as_bytes(), &str::to_owned).unwrap();
             assert_eq!((&*token, lasts), ("t-1", expected.map(Duration::from_secs)));
         };
         check(
@@ -289,7 +296,7 @@ mod tests {
     #[test]
     fn answers_without_a_token_say_why() {
         let check = |status, body: &str, is_final: bool, expected: &str| {
-            let found = read_answer(status, body.as_bytes()).unwrap_err();
+            let found = read_answer(status, body.as_bytes(), &str::to_owned).unwrap_err();
             assert_eq!(matches!(found, TokenError::Refused(_)), is_final, "{body}");
             assert!(found.reason().contains(expected), "{}", found.reason());
         };
@@ -311,6 +318,8 @@ mod tests {
         let body = r#"{"access_token": "a\r\nb"}"#;
         check(200, body, true, "cannot be in a header");
         let body = r#"{"access_token": "a", "expires_in": 0}"#;
+        check(200, body, false, "expires at once");
+        let body = r#"{"access_token": "a", "expires_in": -1}"#;
         check(200, body, true, "no number of seconds");
         let body = r#"{"access_token": "a", "expires_in": {}}"#;
         check(200, body, true, "no number of seconds");

@@ -7,7 +7,7 @@ use waggle_template::placeholder::{Part, parts};
 pub(crate) enum PlaceholderError {
     #[error("\"{text}\" has a \"${{\" that is never closed")]
     Unclosed { text: String },
-    #[error("\"{text}\" names \"{name}\", which does not exist")]
+    #[error("\"{text}\" names \"{name}\", which has no value here")]
     Unknown { text: String, name: String },
 }
 

@@ -5,7 +5,7 @@
 
 use std::{
     cell::RefCell,
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     fs::{self, File},
     io::{self, Read},
@@ -32,6 +32,10 @@ const TAKEN_MIN_BYTES: usize = 6;
 #[derive(Default)]
 pub(crate) struct Secrets {
     words: RefCell<BTreeMap<String, String>>,
+    /// Those that the study gives.
+    given: BTreeSet<String>,
+    /// Those that components give once they are ready.
+    awaited: RefCell<BTreeSet<String>>,
     /// Values of the load's headers from outside: source and value.
     taken: Vec<(String, String)>,
     pub(crate) tokens: Tokens,
@@ -47,10 +51,13 @@ impl Secrets {
     /// Given secrets are not created; values that the load takes from outside are hidden as well.
     pub(crate) fn from_given(given: &[GivenSecret], taken: &[TakenValue]) -> Self {
         let value = |given: &GivenSecret| Some((given.name.clone(), given.value.clone()?));
+        let words: BTreeMap<String, String> = given.iter().filter_map(value).collect();
         let taken = taken.iter();
         let taken = taken.filter(|taken| taken.value.len() >= TAKEN_MIN_BYTES);
         Self {
-            words: RefCell::new(given.iter().filter_map(value).collect()),
+            given: words.keys().cloned().collect(),
+            words: RefCell::new(words),
+            awaited: RefCell::default(),
             taken: taken
                 .map(|taken| (taken.origin.name(), taken.value.clone()))
                 .collect(),
@@ -66,6 +73,19 @@ impl Secrets {
         }
     }
 
+    /// Components give these secrets once they are ready: none is made up for them before.
+    pub(crate) fn wait_for<'n>(&self, names: impl Iterator<Item = &'n str>) {
+        let names = names.filter(|name| !self.given.contains(*name));
+        self.awaited.borrow_mut().extend(names.map(str::to_owned));
+    }
+
+    /// Sets a secret that a component gave, unless the study gives it.
+    pub(crate) fn set(&self, name: &str, value: String) {
+        if !self.given.contains(name) {
+            self.words.borrow_mut().insert(name.to_owned(), value);
+        }
+    }
+
     /// The value of `${secret.NAME}`, or of `${oauth2.token}` once one was fetched; `None` for another name, or if the system gives no
     /// random bytes.
     pub(crate) fn placeholder(&self, name: &str) -> Option<String> {
@@ -75,6 +95,9 @@ impl Secrets {
         let name = name.strip_prefix(PREFIX)?;
         if let Some(known) = self.words.borrow().get(name) {
             return Some(known.clone());
+        }
+        if self.awaited.borrow().contains(name) {
+            return None;
         }
         let word = random_word().ok()?;
         self.words
@@ -123,6 +146,8 @@ impl Secrets {
     /// One that was given may be part of another.
     fn longest_first(&self) -> Vec<(String, String)> {
         let mut known = self.used_values();
+        let awaited = self.awaited.borrow();
+        known.retain(|(name, word)| word.len() >= TAKEN_MIN_BYTES || !awaited.contains(name));
         known.extend_from_slice(&self.taken);
         let tokens = self.tokens.hidden_values().into_iter();
         let tokens = tokens.filter(|token| token.len() >= TAKEN_MIN_BYTES);
@@ -267,5 +292,31 @@ mod tests {
             b"\xfftoken=[secret token], again [secret token]\xfe".to_vec()
         );
         assert!(!format!("{secrets:?}").contains(&word));
+    }
+
+    #[test]
+    fn what_a_component_gives_is_not_made_up() {
+        let secrets = Secrets::default();
+        secrets.wait_for(["session", "pin"].into_iter());
+        assert!(secrets.fill("${secret.session}").is_err());
+        secrets.set("session", "open-sesame".to_owned());
+        secrets.set("pin", "1".to_owned());
+        assert_eq!(secrets.fill("${secret.session}").unwrap(), "open-sesame");
+        // So short a word occurs everywhere.
+        assert_eq!(secrets.redact("1 open-sesame"), "1 [secret session]");
+    }
+
+    #[test]
+    fn what_the_study_gives_is_not_replaced() {
+        let given = GivenSecret {
+            name: "session".to_owned(),
+            origin: Origin::Variable("X".to_owned()),
+            at: (1, 1),
+            value: Some("ours".to_owned()),
+        };
+        let secrets = Secrets::from_given(&[given], &[]);
+        secrets.wait_for(["session"].into_iter());
+        secrets.set("session", "theirs".to_owned());
+        assert_eq!(secrets.fill("${secret.session}").unwrap(), "ours");
     }
 }

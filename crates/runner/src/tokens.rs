@@ -61,6 +61,11 @@ impl Tokens {
         self.0.borrow_mut().newest = Some(token);
     }
 
+    /// Another one is needed before anything is sent: the server that gave it was started anew.
+    pub(crate) fn forget_newest(&self) {
+        self.0.borrow_mut().newest = None;
+    }
+
     /// Hides another value that was sent for a token.
     pub(crate) fn hide(&self, value: String) {
         let hidden = &mut self.0.borrow_mut().hidden;

@@ -86,6 +86,8 @@ pub struct SetupStep {
     pub headers: Vec<(String, String)>,
     pub body: String,
     pub expect: Expect,
+    /// Names of secrets in the answer, each with its JSONPath.
+    pub captures: Vec<(String, String)>,
     pub timeout: Duration,
     /// `None`: nothing of it remains when the component is gone.
     pub undo: Option<Undo>,

@@ -146,7 +146,7 @@ pub fn read_scenario(source: &Source, files: Files<'_>) -> Result<Scenario, Mist
                     let path: Vec<_> = used.path.iter().map(String::as_str).collect();
                     found.extend(misuse_of_environment(&used, name, &path));
                     if Origin::parse(name).is_some_and(|origin| !origin.is_outside_system()) {
-                        let what = "a secret is of a system, and this scenario belongs to no study";
+                        let what = "secrets and tokens belong to a study, and this scenario belongs to none";
                         found.push(
                             Finding::new(used.position, what)
                                 .with_expected("${env.NAME} or ${file:PATH}"),

@@ -175,6 +175,8 @@ pub struct Component {
     /// For each replica; [`System::limits`] has their amounts.
     pub limits: LimitTexts,
     pub ready: ReadyCheck,
+    /// Names of secrets that the first replica writes, each with its file in the replica's own folder.
+    pub secrets: Vec<(String, String)>,
     /// Made once, in this order, when it is ready and before the components that depend on it start.
     pub setup: Vec<SetupStep>,
     /// How long it has between SIGTERM and SIGKILL.
@@ -184,6 +186,13 @@ pub struct Component {
 }
 
 impl Component {
+    /// The secrets that are known once it is ready and its setup is done.
+    pub fn given_secrets(&self) -> impl Iterator<Item = &str> {
+        let captures = self.setup.iter().flat_map(|step| &step.captures);
+        let all = self.secrets.iter().chain(captures);
+        all.map(|(name, _)| name.as_str())
+    }
+
     /// How long it may take to remove what was made in it; nothing is made in one that waggle starts that would remain.
     #[must_use]
     pub fn undo_timeout(&self) -> Duration {

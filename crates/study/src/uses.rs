@@ -161,7 +161,7 @@ pub(crate) fn misuse_of_environment(used: &Use, name: &str, path: &[&str]) -> Op
     let is_kubeconfig = path == ["system", "kubeconfig", "file"] && name.starts_with("env.");
     (!is_header && !is_secret && !is_client && !is_kubeconfig).then(|| {
         let what = format!("${{{name}}} is in {}", path.join("."));
-        let expected = "it in a header; ${env.NAME} and ${file:PATH} also in system.secrets";
+        let expected = "it in a header; ${env.NAME} and ${file:PATH} also in system.secrets and in the client of system.oauth2";
         Finding::new(used.position, what).with_expected(expected)
     })
 }

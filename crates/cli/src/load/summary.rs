@@ -236,11 +236,12 @@ pub(crate) struct SessionsResult {
     pub(crate) started: u64,
     /// Sessions that completed their flow.
     pub(crate) completed: u64,
-    /// Sessions that ended early because a request or the connection failed. The others were running when sending stopped.
+    /// Sessions that ended early because a request or the connection failed, or because a loop reached `max_rounds`. The others were
+    /// running when sending stopped.
     pub(crate) failed: u64,
     /// Sessions completed in the measured phase, per second.
     pub(crate) goodput_per_s: f64,
-    /// From due to the last answer of completed sessions, pauses included.
+    /// From due to the end of the flow, of completed sessions, pauses included.
     pub(crate) duration_us: Times,
 }
 

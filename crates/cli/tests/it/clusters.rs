@@ -22,6 +22,8 @@ use waggle_testkit::{
 use crate::workspace::{Workspace, output_text};
 
 const TOKEN: &str = "hush-hush-7";
+/// Of a room; the answer has it in which it is made.
+const KEY: &str = "open-sesame-9";
 const SYSTEM: &str = "
 system: cluster
 summary: An API with rooms.
@@ -47,6 +49,7 @@ components:
         headers: { Authorization: 'Bearer ${secret.token}' }
         body: '${room}'
         expect: { status: 201 }
+        capture: { key: { json: $.key } }
         undo:
           delete: /rooms/${room}
           headers: { Authorization: 'Bearer ${secret.token}' }
@@ -98,11 +101,13 @@ impl Rooms {
         let mut names = self.names.lock().unwrap();
         let name = request.path.strip_prefix("/rooms/").unwrap_or_default();
         match (request.method.as_str(), request.path.as_str()) {
-            ("POST", "/rooms") if names.insert(request.text().to_owned()) => answer(201, "", ""),
+            ("POST", "/rooms") if names.insert(request.text().to_owned()) => {
+                answer(201, "", &format!("{{\"key\": \"{KEY}\"}}"))
+            }
             ("POST", "/rooms") => answer(409, "", "it is there"),
             ("DELETE", _) if self.are_kept.load(Ordering::Relaxed) => answer(403, "", "no"),
             ("DELETE", _) if names.remove(name) => ok("it goes"),
-            ("GET", "/load") => {
+            ("GET", "/load") if request.header("x-room") == Some(KEY) => {
                 self.is_loaded.store(true, Ordering::Relaxed);
                 ok("fine")
             }
@@ -156,7 +161,7 @@ impl Lab {
             &format!(
                 "study: rooms\nquestion: Is anything left?\n\
                  system: {{ use: cluster, set: {{ room: mine }}, kubeconfig: {{ file: '${{env.CLUSTER}}', context: x }} }}\n\
-                 load:\n  model: closed\n  connections: 2\n  request: {{ name: ask, get: /load, endpoint: api }}\n\
+                 load:\n  model: closed\n  connections: 2\n  request: {{ name: ask, get: /load, endpoint: api, headers: {{ X-Room: '${{secret.key}}' }} }}\n\
                  schedule: {{ ready_timeout: 20s, warm_up: 200ms, measure: {measure}, interval: 100ms, repeat: 1 }}\n"
             ),
         );
@@ -206,15 +211,14 @@ impl Lab {
     fn check_silence(&self, shown: &[&Output]) {
         let wrong = self.rooms.wrong.lock().unwrap();
         assert!(wrong.is_empty(), "{wrong:?}");
-        for output in shown {
-            assert!(
-                !output_text(output).contains(TOKEN),
-                "{}",
-                output_text(output)
-            );
-        }
-        for folder in ["runs", "state"] {
-            assert!(!contains(&self.path(folder), TOKEN), "{folder}");
+        for secret in [TOKEN, KEY] {
+            for output in shown {
+                let text = output_text(output);
+                assert!(!text.contains(secret), "{text}");
+            }
+            for folder in ["runs", "state"] {
+                assert!(!contains(&self.path(folder), secret), "{folder}");
+            }
         }
     }
 }

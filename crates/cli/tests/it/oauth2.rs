@@ -78,7 +78,7 @@ impl Seen {
         }
         let number = self.given.fetch_add(1, Ordering::SeqCst) + 1;
         ok(&format!(
-            r#"{{"access_token": "{TOKEN}-{number}", "token_type": "Bearer", "expires_in": 2}}"#
+            r#"{{"access_token": "{TOKEN}-{number}", "token_type": "Bearer", "expires_in": 6}}"#
         ))
     }
 }
@@ -100,7 +100,7 @@ fn run(most: u64, secret: &str, load: &str) -> (Arc<Seen>, Option<String>, Outpu
          load:\n  model: closed\n  connections: 2\n{load}\
          background:\n  - name: beside\n    connections: 1\n    \
          request: {{ get: /background, headers: {{ Authorization: 'Bearer ${{oauth2.token}}' }} }}\n\
-         schedule: {{ warm_up: 500ms, measure: 5s, interval: 100ms, repeat: 1 }}\n"
+         schedule: {{ warm_up: 500ms, measure: 9s, interval: 100ms, repeat: 1 }}\n"
     );
     fs::write(workspace.path().join("study.yaml"), text).unwrap();
     let mut command = workspace.waggle(&["run", "study.yaml"]);
@@ -162,6 +162,6 @@ fn a_client_that_is_refused_fails_the_trial_with_what_helps() {
 fn a_token_that_cannot_be_renewed_ends_the_trial() {
     let (_, failure, _) = run(1, SECRET, REQUEST);
     let failure = failure.unwrap();
-    let expected = "gave no token before the last one ended: it answered with status 503";
+    let expected = "gave no token before the last one expired: it answered with status 503";
     assert!(failure.contains(expected), "{failure}");
 }

@@ -9,7 +9,7 @@ use super::{
     cookies::Jar,
     escape::Escape,
     link::path_of,
-    program::{CheckProgram, ConditionProgram, RequestProgram},
+    program::{CaptureProgram, CheckProgram, ConditionProgram, RequestProgram},
     text::Values,
 };
 use crate::Failure;
@@ -51,6 +51,16 @@ impl AnswerView<'_> {
         hosts: &[String],
         variables: &mut [Vec<u8>],
     ) -> Result<(), Failure> {
+        // A request that is sent again needs the variables that it had.
+        let several = request.captures.len() > 1;
+        if several
+            && !request
+                .captures
+                .iter()
+                .all(|capture| self.has_value(capture, hosts))
+        {
+            return Err(Failure::NotCaptured);
+        }
         for capture in &request.captures {
             let variable = &mut variables[capture.variable];
             let found = self.find(&capture.from);
@@ -59,12 +69,22 @@ impl AnswerView<'_> {
                 continue;
             }
             let value = found
-                .filter(|value| !capture.is_link || path_of(value, hosts).is_some())
+                .filter(|value| fits(capture, value, hosts))
                 .ok_or(Failure::NotCaptured)?;
             variable.clear();
             variable.extend_from_slice(&value);
         }
         Ok(())
+    }
+
+    /// Whether a capture has a value, or may be without one.
+    fn has_value(&self, capture: &CaptureProgram, hosts: &[String]) -> bool {
+        match self.find(&capture.from) {
+            None => capture.is_optional,
+            Some(value) => {
+                fits(capture, &value, hosts) || (capture.is_optional && self.is_null(&capture.from))
+            }
+        }
     }
 
     fn holds(&self, check: &CheckProgram, values: &mut Values<'_>, scratch: &mut Vec<u8>) -> bool {
@@ -129,6 +149,11 @@ impl AnswerView<'_> {
                 .map(Cow::Borrowed),
         }
     }
+}
+
+/// Whether a value can be what it is captured for.
+fn fits(capture: &CaptureProgram, value: &[u8], hosts: &[String]) -> bool {
+    !capture.is_link || path_of(value, hosts).is_some()
 }
 
 /// The first match of a group in a text.

@@ -232,8 +232,8 @@ impl Memory {
     /// Begins the first round of a loop.
     pub(crate) fn begin_rounds(&mut self, program: &LoopProgram, feeds: &[Feed]) {
         if let Some(condition) = &program.condition {
-            let mut first = std::mem::take(&mut self.variables[condition.variable]);
-            first.clear();
+            // It may have the variable's own value.
+            let mut first = Vec::new();
             let mut values = self.values(feeds);
             condition.first.write(&mut values, Escape::None, &mut first);
             self.variables[condition.variable] = first;

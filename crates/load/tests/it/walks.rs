@@ -176,3 +176,39 @@ fn a_walk_without_an_end_fails_or_is_left() {
     assert_eq!(ended.failures(), []);
     assert_eq!(ended.counts().sessions.completed, 3);
 }
+
+#[test]
+fn a_walk_may_go_on_from_what_was_captured_before() {
+    let page = |next: Option<usize>| match next {
+        Some(next) => answer("", &format!("{{\"next\": \"/items?page={next}\"}}")),
+        None => answer("", "{\"next\": null}"),
+    };
+    let (shop, seen) = start(page);
+    let step_of = |path: &str| StepRequest {
+        captures: vec![optional(json("$.next"))],
+        ..step(0, &format!("GET {path}"))
+    };
+    let walk = Action::Repeat(Repeat {
+        rounds: Rounds::While(WhileCaptured {
+            variable: "next".to_owned(),
+            first: text("{{next}}"),
+            max_rounds: 10,
+            on_limit: OnFailure::End,
+        }),
+        offset_step: 0,
+        actions: vec![request(step_of("{{next}}"))],
+    });
+    let actions = vec![request(step_of("/items?page=0")), walk];
+    let scenario = scenario(1, vec![flow("walk", 1, actions)], Vec::new());
+    let mut job = job(shop.server.address, closed_model(1, 1), scenario);
+    job.max_requests = Some(8);
+    let ended = run(job);
+    assert_eq!(ended.failures(), []);
+    let asked = [
+        "/items?page=0",
+        "/items?page=1",
+        "/items?page=2",
+        "/items?page=3",
+    ];
+    assert_eq!(*seen.lock().unwrap(), asked.repeat(2));
+}

@@ -91,7 +91,7 @@ pub(crate) fn failures(model: &Model) -> Option<Table> {
         caption += "; connect errors are not requests and have no error rate";
     }
     if kinds.contains(&FailureKind::TooManyRounds) {
-        caption += "; too many rounds are of sessions whose loop did not end";
+        caption += "; too many rounds counts sessions whose loop reached max_rounds, and has no error rate";
     }
     let mut columns = place_of_cell(model);
     columns.extend(kinds.into_iter().map(|kind| {

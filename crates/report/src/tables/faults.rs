@@ -106,7 +106,7 @@ fn failed_requests(faults: &CellFaults) -> Field {
     let kinds = faults.failures.iter();
     by_kind(
         faults.failed,
-        kinds.filter(|(kind, _)| !kind.is_connect_attempt()),
+        kinds.filter(|(kind, _)| kind.is_of_request()),
     )
 }
 

@@ -68,7 +68,7 @@ pub(crate) fn sessions(model: &Model) -> Option<Table> {
     let cells = model.cells.iter();
     let rows = cells.filter_map(|cell| Some((cell, cell.sessions.as_ref()?)));
     let caption = "Completed sessions per second, counts of sessions summed over trials, and how long completed sessions lasted, from due \
-                   to the last answer, pauses included";
+                   to the end of the flow, pauses included";
     Table::new("sessions", caption, columns, rows)
         .with_title("Sessions")
         .unless_empty()

@@ -50,9 +50,19 @@ fn reasons_for_none(model: &Model) -> Vec<String> {
     let mut sentences = vec!["No trial was completed, so the study has no answer.".to_owned()];
     let trials = model.trials.len();
     sentences.extend(reasons.iter().take(REASONS_TOLD).map(|(reason, count)| {
-        let reason = reason.trim_end_matches('.');
-        format!("{count} of {trials} trials failed: {reason}.")
+        let end = match reason.ends_with(['.', '?', '!']) {
+            true => "",
+            false => ".",
+        };
+        match trials {
+            1 => format!("The trial failed: {reason}{end}"),
+            _ => format!("{count} of {trials} trials failed: {reason}{end}"),
+        }
     }));
+    if reasons.len() > REASONS_TOLD {
+        let others = reasons.len() - REASONS_TOLD;
+        sentences.push(format!("{others} other reasons are in the list of trials."));
+    }
     sentences
 }
 

@@ -160,13 +160,7 @@ fn largest(pair: &PairModel, curves: &CurvesModel) -> Option<String> {
 /// `etcd is faster than sqlite from n 12,000 (9,000 – 16,000) on`.
 pub(crate) fn lead(pair: &PairModel, curves: &CurvesModel) -> Option<String> {
     let crossing = curves.lead(pair)?;
-    let lowest = curves.over.at.as_ref().and_then(|all| all.first());
     let first_is_above = match crossing {
-        // It may be anywhere.
-        Crossing::At {
-            interval: Some((low, None)),
-            ..
-        } if lowest.is_some_and(|lowest| low <= *lowest) => return None,
         Crossing::At { rises, .. } => rises,
         Crossing::None { is_above, .. } => is_above,
         Crossing::Undecided => return None,
@@ -182,6 +176,7 @@ pub(crate) fn lead(pair: &PairModel, curves: &CurvesModel) -> Option<String> {
         _ => (below, above, "lower"),
     };
     let factor = &curves.over.factor;
+    let lowest = curves.over.at.as_ref().and_then(|all| all.first());
     let range = match crossing {
         Crossing::None { level, .. } if lowest.is_some_and(|lowest| level <= *lowest) => {
             "at every level".to_owned()

@@ -164,6 +164,9 @@ impl ProcessDriver {
             self.hold_ports(setup)?;
             self.make_certificates(setup)?;
             let system = Arc::clone(&self.system);
+            let given = system.components.iter();
+            let given = given.flat_map(Component::given_secrets);
+            setup.secrets.wait_for(given);
             let external = |component: &&Component| component.external.is_some();
             for component in system.components.iter().filter(external) {
                 external::find_ports(component, &mut self.ports, setup.deadline).await?;
@@ -308,8 +311,11 @@ impl ProcessDriver {
         }
         for (index, component) in system.components.iter().enumerate() {
             let is_own = component.external.is_none();
-            if is_own && chosen(component) && self.set_up.insert(index) && !setup.is_restored {
-                self.set_up_one(component, setup).await?;
+            if is_own && chosen(component) && self.set_up.insert(index) {
+                self.read_secrets(component, setup).await?;
+                if !setup.is_restored {
+                    self.set_up_one(component, setup).await?;
+                }
             }
         }
         Ok(())

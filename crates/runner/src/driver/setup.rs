@@ -8,6 +8,7 @@ use waggle_study::SetupStep;
 use crate::{
     answer::Answer,
     http::{Connection, HttpConnector, Network, Request},
+    json::text_in,
     peer::Peer,
     placeholder::{PlaceholderError, fill_content},
 };
@@ -23,13 +24,17 @@ pub(super) struct SetupFailure {
     pub(super) was_refused: bool,
 }
 
-/// Sends one request; `fill` replaces every `${…}` in its texts. It is never repeated, because it may not be idempotent.
+/// The secrets that a step captured, by name.
+pub(super) type Captured = Vec<(String, String)>;
+
+/// Sends one request; `fill` replaces every `${…}` in its texts. It is never repeated, because it may not be idempotent. Returns what it
+/// captured.
 pub(super) async fn carry_out(
     step: &SetupStep,
     peer: &Peer,
     deadline: Instant,
     fill: impl Fn(&str) -> Result<String, PlaceholderError>,
-) -> Result<(), SetupFailure> {
+) -> Result<Captured, SetupFailure> {
     let failure = |why: String, was_refused| SetupFailure {
         why: format!("setup \"{}\" failed: {why}", step.name),
         was_refused,
@@ -61,10 +66,17 @@ pub(super) async fn carry_out(
         status,
         body: &String::from_utf8_lossy(&answer),
     };
-    match answer.mismatch(&step.expect) {
-        None => Ok(()),
-        Some(why) => Err(failure(why, (400..500).contains(&status))),
+    if let Some(why) = answer.mismatch(&step.expect) {
+        return Err(failure(why, (400..500).contains(&status)));
     }
+    // An answer with secrets is not shown.
+    let capture = |(name, path): &(String, String)| match text_in(answer.body, path) {
+        Some(value) => Ok((name.clone(), value)),
+        None => Err(failed(format!(
+            "there is no text or number at {path} in its answer"
+        ))),
+    };
+    step.captures.iter().map(capture).collect()
 }
 
 fn no_answer(time_left: Duration) -> String {

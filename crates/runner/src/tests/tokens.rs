@@ -75,7 +75,7 @@ async fn a_token_that_is_not_renewed_fails_the_trial_when_it_has_ended() {
             TrialEnd::Completed => panic!("{:?}", trial.info),
         })
         .collect();
-    let late = "/token of endpoint records gave no token before the last one ended: it answered with status 503";
+    let late = "/token of endpoint records gave no token before the last one expired: it answered with status 503";
     let none = "/token of endpoint records gave no token: it answered with status 503";
     assert_eq!(
         ends,

@@ -176,6 +176,7 @@ impl Trial<'_> {
                 report.remarks.push(remark);
             }
         }
+        self.forget_token_of_system();
         self.bring_up(environment, phases, true).await?;
         match &self.context.cell.preparation {
             Some(preparation) => self.check_restored(environment, phases, preparation).await,
@@ -347,12 +348,15 @@ impl Trial<'_> {
         }
         let steps = verify.steps.iter().zip(&outcome.steps);
         let wrong = steps.filter(|(_, counts)| counts.succeeded == 0);
-        let wrong: Vec<String> = wrong
+        let mut wrong: Vec<String> = wrong
             .map(|(name, counts)| match counts.failures.0.is_empty() {
                 true => format!("step {name}: not reached"),
                 false => format!("step {name}: {}", kinds(&counts.failures)),
             })
             .collect();
+        if wrong.is_empty() {
+            wrong.push(kinds(&outcome.totals.failures));
+        }
         let why = format!(
             "the check after the preparation \"{}\" does not hold within {} ms: {}",
             load.name(),

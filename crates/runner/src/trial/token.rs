@@ -24,6 +24,8 @@ const FETCH_AT_MOST: Duration = Duration::from_secs(10);
 /// Pauses between two requests, first and longest.
 const RETRY_PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 
+const NO_ANSWER: &str = "there was no answer in time";
+
 impl Trial<'_> {
     /// Fetches the token of a server that runs already, for the setup of components.
     pub(super) async fn fetch_token_before_start<D: Driver, W: HttpConnector>(
@@ -67,7 +69,13 @@ impl Trial<'_> {
                     sleep(pause).await;
                     pause = (pause * 2).min(RETRY_PAUSE.1);
                 }
-                Err(error) => return Err(self.no_token(source, "gave no token", &error)),
+                Err(error) => {
+                    let lasts = |token: Token| token.ends_at().is_none_or(|at| Instant::now() < at);
+                    return match tokens.newest().is_some_and(lasts) {
+                        true => Ok(()),
+                        false => Err(self.no_token(source, "gave no token", &error)),
+                    };
+                }
             }
         }
     }
@@ -88,10 +96,13 @@ impl Trial<'_> {
                 return pending().await;
             };
             sleep_until(at).await;
+            // It may have expired while nothing was sent with it.
+            let now = Instant::now();
+            let end = if end <= now { now + FETCH_AT_MOST } else { end };
             match self.ask_until(source, server, end).await {
                 Ok(token) => tokens.add(token),
                 Err(error) => {
-                    let what = "gave no token before the last one ended";
+                    let what = "gave no token before the last one expired";
                     return self.no_token(source, what, &error);
                 }
             }
@@ -125,7 +136,15 @@ impl Trial<'_> {
         }
     }
 
-    /// Asks until there is a token, however it was refused.
+    /// A server of the system that is started anew may not know its tokens any more.
+    pub(super) fn forget_token_of_system(&self) {
+        let endpoint = self.context.tokens.map(|source| &source.asked.endpoint);
+        if matches!(endpoint, Some(TokenEndpoint::OfSystem { .. })) {
+            self.context.secrets.tokens.forget_newest();
+        }
+    }
+
+    /// Asks until there is a token, however it was refused. The error is the last one that the server has told.
     async fn ask_until<D: Driver, W: HttpConnector>(
         &self,
         source: &TokenSource,
@@ -133,15 +152,20 @@ impl Trial<'_> {
         end: Instant,
     ) -> Result<Token, TokenError> {
         let mut pause = RETRY_PAUSE.0;
+        let mut last: Option<TokenError> = None;
         loop {
             let until = end.min(Instant::now() + FETCH_AT_MOST);
-            match self.ask(source, server, until).await {
-                Err(_) if Instant::now() + pause < end => {
-                    sleep(pause).await;
-                    pause = (pause * 2).min(RETRY_PAUSE.1);
-                }
-                asked => return asked,
+            let error = match self.ask(source, server, until).await {
+                Ok(token) => return Ok(token),
+                Err(error) if error.reason() == NO_ANSWER => last.take().unwrap_or(error),
+                Err(error) => error,
+            };
+            if Instant::now() >= end {
+                return Err(error);
             }
+            last = Some(error);
+            sleep_until(end.min(Instant::now() + pause)).await;
+            pause = (pause * 2).min(RETRY_PAUSE.1);
         }
     }
 
@@ -160,7 +184,7 @@ impl Trial<'_> {
             }
         };
         let asked = timeout_at(until, source.ask(peer, http, secrets)).await;
-        asked.unwrap_or_else(|_| Err(TokenError::Failed("there was no answer in time".to_owned())))
+        asked.unwrap_or_else(|_| Err(TokenError::Failed(NO_ANSWER.to_owned())))
     }
 
     fn no_token(&self, source: &TokenSource, what: &str, error: &TokenError) -> Failure {

@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use serde_json_path::JsonPath;
 use tokio::time::{Instant, sleep};
 use waggle_load::{Escape, Template};
 use waggle_study::Check;
@@ -11,7 +10,7 @@ use crate::{
     answer::Answer,
     driver::{Driver, Failure},
     http::{Connection, HttpConnector, Request},
-    json::text_at,
+    json::text_in,
     peer::Peer,
     placeholder::fill_content,
     secrets::Secrets,
@@ -131,18 +130,11 @@ async fn holds(check: &Check, connection: &mut impl Connection) -> Result<Captur
     }
     let (body, shown) = (answer.body, answer.excerpt());
     let capture = |(name, path): &(String, String)| {
-        let value = value_at_path(body, path)
+        let value = text_in(body, path)
             .ok_or_else(|| format!("expected a value at {path} in the answer, got \"{shown}\""))?;
         Ok((name.clone(), value))
     };
     check.captures.iter().map(capture).collect()
-}
-
-/// The text or number at a JSONPath.
-fn value_at_path(body: &str, path: &str) -> Option<String> {
-    let json = serde_json::from_str(body).ok()?;
-    let path = JsonPath::parse(path).ok()?;
-    text_at(&json, &path)
 }
 
 #[cfg(test)]

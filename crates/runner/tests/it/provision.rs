@@ -150,3 +150,69 @@ fn a_cell_s_trials_can_follow_one_another_on_one_system() {
     assert!(!shows_a_secret(&bench.path("run")));
     assert!(!bench.path("run/.system").exists());
 }
+
+/// What one component writes is known to another that depends on it, and to the load.
+fn system_with_key(file: &str) -> String {
+    "
+system: keyed
+summary: A store that writes a key, and a keeper that is told of it.
+components:
+  store:
+    ports: [http]
+    secrets: { key: { file: FILE } }
+    process: { command: [sh, '${system_dir}/start', STORE, '${port.http}', '${dir}'] }
+    ready: { http: { port: http, path: /ready } }
+    setup:
+      - { name: with the key, port: http, get: /ready, headers: { X-Key: '${secret.key}' }, expect: { status: 200 } }
+  keeper:
+    depends_on: [store]
+    ports: [tcp]
+    files: { key.txt: 'key=${secret.key}' }
+    process: { command: [sh, '${system_dir}/keep', STORE, '${port.tcp}', '${dir}/key.txt'] }
+    ready: { tcp: { port: tcp } }
+endpoints:
+  records: { component: store, port: http }
+verify:
+  - { name: it is ready, endpoint: records, get: /ready, headers: { X-Key: '${secret.key}' }, expect: { status: 200 } }
+"
+    .replace("STORE", &example("store").display().to_string())
+    .replace("FILE", file)
+}
+
+const KEY: &str = "0123456789abcdef0123456789abcdef01234567";
+
+fn run_with_key(file: &str) -> (Bench, Run) {
+    let study = study("keyed", "").replace(
+        "    endpoint: records\n",
+        "    endpoint: records\n    headers: { X-Key: '${secret.key}' }\n",
+    );
+    let bench = Bench::new(&system_with_key(file), &study);
+    let start = format!("mkdir \"$3/data\"\necho {KEY} > \"$3/data/key\"\nexec \"$1\" \"$2\"\n");
+    let keep = format!("grep -q 'key={KEY}' \"$3\" && echo the key is right\nexec \"$1\" \"$2\"\n");
+    fs::write(bench.path("system/start"), start).unwrap();
+    fs::write(bench.path("system/keep"), keep).unwrap();
+    let run = bench.results();
+    (bench, run)
+}
+
+#[test]
+fn a_secret_that_a_component_writes_is_known_to_others_and_to_the_load() {
+    let (bench, run) = run_with_key("data/key");
+    assert_eq!(run.trials[0].info.end, TrialEnd::Completed);
+    assert!(run.trials[0].info.measured.succeeded > 0);
+    let text = log(&run, 0, "keeper-0").unwrap();
+    assert!(text.contains("the key is right"), "{text}");
+    assert!(!shows_a_secret(&bench.path("run")));
+}
+
+#[test]
+fn a_secret_that_is_not_written_fails_the_trial_with_its_file() {
+    let (_, run) = run_with_key("data/other");
+    let TrialEnd::Failed { reason, .. } = &run.trials[0].info.end else {
+        panic!("it did not fail");
+    };
+    assert!(
+        reason.contains("secret \"key\" is not in data/other: No such file"),
+        "{reason}"
+    );
+}

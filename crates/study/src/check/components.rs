@@ -12,9 +12,10 @@ use super::{
     path_text,
     set::refusal,
     system_text::{Names, Secrets},
+    verify,
 };
 use crate::{
-    Arguments, Artifact, Parameter, SetupStep, Undo, When,
+    Arguments, Artifact, Component, Parameter, SetupStep, Undo, When,
     mistake::{Finding, Position},
     nearest::{list, nearest_word},
     origin::TOKEN,
@@ -214,6 +215,60 @@ pub(super) fn files(
     files
 }
 
+/// The secrets that a component writes: names, each with its file.
+pub(super) fn written_secrets(
+    checker: &mut Checker<'_>,
+    component: &str,
+    raw: Option<IndexMap<String, raw::WrittenSecret>>,
+) -> Vec<(String, String)> {
+    let mut secrets = Vec::new();
+    for (name, raw::WrittenSecret { file }) in raw.into_iter().flatten() {
+        let path = ["components", component, "secrets", name.as_str()];
+        let Some(file) = file else { continue };
+        let is_inside = file
+            .split('/')
+            .all(|step| !step.is_empty() && step != ".." && step != ".");
+        if !is_inside || file.contains('$') {
+            let path = [&path[..], &["file"]].concat();
+            let what = format!("{} is {}", path_text(&path), crate::tree::quote(&file));
+            checker.report(
+                Finding::new(checker.position_of(&path), what)
+                    .with_expected("a file in the component's own folder, e.g. data/token"),
+            );
+        }
+        secrets.push((name, file));
+    }
+    secrets
+}
+
+/// Reports a secret that is given twice in a configuration.
+pub(super) fn refuse_secrets_given_twice(checker: &mut Checker<'_>, components: &[Component]) {
+    let mut known: Vec<(&str, &Component)> = Vec::new();
+    for component in components {
+        for name in component.given_secrets() {
+            let is_beside = |other: &Component| {
+                let (one, other) = (&component.when, &other.when);
+                one.follows_from(other) || other.follows_from(one)
+            };
+            let other = known
+                .iter()
+                .find(|(known, other)| *known == name && is_beside(other));
+            if let Some((_, other)) = other {
+                let position = checker.key(&["components", &component.name]);
+                let what = match other.name == component.name {
+                    true => format!("component {} gives secret {name:?} twice", other.name),
+                    false => format!(
+                        "components {} and {} give secret {name:?}",
+                        other.name, component.name
+                    ),
+                };
+                checker.report(Finding::new(position, what).with_expected("a name for each"));
+            }
+            known.push((name, component));
+        }
+    }
+}
+
 /// The arguments that a command has in some configurations.
 pub(super) fn arguments(
     checker: &mut Checker<'_>,
@@ -308,6 +363,7 @@ pub(super) fn setup_step(
     let timeout = checker.check_bounds(timeout, &below("timeout"), TIMEOUT_BOUNDS);
     let called = method.as_ref().map(|called| called.method.as_str());
     let expect = expect(checker, raw.expect, called, &below("expect"));
+    let captures = verify::captures(checker, raw.capture, &below("capture"));
     let undo = match raw.undo {
         None => None,
         Some(raw) => Some(undo(checker, conditions.names, raw, &below("undo"))?),
@@ -326,6 +382,7 @@ pub(super) fn setup_step(
         headers,
         body,
         expect,
+        captures,
         timeout: timeout?,
         undo,
     })
@@ -344,10 +401,12 @@ fn undo(
     let headers = checker.headers(raw.headers, &below("headers"));
     let body = raw.body.unwrap_or_default();
     check_request_texts(checker, parameters, (&headers, &body), path);
-    for (name, text) in &headers {
+    let texts = headers.iter();
+    let texts = texts.map(|(name, text)| ([&below("headers")[..], &[name]].concat(), text));
+    for (path, text) in texts.chain([(below("body"), &body)]) {
         if text.contains(&format!("${{{TOKEN}}}")) {
-            let what = "a token may have ended when something is undone";
-            let position = checker.position_of(&[&below("headers")[..], &[name]].concat());
+            let what = "a token may have expired when something is undone";
+            let position = checker.position_of(&path);
             checker.report(Finding::new(position, what).with_expected("${secret.NAME}"));
         }
     }

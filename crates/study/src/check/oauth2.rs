@@ -263,9 +263,14 @@ fn credential(
     // The value is not shown: it may be the secret itself.
     let what = match key {
         "client_id" => "system.oauth2.client_id is neither a text of one line nor from outside",
-        _ => "system.oauth2.client_secret is not from outside, and a study has no secrets",
+        _ => {
+            "system.oauth2.client_secret is written in the study, and a study must not have secrets"
+        }
     };
-    let expected = "${env.NAME}, ${file:PATH} or ${secret.NAME}, and nothing else";
+    let expected = match key {
+        "client_id" => "a text of one line, or ${env.NAME}, ${file:PATH} or ${secret.NAME}",
+        _ => "${env.NAME}, ${file:PATH} or ${secret.NAME}, and nothing else",
+    };
     checker.report(Finding::new(position, what).with_expected(expected));
     None
 }

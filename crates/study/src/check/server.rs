@@ -172,6 +172,7 @@ fn system(external: External) -> System {
             name: NAME.to_owned(),
             when: When::default(),
             files: Vec::new(),
+            secrets: Vec::new(),
             setup: Vec::new(),
             replicas: "1".to_owned(),
             depends_on: Vec::new(),

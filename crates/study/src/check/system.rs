@@ -60,6 +60,7 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
         .filter_map(|(name, raw)| component(checker, context, name, raw))
         .map(|component| with_environment(component, &shared))
         .collect();
+    components::refuse_secrets_given_twice(checker, &components);
     let components = sort_by_dependencies(checker, components);
     let endpoints: Vec<_> = raw
         .endpoints
@@ -291,6 +292,7 @@ fn component(
     };
     let tls = port_tls(checker, names, (&name, &ports), raw.tls);
     let files = components::files(checker, names, &name, raw.files);
+    let secrets = components::written_secrets(checker, &name, raw.secrets);
     let process = raw
         .process
         .and_then(|raw| process(checker, context, &name, raw));
@@ -323,6 +325,7 @@ fn component(
         when: names.when_of(&name),
         external: None,
         files,
+        secrets,
         setup,
         name,
     })

@@ -26,6 +26,10 @@ pub(super) struct Names {
     components: IndexMap<String, Vec<String>>,
     /// When each component exists.
     when: IndexMap<String, When>,
+    /// Each component with those that it depends on.
+    needs: IndexMap<String, Vec<String>>,
+    /// Secrets that a component gives, each with its component.
+    given: Vec<(String, String)>,
     /// Certificates that the system has.
     pub(super) certificates: Vec<String>,
 }
@@ -77,8 +81,40 @@ impl Names {
                 .map(|(name, raw)| (name.clone(), ports(raw)))
                 .collect(),
             when,
+            needs: components
+                .iter()
+                .map(|(name, raw)| (name.clone(), raw.depends_on.clone().unwrap_or_default()))
+                .collect(),
+            given: components
+                .iter()
+                .flat_map(|(name, raw)| given_secrets(raw).map(|secret| (secret, name.clone())))
+                .collect(),
             certificates: Vec::new(),
         }
+    }
+
+    /// Whether a component is started after another one is ready.
+    fn comes_after(&self, component: &str, other: &str, depth: usize) -> bool {
+        let needs = self.needs.get(component).into_iter().flatten();
+        // Components that depend on each other are reported elsewhere.
+        depth < self.needs.len()
+            && needs
+                .into_iter()
+                .any(|need| need == other || self.comes_after(need, other, depth + 1))
+    }
+
+    /// The mistake in a secret that is not known yet when the component of this text is started.
+    fn is_too_early(&self, position: Position, scope: &Scope<'_>, secret: &str) -> Option<Finding> {
+        let (_, giver) = self.given.iter().find(|(known, _)| known == secret)?;
+        if self.comes_after(scope.component, giver, 0) {
+            return None;
+        }
+        let what = format!("secret {secret:?} is known when component {giver} is ready");
+        let expected = match scope.component == giver {
+            true => "it in requests, or in components that depend on this one".to_owned(),
+            false => format!("depends_on: [{giver}] in this component"),
+        };
+        Some(Finding::new(position, what).with_expected(expected))
     }
 
     /// The scope of a component's own texts.
@@ -203,9 +239,10 @@ impl Names {
 
     /// The mistake in a `${…}`, if it has one.
     fn misuse(&self, position: Position, scope: &Scope<'_>, name: &str) -> Option<Finding> {
-        if secret(name).is_some() {
+        if let Some(secret) = secret(name) {
             let (what, expected) = match scope.secrets {
-                Secrets::Allowed | Secrets::InRequest => return None,
+                Secrets::InRequest => return None,
+                Secrets::Allowed => return self.is_too_early(position, scope, secret),
                 Secrets::Refused => (
                     "a secret is not allowed in a command, which every user of the machine can read",
                     "it in environment, files or setup",
@@ -220,7 +257,9 @@ impl Names {
         if name == TOKEN {
             return (scope.secrets != Secrets::InRequest).then(|| {
                 let what = "a token is fetched when a trial runs, and is only in requests";
-                Finding::new(position, what).with_expected("it in headers and bodies")
+                Finding::new(position, what).with_expected(
+                    "it in headers and bodies of setup and verify, and in requests of probes",
+                )
             });
         }
         let is_program = name
@@ -290,4 +329,12 @@ impl Names {
             .chain(certificates)
             .collect()
     }
+}
+
+/// The names of the secrets that a component gives.
+fn given_secrets(raw: &raw::Component) -> impl Iterator<Item = String> + '_ {
+    let written = raw.secrets.iter().flatten().map(|(name, _)| name);
+    let steps = raw.setup.iter().flatten();
+    let captured = steps.flat_map(|step| step.capture.iter().flatten().map(|(name, _)| name));
+    written.chain(captured).cloned()
 }

@@ -179,7 +179,8 @@ fn endpoint(checker: &mut Checker<'_>, endpoints: &[Endpoint], name: Option<&str
     checker.report(finding);
 }
 
-fn captures(
+/// What is captured of an answer: names, each with its JSONPath.
+pub(super) fn captures(
     checker: &mut Checker<'_>,
     raw: Option<IndexMap<String, raw::VerifyCapture>>,
     path: &[&str],

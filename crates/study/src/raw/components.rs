@@ -97,6 +97,15 @@ pub(crate) struct Arguments {
     pub add: Option<Vec<String>>,
 }
 
+/// A value in an answer.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct VerifyCapture {
+    /// The text or number at this JSONPath.
+    #[schemars(required)]
+    pub json: Option<String>,
+}
+
 /// A request made once, before the components that depend on this one start. Its method is the key of its path: exactly one of get,
 /// put, post, …; or `method` with `path`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -119,6 +128,9 @@ pub(crate) struct SetupStep {
     pub body: Option<String>,
     /// Which answers are a success; any 2xx by default.
     pub expect: Option<Expect>,
+    /// Secrets in the answer: `${secret.NAME}` for later steps, for components that depend on this one, and for requests.
+    #[schemars(extend("x-waggle-keys" = "name"))]
+    pub capture: Option<IndexMap<String, VerifyCapture>>,
     /// How long the answer is waited for; 10s by default.
     pub timeout: Option<DurationText>,
     /// How what it made is removed. A step with it is also carried out if the component runs already, and undone at the end.

@@ -22,7 +22,9 @@ mod system;
 mod system_metric;
 
 pub(crate) use background::Background;
-pub(crate) use components::{Arguments, Artifact, Conditions, Levels, SetupStep, Undo};
+pub(crate) use components::{
+    Arguments, Artifact, Conditions, Levels, SetupStep, Undo, VerifyCapture,
+};
 pub(crate) use cool_down::{CoolDownEnd, CoolDownUntil};
 pub(crate) use limits::Limits;
 pub(crate) use load::{
@@ -54,6 +56,6 @@ pub(crate) use study::{
 };
 pub(crate) use system::{
     Certificate, Component, Endpoint, Parameter, PortTls, Process, ReadyCheck, Replicas, System,
-    Verify, VerifyCapture,
+    Verify, WrittenSecret,
 };
 pub(crate) use system_metric::{ComparedCount, ConsumerLag, SystemMetric};

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::Tls;
 
 /// Tokens of OAuth 2 by client credentials (RFC 6749, 4.4), for `${oauth2.token}` in headers. They are fetched before a trial needs
-/// one, and anew before they end.
+/// one, and anew before they expire.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Oauth2 {
@@ -15,9 +15,9 @@ pub(crate) struct Oauth2 {
     pub token_url: Option<String>,
     /// In place of `token_url`: the endpoint of the system that answers with tokens; its first replica is asked. For `use`.
     pub endpoint: Option<String>,
-    /// The path of `endpoint` at which it does, e.g. `/oauth/token`.
+    /// With `endpoint`: the path that answers with tokens, e.g. `/oauth/token`.
     pub path: Option<String>,
-    /// Who asks; a text, or `${env.NAME}`, `${file:PATH}` or `${secret.NAME}` and nothing else.
+    /// The client's id: a text, or `${env.NAME}`, `${file:PATH}` or `${secret.NAME}` and nothing else.
     #[schemars(required)]
     pub client_id: Option<String>,
     /// The client's secret: `${env.NAME}`, `${file:PATH}`, or `${secret.NAME}` of the system, and nothing else.
@@ -25,12 +25,12 @@ pub(crate) struct Oauth2 {
     pub client_secret: Option<String>,
     /// What the token is for, e.g. `read write`; the server decides by default.
     pub scope: Option<String>,
-    /// Further parameters of the request, e.g. `audience: https://api.example.org`.
+    /// Further parameters of the request, at most 16, e.g. `audience: https://api.example.org`.
     #[schemars(extend("x-waggle-keys" = "name"))]
     pub parameters: Option<IndexMap<String, String>>,
     /// How the client says who it is: `basic`, by a header, or `body`, by parameters; basic by default.
     pub client_authentication: Option<ClientAuthentication>,
-    /// Certificates and keys for `token_url` with https; those of `system.tls` by default.
+    /// Certificates and keys for `token_url` with https; those of `system.tls` without its `server_name` by default.
     pub tls: Option<Tls>,
 }
 

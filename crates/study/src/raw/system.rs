@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{
     Arguments, Artifact, Conditions, DurationText, Expect, Limits, Method, Name, Probe, SetupStep,
-    Size, SystemMetric,
+    Size, SystemMetric, VerifyCapture,
 };
 use crate::Level;
 
@@ -162,10 +162,22 @@ pub(crate) struct Component {
     /// When it counts as ready.
     #[schemars(required)]
     pub ready: Option<ReadyCheck>,
+    /// What it writes into files of its own folder, once it is ready: `${secret.NAME}` for those that depend on it, and for requests.
+    #[schemars(extend("x-waggle-keys" = "name"))]
+    pub secrets: Option<IndexMap<String, WrittenSecret>>,
     /// Requests made once, in this order, when it is ready and before the components that depend on it start.
     pub setup: Option<Vec<SetupStep>>,
     /// Time between SIGTERM and SIGKILL, 0s for SIGKILL at once; 10s by default.
     pub stop_timeout: Option<DurationText>,
+}
+
+/// A secret that a component writes.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WrittenSecret {
+    /// The file, in the folder of the first replica; its text without spaces and line ends around it is the secret.
+    #[schemars(required)]
+    pub file: Option<String>,
 }
 
 /// A certificate of a system, valid for localhost, 127.0.0.1 and ::1, for a server as for a client.
@@ -312,13 +324,4 @@ pub(crate) struct Verify {
     pub capture: Option<IndexMap<String, VerifyCapture>>,
     /// The step is repeated until it holds or this time is up; 5s by default.
     pub timeout: Option<DurationText>,
-}
-
-/// A value in an answer.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct VerifyCapture {
-    /// The text or number at this JSONPath.
-    #[schemars(required)]
-    pub json: Option<String>,
 }

@@ -71,7 +71,7 @@ pub(super) fn check_first_values(program: &Program, links: &[Piece]) -> Result<(
         if is_link && !may_be_path(&condition.first, &program.hosts) {
             return Err(scenario_error(
                 "scenario",
-                "a path begins with the variable of a loop, whose first value is not a path",
+                "a path begins with the variable of a loop, and its first value is not a path of this server",
             ));
         }
     }

@@ -377,8 +377,7 @@ fn the_variable_of_a_loop_is_known_in_it_and_after_it() {
 #[test]
 fn a_walk_along_links_begins_with_a_path() {
     let actions = || vec![request("{{next}}"), capture("next")];
-    const NO_PATH: &str =
-        "scenario: a path begins with the variable of a loop, whose first value is not a path";
+    const NO_PATH: &str = "scenario: a path begins with the variable of a loop, and its first value is not a path of this server";
     check(vec![walk("/items?limit=5", 5, actions())], "");
     check(vec![walk("http://test/items", 5, actions())], "");
     check(vec![walk("{{f.c}}", 5, actions())], "");

@@ -185,6 +185,12 @@ fn single_extractor(
             }
             None
         }
+        ["header", "regex", other] | [other, "header", "regex"] => {
+            let what = format!("{} has {other} beside header and regex", path.to_text(""));
+            let position = checker.key(&path.child(other).steps());
+            checker.report(Finding::new(position, what).with_expected("header and regex alone"));
+            None
+        }
         [first, second, ..] => {
             let what = format!("{} has both {first} and {second}", path.to_text(""));
             let position = checker.key(&path.child(second).steps());

@@ -122,8 +122,10 @@ fn check_flows<'c>(
         on_failure,
         steps: Vec::new(),
         requests: HashMap::new(),
+        first_values: Vec::new(),
     };
     let checked = check(&mut flows);
+    flows.check_first_values();
     flows.variables.refuse_unused(flows.checker, path);
     let steps = flows.steps;
     if steps.len() > MAX_STEPS {
@@ -178,6 +180,8 @@ struct Flows<'c, 'a> {
     steps: Vec<String>,
     /// What the first step of each name sends.
     requests: HashMap<String, step::Sends>,
+    /// Of the variables of loops.
+    first_values: Vec<repeat::FirstValue>,
 }
 
 impl Flows<'_, '_> {

@@ -31,6 +31,11 @@ impl Flows<'_, '_> {
             let first = first.unwrap_or_default();
             let is_right = self.template(&first, &here, known).is_some();
             known.capture(variable);
+            self.first_values.push(FirstValue {
+                variable: variable.clone(),
+                first: first.clone(),
+                path: here,
+            });
             is_right.then(|| WhileCaptured {
                 variable: variable.clone(),
                 first,
@@ -43,11 +48,7 @@ impl Flows<'_, '_> {
         known.leave_repetition();
         let actions = actions?;
         let rounds = match (raw.while_captured, raw.repeat) {
-            (Some(_), _) => {
-                let condition = condition?;
-                self.check_first(&condition, &actions, path)?;
-                Rounds::While(condition)
-            }
+            (Some(_), _) => Rounds::While(condition?),
             (None, times) => Rounds::Times(times?),
         };
         Some(Action::Repeat {
@@ -104,6 +105,13 @@ impl Flows<'_, '_> {
         let here = path.child("while");
         self.refuse_reserved_capture(variable, &here);
         if captured_names(steps).iter().any(|name| name == variable) {
+            if is_never_empty(steps, variable) {
+                let what = format!("no capture of {variable:?} in this loop is optional");
+                let position = self.checker.position_of(&here.steps());
+                let expected = "optional: true at one of them: null would be captured as a text, and the loop would go on";
+                self.checker
+                    .report(Finding::new(position, what).with_expected(expected));
+            }
             return;
         }
         let what = format!("no step of this loop captures {variable:?}");
@@ -115,37 +123,43 @@ impl Flows<'_, '_> {
             .report(Finding::new(position, what).with_expected(expected));
     }
 
-    /// Reports a first value that is no path although a path begins with the variable.
-    fn check_first(
-        &mut self,
-        condition: &WhileCaptured,
-        actions: &[Action],
-        path: &Path,
-    ) -> Option<()> {
-        let WhileCaptured {
-            variable, first, ..
-        } = condition;
-        let may_be_path = ["/", "{{", "http://", "https://"];
-        let begins = format!("{{{{{variable}}}}}");
-        if !may_be_path.iter().any(|start| first.starts_with(start))
-            && any_path_begins(actions, &begins)
-        {
-            let what = format!("a path begins with {begins}, and its first value is {first:?}");
-            let here = path.child("first");
-            let position = self.checker.position_of(&here.steps());
-            self.checker.report(
-                Finding::new(position, what).with_expected("first: the path of the first page"),
-            );
-            return None;
+    /// Reports a first value that is no path although a path begins with the variable; for use after all flows.
+    pub(super) fn check_first_values(&mut self) {
+        for value in std::mem::take(&mut self.first_values) {
+            let FirstValue {
+                variable,
+                first,
+                path,
+            } = value;
+            let begins = format!("{{{{{variable}}}}}");
+            let mut targets = self.requests.values().map(|(_, target, ..)| target);
+            let is_right =
+                (first.starts_with('/') || first.starts_with("{{")) && !first.contains([' ', '#']);
+            if !is_right && targets.any(|target| target.starts_with(&begins)) {
+                let what = format!("a path begins with {begins}, and its first value is {first:?}");
+                let position = self.checker.position_of(&path.steps());
+                let expected = "first: the path of the first page, starting with / or a variable";
+                self.checker
+                    .report(Finding::new(position, what).with_expected(expected));
+            }
         }
-        Some(())
     }
 }
 
-fn any_path_begins(actions: &[Action], with: &str) -> bool {
-    actions.iter().any(|action| match action {
-        Action::Request(step) => step.path.starts_with(with),
-        Action::Pause(_) => false,
-        Action::Repeat { actions, .. } => any_path_begins(actions, with),
+/// The variable of a loop in its first round.
+pub(super) struct FirstValue {
+    variable: String,
+    first: String,
+    /// Of `first`.
+    path: Path,
+}
+
+/// Whether the only values that steps capture as a variable are of JSON, and none of them is optional.
+fn is_never_empty(steps: &[raw::Step], variable: &str) -> bool {
+    steps.iter().all(|step| {
+        let own = step.capture.iter().flatten();
+        let mut own = own.filter(|(name, _)| *name == variable);
+        own.all(|(_, from)| from.json.is_some() && from.optional != Some(true))
+            && is_never_empty(step.steps.as_deref().unwrap_or_default(), variable)
     })
 }
