@@ -218,8 +218,11 @@ fn addresses(
 }
 
 fn secrets_of(system: &System) -> BTreeSet<&str> {
-    let of_components = system.components.iter().flat_map(Component::secrets);
-    of_components.chain(system.secrets_from_outside()).collect()
+    let components = || system.components.iter();
+    let of_components = components().flat_map(Component::secrets);
+    let given = components().flat_map(Component::given_secrets);
+    let all = of_components.chain(given);
+    all.chain(system.secrets_from_outside()).collect()
 }
 
 /// Reports each secret in a header of the load that the system does not have.
