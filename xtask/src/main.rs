@@ -10,6 +10,7 @@
 
 mod circles;
 mod fuzz;
+mod links;
 mod outputs;
 mod programs;
 mod rules;
@@ -31,7 +32,11 @@ cargo xtask docs                                   documentation, warnings as er
 cargo xtask tidy                                   the rules of STYLE.md that a program can check
 cargo xtask test [WORD…]                           all tests: the workspace's, the report's in a browser, the deployment's;
                                                    with words, those of parts that have one in their name
-cargo xtask fuzz [--seconds N] [TARGET…]           each fuzz target for N seconds (30)";
+cargo xtask fuzz [--seconds N] [TARGET…]           each fuzz target for N seconds (30)
+cargo xtask reference                              writes the generated pages of docs: keys, flags, exit codes, metrics";
+
+/// Packages with a test of a generated page; it has `reference` in its name.
+const REFERENCE_PACKAGES: [&str; 3] = ["waggle-cli", "waggle-gateway", "waggle-metrics"];
 
 /// Default time of each fuzz target, in seconds.
 const FUZZ_SECONDS: u64 = 30;
@@ -82,6 +87,7 @@ fn run(arguments: &[String]) -> Result<bool> {
         "clippy" => steps.run("clippy", || clippy(&root)),
         "docs" => steps.run("docs", || docs(&root)),
         "tidy" => steps.run("tidy", || tidy::tidy(&root)),
+        "reference" => steps.run("reference", || reference(&root)),
         _ => bail!("unknown command {command:?}\n\n{USAGE}"),
     }
     println!("\n{}", steps.summary());
@@ -110,6 +116,17 @@ fn docs(root: &Root) -> Result<()> {
         &["doc", "--workspace", "--no-deps", "--locked"],
         &[("RUSTDOCFLAGS", "--deny=warnings")],
     )
+}
+
+/// The tests that compare the generated pages with the code write them.
+fn reference(root: &Root) -> Result<()> {
+    let mut arguments = vec!["test", "--quiet", "--locked", "--bins"];
+    arguments.extend(["--test", "it", "--test", "docs"]);
+    for package in REFERENCE_PACKAGES {
+        arguments.extend(["--package", package]);
+    }
+    arguments.push("reference");
+    root.cargo_with(&arguments, &[("UPDATE_GOLDEN", "1")])
 }
 
 /// Time of each fuzz target; `None`: no fuzzing.

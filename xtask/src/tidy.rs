@@ -1,11 +1,17 @@
 //! Checks every file of the project and its crates, and reports what breaks a rule. The rules are in `rules`.
 
-use std::{collections::BTreeMap, fs, path::Path, process::Command};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+    process::Command,
+};
 
 use anyhow::{Context, Result, bail};
 
 use crate::{
     circles::{self, Sources},
+    links,
     rules::{self, Breach},
     steps::{Root, cargo_program},
 };
@@ -14,16 +20,21 @@ use crate::{
 pub(crate) fn tidy(root: &Root) -> Result<()> {
     let mut breaches = Vec::new();
     let mut sources = Sources::new();
-    for file in files(root)? {
+    let mut pages = BTreeMap::new();
+    let files = files(root)?;
+    for file in &files {
         // Files that are not text (images, archives) have no rules; a dangling link is skipped.
-        let Ok(text) = fs::read_to_string(root.path().join(&file)) else {
+        let Ok(text) = fs::read_to_string(root.path().join(file)) else {
             continue;
         };
-        breaches.extend(rules::file(&file, &text));
+        breaches.extend(rules::file(file, &text));
         if file.ends_with(".rs") {
-            sources.insert(file, text);
+            sources.insert(file.clone(), text);
+        } else if links::is_page(file) {
+            pages.insert(file.clone(), text);
         }
     }
+    breaches.extend(links::breaches(&pages, &files));
     let packages = packages(root)?;
     breaches.extend(rules::arrows(&arrows(&packages)));
     for package in &packages {
@@ -39,7 +50,7 @@ pub(crate) fn tidy(root: &Root) -> Result<()> {
 }
 
 /// Every file that is or could be committed.
-fn files(root: &Root) -> Result<Vec<String>> {
+fn files(root: &Root) -> Result<BTreeSet<String>> {
     let mut git = Command::new("git");
     git.args([
         "ls-files",

@@ -3,10 +3,11 @@
 use std::{net::SocketAddr, num::NonZero, path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use waggle_flags::RenamedFlag;
+use waggle_flags::{RenamedFlag, exit_codes_help};
 
 pub(crate) use crate::compare_arguments::{Compare, RunComparison};
 use crate::{
+    exit,
     load::{arguments::Load, parse},
     output_files::OutputFiles,
 };
@@ -28,11 +29,13 @@ pub(crate) const RENAMED_FLAGS: [RenamedFlag; 12] = [
 ];
 
 /// Performance studies of REST APIs and of the pipelines behind them.
-///
-/// Exit codes: 0 success; 1 a bug in waggle; 2 invalid arguments or an invalid file; 3 a threshold does not hold;
-/// 4 the question stays open or a trial failed; 130 interrupted, finished trials are kept.
 #[derive(Debug, Parser)]
-#[command(name = "waggle", version, arg_required_else_help = true)]
+#[command(
+    name = "waggle",
+    version,
+    arg_required_else_help = true,
+    after_long_help = exit_codes_help(&exit::OF_WAGGLE)
+)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -41,26 +44,20 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run a study: start its system, load it, account for every record, write the report
+    #[command(after_long_help = exit_codes_help(&exit::OF_WAGGLE))]
     Run(Run),
     /// Show what would run, in which order and for how long, without starting anything
     Plan(Plan),
     /// Send a load to one URL, like wrk or oha, with the checks of a trial
-    ///
-    /// Exit codes: 0 success; 1 a bug in waggle; 2 invalid arguments, or the URL cannot be reached; 3 a --threshold does not hold;
-    /// 4 the result is not reliable (its verdict is not valid), which takes precedence over 3; 130 interrupted, the result so far
-    /// is printed.
+    #[command(after_long_help = exit_codes_help(&exit::OF_LOAD))]
     Load(Box<Load>),
     /// Write report.html, report.md, report.json, tables.csv and effects.csv again from the files of a run
     Report(Report),
     /// Compare two runs of a study, or two folders of runs: the ratio of each metric in each cell, judged by a margin
-    ///
-    /// Exit codes: 0 the same, or better; 2 invalid arguments, or the runs cannot be compared; 3 something that the study asks
-    /// about is worse; 4 undecided.
+    #[command(after_long_help = exit_codes_help(&exit::OF_COMPARE))]
     Compare(Compare),
     /// Show the metrics of a study over many runs: levels, and the runs from which on the level differs
-    ///
-    /// Exit codes: 0 no change, or better; 2 invalid arguments, or the runs are no history; 3 something became worse and has not
-    /// come back; 4 it is undecided whether something became worse.
+    #[command(after_long_help = exit_codes_help(&exit::OF_HISTORY))]
     History(History),
     /// Print the JSON Schema of a study, system or scenario file (for editors), or of the JSON result of a load, search, report, comparison or history
     Schema(Schema),

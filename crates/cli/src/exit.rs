@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use waggle_flags::ExitCode as Code;
+
 /// The result of the program, as its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -33,3 +35,86 @@ impl From<Exit> for ExitCode {
         })
     }
 }
+
+/// Of every command that has no codes of its own.
+pub(crate) const OF_WAGGLE: [Code; 6] = [
+    (0, "success"),
+    (BUG, "a bug in waggle"),
+    (
+        2,
+        "a mistake of the user: it is shown with its position, what was expected and the nearest valid word",
+    ),
+    (
+        3,
+        "a threshold of the study is shown not to hold, or a cell has another verdict than expected",
+    ),
+    (
+        4,
+        "the question stays open: a threshold is undecided, no cell is reliable, a trial failed, or records are missing unasked; has \
+         precedence over 3",
+    ),
+    (
+        INTERRUPTED,
+        "interrupted: the results so far are kept, and `waggle run --resume` runs the rest",
+    ),
+];
+
+pub(crate) const OF_LOAD: [Code; 6] = [
+    (
+        0,
+        "the verdict is `valid`, and every threshold holds; of a search: a level holds",
+    ),
+    (BUG, "a bug in waggle"),
+    (
+        2,
+        "a flag, a file or the URL is wrong, the name cannot be resolved, or no address accepts a connection",
+    ),
+    (
+        3,
+        "a --threshold does not hold; of a search: no level holds",
+    ),
+    (
+        4,
+        "the verdict is not `valid`, or a threshold is undecided because its metric is doubtful; of a search: nothing can be said; has \
+         precedence over 3. A limit of the load generator alone is no reason if every threshold is decided: it can only make times \
+         longer and rates lower",
+    ),
+    (
+        INTERRUPTED,
+        "ended by Ctrl-C, SIGTERM or SIGHUP; the result so far is printed",
+    ),
+];
+
+pub(crate) const OF_COMPARE: [Code; 5] = [
+    (0, "the same, or better"),
+    (BUG, "a bug in waggle"),
+    (
+        2,
+        "a mistake: no run, another study, no cell in common, no such metric",
+    ),
+    (
+        3,
+        "something that the study asks about is worse, or B misses accepted records and A does not",
+    ),
+    (
+        4,
+        "nothing is worse, and something is undecided; or a cell is missing on one side",
+    ),
+];
+
+pub(crate) const OF_HISTORY: [Code; 5] = [
+    (
+        0,
+        "no change, or changes for the better, or what became worse has come back",
+    ),
+    (BUG, "a bug in waggle"),
+    (
+        2,
+        "a mistake: no runs, several studies, too few runs, no such metric",
+    ),
+    (3, "something became worse, and has not come back"),
+    (
+        4,
+        "nothing is shown to be worse, and the last change of a series, not for the better, is undecided",
+    ),
+];

@@ -21,6 +21,8 @@ mod null_server;
 mod output;
 mod output_files;
 mod plan;
+#[cfg(test)]
+mod reference;
 mod report;
 mod run;
 mod schema;

@@ -1,5 +1,8 @@
 //! The program `waggle-gateway`: arguments, signals, exit codes.
 
+#[cfg(test)]
+mod reference;
+
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};

@@ -1,21 +1,21 @@
-//! `docs/metrics.md` is written from the catalogue: `UPDATE_GOLDEN=1` rewrites it.
+//! `docs/metrics.md` is written from the catalogue: `cargo xtask reference` rewrites it.
 
 use waggle_metrics::{CATALOGUE, NamedMetric, OverTrials, Row, Statistic, Subject, Unit, Wish};
 
 const HEAD: &str = "# Metrics
 
-Every metric that a condition of `thresholds` or `search` can name, or a column of `reference`; each has a column in `tables.csv`, and
-a chart over a factor if the study names it. A search judges each trial alone, so that its conditions name no standard deviation over
-trials and no `recovery_time`. This page is written from the catalogue in `crates/metrics`; how a study names metrics is described in
-[studies.md](studies.md#metrics-in-conditions).
+Every metric that a condition of `thresholds` or `search` can name, or a column of `reference`; each has a column in
+`tables.csv`, and a chart over a factor if the study names it. A search judges each trial alone, so that its conditions name no
+standard deviation over trials and no `recovery_time`. This page is written from the catalogue in `crates/metrics` by `cargo
+xtask reference`; how a study names metrics is described in [studies.md](studies.md#metrics-in-conditions).
 
-*Better* says whether more or less of it is better. *Over trials* says how the trials of a cell make one value: their mean with an
-interval, their sum, the largest or the smallest of them, the share of sums, or their standard deviation. Of the statistic `max` it is
-always the largest of all trials, without an interval.
+*Better* says whether more or less of it is better. *Over trials* says how the trials of a cell make one value: their mean with
+an interval, their sum, the largest or the smallest of them, the share of sums, or their standard deviation. Of the statistic
+`max` it is always the largest of all trials, without an interval.
 
 A delivery delay and an end-to-end delay are the latest that they may be, and their intervals begin with the earliest
-([probes.md](probes.md#delays)); columns with `_earliest` in front of the unit have that. If a probe followed a sample, delays, late
-records and records out of order are those of the sample.
+([probes.md](probes.md#delays)); columns with `_earliest` in front of the unit have that. If a probe followed a sample, delays,
+late records and records out of order are those of the sample.
 ";
 
 /// Subject, title, what comes before the name in the path, what comes before the column; in the order of the page.
@@ -90,7 +90,7 @@ const SECTIONS: [(Subject, &str, &str, &str); 17] = [
 ];
 
 #[test]
-fn the_page_of_metrics_is_that_of_the_catalogue() {
+fn the_reference_of_metrics_is_that_of_the_catalogue() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/metrics.md");
     let page = page();
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
@@ -99,7 +99,7 @@ fn the_page_of_metrics_is_that_of_the_catalogue() {
     let written = std::fs::read_to_string(path).unwrap_or_default();
     assert!(
         written == page,
-        "docs/metrics.md is not what the catalogue says; UPDATE_GOLDEN=1 rewrites it"
+        "docs/metrics.md is not what the catalogue says; `cargo xtask reference` rewrites it"
     );
 }
 

@@ -66,6 +66,19 @@ pub fn print(text: &str) -> io::Result<()> {
     out.flush()
 }
 
+/// Exit codes of the servers, with their meanings; the argument parser ends a program with the last one.
+pub const EXIT_CODES: [(u8, &str); 3] = [
+    (
+        0,
+        "ended by SIGTERM or SIGINT, after what was in progress; or the text that was asked for is printed",
+    ),
+    (
+        1,
+        "the server could not be started, or failed; the last line of the log says why",
+    ),
+    (2, "invalid arguments"),
+];
+
 /// The exit code of a program; an error is logged.
 pub fn exit_code(outcome: Result<(), Box<dyn Error>>) -> ExitCode {
     match outcome {

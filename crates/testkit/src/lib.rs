@@ -5,6 +5,7 @@
 //! - `streams::StreamServer` does the same over HTTP/2.
 //! - [`http::Connection`] sends the given bytes and reads answers.
 //! - [`wait_until`] and [`wait_for`] wait for other threads and processes, [`Lines`] for output of a child.
+//! - [`check_page`] compares a generated page of the documentation with the one on disk.
 //! - [`Kafka`], [`Influxdb`], [`Telegraf`] and [`Prometheus`] are the real programs, each in its own folder; [`Proxy`] and
 //!   [`SmallDisk`] make networks and disks fail.
 //!
@@ -18,6 +19,7 @@
 
 #[cfg(feature = "faults")]
 pub mod faults;
+mod golden;
 pub mod http;
 mod influxdb;
 mod kafka;
@@ -39,6 +41,7 @@ pub mod tls;
 mod wait;
 pub mod writers;
 
+pub use golden::check_page;
 pub use influxdb::Influxdb;
 pub use kafka::Kafka;
 pub use lines::Lines;

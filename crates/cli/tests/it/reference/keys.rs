@@ -1,0 +1,132 @@
+//! A JSON Schema as Markdown: a section with a table for each object. Objects with the same keys have one section.
+
+use std::{collections::BTreeMap, fmt::Write};
+
+use serde_json::{Map, Value};
+use waggle_flags::table_cell;
+
+use super::{Page, values};
+
+pub(super) fn page(page: &Page, schema: &Value) -> String {
+    let Page {
+        schema: name,
+        title,
+        about,
+        ..
+    } = page;
+    let mut text = format!(
+        "# {title}\n\n{about} `waggle schema {name}` prints the JSON Schema for editors\n([schema](../schema/{name}.schema.json)); this \
+         page is written from it by `cargo xtask reference`.\n"
+    );
+    if page.is_written {
+        text += HEAD_OF_FILES;
+    }
+    let mut sections = Sections {
+        text,
+        schema,
+        is_written: page.is_written,
+        seen: BTreeMap::new(),
+    };
+    sections.add("", schema);
+    sections.text
+}
+
+const HEAD_OF_FILES: &str = "
+A *duration* is `250ms`, `1.5s`, `2m` or `1h`; a *rate* `1000/s`, `60/m` or a number per second; a *size* `512B`, `4KiB` or `10MB`; a
+*share* `5%` or `0.05`; a *name* has letters, digits, `-` and `_`. Where the column *value* has `${…}`, the value may also be that of a
+factor. An unknown key is refused with the nearest valid one.
+";
+
+/// Title of the section of the outermost object.
+const OUTERMOST: &str = "Outermost keys";
+
+struct Sections<'a> {
+    text: String,
+    schema: &'a Value,
+    is_written: bool,
+    /// Path of the first object with these keys.
+    seen: BTreeMap<String, String>,
+}
+
+impl<'a> Sections<'a> {
+    /// Adds the section of an object, then those of the objects in it.
+    fn add(&mut self, path: &str, object: &'a Value) {
+        let title = match path {
+            "" => OUTERMOST.to_owned(),
+            _ => format!("`{path}`"),
+        };
+        let _ = write!(self.text, "\n## {title}\n\n");
+        let about = object["description"].as_str().filter(|_| !path.is_empty());
+        if let Some(about) = about {
+            let _ = write!(self.text, "{}\n\n", table_cell(about));
+        }
+        self.text += "| key | value | meaning |\n|---|---|---|\n";
+        let mut inner = Vec::new();
+        for (key, value) in sorted(&object["properties"]) {
+            let path = match path {
+                "" => key.clone(),
+                _ => format!("{path}.{key}"),
+            };
+            self.add_row(object, key, value, &path, &mut inner);
+        }
+        for (path, object) in inner {
+            self.add(&path, object);
+        }
+    }
+
+    /// Adds a row; objects without a section are appended to `inner`.
+    fn add_row(
+        &mut self,
+        object: &Value,
+        key: &str,
+        value: &'a Value,
+        path: &str,
+        inner: &mut Vec<(String, &'a Value)>,
+    ) {
+        let mut links = Vec::new();
+        for (suffix, nested) in values::objects(self.schema, value) {
+            let keys = identity(nested);
+            let own = format!("{path}{suffix}");
+            let shown = self.seen.entry(keys).or_insert_with(|| {
+                inner.push((own.clone(), nested));
+                own
+            });
+            links.push(format!("[`{shown}`](#{})", anchor(shown)));
+        }
+        let required = object["required"].as_array().into_iter().flatten();
+        let is_required = required.into_iter().any(|one| one == key);
+        let mut meaning = table_cell(&values::meaning(self.schema, value));
+        if is_required && self.is_written {
+            meaning = format!("**Required.** {meaning}");
+        }
+        if !is_required && !self.is_written {
+            meaning += " May be absent.";
+        }
+        if !links.is_empty() {
+            let _ = write!(meaning, " Keys: {}.", links.join(", "));
+        }
+        let kind = table_cell(&values::kind(self.schema, value));
+        let _ = writeln!(self.text, "| `{key}` | {kind} | {} |", meaning.trim());
+    }
+}
+
+/// What makes two objects the same section: their keys, without what their descriptions as a whole say.
+fn identity(object: &Value) -> String {
+    let keys: Map<String, Value> = ["properties", "required"]
+        .iter()
+        .map(|part| ((*part).to_owned(), object[*part].clone()))
+        .collect();
+    values::canonical(&Value::Object(keys))
+}
+
+fn sorted(object: &Value) -> Vec<(&String, &Value)> {
+    let mut entries: Vec<_> = object.as_object().into_iter().flatten().collect();
+    entries.sort_by_key(|(key, _)| *key);
+    entries
+}
+
+/// The anchor of a heading: `[]`, dots and backticks are left out.
+fn anchor(path: &str) -> String {
+    let is_kept = |letter: &char| letter.is_alphanumeric() || matches!(letter, '_' | '-');
+    path.to_lowercase().chars().filter(is_kept).collect()
+}

@@ -1,0 +1,139 @@
+//! Links of the documentation: every relative link leads to a file, every anchor to a heading, and every page is in the book. Pure:
+//! texts in, breaches out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::rules::Breach;
+
+mod markdown;
+
+/// The list of the book's pages.
+const SUMMARY: &str = "docs/SUMMARY.md";
+/// `scripts/docs` adds the records of this folder to the book by itself, behind its index.
+const RECORDS: &str = "docs/design/";
+
+/// Pages of the documentation, by path. Files below `crates` belong to tests.
+pub(crate) fn is_page(file: &str) -> bool {
+    file.ends_with(".md") && !file.starts_with("crates/")
+}
+
+/// Links that lead nowhere, pages that are not in the book, and pages of the book that link to a page outside of it. `pages` are
+/// texts by path, `files` all files of the project.
+pub(crate) fn breaches(pages: &BTreeMap<String, String>, files: &BTreeSet<String>) -> Vec<Breach> {
+    let anchors: BTreeMap<&str, BTreeSet<String>> = pages
+        .iter()
+        .map(|(path, text)| (path.as_str(), markdown::anchors(text)))
+        .collect();
+    let book = book(pages);
+    let mut breaches = missing_pages(pages, &book);
+    for (path, text) in pages {
+        for (line, target) in markdown::links(text) {
+            let is_in_book = book.contains(path);
+            let rule = match resolved(path, &target) {
+                None => continue,
+                Some((file, anchor)) => {
+                    let places = Places {
+                        files,
+                        anchors: &anchors,
+                        book: is_in_book.then_some(&book),
+                    };
+                    places.mistake(&file, anchor)
+                }
+            };
+            breaches.extend(rule.map(|rule| Breach {
+                file: path.clone(),
+                line,
+                rule: format!("link to {target:?}: {rule}"),
+            }));
+        }
+    }
+    breaches
+}
+
+/// Where links may lead.
+struct Places<'a> {
+    files: &'a BTreeSet<String>,
+    anchors: &'a BTreeMap<&'a str, BTreeSet<String>>,
+    /// The pages of the book, for a link in one of them.
+    book: Option<&'a BTreeSet<String>>,
+}
+
+impl Places<'_> {
+    fn mistake(&self, file: &str, anchor: Option<&str>) -> Option<String> {
+        let folder = format!("{file}/");
+        let is_folder = file.is_empty() || self.files.iter().any(|one| one.starts_with(&folder));
+        if !is_folder && !self.files.contains(file) {
+            return Some(format!("there is no {file}"));
+        }
+        let page = if is_folder {
+            format!("{folder}README.md")
+        } else {
+            file.to_owned()
+        };
+        if let Some(book) = self.book
+            && (is_folder || page.ends_with(".md"))
+            && !book.contains(&page)
+        {
+            return Some(format!("{page} is not in {SUMMARY}, so the book lacks it"));
+        }
+        let anchor = anchor?;
+        let headings = self.anchors.get(page.as_str())?;
+        (!headings.contains(anchor)).then(|| format!("{page} has no heading for #{anchor}"))
+    }
+}
+
+/// The pages of the book: those of the summary, and the records of decisions.
+fn book(pages: &BTreeMap<String, String>) -> BTreeSet<String> {
+    let summary = pages.get(SUMMARY).map(String::as_str).unwrap_or_default();
+    let listed = markdown::links(summary)
+        .into_iter()
+        .filter_map(|(_, target)| Some(resolved(SUMMARY, &target)?.0));
+    let records = pages.keys().filter(|path| path.starts_with(RECORDS));
+    listed.chain(records.cloned()).collect()
+}
+
+fn missing_pages(pages: &BTreeMap<String, String>, book: &BTreeSet<String>) -> Vec<Breach> {
+    let is_missing =
+        |path: &&String| path.starts_with("docs/") && *path != SUMMARY && !book.contains(*path);
+    let missing = pages.keys().filter(is_missing);
+    missing
+        .map(|path| Breach {
+            file: path.clone(),
+            line: 0,
+            rule: format!("the page is not in {SUMMARY}"),
+        })
+        .collect()
+}
+
+/// The path from the project's folder, and the anchor; none for links out of the project.
+fn resolved<'a>(page: &str, target: &'a str) -> Option<(String, Option<&'a str>)> {
+    if target.contains("://") || target.starts_with("mailto:") {
+        return None;
+    }
+    let (path, anchor) = match target.split_once('#') {
+        Some((path, anchor)) => (path, Some(anchor)),
+        None => (target, None),
+    };
+    if path.is_empty() {
+        return Some((page.to_owned(), anchor));
+    }
+    let mut parts: Vec<&str> = page.split('/').collect();
+    parts.pop();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                // Above the project there is nothing: the link is then reported as one to a missing file.
+                match parts.last() {
+                    None | Some(&"..") => parts.push(".."),
+                    Some(_) => drop(parts.pop()),
+                }
+            }
+            _ => parts.push(part),
+        }
+    }
+    Some((parts.join("/"), anchor))
+}
+
+#[cfg(test)]
+mod tests;
