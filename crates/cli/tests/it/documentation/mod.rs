@@ -21,6 +21,8 @@ mod server;
 
 /// Pages other than those in `docs/how-to`.
 const PAGES: [&str; 2] = ["README.md", "docs/tutorial.md"];
+/// Why a trial fails on a machine that stands still for seconds, as virtual machines do: no mistake of the page.
+const STOOD_STILL: &str = "no request was sent in the measured phase";
 /// Timeout of a page, in seconds.
 const PAGE_AT_MOST: u32 = 120;
 
@@ -137,14 +139,16 @@ fn run(workspace: &Workspace, script: &Path) -> Output {
     output
 }
 
-/// In each run of a page a trial was completed, and the account of records is in order: its examples show what works.
+/// In the runs of a page no trial failed, and the account of records is in order: its examples show what works.
 fn check_reports(page: &str, folder: &Path, printed: &str) {
     for report in reports(folder) {
         let text = fs::read_to_string(&report).unwrap();
         let report: serde_json::Value = serde_json::from_str(&text).unwrap();
-        let mut trials = report["trials"].as_array().unwrap().iter();
-        let is_completed = trials.any(|trial| trial["verdict"] != "failed");
-        assert!(is_completed, "{page}: every trial failed\n{printed}");
+        for trial in report["trials"].as_array().unwrap() {
+            let reasons = trial["reasons"].to_string();
+            let is_fine = trial["verdict"] != "failed" || reasons.contains(STOOD_STILL);
+            assert!(is_fine, "{page}: {trial}\n{printed}");
+        }
         for count in ["missing", "unexpected"] {
             let found = report["account"][count].as_u64().unwrap_or(0);
             assert_eq!(found, 0, "{page}: records {count}\n{printed}");
