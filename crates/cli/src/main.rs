@@ -4,6 +4,8 @@ mod against;
 mod arguments;
 mod compare;
 mod compare_arguments;
+#[cfg(test)]
+mod documented;
 mod exit;
 mod export;
 mod files;

@@ -29,7 +29,7 @@ pub(crate) fn breaches(pages: &BTreeMap<String, String>, files: &BTreeSet<String
     for (path, text) in pages {
         for (line, target) in markdown::links(text) {
             let is_in_book = book.contains(path);
-            let rule = match resolved(path, &target) {
+            let rule = match destination(path, &target) {
                 None => continue,
                 Some((file, anchor)) => {
                     let places = Places {
@@ -87,7 +87,7 @@ fn book(pages: &BTreeMap<String, String>) -> BTreeSet<String> {
     let summary = pages.get(SUMMARY).map(String::as_str).unwrap_or_default();
     let listed = markdown::links(summary)
         .into_iter()
-        .filter_map(|(_, target)| Some(resolved(SUMMARY, &target)?.0));
+        .filter_map(|(_, target)| Some(destination(SUMMARY, &target)?.0));
     let records = pages.keys().filter(|path| path.starts_with(RECORDS));
     listed.chain(records.cloned()).collect()
 }
@@ -106,7 +106,7 @@ fn missing_pages(pages: &BTreeMap<String, String>, book: &BTreeSet<String>) -> V
 }
 
 /// The path from the project's folder, and the anchor; none for links out of the project.
-fn resolved<'a>(page: &str, target: &'a str) -> Option<(String, Option<&'a str>)> {
+fn destination<'a>(page: &str, target: &'a str) -> Option<(String, Option<&'a str>)> {
     if target.contains("://") || target.starts_with("mailto:") {
         return None;
     }

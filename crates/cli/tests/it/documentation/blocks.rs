@@ -48,15 +48,15 @@ pub(super) fn blocks(page: &str) -> Vec<Block> {
             line: index + 1,
             language: language.trim().to_owned(),
             text: content.join("\n") + "\n",
-            file: between(before, "`", "`").filter(|name| !name.contains('`')),
-            not_run: between(before, "<!-- not run: ", " -->"),
+            file: text_between(before, "`", "`").filter(|name| !name.contains('`')),
+            not_run: text_between(before, "<!-- not run: ", " -->"),
         });
         before = "";
     }
     blocks
 }
 
-fn between(line: &str, start: &str, end: &str) -> Option<String> {
+fn text_between(line: &str, start: &str, end: &str) -> Option<String> {
     let inner = line.strip_prefix(start)?.strip_suffix(end)?;
     (!inner.trim().is_empty()).then(|| inner.to_owned())
 }

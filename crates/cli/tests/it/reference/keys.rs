@@ -14,12 +14,13 @@ pub(super) fn page(page: &Page, schema: &Value) -> String {
         about,
         ..
     } = page;
+    let about = wrapped(about);
     let mut text = format!(
-        "# {title}\n\n{about} `waggle schema {name}` prints the JSON Schema for editors\n([schema](../schema/{name}.schema.json)); this \
-         page is written from it by `cargo xtask reference`.\n"
+        "# {title}\n\n{about}\n\n`waggle schema {name}` prints the JSON Schema for editors ([schema](../schema/{name}.schema.json)); this page is \
+         written\nfrom it by `cargo xtask reference`.\n"
     );
     if page.is_written {
-        text += HEAD_OF_FILES;
+        let _ = write!(text, "\n{}\n", wrapped(HEAD_OF_FILES));
     }
     let mut sections = Sections {
         text,
@@ -31,11 +32,9 @@ pub(super) fn page(page: &Page, schema: &Value) -> String {
     sections.text
 }
 
-const HEAD_OF_FILES: &str = "
-A *duration* is `250ms`, `1.5s`, `2m` or `1h`; a *rate* `1000/s`, `60/m` or a number per second; a *size* `512B`, `4KiB` or `10MB`; a
-*share* `5%` or `0.05`; a *name* has letters, digits, `-` and `_`. Where the column *value* has `${…}`, the value may also be that of a
-factor. An unknown key is refused with the nearest valid one.
-";
+const HEAD_OF_FILES: &str = "A *duration* is `250ms`, `1.5s`, `2m` or `1h`; a *rate* `1000/s`, `60/m` or a number per second; a *size* \
+    `512B`, `4KiB` or `10MB`; a *share* `5%` or `0.05`; a *name* has letters, digits, `-` and `_`. Where the column *value* has `${…}`, \
+    the value may also be that of a factor. An unknown key is refused with the nearest valid one.";
 
 /// Title of the section of the outermost object.
 const OUTERMOST: &str = "Outermost keys";
@@ -58,11 +57,11 @@ impl<'a> Sections<'a> {
         let _ = write!(self.text, "\n## {title}\n\n");
         let about = object["description"].as_str().filter(|_| !path.is_empty());
         if let Some(about) = about {
-            let _ = write!(self.text, "{}\n\n", table_cell(about));
+            let _ = write!(self.text, "{}\n\n", wrapped(&table_cell(about)));
         }
         self.text += "| key | value | meaning |\n|---|---|---|\n";
         let mut inner = Vec::new();
-        for (key, value) in sorted(&object["properties"]) {
+        for (key, value) in sorted_entries(&object["properties"]) {
             let path = match path {
                 "" => key.clone(),
                 _ => format!("{path}.{key}"),
@@ -119,10 +118,31 @@ fn identity(object: &Value) -> String {
     values::canonical(&Value::Object(keys))
 }
 
-fn sorted(object: &Value) -> Vec<(&String, &Value)> {
+fn sorted_entries(object: &Value) -> Vec<(&String, &Value)> {
     let mut entries: Vec<_> = object.as_object().into_iter().flatten().collect();
     entries.sort_by_key(|(key, _)| *key);
     entries
+}
+
+/// Longest line of prose.
+const COLUMNS: usize = 130;
+
+/// A text in lines of at most [`COLUMNS`] characters, if its words are not longer.
+fn wrapped(text: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is a line");
+        let is_full = line.chars().count() + 1 + word.chars().count() > COLUMNS;
+        if line.is_empty() {
+            line.push_str(word);
+        } else if is_full {
+            lines.push(word.to_owned());
+        } else {
+            line.push(' ');
+            line.push_str(word);
+        }
+    }
+    lines.join("\n")
 }
 
 /// The anchor of a heading: `[]`, dots and backticks are left out.

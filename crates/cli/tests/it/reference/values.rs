@@ -20,7 +20,7 @@ fn collect<'a>(
     found: &mut Vec<(String, &'a Value)>,
 ) {
     assert!(depth > 0, "nested too deeply: {value}");
-    let value = resolved(schema, value);
+    let value = resolve(schema, value);
     if value["properties"].is_object() {
         found.push((suffix.to_owned(), value));
         return;
@@ -38,7 +38,7 @@ fn collect<'a>(
 
 /// The description of a value, and those of the words that it may be.
 pub(super) fn meaning(schema: &Value, value: &Value) -> String {
-    let resolved = resolved(schema, value);
+    let resolved = resolve(schema, value);
     let own = value["description"].as_str();
     let mut meaning = own
         .or(resolved["description"].as_str())
@@ -77,7 +77,7 @@ const FACTOR: &str = "`${…}`";
 
 fn collect_kinds(schema: &Value, value: &Value, depth: usize, kinds: &mut Vec<String>) {
     assert!(depth > 0, "nested too deeply: {value}");
-    let value = resolved(schema, value);
+    let value = resolve(schema, value);
     if value["description"] == "${factor}" {
         kinds.push(FACTOR.to_owned());
         return;
@@ -150,7 +150,7 @@ fn range(value: &Value) -> String {
 
 fn words<'a>(schema: &'a Value, value: &'a Value, depth: usize) -> Vec<(&'a str, Option<&'a str>)> {
     assert!(depth > 0, "nested too deeply: {value}");
-    let value = resolved(schema, value);
+    let value = resolve(schema, value);
     if let Some(word) = value["const"].as_str() {
         return vec![(word, value["description"].as_str())];
     }
@@ -164,7 +164,7 @@ fn alternatives(value: &Value) -> impl Iterator<Item = &Value> {
     lists.into_iter().flatten().flatten()
 }
 
-fn resolved<'a>(schema: &'a Value, value: &'a Value) -> &'a Value {
+fn resolve<'a>(schema: &'a Value, value: &'a Value) -> &'a Value {
     match value["$ref"].as_str() {
         Some(reference) => schema
             .pointer(reference.trim_start_matches('#'))
