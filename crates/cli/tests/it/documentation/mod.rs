@@ -41,7 +41,7 @@ fn check(page: &str) {
     let script = script::script(page, &blocks::blocks(&text))
         .unwrap_or_else(|mistakes| panic!("{}", mistakes.join("\n")));
     let server = server::server();
-    let replaced = script::ports(&text).into_iter().map(|(port, is_started)| {
+    let replaced = script.ports().into_iter().map(|(port, is_started)| {
         let other = if is_started {
             free_port()
         } else {

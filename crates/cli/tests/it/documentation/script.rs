@@ -72,8 +72,19 @@ fn file_commands(number: usize, block: &Block) -> String {
     commands
 }
 
-/// The ports of 127.0.0.1 in a page, each with whether the page starts the server there.
-pub(super) fn ports(page: &str) -> BTreeMap<u16, bool> {
+impl Script {
+    /// The ports of 127.0.0.1 in its commands and files, each with whether it starts the server there.
+    pub(super) fn ports(&self) -> BTreeMap<u16, bool> {
+        let files = self.files.values().map(String::as_str);
+        ports(
+            &std::iter::once(self.text.as_str())
+                .chain(files)
+                .collect::<String>(),
+        )
+    }
+}
+
+fn ports(page: &str) -> BTreeMap<u16, bool> {
     const HOST: &str = "127.0.0.1:";
     let mut ports = BTreeMap::new();
     for (at, _) in page.match_indices(HOST) {
