@@ -21,6 +21,7 @@ mod null_server;
 mod output;
 mod output_files;
 mod plan;
+mod records_yaml;
 mod report;
 mod run;
 mod schema;
