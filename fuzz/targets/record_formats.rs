@@ -3,27 +3,33 @@
 
 use libfuzzer_sys::fuzz_target;
 use waggle_record::{
-    Columns, FieldValue, MISTAKES_MAX, Mistake, Precision, Record, csv, json, line_protocol, ndjson,
+    Columns, FieldValue, Format, Mistake, Precision, Record, TABLE_MISTAKES_MAX, TimeColumn, csv,
+    guess, json, line_protocol, ndjson,
 };
 
 fuzz_target!(|text: &[u8]| {
     let precision = Precision::Nanoseconds;
     let columns = Columns {
-        measurement: "m".into(),
-        time: Some("time".into()),
+        time: Some(TimeColumn::of_column("time")),
         tags: vec!["host".into()],
+        ..Columns::of_measurement("m")
     };
     check(json::read(text, precision));
     check(ndjson::read(text, precision));
     check(ndjson::read_flat(text, &columns, precision));
     check(csv::read(text, &columns, precision));
+    for format in [Format::Csv, Format::Ndjson] {
+        if let Ok(Some(found)) = guess(text, format, "m") {
+            check(format.read(text, Some(&found.columns), precision));
+        }
+    }
 });
 
 fn check(read: Result<Vec<Record>, Vec<Mistake>>) {
     let records = match read {
         Ok(records) => records,
         Err(mistakes) => {
-            assert!((1..=MISTAKES_MAX).contains(&mistakes.len()));
+            assert!((1..=TABLE_MISTAKES_MAX).contains(&mistakes.len()));
             assert!(mistakes.is_sorted_by_key(|mistake| (mistake.line, mistake.column)));
             assert!(
                 mistakes

@@ -249,7 +249,7 @@ pub(crate) struct Init {
     /// The URL of the server; with --from, the file to read (- is the standard input)
     #[arg(value_name = "URL|FILE")]
     pub(crate) source: String,
-    /// The kind of file: a curl command line, an HTTP archive as browsers save it, or an OpenAPI 3 document
+    /// The kind of file: a curl command line, an HTTP archive as browsers save it, an OpenAPI 3 document, or data to send
     #[arg(long, value_name = "KIND")]
     pub(crate) from: Option<InitFrom>,
     /// The file to write; - is the standard output [default: a file in this folder, named after the request]
@@ -261,7 +261,7 @@ pub(crate) struct Init {
     /// OpenAPI: include operations that change something (POST, PUT, PATCH, DELETE)
     #[arg(long)]
     pub(crate) include_writes: bool,
-    /// With --from: the server to use instead of the one in the file
+    /// With --from: the server to use instead of the one in the file; with data, to which it is sent (else to a gateway)
     #[arg(long, value_name = "URL")]
     pub(crate) server: Option<String>,
 }
@@ -271,6 +271,8 @@ pub(crate) enum InitFrom {
     Curl,
     Har,
     Openapi,
+    /// A file of records: CSV, NDJSON, JSON or line protocol
+    Data,
 }
 
 #[derive(Debug, Args)]

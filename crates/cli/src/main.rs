@@ -25,6 +25,7 @@ mod output_files;
 mod plan;
 #[cfg(test)]
 mod reference;
+mod records_yaml;
 mod report;
 mod run;
 mod schema;

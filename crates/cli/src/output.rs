@@ -18,6 +18,12 @@ pub(crate) fn print_result(text: &str) -> Result<()> {
     }
 }
 
+/// Characters in a line of the terminal; `None` if the standard output is none.
+pub(crate) fn width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    (size.ws_col > 0).then_some(usize::from(size.ws_col))
+}
+
 /// Writes a line of progress to the error stream; errors are ignored.
 pub(crate) fn print_progress(line: &str) {
     let mut err = std::io::stderr().lock();

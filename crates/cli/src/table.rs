@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::output;
 use waggle_analysis::{Decision, Model, ThresholdOutcome};
 use waggle_report::{
     Written,
@@ -36,7 +37,7 @@ pub(crate) fn duration(duration: Duration) -> String {
 /// The closing text of a run: a row per cell, warnings, thresholds, the answer to the question, the path of the report.
 pub(crate) fn closing_text(written: &Written) -> String {
     let model = &written.model;
-    let mut parts = vec![waggle_report::terminal(model)];
+    let mut parts = vec![waggle_report::terminal(model, output::width())];
     let warnings = warnings::sentences(model);
     parts.extend(warnings.iter().map(|warning| format!("note: {warning}")));
     parts.extend(doubts(model));

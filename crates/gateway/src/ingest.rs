@@ -161,11 +161,7 @@ impl Body<'_> {
         }
         if mistakes.is_empty() && count == 0 {
             let problem = "expected at least one record, found none".to_owned();
-            mistakes.push(Mistake {
-                line: 1,
-                column: 1,
-                problem,
-            });
+            mistakes.push(Mistake::new(1, 1, problem));
         }
         if mistakes.is_empty() {
             Ok(count)

@@ -6,6 +6,7 @@
 mod columns;
 pub mod csv;
 mod format;
+mod guess;
 pub mod json;
 pub mod line_protocol;
 mod names;
@@ -17,12 +18,15 @@ mod tests;
 mod time;
 mod value;
 
-pub use columns::Columns;
+pub use columns::{Columns, DELIMITERS, Decimal, Layout, Measurement, TimeColumn, TimeFormat};
 pub use format::Format;
+pub use guess::{Guess, guess};
 pub use stamp::{
     Body, KEY_FIELD, KEY_PLACEHOLDER, RESERVED_PREFIX, RUN_TAG, Stamped, TIME_PLACEHOLDER, body,
     stamp,
 };
+pub use time::{Zone, check_pattern};
 pub use value::{
-    FieldValue, MISTAKES_MAX, Mistake, Precision, Record, TIME_MAX_NS, TIME_MIN_NS, Unwritable,
+    FieldValue, MISTAKES_MAX, Mistake, Precision, Record, TABLE_MISTAKES_MAX, TIME_MAX_NS,
+    TIME_MIN_NS, Unwritable,
 };

@@ -9,27 +9,38 @@ use crate::{
 
 /// Every record of a text whose lines are objects as in [`json::read`], or the mistakes.
 pub fn read(text: &[u8], precision: Precision) -> Result<Vec<Record>, Vec<Mistake>> {
-    read_lines(text, |source, mistakes| {
+    let mut mistakes = Mistakes::default();
+    let records = read_lines(text, &mut mistakes, |source, mistakes| {
         let object = json::parse(source)
             .map_err(|mistake| mistakes.add(mistake))
             .ok()?;
         json::record(source, object, precision, mistakes)
-    })
+    })?;
+    mistakes.into_result(records)
 }
 
-/// Every record of a text whose lines are flat objects, `{"time":…,"host":"a","load":1.5}`, or the mistakes. A key with integers
-/// and floats is a float in every record.
+/// Every record of a text whose lines are objects of any shape, `{"time":…,"host":"a","load":{"one":1.5}}`, or the mistakes. A
+/// column with integers and floats is a float in every record.
 pub fn read_flat(
     text: &[u8],
     columns: &Columns,
     precision: Precision,
 ) -> Result<Vec<Record>, Vec<Mistake>> {
-    let mut records = read_lines(text, |source, mistakes| {
+    let mut reader = json::FlatReader::new(columns, precision);
+    let mut mistakes = Mistakes::of_table();
+    let mut records = read_lines(text, &mut mistakes, |source, mistakes| {
         let object = json::parse(source)
             .map_err(|mistake| mistakes.add(mistake))
             .ok()?;
-        json::flat_record(source, object, columns, precision, mistakes)
+        reader.record(source, object, mistakes)
     })?;
+    // A typing error in a name would send other records than was meant.
+    if mistakes.is_empty() {
+        for name in reader.unseen() {
+            mistakes.add(Mistake::new(1, 1, format!("no object has {name:?}")));
+        }
+    }
+    records = mistakes.into_result(records)?;
     let floats: HashSet<String> = (records.iter().flat_map(|record| &record.fields))
         .filter(|(_, value)| matches!(value, FieldValue::Float(_)))
         .map(|(key, _)| key.clone())
@@ -51,12 +62,13 @@ pub fn write(record: &Record, out: &mut Vec<u8>) -> Result<(), Unwritable> {
 
 fn read_lines(
     text: &[u8],
-    read_line: impl Fn(SourceText<'_>, &mut Mistakes) -> Option<Record>,
+    mistakes: &mut Mistakes,
+    mut read_line: impl FnMut(SourceText<'_>, &mut Mistakes) -> Option<Record>,
 ) -> Result<Vec<Record>, Vec<Mistake>> {
     let whole = SourceText::parse_utf8(text)?;
-    let mut mistakes = Mistakes::default();
     let mut records = Vec::new();
-    for (index, line) in whole.text.split('\n').enumerate() {
+    let text = whole.text.trim_start_matches('\u{feff}');
+    for (index, line) in text.split('\n').enumerate() {
         if line.trim_ascii().is_empty() {
             continue;
         }
@@ -64,12 +76,12 @@ fn read_lines(
             text: line,
             first_line: index + 1,
         };
-        records.extend(read_line(source, &mut mistakes));
+        records.extend(read_line(source, mistakes));
         if mistakes.is_full() {
             break;
         }
     }
-    mistakes.into_result(records)
+    Ok(records)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "the column also has floats")]

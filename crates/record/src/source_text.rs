@@ -1,6 +1,6 @@
 //! Converts offsets in a text to lines and columns.
 
-use crate::{MISTAKES_MAX, Mistake};
+use crate::{MISTAKES_MAX, Mistake, TABLE_MISTAKES_MAX};
 
 /// A text, or one line of a longer text, in which mistakes are found.
 #[derive(Debug, Clone, Copy)]
@@ -36,11 +36,11 @@ impl<'a> SourceText<'a> {
     pub(crate) fn mistake(&self, at: usize, problem: String) -> Mistake {
         let before = self.text.get(..at).unwrap_or(self.text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        Mistake {
-            line: self.first_line + memchr::memchr_iter(b'\n', before.as_bytes()).count(),
-            column: 1 + before[line_start..].chars().count(),
+        Mistake::new(
+            self.first_line + memchr::memchr_iter(b'\n', before.as_bytes()).count(),
+            1 + before[line_start..].chars().count(),
             problem,
-        }
+        )
     }
 
     /// The offset of a piece of this text.
@@ -51,28 +51,53 @@ impl<'a> SourceText<'a> {
     }
 }
 
-/// The mistakes found so far, up to [`MISTAKES_MAX`].
-#[derive(Debug, Default)]
-pub(crate) struct Mistakes(Vec<Mistake>);
+/// The mistakes found so far, up to a limit.
+#[derive(Debug)]
+pub(crate) struct Mistakes {
+    found: Vec<Mistake>,
+    max: usize,
+}
+
+impl Default for Mistakes {
+    fn default() -> Self {
+        Self {
+            found: Vec::new(),
+            max: MISTAKES_MAX,
+        }
+    }
+}
 
 impl Mistakes {
+    /// The mistakes of a text whose rows repeat them.
+    pub(crate) fn of_table() -> Self {
+        Self {
+            max: TABLE_MISTAKES_MAX,
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn add(&mut self, mistake: Mistake) {
         if !self.is_full() {
-            self.0.push(mistake);
+            self.found.push(mistake);
         }
     }
 
     /// No more mistakes are kept; a reader can stop.
     pub(crate) fn is_full(&self) -> bool {
-        self.0.len() >= MISTAKES_MAX
+        self.found.len() >= self.max
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.found.is_empty()
     }
 
     /// The value, if there are no mistakes.
     pub(crate) fn into_result<T>(mut self, value: T) -> Result<T, Vec<Mistake>> {
-        if self.0.is_empty() {
+        if self.found.is_empty() {
             return Ok(value);
         }
-        self.0.sort_by_key(|mistake| (mistake.line, mistake.column));
-        Err(self.0)
+        self.found
+            .sort_by_key(|mistake| (mistake.line, mistake.column));
+        Err(self.found)
     }
 }

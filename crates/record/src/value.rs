@@ -50,6 +50,17 @@ impl Precision {
         }
     }
 
+    /// The name that [`Self::from_name`] reads.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Seconds => "s",
+            Self::Milliseconds => "ms",
+            Self::Microseconds => "us",
+            Self::Nanoseconds => "ns",
+        }
+    }
+
     /// A time of this unit in nanoseconds; `None` outside [`TIME_MIN_NS`] to [`TIME_MAX_NS`].
     #[must_use]
     pub fn to_ns(self, time: i64) -> Option<i64> {
@@ -76,7 +87,7 @@ impl Precision {
 
 /// A mistake in a text, with its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}, column {column}: {problem}")]
+#[error("line {line}, column {column}: {problem}{}", remedy_text(self))]
 pub struct Mistake {
     /// Counted from 1.
     pub line: usize,
@@ -84,10 +95,39 @@ pub struct Mistake {
     pub column: usize,
     /// What was expected there, and what was found.
     pub problem: String,
+    /// The option of the reader that accepts such a text, if there is one.
+    pub remedy: Option<String>,
+}
+
+impl Mistake {
+    /// A mistake at this line and column, both counted from 1.
+    #[must_use]
+    pub fn new(line: usize, column: usize, problem: impl Into<String>) -> Self {
+        Self {
+            line,
+            column,
+            problem: problem.into(),
+            remedy: None,
+        }
+    }
+
+    pub(crate) fn with_remedy(self, remedy: impl Into<String>) -> Self {
+        Self {
+            remedy: Some(remedy.into()),
+            ..self
+        }
+    }
+}
+
+fn remedy_text(mistake: &Mistake) -> String {
+    let remedy = mistake.remedy.as_ref();
+    remedy.map_or_else(String::new, |remedy| format!("; {remedy}"))
 }
 
 /// Most mistakes that a reader reports for one text; it stops at the last of them.
 pub const MISTAKES_MAX: usize = 100;
+/// The same for tables, whose rows repeat a mistake: it can be counted.
+pub const TABLE_MISTAKES_MAX: usize = 100_000;
 
 /// Why a record cannot be written in a format, which cannot express it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

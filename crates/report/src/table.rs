@@ -300,4 +300,12 @@ impl Field {
             Value::Estimate { estimate, unit } => format::short(Some(estimate), *unit),
         }
     }
+
+    /// Its value without an interval and without an aside.
+    pub(crate) fn point(&self) -> String {
+        match &self.value {
+            Value::Text { text, .. } => text.clone(),
+            Value::Estimate { estimate, unit } => unit.show(estimate.point),
+        }
+    }
 }

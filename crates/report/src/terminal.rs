@@ -3,7 +3,8 @@
 use comfy_table::{CellAlignment, ContentArrangement, TableComponent, presets};
 
 use crate::{
-    table::{Align, Field, Mark, Table},
+    format::NONE,
+    table::{Align, Field, Head, Mark, Table},
     tables,
     wording::operating_points,
 };
@@ -11,8 +12,10 @@ use waggle_analysis::Model;
 
 /// The answers of a search, every cell, the cells at operating points, every step of a scenario, the best and the worst trials, and the
 /// cells that were left out.
+/// Tables are at most `width` characters wide; `None`: as wide as they are.
 #[must_use]
-pub fn terminal(model: &Model) -> String {
+pub fn terminal(model: &Model, width: Option<usize>) -> String {
+    let laid_out = |table: &Table| laid_out(table, width);
     let answers = tables::answers_in_short(model)
         .map(|table| format!("{}\n\nat the highest holding level:", laid_out(&table)));
     let cells = laid_out(&tables::cells_in_short(model));
@@ -36,23 +39,102 @@ pub fn terminal(model: &Model) -> String {
     all.join("\n")
 }
 
-pub(crate) fn laid_out(table: &Table) -> String {
-    let mut out = comfy_table::Table::new();
-    out.load_preset(presets::UTF8_HORIZONTAL_ONLY)
-        .remove_style(TableComponent::HorizontalLines)
-        .remove_style(TableComponent::MiddleIntersections)
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(table.heads.iter().map(|head| &head.text));
-    for row in &table.rows {
-        out.add_row(row.iter().map(field_text));
+/// A table that is at most so many characters wide. What does not fit is left out step by step: columns with the same text in every
+/// row (a line below has it), intervals, [`SECONDARY`] columns; then texts are broken. `None`: as wide as it is.
+pub(crate) fn laid_out(table: &Table, width: Option<usize>) -> String {
+    let full = Grid::new(table, field_text);
+    let Some(width) = width else {
+        return full.text(None);
+    };
+    let folded = Grid::new(table, field_text).fold_constants();
+    let short = Grid::new(table, |field| field.point()).fold_constants();
+    let shortest = short.clone().leave_out(&SECONDARY);
+    let grids = [full, folded, short, shortest];
+    let fitting = grids.iter().find(|grid| grid.width() <= width);
+    fitting.map_or_else(|| grids[3].text(Some(width)), |grid| grid.text(None))
+}
+
+/// Heads of columns that a narrow terminal can do without: the report has them.
+const SECONDARY: [&str; 2] = ["max", "delivered"];
+
+/// The texts of a table.
+#[derive(Clone)]
+struct Grid {
+    columns: Vec<(Head, Vec<String>)>,
+    /// Columns with one text, as `head text`.
+    constants: Vec<String>,
+}
+
+impl Grid {
+    fn new(table: &Table, text: impl Fn(&Field) -> String) -> Self {
+        let column = |(index, head): (usize, &Head)| {
+            let cells = table.rows.iter().map(|row| text(&row[index]));
+            (head.clone(), cells.collect())
+        };
+        Self {
+            columns: table.heads.iter().enumerate().map(column).collect(),
+            constants: Vec::new(),
+        }
     }
-    for (column, head) in out.column_iter_mut().zip(&table.heads) {
-        column.set_cell_alignment(match head.align {
-            Align::Left => CellAlignment::Left,
-            Align::Right => CellAlignment::Right,
-        });
+
+    /// Moves columns of numbers with one text out of the table, if it has several rows.
+    fn fold_constants(self) -> Self {
+        let is_constant = |(head, cells): &(Head, Vec<String>)| {
+            head.align == Align::Right
+                && cells.len() > 1
+                && cells.iter().all(|cell| *cell == cells[0])
+        };
+        let (constant, columns) = self.columns.into_iter().partition(is_constant);
+        let constant: Vec<(Head, Vec<String>)> = constant;
+        let shown = constant.iter().filter(|(_, cells)| cells[0] != NONE);
+        Self {
+            columns,
+            constants: shown
+                .map(|(head, cells)| format!("{} {}", head.text, cells[0]))
+                .collect(),
+        }
     }
-    out.to_string()
+
+    fn leave_out(mut self, heads: &[&str]) -> Self {
+        self.columns
+            .retain(|(head, _)| !heads.contains(&&*head.text));
+        self
+    }
+
+    /// Its longest line.
+    fn width(&self) -> usize {
+        let text = self.text(None);
+        let lines = text.lines().map(|line| line.trim_end().chars().count());
+        lines.max().unwrap_or_default()
+    }
+
+    fn text(&self, width: Option<usize>) -> String {
+        let mut out = comfy_table::Table::new();
+        out.load_preset(presets::UTF8_HORIZONTAL_ONLY)
+            .remove_style(TableComponent::HorizontalLines)
+            .remove_style(TableComponent::MiddleIntersections)
+            .set_content_arrangement(ContentArrangement::Disabled)
+            .set_header(self.columns.iter().map(|(head, _)| &head.text));
+        if let Some(width) = width {
+            out.set_content_arrangement(ContentArrangement::Dynamic)
+                .set_width(u16::try_from(width).unwrap_or(u16::MAX));
+        }
+        let rows = self.columns.first().map_or(0, |(_, cells)| cells.len());
+        for row in 0..rows {
+            out.add_row(self.columns.iter().map(|(_, cells)| &cells[row]));
+        }
+        for (column, (head, _)) in out.column_iter_mut().zip(&self.columns) {
+            column.set_cell_alignment(match head.align {
+                Align::Left => CellAlignment::Left,
+                Align::Right => CellAlignment::Right,
+            });
+        }
+        let mut text = out.to_string();
+        if !self.constants.is_empty() {
+            text.push_str(&format!("\nin every row: {}", self.constants.join(" · ")));
+        }
+        text
+    }
 }
 
 /// A percentile from too few samples carries a mark.
@@ -60,5 +142,44 @@ fn field_text(field: &Field) -> String {
     match field.mark {
         Mark::Thin(_) => format!("{} (few)", field.short()),
         _ => field.short(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::laid_out;
+    use crate::table::{Column, Field, Table};
+
+    #[test]
+    fn a_table_fits_the_terminal() {
+        let columns = vec![
+            Column::words("store", |row: &(&str, u64)| Field::plain(row.0)),
+            Column::numbers("requests/s", |row| Field::count(row.1)),
+            Column::numbers("max", |row| Field::count(2 * row.1)),
+            Column::numbers("errors", |_| Field::count(0)),
+            Column::numbers("missing", |_| Field::empty()),
+        ];
+        let rows = [("postgresql", 12_000), ("etcd", 13_000)];
+        let table = Table::new("cells", "", columns, rows);
+        for (width, expected) in [
+            (None, "store        requests/s      max   errors   missing"),
+            (
+                Some(60),
+                "store        requests/s      max   errors   missing",
+            ),
+            (Some(40), "store        requests/s      max"),
+            (Some(30), "store        requests/s"),
+        ] {
+            let text = laid_out(&table, width);
+            assert!(text.lines().any(|line| line.trim() == expected), "{text}");
+            let is_folded = text.ends_with("in every row: errors 0");
+            assert_eq!(is_folded, width.is_some_and(|width| width < 60), "{text}");
+        }
+        let text = laid_out(&table, Some(16));
+        assert!(
+            text.lines()
+                .all(|line| line.starts_with("in every row") || line.chars().count() <= 16),
+            "{text}"
+        );
     }
 }

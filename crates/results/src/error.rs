@@ -14,8 +14,8 @@ use crate::{TextError, TrialKey, names::RUN_FILE};
 pub enum ReadError {
     #[error("{} is not a run: it has no {RUN_FILE}", path.display())]
     NotARun { path: PathBuf },
-    #[error("cannot read {}: {source}", path.display())]
-    Io { path: PathBuf, source: io::Error },
+    #[error("cannot read {}: {problem}", path.display())]
+    Io { path: PathBuf, problem: io::Error },
     #[error("{} has more than {limit} bytes", path.display())]
     TooLarge { path: PathBuf, limit: u64 },
     #[error("{}: {problem}", path.display())]
@@ -27,11 +27,11 @@ pub enum ReadError {
 /// Why something could not be put on disk.
 #[derive(Debug, Error)]
 pub enum WriteError {
-    #[error("cannot {attempt} {}: {source}", path.display())]
+    #[error("cannot {attempt} {}: {problem}", path.display())]
     Io {
         attempt: &'static str,
         path: PathBuf,
-        source: io::Error,
+        problem: io::Error,
     },
     #[error("{} holds something already; a run needs a folder of its own", path.display())]
     Occupied { path: PathBuf },
@@ -53,10 +53,10 @@ pub enum WriteError {
 impl WriteError {
     pub(crate) fn io(attempt: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
-        move |source| Self::Io {
+        move |problem| Self::Io {
             attempt,
             path,
-            source,
+            problem,
         }
     }
 }

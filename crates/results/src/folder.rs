@@ -182,10 +182,10 @@ fn lock(path: &Path) -> Result<File, WriteError> {
         Err(fs::TryLockError::WouldBlock) => Err(WriteError::Locked {
             path: path.to_owned(),
         }),
-        Err(fs::TryLockError::Error(source)) => Err(WriteError::Io {
+        Err(fs::TryLockError::Error(problem)) => Err(WriteError::Io {
             attempt: "lock",
             path: lock_file,
-            source,
+            problem,
         }),
     }
 }

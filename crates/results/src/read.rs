@@ -252,9 +252,9 @@ fn trial_folders(
     limits: Limits,
 ) -> Result<Vec<(PathBuf, TrialInfo)>, ReadError> {
     let trials = path.join(TRIALS);
-    let failed = |source| ReadError::Io {
+    let failed = |problem| ReadError::Io {
         path: trials.clone(),
-        source,
+        problem,
     };
     if !trials.exists() {
         return Ok(Vec::new());
@@ -477,9 +477,9 @@ fn in_file(path: &Path) -> impl FnOnce(TextError) -> ReadError + use<> {
 }
 
 fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
-    let failed = |source| ReadError::Io {
+    let failed = |problem| ReadError::Io {
         path: path.to_owned(),
-        source,
+        problem,
     };
     let mut bytes = Vec::new();
     File::open(path)

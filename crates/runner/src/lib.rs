@@ -79,7 +79,9 @@ pub use limits::CGROUPS;
 pub use named_files::{NAMED_FILE_MAX_BYTES, files_beside};
 pub use namespace::{NetworkError, allow_namespaces, network_info};
 pub use probe::SampleLimits;
-pub use records::{RECORDS_FILE_MAX_BYTES, RecordFiles, RecordsError};
+pub use records::{
+    RECORDS_FILE_MAX_BYTES, RecordFiles, RecordsError, RecordsFound, look_at_records,
+};
 pub use request::{ChangedSystem, CpuUse, Ended, RunError, RunRequest};
 pub use run::run;
 pub use scenario::{Kept, load_scenario};

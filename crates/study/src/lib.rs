@@ -38,6 +38,7 @@ mod prepare;
 mod probe;
 mod raw;
 mod read;
+mod records;
 mod renamed;
 mod request;
 mod reserved;
@@ -90,7 +91,10 @@ pub use probe::{
 pub use read::{
     Named, read_scenario, read_study, read_study_and_files, read_system, system_of, unknown_system,
 };
-pub use request::{Body, Inspect, RecordsBody, RecordsFormat, Request, Texts};
+pub use records::{
+    RecordDecimal, RecordMeasurement, RecordTime, RecordsBody, RecordsFormat, Table,
+};
+pub use request::{Body, Inspect, Request, Texts};
 pub use scaling::Pair;
 pub use scenario::{
     Action, Capture, CheckPart, Condition, Extractor, Feed, FeedOrder, FeedRows, FeedTable, Flow,

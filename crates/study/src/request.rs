@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use waggle_template::variable::names;
 
-use crate::{Expect, Feed, scenario::RECORD_KEY};
+use crate::{Expect, Feed, RecordsBody, scenario::RECORD_KEY};
 
 /// The one request of the load.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,30 +75,5 @@ pub enum Body {
     File(String),
     /// A body of this many bytes, which follow from the study's seed.
     Random(u64),
-    Records(RecordsBody),
-}
-
-/// Records from a file, stamped with key and time as they are sent.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RecordsBody {
-    /// As written in the study; relative to the study file's folder.
-    pub file: String,
-    /// How to read the file; from its name by default.
-    pub format: RecordsFormat,
-    /// How to write the body.
-    pub send_as: RecordsFormat,
-    pub per_request: u32,
-    /// CSV and flat NDJSON: the measurement, the column (key) with the time, the columns that are tags.
-    pub measurement: Option<String>,
-    pub time: Option<String>,
-    pub tags: Vec<String>,
-}
-
-/// A text format of records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RecordsFormat {
-    LineProtocol,
-    Ndjson,
-    Json,
-    Csv,
+    Records(Box<RecordsBody>),
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{
     NewStudy, curl, har, make_study,
     names::{SECRETS, percent_encoded},
-    openapi, summary_text,
+    openapi, summary_lines, summary_text,
 };
 use crate::arguments::{Init, InitFrom};
 
@@ -103,7 +103,8 @@ fn check(imported: anyhow::Result<super::ImportedCalls>, from: InitFrom, what: &
             if what.contains("apikey") {
                 super::check(&written.text).unwrap_or_else(|why| panic!("{what}:\n{why:#}"));
             }
-            let summary = summary_text(std::path::Path::new("made.yaml"), &imported, &wanted);
+            let summary = summary_lines(&imported, &wanted);
+            let summary = summary_text(std::path::Path::new("made.yaml"), &summary);
             format!("{}\n{summary}", written.text)
         }
         Err(why) => format!("{why:#}"),

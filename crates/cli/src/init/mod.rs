@@ -1,10 +1,11 @@
-//! `waggle init`: writes a runnable study from a URL, a curl command, a HAR file or an OpenAPI document.
+//! `waggle init`: writes a runnable study from a URL, a curl command, a HAR file, an OpenAPI document or data to send.
 //!
 //! Each source becomes calls (`curl`, `har`, `openapi`). `simplify` leaves out what a study cannot express, and `secrets` (with
 //! `names` and `mask`) removes secrets. `write` renders the text, which is checked as a study before it is written to a file.
 
 mod call;
 mod curl;
+mod data;
 mod har;
 #[cfg(test)]
 mod leaks;
@@ -41,11 +42,18 @@ pub(crate) use write::{beginning, call_text, json_string, literal, question};
 const CALLS_MAX: usize = 100;
 
 pub(crate) fn run(arguments: &Init) -> Result<Exit> {
-    let NewStudy {
-        imported,
-        wanted,
-        written,
-    } = make_study(read_source(arguments)?, arguments)?;
+    refuse_unused(arguments)?;
+    let (written, summary) = if arguments.from == Some(InitFrom::Data) {
+        let data::DataStudy { written, summary } = data::study(arguments)?;
+        (written, summary)
+    } else {
+        let NewStudy {
+            imported,
+            wanted,
+            written,
+        } = make_study(read_source(arguments)?, arguments)?;
+        (written, summary_lines(&imported, &wanted))
+    };
     check(&written.text)?;
     let file = arguments
         .output
@@ -56,7 +64,7 @@ pub(crate) fn run(arguments: &Init) -> Result<Exit> {
         return Ok(Exit::Fine);
     }
     put(&file, &written.text, arguments.force)?;
-    output::print_result(&format!("{}\n", summary_text(&file, &imported, &wanted)))?;
+    output::print_result(&format!("{}\n", summary_text(&file, &summary)))?;
     Ok(Exit::Fine)
 }
 
@@ -131,20 +139,19 @@ fn refuse_unused(arguments: &Init) -> Result<()> {
     }
     if arguments.from.is_none() && arguments.server.is_some() {
         bail!(
-            "--server requires --from curl, har or openapi; without --from the URL is the server"
+            "--server requires --from curl, har, openapi or data; without --from the URL is the server"
         );
     }
     let source = &arguments.source;
     if arguments.from.is_none() && (source == "-" || Path::new(source).is_file()) {
         bail!(
-            "{source} is a file; its format is required: --from curl, --from har or --from openapi"
+            "{source} is a file; its format is required: --from curl, --from har, --from openapi or --from data"
         );
     }
     Ok(())
 }
 
 fn read_source(arguments: &Init) -> Result<ImportedCalls> {
-    refuse_unused(arguments)?;
     let Some(from) = arguments.from else {
         let server = Target::parse(&arguments.source)?;
         if server.user.is_some() {
@@ -178,6 +185,7 @@ fn read_source(arguments: &Init) -> Result<ImportedCalls> {
                 server: arguments.server.as_deref(),
             },
         ),
+        InitFrom::Data => bail!("a file of records has no calls"),
     }
     .with_context(|| format!("cannot create a study from {}", arguments.source))
 }
@@ -249,11 +257,10 @@ fn put(file: &Path, text: &str, replace: bool) -> Result<()> {
         .with_context(|| format!("cannot write {shown}"))
 }
 
-fn summary_text(file: &Path, imported: &ImportedCalls, wanted: &[String]) -> String {
-    let shown = file.display();
+fn summary_lines(imported: &ImportedCalls, wanted: &[String]) -> Vec<String> {
     let calls = imported.calls.len();
     let mut lines = vec![format!(
-        "{shown}: {calls} request{} to {}",
+        "{calls} request{} to {}",
         if calls == 1 { "" } else { "s" },
         imported.calls[0].origin
     )];
@@ -265,7 +272,13 @@ fn summary_text(file: &Path, imported: &ImportedCalls, wanted: &[String]) -> Str
         lines.push("set in the environment, because secrets are not written:".to_owned());
         lines.extend(wanted.iter().map(|name| format!("  {name}")));
     }
-    lines.push(format!("show the plan: waggle plan {shown}"));
-    lines.push(format!("run it:        waggle run {shown}"));
-    lines.join("\n")
+    lines
+}
+
+fn summary_text(file: &Path, summary: &[String]) -> String {
+    let shown = file.display();
+    let mut text = format!("{shown}: {}", summary.join("\n"));
+    text.push_str(&format!("\nshow the plan: waggle plan {shown}"));
+    text.push_str(&format!("\nrun it:        waggle run {shown}"));
+    text
 }

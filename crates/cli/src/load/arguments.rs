@@ -158,20 +158,70 @@ pub(crate) struct Records {
     /// Records per request [default: 1]
     #[arg(long, value_name = "N", requires = "records", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) records_per_request: Option<u32>,
-    /// CSV and flat NDJSON: name of the measurement
+    /// CSV and NDJSON: name of the measurement
     #[arg(long, value_name = "NAME", requires = "records")]
     pub(crate) records_measurement: Option<String>,
-    /// CSV and flat NDJSON: column with the time
-    #[arg(long, value_name = "COLUMN", requires = "records")]
-    pub(crate) records_time: Option<String>,
-    /// CSV and flat NDJSON: columns that are tags
+    /// CSV and NDJSON: column with the time, or several, such as a date and a time of day
     #[arg(
         long,
         value_name = "COLUMN,…",
-        requires = "records",
+        requires = "records_measurement",
+        value_delimiter = ','
+    )]
+    pub(crate) records_time: Vec<String>,
+    /// CSV and NDJSON: s, ms, us or ns since 1970, or a pattern such as "%d.%m.%Y %H:%M:%S" [default: RFC 3339, or ns]
+    #[arg(long, value_name = "FORMAT", requires = "records_time")]
+    pub(crate) records_time_format: Option<String>,
+    /// CSV and NDJSON: zone of times without an offset, such as Europe/Berlin or +01:00 [default: UTC]
+    #[arg(long, value_name = "ZONE", requires = "records_time")]
+    pub(crate) records_time_zone: Option<String>,
+    /// CSV and NDJSON: columns that are tags
+    #[arg(
+        long,
+        value_name = "COLUMN,…",
+        requires = "records_measurement",
         value_delimiter = ','
     )]
     pub(crate) records_tags: Vec<String>,
+    /// CSV and NDJSON: columns that are fields [default: all without another role]
+    #[arg(
+        long,
+        value_name = "COLUMN,…",
+        requires = "records_measurement",
+        value_delimiter = ','
+    )]
+    pub(crate) records_fields: Vec<String>,
+    /// CSV and NDJSON: columns that are not used
+    #[arg(
+        long,
+        value_name = "COLUMN,…",
+        requires = "records_measurement",
+        value_delimiter = ','
+    )]
+    pub(crate) records_leave_out: Vec<String>,
+    /// CSV and NDJSON: texts of cells without a value, such as NAN
+    #[arg(
+        long,
+        value_name = "TEXT,…",
+        requires = "records_measurement",
+        value_delimiter = ','
+    )]
+    pub(crate) records_missing: Vec<String>,
+    /// CSV and NDJSON: leave out rows without the value of any field
+    #[arg(long, requires = "records_measurement")]
+    pub(crate) records_skip_empty: bool,
+    /// CSV: what separates cells: , ; | or tab [default: what the header row has most of]
+    #[arg(long, value_name = "CHARACTER", requires = "records_measurement", value_parser = parse::delimiter)]
+    pub(crate) records_delimiter: Option<char>,
+    /// CSV: numbers have a comma before their fraction
+    #[arg(long, requires = "records_measurement")]
+    pub(crate) records_decimal_comma: bool,
+    /// CSV: lines before the header row
+    #[arg(long, value_name = "N", requires = "records_measurement", value_parser = clap::value_parser!(u32).range(..=10_000))]
+    pub(crate) records_skip_lines: Option<u32>,
+    /// Character encoding of the file, such as windows-1252 [default: UTF-8]
+    #[arg(long, value_name = "NAME", requires = "records")]
+    pub(crate) records_encoding: Option<String>,
 }
 
 /// Connections and worker threads.

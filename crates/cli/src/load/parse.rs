@@ -65,6 +65,15 @@ impl From<FormatName> for RecordsFormat {
     }
 }
 
+/// What separates the cells of CSV.
+pub(crate) fn delimiter(text: &str) -> Result<char, String> {
+    match text {
+        "," | ";" | "|" | "\t" => Ok(text.chars().next().unwrap_or(',')),
+        "tab" | "\\t" => Ok('\t'),
+        _ => Err("expected , ; | or tab".to_owned()),
+    }
+}
+
 /// A think time with its text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ThinkText {

@@ -5,7 +5,10 @@ use std::{path::Path, time::Duration};
 use anyhow::{Context, Result, bail};
 use waggle_load::Prepared;
 use waggle_runner::RecordFiles;
-use waggle_study::{Body, BodyExpect, Expect, RecordsBody, RecordsFormat, Request, Texts};
+use waggle_study::{
+    Body, BodyExpect, Expect, RecordDecimal, RecordMeasurement, RecordTime, RecordsBody,
+    RecordsFormat, Request, Table, Texts,
+};
 
 use super::{
     arguments::{self, Load},
@@ -69,7 +72,7 @@ pub(crate) fn request(flags: &Load, target: &Target, folders: &RunFolders) -> Re
         headers,
         without_headers: left_out_headers(given),
         body: match records {
-            Some(records) => Body::Records(records),
+            Some(records) => Body::Records(Box::new(records)),
             None => body(given, folders)?,
         },
         texts: Texts::Plain,
@@ -104,22 +107,15 @@ fn records(given: &arguments::Records, folders: &RunFolders) -> Result<Option<Re
     };
     let format = match given.records_format {
         Some(format) => format.into(),
-        None => match Path::new(&from)
-            .extension()
-            .and_then(|ending| ending.to_str())
-        {
-            Some("lp" | "line" | "influx") => RecordsFormat::LineProtocol,
-            Some("ndjson" | "jsonl") => RecordsFormat::Ndjson,
-            Some("json") => RecordsFormat::Json,
-            Some("csv") => RecordsFormat::Csv,
-            _ => bail!("the extension of {from:?} is not a known format; write --records-format"),
-        },
+        None => RecordsFormat::of_file_name(&from).with_context(|| {
+            format!(
+                "the ending of {from:?} does not say its format: expected {}, or --records-format",
+                RecordsFormat::ENDINGS
+            )
+        })?,
     };
     if format == RecordsFormat::Csv && given.records_measurement.is_none() {
         bail!("CSV requires --records-measurement");
-    }
-    if format == RecordsFormat::Csv && given.records_time.is_none() {
-        bail!("CSV requires --records-time");
     }
     let send_as = given
         .records_send_as
@@ -135,10 +131,31 @@ fn records(given: &arguments::Records, folders: &RunFolders) -> Result<Option<Re
         format,
         send_as,
         per_request: given.records_per_request.unwrap_or(1),
-        measurement: given.records_measurement.clone(),
-        time: given.records_time.clone(),
-        tags: given.records_tags.clone(),
+        table: table(given),
     }))
+}
+
+fn table(given: &arguments::Records) -> Table {
+    let measurement = given.records_measurement.clone();
+    let time = RecordTime {
+        columns: given.records_time.clone(),
+        format: given.records_time_format.clone(),
+        zone: given.records_time_zone.clone(),
+    };
+    Table {
+        measurement: measurement.map(RecordMeasurement::Name),
+        time: (!time.columns.is_empty()).then_some(time),
+        tags: given.records_tags.clone(),
+        fields: (!given.records_fields.is_empty()).then(|| given.records_fields.clone()),
+        leave_out: given.records_leave_out.clone(),
+        missing: given.records_missing.clone(),
+        skip_empty: given.records_skip_empty,
+        delimiter: given.records_delimiter,
+        decimal: given.records_decimal_comma.then_some(RecordDecimal::Comma),
+        skip_lines: given.records_skip_lines.unwrap_or_default(),
+        encoding: given.records_encoding.clone(),
+        ..Table::default()
+    }
 }
 
 /// Length of the request body in bytes, and number of its records.

@@ -12,8 +12,7 @@ use std::{
 
 use waggle_stats::Settings as Levels;
 use waggle_study::{
-    Body, BodyExpect, Expect, MAX_INTERVALS, MAX_PHASE, RecordsBody, RecordsFormat, Request,
-    Threshold,
+    Body, BodyExpect, Expect, MAX_INTERVALS, MAX_PHASE, RecordsBody, Request, Threshold,
 };
 use waggle_units::format_duration;
 
@@ -25,7 +24,10 @@ use super::{
     summary::{ModelName, Settings},
     target::Target,
 };
-use crate::init::{self, Call, json_string, literal};
+use crate::{
+    init::{self, Call, json_string, literal},
+    records_yaml,
+};
 
 /// Name of the request.
 pub(super) const REQUEST_NAME: &str = "request";
@@ -346,32 +348,9 @@ fn body(text: &mut String, request: &Request, folders: &RunFolders) {
 }
 
 fn records(text: &mut String, records: &RecordsBody, folders: &RunFolders) {
-    let name = |format: RecordsFormat| match format {
-        RecordsFormat::LineProtocol => "line-protocol",
-        RecordsFormat::Ndjson => "ndjson",
-        RecordsFormat::Json => "json",
-        RecordsFormat::Csv => "csv",
-    };
-    let _ = writeln!(
-        text,
-        "    records:\n      file: {}\n      format: {}\n      send_as: {}\n      per_request: {}",
-        file_name_in_study(&records.file, folders),
-        name(records.format),
-        name(records.send_as),
-        records.per_request
-    );
-    let columns = [
-        ("measurement", &records.measurement),
-        ("time", &records.time),
-    ];
-    for (key, column) in columns {
-        if let Some(column) = column {
-            let _ = writeln!(text, "      {key}: {}", json_string(column));
-        }
-    }
-    if !records.tags.is_empty() {
-        let tags: Vec<String> = records.tags.iter().map(|tag| json_string(tag)).collect();
-        let _ = writeln!(text, "      tags: [{}]", tags.join(", "));
+    text.push_str("    records:\n");
+    for line in records_yaml::lines(records, &file_name_in_study(&records.file, folders)) {
+        let _ = writeln!(text, "      {line}");
     }
 }
 

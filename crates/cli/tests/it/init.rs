@@ -13,13 +13,17 @@ use crate::workspace::{Workspace, output_text};
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nSet-Cookie: s=1\r\n\r\nok";
 
-/// Writes the source, creates a study from it and runs it once; returns the text of the study.
+/// Writes the source, whose name is the last argument, creates a study from it and runs it once; returns the text of the study.
+/// `SERVER` is the address of a server that answers every request.
 fn made_and_run(source: &str, arguments: &[&str]) -> String {
     let server = NullServer::start("127.0.0.1:0".parse().unwrap(), ANSWER).unwrap();
     let workspace = Workspace::new();
-    let source = source.replace("SERVER", &server.address().to_string());
-    fs::write(workspace.path().join("source"), source).unwrap();
-    let made = workspace.output(&[&["init", "-o", "made.yaml"], arguments].concat());
+    let with_server = |text: &str| text.replace("SERVER", &server.address().to_string());
+    let file = workspace.path().join(arguments.last().unwrap());
+    fs::write(file, with_server(source)).unwrap();
+    let arguments: Vec<String> = arguments.iter().map(|text| with_server(text)).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let made = workspace.output(&[&["init", "-o", "made.yaml"], &arguments[..]].concat());
     assert_eq!(made.status.code(), Some(0), "{}", output_text(&made));
     let mut command = workspace.waggle(&["run", "made.yaml", "--quick", "--quiet"]);
     let ran = command
@@ -103,6 +107,99 @@ fn an_openapi_document_becomes_flows_that_run() {
         text.contains("name: get-a") && text.contains("name: post-b"),
         "{text}"
     );
+}
+
+#[test]
+fn a_file_of_records_becomes_a_study_that_sends_them() {
+    let rows = "09.03.2020;10:14:33;oven-1;21,5\r\n09.03.2020;10:14:34;oven-1;21,6\r\n13.03.2020;10:14:35;oven-2;21\r\n13.03.2020;10:14:36;oven-2;22\r\n";
+    let text = made_and_run(
+        &format!("\u{feff}Datum;Uhrzeit;Ofen;Temperatur\r\n{rows}"),
+        &[
+            "--from",
+            "data",
+            "--server",
+            "http://SERVER/write",
+            "oven.csv",
+        ],
+    );
+    let expected = "\
+    post: \"/write\"
+    records:
+      file: \"oven.csv\"
+      format: csv
+      send_as: line-protocol
+      per_request: 1
+      measurement: \"oven\"
+      time: { column: [\"Datum\", \"Uhrzeit\"], format: \"%d.%m.%Y %H:%M:%S%.f\" }
+      tags: [\"Ofen\"]
+      decimal: comma
+";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn a_file_of_records_is_sent_to_a_gateway_by_default() {
+    let workspace = Workspace::new();
+    let rows: String = (10..40)
+        .map(|second| format!("1583748{second}0,{second}\n"))
+        .collect();
+    fs::write(workspace.path().join("a.csv"), format!("ts,v\n{rows}")).unwrap();
+    let made = workspace.output(&["init", "--from", "data", "a.csv"]);
+    assert_eq!(made.status.code(), Some(0), "{}", output_text(&made));
+    assert!(
+        output_text(&made).contains("a.csv: 30 records, read as csv; time ts (s)"),
+        "{}",
+        output_text(&made)
+    );
+    let text = fs::read_to_string(workspace.path().join("a.yaml")).unwrap();
+    assert!(text.contains("use: ingest"), "{text}");
+    let planned = workspace.output(&["plan", "a.yaml"]);
+    assert_eq!(planned.status.code(), Some(0), "{}", output_text(&planned));
+}
+
+#[test]
+fn repeated_mistakes_of_a_file_are_counted() {
+    let server = NullServer::start("127.0.0.1:0".parse().unwrap(), ANSWER).unwrap();
+    let workspace = Workspace::new();
+    let rows: String = (1..=50)
+        .map(|second| format!("09.03.2020 10:14:{:02};1,5\n", second))
+        .collect();
+    fs::write(workspace.path().join("a.csv"), format!("t;v\n{rows}")).unwrap();
+    let url = format!("http://{}/", server.address());
+    let records = [
+        "--records",
+        "a.csv",
+        "--records-measurement",
+        "m",
+        "--records-time",
+        "t",
+    ];
+    let load = |more: &[&str]| {
+        let flags = [&["load", &*url, "-n", "10"], &records[..], more].concat();
+        workspace.output(&flags)
+    };
+    let refused = load(&[]);
+    let text = output_text(&refused);
+    assert_eq!(refused.status.code(), Some(2), "{text}");
+    let expected = [
+        "a.csv:2:1: expected a time like 2026-11-21T08:00:00Z, found \"09.03.2020 10:14:01\"",
+        "47 more like these: time.format: \"%d.%m.%Y %H:%M:%S%.f\" reads such times",
+        "a.csv:2:21: column \"v\" has numbers with a comma, such as \"1,5\"",
+        "decimal: comma reads them as numbers, decimal: point as texts",
+    ];
+    for line in expected {
+        assert!(text.contains(line), "{text}");
+    }
+    assert_eq!(text.matches("expected a time like").count(), 3, "{text}");
+    // Ten requests are too few for a verdict, whatever the exit code says of it.
+    let read = load(&[
+        "--records-time-format",
+        "%d.%m.%Y %H:%M:%S",
+        "--records-decimal-comma",
+    ]);
+    let text = output_text(&read);
+    assert!(text.contains("10 sent, 10 succeeded"), "{text}");
+    assert_eq!(server.stop(), 10);
 }
 
 #[test]

@@ -4,10 +4,12 @@
 //! is an integer of the given precision or a text as in RFC 3339. A text that is not JSON has one mistake, at the first invalid
 //! byte; else every mistake is found.
 
+mod flat;
 mod object;
 mod write;
 
-pub(crate) use object::{flat_record, record};
+pub(crate) use flat::FlatReader;
+pub(crate) use object::record;
 pub(crate) use write::write_before_time;
 pub use write::{write, write_all};
 

@@ -9,7 +9,7 @@ use serde::{
 use serde_json::value::RawValue;
 
 use crate::{
-    Columns, FieldValue, Precision, Record,
+    FieldValue, Mistake, Precision, Record,
     names::{check_measurement, check_name, over_limit},
     source_text::{Mistakes, SourceText},
     time,
@@ -22,11 +22,7 @@ pub(crate) fn record(
     precision: Precision,
     mistakes: &mut Mistakes,
 ) -> Option<Record> {
-    let mut reader = Reader {
-        source,
-        mistakes,
-        ok: true,
-    };
+    let mut reader = Reader::new(source, mistakes);
     let mut measurement = None;
     let mut tags = None;
     let mut fields = None;
@@ -58,75 +54,41 @@ pub(crate) fn record(
     reader.finish(object, record)
 }
 
-/// The record of a flat object, whose keys have the roles in `columns`; `None` if mistakes were noted.
-pub(crate) fn flat_record(
-    source: SourceText<'_>,
-    object: &RawValue,
-    columns: &Columns,
-    precision: Precision,
-    mistakes: &mut Mistakes,
-) -> Option<Record> {
-    let mut reader = Reader {
-        source,
-        mistakes,
-        ok: true,
-    };
-    let mut record = Record {
-        measurement: columns.measurement.clone(),
-        tags: Vec::new(),
-        fields: Vec::new(),
-        time_ns: None,
-    };
-    for (raw_key, key, value) in reader.pairs(object, "a record: an object")? {
-        if columns.time.as_deref() == Some(&*key) {
-            record.time_ns = reader.time(value, precision);
-        } else if value.get() == "null" {
-            // A column without a value in this row.
-        } else if columns.tags.iter().any(|tag| tag == &*key) {
-            let text = reader.flat_tag(value);
-            record
-                .tags
-                .extend(text.map(|text| (key.into_owned(), text)));
-        } else {
-            reader.name(raw_key, "a field key", &key);
-            let found = reader.value(value);
-            record
-                .fields
-                .extend(found.map(|found| (key.into_owned(), found)));
-        }
-    }
-    if let Some(time) = columns
-        .time
-        .as_deref()
-        .filter(|_| reader.ok && record.time_ns.is_none())
-    {
-        reader.wrong(object, format!("the object has no time {time:?}"));
-    }
-    if reader.ok && record.fields.is_empty() {
-        reader.wrong(object, "the object has no fields".into());
-    }
-    reader.finish(object, record)
-}
-
 /// Reads the parts of one object and notes mistakes.
-struct Reader<'a, 'm> {
+pub(super) struct Reader<'a, 'm> {
     source: SourceText<'a>,
     mistakes: &'m mut Mistakes,
     /// No mistake in this object so far.
-    ok: bool,
+    pub(super) ok: bool,
 }
 
 /// Key as written, key, value.
-type Pair<'a> = (&'a RawValue, Cow<'a, str>, &'a RawValue);
+pub(super) type Pair<'a> = (&'a RawValue, Cow<'a, str>, &'a RawValue);
+
+impl<'a, 'm> Reader<'a, 'm> {
+    pub(super) fn new(source: SourceText<'a>, mistakes: &'m mut Mistakes) -> Self {
+        Self {
+            source,
+            mistakes,
+            ok: true,
+        }
+    }
+}
 
 impl Reader<'_, '_> {
-    fn wrong(&mut self, raw: &RawValue, problem: String) {
-        self.ok = false;
-        let at = self.source.offset_of(raw.get());
-        self.mistakes.add(self.source.mistake(at, problem));
+    pub(super) fn wrong(&mut self, raw: &RawValue, problem: String) {
+        self.mistake(raw, problem, None);
     }
 
-    fn finish(mut self, object: &RawValue, record: Record) -> Option<Record> {
+    /// Notes a mistake that an option of the reader mends.
+    pub(super) fn mistake(&mut self, raw: &RawValue, problem: String, remedy: Option<String>) {
+        self.ok = false;
+        let at = self.source.offset_of(raw.get());
+        let mistake = self.source.mistake(at, problem);
+        self.mistakes.add(Mistake { remedy, ..mistake });
+    }
+
+    pub(super) fn finish(mut self, object: &RawValue, record: Record) -> Option<Record> {
         if let Some(problem) = over_limit(record.tags.len(), record.fields.len()) {
             self.wrong(object, problem);
         }
@@ -134,7 +96,7 @@ impl Reader<'_, '_> {
     }
 
     /// The members of an object, keys checked to be unique.
-    fn pairs<'r>(&mut self, raw: &'r RawValue, wanted: &str) -> Option<Vec<Pair<'r>>> {
+    pub(super) fn pairs<'r>(&mut self, raw: &'r RawValue, wanted: &str) -> Option<Vec<Pair<'r>>> {
         let Ok(Members(members)) = serde_json::from_str(raw.get()) else {
             self.wrong(raw, format!("expected {wanted}, found {}", excerpt(raw)));
             return None;
@@ -154,7 +116,7 @@ impl Reader<'_, '_> {
         Some(pairs)
     }
 
-    fn text<'r>(&mut self, raw: &'r RawValue, wanted: &str) -> Option<Cow<'r, str>> {
+    pub(super) fn text<'r>(&mut self, raw: &'r RawValue, wanted: &str) -> Option<Cow<'r, str>> {
         match serde_json::from_str::<Text<'r>>(raw.get()) {
             Ok(Text(text)) => Some(text),
             Err(_) => {
@@ -164,13 +126,13 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn name(&mut self, raw: &RawValue, part: &'static str, text: &str) {
+    pub(super) fn name(&mut self, raw: &RawValue, part: &'static str, text: &str) {
         if let Err(problem) = check_name(part, text) {
             self.wrong(raw, problem.to_string());
         }
     }
 
-    fn measurement(&mut self, raw: &RawValue) -> Option<String> {
+    pub(super) fn measurement(&mut self, raw: &RawValue) -> Option<String> {
         let text = self.text(raw, "a measurement: a text")?;
         if let Err(problem) = check_measurement(&text) {
             self.wrong(raw, problem.to_string());
@@ -192,7 +154,7 @@ impl Reader<'_, '_> {
     }
 
     /// A tag of a flat object may also be a number or a boolean: its text is used as written.
-    fn flat_tag(&mut self, raw: &RawValue) -> Option<String> {
+    pub(super) fn flat_tag(&mut self, raw: &RawValue) -> Option<String> {
         if raw.get().starts_with(['[', '{']) {
             self.wrong(raw, format!("expected a tag value, found {}", excerpt(raw)));
             return None;
@@ -217,7 +179,7 @@ impl Reader<'_, '_> {
         Some(fields)
     }
 
-    fn value(&mut self, raw: &RawValue) -> Option<FieldValue> {
+    pub(super) fn value(&mut self, raw: &RawValue) -> Option<FieldValue> {
         let json = raw.get();
         match json.as_bytes()[0] {
             b't' => Some(FieldValue::Boolean(true)),
@@ -278,7 +240,7 @@ fn number(json: &str) -> Option<FieldValue> {
 /// Longest piece of the text that a message repeats, in characters.
 const SHOWN_CHARS: usize = 32;
 
-fn excerpt(raw: &RawValue) -> String {
+pub(super) fn excerpt(raw: &RawValue) -> String {
     let text = raw.get();
     match text.char_indices().nth(SHOWN_CHARS) {
         None => text.to_owned(),

@@ -135,11 +135,7 @@ impl<'a> Lines<'a> {
         let before = &self.text[self.at..fault.at];
         let line = self.number + memchr::memchr_iter(b'\n', before).count();
         let line_start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
-        Mistake {
-            line,
-            column: 1 + characters(&before[line_start..]),
-            problem,
-        }
+        Mistake::new(line, 1 + characters(&before[line_start..]), problem)
     }
 
     /// The text at `at`, for a message: up to the next comma, space or line break.
@@ -243,16 +239,15 @@ impl<'a> Line<'a> {
             let line_start = memchr::memrchr(b'\n', &self.raw.as_bytes()[..time.at]);
             let before = &self.raw[line_start.map_or(0, |newline| newline + 1)..time.at];
             let indent = if line_start.is_none() { self.indent } else { 0 };
-            Mistake {
-                line: self.number
-                    + memchr::memchr_iter(b'\n', &self.raw.as_bytes()[..time.at]).count(),
-                column: 1 + indent + before.chars().count(),
-                problem: format!(
+            Mistake::new(
+                self.number + memchr::memchr_iter(b'\n', &self.raw.as_bytes()[..time.at]).count(),
+                1 + indent + before.chars().count(),
+                format!(
                     "expected a time between 1677-09-21 and 2262-04-11, found {} {}",
                     time.value,
                     precision.plural()
                 ),
-            }
+            )
         })?;
         Ok(Some(ns))
     }

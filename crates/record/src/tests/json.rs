@@ -1,7 +1,7 @@
 //! JSON and NDJSON: shapes, types, times, and mistakes with their positions.
 
 use super::{check, check_refused, float, integer, record, text};
-use crate::{Columns, FieldValue, Precision, json, ndjson};
+use crate::{Columns, FieldValue, Measurement, Precision, TimeColumn, json, ndjson};
 
 fn check_json(source: &str, expected: &[crate::Record]) {
     check(
@@ -184,9 +184,9 @@ fn a_line_an_object() {
 #[test]
 fn flat_objects() {
     let columns = Columns {
-        measurement: "plant".into(),
-        time: Some("at".into()),
+        time: Some(TimeColumn::of_column("at")),
         tags: vec!["host".into(), "cpu".into()],
+        ..Columns::of_measurement("plant")
     };
     let source = "{\"at\":1,\"host\":\"a\",\"cpu\":0,\"load\":1,\"up\":true}\n{\"load\":1.5,\"host\":null,\"at\":\"1970-01-01T00:00:02Z\"}";
     let first = [("load", float(1.0)), ("up", FieldValue::Boolean(true))];
@@ -209,8 +209,51 @@ fn flat_objects() {
         ndjson::read_flat(source.as_bytes(), &columns, Precision::Seconds),
         &[
             "line 1, column 1: the object has no time \"at\"",
-            "line 2, column 1: the object has no fields",
-            "line 3, column 16: expected a number, a boolean or a text, found {}",
+            "line 2, column 1: the object has no fields; skip_empty: true leaves out objects without values",
+            "line 3, column 1: the object has no fields; skip_empty: true leaves out objects without values",
         ],
+    );
+}
+
+#[test]
+fn nested_values_are_columns_by_path() {
+    let columns = Columns {
+        measurement: Measurement::Column("device.kind".into()),
+        time: Some(TimeColumn::of_column("at")),
+        tags: vec!["device.id".into()],
+        leave_out: vec!["raw".into()],
+        missing: vec!["NAN".into()],
+        skip_empty: true,
+        ..Columns::of_measurement("m")
+    };
+    let read = |source: &str| ndjson::read_flat(source.as_bytes(), &columns, Precision::Seconds);
+    let source =
+        r#"{"at":1,"device":{"id":7,"kind":"oven"},"samples":[1.5,{"x":2}],"raw":[{"deep":[]}]}"#;
+    let fields = [("samples.0", float(1.5)), ("samples.1.x", integer(2))];
+    let expected = record("oven", &[("device.id", "7")], &fields, Some(1_000_000_000));
+    check(source, read(source), std::slice::from_ref(&expected));
+    let empty = r#"{"at":2,"device":{"id":7,"kind":"oven"},"t":"NAN","raw":1}"#;
+    let two = format!("\u{feff}{source}\n{empty}\n");
+    check(&two, read(&two), &[expected]);
+    let source = r#"{"at":1,"device":{"id":7},"a":{"b":1},"a.b":2,"raw":1}"#;
+    check_refused(
+        source,
+        read(source),
+        &["line 1, column 39: \"a.b\" is both a key and a path in the object"],
+    );
+    let source = r#"{"at":1,"device":{"kind":"oven"},"a":1}"#;
+    check_refused(
+        source,
+        read(source),
+        &[
+            "line 1, column 1: no object has \"device.id\"",
+            "line 1, column 1: no object has \"raw\"",
+        ],
+    );
+    let deep = format!("{{\"at\":1,\"a\":{}1{}}}", "[".repeat(100), "]".repeat(100));
+    check_refused(
+        &deep,
+        read(&deep),
+        &["line 1, column 44: nested deeper than 32 levels"],
     );
 }

@@ -2,6 +2,7 @@
 
 mod csv;
 mod json;
+mod layouts;
 mod properties;
 mod stamp;
 

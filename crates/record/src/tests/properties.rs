@@ -2,7 +2,10 @@
 
 use proptest::{collection::vec, prelude::*};
 
-use crate::{Columns, FieldValue, Precision, Record, csv, json, line_protocol, ndjson};
+use crate::{
+    Columns, FieldValue, Format, Precision, Record, TimeColumn, csv, guess, json, line_protocol,
+    ndjson,
+};
 
 /// Any name that line protocol can express.
 fn name() -> impl Strategy<Value = String> {
@@ -90,7 +93,7 @@ proptest! {
             table += &format!("{},{float:?}\r\n", quote(text));
             expected.push((FieldValue::Text(text.clone()), FieldValue::Float(float)));
         }
-        let columns = Columns { measurement: "m".into(), time: None, tags: Vec::new() };
+        let columns = Columns::of_measurement("m");
         let records = csv::read(table.as_bytes(), &columns, Precision::Nanoseconds).map_err(|mistakes| TestCaseError::fail(format!("{mistakes:?}")))?;
         let found: Vec<_> = records.iter().map(|record| (record.fields[0].1.clone(), record.fields[1].1.clone())).collect();
         prop_assert_eq!(found, expected);
@@ -109,9 +112,9 @@ proptest! {
 
 fn read_all_ways(text: &[u8]) {
     let columns = Columns {
-        measurement: "m".into(),
-        time: Some("a".into()),
+        time: Some(TimeColumn::of_column("a")),
         tags: vec!["b".into()],
+        ..Columns::of_measurement("m")
     };
     let precision = Precision::Seconds;
     let read = line_protocol::read(text, precision);
@@ -120,6 +123,11 @@ fn read_all_ways(text: &[u8]) {
         .collect();
     assert_eq!(read.is_ok(), lines.is_ok(), "{}", text.escape_ascii());
     // Only that they end is of interest.
+    for format in [Format::Csv, Format::Ndjson] {
+        if let Ok(Some(found)) = guess(text, format, "m") {
+            drop(format.read(text, Some(&found.columns), precision));
+        }
+    }
     drop(json::read(text, precision));
     drop(ndjson::read(text, precision));
     drop(ndjson::read_flat(text, &columns, precision));

@@ -70,15 +70,15 @@ pub fn compare_junit(model: &CompareModel) -> String {
     })
 }
 
-/// The tables of what is asked about, and what the comparison comes to.
+/// The tables of what is asked about, at most `width` characters wide if it is known, and what the comparison comes to.
 #[must_use]
-pub fn compare_terminal(model: &CompareModel) -> String {
+pub fn compare_terminal(model: &CompareModel, width: Option<usize>) -> String {
     let tables = model
         .asked_metrics()
         .filter(|metric| metric.left_out.is_none());
     let tables = tables.map(|metric| {
         let table = tables::metric(model, metric);
-        format!("{}\n{}", table.caption, lines::laid_out(&table))
+        format!("{}\n{}", table.caption, lines::laid_out(&table, width))
     });
     let warnings = wording::warnings(model).into_iter();
     let warnings = warnings.map(|warning| format!("note: {warning}"));

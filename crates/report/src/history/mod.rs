@@ -77,12 +77,12 @@ fn test_result(model: &HistoryModel, metric: &MetricHistory, series: &HistorySer
     }
 }
 
-/// The tables of the metrics, and what the history comes to.
+/// The tables of the metrics, at most `width` characters wide if it is known, and what the history comes to.
 #[must_use]
-pub fn history_terminal(model: &HistoryModel) -> String {
+pub fn history_terminal(model: &HistoryModel, width: Option<usize>) -> String {
     let tables = model.metrics.iter().map(|metric| {
         let table = tables::metric(model, metric);
-        format!("{}\n{}", table.caption, lines::laid_out(&table))
+        format!("{}\n{}", table.caption, lines::laid_out(&table, width))
     });
     let warnings = wording::warnings(model).into_iter();
     let warnings = warnings.map(|warning| format!("note: {warning}"));

@@ -88,6 +88,10 @@ fn difference(pair: &PairModel, curves: &CurvesModel) -> Field {
     }
     let unit = curves.charts[pair.chart].unit;
     let ends = slope.per_unit.interval;
+    let may_be_zero = ends.is_some_and(|(low, high)| low <= 0.0 && high >= 0.0);
+    if may_be_zero && pair.largest().is_none() {
+        return Field::plain("none shown");
+    }
     Field::plain(format::in_unit(slope.per_unit.point, unit))
         .with_aside(ends.map(|ends| format::ends_in_unit(ends, unit)))
 }

@@ -164,8 +164,14 @@ fn places<'a, T: 'a>(curves: &'a CurvesModel) -> Vec<Column<'a, Row<'a, T>>> {
 
 /// How far the farthest level is from the curve; bad if the law does not hold.
 fn farthest(quality: &FitQuality, curves: &CurvesModel) -> Field {
-    let sign = if quality.farthest < 0.0 { "−" } else { "+" };
-    let off = format!("{sign}{}", format::share(quality.farthest.abs()));
+    let share = format::share(quality.farthest.abs());
+    let sign = match quality.farthest < 0.0 {
+        // Too little for a sign: "< 0.001 %".
+        _ if share.starts_with('<') => "",
+        true => "−",
+        false => "+",
+    };
+    let off = format!("{sign}{share}");
     Field::plain(off)
         .with_aside(Some(format!(
             "at {}",

@@ -332,9 +332,14 @@ fn schedule(info: &RunInfo) -> String {
     let (control, recovery) = schedule
         .recovery
         .map_or_else(Default::default, |of| recovery(what, of));
+    // Without delivery nothing is waited for.
+    let drain = (schedule.drain_timeout_s > 0.0).then(|| {
+        let timeout = format::set_time_s(schedule.drain_timeout_s);
+        format!("drain timeout {timeout}; ")
+    });
+    let drain = drain.unwrap_or_default();
     format!(
-        "warm-up {warm_up}{ramp_up}{control} (not in the results); measured phase {measured}; {recovery}drain timeout {}; {trials}; intervals of {}",
-        format::set_time_s(schedule.drain_timeout_s),
+        "warm-up {warm_up}{ramp_up}{control} (not in the results); measured phase {measured}; {recovery}{drain}{trials}; intervals of {}",
         format::set_time_s(schedule.interval_s)
     )
 }

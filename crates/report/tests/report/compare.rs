@@ -78,7 +78,7 @@ fn every_format_says_the_same() {
     );
     assert_eq!(found.outcome(), Outcomes::Worse);
     check(&compare_markdown(&found, "0.1.0"), "compare.md");
-    check(&compare_terminal(&found), "compare.terminal.txt");
+    check(&compare_terminal(&found, None), "compare.terminal.txt");
     check(&compare_json(&found), "compare.json");
     check(&compare_junit(&found), "compare.junit.xml");
     let page = compare_html(&found, "0.1.0");

@@ -36,7 +36,10 @@ fn the_ingest_study() {
     let model = seeded_model(&Seeded::ingest());
     check(&csv(&model), "ingest.csv");
     check(&markdown(&model), "ingest.md");
-    check(&format!("{}\n", terminal(&model)), "ingest.terminal.txt");
+    check(
+        &format!("{}\n", terminal(&model, None)),
+        "ingest.terminal.txt",
+    );
 }
 
 #[test]
@@ -44,7 +47,10 @@ fn a_scenario() {
     let model = seeded_model(&Seeded::shopping_study());
     check(&csv(&model), "shopping.csv");
     check(&markdown(&model), "shopping.md");
-    check(&format!("{}\n", terminal(&model)), "shopping.terminal.txt");
+    check(
+        &format!("{}\n", terminal(&model, None)),
+        "shopping.terminal.txt",
+    );
     let page = html(&model);
     assert!(page.contains("id=\"steps\"") && page.contains("id=\"step-spectrum\""));
     let other = html(&seeded_model(&Seeded::plain(&[], 1)));
@@ -229,7 +235,10 @@ fn a_search() {
     assert!(model.curves.is_none() && model.comparisons.is_empty());
     check(&csv(&model), "search.csv");
     check(&markdown(&model), "search.md");
-    check(&format!("{}\n", terminal(&model)), "search.terminal.txt");
+    check(
+        &format!("{}\n", terminal(&model, None)),
+        "search.terminal.txt",
+    );
     let ends: Vec<_> = model
         .search
         .iter()
@@ -244,7 +253,7 @@ fn cells_at_shares_of_their_capacities() {
     let model = seeded_model(&Seeded::operating_points());
     check(&markdown(&model), "operating-points.md");
     check(
-        &format!("{}\n", terminal(&model)),
+        &format!("{}\n", terminal(&model, None)),
         "operating-points.terminal.txt",
     );
     let page = html(&model);
@@ -349,7 +358,7 @@ fn the_best_and_the_worst_trials() {
         "best-and-worst.md",
     );
     check(
-        &format!("{}\n", terminal(&model)),
+        &format!("{}\n", terminal(&model, None)),
         "best-and-worst.terminal.txt",
     );
     let table = csv(&model);
@@ -415,7 +424,10 @@ fn nine_levels_have_small_multiples() {
 fn a_single_run() {
     let model = seeded_model(&Seeded::plain(&[], 1));
     check(&markdown(&model), "single.md");
-    check(&format!("{}\n", terminal(&model)), "single.terminal.txt");
+    check(
+        &format!("{}\n", terminal(&model, None)),
+        "single.terminal.txt",
+    );
 }
 
 #[test]
@@ -424,7 +436,7 @@ fn a_run_that_was_cut_short() {
         ran: Some(17),
         ..Seeded::ingest()
     });
-    check(&format!("{}\n", terminal(&model)), "cut.terminal.txt");
+    check(&format!("{}\n", terminal(&model, None)), "cut.terminal.txt");
 }
 
 #[test]

@@ -135,7 +135,7 @@ fn every_format_says_the_same() {
     assert_eq!(found.outcome(), HistoryOutcome::Worse);
     check(&history_markdown(&found, "0.1.0"), "history.md");
     check(
-        &format!("{}\n", history_terminal(&found)),
+        &format!("{}\n", history_terminal(&found, None)),
         "history.terminal.txt",
     );
     check(&history_junit(&found), "history.junit.xml");
@@ -159,7 +159,7 @@ fn each_outcome_has_its_answer() {
         assert_eq!(found.outcome(), outcome, "{name}");
         let text = format!(
             "{}\n\n{}\n{}",
-            history_terminal(&found),
+            history_terminal(&found, None),
             history_markdown(&found, "0.1.0"),
             history_junit(&found)
         );
@@ -203,7 +203,7 @@ fn a_move_to_another_host_is_said() {
     for run in &mut all[4..] {
         run.model.info.host.name = "bench-2".to_owned();
     }
-    let text = history_terminal(&history(all, &SETTINGS).unwrap());
+    let text = history_terminal(&history(all, &SETTINGS).unwrap(), None);
     let expected = "At run-05 (2026-02-03 06:00) the host changed from bench-1 to bench-2: their levels are not compared.";
     assert!(text.contains(expected), "{text}");
 }
@@ -225,7 +225,8 @@ fn what_has_no_value_in_some_runs_is_left_out_of_them() {
     seeded.ran = Some(3);
     let found = history(runs(&seeded_model(&seeded), 5, |_, _| 1.0), &SETTINGS).unwrap();
     assert!(
-        history_terminal(&found).contains("Not all trials of run-01, run-02, run-03 and 2 more")
+        history_terminal(&found, None)
+            .contains("Not all trials of run-01, run-02, run-03 and 2 more")
     );
     assert_eq!(found.outcome(), HistoryOutcome::NoChange);
 }

@@ -47,7 +47,10 @@ fn cells_that_were_left_out() {
     model.info.left_out = left_out.collect();
     assert_eq!(model.conclusion(false), Conclusion::Answered);
     assert_eq!(model.conclusion(true), Conclusion::Open);
-    check(&format!("{}\n", terminal(&model)), "left-out.terminal.txt");
+    check(
+        &format!("{}\n", terminal(&model, None)),
+        "left-out.terminal.txt",
+    );
     check(&summary(&model), "left-out.summary.md");
     check(&junit(&model), "left-out.junit.xml");
     let text = markdown(&model);

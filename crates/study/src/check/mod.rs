@@ -25,6 +25,7 @@ mod path;
 mod port_tls;
 mod prepare;
 mod probe;
+mod records;
 mod recovery;
 mod reference;
 mod request;

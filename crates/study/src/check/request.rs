@@ -12,12 +12,11 @@ use super::{
     inspect::inspect,
     path::Path,
     path_text,
+    records::records,
     variables::{Known, Named, Variables, Written},
 };
 use crate::{
-    Body, Endpoint, FeedOrder, FeedRows, LoadModel, RecordsBody, RecordsFormat, Request, System,
-    Texts,
-    check::load::MAX_IN_FLIGHT,
+    Body, Endpoint, FeedOrder, FeedRows, Request, System, Texts,
     mistake::Finding,
     nearest::{list, nearest_word},
     raw,
@@ -33,8 +32,6 @@ pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 /// Response times are kept from 1 µs to 1 h.
 pub(crate) const TIMEOUT_BOUNDS: (Duration, Duration) =
     (Duration::from_millis(1), Duration::from_secs(3600));
-/// Most records in flight at once.
-const MAX_RECORDS_IN_FLIGHT: u64 = 10 * MAX_IN_FLIGHT;
 /// Names that mean something else in the path of a metric.
 pub(crate) const RESERVED_NAMES: [&str; 9] = [
     "delivery",
@@ -88,7 +85,9 @@ pub(crate) fn content(
         .iter()
         .any(|body| checker.is_invalid(&key(body).steps()));
     let body = match (raw.records, raw.body, raw.body_file, raw.body_random) {
-        (Some(records), ..) => self::records(checker, records, around.model).map(Body::Records),
+        (Some(given), ..) => records(checker, given, around.model)
+            .map(Box::new)
+            .map(Body::Records),
         (None, Some(text), ..) => Some(Body::Text(text)),
         (None, None, Some(file), _) => Some(Body::File(file)),
         (None, None, None, Some(raw::Size(bytes))) => random_body(checker, bytes),
@@ -300,138 +299,5 @@ pub(crate) fn endpoint(
                 None
             }
         },
-    }
-}
-
-fn records(
-    checker: &mut Checker<'_>,
-    raw: raw::Records,
-    model: Option<&LoadModel>,
-) -> Option<RecordsBody> {
-    let path = |key: &'static str| ["load", "request", "records", key];
-    let format = format(checker, &raw);
-    let per_request = checker.value_or_default(raw.per_request, &path("per_request"), 1)?;
-    if let Some(
-        LoadModel::Closed {
-            connections,
-            pipelining,
-        }
-        | LoadModel::Open {
-            connections,
-            pipelining,
-            ..
-        },
-    ) = model
-    {
-        let in_flight = u64::from(per_request) * u64::from(*connections) * u64::from(*pipelining);
-        if in_flight > MAX_RECORDS_IN_FLIGHT {
-            let what = format!(
-                "{per_request} records a request × {connections} connections × {pipelining} pipelined are {in_flight} records in flight"
-            );
-            let expected = format!("at most {MAX_RECORDS_IN_FLIGHT}");
-            checker.report(
-                Finding::new(checker.position_of(&path("per_request")), what)
-                    .with_expected(expected),
-            );
-        }
-    }
-    let send_as = checker.value_or_default(
-        raw.send_as,
-        &path("send_as"),
-        raw::RecordsFormat::LineProtocol,
-    )?;
-    if send_as == raw::RecordsFormat::Csv {
-        let what = "load.request.records.send_as is csv, which records are not sent in";
-        checker.report(
-            Finding::new(checker.position_of(&path("send_as")), what)
-                .with_expected("line-protocol, ndjson or json"),
-        );
-    }
-    needed_by_format(checker, &raw, format);
-    Some(RecordsBody {
-        file: raw.file?,
-        format: format?,
-        send_as: checked_format(send_as),
-        per_request,
-        measurement: raw.measurement,
-        time: raw.time,
-        tags: raw.tags.unwrap_or_default(),
-    })
-}
-
-/// Checks `measurement`, `time` and `tags`: CSV needs the first two, line protocol contains all three.
-fn needed_by_format(checker: &mut Checker<'_>, raw: &raw::Records, format: Option<RecordsFormat>) {
-    let given = [
-        ("measurement", raw.measurement.is_some()),
-        ("time", raw.time.is_some()),
-        ("tags", raw.tags.is_some()),
-    ];
-    for (key, given) in given {
-        let path = ["load", "request", "records", key];
-        if given && format == Some(RecordsFormat::LineProtocol) {
-            let what = format!(
-                "load.request.records.{key} is for CSV and NDJSON; line protocol has its own"
-            );
-            checker.report(
-                Finding::new(checker.key(&path), what)
-                    .with_expected("file, format, send_as, per_request"),
-            );
-        }
-        if !given
-            && key != "tags"
-            && format == Some(RecordsFormat::Csv)
-            && !checker.is_invalid(&path)
-        {
-            let what = format!("load.request.records lacks the key {key:?}, which CSV needs");
-            let expected = if key == "time" {
-                "time: name of the column with the time"
-            } else {
-                "measurement: a name"
-            };
-            checker.report(Finding::new(checker.key(&path[..3]), what).with_expected(expected));
-        }
-    }
-}
-
-fn format(checker: &mut Checker<'_>, raw: &raw::Records) -> Option<RecordsFormat> {
-    let path = ["load", "request", "records", "format"];
-    if checker.is_invalid(&path) {
-        return None;
-    }
-    if let Some(format) = raw.format {
-        return Some(checked_format(format));
-    }
-    let file = raw.file.as_deref()?;
-    let ending = file
-        .rsplit_once('.')
-        .map_or("", |(_, ending)| ending)
-        .to_lowercase();
-    match ending.as_str() {
-        "lp" | "line" | "influx" => Some(RecordsFormat::LineProtocol),
-        "ndjson" | "jsonl" => Some(RecordsFormat::Ndjson),
-        "json" => Some(RecordsFormat::Json),
-        "csv" => Some(RecordsFormat::Csv),
-        _ => {
-            let what = format!("the ending of {file:?} does not say its format");
-            let expected =
-                ".lp, .ndjson, .json, .csv, or format: line-protocol, ndjson, json or csv";
-            checker.report(
-                Finding::new(
-                    checker.position_of(&["load", "request", "records", "file"]),
-                    what,
-                )
-                .with_expected(expected),
-            );
-            None
-        }
-    }
-}
-
-fn checked_format(format: raw::RecordsFormat) -> RecordsFormat {
-    match format {
-        raw::RecordsFormat::LineProtocol => RecordsFormat::LineProtocol,
-        raw::RecordsFormat::Ndjson => RecordsFormat::Ndjson,
-        raw::RecordsFormat::Json => RecordsFormat::Json,
-        raw::RecordsFormat::Csv => RecordsFormat::Csv,
     }
 }

@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    DurationText, Feed, LoadLevel, Method, Name, OneOrSeveral, Rate, Scenario, Size, Status, Think,
+    DurationText, Feed, LoadLevel, Method, Name, OneOrSeveral, Rate, Records, Scenario, Size,
+    Status, Think,
 };
 
 /// The load model.
@@ -174,38 +175,6 @@ pub(crate) struct Inspect {
     /// The JSON array whose elements are counted: `$.items` is a member of the document, `$` the document itself. An answer that is not
     /// JSON or has no such array fails.
     pub count: Option<String>,
-}
-
-/// Records from a file, each stamped with a key and a time of its own as it is sent.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Records {
-    /// The file, relative to the study's folder.
-    #[schemars(required)]
-    pub file: Option<String>,
-    /// How to read the file; by default from its ending: .lp, .ndjson, .json, .csv.
-    pub format: Option<RecordsFormat>,
-    /// How to write the body; line-protocol by default.
-    pub send_as: Option<RecordsFormat>,
-    /// Records in one request; 1 by default.
-    #[schemars(range(min = 1, max = 100_000))]
-    pub per_request: Option<u32>,
-    /// The measurement of records from CSV or NDJSON.
-    pub measurement: Option<String>,
-    /// The column (key) with the time, in CSV or NDJSON.
-    pub time: Option<String>,
-    /// The columns (keys) that are tags, in CSV or NDJSON.
-    pub tags: Option<Vec<String>>,
-}
-
-/// A text format of records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum RecordsFormat {
-    LineProtocol,
-    Ndjson,
-    Json,
-    Csv,
 }
 
 /// Which answers are a success.

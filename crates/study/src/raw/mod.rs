@@ -13,6 +13,7 @@ mod oauth2;
 mod prepare;
 mod probe;
 mod random_column;
+mod records;
 mod scalar;
 mod scaling;
 mod scenario;
@@ -28,8 +29,7 @@ pub(crate) use components::{
 pub(crate) use cool_down::{CoolDownEnd, CoolDownUntil};
 pub(crate) use limits::Limits;
 pub(crate) use load::{
-    Arrivals, Expect, Inspect, Load, LoadStage, Model, OnSocketError, Protocol, Records,
-    RecordsFormat, Request,
+    Arrivals, Expect, Inspect, Load, LoadStage, Model, OnSocketError, Protocol, Request,
 };
 pub(crate) use method::Method;
 pub(crate) use network::Network;
@@ -37,9 +37,10 @@ pub(crate) use oauth2::{ClientAuthentication, Oauth2};
 pub(crate) use prepare::{Prepare, PrepareLoad};
 pub(crate) use probe::{Extract, Probe, ValueAt, Watch, WatchBegin};
 pub(crate) use random_column::RandomColumn;
+pub(crate) use records::{Decimal, MeasurementColumn, Records, RecordsFormat, TimeColumns};
 pub(crate) use scalar::{
-    CoolDown, DurationText, LoadLevel, MadeColumn, Measured, Name, OneOrSeveral, Rate, Repeat,
-    Settle, Share, Size, Status, Think, WarmUp, Width, parse_width,
+    CoolDown, DurationText, LoadLevel, MadeColumn, Measured, Measurement, Name, OneOrSeveral, Rate,
+    Repeat, Settle, Share, Size, Status, Think, Time, WarmUp, Width, parse_width,
 };
 pub(crate) use scaling::{PairLevels, Scaling};
 pub(crate) use scenario::{

@@ -10,7 +10,10 @@ use serde::{
 
 use waggle_units::{parse_duration, parse_number, parse_rate, parse_share, parse_size};
 
-use super::{CoolDownUntil, MeasuredRequests, RandomColumn, RepeatUntil, SettleUntil, WarmUpUntil};
+use super::{
+    CoolDownUntil, MeasuredRequests, MeasurementColumn, RandomColumn, RepeatUntil, SettleUntil,
+    TimeColumns, WarmUpUntil,
+};
 use crate::Level;
 
 /// `250ms`, `10s`, `2m`, `1h`.
@@ -128,6 +131,20 @@ impl OneOrSeveral {
             Self::Several(texts) => texts,
         }
     }
+}
+
+/// `plant` or `{column: line}`.
+#[derive(Debug, Clone)]
+pub(crate) enum Measurement {
+    Name(String),
+    Column(MeasurementColumn),
+}
+
+/// `time` or `{column: [Date, Time], format: "%d.%m.%Y %H:%M:%S", zone: Europe/Berlin}`.
+#[derive(Debug, Clone)]
+pub(crate) enum Time {
+    Column(String),
+    Columns(TimeColumns),
 }
 
 /// `schema-{{n}}`, `{integer: [1, 6]}`, `{text: [10, 40]}` or `{choice: {AVRO: 8, JSON: 2}}`.
@@ -368,14 +385,28 @@ fn read_text(text: &str) -> Result<String, std::convert::Infallible> {
     Ok(text.to_owned())
 }
 
-fn numbered_schema(_: &mut SchemaGenerator) -> Schema {
+fn text_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string" })
 }
 
 scalar_or_mapping!(
+    Measurement,
+    visit_str(&str),
+    Name(read_text, text_schema),
+    Column(MeasurementColumn),
+    "a name or its column"
+);
+scalar_or_mapping!(
+    Time,
+    visit_str(&str),
+    Column(read_text, text_schema),
+    Columns(TimeColumns),
+    "a column, or column, format and zone"
+);
+scalar_or_mapping!(
     MadeColumn,
     visit_str(&str),
-    Numbered(read_text, numbered_schema),
+    Numbered(read_text, text_schema),
     Random(RandomColumn),
     "a text, integer, text or choice"
 );

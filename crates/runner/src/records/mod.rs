@@ -1,75 +1,36 @@
 //! The content of requests: records and bodies are read from their files once, and made into the bytes of requests for each
 //! trial, with the rows of feeds in them.
 
+mod error;
+mod mistakes;
+mod table;
+mod text;
+
 use std::{
     borrow::Cow,
     collections::BTreeMap,
     fs::File,
-    io::{self, Read},
+    io::Read,
     path::{Path, PathBuf},
 };
 
 use waggle_load::{Prepared, Template};
-use waggle_record::{Columns, Format, Mistake, Precision, Record, Unwritable};
-use waggle_study::{BODY_MAX_BYTES, Body, RecordsBody, RecordsFormat, Request, Study, Texts, What};
+use waggle_record::{Precision, Record};
+use waggle_study::{
+    BODY_MAX_BYTES, Body, RecordsBody, RecordsFormat, Request, Study, Table, Texts, What,
+};
 
 use crate::{
     feeds::{Turn, first_multiple_of_both},
     message::{Message, content_type, template},
     random::words,
 };
-
-/// A file of records longer than this is refused.
-pub const RECORDS_FILE_MAX_BYTES: u64 = 256 * 1024 * 1024;
-/// Limit on the bytes of all requests made ahead; if a file needs more, the requests repeat before its end.
-const PREPARED_MAX_BYTES: usize = 64 * 1024 * 1024;
-/// Mistakes of a file that are shown.
-const MISTAKES_SHOWN: usize = 20;
-
-/// Why records cannot be sent.
-#[derive(Debug, thiserror::Error)]
-pub enum RecordsError {
-    #[error("cannot read the records in {}: {problem}", file.display())]
-    Io { file: PathBuf, problem: io::Error },
-    #[error("{} is longer than {RECORDS_FILE_MAX_BYTES} bytes", file.display())]
-    TooLong { file: PathBuf },
-    #[error("{} holds no record", file.display())]
-    Empty { file: PathBuf },
-    #[error("{}", mistakes_text(file, mistakes))]
-    Mistakes {
-        file: PathBuf,
-        mistakes: Vec<Mistake>,
-    },
-    #[error("a record of {} cannot be sent: {problem}", file.display())]
-    Unwritable { file: PathBuf, problem: Unwritable },
-    #[error("cannot read the body in {}: {problem}", file.display())]
-    Body { file: PathBuf, problem: io::Error },
-    #[error("the body in {} is longer than {BODY_MAX_BYTES} bytes", file.display())]
-    LongBody { file: PathBuf },
-    #[error(
-        "feed {feed} has {rows} rows, and a request for each of them takes more than {} MiB; \
-         a scenario makes its requests as it sends them",
-        PREPARED_MAX_BYTES >> 20
-    )]
-    LongFeed { feed: String, rows: usize },
-}
-
-fn mistakes_text(file: &Path, mistakes: &[Mistake]) -> String {
-    let line = |mistake: &Mistake| {
-        format!(
-            "{}:{}:{}: {}",
-            file.display(),
-            mistake.line,
-            mistake.column,
-            mistake.problem
-        )
-    };
-    let mut lines: Vec<String> = mistakes.iter().take(MISTAKES_SHOWN).map(line).collect();
-    if mistakes.len() > MISTAKES_SHOWN {
-        lines.push(format!("and {} more", mistakes.len() - MISTAKES_SHOWN));
-    }
-    lines.join("\n")
-}
+use error::PREPARED_MAX_BYTES;
+pub use error::RecordsError;
+pub use table::{RecordsFound, look_at_records};
+use table::{columns_of, format_of};
+pub use text::RECORDS_FILE_MAX_BYTES;
+use text::read_text;
 
 /// The content of every file of records or of a body that a study or a request names.
 #[derive(Debug, Default)]
@@ -85,20 +46,16 @@ pub struct RecordFiles {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct FileKey {
     from: String,
-    format: &'static str,
-    measurement: Option<String>,
-    time: Option<String>,
-    tags: Vec<String>,
+    format: RecordsFormat,
+    table: Table,
 }
 
 impl FileKey {
     fn new(body: &RecordsBody) -> Self {
         Self {
             from: body.file.clone(),
-            format: name_of(body.format),
-            measurement: body.measurement.clone(),
-            time: body.time.clone(),
-            tags: body.tags.clone(),
+            format: body.format,
+            table: body.table.clone(),
         }
     }
 }
@@ -165,12 +122,8 @@ impl RecordFiles {
 
     fn read_file(&self, body: &RecordsBody) -> Result<Vec<Record>, RecordsError> {
         let file = self.folder.join(&body.file);
-        let text = text_of(&file)?;
-        let columns = body.measurement.as_ref().map(|measurement| Columns {
-            measurement: measurement.clone(),
-            time: body.time.clone(),
-            tags: body.tags.clone(),
-        });
+        let text = read_text(&file, body.table.encoding.as_deref())?;
+        let columns = columns_of(&body.table, &file)?;
         let read = format_of(body.format).read(&text, columns.as_ref(), Precision::default());
         let records = read.map_err(|mistakes| RecordsError::Mistakes {
             file: file.clone(),
@@ -284,28 +237,6 @@ impl Content<'_> {
     }
 }
 
-fn text_of(file: &Path) -> Result<Vec<u8>, RecordsError> {
-    let problem = |problem| RecordsError::Io {
-        file: file.to_path_buf(),
-        problem,
-    };
-    let too_long = || RecordsError::TooLong {
-        file: file.to_path_buf(),
-    };
-    let opened = File::open(file).map_err(problem)?;
-    if opened.metadata().map_err(problem)?.len() > RECORDS_FILE_MAX_BYTES {
-        return Err(too_long());
-    }
-    // A file that is not regular has no length to check.
-    let mut text = Vec::new();
-    let mut bounded = opened.take(RECORDS_FILE_MAX_BYTES + 1);
-    bounded.read_to_end(&mut text).map_err(problem)?;
-    if text.len() as u64 > RECORDS_FILE_MAX_BYTES {
-        return Err(too_long());
-    }
-    Ok(text)
-}
-
 fn body_in(file: &Path) -> Result<Vec<u8>, RecordsError> {
     let problem = |problem| RecordsError::Body {
         file: file.to_path_buf(),
@@ -335,29 +266,9 @@ fn requests_per_turn(records: usize, per_request: usize) -> usize {
     first_multiple_of_both(records, per_request) / per_request.max(1)
 }
 
-fn format_of(format: RecordsFormat) -> Format {
-    match format {
-        RecordsFormat::LineProtocol => Format::LineProtocol,
-        RecordsFormat::Ndjson => Format::Ndjson,
-        RecordsFormat::Json => Format::Json,
-        RecordsFormat::Csv => Format::Csv,
-    }
-}
-
-fn name_of(format: RecordsFormat) -> &'static str {
-    match format {
-        RecordsFormat::LineProtocol => "line protocol",
-        RecordsFormat::Ndjson => "ndjson",
-        RecordsFormat::Json => "json",
-        RecordsFormat::Csv => "csv",
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
-
-    use super::{RECORDS_FILE_MAX_BYTES, RecordsError, random_bytes, requests_per_turn, text_of};
+    use super::{random_bytes, requests_per_turn};
 
     #[test]
     fn every_record_is_sent_equally_often() {
@@ -379,21 +290,5 @@ mod tests {
         assert_eq!(random_bytes(0, 16), expected.concat());
         assert_eq!(random_bytes(0, 3), expected.concat()[..3]);
         assert_ne!(random_bytes(1, 16), random_bytes(2, 16));
-    }
-
-    #[test]
-    fn a_file_beyond_the_limit_is_refused_before_it_is_read() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("records.lp");
-        // A sparse file takes no space on the disk.
-        File::create(&file)
-            .unwrap()
-            .set_len(RECORDS_FILE_MAX_BYTES + 1)
-            .unwrap();
-        assert!(matches!(text_of(&file), Err(RecordsError::TooLong { .. })));
-        assert!(matches!(
-            text_of(&folder.path().join("none")),
-            Err(RecordsError::Io { .. })
-        ));
     }
 }

@@ -1,0 +1,223 @@
+//! Converts one object of any shape to a record: values of nested objects and lists are columns, named by their path.
+
+use std::collections::HashSet;
+
+use serde_json::value::RawValue;
+
+use super::object::{Reader, excerpt};
+use crate::{
+    Columns, Measurement, Precision, Record, columns::Role, guess, source_text::Mistakes,
+    source_text::SourceText, time,
+};
+
+/// Most objects and lists within each other.
+const DEPTH_MAX: usize = 32;
+
+/// Reads objects whose paths have the roles in `columns`.
+pub(crate) struct FlatReader<'c> {
+    columns: &'c Columns,
+    precision: Precision,
+    /// Names of `columns` that no object had so far.
+    unseen: HashSet<&'c str>,
+}
+
+impl<'c> FlatReader<'c> {
+    pub(crate) fn new(columns: &'c Columns, precision: Precision) -> Self {
+        Self {
+            columns,
+            precision,
+            unseen: columns.names().map(String::as_str).collect(),
+        }
+    }
+
+    /// The names of `columns` that no object had, in order.
+    pub(crate) fn unseen(&self) -> Vec<&'c str> {
+        let mut unseen: Vec<&str> = self.unseen.iter().copied().collect();
+        unseen.sort_unstable();
+        unseen
+    }
+
+    /// The record of an object; `None` if mistakes were noted, or if it has no value and such are left out.
+    pub(crate) fn record(
+        &mut self,
+        source: SourceText<'_>,
+        object: &RawValue,
+        mistakes: &mut Mistakes,
+    ) -> Option<Record> {
+        let mut reader = Reader::new(source, mistakes);
+        let time_columns = self.columns.time.as_ref().map(|time| time.columns.len());
+        let mut flat = Flat {
+            measurement: match &self.columns.measurement {
+                Measurement::Name(name) => Some(name.clone()),
+                Measurement::Column(_) => None,
+            },
+            time: vec![None; time_columns.unwrap_or_default()],
+            ..Flat::default()
+        };
+        self.object(&mut reader, "", object, &mut flat, 0)?;
+        let time_ns = self.time(&mut reader, object, &flat.time);
+        if let (None, Measurement::Column(name)) = (&flat.measurement, &self.columns.measurement)
+            && reader.ok
+        {
+            reader.wrong(object, format!("the object has no measurement {name:?}"));
+        }
+        if reader.ok && flat.fields.is_empty() {
+            if self.columns.skip_empty {
+                return None;
+            }
+            let remedy = "skip_empty: true leaves out objects without values";
+            reader.mistake(
+                object,
+                "the object has no fields".into(),
+                Some(remedy.into()),
+            );
+        }
+        let record = Record {
+            measurement: flat.measurement.unwrap_or_default(),
+            tags: flat.tags,
+            fields: flat.fields,
+            time_ns,
+        };
+        reader.finish(object, record)
+    }
+
+    fn object<'r>(
+        &mut self,
+        reader: &mut Reader<'_, '_>,
+        path: &str,
+        object: &'r RawValue,
+        flat: &mut Flat<'r>,
+        depth: usize,
+    ) -> Option<()> {
+        if depth == DEPTH_MAX {
+            reader.wrong(object, format!("nested deeper than {DEPTH_MAX} levels"));
+            return None;
+        }
+        for (raw_key, key, value) in reader.pairs(object, "a record: an object")? {
+            let column = joined(path, &key);
+            self.value(reader, (raw_key, column), value, flat, depth)?;
+        }
+        Some(())
+    }
+
+    fn value<'r>(
+        &mut self,
+        reader: &mut Reader<'_, '_>,
+        (raw_key, column): (&'r RawValue, String),
+        value: &'r RawValue,
+        flat: &mut Flat<'r>,
+        depth: usize,
+    ) -> Option<()> {
+        self.unseen.remove(column.as_str());
+        // Columns of other names may lie within one that is not named.
+        if self.columns.leave_out.contains(&column) {
+            return Some(());
+        }
+        if value.get().starts_with('{') {
+            return self.object(reader, &column, value, flat, depth + 1);
+        }
+        if value.get().starts_with('[') {
+            if depth + 1 == DEPTH_MAX {
+                reader.wrong(value, format!("nested deeper than {DEPTH_MAX} levels"));
+                return None;
+            }
+            let Ok(elements) = serde_json::from_str::<Vec<&RawValue>>(value.get()) else {
+                reader.wrong(value, format!("expected a list, found {}", excerpt(value)));
+                return None;
+            };
+            for (index, element) in elements.into_iter().enumerate() {
+                let column = joined(&column, &index.to_string());
+                self.value(reader, (raw_key, column), element, flat, depth + 1)?;
+            }
+            return Some(());
+        }
+        self.leaf(reader, (raw_key, column), value, flat);
+        Some(())
+    }
+
+    fn leaf<'r>(
+        &self,
+        reader: &mut Reader<'_, '_>,
+        (raw_key, column): (&'r RawValue, String),
+        value: &'r RawValue,
+        flat: &mut Flat<'r>,
+    ) {
+        let is_missing = value.get() == "null"
+            || serde_json::from_str::<String>(value.get())
+                .is_ok_and(|text| self.columns.missing.contains(&text))
+            || self.columns.missing.iter().any(|text| text == value.get());
+        if is_missing {
+            return;
+        }
+        match self.columns.role(&column) {
+            Role::LeftOut => {}
+            Role::Time(part) => flat.time[part] = Some(value),
+            Role::Measurement => flat.measurement = reader.measurement(value),
+            Role::Tag => {
+                reader.name(raw_key, "a tag key", &column);
+                let text = reader.flat_tag(value);
+                flat.tags.extend(text.map(|text| (column, text)));
+            }
+            Role::Field => {
+                reader.name(raw_key, "a field key", &column);
+                if flat.fields.iter().any(|(key, _)| *key == column) {
+                    let problem = format!("{column:?} is both a key and a path in the object");
+                    reader.wrong(raw_key, problem);
+                    return;
+                }
+                let found = reader.value(value);
+                flat.fields.extend(found.map(|found| (column, found)));
+            }
+        }
+    }
+
+    fn time(
+        &self,
+        reader: &mut Reader<'_, '_>,
+        object: &RawValue,
+        parts: &[Option<&RawValue>],
+    ) -> Option<i64> {
+        let column = self.columns.time.as_ref()?;
+        let mut texts = Vec::with_capacity(parts.len());
+        for (part, name) in parts.iter().zip(&column.columns) {
+            let Some(part) = part else {
+                if reader.ok {
+                    reader.wrong(object, format!("the object has no time {name:?}"));
+                }
+                return None;
+            };
+            texts.push(if part.get().starts_with('"') {
+                reader.text(part, "a time")?.into_owned()
+            } else {
+                part.get().to_owned()
+            });
+        }
+        let text = texts.join(" ");
+        match time::from_cell(&text, column, self.precision) {
+            Ok(time) => Some(time),
+            Err(problem) => {
+                let at = parts.first().copied().flatten().unwrap_or(object);
+                reader.mistake(at, problem, Some(guess::time_remedy(&text, column)));
+                None
+            }
+        }
+    }
+}
+
+/// The values of an object so far.
+#[derive(Default)]
+struct Flat<'r> {
+    measurement: Option<String>,
+    tags: Vec<(String, String)>,
+    fields: Vec<(String, crate::FieldValue)>,
+    /// By the parts of the time.
+    time: Vec<Option<&'r RawValue>>,
+}
+
+fn joined(path: &str, key: &str) -> String {
+    if path.is_empty() {
+        key.to_owned()
+    } else {
+        format!("{path}.{key}")
+    }
+}

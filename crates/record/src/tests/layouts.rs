@@ -1,0 +1,233 @@
+//! Files as loggers, spreadsheets and services write them, after their makers' documentation: each is looked at, and read as it
+//! was found.
+
+use crate::{Format, Guess, Precision, guess, line_protocol};
+
+/// Looks at a file, reads it, and compares its first record and the number of its records.
+fn check(text: &str, format: Format, notes: &[&str], first: &str, count: usize) -> Guess {
+    let found = guess(text.as_bytes(), format, "m").unwrap().unwrap();
+    assert_eq!(found.notes, notes, "{text}");
+    let records = format
+        .read(text.as_bytes(), Some(&found.columns), Precision::default())
+        .unwrap_or_else(|mistakes| panic!("{mistakes:?} by {found:?}"));
+    let mut line = Vec::new();
+    line_protocol::write(&records[0], &mut line).unwrap();
+    assert_eq!(String::from_utf8(line).unwrap().trim_end(), first);
+    assert_eq!(records.len(), count);
+    found
+}
+
+#[test]
+fn siemens_wincc_data_log() {
+    // SIMATIC WinCC, "Format of the data log files": semicolons, decimal commas, local times.
+    let text = "\
+\"VarName\";\"TimeString\";\"VarValue\";\"Validity\";\"Time_ms\"\r
+\"Temperature\";\"09.03.2020 10:14:33\";21,5;1;43899426770,8333\r
+\"Temperature\";\"09.03.2020 10:14:34\";22;1;43899426782,4074\r
+\"Temperature\";\"09.03.2020 10:14:35\";22,25;1;43899426793,9815\r
+\"Pressure\";\"09.03.2020 10:14:35\";1013,25;1;43899426793,9815\r
+\"Pressure\";\"09.03.2020 10:14:36\";1013;1;43899426805,5556\r
+";
+    check(
+        text,
+        Format::Csv,
+        &[],
+        "m,VarName=Temperature VarValue=21.5,Validity=1i,Time_ms=43899426770.8333 1583748873000000000",
+        5,
+    );
+}
+
+#[test]
+fn campbell_toa5() {
+    // Campbell Scientific, "TOA5 file format": a line about the station, then names, units and processing.
+    let text = "\
+\"TOA5\",\"CR1000\",\"CR1000\",\"1031\",\"CR1000.Std.20\",\"CPU:Test.CR1\",\"20232\",\"Test\"
+\"TIMESTAMP\",\"RECORD\",\"BattV_Avg\",\"PTemp_C_Avg\"
+\"TS\",\"RN\",\"Volts\",\"Deg C\"
+\"\",\"\",\"Avg\",\"Avg\"
+\"2020-03-09 10:14:00\",0,12.73,21.5
+\"2020-03-09 10:15:00\",1,12.71,\"NAN\"
+\"2020-03-09 10:16:00\",2,12.72,21.25
+\"2020-03-09 10:17:00\",3,12.72,21
+";
+    let found = check(
+        text,
+        Format::Csv,
+        &[],
+        "m RECORD=0i,BattV_Avg=12.73,PTemp_C_Avg=21.5 1583748840000000000",
+        4,
+    );
+    assert_eq!(found.columns.layout.skip_lines, 1);
+    assert_eq!(found.columns.layout.skip_after_header, 2);
+    assert_eq!(found.columns.missing, ["NAN"]);
+}
+
+#[test]
+fn onset_hobo() {
+    // Onset HOBOware, "Exporting data to a text file": a title, names with units and serial numbers, events without values.
+    let text = "\
+\"Plot Title: 10234567\"
+\"#\",\"Date Time, GMT+00:00\",\"Temp, °C (LGR S/N: 10234567)\",\"End Of File (LGR S/N: 10234567)\"
+1,03/09/20 10:14:33 AM,21.569,
+2,03/09/20 10:15:33 AM,21.581,
+3,03/13/20 10:16:33 PM,21.593,
+4,03/13/20 10:17:33 PM,,Logged
+";
+    check(
+        text,
+        Format::Csv,
+        &[],
+        "m #=1i,Temp\\,\\ °C\\ (LGR\\ S/N:\\ 10234567)=21.569 1583748873000000000",
+        4,
+    );
+}
+
+#[test]
+fn deutscher_wetterdienst() {
+    // Deutscher Wetterdienst, Climate Data Center, hourly air temperature: columns of one width, -999 for no value.
+    let text = "\
+STATIONS_ID;MESS_DATUM;QN_9;TT_TU;RF_TU;eor
+         44;2020030910;    3;   7.9;  81.0;eor
+         44;2020030911;    3;   8.4;  -999;eor
+         44;2020030912;    3;   9.0;  77.0;eor
+         44;2020030913;    3;   9.1;  76.0;eor
+";
+    check(
+        text,
+        Format::Csv,
+        &[],
+        "m,eor=eor STATIONS_ID=44i,QN_9=3i,TT_TU=7.9,RF_TU=81.0 1583748000000000000",
+        4,
+    );
+}
+
+#[test]
+fn spreadsheet_with_date_and_time() {
+    // What a spreadsheet of a country with decimal commas saves as CSV; a byte order mark, and a note with semicolons in quotes.
+    let text = "\u{feff}Datum;Uhrzeit;Temperatur;Bemerkung\r
+09.03.2020;10:14:33;21,5;\"Tür; auf\"\r
+09.03.2020;10:14:34;21,6;\r
+13.03.2020;10:14:35;;\"Tür \"\"zu\"\"\"\r
+";
+    let found = check(
+        text,
+        Format::Csv,
+        &[],
+        "m Temperatur=21.5,Bemerkung=\"Tür; auf\" 1583748873000000000",
+        3,
+    );
+    let time = found.columns.time.unwrap();
+    assert_eq!(time.columns, ["Datum", "Uhrzeit"]);
+}
+
+#[test]
+fn home_assistant_history() {
+    // Home Assistant, history panel, "Download data".
+    let text = "\
+entity_id,state,last_changed
+sensor.kitchen,21.5,2020-03-09T10:14:33.123Z
+sensor.kitchen,unavailable,2020-03-09T10:15:33.123Z
+sensor.kitchen,21.7,2020-03-09T10:16:33.123Z
+sensor.kitchen,21.8,2020-03-09T10:17:33.123Z
+";
+    let found = check(
+        text,
+        Format::Csv,
+        &[],
+        "m,entity_id=sensor.kitchen state=21.5 1583748873123000000",
+        3,
+    );
+    assert!(found.columns.skip_empty);
+}
+
+#[test]
+fn tabs_and_epochs_without_a_header() {
+    let text = "1583748873123\t21.5\toven-1\n1583748874123\t22\toven-1\n1583748875123\t23\toven-2\n1583748876123\t23\toven-2\n";
+    let found = guess(text.as_bytes(), Format::Csv, "m").unwrap().unwrap();
+    assert_eq!(
+        found.notes,
+        ["the file has no header row: name its columns in header"]
+    );
+    let mut columns = found.columns;
+    columns.time = Some(crate::TimeColumn {
+        format: crate::TimeFormat::Epoch(Precision::Milliseconds),
+        ..crate::TimeColumn::of_column("column1")
+    });
+    let records = Format::Csv
+        .read(text.as_bytes(), Some(&columns), Precision::default())
+        .unwrap();
+    assert_eq!(records.len(), 4);
+    assert_eq!(records[0].time_ns, Some(1_583_748_873_123_000_000));
+    assert_eq!(records[3].tags, [("column3".into(), "oven-2".into())]);
+}
+
+#[test]
+fn day_and_month_can_be_mistaken_for_each_other() {
+    let text = "time,v\n03/09/2020 10:14:33,1\n03/10/2020 10:14:33,2\n";
+    check(
+        text,
+        Format::Csv,
+        &[
+            "\"%d/%m/%Y %H:%M:%S%.f\" and \"%m/%d/%Y %H:%M:%S%.f\" both read the times of column \"time\"",
+        ],
+        "m v=1i 1599128073000000000",
+        2,
+    );
+}
+
+#[test]
+fn tasmota_telemetry() {
+    // Tasmota, SENSOR messages over MQTT, one a line: local times, objects within objects.
+    let text = r#"{"Time":"2020-03-09T10:14:33","Switch1":"ON","ENERGY":{"Power":12,"Voltage":230,"Current":0.052}}
+{"Time":"2020-03-09T10:14:43","Switch1":"ON","ENERGY":{"Power":12.5,"Voltage":229,"Current":0.053}}
+"#;
+    check(
+        text,
+        Format::Ndjson,
+        &[],
+        "m,Switch1=ON ENERGY.Power=12.0,ENERGY.Voltage=230i,ENERGY.Current=0.052 1583748873000000000",
+        2,
+    );
+}
+
+#[test]
+fn shelly_status() {
+    // Shelly Gen2, NotifyStatus: seconds since 1970 with a fraction.
+    let text = r#"{"src":"shellyplus1pm-a8","method":"NotifyStatus","params":{"ts":1583748873.12,"switch:0":{"id":0,"apower":12.5}}}
+{"src":"shellyplus1pm-a8","method":"NotifyStatus","params":{"ts":1583748933.12,"switch:0":{"id":0,"apower":13}}}
+"#;
+    check(
+        text,
+        Format::Ndjson,
+        &[],
+        "m,src=shellyplus1pm-a8,method=NotifyStatus params.switch:0.id=0i,params.switch:0.apower=12.5 1583748873120000000",
+        2,
+    );
+}
+
+#[test]
+fn things_stack_uplink() {
+    // The Things Stack, uplink messages: a list of gateways.
+    let text = r#"{"end_device_ids":{"device_id":"a"},"received_at":"2020-03-09T10:14:33.5Z","uplink_message":{"decoded_payload":{"t":21.5},"rx_metadata":[{"rssi":-35}]}}
+{"end_device_ids":{"device_id":"a"},"received_at":"2020-03-09T10:15:33.5Z","uplink_message":{"decoded_payload":{"t":null},"rx_metadata":[{"rssi":-36}]}}
+"#;
+    check(
+        text,
+        Format::Ndjson,
+        &[],
+        "m,end_device_ids.device_id=a uplink_message.decoded_payload.t=21.5,uplink_message.rx_metadata.0.rssi=-35i 1583748873500000000",
+        2,
+    );
+}
+
+#[test]
+fn own_shapes_need_no_columns() {
+    let check = |text: &str, format| {
+        assert_eq!(guess(text.as_bytes(), format, "m").unwrap(), None, "{text}");
+    };
+    check("m f=1\n", Format::LineProtocol);
+    check(
+        r#"{"measurement":"m","fields":{"f":1},"time":1}"#,
+        Format::Ndjson,
+    );
+}

@@ -1,0 +1,127 @@
+//! Records from a file: how the file is read, and how its records are sent.
+
+/// Records from a file, stamped with key and time as they are sent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecordsBody {
+    /// As written in the study; relative to the study file's folder.
+    pub file: String,
+    /// How to read the file; from its name by default.
+    pub format: RecordsFormat,
+    /// How to write the body.
+    pub send_as: RecordsFormat,
+    pub per_request: u32,
+    /// CSV, and NDJSON of any shape.
+    pub table: Table,
+}
+
+/// A text format of records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RecordsFormat {
+    LineProtocol,
+    Ndjson,
+    Json,
+    Csv,
+}
+
+impl RecordsFormat {
+    /// What the end of a file's name must be, so that it says the format.
+    pub const ENDINGS: &'static str = ".lp, .ndjson, .json, .csv or .tsv, also with .gz or .zst";
+
+    /// The format that the end of a file's name says: `.lp`, `.line`, `.influx`, `.ndjson`, `.jsonl`, `.json`, `.csv`, `.tsv`; an
+    /// ending `.gz` or `.zst` comes after it.
+    #[must_use]
+    pub fn of_file_name(name: &str) -> Option<Self> {
+        let name = name.to_ascii_lowercase();
+        let name = [".gz", ".zst"]
+            .iter()
+            .find_map(|ending| name.strip_suffix(ending))
+            .unwrap_or(&name);
+        let (_, ending) = name.rsplit_once('.')?;
+        match ending {
+            "lp" | "line" | "influx" => Some(Self::LineProtocol),
+            "ndjson" | "jsonl" => Some(Self::Ndjson),
+            "json" => Some(Self::Json),
+            "csv" | "tsv" => Some(Self::Csv),
+            _ => None,
+        }
+    }
+
+    /// The word of a study.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::LineProtocol => "line-protocol",
+            Self::Ndjson => "ndjson",
+            Self::Json => "json",
+            Self::Csv => "csv",
+        }
+    }
+}
+
+/// How the rows of a table become records: roles of its columns and its layout, as written in the study.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Table {
+    /// `None`: the records of NDJSON have measurement, tags, fields and time of their own.
+    pub measurement: Option<RecordMeasurement>,
+    pub time: Option<RecordTime>,
+    pub tags: Vec<String>,
+    /// `None`: every column without another role.
+    pub fields: Option<Vec<String>>,
+    pub leave_out: Vec<String>,
+    pub missing: Vec<String>,
+    pub skip_empty: bool,
+    pub delimiter: Option<char>,
+    pub decimal: Option<RecordDecimal>,
+    pub skip_lines: u32,
+    pub skip_after_header: u32,
+    pub header: Option<Vec<String>>,
+    pub comment: Option<String>,
+    /// The name of the character encoding; UTF-8 by default.
+    pub encoding: Option<String>,
+}
+
+/// The measurement of records.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RecordMeasurement {
+    Name(String),
+    Column(String),
+}
+
+/// The time of records.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RecordTime {
+    /// One, or several whose texts are joined by spaces.
+    pub columns: Vec<String>,
+    /// `s`, `ms`, `us`, `ns` or a pattern; `None`: as in RFC 3339, or in nanoseconds.
+    pub format: Option<String>,
+    /// UTC by default.
+    pub zone: Option<String>,
+}
+
+/// What separates the integer part of a number from its fraction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RecordDecimal {
+    Point,
+    Comma,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RecordsFormat;
+
+    #[test]
+    fn formats_by_file_name() {
+        let check =
+            |name, expected| assert_eq!(RecordsFormat::of_file_name(name), expected, "{name}");
+        check("data/host-metrics.lp", Some(RecordsFormat::LineProtocol));
+        check("a.b.JSONL", Some(RecordsFormat::Ndjson));
+        check("a.ndjson.zst", Some(RecordsFormat::Ndjson));
+        check("a.json", Some(RecordsFormat::Json));
+        check("plant.CSV.GZ", Some(RecordsFormat::Csv));
+        check("plant.tsv", Some(RecordsFormat::Csv));
+        check("csv", None);
+        check("a.gz", None);
+        check("a.txt", None);
+        check("", None);
+    }
+}
