@@ -65,20 +65,19 @@ impl Places<'_> {
         if !is_folder && !self.files.contains(file) {
             return Some(format!("there is no {file}"));
         }
-        let page = if is_folder {
-            format!("{folder}README.md")
-        } else {
-            file.to_owned()
-        };
-        if let Some(book) = self.book
-            && (is_folder || page.ends_with(".md"))
-            && !book.contains(&page)
-        {
-            return Some(format!("{page} is not in {SUMMARY}, so the book lacks it"));
+        if let Some(book) = self.book {
+            if is_folder {
+                return Some(format!(
+                    "{folder} is a folder, which the book has no page for"
+                ));
+            }
+            if file.ends_with(".md") && !book.contains(file) {
+                return Some(format!("{file} is not in {SUMMARY}, so the book lacks it"));
+            }
         }
         let anchor = anchor?;
-        let headings = self.anchors.get(page.as_str())?;
-        (!headings.contains(anchor)).then(|| format!("{page} has no heading for #{anchor}"))
+        let headings = self.anchors.get(file)?;
+        (!headings.contains(anchor)).then(|| format!("{file} has no heading for #{anchor}"))
     }
 }
 

@@ -32,7 +32,7 @@ fn check(page: &str, expected: &[&str]) {
 fn links_lead_to_files_folders_and_headings() {
     check("[a](../README.md#read-me--more) [b](#here)\n# Here", &[]);
     check(
-        "[a](../README.md#read-1) [b](design/) [c](design/0001-one.md)",
+        "[a](../README.md#read-1) [b](design/README.md) [c](design/0001-one.md)",
         &[],
     );
     check("[a](../studies/one.yaml) [b](https://x.test/y.md#z)", &[]);
@@ -65,7 +65,7 @@ fn the_book_is_complete() {
     check(
         "[a](../studies/)",
         &[
-            "docs/a.md:1: link to \"../studies/\": studies/README.md is not in docs/SUMMARY.md, so the book lacks it",
+            "docs/a.md:1: link to \"../studies/\": studies/ is a folder, which the book has no page for",
         ],
     );
     let pages = BTreeMap::from([("docs/lost.md".to_owned(), String::new())]);
