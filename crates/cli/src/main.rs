@@ -23,9 +23,9 @@ mod null_server;
 mod output;
 mod output_files;
 mod plan;
+mod records_yaml;
 #[cfg(test)]
 mod reference;
-mod records_yaml;
 mod report;
 mod run;
 mod schema;
