@@ -154,10 +154,10 @@ mod tests {
     fn a_table_fits_the_terminal() {
         let columns = vec![
             Column::words("store", |row: &(&str, u64)| Field::plain(row.0)),
-            Column::numbers("requests/s", |row| Field::count(row.1)),
-            Column::numbers("max", |row| Field::count(2 * row.1)),
-            Column::numbers("errors", |_| Field::count(0)),
-            Column::numbers("missing", |_| Field::empty()),
+            Column::numbers("requests/s", |row: &(&str, u64)| Field::count(row.1)),
+            Column::numbers("max", |row: &(&str, u64)| Field::count(2 * row.1)),
+            Column::numbers("errors", |_: &(&str, u64)| Field::count(0)),
+            Column::numbers("missing", |_: &(&str, u64)| Field::empty()),
         ];
         let rows = [("postgresql", 12_000), ("etcd", 13_000)];
         let table = Table::new("cells", "", columns, rows);

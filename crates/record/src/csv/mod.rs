@@ -91,7 +91,7 @@ impl<'a> Table<'a> {
             if header.is_empty() {
                 return None;
             }
-            trimmed(header)
+            trim_names(header)
         };
         let roles = roles(&header, columns, wrongs);
         let mut table = Self {
@@ -183,7 +183,7 @@ impl<'a> Table<'a> {
 }
 
 /// The names without the spaces of columns of one width.
-fn trimmed(mut header: Vec<Cell<'_>>) -> Vec<Cell<'_>> {
+fn trim_names(mut header: Vec<Cell<'_>>) -> Vec<Cell<'_>> {
     for cell in &mut header {
         if cell.text.trim_matches(' ').len() != cell.text.len() {
             cell.text = cell.text.trim_matches(' ').to_owned().into();

@@ -94,7 +94,7 @@ impl<'c> FlatReader<'c> {
             return None;
         }
         for (raw_key, key, value) in reader.pairs(object, "a record: an object")? {
-            let column = joined(path, &key);
+            let column = join_path(path, &key);
             self.value(reader, (raw_key, column), value, flat, depth)?;
         }
         Some(())
@@ -126,7 +126,7 @@ impl<'c> FlatReader<'c> {
                 return None;
             };
             for (index, element) in elements.into_iter().enumerate() {
-                let column = joined(&column, &index.to_string());
+                let column = join_path(&column, &index.to_string());
                 self.value(reader, (raw_key, column), element, flat, depth + 1)?;
             }
             return Some(());
@@ -214,7 +214,7 @@ struct Flat<'r> {
     time: Vec<Option<&'r RawValue>>,
 }
 
-fn joined(path: &str, key: &str) -> String {
+fn join_path(path: &str, key: &str) -> String {
     if path.is_empty() {
         key.to_owned()
     } else {

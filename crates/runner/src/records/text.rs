@@ -28,7 +28,7 @@ pub(super) fn read_text(file: &Path, encoding: Option<&str>) -> Result<Vec<u8>, 
         return Err(too_long(file));
     }
     // A file that is not regular has no length to check.
-    let bytes = bounded(file, opened).map_err(|error| error.unwrap_or_else(problem))?;
+    let bytes = read_bounded(file, opened).map_err(|error| error.unwrap_or_else(problem))?;
     let compression = |name| {
         move |problem| RecordsError::Compressed {
             file: file.to_path_buf(),
@@ -37,16 +37,16 @@ pub(super) fn read_text(file: &Path, encoding: Option<&str>) -> Result<Vec<u8>, 
         }
     };
     let bytes = if bytes.starts_with(&GZIP_MAGIC) {
-        let unpacked = bounded(file, MultiGzDecoder::new(&*bytes));
+        let unpacked = read_bounded(file, MultiGzDecoder::new(&*bytes));
         unpacked.map_err(|error| error.unwrap_or_else(compression("gzip")))?
     } else if bytes.starts_with(&ZSTD_MAGIC) {
         let begun = StreamingDecoder::new(&*bytes).map_err(io::Error::other);
-        let unpacked = bounded(file, begun.map_err(compression("zstd"))?);
+        let unpacked = read_bounded(file, begun.map_err(compression("zstd"))?);
         unpacked.map_err(|error| error.unwrap_or_else(compression("zstd")))?
     } else {
         bytes
     };
-    decoded(file, bytes, encoding)
+    decode_text(file, bytes, encoding)
 }
 
 /// What ended a bounded read.
@@ -64,7 +64,7 @@ impl ReadError {
     }
 }
 
-fn bounded(file: &Path, from: impl Read) -> Result<Vec<u8>, ReadError> {
+fn read_bounded(file: &Path, from: impl Read) -> Result<Vec<u8>, ReadError> {
     let mut bytes = Vec::new();
     from.take(RECORDS_FILE_MAX_BYTES + 1)
         .read_to_end(&mut bytes)
@@ -81,7 +81,11 @@ fn too_long(file: &Path) -> RecordsError {
     }
 }
 
-fn decoded(file: &Path, bytes: Vec<u8>, encoding: Option<&str>) -> Result<Vec<u8>, RecordsError> {
+fn decode_text(
+    file: &Path,
+    bytes: Vec<u8>,
+    encoding: Option<&str>,
+) -> Result<Vec<u8>, RecordsError> {
     let problem = |problem| RecordsError::Encoding {
         file: file.to_path_buf(),
         problem,
@@ -134,7 +138,7 @@ mod tests {
         assert!(problem.contains(expected), "{problem}");
     }
 
-    fn gzipped(text: &str) -> Vec<u8> {
+    fn gzip(text: &str) -> Vec<u8> {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         encoder.write_all(text.as_bytes()).unwrap();
         encoder.finish().unwrap()
@@ -143,15 +147,15 @@ mod tests {
     #[test]
     fn compressed_files_are_read() {
         check(b"a,b\n", None, "a,b\n");
-        check(&gzipped("a,b\n"), None, "a,b\n");
+        check(&gzip("a,b\n"), None, "a,b\n");
         // Two members one after the other, as appended log files have.
-        check(&[gzipped("a\n"), gzipped("b\n")].concat(), None, "a\nb\n");
+        check(&[gzip("a\n"), gzip("b\n")].concat(), None, "a\nb\n");
         let zstd = ruzstd::encoding::compress_to_vec(
             &b"a,b\n"[..],
             ruzstd::encoding::CompressionLevel::Fastest,
         );
         check(&zstd, None, "a,b\n");
-        let whole = gzipped("a,b\n");
+        let whole = gzip("a,b\n");
         refuse(&whole[..whole.len() - 6], None, "is not valid gzip");
         refuse(&zstd[..zstd.len() - 2], None, "is not valid zstd");
     }

@@ -37,10 +37,10 @@ pub(crate) use oauth2::{ClientAuthentication, Oauth2};
 pub(crate) use prepare::{Prepare, PrepareLoad};
 pub(crate) use probe::{Extract, Probe, ValueAt, Watch, WatchBegin};
 pub(crate) use random_column::RandomColumn;
-pub(crate) use records::{Decimal, MeasurementColumn, Records, RecordsFormat, TimeColumns};
+pub(crate) use records::{Decimal, Records, RecordsFormat};
 pub(crate) use scalar::{
     CoolDown, DurationText, LoadLevel, MadeColumn, Measured, Measurement, Name, OneOrSeveral, Rate,
-    Repeat, Settle, Share, Size, Status, Think, Time, WarmUp, Width, parse_width,
+    Repeat, Settle, Share, Size, Status, Think, Time, TimeColumns, WarmUp, Width, parse_width,
 };
 pub(crate) use scaling::{PairLevels, Scaling};
 pub(crate) use scenario::{

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Measurement, OneOrSeveral, Time};
+use super::{Measurement, Time};
 
 /// Records from a file, each stamped with a key and a time of its own as it is sent. A file may be compressed by gzip or zstd.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -68,27 +68,4 @@ pub(crate) enum RecordsFormat {
 pub(crate) enum Decimal {
     Point,
     Comma,
-}
-
-/// The measurement in a column.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct MeasurementColumn {
-    /// The name of the column.
-    #[schemars(required)]
-    pub column: Option<String>,
-}
-
-/// Where and how the time of a record is written.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct TimeColumns {
-    /// The column, or several whose texts are joined by spaces, such as a date and a time of day.
-    #[schemars(required)]
-    pub column: Option<OneOrSeveral>,
-    /// `s`, `ms`, `us` or `ns` since 1970, or a pattern as of strptime: `%d.%m.%Y %H:%M:%S`. By default as in RFC 3339, also with a
-    /// space, or nanoseconds.
-    pub format: Option<String>,
-    /// The zone of times without an offset: a name such as Europe/Berlin, or an offset such as +01:00; UTC by default.
-    pub zone: Option<String>,
 }

@@ -10,10 +10,7 @@ use serde::{
 
 use waggle_units::{parse_duration, parse_number, parse_rate, parse_share, parse_size};
 
-use super::{
-    CoolDownUntil, MeasuredRequests, MeasurementColumn, RandomColumn, RepeatUntil, SettleUntil,
-    TimeColumns, WarmUpUntil,
-};
+use super::{CoolDownUntil, MeasuredRequests, RandomColumn, RepeatUntil, SettleUntil, WarmUpUntil};
 use crate::Level;
 
 /// `250ms`, `10s`, `2m`, `1h`.
@@ -145,6 +142,29 @@ pub(crate) enum Measurement {
 pub(crate) enum Time {
     Column(String),
     Columns(TimeColumns),
+}
+
+/// The measurement in a column.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MeasurementColumn {
+    /// The name of the column.
+    #[schemars(required)]
+    pub column: Option<String>,
+}
+
+/// Where and how the time of a record is written.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TimeColumns {
+    /// The column, or several whose texts are joined by spaces, such as a date and a time of day.
+    #[schemars(required)]
+    pub column: Option<OneOrSeveral>,
+    /// `s`, `ms`, `us` or `ns` since 1970, or a pattern as of strptime: `%d.%m.%Y %H:%M:%S`. By default as in RFC 3339, also with a
+    /// space, or nanoseconds.
+    pub format: Option<String>,
+    /// The zone of times without an offset: a name such as Europe/Berlin, or an offset such as +01:00; UTC by default.
+    pub zone: Option<String>,
 }
 
 /// `schema-{{n}}`, `{integer: [1, 6]}`, `{text: [10, 40]}` or `{choice: {AVRO: 8, JSON: 2}}`.

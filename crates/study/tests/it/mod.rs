@@ -18,6 +18,7 @@ mod planned;
 mod prepare;
 mod probes;
 mod questions;
+mod records;
 mod recovery;
 mod reference;
 mod renamed_study;
