@@ -31,8 +31,18 @@ fn check(gateway: &Gateway, paths: &str) {
     let document = format!("http://{}/documentation/json", gateway.address);
     let folder = tempfile::tempdir().unwrap();
     let output = Command::new(program())
-        .args(["run", &document, "--checks=all", "--workers=1", "--no-color"])
-        .args(["--seed=1", "--generation-deterministic", "--max-examples=40"])
+        .args([
+            "run",
+            &document,
+            "--checks=all",
+            "--workers=1",
+            "--no-color",
+        ])
+        .args([
+            "--seed=1",
+            "--generation-deterministic",
+            "--max-examples=40",
+        ])
         .args(["--include-path-regex", paths])
         .current_dir(&folder)
         .env(
