@@ -102,7 +102,6 @@ fn a_target_of_absolute_form_has_a_host() {
         "http://a:x/x",
         "http://a:65536/x",
         "http://[::1/x",
-        "://a/x?u=://",
     ] {
         check(target, "400");
     }
