@@ -37,6 +37,10 @@ const NAMES: [(&str, Aggregate); 7] = [
 ];
 
 impl Aggregate {
+    pub(crate) fn names() -> [&'static str; 7] {
+        NAMES.map(|(name, _)| name)
+    }
+
     pub(crate) fn from_name(name: &str) -> Result<Self, Problem> {
         NAMES
             .iter()

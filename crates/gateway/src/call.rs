@@ -16,7 +16,7 @@ use crate::problem::Problem;
 use crate::shared::Shared;
 
 /// The only call here with a body.
-const QUERY_PATH: &str = "/api/v1/query";
+pub(crate) const QUERY_PATH: &str = "/api/v1/query";
 const QUERY_MAX_BYTES: usize = 64 * 1024;
 
 /// A request that waits for its turn, with its body if the call reads one.

@@ -24,8 +24,8 @@ enum Command {
     Serve(Box<Settings>),
     /// Move records from Kafka to InfluxDB until SIGTERM or SIGINT
     Sink(Box<SinkSettings>),
-    /// Print the OpenAPI document as JSON
-    Openapi,
+    /// Print the OpenAPI document as JSON: that of a gateway with the same flags
+    Openapi(Box<Settings>),
 }
 
 fn main() -> ExitCode {
@@ -42,6 +42,8 @@ fn main() -> ExitCode {
         Command::Sink(settings) => program::run_until_signal(async |shutdown| {
             waggle_sink::run(*settings, token, program::print_address, shutdown).await
         }),
-        Command::Openapi => program::print(&waggle_gateway::openapi()).map_err(Into::into),
+        Command::Openapi(settings) => {
+            program::print(&waggle_gateway::openapi(&settings)).map_err(Into::into)
+        }
     })
 }

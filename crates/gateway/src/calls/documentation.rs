@@ -1,10 +1,14 @@
 //! The OpenAPI document, and a page that shows it. The page is self-contained; it loads nothing from other hosts.
 
+use std::sync::Arc;
+
+use axum::extract::State;
 use axum::response::{Html, IntoResponse, Response};
 use http::header;
 
 use super::documented_routes;
 use crate::problem::Problem;
+use crate::shared::Shared;
 
 const PAGE: &str = include_str!("documentation.html");
 /// The placeholder of the document in the page.
@@ -21,9 +25,12 @@ const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 
     tag = "documentation",
     responses((status = 200, description = "A self-contained page", body = String, content_type = "text/html"))
 )]
-pub(super) async fn page() -> Response {
+pub(super) async fn page(State(shared): State<Arc<Shared>>) -> Response {
     // Inside a script element only "</" could end it early.
-    let page = PAGE.replace(PLACE, &super::openapi().replace("</", "<\\/"));
+    let page = PAGE.replace(
+        PLACE,
+        &super::openapi(&shared.settings).replace("</", "<\\/"),
+    );
     ([(header::CONTENT_SECURITY_POLICY, POLICY)], Html(page)).into_response()
 }
 
@@ -34,10 +41,10 @@ pub(super) async fn page() -> Response {
     tag = "documentation",
     responses((status = 200, description = "OpenAPI 3.1", body = Object, content_type = "application/json"))
 )]
-pub(super) async fn json() -> Response {
+pub(super) async fn json(State(shared): State<Arc<Shared>>) -> Response {
     (
         [(header::CONTENT_TYPE, "application/json")],
-        super::openapi(),
+        super::openapi(&shared.settings),
     )
         .into_response()
 }
@@ -47,10 +54,10 @@ pub(super) async fn json() -> Response {
     get,
     path = "/documentation/yaml",
     tag = "documentation",
-    responses((status = 200, description = "OpenAPI 3.1", body = String, content_type = "application/yaml"))
+    responses((status = 200, description = "OpenAPI 3.1", body = Object, content_type = "application/yaml"))
 )]
-pub(super) async fn yaml() -> Result<Response, Problem> {
-    let text = documented_routes()
+pub(super) async fn yaml(State(shared): State<Arc<Shared>>) -> Result<Response, Problem> {
+    let text = documented_routes(&shared.settings)
         .into_openapi()
         .to_yaml()
         .map_err(|_| Problem::new(500, "the document cannot be written as YAML"))?;

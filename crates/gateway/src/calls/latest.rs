@@ -9,6 +9,7 @@ use http::{HeaderMap, HeaderValue, Uri, header};
 use waggle_record::line_protocol;
 
 use super::parameters::Parameters;
+use super::schemas::{FromOne, FromZero, Topic};
 use super::store_read::{AnswerMemory, too_many_answers};
 use crate::form::{Form, Scratch};
 use crate::http1;
@@ -138,10 +139,10 @@ fn decode(raw: &[u8], out: &mut Vec<u8>) -> bool {
     path = "/api/v1/topics/{topic}/latest",
     tag = "records",
     params(
-        ("topic" = String, Path, description = "1 to 200 of the characters A-Z a-z 0-9 . _ -, but not . or ..", example = "plant"),
+        ("topic" = inline(Topic), Path, description = "1 to 200 of the characters A-Z a-z 0-9 . _ -, but not . or ..", example = "plant"),
         ("series" = Option<String>, Query, description = "Measurement and tags as they were written, percent-encoded", example = "cpu,host=plant-01"),
-        ("limit" = Option<i64>, Query, description = "Most readings (1000), at most 10,000; without `series`", example = 100),
-        ("after" = Option<i64>, Query, description = "`Waggle-Next` of the previous answer; without `series`"),
+        ("limit" = inline(Option<FromOne>), Query, description = "Most readings (1000), at most 10,000; a series has one", example = 100),
+        ("after" = inline(Option<FromZero>), Query, description = "`Waggle-Next` of the previous answer; has no effect with `series`"),
     ),
     responses(
         (
@@ -156,7 +157,6 @@ fn decode(raw: &[u8], out: &mut Vec<u8>) -> bool {
         ),
         (status = 400, description = "A parameter is wrong", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 404, description = "No reading of this series is kept", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 501, description = "No readings are kept (`--latest-max-series 0`)", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 503, description = "After a start: the readings are still being restored from the store; or clients have not read too many answers", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
     )
 )]
@@ -170,14 +170,7 @@ pub(super) async fn read_latest(
     let query = LatestQuery::parse(&uri)?;
     let accepts = headers.get_all(header::ACCEPT);
     let form = Form::from_accept(accepts.iter().map(HeaderValue::as_bytes));
-    let latest = shared.backend.latest_readings();
-    if !latest.is_on() {
-        return Err(Problem::new(
-            501,
-            "this gateway keeps no latest readings (--latest-max-series 0)",
-        ));
-    }
-    if latest.is_filling() {
+    if shared.backend.latest_readings().is_filling() {
         return Err(Problem::new(
             503,
             "the latest readings are still being restored from the store; try again",
@@ -199,10 +192,7 @@ enum LatestQuery {
 impl LatestQuery {
     fn parse(uri: &Uri) -> Result<Self, Problem> {
         let mut parameters = Parameters::parse(uri)?;
-        if let Some(series) = parameters.text("series")? {
-            parameters.finish()?;
-            return Ok(Self::One(series));
-        }
+        let series = parameters.text("series")?;
         let limit = parameters.limit(LIMIT_DEFAULT, LIMIT_MAX)?;
         let after = match parameters.integer("after")? {
             None => Cursor::START,
@@ -212,7 +202,7 @@ impl LatestQuery {
             ),
         };
         parameters.finish()?;
-        Ok(Self::All { limit, after })
+        Ok(series.map_or(Self::All { limit, after }, Self::One))
     }
 }
 

@@ -3,23 +3,29 @@
 mod admin;
 mod documentation;
 pub(crate) mod latest;
+mod optional;
 mod parameters;
 mod query;
 mod records;
+mod schemas;
 mod store_read;
 
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, Method, Uri, header};
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::call::QUERY_PATH;
 use crate::ingest;
 use crate::problem::{PlacedProblem, Problem, ProblemBody};
+use crate::settings::{BackendName, Settings};
 use crate::shared::Shared;
+use optional::OptionalCall;
 
 pub(crate) use store_read::AnswerMemory;
 
@@ -45,7 +51,35 @@ pub(crate) use store_read::AnswerMemory;
 )]
 struct Api;
 
-fn documented_routes() -> OpenApiRouter<Arc<Shared>> {
+/// The calls of a gateway with these settings, and their document.
+fn documented_routes(settings: &Settings) -> OpenApiRouter<Arc<Shared>> {
+    let is_served = |call: OptionalCall| call.is_served(settings);
+    let mut router = OpenApiRouter::with_openapi(described_writes());
+    if is_served(OptionalCall::ReadRecords) {
+        router = router.routes(routes!(records::read_records));
+    }
+    if is_served(OptionalCall::ReadLatest) {
+        router = router.routes(routes!(latest::read_latest));
+    }
+    if is_served(OptionalCall::Query) {
+        router = router.routes(routes!(query::query));
+    }
+    if is_served(OptionalCall::PassQuery) {
+        router = router.routes(routes!(query::pass_query));
+    }
+    router = router
+        .routes(routes!(admin::healthz))
+        .routes(routes!(admin::readyz))
+        .routes(routes!(admin::metrics))
+        .routes(routes!(documentation::page))
+        .routes(routes!(documentation::json))
+        .routes(routes!(documentation::yaml));
+    remove_answers(router.get_openapi_mut(), settings);
+    router
+}
+
+/// The document of writes, which the connections serve themselves.
+fn described_writes() -> utoipa::openapi::OpenApi {
     let mut api = Api::openapi();
     // One function documents both methods; their names must differ.
     for item in api.paths.paths.values_mut() {
@@ -56,21 +90,29 @@ fn documented_routes() -> OpenApiRouter<Arc<Shared>> {
             post.operation_id = Some("post_records".to_owned());
         }
     }
-    OpenApiRouter::with_openapi(api)
-        .routes(routes!(records::read_records))
-        .routes(routes!(latest::read_latest))
-        .routes(routes!(query::query, query::pass_query))
-        .routes(routes!(admin::healthz))
-        .routes(routes!(admin::readyz))
-        .routes(routes!(admin::metrics))
-        .routes(routes!(documentation::page))
-        .routes(routes!(documentation::json))
-        .routes(routes!(documentation::yaml))
+    api
 }
 
-/// The OpenAPI document, as JSON.
-pub fn openapi() -> String {
-    documented_routes()
+/// Removes the answers that only a gateway with another storage gives.
+fn remove_answers(api: &mut utoipa::openapi::OpenApi, settings: &Settings) {
+    let (of_writes, of_queries): (&[&str], &[&str]) = match settings.backend {
+        BackendName::Embedded => (&["403", "409"], &["502", "504"]),
+        BackendName::Kafka => (&[], &["500"]),
+    };
+    for (path, item) in &mut api.paths.paths {
+        let is_query = path == QUERY_PATH;
+        let statuses = if is_query { of_queries } else { of_writes };
+        for operation in [&mut item.get, &mut item.put, &mut item.post] {
+            let Some(operation) = operation else { continue };
+            let answers = &mut operation.responses.responses;
+            answers.retain(|status, _| !statuses.contains(&status.as_str()));
+        }
+    }
+}
+
+/// The OpenAPI document of a gateway with these settings, as JSON.
+pub fn openapi(settings: &Settings) -> String {
+    documented_routes(settings)
         .into_openapi()
         .to_pretty_json()
         .expect("strings and numbers are always JSON")
@@ -78,10 +120,10 @@ pub fn openapi() -> String {
 
 /// The router of all calls but writes of records.
 pub(crate) fn router(shared: &Arc<Shared>) -> Router {
-    let (router, _) = documented_routes().split_for_parts();
+    let (router, _) = documented_routes(&shared.settings).split_for_parts();
     router
-        .method_not_allowed_fallback(method_not_allowed)
-        .fallback(not_found)
+        .method_not_allowed_fallback(refuse_method)
+        .fallback(refuse_request)
         .with_state(Arc::clone(shared))
 }
 
@@ -98,6 +140,41 @@ pub(crate) fn admin_router(shared: &Arc<Shared>) -> Router {
         .with_state(Arc::clone(shared))
 }
 
+/// Answers a request whose path has no route.
+async fn refuse_request(shared: State<Arc<Shared>>, method: Method, uri: Uri) -> Response {
+    // The connections serve writes of records, so that their path may have no route.
+    if ingest::records_target(uri.path()).is_some() {
+        return refuse_method(shared, method, uri).await;
+    }
+    let call = OptionalCall::from_request(&method, uri.path());
+    match call.and_then(|call| call.refusal_reason(&shared.settings)) {
+        Some(reason) => Problem::new(404, reason).into_response(),
+        None => not_found(uri).await.into_response(),
+    }
+}
+
+/// Answers a request whose path has no route of its method.
+async fn refuse_method(shared: State<Arc<Shared>>, method: Method, uri: Uri) -> Response {
+    let settings = &shared.settings;
+    let call = OptionalCall::from_request(&method, uri.path());
+    let mut response = match call.and_then(|call| call.refusal_reason(settings)) {
+        Some(reason) => Problem::new(405, reason).into_response(),
+        None => method_not_allowed(method, uri.clone())
+            .await
+            .into_response(),
+    };
+    if ingest::records_target(uri.path()).is_some() {
+        let allowed = if OptionalCall::ReadRecords.is_served(settings) {
+            "GET,HEAD,POST,PUT"
+        } else {
+            "POST,PUT"
+        };
+        let headers = response.headers_mut();
+        headers.insert(header::ALLOW, HeaderValue::from_static(allowed));
+    }
+    response
+}
+
 async fn not_found(uri: Uri) -> Problem {
     Problem::new(
         404,
@@ -105,13 +182,6 @@ async fn not_found(uri: Uri) -> Problem {
     )
 }
 
-async fn method_not_allowed(method: Method, uri: Uri) -> Response {
-    let mut response =
-        Problem::new(405, format!("{} does not allow {method}", uri.path())).into_response();
-    // The connections handle writes of records, so the router does not know these methods.
-    if ingest::records_target(uri.path()).is_some() {
-        let allowed = HeaderValue::from_static("GET,HEAD,POST,PUT");
-        response.headers_mut().insert(header::ALLOW, allowed);
-    }
-    response
+async fn method_not_allowed(method: Method, uri: Uri) -> Problem {
+    Problem::new(405, format!("{} does not allow {method}", uri.path()))
 }

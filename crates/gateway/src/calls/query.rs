@@ -12,6 +12,7 @@ use http::{HeaderMap, HeaderValue, Uri, header};
 use waggle_record::line_protocol::{Line, measurement_text, name_text};
 
 use super::parameters::Parameters;
+use super::schemas::{AggregateName, FromOne, Names, Nanoseconds, NonEmpty, Topic, WindowLength};
 use super::store_read::{AnswerMemory, Read, read, too_many_answers};
 use crate::aggregate::{Aggregate, Windows};
 use crate::database::{Author, Database, Gathered, Language, Limits, Question};
@@ -26,11 +27,11 @@ const LIMIT_DEFAULT: usize = 1000;
 
 /// Query a topic
 ///
-/// Without `aggregate`, rows are records in the order of the log. With it, there is one row per window, in the order of time,
-/// over all matching records. `mean`, `sum`, `min` and `max` ignore values that are not numbers, and are null if a sum exceeds
-/// the range of a 64-bit float. Windows start at multiples of `window` since 1970; without `window` there is one row. `truncated`
-/// means that a limit (`limit`, `--answer-max-bytes`, `--query-max-records`) was reached: rows are missing, and aggregates cover
-/// only the records before the limit.
+/// Without `aggregate` and `window`, rows are records in the order of the log. With one of them, there is one row per window, in the
+/// order of time, over all matching records. `mean`, `sum`, `min` and `max` ignore values that are not numbers, and are null if a
+/// sum exceeds the range of a 64-bit float. Windows start at multiples of `window` since 1970; without `window` there is one row.
+/// `truncated` means that a limit (`limit`, `--answer-max-bytes`, `--query-max-records`) was reached: rows are missing, and
+/// aggregates cover only the records before the limit.
 ///
 /// With `--backend kafka` InfluxDB answers (`--influxdb-url`), from what the sink has written: rows are in the order of time; at
 /// a limit the earliest rows are given; of records with the same time and series there is one; of equal times any may be `first`
@@ -40,15 +41,15 @@ const LIMIT_DEFAULT: usize = 1000;
     path = "/api/v1/query",
     tag = "query",
     params(
-        ("topic" = String, Query, description = "The topic", example = "plant"),
-        ("measurement" = String, Query, description = "The measurement", example = "cpu"),
-        ("from" = Option<i64>, Query, description = "Earliest time, included; ns"),
-        ("to" = Option<i64>, Query, description = "Latest time, not included; ns"),
+        ("topic" = inline(Topic), Query, description = "The topic", example = "plant"),
+        ("measurement" = inline(NonEmpty), Query, description = "The measurement", example = "cpu"),
+        ("from" = inline(Option<Nanoseconds>), Query, description = "Earliest time, included; ns"),
+        ("to" = inline(Option<Nanoseconds>), Query, description = "Latest time, not included; ns"),
         ("tag.NAME" = Option<String>, Query, description = "Only records whose tag NAME has this value; may be given for several tags", example = "plant-01"),
-        ("fields" = Option<String>, Query, description = "Only these fields, separated by commas"),
-        ("aggregate" = Option<String>, Query, description = "`mean`, `min`, `max`, `sum`, `count`, `first` or `last`"),
-        ("window" = Option<String>, Query, description = "Length of a window with its unit, as `10s`", example = "10s"),
-        ("limit" = Option<i64>, Query, description = "Most rows (1000), at most `--answer-max-records`"),
+        ("fields" = inline(Option<Names>), Query, description = "Only these fields, separated by commas"),
+        ("aggregate" = inline(Option<AggregateName>), Query, description = "`mean`, `min`, `max`, `sum`, `count`, `first` or `last`; with `window` alone it is `mean`"),
+        ("window" = inline(Option<WindowLength>), Query, description = "Length of a window with its unit (`ns`, `us`, `ms`, `s`, `m`, `h`), as `10s`", example = "10s"),
+        ("limit" = inline(Option<FromOne>), Query, description = "Most rows (1000), at most `--answer-max-records`"),
     ),
     responses(
         (status = 200, description = "Rows", body = Object, content_type = "application/json", example = json!({
@@ -57,7 +58,6 @@ const LIMIT_DEFAULT: usize = 1000;
         })),
         (status = 400, description = "A parameter is wrong", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 429, description = "Too many reads wait", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
-        (status = 501, description = "The log is a Kafka cluster, and `--influxdb-url` is not set", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 500, description = "The store cannot be read", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 502, description = "InfluxDB is unreachable or fails", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 503, description = "Clients have not read too many answers, or InfluxDB is overloaded", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
@@ -109,7 +109,6 @@ pub(super) async fn query(
         (status = 415, description = "The language is not one of the two", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 422, description = "The answer is larger than `--answer-max-bytes`", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 429, description = "Too many queries wait", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
-        (status = 501, description = "Queries are not passed on (`--query-pass-through`)", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 502, description = "InfluxDB is unreachable or fails", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 503, description = "Too much is in flight, or InfluxDB is overloaded", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
         (status = 504, description = "InfluxDB has not answered in time", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
@@ -121,12 +120,7 @@ pub(super) async fn pass_query(
     text: Bytes,
 ) -> Result<Response, Problem> {
     let database = shared.database.as_ref();
-    let Some(database) = database.filter(|database| database.passes_texts) else {
-        return Err(Problem::new(
-            501,
-            "this gateway does not pass queries on (--query-pass-through)",
-        ));
-    };
+    let database = database.expect("--query-pass-through requires --influxdb-url");
     let content_type = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
     let language = language(content_type.unwrap_or_default())?;
     let bytes_max = shared.settings.answer_max_bytes;
@@ -216,10 +210,8 @@ impl RangeQuery {
             .map(|name| Aggregate::from_name(&name))
             .transpose()?;
         let window = parameters.duration("window")?;
+        let aggregate = aggregate.or(window.map(|_| Aggregate::Mean));
         parameters.finish()?;
-        if window.is_some() && aggregate.is_none() {
-            return Err(Problem::new(400, "window needs an aggregate"));
-        }
         let measurements = measurement_bit(&measurement);
         Ok(Self {
             span: Span {

@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, Uri, header};
 
 use super::parameters::Parameters;
+use super::schemas::{FromOne, FromZero, JsonRecords, Names, Nanoseconds, PrecisionName, Topic};
 use super::store_read::{Read, read};
 use crate::ingest::check_topic;
 use crate::problem::Problem;
@@ -30,13 +31,13 @@ const LIMIT: &str = "waggle-limit";
     path = "/api/v1/topics/{topic}/records",
     tag = "records",
     params(
-        ("topic" = String, Path, description = "1 to 200 of the characters A-Z a-z 0-9 . _ -, but not . or ..", example = "plant"),
-        ("precision" = Option<String>, Query, description = "Unit of the times in the body: `ns` (default), `us`, `ms` or `s`", example = "ns"),
+        ("topic" = inline(Topic), Path, description = "1 to 200 of the characters A-Z a-z 0-9 . _ -, but not . or ..", example = "plant"),
+        ("precision" = inline(Option<PrecisionName>), Query, description = "Unit of the times in the body: `ns` (default), `us`, `ms` or `s`; `n` and `u` are short for the first two", example = "ns"),
     ),
     request_body(
         content(
             (String = "text/plain", example = "cpu,host=plant-01 user=12.5,threads=412i 1795288696982796153"),
-            (Object = "application/json", example = json!({"measurement": "cpu", "tags": {"host": "plant-01"}, "fields": {"user": 12.5}, "time": 1_700_000_000_000_000_000_i64})),
+            (inline(JsonRecords) = "application/json", example = json!({"measurement": "cpu", "tags": {"host": "plant-01"}, "fields": {"user": 12.5}, "time": 1_700_000_000_000_000_000_i64})),
             (String = "application/x-ndjson", example = "{\"measurement\":\"cpu\",\"fields\":{\"user\":12.5}}\n{\"measurement\":\"cpu\",\"fields\":{\"user\":12.7}}\n"),
         ),
         description = "Line protocol (`text/plain`, any other type, or none), one JSON object or an array of them, or a JSON object a line",
@@ -44,7 +45,9 @@ const LIMIT: &str = "waggle-limit";
     responses(
         (status = 204, description = "Every record is durable"),
         (status = 400, description = "Not a request, or not records: see `line` and `column`", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 403, description = "The topic is internal to Kafka", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 408, description = "The request did not arrive in time", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 409, description = "Kafka refuses the topic: another one differs from it in `.` and `_` alone", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 413, description = "The body is larger than `--body-max-bytes`, or a record is larger than its topic in Kafka accepts", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 415, description = "The Content-Encoding is not identity", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 431, description = "The head is larger than `--head-max-bytes`", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
@@ -68,13 +71,13 @@ pub(super) fn write_records() {}
     path = "/api/v1/topics/{topic}/records",
     tag = "records",
     params(
-        ("topic" = String, Path, description = "1 to 200 of the characters A-Z a-z 0-9 . _ -, but not . or ..", example = "plant"),
-        ("offset" = Option<i64>, Query, description = "First offset (0)", example = 0),
-        ("limit" = Option<i64>, Query, description = "Most records (1000), at most `--answer-max-records`", example = 100),
-        ("from" = Option<i64>, Query, description = "Earliest time, included; ns"),
-        ("to" = Option<i64>, Query, description = "Latest time, not included; ns"),
+        ("topic" = inline(Topic), Path, description = "1 to 200 of the characters A-Z a-z 0-9 . _ -, but not . or ..", example = "plant"),
+        ("offset" = inline(Option<FromZero>), Query, description = "First offset (0)", example = 0),
+        ("limit" = inline(Option<FromOne>), Query, description = "Most records (1000), at most `--answer-max-records`", example = 100),
+        ("from" = inline(Option<Nanoseconds>), Query, description = "Earliest time, included; ns"),
+        ("to" = inline(Option<Nanoseconds>), Query, description = "Latest time, not included; ns"),
         ("committed" = Option<bool>, Query, description = "Whether records show when they were committed, as `committed`; known of the latest ones since the gateway started"),
-        ("select" = Option<String>, Query, description = "Only these tags and fields, separated by commas"),
+        ("select" = inline(Option<Names>), Query, description = "Only these tags and fields, separated by commas"),
     ),
     responses(
         (
@@ -90,7 +93,6 @@ pub(super) fn write_records() {}
         ),
         (status = 400, description = "A parameter is wrong", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 429, description = "Too many reads wait", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
-        (status = 501, description = "The log is a Kafka cluster: read it with a Kafka consumer", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 500, description = "The store cannot be read", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 503, description = "Clients have not read too many answers", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
     )
@@ -150,7 +152,7 @@ impl PageRequest {
         let selection = Selection(parameters.names("select")?);
         let shows_commits = parameters.boolean("committed")?;
         parameters.finish()?;
-        let store = shared.backend.embedded_store()?;
+        let store = shared.backend.embedded_store();
         Ok(Self {
             topic: store.topics.find_slot(&topic),
             commit_times: shows_commits.then(|| Arc::clone(&store.commit_times)),

@@ -61,7 +61,7 @@ pub(super) async fn read<T: Send + 'static>(
     let holder = Arc::clone(shared);
     let done = shared
         .backend
-        .embedded_store()?
+        .embedded_store()
         .readers
         .read(move |connection| {
             let Some(mut memory) = AnswerMemory::reserve(&holder, holder.settings.answer_max_bytes)

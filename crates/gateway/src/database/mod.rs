@@ -69,8 +69,6 @@ pub(crate) struct Database {
     working: Arc<Semaphore>,
     within: Duration,
     bucket: String,
-    /// Whether queries of clients are passed on.
-    pub(crate) passes_texts: bool,
     /// Ends the thread when dropped.
     _end: oneshot::Sender<()>,
 }
@@ -133,7 +131,6 @@ impl Database {
             working: Arc::new(Semaphore::new(settings.query_concurrency)),
             within: own.query_timeout,
             bucket: bucket.clone(),
-            passes_texts: own.query_pass_through,
             _end: end,
         }))
     }

@@ -1,5 +1,6 @@
 //! The chunked transfer coding (RFC 9112, section 7.1), decoded incrementally.
 
+use super::bytes::{TOKEN, is_text, prefix_length};
 use super::{Limits, Refusal, refuse};
 
 /// Chunk extensions and trailer fields are ignored; a longer line of them is refused.
@@ -101,6 +102,9 @@ impl Chunked {
         if digits < line.len() && line[digits] != b';' {
             return Err(refuse(400, "a chunk's size is followed by something else"));
         }
+        if !is_text(&line[digits..]) {
+            return Err(refuse(400, "a chunk extension has a control character"));
+        }
         let size = line[..digits].iter().fold(0_usize, |sum, digit| {
             sum * 16
                 + char::from(*digit)
@@ -150,6 +154,9 @@ impl Chunked {
         if seen == TRAILER_MAX_LINES {
             return Err(refuse(431, "too many trailer fields"));
         }
+        if !line.is_empty() && !is_field(line) {
+            return Err(refuse(400, "a trailer field is not a name and a value"));
+        }
         self.consumed += line.len() + 2;
         self.expected = if line.is_empty() {
             Expected::Nothing
@@ -158,6 +165,12 @@ impl Chunked {
         };
         Ok(true)
     }
+}
+
+/// Whether it is a name, a colon and a value (RFC 9112, section 5).
+fn is_field(line: &[u8]) -> bool {
+    let (name, rest) = line.split_at(prefix_length(line, &TOKEN));
+    !name.is_empty() && rest.first() == Some(&b':') && is_text(rest)
 }
 
 /// The first line of `rest` without its end; `None` until its end has arrived.

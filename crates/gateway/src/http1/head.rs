@@ -2,6 +2,7 @@
 
 use std::mem::MaybeUninit;
 
+use super::authority::is_authority;
 use super::{Refusal, refuse};
 
 /// Most header fields of a request.
@@ -100,14 +101,17 @@ pub(super) fn read<'a, 'slots>(
     else {
         return Err(refuse(400, "the head has no request line"));
     };
+    if !target.starts_with('/') {
+        check_absolute_form(target)?;
+    }
     let mut facts = Facts::default();
     let headers: &'slots [httparse::Header<'a>] = request.headers;
     for header in headers {
         facts.note(header)?;
     }
     let framing = facts.framing(version)?;
-    if version == 1 && facts.hosts != 1 {
-        return Err(refuse(400, "a request needs exactly one Host"));
+    if version == 1 && !facts.has_host {
+        return Err(refuse(400, "the request has no Host"));
     }
     let head = Head {
         method,
@@ -125,10 +129,26 @@ pub(super) fn read<'a, 'slots>(
     Ok((head, framing))
 }
 
+/// Refuses a target in absolute form that does not name a host (RFC 9110, section 4.2.1).
+fn check_absolute_form(target: &str) -> Result<(), Refusal> {
+    let Some((_, rest)) = target.split_once("://") else {
+        return Ok(());
+    };
+    let rest = rest.as_bytes();
+    let end = memchr::memchr3(b'/', b'?', b'#', rest).unwrap_or(rest.len());
+    if !is_authority(&rest[..end]) {
+        return Err(refuse(
+            400,
+            "the target is not a path and does not name a host with an optional port",
+        ));
+    }
+    Ok(())
+}
+
 /// The header fields, collected in one pass.
 #[derive(Default)]
 struct Facts<'a> {
-    hosts: usize,
+    has_host: bool,
     length: Option<usize>,
     chunked: bool,
     close: bool,
@@ -143,7 +163,7 @@ impl<'a> Facts<'a> {
     fn note(&mut self, header: &httparse::Header<'a>) -> Result<(), Refusal> {
         let (name, value) = (header.name, header.value);
         match name.len() {
-            4 if name.eq_ignore_ascii_case("host") => self.hosts += 1,
+            4 if name.eq_ignore_ascii_case("host") => self.host(value)?,
             6 if name.eq_ignore_ascii_case("expect") => self.expect(value)?,
             10 if name.eq_ignore_ascii_case("connection") => self.connection(value),
             12 if name.eq_ignore_ascii_case("content-type") => self.content_type = Some(value),
@@ -156,6 +176,18 @@ impl<'a> Facts<'a> {
             }
             _ => {}
         }
+        Ok(())
+    }
+
+    /// An empty one says that the target's URI has no host (RFC 9112, section 3.2).
+    fn host(&mut self, value: &[u8]) -> Result<(), Refusal> {
+        if self.has_host {
+            return Err(refuse(400, "more than one Host"));
+        }
+        if !value.is_empty() && !is_authority(value) {
+            return Err(refuse(400, "the Host is not a host with an optional port"));
+        }
+        self.has_host = true;
         Ok(())
     }
 

@@ -4,6 +4,8 @@
 //! RFC 9112 lets a server choose between leniency and refusal, and leniency could make two parties see different requests, this
 //! parser refuses.
 
+mod authority;
+mod bytes;
 mod chunked;
 mod head;
 

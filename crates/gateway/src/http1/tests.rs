@@ -1,5 +1,7 @@
 //! The parser: accepted and refused input, for every split of the bytes.
 
+mod hosts;
+
 use std::mem::MaybeUninit;
 
 use super::{Limits, Reader, SLOTS, Slots, Step};
@@ -293,6 +295,17 @@ fn ambiguous_chunks_are_refused() {
         "3\r\nabc\r\n0\r\nX: y\r\r\n\r\n",
         "3\r\nabc\r\n-0\r\n\r\n",
         "\r\n0\r\n\r\n",
+        "3;a\0b\r\nabc\r\n0\r\n\r\n",
+        "3;a=\"\u{1}\"\r\nabc\r\n0\r\n\r\n",
+        "3;\u{7f}\r\nabc\r\n0\r\n\r\n",
+        "3\r\nabc\r\n0;\0\r\n\r\n",
+        "3\r\nabc\r\n0\r\nX\r\n\r\n",
+        "3\r\nabc\r\n0\r\nGET / HTTP/1.1\r\n\r\n",
+        "3\r\nabc\r\n0\r\n: y\r\n\r\n",
+        "3\r\nabc\r\n0\r\nX : y\r\n\r\n",
+        "3\r\nabc\r\n0\r\nX: y\r\n z\r\n\r\n",
+        "3\r\nabc\r\n0\r\nX\0: y\r\n\r\n",
+        "3\r\nabc\r\n0\r\nX: \0\r\n\r\n",
     ] {
         check_refused(&format!(
             "PUT /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n{body}{smuggled}"

@@ -23,6 +23,8 @@ const ROUND: Duration = Duration::from_millis(100);
 const MADE_WITHIN: Duration = Duration::from_secs(10);
 /// Interval of checks for the leaders of a new topic.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// Longest name of a topic in Kafka.
+const NAME_MAX_BYTES: usize = 249;
 /// Prefix of Kafka's internal topics.
 const INTERNAL_PREFIX: &str = "__";
 
@@ -83,7 +85,7 @@ impl TopicAdmin {
     fn find(&self, name: &str) -> Result<TopicMetadata, Problem> {
         if name.starts_with(INTERNAL_PREFIX) {
             return Err(Problem::new(
-                400,
+                403,
                 format!(
                     "topic {name} is internal to Kafka: its name begins with {INTERNAL_PREFIX}"
                 ),
@@ -168,6 +170,16 @@ impl TopicAdmin {
             }
             // Another gateway has created it.
             Some(Err((_, RDKafkaErrorCode::TopicAlreadyExists))) => Ok(()),
+            Some(Err((_, RDKafkaErrorCode::InvalidTopic)))
+                if name.len() <= NAME_MAX_BYTES && name.contains(['.', '_']) =>
+            {
+                Err(Problem::new(
+                    409,
+                    format!(
+                        "Kafka refuses topic {name}: another one probably differs from it in . and _ alone"
+                    ),
+                ))
+            }
             Some(Err((_, code @ RDKafkaErrorCode::InvalidTopic))) => {
                 Err(refusal_problem(name, &code))
             }

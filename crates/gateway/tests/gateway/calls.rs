@@ -294,7 +294,7 @@ fn wrong_parameters_are_named() {
     check(query, "topic=t", "measurement");
     check(query, "measurement=m", "topic");
     check(query, &format!("{asked}&aggregate=median"), "median");
-    check(query, &format!("{asked}&window=1s"), "aggregate");
+    check(query, &format!("{asked}&window=1s&x=1"), "x");
     check(query, &format!("{asked}&aggregate=sum&window=0s"), "window");
     check(query, &format!("{asked}&aggregate=sum&window=1"), "unit");
     check(query, &format!("{asked}&x=1"), "x");

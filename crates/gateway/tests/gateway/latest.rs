@@ -89,7 +89,8 @@ fn latest_is_by_time_and_in_the_accepted_format() {
     );
     assert_eq!(lines.body, "m f=0.5 9\n");
     for (target, status) in [
-        ("/api/v1/topics/t/latest?series=m&limit=1", 400),
+        ("/api/v1/topics/t/latest?series=m&limit=1&after=0", 200),
+        ("/api/v1/topics/t/latest?series=m&limit=0", 400),
         ("/api/v1/topics/t/latest?after=-1", 400),
         ("/api/v1/topics/t/latest?x=1", 400),
         ("/api/v1/topics/a%20b/latest?series=m", 400),
@@ -211,5 +212,5 @@ fn series_are_limited_and_evictions_counted() {
     let (_folder, file) = store();
     let none = Gateway::start(&file, &["--latest-max-series=0"]);
     assert_eq!(none.put("t", "m f=1").status, 204);
-    assert_eq!(fetch_latest(&none, "t", "m"), "501");
+    assert_eq!(fetch_latest(&none, "t", "m"), "404");
 }

@@ -17,6 +17,8 @@ mod openapi;
 #[cfg(test)]
 mod query;
 #[cfg(test)]
+mod schemathesis;
+#[cfg(test)]
 mod smuggling;
 #[cfg(test)]
 mod support;

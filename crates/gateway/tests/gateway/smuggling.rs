@@ -85,7 +85,7 @@ fn a_body_is_skipped_by_every_call() {
         ("GET /api/v1/topics/t/latest?series=x", "404"),
         ("GET /api/v1/topics/t/latest", "200"),
         ("GET /api/v1/query?topic=t&measurement=m", "200"),
-        ("POST /api/v1/query", "501"),
+        ("POST /api/v1/query", "405"),
         ("OPTIONS *", "404"),
     ] {
         let plain = format!(
@@ -115,6 +115,12 @@ fn nothing_is_read_after_a_request_that_closes_the_connection() {
         (format!("GET /{large} HTTP/1.1\r\nHost: a\r\n\r\n"), "431"),
         ("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n".to_owned(), "400"),
         ("GET / HTTP/1.1\r\n\r\n".to_owned(), "400"),
+        ("GET / HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n".to_owned(), "400"),
+        ("GET / HTTP/1.1\r\nHost: a, b\r\n\r\n".to_owned(), "400"),
+        ("GET / HTTP/1.1\r\nHost: a:x\r\n\r\n".to_owned(), "400"),
+        ("GET http:///healthz HTTP/1.1\r\nHost: a\r\n\r\n".to_owned(), "400"),
+        ("PUT /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5;\0\r\nm f=1\r\n0\r\n\r\n".to_owned(), "400"),
+        ("PUT /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nm f=1\r\n0\r\nX\r\n\r\n".to_owned(), "400"),
         ("GET / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n".to_owned(), "400"),
         ("PUT /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5;\nm f=1\r\n0\r\n\r\n".to_owned(), "400"),
         ("PUT /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nm f=1\r\n0\r\n\r\n".to_owned(), "400"),

@@ -15,7 +15,7 @@ use crate::support::wait_until;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The broker of tests that do not disturb it: started by the first of them, stopped after the last.
-pub(super) fn shared_broker() -> Arc<Kafka> {
+pub(crate) fn shared_broker() -> Arc<Kafka> {
     static SHARED: Mutex<Weak<Kafka>> = Mutex::new(Weak::new());
     let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(kafka) = shared.upgrade() {

@@ -4,3 +4,5 @@ mod cluster;
 mod faults;
 mod reading;
 mod writing;
+
+pub(crate) use cluster::shared_broker;

@@ -1,0 +1,48 @@
+"""What Schemathesis cannot take from the gateway's OpenAPI document: how texts are sent that are no `text/plain`, bodies in formats that
+no schema describes, and times whose range depends on another parameter.
+"""
+
+import json
+
+import schemathesis
+
+RANGE = 2**63 - 2
+UNITS = {"us": 10**3, "u": 10**3, "ms": 10**6, "s": 10**9}
+
+
+@schemathesis.serializer("application/x-ndjson", "application/vnd.flux", "application/vnd.influxql")
+def send_text(context, value):
+    return {"data": (value if isinstance(value, str) else json.dumps(value)).encode()}
+
+
+def line(text):
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'text,schema=none value="{escaped}",length={len(text)}i 1700000000'
+
+
+def record(text):
+    return json.dumps({"measurement": "text", "fields": {"value": text, "length": len(text)}, "time": 1700000000})
+
+
+FORMATS = {"text/plain": line, "application/x-ndjson": record}
+
+
+@schemathesis.hook
+def map_case(context, case):
+    """Any text becomes the value of a field in a record of the format."""
+    write = FORMATS.get(case.media_type)
+    is_positive = case.meta is not None and case.meta.generation.mode.is_positive
+    if write is not None and is_positive and isinstance(case.body, str):
+        case.body = write(case.body)
+    return case
+
+
+@schemathesis.hook
+def filter_case(context, case):
+    """Leaves out times that are out of range in the unit of `precision` alone."""
+    query = case.query if isinstance(case.query, dict) else {}
+    precision = query.get("precision")
+    unit = UNITS.get(precision, 1) if isinstance(precision, str) else 1
+    records = case.body if isinstance(case.body, list) else [case.body]
+    times = [record.get("time") for record in records if isinstance(record, dict)]
+    return all(abs(time) * unit <= RANGE for time in times if isinstance(time, int))
