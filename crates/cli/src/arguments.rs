@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, num::NonZero, path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use waggle_flags::{RenamedFlag, exit_codes_help};
+use waggle_flags::{CompletionsArguments, ManArguments, RenamedFlag, exit_codes_help};
 
 pub(crate) use crate::compare_arguments::{Compare, RunComparison};
 use crate::{
@@ -68,6 +68,13 @@ pub(crate) enum Command {
     /// Fetch the artifacts of a system, start it without a study, show its status, stop it
     #[command(subcommand)]
     System(System),
+    /// Print a script with which a shell completes the arguments of waggle
+    ///
+    /// bash: `waggle completions bash > ~/.local/share/bash-completion/completions/waggle`; zsh: into a file `_waggle` in a folder of
+    /// $fpath; fish: `waggle completions fish > ~/.config/fish/completions/waggle.fish`.
+    Completions(CompletionsArguments),
+    /// Print the man page of waggle or of a subcommand, or write all of them into a folder
+    Man(ManArguments),
     #[command(name = "__supervise", hide = true)]
     Supervise(Hidden),
     #[command(name = "__idle-poll", hide = true)]
@@ -359,7 +366,7 @@ pub(crate) struct SystemUp {
 
 #[derive(Debug, Args)]
 pub(crate) struct SystemName {
-    /// The system: a folder in systems/ of this folder or one above it
+    /// The system: a folder in systems/ of this folder or one above it, or a system that was installed with waggle
     #[arg(value_name = "NAME")]
     pub(crate) system: String,
 }

@@ -143,7 +143,9 @@ pub(crate) fn system_named(name: &str) -> Result<(System, PathBuf)> {
     let Some(file) = file else {
         let known = names_in(&folders);
         if known.is_empty() {
-            bail!("there is no system \"{name}\": no folder systems/ here or above");
+            bail!(
+                "there is no system \"{name}\": no folder systems/ here or above, and none installed with waggle"
+            );
         }
         bail!(
             "there is no system \"{name}\"; expected {}",
@@ -165,7 +167,8 @@ fn read(file: &Path) -> Result<Source> {
     })
 }
 
-/// `systems/NAME/system.yaml` in the study's folder or one above it, then from the current folder, then from the program's.
+/// `systems/NAME/system.yaml` in the study's folder or one above it, then from the current folder, then from the program's, then
+/// among those that were installed with the program.
 fn system_file(name: &str, study: &Source, file: &Path) -> Result<PathBuf> {
     let here = std::env::current_dir().context("cannot determine the current folder")?;
     let folders = systems_folders(Some(file), &here);
@@ -184,10 +187,12 @@ fn systems_folders(study: Option<&Path>, here: &Path) -> Vec<PathBuf> {
     let study = study.and_then(|study| fs::canonicalize(study).ok());
     let study = study.unwrap_or_default();
     let program = std::env::current_exe().unwrap_or_default();
+    let installed = installed_folder(&program);
     let mut folders: Vec<PathBuf> = Vec::new();
     for folder in [study.as_path(), here, &program]
         .into_iter()
         .flat_map(Path::ancestors)
+        .chain(installed.as_deref())
     {
         let systems = folder.join("systems");
         if systems.is_dir() && !folders.contains(&systems) {
@@ -195,6 +200,11 @@ fn systems_folders(study: Option<&Path>, here: &Path) -> Vec<PathBuf> {
         }
     }
     folders
+}
+
+/// What was installed with the program `PREFIX/bin/waggle`: `PREFIX/share/waggle`, with `systems` and `studies`.
+fn installed_folder(program: &Path) -> Option<PathBuf> {
+    Some(program.parent()?.parent()?.join("share/waggle"))
 }
 
 /// The names of the systems in these folders, sorted.

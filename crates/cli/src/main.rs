@@ -6,6 +6,7 @@ mod compare;
 mod compare_arguments;
 #[cfg(test)]
 mod documented;
+mod documents;
 mod exit;
 mod export;
 mod files;
@@ -53,6 +54,8 @@ fn main() -> ExitCode {
         Command::Init(arguments) => init::run(&arguments),
         Command::Import(arguments) => import::run(&arguments),
         Command::System(arguments) => system::run(&arguments),
+        Command::Completions(arguments) => documents::completions(&arguments),
+        Command::Man(arguments) => documents::man(&arguments),
         Command::Supervise(arguments) => return waggle_runner::supervise(&arguments.command),
         Command::IdlePoll(arguments) => return waggle_runner::idle_poll(&arguments.command),
         Command::Generator => return waggle_runner::generator(),

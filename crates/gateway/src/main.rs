@@ -3,9 +3,11 @@
 #[cfg(test)]
 mod reference;
 
+use std::error::Error;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use waggle_flags::{CompletionsArguments, ManArguments};
 use waggle_gateway::{Settings, TOKEN_VARIABLE};
 use waggle_service::program;
 use waggle_sink::SinkSettings;
@@ -26,6 +28,10 @@ enum Command {
     Sink(Box<SinkSettings>),
     /// Print the OpenAPI document as JSON: that of a gateway with the same flags
     Openapi(Box<Settings>),
+    /// Print a script with which a shell completes the arguments of waggle-gateway
+    Completions(CompletionsArguments),
+    /// Print the man page of waggle-gateway or of a subcommand, or write all of them into a folder
+    Man(ManArguments),
 }
 
 fn main() -> ExitCode {
@@ -45,5 +51,18 @@ fn main() -> ExitCode {
         Command::Openapi(settings) => {
             program::print(&waggle_gateway::openapi(&settings)).map_err(Into::into)
         }
+        Command::Completions(arguments) => {
+            let script = waggle_flags::completions::<Arguments>("waggle-gateway", arguments.shell);
+            program::print(script.trim_end()).map_err(Into::into)
+        }
+        Command::Man(arguments) => print_man_page(&arguments),
     })
+}
+
+/// Prints a man page, unless all of them went into a folder.
+fn print_man_page(arguments: &ManArguments) -> Result<(), Box<dyn Error>> {
+    if let Some(page) = waggle_flags::man_page::<Arguments>(arguments)? {
+        program::print(page.trim_end())?;
+    }
+    Ok(())
 }

@@ -96,6 +96,18 @@ fn readme_shows_mistakes_as_printed() {
 }
 
 #[test]
+fn first_study_of_the_readme_has_ten_lines_and_a_plan() {
+    let workspace = Workspace::new();
+    let readme = fs::read_to_string(project().join("README.md")).unwrap();
+    let (_, study) = readme.split_once("\n```yaml\n").unwrap();
+    let (study, _) = study.split_once("```\n").unwrap();
+    assert_eq!(study.lines().count(), 10, "{study}");
+    fs::write(workspace.path().join("hello.yaml"), study).unwrap();
+    let output = workspace.output(&["plan", "hello.yaml"]);
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
+}
+
+#[test]
 fn filter_and_resume_explain_mistakes() {
     let workspace = Workspace::new();
     workspace.study(&Parts::default());

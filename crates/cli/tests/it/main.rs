@@ -21,6 +21,7 @@ mod history;
 mod idle_poll;
 mod import;
 mod init;
+mod installed;
 mod interrupts;
 mod kubernetes;
 mod left_out;
