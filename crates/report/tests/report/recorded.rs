@@ -31,7 +31,7 @@ fn recorded_run(number: u32) -> Model {
 
 /// What a user sees at the end of the run, and the reasons of the verdicts.
 fn words(model: &Model) -> String {
-    let mut lines = vec![terminal(model)];
+    let mut lines = vec![terminal(model, None)];
     lines.extend(warnings::sentences(model));
     for threshold in &model.thresholds {
         let held = conditions::decision_label(threshold.held);
