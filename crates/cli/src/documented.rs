@@ -72,15 +72,18 @@ fn arguments(command: &str) -> Option<Vec<String>> {
 #[test]
 fn documented_commands_can_be_parsed() {
     let mut count = 0;
+    let mut mistakes = Vec::new();
     for path in pages() {
         let page = fs::read_to_string(&path).unwrap();
         for arguments in commands(&page).iter().filter_map(|one| arguments(one)) {
             count += 1;
             let parsed = waggle_flags::try_parse_from::<Arguments>(&arguments, &RENAMED_FLAGS);
-            let error = parsed.err().map(|error| error.to_string());
-            assert_eq!(error, None, "{}: {arguments:?}", path.display());
+            let error = parsed.err().filter(clap::Error::use_stderr);
+            mistakes
+                .extend(error.map(|error| format!("{}: {arguments:?}: {error}", path.display())));
         }
     }
+    assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
     assert!(count > 60, "only {count} commands were found");
 }
 

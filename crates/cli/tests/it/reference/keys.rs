@@ -14,13 +14,13 @@ pub(super) fn page(page: &Page, schema: &Value) -> String {
         about,
         ..
     } = page;
-    let about = wrap(about);
+    let about = wrap_text(about);
     let mut text = format!(
         "# {title}\n\n{about}\n\n`waggle schema {name}` prints the JSON Schema for editors ([schema](../schema/{name}.schema.json)); this page is \
          written\nfrom it by `cargo xtask reference`.\n"
     );
     if page.is_written {
-        let _ = write!(text, "\n{}\n", wrap(HEAD_OF_FILES));
+        let _ = write!(text, "\n{}\n", wrap_text(HEAD_OF_FILES));
     }
     let mut sections = Sections {
         text,
@@ -57,7 +57,7 @@ impl<'a> Sections<'a> {
         let _ = write!(self.text, "\n## {title}\n\n");
         let about = object["description"].as_str().filter(|_| !path.is_empty());
         if let Some(about) = about {
-            let _ = write!(self.text, "{}\n\n", wrap(&table_cell(about)));
+            let _ = write!(self.text, "{}\n\n", wrap_text(&table_cell(about)));
         }
         self.text += "| key | value | meaning |\n|---|---|---|\n";
         let mut inner = Vec::new();
@@ -128,7 +128,7 @@ fn sorted_entries(object: &Value) -> Vec<(&String, &Value)> {
 const COLUMNS: usize = 130;
 
 /// A text in lines of at most [`COLUMNS`] characters, if its words are not longer.
-fn wrap(text: &str) -> String {
+fn wrap_text(text: &str) -> String {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
         let line = lines.last_mut().expect("there is a line");
