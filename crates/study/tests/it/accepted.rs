@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use waggle_study::{
-    Arrivals, Body, BodyExpect, Cell, Level, LoadModel, Named, OnSocketError, Order, Protocol,
-    Request, Study, Think, ThresholdOp, Values, WarmUpUntil, What, no_files, read_study,
-    read_system, system_of,
+    Arrivals, BodyExpect, Cell, Level, LoadModel, Named, OnSocketError, Order, Protocol, Request,
+    Study, Think, ThresholdOp, Values, WarmUpUntil, What, no_files, read_study, read_system,
+    system_of,
 };
 
 use super::{STUDY, change_text, read, root, source, system};
