@@ -77,17 +77,12 @@ fn gateways_on_kafka_do_what_their_document_says() {
     );
 }
 
-/// The database is a fake that has no records: its own refusals are not those of the document.
+/// The database is a fake that has no records. Texts that are passed on are not tested: the database decides which of them it takes.
 #[test]
 fn queries_on_a_database_do_what_their_document_says() {
     let database = Server::start(|_| Reply::Answer(answer(200, "Content-Type: text/csv\r\n", "")));
     let url = format!("--influxdb-url=http://{}", database.address);
-    let flags = [
-        &*url,
-        "--influxdb-org=o",
-        "--influxdb-bucket=b",
-        "--query-pass-through",
-    ];
+    let flags = [&*url, "--influxdb-org=o", "--influxdb-bucket=b"];
     let mut command = kafka_command("127.0.0.1:1", &flags);
     let gateway = Gateway::start_by(command.env("INFLUX_TOKEN", "x"));
     check(&gateway, "/query$");

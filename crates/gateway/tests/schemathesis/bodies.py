@@ -10,7 +10,7 @@ RANGE = 2**63 - 2
 UNITS = {"us": 10**3, "u": 10**3, "ms": 10**6, "s": 10**9}
 
 
-@schemathesis.serializer("application/x-ndjson", "application/vnd.flux", "application/vnd.influxql")
+@schemathesis.serializer("application/x-ndjson")
 def send_text(context, value):
     return (value if isinstance(value, str) else json.dumps(value)).encode()
 
