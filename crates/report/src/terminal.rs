@@ -40,7 +40,7 @@ pub fn terminal(model: &Model, width: Option<usize>) -> String {
 }
 
 /// A table that is at most so many characters wide. What does not fit is left out step by step: columns with the same text in every
-/// row (a line below has it), intervals, [`SECONDARY`] columns; then texts are broken. `None`: as wide as it is.
+/// row (a line below has it), intervals, [`SECONDARY`] columns, spaces, [`TERTIARY`] columns; then texts are broken. `None`: as wide as it is.
 pub(crate) fn laid_out(table: &Table, width: Option<usize>) -> String {
     let full = Grid::new(table, field_text);
     let Some(width) = width else {
@@ -48,14 +48,21 @@ pub(crate) fn laid_out(table: &Table, width: Option<usize>) -> String {
     };
     let folded = Grid::new(table, field_text).fold_constants();
     let short = Grid::new(table, |field| field.point()).fold_constants();
-    let shortest = short.clone().leave_out(&SECONDARY);
-    let grids = [full, folded, short, shortest];
-    let fitting = grids.iter().find(|grid| grid.width() <= width);
-    fitting.map_or_else(|| grids[3].text(Some(width)), |grid| grid.text(None))
+    let fewer = short.clone().leave_out(&SECONDARY);
+    let tight = Grid {
+        padding: (0, 1),
+        ..fewer.clone()
+    };
+    let fewest = tight.clone().leave_out(&TERTIARY);
+    let grids = [&full, &folded, &short, &fewer, &tight, &fewest];
+    let fitting = grids.into_iter().find(|grid| grid.width() <= width);
+    fitting.map_or_else(|| fewest.text(Some(width)), |grid| grid.text(None))
 }
 
 /// Heads of columns that a narrow terminal can do without: the report has them.
 const SECONDARY: [&str; 2] = ["max", "delivered"];
+/// Those of a very narrow one.
+const TERTIARY: [&str; 1] = ["p99"];
 
 /// The texts of a table.
 #[derive(Clone)]
@@ -63,6 +70,8 @@ struct Grid {
     columns: Vec<(Head, Vec<String>)>,
     /// Columns with one text, as `head text`.
     constants: Vec<String>,
+    /// Spaces before and after each cell.
+    padding: (u16, u16),
 }
 
 impl Grid {
@@ -74,6 +83,7 @@ impl Grid {
         Self {
             columns: table.heads.iter().enumerate().map(column).collect(),
             constants: Vec::new(),
+            padding: (1, 1),
         }
     }
 
@@ -84,14 +94,14 @@ impl Grid {
                 && cells.len() > 1
                 && cells.iter().all(|cell| *cell == cells[0])
         };
-        let (constant, columns) = self.columns.into_iter().partition(is_constant);
-        let constant: Vec<(Head, Vec<String>)> = constant;
+        let (constant, columns): (Vec<_>, Vec<_>) = self.columns.into_iter().partition(is_constant);
         let shown = constant.iter().filter(|(_, cells)| cells[0] != NONE);
         Self {
             columns,
             constants: shown
                 .map(|(head, cells)| format!("{} {}", head.text, cells[0]))
                 .collect(),
+            ..self
         }
     }
 
@@ -124,10 +134,12 @@ impl Grid {
             out.add_row(self.columns.iter().map(|(_, cells)| &cells[row]));
         }
         for (column, (head, _)) in out.column_iter_mut().zip(&self.columns) {
-            column.set_cell_alignment(match head.align {
-                Align::Left => CellAlignment::Left,
-                Align::Right => CellAlignment::Right,
-            });
+            column
+                .set_padding(self.padding)
+                .set_cell_alignment(match head.align {
+                    Align::Left => CellAlignment::Left,
+                    Align::Right => CellAlignment::Right,
+                });
         }
         let mut text = out.to_string();
         if !self.constants.is_empty() {
