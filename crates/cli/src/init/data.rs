@@ -15,6 +15,9 @@ use super::{
 };
 use crate::{arguments::Init, load::target::Target, records_yaml};
 
+/// Where the system `ingest` takes records that its probes follow.
+const GATEWAY_PATH: &str = "/api/v1/topics/plant/records";
+
 /// A study of a file of records, and one line for each thing to know about it.
 pub(super) struct DataStudy {
     pub(super) written: Written,
@@ -74,10 +77,7 @@ fn text(
     }
     let (origin, path) = match server {
         Some(server) => (server.origin(), server.path.clone()),
-        None => (
-            "the gateway".to_owned(),
-            format!("/api/v1/topics/{name}/records"),
-        ),
+        None => ("the gateway".to_owned(), GATEWAY_PATH.to_owned()),
     };
     question(&mut text, name, &origin);
     match server {

@@ -153,8 +153,14 @@ fn a_file_of_records_is_sent_to_a_gateway_by_default() {
     );
     let text = fs::read_to_string(workspace.path().join("a.yaml")).unwrap();
     assert!(text.contains("use: ingest"), "{text}");
-    let planned = workspace.output(&["plan", "a.yaml"]);
-    assert_eq!(planned.status.code(), Some(0), "{}", output_text(&planned));
+    let ran = workspace.output(&["run", "a.yaml", "--quick", "--quiet"]);
+    let model = workspace.report_of(&ran);
+    let trial = &model.trials[0];
+    assert!(trial.failure.is_none(), "{}", output_text(&ran));
+    // Its probe follows what the study sends.
+    let ledger = model.cells[0].ledger.as_ref().expect("records are followed");
+    assert!(ledger.delivered > 0, "{}", output_text(&ran));
+    assert_eq!(ledger.missing, 0, "{}", output_text(&ran));
 }
 
 #[test]
