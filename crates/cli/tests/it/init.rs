@@ -158,7 +158,10 @@ fn a_file_of_records_is_sent_to_a_gateway_by_default() {
     let trial = &model.trials[0];
     assert!(trial.failure.is_none(), "{}", output_text(&ran));
     // Its probe follows what the study sends.
-    let ledger = model.cells[0].ledger.as_ref().expect("records are followed");
+    let ledger = model.cells[0]
+        .ledger
+        .as_ref()
+        .expect("records are followed");
     assert!(ledger.delivered > 0, "{}", output_text(&ran));
     assert_eq!(ledger.missing, 0, "{}", output_text(&ran));
 }

@@ -26,11 +26,16 @@ fn program() -> PathBuf {
 }
 
 /// Tests the calls whose path matches; their requests come from a fixed seed, so that each run sends the same.
+/// Timeout of a run that hangs, in seconds.
+const AT_MOST_S: &str = "900";
+
 #[track_caller]
 fn check(gateway: &Gateway, paths: &str) {
     let document = format!("http://{}/documentation/json", gateway.address);
     let folder = tempfile::tempdir().unwrap();
-    let output = Command::new(program())
+    let output = Command::new("timeout")
+        .args(["--kill-after=5", AT_MOST_S])
+        .arg(program())
         .args([
             "run",
             &document,
@@ -50,6 +55,7 @@ fn check(gateway: &Gateway, paths: &str) {
             Path::new(env!("CARGO_MANIFEST_DIR")).join(FOLDER),
         )
         .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("no_proxy", "127.0.0.1")
         .env("SCHEMATHESIS_HOOKS", "bodies")
         .output()
         .unwrap();
