@@ -2,7 +2,7 @@
 
 use waggle_study::{RecordDecimal, RecordMeasurement, RecordTime, RecordsBody, Table};
 
-use crate::init::json_string;
+use crate::init::literal;
 
 /// One line for each key, without indentation; `file` is the file's name as YAML.
 pub(crate) fn lines(records: &RecordsBody, file: &str) -> Vec<String> {
@@ -16,10 +16,10 @@ pub(crate) fn lines(records: &RecordsBody, file: &str) -> Vec<String> {
     match &table.measurement {
         None => {}
         Some(RecordMeasurement::Name(name)) => {
-            lines.push(format!("measurement: {}", json_string(name)));
+            lines.push(format!("measurement: {}", literal(name)));
         }
         Some(RecordMeasurement::Column(name)) => {
-            lines.push(format!("measurement: {{ column: {} }}", json_string(name)));
+            lines.push(format!("measurement: {{ column: {} }}", literal(name)));
         }
     }
     lines.extend(table.time.as_ref().map(time));
@@ -31,16 +31,16 @@ pub(crate) fn lines(records: &RecordsBody, file: &str) -> Vec<String> {
 fn time(time: &RecordTime) -> String {
     let column = match &time.columns[..] {
         [one] if time.format.is_none() && time.zone.is_none() => {
-            return format!("time: {}", json_string(one));
+            return format!("time: {}", literal(one));
         }
-        [one] => json_string(one),
+        [one] => literal(one),
         several => list(several),
     };
     let mut keys = vec![format!("column: {column}")];
     let format = time.format.as_ref().map(|text| ("format", text));
     let zone = time.zone.as_ref().map(|text| ("zone", text));
     for (key, text) in format.into_iter().chain(zone) {
-        keys.push(format!("{key}: {}", json_string(text)));
+        keys.push(format!("{key}: {}", literal(text)));
     }
     format!("time: {{ {} }}", keys.join(", "))
 }
@@ -73,7 +73,7 @@ fn layout(table: &Table) -> Vec<String> {
     ];
     let mut lines: Vec<String> = texts
         .into_iter()
-        .filter_map(|(key, text)| Some(format!("{key}: {}", json_string(text.as_ref()?))))
+        .filter_map(|(key, text)| Some(format!("{key}: {}", literal(text.as_ref()?))))
         .collect();
     lines.extend(table.decimal.map(|decimal| {
         let word = match decimal {
@@ -95,6 +95,6 @@ fn layout(table: &Table) -> Vec<String> {
 }
 
 fn list(texts: &[String]) -> String {
-    let texts: Vec<String> = texts.iter().map(|text| json_string(text)).collect();
+    let texts: Vec<String> = texts.iter().map(|text| literal(text)).collect();
     format!("[{}]", texts.join(", "))
 }

@@ -67,8 +67,7 @@ fn read_lines(
 ) -> Result<Vec<Record>, Vec<Mistake>> {
     let whole = SourceText::parse_utf8(text)?;
     let mut records = Vec::new();
-    let text = whole.text.trim_start_matches('\u{feff}');
-    for (index, line) in text.split('\n').enumerate() {
+    for (index, line) in whole.text.split('\n').enumerate() {
         if line.trim_ascii().is_empty() {
             continue;
         }

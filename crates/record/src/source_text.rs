@@ -11,11 +11,12 @@ pub(crate) struct SourceText<'a> {
 }
 
 impl<'a> SourceText<'a> {
-    /// The whole of `bytes`, unless they are not UTF-8.
+    /// The whole of `bytes` without a byte order mark, unless they are not UTF-8.
     pub(crate) fn parse_utf8(bytes: &'a [u8]) -> Result<Self, Vec<Mistake>> {
         match std::str::from_utf8(bytes) {
+            // Spreadsheets begin a file with a byte order mark.
             Ok(text) => Ok(Self {
-                text,
+                text: text.strip_prefix('\u{feff}').unwrap_or(text),
                 first_line: 1,
             }),
             Err(error) => {

@@ -96,6 +96,8 @@ fn from_local_text(text: &str, zone: &Zone) -> Result<i64, String> {
     if let Ok(local) = text.parse::<civil::DateTime>()
         && text.parse::<jiff::Timestamp>().is_err()
         && text.contains(':')
+        // A zone in brackets is not read.
+        && !text.contains('[')
     {
         return local
             .to_zoned(zone.0.clone())

@@ -46,8 +46,9 @@ pub(crate) fn laid_out(table: &Table, width: Option<usize>) -> String {
     let Some(width) = width else {
         return full.text(None);
     };
-    let folded = Grid::new(table, field_text).fold_constants();
-    let short = Grid::new(table, |field| field.point()).fold_constants();
+    let constant = full.constant_columns();
+    let folded = full.clone().fold(&constant);
+    let short = Grid::new(table, point_text).fold(&constant);
     let fewer = short.clone().leave_out(&SECONDARY);
     let tight = Grid {
         padding: (0, 1),
@@ -87,22 +88,29 @@ impl Grid {
         }
     }
 
-    /// Moves columns of numbers with one text out of the table, if it has several rows.
-    fn fold_constants(self) -> Self {
+    /// Places of the columns of numbers with one text, if there are several rows.
+    fn constant_columns(&self) -> Vec<usize> {
         let is_constant = |(head, cells): &(Head, Vec<String>)| {
             head.align == Align::Right
                 && cells.len() > 1
                 && cells.iter().all(|cell| *cell == cells[0])
         };
-        let (constant, columns): (Vec<_>, Vec<_>) = self.columns.into_iter().partition(is_constant);
-        let shown = constant.iter().filter(|(_, cells)| cells[0] != NONE);
-        Self {
-            columns,
-            constants: shown
-                .map(|(head, cells)| format!("{} {}", head.text, cells[0]))
-                .collect(),
-            ..self
+        let columns = self.columns.iter().enumerate();
+        let constant = columns.filter(|(_, column)| is_constant(column));
+        constant.map(|(place, _)| place).collect()
+    }
+
+    /// Moves these columns, which have one text, out of the table.
+    fn fold(mut self, constant: &[usize]) -> Self {
+        let mut columns = Vec::with_capacity(self.columns.len());
+        for (place, (head, cells)) in self.columns.into_iter().enumerate() {
+            if !constant.contains(&place) {
+                columns.push((head, cells));
+            } else if cells[0] != NONE {
+                self.constants.push(format!("{} {}", head.text, cells[0]));
+            }
         }
+        Self { columns, ..self }
     }
 
     fn leave_out(mut self, heads: &[&str]) -> Self {
@@ -111,24 +119,36 @@ impl Grid {
         self
     }
 
-    /// Its longest line.
+    /// Characters in its lines, as wide as a terminal shows them.
     fn width(&self) -> usize {
-        let text = self.text(None);
-        let lines = text.lines().map(|line| line.trim_end().chars().count());
-        lines.max().unwrap_or_default()
+        let (before, after) = self.padding;
+        let widths = self.table().column_max_content_widths();
+        let columns = widths
+            .iter()
+            .map(|width| usize::from(width + before + after));
+        columns.sum()
     }
 
     fn text(&self, width: Option<usize>) -> String {
+        let mut out = self.table();
+        if let Some(width) = width {
+            out.set_content_arrangement(ContentArrangement::Dynamic)
+                .set_width(u16::try_from(width).unwrap_or(u16::MAX));
+        }
+        let mut text = out.to_string();
+        if !self.constants.is_empty() {
+            text.push_str(&format!("\nin every row: {}", self.constants.join(" · ")));
+        }
+        text
+    }
+
+    fn table(&self) -> comfy_table::Table {
         let mut out = comfy_table::Table::new();
         out.load_preset(presets::UTF8_HORIZONTAL_ONLY)
             .remove_style(TableComponent::HorizontalLines)
             .remove_style(TableComponent::MiddleIntersections)
             .set_content_arrangement(ContentArrangement::Disabled)
             .set_header(self.columns.iter().map(|(head, _)| &head.text));
-        if let Some(width) = width {
-            out.set_content_arrangement(ContentArrangement::Dynamic)
-                .set_width(u16::try_from(width).unwrap_or(u16::MAX));
-        }
         let rows = self.columns.first().map_or(0, |(_, cells)| cells.len());
         for row in 0..rows {
             out.add_row(self.columns.iter().map(|(_, cells)| &cells[row]));
@@ -141,11 +161,7 @@ impl Grid {
                     Align::Right => CellAlignment::Right,
                 });
         }
-        let mut text = out.to_string();
-        if !self.constants.is_empty() {
-            text.push_str(&format!("\nin every row: {}", self.constants.join(" · ")));
-        }
-        text
+        out
     }
 }
 
@@ -154,6 +170,14 @@ fn field_text(field: &Field) -> String {
     match field.mark {
         Mark::Thin(_) => format!("{} (few)", field.short()),
         _ => field.short(),
+    }
+}
+
+/// The same without an interval.
+fn point_text(field: &Field) -> String {
+    match field.mark {
+        Mark::Thin(_) => format!("{} (few)", field.point()),
+        _ => field.point(),
     }
 }
 

@@ -72,6 +72,7 @@ impl<'a> Table<'a> {
     ) -> Option<Self> {
         let mut rows = Rows::new(source.text, &columns.layout);
         let header = if let Some(names) = &columns.layout.header {
+            rows.skip_lines(columns.layout.skip_after_header);
             let cell = |name: &'a String| Cell {
                 text: name.as_str().into(),
                 at: 0,
@@ -101,9 +102,11 @@ impl<'a> Table<'a> {
             delimiter: rows.delimiter,
         };
         while let Some(row) = rows.next_row(wrongs) {
-            if row.len() == table.header.len() {
+            // A row with a mistake in its quotes has no cells.
+            if row.is_empty() {
+            } else if row.len() == table.header.len() {
                 table.rows.push(row);
-            } else if !row.is_empty() {
+            } else {
                 wrongs.add(table.wrong_width(&row));
             }
             if wrongs.is_full() {
@@ -119,7 +122,10 @@ impl<'a> Table<'a> {
             row[0].at,
             format!("expected {expected} cells as in the header, found {found}"),
         );
-        let remedy = if found > expected {
+        let ends_in_delimiter = row.last().is_some_and(|cell| cell.text.is_empty());
+        let remedy = if found == expected + 1 && ends_in_delimiter {
+            "the row ends in a delimiter that the header row lacks: skip_lines leaves the header row out, and header has its names"
+        } else if found > expected {
             "skip_lines leaves out lines before the header row, if another line is that"
         } else if self.delimiter != ',' {
             "delimiter names what separates cells, if it is another character"
@@ -144,18 +150,14 @@ impl<'a> Table<'a> {
     /// The type of each column; `None` if every cell is missing.
     fn kinds(&self, columns: &Columns, wrongs: &mut Wrongs) -> Vec<Option<Kind>> {
         let decimal = columns.layout.decimal.unwrap_or(Decimal::Point);
-        let kind = |column: usize, decimal| {
-            let cells = self.cells(columns, column).map(|cell| &*cell.text);
-            Kind::of_cells(cells, decimal)
-        };
         let mut kinds = Vec::with_capacity(self.header.len());
         for (column, role) in self.roles.iter().enumerate() {
-            let found = kind(column, decimal);
+            let cells = self.cells(columns, column).map(|cell| &*cell.text);
+            let found = Kind::of_cells(cells, decimal);
             let is_open = columns.layout.decimal.is_none() && *role == Role::Field;
             if is_open
                 && found == Some(Kind::Text)
-                && kind(column, Decimal::Comma).is_some_and(Kind::is_number)
-                && let Some(cell) = self.cells(columns, column).next()
+                && let Some(cell) = self.decimal_comma(columns, column)
             {
                 let name = &self.header[column].text;
                 let problem = format!(
@@ -168,6 +170,19 @@ impl<'a> Table<'a> {
             kinds.push(found);
         }
         kinds
+    }
+
+    /// A number with a comma, if most cells of the column are such.
+    fn decimal_comma<'t>(&'t self, columns: &'t Columns, column: usize) -> Option<&'t Cell<'a>> {
+        let is_number = |cell: &Cell<'_>, decimal| {
+            Kind::of_cells(std::iter::once(&*cell.text), decimal).is_some_and(Kind::is_number)
+        };
+        let with_comma =
+            |cell: &&Cell<'a>| !is_number(cell, Decimal::Point) && is_number(cell, Decimal::Comma);
+        let count = self.cells(columns, column).filter(with_comma).count();
+        let is_most = 2 * count > self.cells(columns, column).count();
+        let first = self.cells(columns, column).find(with_comma);
+        first.filter(|_| is_most)
     }
 
     /// The name of each column, with its cells.

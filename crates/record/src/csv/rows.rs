@@ -25,12 +25,7 @@ impl<'a> Rows<'a> {
     pub(super) fn new(text: &'a str, layout: &Layout) -> Self {
         let mut rows = Self {
             text,
-            // Spreadsheets begin a file with a byte order mark.
-            at: if text.starts_with('\u{feff}') {
-                '\u{feff}'.len_utf8()
-            } else {
-                0
-            },
+            at: 0,
             delimiter: ',',
             comment: layout.comment.clone(),
         };

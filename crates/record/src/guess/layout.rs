@@ -28,17 +28,18 @@ const MISSING_NUMBERS: [&str; 5] = ["-999", "-9999", "-999.0", "-999.9", "-99999
 pub(super) fn layout(text: &str) -> Layout {
     let text = text.trim_start_matches('\u{feff}');
     let lines: Vec<&str> = text.split('\n').take(LINES).collect();
-    let mut best: Option<(usize, char, usize)> = None;
+    // Most lines have as many cells, if the delimiter is the right one: a decimal comma is in the rows, but not in the header.
+    let mut best: Option<((usize, usize), char)> = None;
     for delimiter in DELIMITERS {
         let counts: Vec<usize> = lines.iter().map(|line| cells(line, delimiter)).collect();
         let Some((width, lines_of_width)) = most_frequent(&counts) else {
             continue;
         };
-        if best.is_none_or(|(most, _, _)| lines_of_width * width > most) {
-            best = Some((lines_of_width * width, delimiter, width));
+        if best.is_none_or(|(most, _)| (lines_of_width, width) > most) {
+            best = Some(((lines_of_width, width), delimiter));
         }
     }
-    let Some((_, delimiter, width)) = best else {
+    let Some(((_, width), delimiter)) = best else {
         return Layout::default();
     };
     let skip_lines = lines
@@ -90,14 +91,19 @@ pub(super) fn missing_texts(cells: &[&str], is_number: impl Fn(&str) -> bool) ->
     let smallest = cells
         .iter()
         .filter(|cell| !MISSING_NUMBERS.contains(cell))
-        .filter_map(|cell| cell.parse::<f64>().ok())
+        .filter_map(|cell| cell.replacen(',', ".", 1).parse::<f64>().ok())
         .fold(f64::INFINITY, f64::min);
+    let is_far = smallest.is_finite() && smallest > -500.0;
     for cell in cells {
-        let is_mark = MISSING.contains(cell)
-            || (MISSING_NUMBERS.contains(cell) && smallest.is_finite() && smallest > -500.0);
+        let is_mark = is_missing_text(cell) || (MISSING_NUMBERS.contains(cell) && is_far);
         if is_mark && !found.iter().any(|known| known == cell) {
             found.push((*cell).to_owned());
         }
     }
     found
+}
+
+/// Whether a text stands for no value where other cells are numbers.
+pub(super) fn is_missing_text(cell: &str) -> bool {
+    MISSING.contains(&cell)
 }

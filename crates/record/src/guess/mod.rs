@@ -3,7 +3,7 @@
 mod layout;
 mod times;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 
@@ -15,7 +15,9 @@ use crate::{
 pub(crate) use times::remedy as time_remedy;
 
 /// Rows that are looked at.
-const ROWS: usize = 1_000;
+const ROWS: usize = 10_000;
+/// Columns that are looked at: no record has more tags and fields.
+const COLUMNS: usize = 4_096;
 /// Most different texts of a column that is a tag.
 const TAG_VALUES_MAX: usize = 100;
 /// Parts of names of columns that are likely to be the time.
@@ -80,6 +82,12 @@ fn of_csv(text: &[u8], measurement: &str) -> Result<Guess, Vec<Mistake>> {
     if guess.columns.layout.skip_after_header > 0 || guess.columns.layout.header.is_some() {
         samples = csv_samples(source, &guess.columns)?;
     }
+    let skipped = guess.columns.layout.skip_after_header;
+    if skipped > 0 {
+        guess.notes.push(format!(
+            "skip_after_header leaves out {skipped} lines after the header row"
+        ));
+    }
     guess.find_missing(&samples);
     guess.find_decimal(&samples);
     guess.find_roles(samples);
@@ -122,9 +130,14 @@ fn lines_of_units(samples: &[Sample]) -> usize {
     if numeric.is_empty() {
         return 0;
     }
-    (0..most)
-        .take_while(|&row| numeric.iter().all(|sample| !is_number(&sample.cells[row])))
-        .count()
+    let is_units = |row: usize| {
+        let cells = || numeric.iter().map(|sample| sample.cells[row].trim_ascii());
+        // A row in which every number is missing is a row.
+        cells().all(|cell| !is_number(cell))
+            && cells().any(|cell| !cell.is_empty() && !layout::is_missing_text(cell))
+    };
+    let first = (0..most).take_while(|&row| is_units(row));
+    first.count()
 }
 
 /// Names for the columns of a file whose first row has values: the names of all columns of numbers are numbers.
@@ -135,6 +148,16 @@ fn names_without_header(samples: &[Sample]) -> Option<Vec<String>> {
     });
     let mut names_of_numeric = numeric.map(|sample| &sample.name).peekable();
     names_of_numeric.peek()?;
+    // Names may be numbers, as of channels: above times is a name that is none.
+    let is_name_of_times = |sample: &Sample| {
+        let texts = sample.texts();
+        texts.iter().any(|text| !is_number(text))
+            && !times::formats(&texts).is_empty()
+            && times::formats(&[&sample.name]).is_empty()
+    };
+    if samples.iter().any(is_name_of_times) {
+        return None;
+    }
     names_of_numeric.all(|name| is_number(name)).then(|| {
         (1..=samples.len())
             .map(|index| format!("column{index}"))
@@ -150,7 +173,7 @@ fn is_number(cell: &str) -> bool {
 
 fn of_ndjson(text: &[u8], measurement: &str) -> Result<Option<Guess>, Vec<Mistake>> {
     let source = SourceText::parse_utf8(text)?;
-    let mut samples: Vec<Sample> = Vec::new();
+    let mut samples = Samples::default();
     let mut is_own = true;
     let lines = source.text.trim_start_matches('\u{feff}').lines();
     for line in lines
@@ -163,8 +186,9 @@ fn of_ndjson(text: &[u8], measurement: &str) -> Result<Option<Guess>, Vec<Mistak
         };
         is_own &= value.get("measurement").is_some_and(Value::is_string)
             && value.get("fields").is_some_and(Value::is_object);
-        flatten("", &value, &mut samples);
+        samples.flatten(None, &value);
     }
+    let samples = samples.all;
     if is_own && !samples.is_empty() {
         return Ok(None);
     }
@@ -176,48 +200,71 @@ fn of_ndjson(text: &[u8], measurement: &str) -> Result<Option<Guess>, Vec<Mistak
     Ok(Some(guess))
 }
 
-fn flatten(path: &str, value: &Value, samples: &mut Vec<Sample>) {
-    let within = |key: &str| {
-        if path.is_empty() {
-            key.to_owned()
-        } else {
-            format!("{path}.{key}")
-        }
-    };
-    let cell = match value {
-        Value::Null => return,
-        Value::Object(members) => {
-            for (key, value) in members {
-                flatten(&within(key), value, samples);
+/// Columns of objects, found by their paths.
+#[derive(Default)]
+struct Samples {
+    all: Vec<Sample>,
+    places: HashMap<String, usize>,
+}
+
+impl Samples {
+    fn flatten(&mut self, path: Option<&str>, value: &Value) {
+        let within =
+            |key: &str| path.map_or_else(|| key.to_owned(), |path| format!("{path}.{key}"));
+        match value {
+            Value::Null => {}
+            Value::Object(members) => {
+                for (key, value) in members {
+                    self.flatten(Some(&within(key)), value);
+                }
             }
-            return;
-        }
-        Value::Array(elements) => {
-            for (index, value) in elements.iter().enumerate() {
-                flatten(&within(&index.to_string()), value, samples);
+            Value::Array(elements) => {
+                for (index, value) in elements.iter().enumerate().take(COLUMNS) {
+                    self.flatten(Some(&within(&index.to_string())), value);
+                }
             }
-            return;
+            Value::String(text) => self.add(path, text.clone()),
+            other => self.add(path, other.to_string()),
         }
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    if let Some(sample) = samples.iter_mut().find(|sample| sample.name == path) {
-        sample.cells.push(cell);
-    } else {
-        samples.push(Sample {
-            name: path.to_owned(),
-            cells: vec![cell],
-        });
+    }
+
+    fn add(&mut self, path: Option<&str>, cell: String) {
+        let name = path.unwrap_or_default();
+        if let Some(&place) = self.places.get(name) {
+            self.all[place].cells.push(cell);
+        } else if self.all.len() < COLUMNS {
+            self.places.insert(name.to_owned(), self.all.len());
+            self.all.push(Sample {
+                name: name.to_owned(),
+                cells: vec![cell],
+            });
+        }
     }
 }
 
 impl Guess {
+    /// Texts of columns of numbers that stand for no value, unless they are values of another column.
     fn find_missing(&mut self, samples: &[Sample]) {
-        let mut missing = BTreeSet::new();
-        for sample in samples {
-            missing.extend(layout::missing_texts(&sample.texts(), is_number));
+        let of_columns: Vec<Vec<String>> = samples
+            .iter()
+            .map(|sample| layout::missing_texts(&sample.texts(), is_number))
+            .collect();
+        let all: BTreeSet<&String> = of_columns.iter().flatten().collect();
+        for text in all {
+            let is_value = samples.iter().zip(&of_columns).any(|(sample, missing)| {
+                !missing.contains(text) && sample.texts().contains(&text.as_str())
+            });
+            if is_value {
+                self.notes.push(format!(
+                    "{text:?} stands for no value in one column, and is one in another"
+                ));
+                continue;
+            }
+            if is_number(text) {
+                self.notes.push(format!("{text:?} is taken for no value"));
+            }
+            self.columns.missing.push(text.clone());
         }
-        self.columns.missing = missing.into_iter().collect();
     }
 
     fn find_decimal(&mut self, samples: &[Sample]) {
@@ -226,11 +273,31 @@ impl Guess {
             let cells = texts.iter().copied();
             Kind::of_cells(cells.filter(|cell| !self.columns.is_missing(cell)), decimal)
         };
-        let has_comma = samples.iter().any(|sample| {
-            kind(sample, Decimal::Point) == Some(Kind::Text)
-                && kind(sample, Decimal::Comma).is_some_and(Kind::is_number)
-        });
-        if has_comma {
+        let with_comma: Vec<&Sample> = samples
+            .iter()
+            .filter(|sample| {
+                kind(sample, Decimal::Point) == Some(Kind::Text)
+                    && kind(sample, Decimal::Comma).is_some_and(Kind::is_number)
+            })
+            .collect();
+        let Some(first) = with_comma.first() else {
+            return;
+        };
+        let has_point = samples
+            .iter()
+            .any(|sample| kind(sample, Decimal::Point) == Some(Kind::Float));
+        let is_thousand = |text: &str| {
+            text.rsplit_once(',')
+                .is_some_and(|(_, digits)| digits.len() == 3)
+        };
+        let texts = with_comma.iter().flat_map(|sample| sample.texts());
+        let mut texts = texts.filter(|text| text.contains(','));
+        if has_point || texts.all(is_thousand) {
+            let name = &first.name;
+            self.notes.push(format!(
+                "the commas of column {name:?} may separate thousands or fractions: decimal says which"
+            ));
+        } else {
             self.columns.layout.decimal = Some(Decimal::Comma);
         }
     }
@@ -239,10 +306,15 @@ impl Guess {
     fn find_roles(&mut self, samples: Vec<Sample>) {
         self.find_time(&samples);
         let rows = samples.iter().map(|sample| sample.cells.len()).max();
+        let rows = rows.unwrap_or_default();
         let time_columns = self.columns.time.iter().flat_map(|time| &time.columns);
         let time_columns: Vec<String> = time_columns.cloned().collect();
-        let decimal = self.columns.layout.decimal.unwrap_or(Decimal::Point);
-        let mut empty_rows = rows.unwrap_or_default();
+        let mut names: BTreeMap<String, usize> = BTreeMap::new();
+        for sample in &samples {
+            *names.entry(sample.name.clone()).or_default() += 1;
+        }
+        // Rows of the field that has most.
+        let mut filled_rows = 0;
         for sample in samples {
             if time_columns.contains(&sample.name) {
                 continue;
@@ -252,23 +324,45 @@ impl Guess {
                 .into_iter()
                 .filter(|cell| !self.columns.is_missing(cell))
                 .collect();
-            let different: BTreeSet<&str> = cells.iter().copied().collect();
-            let kind = Kind::of_cells(cells.iter().copied(), decimal);
-            if sample.name.is_empty() || sample.name.ends_with('\\') || kind.is_none() {
-                self.columns.leave_out.push(sample.name);
-            } else if kind == Some(Kind::Text)
-                && different.len() <= TAG_VALUES_MAX
-                && (different.len() == 1 || different.len() * 2 <= cells.len())
-                && different
-                    .iter()
-                    .all(|text| !text.ends_with('\\') && !text.contains('\n'))
-            {
+            let is_twice = names[&sample.name] > 1;
+            let is_unnamed = sample.name.is_empty() || sample.name.ends_with('\\');
+            if is_twice || is_unnamed || cells.is_empty() {
+                self.leave_out(sample.name, is_twice && !is_unnamed);
+            } else if self.is_tag(&cells) {
                 self.columns.tags.push(sample.name);
             } else {
-                empty_rows = empty_rows.min(rows.unwrap_or_default() - cells.len());
+                filled_rows = filled_rows.max(cells.len());
             }
         }
-        self.columns.skip_empty = empty_rows > 0;
+        // A record has a field: texts of states alone are not what identifies a series.
+        if filled_rows == 0 {
+            self.columns.tags.clear();
+        } else {
+            self.columns.skip_empty = filled_rows < rows;
+        }
+    }
+
+    fn leave_out(&mut self, name: String, is_noted: bool) {
+        if self.columns.leave_out.contains(&name) {
+            return;
+        }
+        if is_noted {
+            self.notes
+                .push(format!("column {name:?} is there twice, and left out"));
+        }
+        self.columns.leave_out.push(name);
+    }
+
+    /// Whether these cells are few different texts.
+    fn is_tag(&self, cells: &[&str]) -> bool {
+        let decimal = self.columns.layout.decimal.unwrap_or(Decimal::Point);
+        let different: BTreeSet<&str> = cells.iter().copied().collect();
+        Kind::of_cells(cells.iter().copied(), decimal) == Some(Kind::Text)
+            && different.len() <= TAG_VALUES_MAX
+            && (different.len() == 1 || different.len() * 2 <= cells.len())
+            && different
+                .iter()
+                .all(|text| !text.ends_with('\\') && !text.contains('\n'))
     }
 
     fn find_time(&mut self, samples: &[Sample]) {

@@ -6,8 +6,8 @@ use serde_json::value::RawValue;
 
 use super::object::{Reader, excerpt};
 use crate::{
-    Columns, Measurement, Precision, Record, columns::Role, guess, source_text::Mistakes,
-    source_text::SourceText, time,
+    Columns, Measurement, Precision, Record, columns::Role, guess, names::over_limit,
+    source_text::Mistakes, source_text::SourceText, time,
 };
 
 /// Most objects and lists within each other.
@@ -54,7 +54,7 @@ impl<'c> FlatReader<'c> {
             time: vec![None; time_columns.unwrap_or_default()],
             ..Flat::default()
         };
-        self.object(&mut reader, "", object, &mut flat, 0)?;
+        self.object(&mut reader, None, object, &mut flat, 0)?;
         let time_ns = self.time(&mut reader, object, &flat.time);
         if let (None, Measurement::Column(name)) = (&flat.measurement, &self.columns.measurement)
             && reader.ok
@@ -84,7 +84,7 @@ impl<'c> FlatReader<'c> {
     fn object<'r>(
         &mut self,
         reader: &mut Reader<'_, '_>,
-        path: &str,
+        path: Option<&str>,
         object: &'r RawValue,
         flat: &mut Flat<'r>,
         depth: usize,
@@ -114,7 +114,7 @@ impl<'c> FlatReader<'c> {
             return Some(());
         }
         if value.get().starts_with('{') {
-            return self.object(reader, &column, value, flat, depth + 1);
+            return self.object(reader, Some(&column), value, flat, depth + 1);
         }
         if value.get().starts_with('[') {
             if depth + 1 == DEPTH_MAX {
@@ -126,13 +126,12 @@ impl<'c> FlatReader<'c> {
                 return None;
             };
             for (index, element) in elements.into_iter().enumerate() {
-                let column = join_path(&column, &index.to_string());
+                let column = join_path(Some(&column), &index.to_string());
                 self.value(reader, (raw_key, column), element, flat, depth + 1)?;
             }
             return Some(());
         }
-        self.leaf(reader, (raw_key, column), value, flat);
-        Some(())
+        self.leaf(reader, (raw_key, column), value, flat)
     }
 
     fn leaf<'r>(
@@ -141,15 +140,28 @@ impl<'c> FlatReader<'c> {
         (raw_key, column): (&'r RawValue, String),
         value: &'r RawValue,
         flat: &mut Flat<'r>,
-    ) {
+    ) -> Option<()> {
+        let role = self.columns.role(&column);
         let is_missing = value.get() == "null"
             || serde_json::from_str::<String>(value.get())
                 .is_ok_and(|text| self.columns.missing.contains(&text))
-            || self.columns.missing.iter().any(|text| text == value.get());
-        if is_missing {
-            return;
+            || self.columns.missing.iter().any(|text| text == value.get())
+            // As an empty cell of CSV.
+            || (role == Role::Tag && value.get() == "\"\"");
+        if is_missing || role == Role::LeftOut {
+            return Some(());
         }
-        match self.columns.role(&column) {
+        if !flat.seen.insert(column.clone()) {
+            let problem = format!("{column:?} is both a key and a path in the object");
+            reader.wrong(raw_key, problem);
+            return Some(());
+        }
+        // No more of them are read.
+        if let Some(problem) = over_limit(flat.tags.len(), flat.fields.len()) {
+            reader.wrong(raw_key, problem);
+            return None;
+        }
+        match role {
             Role::LeftOut => {}
             Role::Time(part) => flat.time[part] = Some(value),
             Role::Measurement => flat.measurement = reader.measurement(value),
@@ -160,15 +172,11 @@ impl<'c> FlatReader<'c> {
             }
             Role::Field => {
                 reader.name(raw_key, "a field key", &column);
-                if flat.fields.iter().any(|(key, _)| *key == column) {
-                    let problem = format!("{column:?} is both a key and a path in the object");
-                    reader.wrong(raw_key, problem);
-                    return;
-                }
                 let found = reader.value(value);
                 flat.fields.extend(found.map(|found| (column, found)));
             }
         }
+        Some(())
     }
 
     fn time(
@@ -212,12 +220,10 @@ struct Flat<'r> {
     fields: Vec<(String, crate::FieldValue)>,
     /// By the parts of the time.
     time: Vec<Option<&'r RawValue>>,
+    /// Columns with a role.
+    seen: HashSet<String>,
 }
 
-fn join_path(path: &str, key: &str) -> String {
-    if path.is_empty() {
-        key.to_owned()
-    } else {
-        format!("{path}.{key}")
-    }
+fn join_path(path: Option<&str>, key: &str) -> String {
+    path.map_or_else(|| key.to_owned(), |path| format!("{path}.{key}"))
 }

@@ -276,3 +276,28 @@ fn zones_and_patterns_are_checked() {
         assert!(problem.contains(expected), "{problem}");
     }
 }
+
+#[test]
+fn rows_that_are_wrong_in_unusual_ways() {
+    let mut columns = Columns::of_measurement("m");
+    columns.layout.header = Some(Vec::new());
+    let found = csv::read(b"a\"b\n", &columns, Precision::Seconds);
+    assert_eq!(found.unwrap_err().len(), 1);
+    refuse_csv(
+        "\u{feff}time,host,host\n",
+        &["line 1, column 11: column \"host\" occurs twice in the header"],
+    );
+    refuse_csv(
+        "time;host;a\n1;x;2;\n",
+        &[
+            "line 2, column 1: expected 3 cells as in the header, found 4; the row ends in a delimiter that the header row lacks: skip_lines leaves the header row out, and header has its names",
+        ],
+    );
+    // One text among numbers with a comma.
+    refuse_csv(
+        "time;host;a\n1;x;2,5\n2;x;2,6\n3;x;NAN\n",
+        &[
+            "line 2, column 5: column \"a\" has numbers with a comma, such as \"2,5\"; decimal: comma reads them as numbers, decimal: point as texts",
+        ],
+    );
+}

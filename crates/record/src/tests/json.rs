@@ -257,3 +257,35 @@ fn nested_values_are_columns_by_path() {
         &["line 1, column 44: nested deeper than 32 levels"],
     );
 }
+
+#[test]
+fn paths_that_meet_are_mistakes() {
+    let columns = Columns {
+        tags: vec!["host".into()],
+        ..Columns::of_measurement("m")
+    };
+    let read = |source: &str| ndjson::read_flat(source.as_bytes(), &columns, Precision::Seconds);
+    let source = r#"{"host":"a","":{"host":"b"},"v":1}"#;
+    let fields = [(".host", text("b")), ("v", integer(1))];
+    check(
+        source,
+        read(source),
+        &[record("m", &[("host", "a")], &fields, None)],
+    );
+    let source = r#"{"host":"","v":1}"#;
+    check(
+        source,
+        read(source),
+        &[record("m", &[], &[("v", integer(1))], None)],
+    );
+    let nested = Columns {
+        tags: vec!["a.b".into()],
+        ..Columns::of_measurement("m")
+    };
+    let source = r#"{"a.b":"x","a":{"b":"y"},"v":1}"#;
+    check_refused(
+        source,
+        ndjson::read_flat(source.as_bytes(), &nested, Precision::Seconds),
+        &["line 1, column 17: \"a.b\" is both a key and a path in the object"],
+    );
+}

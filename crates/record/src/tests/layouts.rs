@@ -53,7 +53,7 @@ fn campbell_toa5() {
     let found = check(
         text,
         Format::Csv,
-        &[],
+        &["skip_after_header leaves out 2 lines after the header row"],
         "m RECORD=0i,BattV_Avg=12.73,PTemp_C_Avg=21.5 1583748840000000000",
         4,
     );
@@ -95,7 +95,7 @@ STATIONS_ID;MESS_DATUM;QN_9;TT_TU;RF_TU;eor
     check(
         text,
         Format::Csv,
-        &[],
+        &["\"-999\" is taken for no value"],
         "m,eor=eor STATIONS_ID=44i,QN_9=3i,TT_TU=7.9,RF_TU=81.0 1583748000000000000",
         4,
     );
@@ -230,4 +230,37 @@ fn own_shapes_need_no_columns() {
         r#"{"measurement":"m","fields":{"f":1},"time":1}"#,
         Format::Ndjson,
     );
+}
+
+#[test]
+fn what_a_guess_must_not_do() {
+    let guessed = |text: &str| guess(text.as_bytes(), Format::Csv, "m").unwrap().unwrap();
+    let rows = |text: &str, count: usize| text.repeat(count);
+    // The delimiter is that of the header, although every row has as many commas.
+    let found = guessed(&format!("a;b\n{}", rows("1,5;2,5\n", 4)));
+    assert_eq!(found.columns.layout.delimiter, None);
+    assert_eq!(found.columns.layout.skip_lines, 0);
+    assert_eq!(found.columns.layout.decimal, Some(crate::Decimal::Comma));
+    // Commas may separate thousands.
+    let found = guessed(&format!("power,temp\n{}", rows("\"1,234\",21.5\n", 4)));
+    assert_eq!(found.columns.layout.decimal, None);
+    assert_eq!(found.notes.len(), 1, "{found:?}");
+    // Rows without numbers are no lines of units.
+    let text = "t,door,temp\n10:00,open,\n10:01,open,NAN\n";
+    let found = guessed(&format!("{text}{}", rows("10:02,shut,1\n", 6)));
+    assert_eq!(found.columns.layout.skip_after_header, 0);
+    // States are values if there is nothing else.
+    let text = "time,state\n2026-01-01T00:00:00Z,open\n2026-01-01T00:00:01Z,shut\n";
+    let found = guessed(&format!("{text}{}", rows("2026-01-01T00:00:02Z,open\n", 4)));
+    assert!(found.columns.tags.is_empty() && !found.columns.skip_empty);
+    // Channels may have numbers for names.
+    let text = format!("time,1,2\n{}", rows("2026-01-01T00:00:00Z,5,6\n", 4));
+    assert_eq!(guessed(&text).columns.layout.header, None);
+    // Trailing delimiters are columns without a name.
+    let found = guessed(&format!("a;b;;\n{}", rows("1;2;;\n", 4)));
+    assert_eq!(found.columns.leave_out, [""]);
+    // What is a value elsewhere is not left out.
+    let text = format!("a,b\n{}unknown,1\n", rows("1,unknown\n2,unknown\n", 3));
+    let found = guessed(&text);
+    assert!(found.columns.missing.is_empty(), "{found:?}");
 }

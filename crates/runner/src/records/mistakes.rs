@@ -1,6 +1,6 @@
 //! The mistakes of a file of records as a text: those that one change mends are shown three times, and then counted.
 
-use std::path::Path;
+use std::{collections::HashMap, path::Path};
 
 use waggle_record::{Mistake, TABLE_MISTAKES_MAX};
 
@@ -11,16 +11,17 @@ const KINDS: usize = 10;
 
 /// The mistakes in the order of the file, with the option that mends them.
 pub(super) fn mistakes_text(file: &Path, mistakes: &[Mistake]) -> String {
-    let mut kinds: Vec<(&str, Vec<&Mistake>)> = Vec::new();
+    let mut kinds: Vec<Vec<&Mistake>> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
     for mistake in mistakes {
-        let kind = kind(mistake);
-        match kinds.iter_mut().find(|(known, _)| *known == kind) {
-            Some((_, of_kind)) => of_kind.push(mistake),
-            None => kinds.push((kind, vec![mistake])),
+        let place = *places.entry(kind(mistake)).or_insert(kinds.len());
+        match kinds.get_mut(place) {
+            Some(of_kind) => of_kind.push(mistake),
+            None => kinds.push(vec![mistake]),
         }
     }
     let mut lines = Vec::new();
-    for (_, of_kind) in kinds.iter().take(KINDS) {
+    for of_kind in kinds.iter().take(KINDS) {
         lines.extend(of_kind.iter().take(SHOWN).map(|mistake| {
             let file = file.display();
             format!(
@@ -37,7 +38,7 @@ pub(super) fn mistakes_text(file: &Path, mistakes: &[Mistake]) -> String {
             (_, Some(remedy)) => lines.push(format!("  {more} more like these: {remedy}")),
         }
     }
-    let others: usize = kinds.iter().skip(KINDS).map(|(_, some)| some.len()).sum();
+    let others: usize = kinds.iter().skip(KINDS).map(Vec::len).sum();
     if others > 0 {
         lines.push(format!("{others} mistakes of other kinds"));
     }
@@ -49,14 +50,16 @@ pub(super) fn mistakes_text(file: &Path, mistakes: &[Mistake]) -> String {
     lines.join("\n")
 }
 
-/// What mistakes of one kind have in common: the option that mends them, or what was expected.
+/// What mistakes of one kind have in common: the option that mends them, or what was expected, without what was found.
 fn kind(mistake: &Mistake) -> &str {
-    let expected = || mistake.problem.split(", found ").next();
-    mistake
-        .remedy
-        .as_deref()
-        .or_else(expected)
-        .unwrap_or_default()
+    if let Some(remedy) = &mistake.remedy {
+        return remedy;
+    }
+    let problem = &mistake.problem;
+    let end = [", found ", ": \""]
+        .iter()
+        .filter_map(|mark| problem.find(mark));
+    &problem[..end.min().unwrap_or(problem.len())]
 }
 
 #[cfg(test)]

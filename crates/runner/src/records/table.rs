@@ -134,21 +134,21 @@ pub fn look_at_records(
     let guess = waggle_record::guess(&text, format_of(format), measurement).map_err(mistakes)?;
     let read = |columns: Option<&Columns>| {
         let read = format_of(format).read(&text, columns, Precision::default());
-        read.map(|records| records.len()).map_err(mistakes)
-    };
-    let records = read(guess.as_ref().map(|guess| &guess.columns));
-    let Guess { columns, notes } = match guess {
-        Some(guess) => guess,
-        None => {
-            return Ok(RecordsFound {
-                body: body(file, format, Table::default(), encoding),
-                notes: Vec::new(),
-                records,
-            });
+        match read.map_err(mistakes)?.len() {
+            0 => Err(RecordsError::Empty {
+                file: file.to_path_buf(),
+            }),
+            count => Ok(count),
         }
     };
+    let records = read(guess.as_ref().map(|guess| &guess.columns));
+    let (table, mut notes) = match guess {
+        Some(Guess { columns, notes }) => (table_of(columns), notes),
+        None => (Table::default(), Vec::new()),
+    };
+    notes.extend(encoding.map(|name| format!("the text is not UTF-8, and is taken for {name}")));
     Ok(RecordsFound {
-        body: body(file, format, table_of(columns), encoding),
+        body: body(file, format, table, encoding),
         notes,
         records,
     })

@@ -39,14 +39,46 @@ pub(super) fn read_text(file: &Path, encoding: Option<&str>) -> Result<Vec<u8>, 
     let bytes = if bytes.starts_with(&GZIP_MAGIC) {
         let unpacked = read_bounded(file, MultiGzDecoder::new(&*bytes));
         unpacked.map_err(|error| error.unwrap_or_else(compression("gzip")))?
-    } else if bytes.starts_with(&ZSTD_MAGIC) {
-        let begun = StreamingDecoder::new(&*bytes).map_err(io::Error::other);
-        let unpacked = read_bounded(file, begun.map_err(compression("zstd"))?);
-        unpacked.map_err(|error| error.unwrap_or_else(compression("zstd")))?
+    } else if bytes.starts_with(&ZSTD_MAGIC) || skippable_frame(&bytes).is_some() {
+        let unpacked = decompress_zstd(&bytes).map_err(compression("zstd"))?;
+        if unpacked.len() as u64 > RECORDS_FILE_MAX_BYTES {
+            return Err(too_long(file));
+        }
+        unpacked
     } else {
         bytes
     };
     decode_text(file, bytes, encoding)
+}
+
+/// All frames, one after the other, as far as one byte beyond the limit.
+fn decompress_zstd(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let mut rest = bytes;
+    let mut unpacked = Vec::new();
+    while !rest.is_empty() {
+        if let Some(length) = skippable_frame(rest) {
+            rest = rest
+                .get(length..)
+                .ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?;
+            continue;
+        }
+        let decoder = StreamingDecoder::new(&mut rest).map_err(io::Error::other)?;
+        let left = (RECORDS_FILE_MAX_BYTES + 1).saturating_sub(unpacked.len() as u64);
+        decoder.take(left).read_to_end(&mut unpacked)?;
+        if unpacked.len() as u64 > RECORDS_FILE_MAX_BYTES {
+            break;
+        }
+    }
+    Ok(unpacked)
+}
+
+/// The length of the frame at the start, if it is one of zstd that has no content.
+fn skippable_frame(bytes: &[u8]) -> Option<usize> {
+    let (head, rest) = bytes.split_first_chunk::<4>()?;
+    let (length, _) = rest.split_first_chunk::<4>()?;
+    let is_skippable = head[0] & 0xF0 == 0x50 && head[1..] == [0x2A, 0x4D, 0x18];
+    let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
+    is_skippable.then(|| length.saturating_add(8))
 }
 
 /// What ended a bounded read.
@@ -155,6 +187,10 @@ mod tests {
             ruzstd::encoding::CompressionLevel::Fastest,
         );
         check(&zstd, None, "a,b\n");
+        let skippable = [0x50, 0x2A, 0x4D, 0x18, 2, 0, 0, 0, 7, 7];
+        let frames = [&skippable[..], &zstd, &skippable, &zstd].concat();
+        check(&frames, None, "a,b\na,b\n");
+        refuse(&skippable[..9], None, "is not valid zstd");
         let whole = gzip("a,b\n");
         refuse(&whole[..whole.len() - 6], None, "is not valid gzip");
         refuse(&zstd[..zstd.len() - 2], None, "is not valid zstd");

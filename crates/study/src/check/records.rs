@@ -169,6 +169,13 @@ fn table(checker: &mut Checker<'_>, raw: raw::Records) -> Option<Table> {
         comment: raw.comment.filter(|comment| !comment.is_empty()),
         encoding: raw.encoding,
     };
+    if table.header.as_ref().is_some_and(Vec::is_empty) {
+        let what = "load.request.records.header is an empty list";
+        checker.report(
+            Finding::new(checker.position_of(&path("header")), what)
+                .with_expected("the names of the columns"),
+        );
+    }
     refuse_two_roles(checker, &table);
     delimiter.map(|_| table)
 }
@@ -226,7 +233,10 @@ fn refuse_two_roles(checker: &mut Checker<'_>, table: &Table) {
         .chain(table.leave_out.iter().map(|column| ("leave_out", column)));
     let mut seen: Vec<(&str, &String)> = Vec::new();
     for (role, column) in roles {
-        if let Some((first, _)) = seen.iter().find(|(_, known)| *known == column) {
+        let other = seen
+            .iter()
+            .find(|(other, known)| *known == column && *other != role);
+        if let Some((first, _)) = other {
             let what = format!(
                 "column {column:?} is in load.request.records.{first} and in load.request.records.{role}"
             );
