@@ -19,11 +19,7 @@ use std::{
     time::Duration,
 };
 
-use rdkafka::{
-    consumer::{BaseConsumer, Consumer},
-    error::KafkaError,
-    message::BorrowedMessage,
-};
+use rdkafka::{consumer::BaseConsumer, error::KafkaError, message::BorrowedMessage};
 use tokio::{
     sync::oneshot,
     time::{Instant, sleep},
@@ -118,7 +114,7 @@ impl Kafka {
         let start_ms = config.since_ns / MS_NS;
         let thread = thread::Builder::new()
             .name(format!("probe-{}", config.probe.name))
-            .spawn(move || of_thread.read(&consumer, &own_topic, start_ms))
+            .spawn(move || of_thread.read(consumer, &own_topic, start_ms))
             .map_err(|why| Failure::new(format!("cannot start a thread for a probe: {why}")))?;
         Ok(Self {
             shared,
@@ -240,14 +236,22 @@ impl Shared {
     }
 
     /// The main loop of the thread.
-    fn read(&self, consumer: &BaseConsumer, topic: &Topic, start_ms: u64) {
-        self.begin(consumer, topic, start_ms);
+    fn read(&self, mut consumer: BaseConsumer, topic: &Topic, start_ms: u64) {
+        self.begin(&consumer, topic, start_ms);
         // Reads what was skipped, when the load is over.
         let mut second: Option<BaseConsumer> = None;
         while !self.ends() {
             if self.begins_anew() {
                 second = None;
-                self.begin(consumer, topic, start_ms);
+                match topic.consumer() {
+                    Ok(new) => consumer = new,
+                    Err(problem) => {
+                        self.state().note_problem(problem);
+                        thread::sleep(AGAIN_EVERY);
+                        continue;
+                    }
+                }
+                self.begin(&consumer, topic, start_ms);
                 self.begins_anew.store(false, Ordering::Release);
             }
             let Next {
@@ -256,18 +260,18 @@ impl Shared {
                 held_up_since,
             } = self.next();
             match turn {
-                Turn::Window => self.window(consumer, topic),
+                Turn::Window => self.window(&consumer, topic),
                 Turn::Rest => thread::sleep(REST),
                 Turn::ReadOn | Turn::Skipped(_) if has_skipped => {
                     if let Some(first) = consumer.poll(Duration::ZERO) {
-                        self.batch(consumer, first, held_up_since);
+                        self.batch(&consumer, first, held_up_since);
                     }
                     self.read_skipped(&mut second, topic);
                 }
                 Turn::ReadOn | Turn::Skipped(_) => {
                     second = None;
                     if let Some(first) = consumer.poll(WAIT) {
-                        self.batch(consumer, first, held_up_since);
+                        self.batch(&consumer, first, held_up_since);
                     }
                 }
             }
@@ -306,7 +310,8 @@ impl Shared {
         let began = Instant::now();
         let partitions = self.state().starts.len();
         let ends = topic.ends(consumer, partitions).and_then(|ends| {
-            topic.assign(consumer, ends.iter().copied().enumerate())?;
+            topic.seek(consumer, &ends)?;
+            topic.resume(consumer, partitions)?;
             Ok(ends)
         });
         let ends = match ends {
@@ -334,8 +339,10 @@ impl Shared {
         }
         state.end_window(began, messages);
         if !state.sampling.is_over() {
-            // Without an assignment nothing is fetched; the client only refuses it if it has been closed.
-            consumer.unassign().ok();
+            let paused = topic.pause(consumer, partitions);
+            if let Err(problem) = paused {
+                state.note_problem(problem);
+            }
         }
     }
 

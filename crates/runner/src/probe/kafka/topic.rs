@@ -1,6 +1,9 @@
 //! Connections to the brokers of a topic: consumers, and where its partitions begin and end.
 
-use std::time::{Duration, Instant};
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
 
 use rdkafka::{
     ClientConfig, Offset, TopicPartitionList,
@@ -10,6 +13,8 @@ use rdkafka::{
 
 /// Timeout for one answer of the broker.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+/// Pause between two attempts to continue elsewhere.
+const SEEK_AGAIN_EVERY: Duration = Duration::from_millis(5);
 
 /// A topic at its brokers.
 #[derive(Debug, Clone)]
@@ -109,30 +114,67 @@ impl Topic {
         Ok(numbers(partitions).map(offset).collect())
     }
 
-    /// Has a consumer read these partitions from these offsets on.
+    /// Has a new consumer read these partitions from these offsets on. Only once: librdkafka aborts the process if an assignment
+    /// is replaced while it still stops the one before (confluentinc/librdkafka#5573).
     pub(super) fn assign(
         &self,
         consumer: &BaseConsumer,
         offsets: impl IntoIterator<Item = (usize, i64)>,
     ) -> Result<(), String> {
-        let mut assigned = TopicPartitionList::new();
+        let assigned = self.partitions_at(offsets)?;
+        consumer.assign(&assigned).map_err(|why| self.error(&why))
+    }
+
+    /// Has a consumer that was assigned all partitions continue at these offsets.
+    pub(super) fn seek(&self, consumer: &BaseConsumer, offsets: &[i64]) -> Result<(), String> {
+        let began = Instant::now();
+        loop {
+            let to = self.partitions_at(offsets.iter().copied().enumerate())?;
+            let found = consumer
+                .seek_partitions(to, ANSWER_WITHIN)
+                .map_err(|why| self.error(&why))?;
+            let refused = found
+                .elements()
+                .iter()
+                .find_map(|partition| partition.error().err());
+            match refused {
+                None => return Ok(()),
+                // The client refuses it until it has begun to fetch.
+                Some(_) if began.elapsed() < ANSWER_WITHIN => thread::sleep(SEEK_AGAIN_EVERY),
+                Some(why) => return Err(self.error(&why)),
+            }
+        }
+    }
+
+    /// Has a consumer fetch nothing until [`Self::resume`].
+    pub(super) fn pause(&self, consumer: &BaseConsumer, partitions: usize) -> Result<(), String> {
+        let all = self.partitions_at((0..partitions).map(|partition| (partition, 0)))?;
+        consumer.pause(&all).map_err(|why| self.error(&why))
+    }
+
+    pub(super) fn resume(&self, consumer: &BaseConsumer, partitions: usize) -> Result<(), String> {
+        let all = self.partitions_at((0..partitions).map(|partition| (partition, 0)))?;
+        consumer.resume(&all).map_err(|why| self.error(&why))
+    }
+
+    fn partitions_at(
+        &self,
+        offsets: impl IntoIterator<Item = (usize, i64)>,
+    ) -> Result<TopicPartitionList, String> {
+        let mut list = TopicPartitionList::new();
         for (partition, offset) in offsets {
             let partition = i32::try_from(partition).unwrap_or(i32::MAX);
-            assigned
-                .add_partition_offset(&self.name, partition, Offset::Offset(offset))
+            list.add_partition_offset(&self.name, partition, Offset::Offset(offset))
                 .map_err(|why| self.error(&why))?;
         }
-        consumer.assign(&assigned).map_err(|why| self.error(&why))
+        Ok(list)
     }
 
     /// Reads the topic from these offsets on, and from there again when it is at the end, for this long. Returns the bytes.
     pub(super) fn read_for(&self, starts: &[i64], time: Duration) -> Option<u64> {
         let consumer = self.consumer().ok()?;
-        let from_start = || {
-            self.assign(&consumer, starts.iter().copied().enumerate())
-                .ok()
-        };
-        from_start()?;
+        self.assign(&consumer, starts.iter().copied().enumerate())
+            .ok()?;
         let (began, mut bytes, mut at_end) = (Instant::now(), 0, 0);
         while began.elapsed() < time {
             match consumer.poll(Duration::from_millis(10)) {
@@ -143,7 +185,7 @@ impl Topic {
             }
             if at_end >= starts.len() {
                 at_end = 0;
-                from_start()?;
+                self.seek(&consumer, starts).ok()?;
             }
         }
         Some(bytes)

@@ -46,9 +46,9 @@ fn config(broker: SocketAddr) -> ClientConfig {
     config
 }
 
-async fn create_topic(broker: SocketAddr, timestamps: &str) {
+async fn create_topic(broker: SocketAddr, partitions: i32, timestamps: &str) {
     let admin: AdminClient<DefaultClientContext> = config(broker).create().unwrap();
-    let topic = NewTopic::new(TOPIC, PARTITIONS, TopicReplication::Fixed(1))
+    let topic = NewTopic::new(TOPIC, partitions, TopicReplication::Fixed(1))
         .set("message.timestamp.type", timestamps);
     let made = admin.create_topics([&topic], &AdminOptions::new()).await;
     assert_eq!(made.unwrap(), [Ok(TOPIC.to_owned())]);
@@ -56,11 +56,15 @@ async fn create_topic(broker: SocketAddr, timestamps: &str) {
 
 /// Messages of several lines each, over all partitions.
 fn produce(broker: SocketAddr, lines: &[String]) {
+    produce_to(broker, PARTITIONS, lines);
+}
+
+fn produce_to(broker: SocketAddr, partitions: i32, lines: &[String]) {
     let producer: BaseProducer = config(broker).create().unwrap();
     for (number, lines) in (0..).zip(lines.chunks(LINES)) {
         let value = lines.join("\n");
         let record: BaseRecord<'_, (), str> = BaseRecord::to(TOPIC)
-            .partition(number % PARTITIONS)
+            .partition(number % partitions)
             .payload(&value);
         producer.send(record).map_err(|(why, _)| why).unwrap();
     }
@@ -75,7 +79,7 @@ async fn every_record_of_a_topic_is_accounted_for() {
     bench.delivery.late_threshold = Some(Duration::from_nanos(LATE_AFTER_NS));
     // The probe starts before the topic exists.
     let mut reader = bench.reader(broker);
-    create_topic(broker, "LogAppendTime").await;
+    create_topic(broker, PARTITIONS, "LogAppendTime").await;
     let mut lines = Vec::new();
     for sequence in (0..SENT).filter(|sequence| ![17, 500].contains(sequence)) {
         let ago_ns = match sequence % 250 {
@@ -117,7 +121,7 @@ async fn every_record_of_a_topic_is_accounted_for() {
 async fn a_topic_is_read_again_after_a_kill_of_its_broker() {
     let mut kafka = Kafka::start();
     let broker = kafka.address();
-    create_topic(broker, "LogAppendTime").await;
+    create_topic(broker, PARTITIONS, "LogAppendTime").await;
     let bench = bench();
     let mut reader = bench.reader(broker);
     let lines = |sequences: std::ops::Range<u64>| -> Vec<String> {
@@ -153,7 +157,7 @@ async fn a_topic_is_read_again_after_a_kill_of_its_broker() {
 async fn a_trial_begins_where_the_topic_ends() {
     let kafka = Kafka::start();
     let broker = kafka.address();
-    create_topic(broker, "CreateTime").await;
+    create_topic(broker, PARTITIONS, "CreateTime").await;
     produce(broker, &["old 1".to_owned(), "old 2".to_owned()]);
     thread::sleep(Duration::from_millis(20));
     let mut bench = bench();
@@ -181,7 +185,7 @@ async fn a_trial_begins_where_the_topic_ends() {
 async fn a_probe_that_cannot_keep_up_says_so() {
     let kafka = Kafka::start();
     let broker = kafka.address();
-    create_topic(broker, "LogAppendTime").await;
+    create_topic(broker, PARTITIONS, "LogAppendTime").await;
     let bench = bench();
     let mut reader = bench.reader(broker);
     produce(broker, &[bench.line(0, 0)]);
@@ -205,7 +209,7 @@ async fn of_a_topic_that_grows_quickly_a_sample_is_followed_and_everything_count
     const BATCH: u64 = 700;
     let kafka = Kafka::start();
     let broker = kafka.address();
-    create_topic(broker, "LogAppendTime").await;
+    create_topic(broker, PARTITIONS, "LogAppendTime").await;
     let bench = bench();
     let config = super::ProbeConfig {
         sample_limits: crate::SampleLimits {
@@ -279,4 +283,22 @@ async fn a_missing_broker_or_topic_is_reported() {
     };
     assert_eq!(problem, "there is no topic \"plant\"");
     drop(kafka);
+}
+
+/// The client aborted the process when it was told to begin again, or closed, before it had stopped.
+#[tokio::test]
+async fn a_short_topic_is_read_again_and_again() {
+    const TIMES: usize = 10;
+    let kafka = Kafka::start();
+    let broker = kafka.address();
+    create_topic(broker, 1, "LogAppendTime").await;
+    let bench = bench();
+    let mut reader = bench.reader(broker);
+    produce_to(broker, 1, &[bench.line(0, 0)]);
+    poll_until(&mut reader, 1).await;
+    let mut bytes = 0;
+    for _ in 0..TIMES {
+        reader.ask_again(&mut bytes).await.unwrap();
+    }
+    assert!(bytes > 0);
 }
