@@ -75,7 +75,8 @@ pub struct Arguments {
     pub add: Vec<String>,
 }
 
-/// A request made once, to the first replica of a component, before the components that depend on it start.
+/// A request made once, unless [`Self::retry_on`] says otherwise, to the first replica of a component, before the components that depend
+/// on it start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SetupStep {
     pub name: String,
@@ -88,6 +89,8 @@ pub struct SetupStep {
     pub expect: Expect,
     /// Names of secrets in the answer, each with its JSONPath.
     pub captures: Vec<(String, String)>,
+    /// Statuses after which the request is sent again.
+    pub retry_on: Vec<u16>,
     pub timeout: Duration,
     /// `None`: nothing of it remains when the component is gone.
     pub undo: Option<Undo>,

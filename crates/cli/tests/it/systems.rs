@@ -288,18 +288,23 @@ impl Drop for StopOnDrop {
 }
 
 /// The check of the system includes that a reading is delivered to InfluxDB through Kafka and a writer.
-fn ingest_comes_and_goes(writer: &str) {
+#[test]
+fn ingest_with_three_brokers_telegraf_and_influxdb_starts_works_and_stops() {
     gateway();
-    comes_and_goes("ingest", &["backend=kafka", writer], |text| {
-        for part in ["kafka.broker", "influxdb.http", "records "] {
+    let levels = [
+        "backend=kafka",
+        "brokers=3",
+        "replication_factor=3",
+        "writer=telegraf",
+    ];
+    comes_and_goes("ingest", &levels, |text| {
+        for part in ["influxdb.http", "records "] {
             assert!(text.contains(part), "{text}");
         }
+        let brokers = text.lines().find(|line| line.contains("kafka.broker"));
+        let addresses = brokers.unwrap().matches("127.0.0.1:").count();
+        assert_eq!(addresses, 3, "{text}");
     });
-}
-
-#[test]
-fn ingest_with_kafka_telegraf_and_influxdb_starts_works_and_stops() {
-    ingest_comes_and_goes("writer=telegraf");
 }
 
 #[test]

@@ -383,6 +383,9 @@ pub(super) fn setup_step(
         body,
         expect,
         captures,
+        retry_on: raw
+            .retry_on
+            .map_or_else(Vec::new, |raw::Status(codes)| codes),
         timeout: timeout?,
         undo,
     })

@@ -131,6 +131,8 @@ pub(crate) struct SetupStep {
     /// Secrets in the answer: `${secret.NAME}` for later steps, for components that depend on this one, and for requests.
     #[schemars(extend("x-waggle-keys" = "name"))]
     pub capture: Option<IndexMap<String, VerifyCapture>>,
+    /// Statuses after which the request is sent again until `timeout`, e.g. `503`; by default it is sent once.
+    pub retry_on: Option<Status>,
     /// How long the answer is waited for; 10s by default.
     pub timeout: Option<DurationText>,
     /// How what it made is removed. A step with it is also carried out if the component runs already, and undone at the end.
