@@ -135,7 +135,13 @@ fn from_number(text: &str, unit: Precision) -> Result<i64, String> {
 }
 
 fn parse_pattern(text: &str, pattern: &str, zone: &Zone) -> Result<jiff::Timestamp, jiff::Error> {
-    let parsed = strtime::parse(pattern, text)?;
+    let parsed = strtime::parse(pattern, text).or_else(|problem| match text.rsplit_once(',') {
+        // ISO 8601 has a comma or a point before a fraction of a second, jiff's patterns a point alone.
+        Some((before, fraction)) if pattern.contains("%.") => {
+            strtime::parse(pattern, format!("{before}.{fraction}"))
+        }
+        _ => Err(problem),
+    })?;
     // Only with an offset, or with seconds since 1970, is it an instant by itself.
     parsed.to_timestamp().or_else(|_| {
         let local = parsed.to_datetime()?;

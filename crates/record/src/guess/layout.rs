@@ -2,8 +2,10 @@
 
 use crate::{DELIMITERS, Layout, csv::likely_delimiter};
 
-/// Lines that are looked at.
-const LINES: usize = 200;
+/// Rows that are looked at.
+const ROWS: usize = 200;
+/// Most lines of a row with line ends in quotes.
+const LINES_OF_ROW: usize = 8;
 /// Texts that stand for no value.
 const MISSING: [&str; 14] = [
     "NAN",
@@ -26,42 +28,77 @@ const MISSING_NUMBERS: [&str; 5] = ["-999", "-9999", "-999.0", "-999.9", "-99999
 
 /// The delimiter, and the lines before the header row: it is the first line with as many cells as most lines have.
 pub(super) fn layout(text: &str) -> Layout {
-    let text = text.trim_start_matches('\u{feff}');
-    let lines: Vec<&str> = text.split('\n').take(LINES).collect();
-    // Most lines have as many cells, if the delimiter is the right one: a decimal comma is in the rows, but not in the header.
+    let rows = first_rows(text);
+    // Most rows have as many cells, if the delimiter is the right one: a decimal comma is in the rows, but not in the header.
     let mut best: Option<((usize, usize), char)> = None;
     for delimiter in DELIMITERS {
-        let counts: Vec<usize> = lines.iter().map(|line| cells(line, delimiter)).collect();
-        let Some((width, lines_of_width)) = most_frequent(&counts) else {
+        let counts: Vec<usize> = rows.iter().map(|row| cells(row.text, delimiter)).collect();
+        let Some((width, rows_of_width)) = most_frequent(&counts) else {
             continue;
         };
-        if best.is_none_or(|(most, _)| (lines_of_width, width) > most) {
-            best = Some(((lines_of_width, width), delimiter));
+        if best.is_none_or(|(most, _)| (rows_of_width, width) > most) {
+            best = Some(((rows_of_width, width), delimiter));
         }
     }
     let Some(((_, width), delimiter)) = best else {
         return Layout::default();
     };
-    let skip_lines = lines
-        .iter()
-        .position(|line| cells(line, delimiter) == width)
-        .unwrap_or_default();
-    let header = lines.get(skip_lines).copied().unwrap_or_default();
+    let header = rows.iter().find(|row| cells(row.text, delimiter) == width);
+    // Without a delimiter the reader looks at the header's first line.
+    let first_line = header.and_then(|row| row.text.lines().next());
+    let likely = likely_delimiter(first_line.unwrap_or_default());
     Layout {
-        delimiter: (likely_delimiter(header) != delimiter).then_some(delimiter),
-        skip_lines,
+        delimiter: (likely != delimiter).then_some(delimiter),
+        skip_lines: header.map_or(0, |row| row.lines_before),
         ..Layout::default()
     }
 }
 
-/// Cells of a line: delimiters outside of quotes, and one more; none in a blank line.
-fn cells(line: &str, delimiter: char) -> usize {
-    if line.trim_ascii().is_empty() {
+/// A row, which has several lines if it has line ends in quotes.
+struct Row<'a> {
+    text: &'a str,
+    lines_before: usize,
+}
+
+fn first_rows(text: &str) -> Vec<Row<'_>> {
+    let mut rows = Vec::new();
+    let (mut rest, mut lines_before) = (text, 0);
+    while rows.len() < ROWS && !rest.is_empty() {
+        let (text, after) = rest.split_at(row_end(rest));
+        rows.push(Row { text, lines_before });
+        lines_before += 1 + text.matches('\n').count();
+        rest = after.strip_prefix('\n').unwrap_or(after);
+    }
+    rows
+}
+
+/// Where the first row ends: at the first line end outside of quotes, or at the first of all if there is none within a few lines.
+fn row_end(text: &str) -> usize {
+    let (mut is_quoted, mut begins_cell) = (false, true);
+    let lines_end = text.match_indices('\n').nth(LINES_OF_ROW - 1);
+    let lines = &text[..lines_end.map_or(text.len(), |(at, _)| at + 1)];
+    for (at, character) in lines.char_indices() {
+        match character {
+            '"' => is_quoted = !is_quoted && begins_cell,
+            '\n' if !is_quoted => return at,
+            _ => {}
+        }
+        begins_cell = DELIMITERS.contains(&character);
+    }
+    if !is_quoted && lines.len() == text.len() {
+        return text.len();
+    }
+    text.find('\n').unwrap_or(text.len())
+}
+
+/// Cells of a row: delimiters outside of quotes, and one more; none in a blank one.
+fn cells(row: &str, delimiter: char) -> usize {
+    if row.trim_ascii().is_empty() {
         return 0;
     }
     let mut is_quoted = false;
     let mut count = 1;
-    for character in line.chars() {
+    for character in row.chars() {
         if character == '"' {
             is_quoted = !is_quoted;
         } else if character == delimiter && !is_quoted {

@@ -1,6 +1,7 @@
 //! Looks at a file of records and says how it is to be read: what `Columns` need, found in the file itself.
 
 mod layout;
+mod numbers;
 mod times;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -9,7 +10,7 @@ use serde_json::Value;
 
 use crate::{
     Columns, Decimal, Format, Mistake, TimeColumn, TimeFormat, Zone,
-    csv::{Kind, Table, Wrongs},
+    csv::{Kind, Table, Wrongs, likely_delimiter},
     source_text::SourceText,
 };
 pub(crate) use times::remedy as time_remedy;
@@ -72,7 +73,10 @@ fn of_csv(text: &[u8], measurement: &str) -> Result<Guess, Vec<Mistake>> {
     };
     guess.columns.layout = layout::layout(source.text);
     let mut samples = csv_samples(source, &guess.columns)?;
-    guess.columns.layout.skip_after_header = lines_of_units(&samples);
+    if samples.iter().any(|sample| sample.name.contains('\n')) {
+        guess.join_names(source.text, &samples);
+    }
+    guess.columns.layout.skip_after_header = numbers::lines_of_units(&samples);
     if let Some(names) = names_without_header(&samples) {
         guess
             .notes
@@ -84,12 +88,14 @@ fn of_csv(text: &[u8], measurement: &str) -> Result<Guess, Vec<Mistake>> {
     }
     let skipped = guess.columns.layout.skip_after_header;
     if skipped > 0 {
+        let lines = if skipped == 1 { "line" } else { "lines" };
         guess.notes.push(format!(
-            "skip_after_header leaves out {skipped} lines after the header row"
+            "skip_after_header leaves out {skipped} {lines} after the header row"
         ));
     }
     guess.find_missing(&samples);
     guess.find_decimal(&samples);
+    guess.note_texts(&samples);
     guess.find_roles(samples);
     Ok(guess)
 }
@@ -116,67 +122,40 @@ fn csv_samples(source: SourceText<'_>, columns: &Columns) -> Result<Vec<Sample>,
         .collect())
 }
 
-/// Lines after the header row that are no rows, such as units: where other cells of a column are numbers, theirs are texts.
-fn lines_of_units(samples: &[Sample]) -> usize {
-    let rows = samples.iter().map(|sample| sample.cells.len()).max();
-    let most = rows.unwrap_or_default().saturating_sub(1).min(3);
-    let numeric: Vec<&Sample> = samples
-        .iter()
-        .filter(|sample| {
-            let cells = &sample.cells;
-            cells.len() > most + 1 && cells[most..].iter().all(|cell| is_number(cell))
-        })
-        .collect();
-    if numeric.is_empty() {
-        return 0;
-    }
-    let is_units = |row: usize| {
-        let cells = || numeric.iter().map(|sample| sample.cells[row].trim_ascii());
-        // A row in which every number is missing is a row.
-        cells().all(|cell| !is_number(cell))
-            && cells().any(|cell| !cell.is_empty() && !layout::is_missing_text(cell))
-    };
-    let first = (0..most).take_while(|&row| is_units(row));
-    first.count()
-}
-
 /// Names for the columns of a file whose first row has values: the names of all columns of numbers are numbers.
 fn names_without_header(samples: &[Sample]) -> Option<Vec<String>> {
     let numeric = samples.iter().filter(|sample| {
         let cells = sample.texts();
-        !cells.is_empty() && cells.iter().all(|cell| is_number(cell))
+        !cells.is_empty() && cells.iter().all(|cell| numbers::is_number(cell))
     });
     let mut names_of_numeric = numeric.map(|sample| &sample.name).peekable();
     names_of_numeric.peek()?;
     // Names may be numbers, as of channels: above times is a name that is none.
     let is_name_of_times = |sample: &Sample| {
         let texts = sample.texts();
-        texts.iter().any(|text| !is_number(text))
+        texts.iter().any(|text| !numbers::is_number(text))
             && !times::formats(&texts).is_empty()
             && times::formats(&[&sample.name]).is_empty()
     };
     if samples.iter().any(is_name_of_times) {
         return None;
     }
-    names_of_numeric.all(|name| is_number(name)).then(|| {
-        (1..=samples.len())
-            .map(|index| format!("column{index}"))
-            .collect()
-    })
-}
-
-fn is_number(cell: &str) -> bool {
-    [Decimal::Point, Decimal::Comma]
-        .into_iter()
-        .any(|decimal| Kind::of_cells(std::iter::once(cell), decimal).is_some_and(Kind::is_number))
+    names_of_numeric
+        .all(|name| numbers::is_number(name))
+        .then(|| {
+            (1..=samples.len())
+                .map(|index| format!("column{index}"))
+                .collect()
+        })
 }
 
 fn of_ndjson(text: &[u8], measurement: &str) -> Result<Option<Guess>, Vec<Mistake>> {
     let source = SourceText::parse_utf8(text)?;
     let mut samples = Samples::default();
     let mut is_own = true;
-    let lines = source.text.trim_start_matches('\u{feff}').lines();
-    for line in lines
+    for line in source
+        .text
+        .lines()
         .filter(|line| !line.trim_ascii().is_empty())
         .take(ROWS)
     {
@@ -243,11 +222,28 @@ impl Samples {
 }
 
 impl Guess {
+    /// Gives the columns the names of the header row without their line ends, which no name may have.
+    fn join_names(&mut self, text: &str, samples: &[Sample]) {
+        let layout = &mut self.columns.layout;
+        let first_line = text.lines().nth(layout.skip_lines).unwrap_or_default();
+        layout
+            .delimiter
+            .get_or_insert_with(|| likely_delimiter(first_line));
+        let ends = samples
+            .iter()
+            .map(|sample| sample.name.matches('\n').count());
+        layout.skip_lines += 1 + ends.sum::<usize>();
+        let joined = |sample: &Sample| sample.name.split_whitespace().collect::<Vec<_>>().join(" ");
+        layout.header = Some(samples.iter().map(joined).collect());
+        self.notes
+            .push("header has the names of the columns, which have line ends in the file".into());
+    }
+
     /// Texts of columns of numbers that stand for no value, unless they are values of another column.
     fn find_missing(&mut self, samples: &[Sample]) {
         let of_columns: Vec<Vec<String>> = samples
             .iter()
-            .map(|sample| layout::missing_texts(&sample.texts(), is_number))
+            .map(|sample| layout::missing_texts(&sample.texts(), numbers::is_number))
             .collect();
         let all: BTreeSet<&String> = of_columns.iter().flatten().collect();
         for text in all {
@@ -260,45 +256,71 @@ impl Guess {
                 ));
                 continue;
             }
-            if is_number(text) {
+            if numbers::is_number(text) {
                 self.notes.push(format!("{text:?} is taken for no value"));
             }
             self.columns.missing.push(text.clone());
         }
     }
 
+    /// The cells of a column that have a value.
+    fn values<'s>(&self, sample: &'s Sample) -> Vec<&'s str> {
+        let texts = sample.texts().into_iter();
+        texts
+            .filter(|cell| !self.columns.is_missing(cell))
+            .collect()
+    }
+
     fn find_decimal(&mut self, samples: &[Sample]) {
-        let kind = |sample: &Sample, decimal| {
-            let texts = sample.texts();
-            let cells = texts.iter().copied();
-            Kind::of_cells(cells.filter(|cell| !self.columns.is_missing(cell)), decimal)
+        let is_with_point = |sample: &Sample| {
+            let cells = self.values(sample);
+            Kind::of_cells(cells.into_iter(), Decimal::Point) == Some(Kind::Float)
         };
-        let with_comma: Vec<&Sample> = samples
-            .iter()
-            .filter(|sample| {
-                kind(sample, Decimal::Point) == Some(Kind::Text)
-                    && kind(sample, Decimal::Comma).is_some_and(Kind::is_number)
-            })
-            .collect();
-        let Some(first) = with_comma.first() else {
-            return;
-        };
-        let has_point = samples
-            .iter()
-            .any(|sample| kind(sample, Decimal::Point) == Some(Kind::Float));
+        let has_point = samples.iter().any(is_with_point);
         let is_thousand = |text: &str| {
             text.rsplit_once(',')
-                .is_some_and(|(_, digits)| digits.len() == 3)
+                .is_some_and(|(whole, digits)| digits.len() == 3 && !whole.contains('.'))
         };
-        let texts = with_comma.iter().flat_map(|sample| sample.texts());
-        let mut texts = texts.filter(|text| text.contains(','));
-        if has_point || texts.all(is_thousand) {
-            let name = &first.name;
-            self.notes.push(format!(
+        let mut first = None;
+        let mut are_thousands = true;
+        for sample in samples {
+            let cells = self.values(sample);
+            let with_comma = || cells.iter().filter(|cell| numbers::has_comma(cell));
+            let is_read = |cell: &&&str| numbers::is_number_with(Decimal::Comma, cell);
+            let others = cells.iter().filter(|cell| !numbers::has_comma(cell));
+            let numbers = with_comma().count() + others.filter(is_read).count();
+            if with_comma().next().is_some() && 2 * numbers > cells.len() {
+                are_thousands &= with_comma().all(|cell| is_thousand(cell));
+                first = first.or(Some(&sample.name));
+            }
+        }
+        match first {
+            None => {}
+            Some(name) if has_point || are_thousands => self.notes.push(format!(
                 "the commas of column {name:?} may separate thousands or fractions: decimal says which"
-            ));
-        } else {
-            self.columns.layout.decimal = Some(Decimal::Comma);
+            )),
+            Some(_) => self.columns.layout.decimal = Some(Decimal::Comma),
+        }
+    }
+
+    /// Columns of numbers that are read as texts because of a few cells: a column has one type.
+    fn note_texts(&mut self, samples: &[Sample]) {
+        let decimal = self.columns.layout.decimal.unwrap_or(Decimal::Point);
+        for sample in samples {
+            let cells = self.values(sample);
+            let is_text = |cell: &&&str| !numbers::is_number_with(decimal, cell);
+            let texts = cells.iter().filter(is_text).count();
+            let Some(example) = cells.iter().find(is_text) else {
+                continue;
+            };
+            if 2 * texts < cells.len() {
+                self.notes.push(format!(
+                    "column {:?} is read as texts, because {texts} of its {} cells {} no number, such as {example:?}",
+                    sample.name,
+                    cells.len(),
+                    if texts == 1 { "is" } else { "are" },
+                ));
+            }
         }
     }
 
@@ -319,11 +341,7 @@ impl Guess {
             if time_columns.contains(&sample.name) {
                 continue;
             }
-            let texts = sample.texts();
-            let cells: Vec<&str> = texts
-                .into_iter()
-                .filter(|cell| !self.columns.is_missing(cell))
-                .collect();
+            let cells = self.values(&sample);
             let is_twice = names[&sample.name] > 1;
             let is_unnamed = sample.name.is_empty() || sample.name.ends_with('\\');
             if is_twice || is_unnamed || cells.is_empty() {
@@ -387,6 +405,23 @@ impl Guess {
             return;
         }
         self.columns.time = self.date_and_time(samples);
+        if self.columns.time.is_none() {
+            self.note_unread_time(samples.iter().filter(is_named));
+        }
+    }
+
+    /// The first column that has times by its name, and texts that no known format reads.
+    fn note_unread_time<'s>(&mut self, mut named: impl Iterator<Item = &'s Sample>) {
+        let unread = named.find_map(|sample| {
+            let texts = sample.texts();
+            let first = *texts.first()?;
+            (!numbers::are_mostly_numbers(&texts)).then_some((&sample.name, first))
+        });
+        if let Some((name, text)) = unread {
+            self.notes.push(format!(
+                "column {name:?} is not read as times, such as {text:?}: time.format is their pattern"
+            ));
+        }
     }
 
     /// A date in one column and the time of day in another.

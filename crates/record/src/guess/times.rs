@@ -64,6 +64,11 @@ pub(super) fn formats(texts: &[&str]) -> Vec<TimeFormat> {
     found
 }
 
+/// Whether the texts are times, dates or times of day.
+pub(super) fn are_times(texts: &[&str]) -> bool {
+    !formats(texts).is_empty() || !dates(texts).is_empty() || time_of_day(texts).is_some()
+}
+
 /// The patterns of dates that read every one of the texts.
 pub(super) fn dates(texts: &[&str]) -> Vec<&'static str> {
     let dated: Vec<String> = texts.iter().map(|text| format!("{text} 00:00")).collect();
@@ -119,6 +124,10 @@ fn is_number(text: &str) -> bool {
 
 /// The option with which a time that was not read is read.
 pub(crate) fn remedy(text: &str, column: &TimeColumn) -> String {
+    if text.is_empty() {
+        return "skip_after_header leaves out lines after the header row that are no rows, such as units"
+            .to_owned();
+    }
     match formats(&[text]).into_iter().next() {
         Some(TimeFormat::Pattern(pattern)) => {
             format!("time.format: {pattern:?} reads such times")

@@ -141,6 +141,26 @@ sensor.kitchen,21.8,2020-03-09T10:17:33.123Z
 }
 
 #[test]
+fn spreadsheet_with_lines_within_names() {
+    let text = "\
+Plant 3; 5\" disk\r
+\"Date\r\nand time\";\"Oven\r\n(°C)\";Door\r
+2020-03-09 10:14:33;21,5;open\r
+2020-03-09 10:14:34;22,5;shut\r
+2020-03-09 10:14:35;22,5;shut\r
+";
+    let found = guess(text.as_bytes(), Format::Csv, "m").unwrap().unwrap();
+    assert_eq!(found.columns.layout.skip_lines, 4);
+    assert_eq!(found.columns.layout.delimiter, Some(';'));
+    assert_eq!(found.notes.len(), 1, "{found:?}");
+    let records = Format::Csv
+        .read(text.as_bytes(), Some(&found.columns), Precision::default())
+        .unwrap();
+    assert_eq!(records.len(), 3);
+    assert_eq!(records[0].fields[0].0, "Oven (°C)");
+}
+
+#[test]
 fn tabs_and_epochs_without_a_header() {
     let text = "1583748873123\t21.5\toven-1\n1583748874123\t22\toven-1\n1583748875123\t23\toven-2\n1583748876123\t23\toven-2\n";
     let found = guess(text.as_bytes(), Format::Csv, "m").unwrap().unwrap();
@@ -263,4 +283,89 @@ fn what_a_guess_must_not_do() {
     let text = format!("a,b\n{}unknown,1\n", rows("1,unknown\n2,unknown\n", 3));
     let found = guessed(&text);
     assert!(found.columns.missing.is_empty(), "{found:?}");
+}
+
+/// Rows of a logger with a line of units: an empty cell in every column of numbers, and a number with thousands.
+#[test]
+fn units_above_rows_with_empty_cells() {
+    let rows = |rows: std::ops::Range<u32>| -> String {
+        rows.map(|row| match row {
+            14 => format!("09.03.2020 10:14:{row};;812,5\n"),
+            15 => format!("09.03.2020 10:14:{row};21,5;\n"),
+            _ => format!("09.03.2020 10:14:{row};21,{row};812,{row}\n"),
+        })
+        .collect()
+    };
+    let unit_note = "skip_after_header leaves out 1 line after the header row";
+    let first = "m T=21.1,P=812.1 1583748850000000000";
+    for count in [2, 3, 4, 5, 6, 31] {
+        let text = format!("Zeit;T;P\n;°C;bar\n{}", rows(10..10 + count));
+        let found = check(&text, Format::Csv, &[unit_note], first, count as usize);
+        assert_eq!(found.columns.layout.decimal, Some(crate::Decimal::Comma));
+    }
+    let text = format!(
+        "Zeit;T;P\n;°C;bar\n{}09.03.2020 10:15:00;21,5;1.013,5\n",
+        rows(10..20)
+    );
+    let notes = [
+        unit_note,
+        "column \"P\" is read as texts, because 1 of its 10 cells is no number, such as \"1.013,5\"",
+    ];
+    let first = "m T=21.1,P=\"812,10\" 1583748850000000000";
+    check(&text, Format::Csv, &notes, first, 11);
+}
+
+#[test]
+fn lines_of_values_are_no_lines_of_units() {
+    let check = |text: &str| {
+        let found = guess(text.as_bytes(), Format::Csv, "m").unwrap().unwrap();
+        assert_eq!(found.columns.layout.skip_after_header, 0, "{text}");
+    };
+    // The row has a time.
+    check("time,v\n2026-01-01T00:00:00Z,open\n2026-01-01T00:00:01Z,1\n2026-01-01T00:00:02Z,2\n");
+    // The text comes again.
+    check("device,v\na,open\nb,1\na,2\nb,3\na,open\n");
+    // One row does not show what a column has.
+    check("device,v\na,open\nb,1\n");
+}
+
+#[test]
+fn columns_of_texts_with_few_of_them_are_named() {
+    let rows =
+        |count: u32| -> String { (1..=count).map(|row| format!("{row},x{row}\n")).collect() };
+    let check = |text: &str, notes: &[&str]| {
+        let found = guess(text.as_bytes(), Format::Csv, "m").unwrap().unwrap();
+        assert_eq!(found.notes, notes, "{text}");
+    };
+    check(
+        &format!("v,w\n{}ERR,x\n", rows(20)),
+        &["column \"v\" is read as texts, because 1 of its 21 cells is no number, such as \"ERR\""],
+    );
+    check(
+        &format!("v,w\n{}ERR,x\nOFF,y\n", rows(20)),
+        &[
+            "column \"v\" is read as texts, because 2 of its 22 cells are no number, such as \"ERR\"",
+        ],
+    );
+    check(&format!("v,w\n{}NAN,x\n", rows(20)), &[]);
+}
+
+#[test]
+fn fractions_of_seconds_with_a_comma() {
+    let first = "m v=1i 1583748850500000000";
+    for text in [
+        "Datum;Uhrzeit;v\n09.03.2020;10:14:10,5;1\n13.03.2020;10:14:11,25;2\n",
+        "Zeit;v\n09.03.2020 10:14:10,5;1\n13.03.2020 10:14:11,25;2\n",
+    ] {
+        check(text, Format::Csv, &[], first, 2);
+    }
+    check(
+        "Datum;Uhrzeit;v\n09.03.2020;10 h 14;1\n13.03.2020;10 h 15;2\n",
+        Format::Csv,
+        &[
+            "column \"Datum\" is not read as times, such as \"09.03.2020\": time.format is their pattern",
+        ],
+        "m Datum=\"09.03.2020\",Uhrzeit=\"10 h 14\",v=1i",
+        2,
+    );
 }
