@@ -61,11 +61,12 @@ impl Model {
         }
     }
 
-    /// How many cells that ran have a verdict other than `valid`, or than expected.
+    /// How many cells that ran have a verdict other than `valid`, or than expected. That a trial failed is no doubt.
     #[must_use]
     pub fn doubtful(&self) -> Doubtful {
-        let is_fine =
-            |cell: &&CellModel| cell.verdict == Some(Verdict::Valid) || self.is_expected(cell);
+        let is_fine = |cell: &&CellModel| {
+            matches!(cell.verdict, Some(Verdict::Valid | Verdict::Failed)) || self.is_expected(cell)
+        };
         Doubtful {
             cells: self.cells_that_ran().filter(|cell| !is_fine(cell)).count(),
             of: self.cells_that_ran().count(),

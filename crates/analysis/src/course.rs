@@ -24,6 +24,7 @@ pub struct Course {
     opening: Opening,
     /// At the end of each measured interval.
     connections_open: Vec<u64>,
+    in_flight: InFlight,
     answers: Totals,
     served: Vec<Served>,
     measured_s: f64,
@@ -60,6 +61,7 @@ impl Course {
             in_flight_start: 0,
             opening: Opening::Since(None),
             connections_open: Vec::new(),
+            in_flight: InFlight::default(),
             answers: Totals::default(),
             served: Vec::new(),
             measured_s: 0.0,
@@ -82,6 +84,7 @@ impl Course {
         let counts = &row.counts;
         self.served.push(self.to_served(row));
         self.connections_open.push(row.connections_open);
+        self.in_flight.add(row);
         self.answers.add(
             row.start_s + counts.seconds,
             counts.due,
@@ -199,11 +202,63 @@ impl Course {
         &self.served
     }
 
+    /// Mean in flight while all connections had requests to send; `None`: they never had for a whole interval.
+    pub(crate) fn in_flight_sending(&self) -> Option<f64> {
+        self.in_flight.mean_while_sending()
+    }
+
     /// Median over the measured intervals; `None` without any.
     pub(crate) fn connections_open_median(&self) -> Option<u64> {
         let mut open = self.connections_open.clone();
         open.sort_unstable();
         open.get(open.len() / 2).copied()
+    }
+}
+
+/// Requests in flight, in two parts: a load that ends after a number of requests has fewer and fewer from its last one on.
+#[derive(Debug, Default)]
+struct InFlight {
+    /// Before the interval in which the last request was sent.
+    sending: TimeInFlight,
+    /// From that interval on.
+    ending: TimeInFlight,
+    at_end: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct TimeInFlight {
+    seconds: f64,
+    /// The sum over all requests.
+    in_flight_s: f64,
+}
+
+impl TimeInFlight {
+    fn add(&mut self, other: Self) {
+        self.seconds += other.seconds;
+        self.in_flight_s += other.in_flight_s;
+    }
+}
+
+impl InFlight {
+    fn add(&mut self, row: &IntervalRow) {
+        let seconds = row.counts.seconds;
+        if row.counts.sent > 0 {
+            self.sending.add(std::mem::take(&mut self.ending));
+        }
+        self.ending.add(TimeInFlight {
+            seconds,
+            in_flight_s: row.in_flight_mean * seconds,
+        });
+        self.at_end = row.in_flight;
+    }
+
+    /// A load that ends by time has requests in flight at its end, and then all of it counts.
+    fn mean_while_sending(&self) -> Option<f64> {
+        let mut time = self.sending;
+        if self.at_end > 0 {
+            time.add(self.ending);
+        }
+        (time.seconds > 0.0).then(|| time.in_flight_s / time.seconds)
     }
 }
 
@@ -355,6 +410,29 @@ mod tests {
         // They were opened in the warm-up.
         check(&[8, 8], &[8, 8, 8], 3, 0.0);
         check(&[2], &[4, 8, 8], 1, 0.5);
+    }
+
+    #[test]
+    fn the_last_answers_of_a_load_are_not_of_its_requests_in_flight() {
+        // Of each interval: requests sent, their mean in flight, those in flight at its end.
+        let check = |intervals: &[(u64, f64, u64)], expected: Option<f64>| {
+            let mut course = Course::new(Some(50), 0.25, Length::Unknown);
+            for (index, (sent, in_flight_mean, in_flight)) in (0..).zip(intervals) {
+                let mut row = interval(index, 50, 0.25);
+                row.counts.sent = *sent;
+                (row.in_flight_mean, row.in_flight) = (*in_flight_mean, *in_flight);
+                course.add(&row, |_| ());
+            }
+            assert_eq!(course.in_flight_sending(), expected, "{intervals:?}");
+        };
+        check(&[], None);
+        // Over within an interval.
+        check(&[(100, 28.0, 0)], None);
+        check(&[(90, 50.0, 50), (10, 28.0, 20), (0, 10.0, 0)], Some(50.0));
+        // A generator that is slow to send.
+        check(&[(90, 40.0, 30), (90, 30.0, 30), (10, 9.0, 0)], Some(35.0));
+        // It ends by time, though nothing was sent at its end.
+        check(&[(90, 50.0, 50), (0, 20.0, 10)], Some(35.0));
     }
 
     #[test]

@@ -152,9 +152,9 @@ fn facts<'a>(load: &LoadFacts<'_>, course: &'a Course) -> TrialFacts<'a> {
         failed: load.failed.clone(),
         measured: counts(load.measured),
         totals: counts(load.totals),
-        generator: load.engine.map_or_else(Generator::default, |of| {
-            engine(of, course.connections_open_median())
-        }),
+        generator: load
+            .engine
+            .map_or_else(Generator::default, |of| engine(of, course)),
         generators: load.engine.map_or_else(Vec::new, |of| {
             of.generators.iter().map(generator_part).collect()
         }),
@@ -353,7 +353,8 @@ fn generator_part(part: &GeneratorPartInfo) -> GeneratorPart {
     }
 }
 
-fn engine(engine: &GeneratorInfo, connections_open_median: Option<u64>) -> Generator {
+fn engine(engine: &GeneratorInfo, course: &Course) -> Generator {
+    let connections_open_median = course.connections_open_median();
     Generator {
         workers: engine.workers,
         utilization: engine.utilization,
@@ -366,6 +367,7 @@ fn engine(engine: &GeneratorInfo, connections_open_median: Option<u64>) -> Gener
         connections_open_min: engine.connections_open_min,
         connections_open_median: connections_open_median.unwrap_or(engine.connections_open_min),
         in_flight_mean: engine.in_flight_mean,
+        in_flight_sending: course.in_flight_sending(),
         in_flight_unexplained: engine.in_flight_unexplained,
         in_flight_asked: engine.in_flight_asked,
     }

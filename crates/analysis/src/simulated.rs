@@ -172,6 +172,7 @@ impl Simulated {
             reference: None,
             best_and_worst: None,
             scaling: None,
+            selection: None,
             imported: None,
             versions: None,
             derived: Vec::new(),

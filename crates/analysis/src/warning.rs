@@ -1,6 +1,6 @@
 //! What a reader must know before believing any number of the run.
 
-use waggle_results::{Host, RunInfo, UnknownFact, VersionDesign};
+use waggle_results::{Host, RunInfo, SelectionInfo, UnknownFact, VersionDesign};
 
 use waggle_stats::End;
 
@@ -14,6 +14,12 @@ pub enum Warning {
         tool: String,
         resolution_us: f64,
         unknown: Vec<UnknownFact>,
+    },
+    /// The run is of a part of the study, or of its short form.
+    Selection {
+        selection: SelectionInfo,
+        /// Cells of the run.
+        ran: usize,
     },
     /// Two versions of the system ran at the same time: on the same CPUs, or each on a half of them.
     Duet { has_halves: bool },
@@ -80,6 +86,7 @@ pub(crate) fn warnings(
         resolution_us: imported.resolution_us,
         unknown: imported.unknown.clone(),
     }));
+    warnings.extend(selection(info));
     let design = info.versions.as_ref().map(|versions| versions.design);
     let has_halves = design == Some(VersionDesign::DuetSwapped);
     if is_duet(info) {
@@ -116,6 +123,14 @@ pub(crate) fn counts_differ(compared: &[CountComparisonModel]) -> Vec<Warning> {
         of: one.cells.len(),
     };
     differing.map(warning).collect()
+}
+
+fn selection(info: &RunInfo) -> Option<Warning> {
+    let selection = info.selection.clone()?;
+    Some(Warning::Selection {
+        selection,
+        ran: info.cells.len(),
+    })
 }
 
 fn came_late(trials: &[TrialModel]) -> Option<Warning> {

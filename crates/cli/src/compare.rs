@@ -80,7 +80,7 @@ pub(crate) fn show(found: &CompareModel, files: &OutputFiles) -> Result<Exit> {
         junit: &|| compare_junit(found),
         short: &|| sentences(found).join(" "),
     })?;
-    output::print_result(&format!("{}\n", compare_terminal(found, output::width())))?;
+    output::print_text(&format!("{}\n", compare_terminal(found, output::width())))?;
     Ok(exit(found))
 }
 

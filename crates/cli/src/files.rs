@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail};
 use waggle_runner::ChangedSystem;
-use waggle_study::{ExternalComponent, Named, Source, Study, System, Values};
+use waggle_study::{EnvironmentError, ExternalComponent, Named, Source, Study, System, Values};
 
 use crate::{
     against::{self, Changes},
@@ -30,14 +30,7 @@ pub(crate) struct Loaded {
 impl Loaded {
     /// Reads the values from outside, for a study in this file.
     pub(crate) fn take_values(&mut self, study: &Path) -> Result<()> {
-        let taken = self.study.take_from_environment(Values {
-            variable: &|name| std::env::var(name).ok(),
-            file: &waggle_runner::files_beside(study),
-        });
-        taken.map_err(|why| match why.position() {
-            Some((line, column)) => anyhow!("{}:{line}:{column}: {why}", self.study_source.name),
-            None => why.into(),
-        })?;
+        take_values(&mut self.study, study, &self.study_source)?;
         self.locate_external();
         Ok(())
     }
@@ -52,6 +45,23 @@ impl Loaded {
     }
 }
 
+/// Reads the values from outside into the study, which is in this file.
+pub(crate) fn take_values(study: &mut Study, file: &Path, source: &Source) -> Result<()> {
+    let taken = study.take_from_environment(Values {
+        variable: &|name| std::env::var(name).ok(),
+        file: &waggle_runner::files_beside(file),
+    });
+    taken.map_err(|why| error_with_position(&why, source))
+}
+
+/// The error, with its position in the study or scenario.
+pub(crate) fn error_with_position(why: &EnvironmentError, source: &Source) -> anyhow::Error {
+    match why.position(&source.text) {
+        Some((line, column)) => anyhow!("{}:{line}:{column}: {why}", source.name),
+        None => anyhow!("{}: {why}", source.name),
+    }
+}
+
 /// Reads and checks the study of `choice` and its system, and applies the filters of `choice`.
 pub(crate) fn load(choice: &Choice) -> Result<Loaded> {
     let study_source = read(&choice.study)?;
@@ -59,10 +69,7 @@ pub(crate) fn load(choice: &Choice) -> Result<Loaded> {
     let files = waggle_runner::files_beside(&choice.study);
     let read = |system: &System| -> Result<Study> {
         let mut study = waggle_study::read_study_and_files(&study_source, system, &files)?;
-        filter::keep_cells(&mut study, &choice.filter)?;
-        if choice.quick {
-            filter::quick(&mut study);
-        }
+        filter::select(&mut study, &choice.filter, choice.quick)?;
         Ok(study)
     };
     let mut study = read(&system)?;

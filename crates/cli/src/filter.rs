@@ -3,14 +3,33 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use waggle_study::{Cell, MIN_STEADY_INTERVALS, MIN_WARM_UP_INTERVALS, Study, WarmUpUntil};
+use waggle_study::{
+    Cell, MIN_STEADY_INTERVALS, MIN_WARM_UP_INTERVALS, Selection, Study, WarmUpUntil,
+};
 
 /// Precision and maximum number of trials per cell of a quick search.
 const QUICK_PRECISION: f64 = 0.5;
 const QUICK_TRIALS: u32 = 8;
 
+/// Reduces a study to what `--filter` and `--quick` leave of it.
+pub(crate) fn select(study: &mut Study, filters: &[String], quick: bool) -> Result<()> {
+    let cells = study.cells.len();
+    keep_cells(study, filters)?;
+    if quick {
+        shorten(study);
+    }
+    if quick || !filters.is_empty() {
+        study.selection = Some(Selection {
+            quick,
+            filters: filters.to_vec(),
+            cells,
+        });
+    }
+    Ok(())
+}
+
 /// Keeps the cells that match every `FACTOR=LEVEL`; cells keep their numbers.
-pub(crate) fn keep_cells(study: &mut Study, filters: &[String]) -> Result<()> {
+fn keep_cells(study: &mut Study, filters: &[String]) -> Result<()> {
     for filter in filters {
         let Some((factor, level)) = filter.split_once('=') else {
             bail!(
@@ -47,7 +66,7 @@ pub(crate) fn keep_cells(study: &mut Study, filters: &[String]) -> Result<()> {
 }
 
 /// One repetition, a coarse search, phases just long enough for the checks.
-pub(crate) fn quick(study: &mut Study) {
+fn shorten(study: &mut Study) {
     study.repeat = match &mut study.search {
         Some(search) => {
             search.confirmations = 1;

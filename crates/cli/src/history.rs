@@ -72,7 +72,7 @@ fn show(found: &HistoryModel, files: &OutputFiles) -> Result<Exit> {
         junit: &|| history_junit(found),
         short: &|| sentences(found).join(" "),
     })?;
-    output::print_result(&format!("{}\n", history_terminal(found, output::width())))?;
+    output::print_text(&format!("{}\n", history_terminal(found, output::width())))?;
     Ok(exit(found))
 }
 

@@ -33,6 +33,7 @@ mod schema;
 mod system;
 mod table;
 mod trial;
+mod wrap;
 
 use std::process::ExitCode;
 

@@ -1,10 +1,26 @@
 //! Writes to the standard output and the error stream. It is no error if the reader goes away (`| head`, a closed terminal).
 
-use std::io::{ErrorKind, Write};
+use std::{
+    io::{ErrorKind, Write},
+    os::fd::AsFd,
+};
 
 use anyhow::{Context, Result};
 
-/// Writes the result of a command to the standard output.
+use crate::wrap::wrap;
+
+/// Writes a result for people to the standard output; at a terminal its lines break between words.
+///
+/// # Errors
+/// As [`print_result`].
+pub(crate) fn print_text(text: &str) -> Result<()> {
+    match width() {
+        Some(width) => print_result(&wrap(text, width)),
+        None => print_result(text),
+    }
+}
+
+/// Writes the result of a command to the standard output, byte by byte.
 ///
 /// # Errors
 /// The result cannot be written, for another reason than a missing reader.
@@ -20,13 +36,21 @@ pub(crate) fn print_result(text: &str) -> Result<()> {
 
 /// Characters in a line of the terminal; `None` if the standard output is none.
 pub(crate) fn width() -> Option<usize> {
-    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    width_of(std::io::stdout())
+}
+
+fn width_of(stream: impl AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(stream).ok()?;
     (size.ws_col > 0).then_some(usize::from(size.ws_col))
 }
 
-/// Writes a line of progress to the error stream; errors are ignored.
+/// Writes a line of progress to the error stream, where it breaks as in [`print_text`]; errors are ignored.
 pub(crate) fn print_progress(line: &str) {
     let mut err = std::io::stderr().lock();
+    let line = match width_of(&err) {
+        Some(width) => wrap(line, width),
+        None => line.to_owned(),
+    };
     let _ = err.write_all(format!("{line}\n").as_bytes());
 }
 

@@ -3,15 +3,25 @@
 use std::{borrow::Cow, collections::BTreeSet, fmt::Write};
 
 use anyhow::Result;
-use waggle_report::wording::{self, format, search::level};
+use waggle_report::wording::{
+    self,
+    format::{self, plural},
+    search::level,
+};
 use waggle_results::LevelKind;
-use waggle_runner::level_kind;
+use waggle_runner::{RecordFiles, level_kind};
 use waggle_study::{
     BackgroundLoad, Cell, Fault, LoadModel, Order, Restart, Search, Study, System, WarmUpUntil,
 };
 use waggle_units::format_duration;
 
-use crate::{arguments::Plan, exit::Exit, files, left_out, output, table::duration};
+use crate::{
+    arguments::Plan,
+    exit::Exit,
+    files::{self, Loaded},
+    left_out, output,
+    table::duration,
+};
 
 pub(crate) fn run(arguments: &Plan) -> Result<Exit> {
     let mut loaded = files::load(&arguments.choice)?;
@@ -21,9 +31,19 @@ pub(crate) fn run(arguments: &Plan) -> Result<Exit> {
     if left_out::remove(&mut loaded, &left_out).is_err() {
         lines.push("no cell can be run here; this is the plan of all of them".to_owned());
     }
+    RecordFiles::read(&loaded.study, &arguments.choice.study)?;
+    lines.extend(missing_value(&loaded, arguments));
     let plan = waggle_study::plan(&loaded.study);
-    output::print_result(&listing(&loaded.study, &loaded.system, &plan, &lines))?;
+    output::print_text(&listing(&loaded.study, &loaded.system, &plan, &lines))?;
     Ok(Exit::Fine)
+}
+
+/// The first value from outside that the study needs and that is not here. The plan may be read where secrets are not.
+fn missing_value(loaded: &Loaded, arguments: &Plan) -> Option<String> {
+    let mut study = loaded.study.clone();
+    let why =
+        files::take_values(&mut study, &arguments.choice.study, &loaded.study_source).err()?;
+    Some(format!("cannot be run here yet: {why}"))
 }
 
 /// The plan as text: the cells, then the trials in their order.
@@ -92,11 +112,11 @@ fn listing(
     for trial in &plan.trials {
         let cell = study.cells.iter().find(|cell| cell.number == trial.cell);
         let shown = cell.map(levels).unwrap_or_default();
-        let _ = writeln!(
-            text,
+        let line = format!(
             "  {:>3}  repetition {}  cell {:>2}  {shown}",
             trial.position, trial.repetition, trial.cell
         );
+        let _ = writeln!(text, "{}", line.trim_end());
     }
     text
 }
@@ -262,7 +282,7 @@ fn background(study: &Study) -> Vec<String> {
 fn repetitions(study: &Study) -> String {
     match study.repeat_max > study.repeat {
         true => format!("{} to {} repetitions", study.repeat, study.repeat_max),
-        false => plural(study.repeat as usize, "repetition"),
+        false => plural(study.repeat, "repetition"),
     }
 }
 
@@ -319,13 +339,13 @@ fn search(text: &mut String, study: &Study, settings: &Search, plan: &waggle_stu
         level(settings.min),
         level(settings.max),
         settings.precision * 100.0,
-        plural(settings.confirmations as usize, "confirmation")
+        plural(settings.confirmations, "confirmation")
     );
     let _ = writeln!(
         text,
         "{} × at most {} = at most {}",
         plural(study.cells.len(), "cell"),
-        plural(settings.max_trials as usize, "trial"),
+        plural(settings.max_trials, "trial"),
         plural(study.cells.len() * settings.max_trials as usize, "trial")
     );
     if let Some(points) = &settings.operating_points {
@@ -336,7 +356,7 @@ fn search(text: &mut String, study: &Study, settings: &Search, plan: &waggle_stu
             "then at {} of each cell's capacity: {} × {} = {}",
             shares.join(" and at "),
             plural(study.cells.len(), "cell"),
-            plural(points.trials() as usize, "trial"),
+            plural(points.trials(), "trial"),
             plural(study.cells.len() * points.trials() as usize, "trial")
         );
     }
@@ -360,10 +380,13 @@ fn search(text: &mut String, study: &Study, settings: &Search, plan: &waggle_stu
 
 fn cells(text: &mut String, study: &Study) {
     let _ = writeln!(text, "\ncells");
+    let names = study.cells.iter().map(levels);
+    let widest = names.map(|name| name.chars().count()).max().unwrap_or(0);
+    let gap = if widest > 0 { "  " } else { "" };
     for cell in &study.cells {
         let _ = writeln!(
             text,
-            "  {:>3}  {:<40} {}{}",
+            "  {:>3}  {:<widest$}{gap}{}{}",
             cell.number,
             levels(cell),
             load(&cell.load),
@@ -423,14 +446,6 @@ fn levels(cell: &Cell) -> String {
         .join(" ")
 }
 
-/// `1 cell`, `2 cells`.
-fn plural(number: usize, of: &str) -> String {
-    match number {
-        1 => format!("1 {of}"),
-        number => format!("{number} {of}s"),
-    }
-}
-
 /// `closed, 10 connections × 50 in flight`.
 pub(crate) fn load(model: &LoadModel) -> String {
     match model {
@@ -439,7 +454,7 @@ pub(crate) fn load(model: &LoadModel) -> String {
             pipelining,
         } => format!(
             "closed, {} × {pipelining} in flight",
-            plural(*connections as usize, "connection")
+            plural(*connections, "connection")
         ),
         LoadModel::Open {
             rate_per_s,
@@ -447,19 +462,20 @@ pub(crate) fn load(model: &LoadModel) -> String {
             pipelining,
             ..
         } => {
-            let connections = plural(*connections as usize, "connection");
+            let connections = plural(*connections, "connection");
             format!("open, {rate_per_s}/s over {connections} × {pipelining}")
         }
-        LoadModel::Users { users, .. } => plural(*users as usize, "user"),
+        LoadModel::Users { users, .. } => plural(*users, "user"),
         LoadModel::Clients {
             clients,
             connections,
             requests,
             ..
         } => format!(
-            "{} with {} and {requests} requests each",
-            plural(*clients as usize, "client"),
-            plural(*connections as usize, "connection")
+            "{} with {} and {} each",
+            plural(*clients, "client"),
+            plural(*connections, "connection"),
+            plural(*requests, "request")
         ),
     }
 }

@@ -2,9 +2,9 @@
 
 use std::{fs, path::Path};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use waggle_analysis::{Conclusion, Model};
-use waggle_report::wording::answer;
+use waggle_report::{ReportError, wording::answer};
 
 use crate::{arguments::Report, exit::Exit, output, output_files::append, table};
 
@@ -15,7 +15,7 @@ pub(crate) fn run(arguments: &Report) -> Result<Exit> {
         arguments.junit.as_deref(),
         arguments.summary_file.as_deref(),
     )?;
-    output::print_result(&format!("{text}\n"))?;
+    output::print_text(&format!("{text}\n"))?;
     Ok(exit)
 }
 
@@ -41,8 +41,13 @@ pub(crate) fn write_checks(
 
 /// Writes the report. Returns the closing text for the screen, what the run shows, and the exit code of the run; `is_strict`: every doubt counts.
 pub(crate) fn write_report(run: &Path, is_strict: bool) -> Result<(String, Model, Exit)> {
-    let written = waggle_report::write_all(run)
-        .with_context(|| format!("cannot report on {}", run.display()))?;
+    let shown = run.display();
+    let written = waggle_report::write_all(run).map_err(|error| match error {
+        ReportError::Read(problem) => anyhow!("cannot report on {shown}: {problem}"),
+        ReportError::Write { .. } => anyhow!(
+            "cannot report on {shown}: {error}; its trials are kept, and `waggle report {shown}` writes their report"
+        ),
+    })?;
     let exit = match written.model.conclusion(is_strict) {
         Conclusion::Answered => Exit::Fine,
         Conclusion::Failed => Exit::Threshold,

@@ -77,16 +77,17 @@ fn threshold(outcome: &ThresholdOutcome) -> String {
 /// How many cells have a doubt, and what helps.
 fn doubts(model: &Model) -> Option<String> {
     let doubtful = model.doubtful();
-    let noun = if doubtful.of == 1 { "cell" } else { "cells" };
+    let cells = match (doubtful.cells, doubtful.of) {
+        (_, 1) => "the only cell has".to_owned(),
+        (1, of) => format!("1 of {of} cells has"),
+        (cells, of) => format!("{cells} of {of} cells have"),
+    };
     (doubtful.cells > 0).then(|| {
         let help = match model.info.imported {
             Some(_) => "more trials",
             None => "more trials, --idle-poll or an idle machine",
         };
-        format!(
-            "note: {} of {} {noun} have doubts (see verdicts): {help} may help",
-            doubtful.cells, doubtful.of
-        )
+        format!("note: {cells} doubts (see verdicts): {help} may help")
     })
 }
 

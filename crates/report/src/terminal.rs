@@ -135,7 +135,8 @@ impl Grid {
             out.set_content_arrangement(ContentArrangement::Dynamic)
                 .set_width(u16::try_from(width).unwrap_or(u16::MAX));
         }
-        let mut text = out.to_string();
+        // Columns are filled with blanks, the last one as well.
+        let mut text = out.trim_fmt();
         if !self.constants.is_empty() {
             text.push_str(&format!("\nin every row: {}", self.constants.join(" · ")));
         }
@@ -207,6 +208,7 @@ mod tests {
             (Some(30), "store        requests/s"),
         ] {
             let text = laid_out(&table, width);
+            assert!(text.lines().all(|line| line == line.trim_end()), "{text}");
             assert!(text.lines().any(|line| line.trim() == expected), "{text}");
             let is_folded = text.ends_with("in every row: errors 0");
             assert_eq!(is_folded, width.is_some_and(|width| width < 60), "{text}");

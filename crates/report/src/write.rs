@@ -32,8 +32,8 @@ pub struct Written {
 pub enum ReportError {
     #[error(transparent)]
     Read(#[from] ReadError),
-    #[error("cannot write {}: {source}", path.display())]
-    Write { path: PathBuf, source: io::Error },
+    #[error("cannot write {}: {problem}", path.display())]
+    Write { path: PathBuf, problem: io::Error },
 }
 
 /// Reads a run and writes `report.html`, `report.md`, `tables.csv`, `report.json` and, if it has effects, `effects.csv` into its folder.
@@ -76,14 +76,17 @@ fn put_others(written: &Written, document: &Document) -> Result<(), ReportError>
     Ok(())
 }
 
-/// Writes a partial file and renames it, so that an interrupted write leaves the earlier report.
+/// Writes a partial file and renames it, so that an interrupted write leaves the earlier report. On a full disk no part is left.
 fn put(path: &Path, text: &str) -> Result<(), ReportError> {
     let partial = partial(path);
     fs::write(&partial, text)
         .and_then(|()| fs::rename(&partial, path))
-        .map_err(|source| ReportError::Write {
-            path: path.to_owned(),
-            source,
+        .map_err(|problem| {
+            fs::remove_file(&partial).ok();
+            ReportError::Write {
+                path: path.to_owned(),
+                problem,
+            }
         })
 }
 
@@ -108,5 +111,15 @@ mod tests {
         assert_eq!(fs::read_to_string(&markdown).unwrap(), "whole");
         assert_eq!(fs::read_to_string(partial(&page)).unwrap(), "half a page");
         assert_eq!(partial(Path::new("a/r.md")), Path::new("a/r.md.partial"));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_leaves_no_part() {
+        let folder = tempfile::tempdir().unwrap();
+        let page = folder.path().join("r.html");
+        fs::create_dir(&page).unwrap();
+        let text = put(&page, "whole").unwrap_err().to_string();
+        assert_eq!(text.matches("os error").count(), 1, "{text}");
+        assert!(!partial(&page).exists());
     }
 }

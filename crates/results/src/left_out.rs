@@ -1,4 +1,4 @@
-//! Cells that a run left out before its first trial, with the reason.
+//! What a run leaves out of its study: cells without their system, with the reason, and what the command line did not choose.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,4 +32,16 @@ pub enum LeftOutReason {
     },
     /// The cell with the other version of the system is left out.
     Partner { cell: u32 },
+}
+
+/// A part of a study, or a short form of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SelectionInfo {
+    /// One repetition with the shortest phases.
+    pub quick: bool,
+    /// The levels that cells were chosen by, each `FACTOR=LEVEL`.
+    pub filters: Vec<String>,
+    /// The number of cells of the whole study.
+    pub cells: usize,
 }

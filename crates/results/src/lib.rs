@@ -63,7 +63,7 @@ pub use intermediate_probes::ProbeLogs;
 pub use kinds::{
     Arrivals, Comparison, ExpectedVerdict, FeedOrder, LevelKind, LoadModel, Restart, TrialOrder,
 };
-pub use left_out::{LeftOutInfo, LeftOutReason};
+pub use left_out::{LeftOutInfo, LeftOutReason, SelectionInfo};
 pub use limit::{CpuLimit, LimitInfo, LimitMeans, MemoryLimit, ThrottlingInfo};
 pub use operating_points::OperatingPointsInfo;
 pub use parallel::parallel_map;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::{
     ArtifactInfo, BestAndWorstInfo, Comparison, CountComparisonInfo, ExpectedVerdict, FeedOrder,
     ImportedInfo, LeftOutInfo, LevelKind, LoadModel, OperatingPointsInfo, PairInfo, Restart,
-    TrialOrder, WarmUpUntil,
+    SelectionInfo, TrialOrder, WarmUpUntil,
 };
 
 /// The whole of `run.json`.
@@ -86,6 +86,9 @@ pub struct RunInfo {
     /// Cells of the study that are not among [`Self::cells`], because their system could not be had. Since format 6.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOutInfo>,
+    /// What the command line took of the study; `None`: all of it. Since format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selection: Option<SelectionInfo>,
 }
 
 /// A level that each cell computes from its others.

@@ -64,7 +64,8 @@ impl Fetching {
     }
 
     /// The programs that a fetch of the artifact requires and that are not installed.
-    pub(crate) fn missing_programs(&self, artifact: &Artifact) -> Vec<String> {
+    #[must_use]
+    pub fn missing_programs(&self, artifact: &Artifact) -> Vec<String> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders = self.folders();
         let search = Search {
@@ -108,7 +109,9 @@ impl FetchError {
     #[must_use]
     pub fn in_short(&self) -> String {
         match self {
-            Self::Requires { programs, .. } => format!("requires {}", programs.join(", ")),
+            Self::Requires { programs, .. } => {
+                format!("cannot be fetched without {}", programs.join(", "))
+            }
             Self::Failed { why, log_end, .. } => {
                 let mut lines = log_end.iter().rev().map(|line| line.trim());
                 match lines.find(|line| !line.is_empty()) {

@@ -174,8 +174,12 @@ fn shape_of(job: &Job, basis: &Basis<'_>) -> Option<String> {
     } else {
         ""
     };
+    let noun = match connections {
+        1 => "connection",
+        _ => "connections",
+    };
     Some(format!(
-        "{connections} connections × {pipelining}, {} B and {} stamps a request, workers on CPU {}, server on CPU {}{idle_poll}",
+        "{connections} {noun} × {pipelining}, {} B and {} stamps a request, workers on CPU {}, server on CPU {}{idle_poll}",
         bytes / requests.len().max(1),
         stamps / requests.len().max(1),
         workers.collect::<Vec<_>>().join(" "),

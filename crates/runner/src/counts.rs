@@ -1,11 +1,12 @@
 //! The engine's counts → the rows on disk. Pure.
 
 mod failure_kinds;
+mod tls_obstacle;
 
 use std::{collections::BTreeMap, time::Duration};
 
 use hdrhistogram::Histogram;
-use waggle_load::{self as load, Counts, Failure, HandshakeFailure, Interval, RequestOutcome};
+use waggle_load::{self as load, Counts, Failure, Interval, RequestOutcome};
 use waggle_results::{
     Arrivals, CountsRow, FailureCount, FailureKind, GeneratorInfo, InspectedCounts, IntervalRow,
     LagInfo, SessionCounts, StepCounts,
@@ -13,6 +14,7 @@ use waggle_results::{
 use waggle_study::{self as study, Cell, LoadModel, Request, What};
 
 pub(crate) use self::failure_kinds::failure_kind;
+pub use self::tls_obstacle::{TlsObstacle, tls_obstacle};
 use crate::generator_parts::GeneratorParts;
 
 /// What a cell asks of the load generator.
@@ -123,24 +125,6 @@ fn accepted_by_step(counts: &load::StepCounts) -> u64 {
         RequestOutcome::from_result(Err(*failure)) == RequestOutcome::Accepted
     });
     counts.succeeded + after_acceptance.map(|(_, count)| count).sum::<u64>()
-}
-
-/// No connection was established because the server's certificate is not trusted.
-#[must_use]
-pub fn certificate_is_refused(counts: &Counts) -> bool {
-    let is_refusal = |failure: &Failure| {
-        matches!(
-            failure,
-            Failure::Handshake(
-                HandshakeFailure::UnknownIssuer
-                    | HandshakeFailure::Expired
-                    | HandshakeFailure::WrongName
-                    | HandshakeFailure::Certificate
-            )
-        )
-    };
-    let mut kinds = counts.failures.0.iter().map(|(kind, _)| kind);
-    counts.handshakes == 0 && counts.sent == 0 && kinds.any(is_refusal)
 }
 
 /// Counts as a row; `in_flight_before` is the number at the start of the period.

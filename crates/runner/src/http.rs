@@ -360,7 +360,7 @@ fn handshake_problem(failure: HandshakeFailure) -> String {
         HandshakeFailure::Expired => "it needs a new certificate",
         HandshakeFailure::WrongName => "name the host that it is for (server_name)",
         HandshakeFailure::Refused => "it may ask for a certificate (client)",
-        HandshakeFailure::Malformed => "does this port speak TLS?",
+        HandshakeFailure::Malformed => "the port may not speak TLS (http:// instead of https://)",
         HandshakeFailure::Certificate
         | HandshakeFailure::NoProtocol
         | HandshakeFailure::Cut

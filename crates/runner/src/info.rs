@@ -5,8 +5,8 @@ use waggle_results::{
     ComponentInfo, ControlInfo, CountComparisonInfo, DerivedLevelInfo, ExpectedVerdict, FORMAT,
     FeedInfo, FlowInfo, Host, LevelKind, NamedText, OperatingPointsInfo, OrderedMetricInfo,
     PairInfo, RampUpInfo, RecoveryInfo, ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo,
-    RunInfo, ScalingInfo, ScenarioInfo, ScheduleInfo, SearchInfo, SuccessesInfo, SystemMetricInfo,
-    ThresholdInfo, TrialKey, TrialOrder, VersionDesign, VersionsInfo,
+    RunInfo, ScalingInfo, ScenarioInfo, ScheduleInfo, SearchInfo, SelectionInfo, SuccessesInfo,
+    SystemMetricInfo, ThresholdInfo, TrialKey, TrialOrder, VersionDesign, VersionsInfo,
 };
 use waggle_study::{
     BestAndWorst, Cell, CountComparison, DerivedLevel, Design, DuetCpus, FeedOrder, Level,
@@ -81,6 +81,11 @@ pub(crate) fn run_info(
         versions: versions(request),
         derived: derived_levels(study),
         left_out: request.left_out.clone(),
+        selection: study.selection.as_ref().map(|selection| SelectionInfo {
+            quick: selection.quick,
+            filters: selection.filters.clone(),
+            cells: selection.cells,
+        }),
     }
 }
 

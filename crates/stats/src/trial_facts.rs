@@ -150,6 +150,8 @@ pub struct Generator {
     pub connections_open_median: u64,
     /// Mean number in flight, from the sum of their times.
     pub in_flight_mean: f64,
+    /// The same over the intervals in which all connections had requests to send; `None`: there was none.
+    pub in_flight_sending: Option<f64>,
     /// How many a closed load keeps in flight; `None`: it is not one number, or connections are opened for each request.
     pub in_flight_asked: Option<f64>,
     /// The part of it that belongs to no success of the measured phase: failures, and the growing age of requests in flight.

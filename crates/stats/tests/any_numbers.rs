@@ -60,6 +60,7 @@ fn any_generator() -> impl Strategy<Value = Generator> {
             connections_open_min: connections[1],
             connections_open_median: connections[2],
             in_flight_mean: numbers[3],
+            in_flight_sending: Some(numbers[3]),
             in_flight_asked: Some(numbers[2]),
             utilization_wanted: numbers[4],
             in_flight_unexplained: numbers[5],

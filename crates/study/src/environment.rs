@@ -97,11 +97,11 @@ pub enum EnvironmentError {
 }
 
 impl EnvironmentError {
-    /// Line and column in the study, if they are known.
+    /// Line and column in this text of the study, if they are known.
     #[must_use]
-    pub fn position(&self) -> Option<(u32, u32)> {
+    pub fn position(&self, study: &str) -> Option<(u32, u32)> {
         match self {
-            Self::NotThere { .. } | Self::Unusable { .. } => None,
+            Self::NotThere { origin, .. } | Self::Unusable { origin } => origin.position(study),
             Self::NoSecret { at, .. }
             | Self::UnusableSecret { at, .. }
             | Self::NoCredential { at, .. }

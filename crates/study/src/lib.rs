@@ -73,8 +73,8 @@ pub use load_model::{Arrivals, LoadModel, OnSocketError, Think};
 pub use mistake::{Mistake, Mistakes, Source};
 pub use model::{
     BestAndWorst, Cell, Delivery, DerivedLevel, Fault, LoadStage, Order, OrderedMetric, Protocol,
-    Reference, ReferenceColumn, ReferenceRow, Restart, Scaling, Search, Sought, Study, Successes,
-    Threshold, ThresholdOp, What,
+    Reference, ReferenceColumn, ReferenceRow, Restart, Scaling, Search, Selection, Sought, Study,
+    Successes, Threshold, ThresholdOp, What,
 };
 pub use network::Network;
 pub use oauth2::{ClientAuthentication, Credential, Oauth2, TokenEndpoint};

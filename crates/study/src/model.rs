@@ -34,6 +34,8 @@ pub struct Study {
     pub derived: Vec<DerivedLevel>,
     /// At least one.
     pub cells: Vec<Cell>,
+    /// What the command line took of the study; `None`: all of it.
+    pub selection: Option<Selection>,
     /// Trials of a cell, at least; of one that is searched, at most: [`Search::trials`].
     pub repeat: u32,
     /// Trials of a cell, at most, replacements of disturbed ones not counted; at least `repeat`.
@@ -77,6 +79,17 @@ pub struct Study {
 }
 
 /// A level that every cell computes from its other levels.
+/// A part of a study, or a short form of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Selection {
+    /// One repetition with the shortest phases.
+    pub quick: bool,
+    /// The levels that cells were chosen by, each `FACTOR=LEVEL`.
+    pub filters: Vec<String>,
+    /// The number of cells of the whole study.
+    pub cells: usize,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DerivedLevel {
     pub name: String,

@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &Import) -> Result<Exit> {
     }
     let folder = write(arguments, &cells, surveyed, &plan)?;
     let (text, ..) = write_report(&folder, false)?;
-    output::print_result(&format!("{text}\n"))?;
+    output::print_text(&format!("{text}\n"))?;
     Ok(Exit::Fine)
 }
 
@@ -285,6 +285,7 @@ fn run_info(
         reference: None,
         best_and_worst: None,
         scaling: None,
+        selection: None,
         imported: Some(ImportedInfo {
             tool,
             files,

@@ -23,6 +23,8 @@ pub(crate) struct Call {
 /// The calls of a source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ImportedCalls {
+    /// The name of a document, of which the study gets its own.
+    pub(crate) title: Option<String>,
     pub(crate) calls: Vec<Call>,
     /// Whether the calls are one session in this order; otherwise they are independent.
     pub(crate) is_session: bool,

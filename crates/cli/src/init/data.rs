@@ -6,10 +6,12 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
+use waggle_report::wording::format::plural;
 use waggle_runner::{RecordsFound, look_at_records};
 use waggle_study::{RecordsBody, RecordsFormat};
 
 use super::{
+    Next, Summary,
     call::to_name,
     write::{Written, beginning, json_string, literal, question},
 };
@@ -18,10 +20,10 @@ use crate::{arguments::Init, load::target::Target, records_yaml};
 /// Where the system `ingest` takes records that its probes follow.
 const GATEWAY_PATH: &str = "/api/v1/topics/plant/records";
 
-/// A study of a file of records, and one line for each thing to know about it.
+/// A study of a file of records, and what is said of it.
 pub(super) struct DataStudy {
     pub(super) written: Written,
-    pub(super) summary: Vec<String>,
+    pub(super) summary: Summary,
 }
 
 pub(super) fn study(arguments: &Init) -> Result<DataStudy> {
@@ -74,6 +76,14 @@ fn text(
     let mut text = beginning("waggle init; check it before you run it.", &[], &[]);
     for note in &found.notes {
         let _ = writeln!(text, "# Check: {}", note.replace(char::is_control, " "));
+    }
+    if let Err(problem) = &found.records {
+        text.push_str(
+            "# Cannot be run yet: the records are not read as written here. Correct them:\n",
+        );
+        for line in problem.to_string().lines() {
+            let _ = writeln!(text, "#   {}", line.replace(char::is_control, " "));
+        }
     }
     let (origin, path) = match server {
         Some(server) => (server.origin(), server.path.clone()),
@@ -132,20 +142,24 @@ fn file_in_study(file: &Path, output: Option<&Path>) -> String {
     literal(&path.display().to_string())
 }
 
-fn summary(file: &Path, found: &RecordsFound) -> Vec<String> {
+fn summary(file: &Path, found: &RecordsFound) -> Summary {
     let shown = file.display();
-    let mut lines = match &found.records {
-        Ok(count) => vec![format!(
-            "{shown}: {count} records, read as {}",
-            roles(&found.body)
-        )],
-        Err(problem) => vec![
-            format!("{shown}: not all of it is read; correct records in the study:"),
-            problem.to_string(),
-        ],
+    let (mut lines, next) = match &found.records {
+        Ok(count) => {
+            let line = format!(
+                "{shown}: {}, read as {}",
+                plural(*count, "record"),
+                roles(&found.body)
+            );
+            (vec![line], Next::Run { wanted: Vec::new() })
+        }
+        Err(problem) => {
+            let line = format!("{shown}: not all of it is read:");
+            (vec![line, problem.to_string()], Next::CorrectRecords)
+        }
     };
     lines.extend(found.notes.iter().map(|note| format!("check: {note}")));
-    lines
+    Summary { lines, next }
 }
 
 fn roles(body: &RecordsBody) -> String {

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result};
 use serde_json::Value;
+use waggle_report::wording::format::plural;
 
 use super::{
     call::{Call, ImportedCalls, most_called, name_of},
@@ -47,7 +48,8 @@ pub(crate) fn read(text: &str) -> Result<ImportedCalls> {
     }
     if assets > 0 {
         imported.left_out.push(format!(
-            "{assets} calls for page resources (styles, scripts, images, fonts)"
+            "{} for page resources (styles, scripts, images, fonts)",
+            plural(assets, "call")
         ));
     }
     let origin = most_called(recorded.iter().map(|one| &one.call))
@@ -56,8 +58,8 @@ pub(crate) fn read(text: &str) -> Result<ImportedCalls> {
     recorded.retain(|one| one.call.origin == origin);
     if recorded.len() < before {
         imported.left_out.push(format!(
-            "{} calls to other servers than {origin}",
-            before - recorded.len()
+            "{} to other servers than {origin}",
+            plural(before - recorded.len(), "call")
         ));
     }
     // The sort is stable, so calls of the same time keep the order of the file.

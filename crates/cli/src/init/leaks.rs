@@ -4,9 +4,9 @@
 use serde_json::{Value, json};
 
 use super::{
-    NewStudy, curl, har, make_study,
+    NewStudy, Summary, curl, har, make_study,
     names::{SECRETS, percent_encoded},
-    openapi, summary_lines, summary_text,
+    openapi,
 };
 use crate::arguments::{Init, InitFrom};
 
@@ -103,8 +103,8 @@ fn check(imported: anyhow::Result<super::ImportedCalls>, from: InitFrom, what: &
             if what.contains("apikey") {
                 super::check(&written.text).unwrap_or_else(|why| panic!("{what}:\n{why:#}"));
             }
-            let summary = summary_lines(&imported, &wanted);
-            let summary = summary_text(std::path::Path::new("made.yaml"), &summary);
+            let summary = Summary::of_calls(&imported, &wanted);
+            let summary = summary.text(std::path::Path::new("made.yaml"));
             format!("{}\n{summary}", written.text)
         }
         Err(why) => format!("{why:#}"),

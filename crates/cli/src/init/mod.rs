@@ -24,6 +24,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
+use waggle_report::wording::format::plural;
 use waggle_study::{Named, Source};
 
 use crate::{
@@ -52,7 +53,7 @@ pub(crate) fn run(arguments: &Init) -> Result<Exit> {
             wanted,
             written,
         } = make_study(read_source(arguments)?, arguments)?;
-        (written, summary_lines(&imported, &wanted))
+        (written, Summary::of_calls(&imported, &wanted))
     };
     check(&written.text)?;
     let file = arguments
@@ -64,7 +65,7 @@ pub(crate) fn run(arguments: &Init) -> Result<Exit> {
         return Ok(Exit::Fine);
     }
     put(&file, &written.text, arguments.force)?;
-    output::print_result(&format!("{}\n", summary_text(&file, &summary)))?;
+    output::print_text(&format!("{}\n", summary.text(&file)))?;
     Ok(Exit::Fine)
 }
 
@@ -99,9 +100,10 @@ fn make_study(mut imported: ImportedCalls, arguments: &Init) -> Result<NewStudy>
     one_server(&mut imported)?;
     if imported.calls.len() > CALLS_MAX {
         let beyond = imported.calls.len() - CALLS_MAX;
-        imported
-            .left_out
-            .push(format!("{beyond} calls after the first {CALLS_MAX}"));
+        imported.left_out.push(format!(
+            "{} after the first {CALLS_MAX}",
+            plural(beyond, "call")
+        ));
         imported.calls.truncate(CALLS_MAX);
     }
     simplify::drop_headers(&mut imported, simplify::Fields::Recorded);
@@ -220,7 +222,8 @@ fn one_server(imported: &mut ImportedCalls) -> Result<()> {
     let others = before - imported.calls.len();
     if others > 0 {
         imported.left_out.push(format!(
-            "{others} calls to other servers than {origin}; a study has one"
+            "{} to other servers than {origin}; a study has one",
+            plural(others, "call")
         ));
     }
     Ok(())
@@ -257,28 +260,57 @@ fn put(file: &Path, text: &str, replace: bool) -> Result<()> {
         .with_context(|| format!("cannot write {shown}"))
 }
 
-fn summary_lines(imported: &ImportedCalls, wanted: &[String]) -> Vec<String> {
-    let calls = imported.calls.len();
-    let mut lines = vec![format!(
-        "{calls} request{} to {}",
-        if calls == 1 { "" } else { "s" },
-        imported.calls[0].origin
-    )];
-    if !imported.left_out.is_empty() {
-        lines.push("left out:".to_owned());
-        lines.extend(imported.left_out.iter().map(|line| format!("  {line}")));
-    }
-    if !wanted.is_empty() {
-        lines.push("set in the environment, because secrets are not written:".to_owned());
-        lines.extend(wanted.iter().map(|name| format!("  {name}")));
-    }
-    lines
+/// What is said of a study that was written.
+struct Summary {
+    /// One line for each thing to know about it.
+    lines: Vec<String>,
+    next: Next,
 }
 
-fn summary_text(file: &Path, summary: &[String]) -> String {
-    let shown = file.display();
-    let mut text = format!("{shown}: {}", summary.join("\n"));
-    text.push_str(&format!("\nshow the plan: waggle plan {shown}"));
-    text.push_str(&format!("\nrun it:        waggle run {shown}"));
-    text
+/// What is to be done before the study is run.
+enum Next {
+    /// These environment variables are set.
+    Run { wanted: Vec<String> },
+    /// The file of records cannot be read as the study says.
+    CorrectRecords,
+}
+
+impl Summary {
+    fn of_calls(imported: &ImportedCalls, wanted: &[String]) -> Self {
+        let calls = imported.calls.len();
+        let mut lines = vec![format!(
+            "{calls} request{} to {}",
+            if calls == 1 { "" } else { "s" },
+            imported.calls[0].origin
+        )];
+        if !imported.left_out.is_empty() {
+            lines.push("left out:".to_owned());
+            lines.extend(imported.left_out.iter().map(|line| format!("  {line}")));
+        }
+        let next = Next::Run {
+            wanted: wanted.to_vec(),
+        };
+        Self { lines, next }
+    }
+
+    fn text(&self, file: &Path) -> String {
+        let shown = file.display();
+        let lines = self.lines.join("\n");
+        match &self.next {
+            Next::CorrectRecords => format!(
+                "{shown}: {lines}\ncannot be run yet: correct records in {shown}, then check it: waggle plan {shown}"
+            ),
+            Next::Run { wanted } => {
+                let mut text = format!("{shown}: {lines}\nshow the plan: waggle plan {shown}");
+                if !wanted.is_empty() {
+                    let wanted = wanted.join(", ");
+                    text.push_str(&format!(
+                        "\nset first, because secrets are not written: {wanted}"
+                    ));
+                }
+                text.push_str(&format!("\nrun it:        waggle run {shown}"));
+                text
+            }
+        }
+    }
 }

@@ -1,9 +1,11 @@
 //! An OpenAPI 3 document → one call for each operation for which the document has all required values.
 
+mod parameters;
 mod security;
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
+use waggle_report::wording::format::plural;
 
 use super::{
     call::{Call, ImportedCalls, header, name_of, to_name},
@@ -44,7 +46,10 @@ pub(crate) fn read(text: &str, options: Options<'_>) -> Result<ImportedCalls> {
     let paths = document.0["paths"]
         .as_object()
         .context("the document has no paths")?;
-    let mut imported = ImportedCalls::default();
+    let mut imported = ImportedCalls {
+        title: document.0["info"]["title"].as_str().map(str::to_owned),
+        ..ImportedCalls::default()
+    };
     let mut writes = 0_usize;
     for (path, item) in paths {
         let item = document.resolve(item);
@@ -57,7 +62,15 @@ pub(crate) fn read(text: &str, options: Options<'_>) -> Result<ImportedCalls> {
                 continue;
             }
             match document.call(&server, path, method, item, operation) {
-                Ok(call) => imported.calls.push(call),
+                Ok(call) => {
+                    imported.calls.push(call);
+                    let unsent = document.unsent_parameters(item, operation);
+                    if !unsent.is_empty() {
+                        let (method, unsent) = (method.to_ascii_uppercase(), unsent.join(", "));
+                        let line = format!("{method} {path}: the parameters {unsent}");
+                        imported.left_out.push(line);
+                    }
+                }
                 Err(why) => imported
                     .left_out
                     .push(format!("{} {path}: {why}", method.to_ascii_uppercase())),
@@ -66,7 +79,8 @@ pub(crate) fn read(text: &str, options: Options<'_>) -> Result<ImportedCalls> {
     }
     if writes > 0 {
         imported.left_out.push(format!(
-            "{writes} operations that change something; --include-writes includes them"
+            "{}; --include-writes includes them",
+            plural(writes, "writing operation")
         ));
     }
     if imported.calls.is_empty() {
@@ -162,7 +176,7 @@ impl Document {
         for parameter in self.parameters(item, operation) {
             let name = parameter["name"].as_str().unwrap_or_default();
             let location = parameter["in"].as_str().unwrap_or_default();
-            let is_needed = parameter["required"].as_bool().unwrap_or(false) || location == "path";
+            let is_needed = parameters::is_needed(parameter);
             let value = self.value_of(parameter);
             match (location, value) {
                 ("path", Some(value)) => {
@@ -204,27 +218,6 @@ impl Document {
             status: success_status(&operation["responses"]),
             ..Call::default()
         })
-    }
-
-    /// The parameters of the operation, and those of its path that the operation does not override.
-    fn parameters<'a>(&'a self, item: &'a Value, operation: &'a Value) -> Vec<&'a Value> {
-        let list = |of: &'a Value| {
-            of["parameters"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .map(|parameter| self.resolve(parameter))
-        };
-        let mut all: Vec<&Value> = list(operation).collect();
-        for shared in list(item) {
-            let is_given = all
-                .iter()
-                .any(|own| own["name"] == shared["name"] && own["in"] == shared["in"]);
-            if !is_given {
-                all.push(shared);
-            }
-        }
-        all
     }
 
     /// An example of a parameter or media type: the given one, or one generated from the schema.
@@ -411,6 +404,7 @@ paths:
         - { name: limit, in: query, required: true, schema: { type: integer, minimum: 5 } }
         - { name: after, in: query, schema: { type: string } }
         - { $ref: '#/components/parameters/Tenant' }
+        - { name: sid, in: cookie, required: true, example: x }
       responses: { 200: { description: fine }, 404: { description: none } }
     post:
       requestBody:
@@ -457,7 +451,15 @@ components:
         );
         let header = &imported.calls[0].headers;
         assert_eq!(header, &[("X-Tenant".to_owned(), "blue".to_owned())]);
-        assert_eq!(imported.left_out.len(), 2, "{:?}", imported.left_out);
+        let left_out: Vec<&str> = imported.left_out.iter().map(|line| &**line).collect();
+        assert_eq!(
+            left_out,
+            [
+                "GET /orders: the parameters after (optional), sid (a cookie)",
+                "GET /secret/{what}: the document has no value for its path parameter \"what\"",
+                "1 operations that change something; --include-writes includes them",
+            ]
+        );
     }
 
     #[test]

@@ -37,9 +37,11 @@ pub(crate) struct Written {
 
 pub(crate) fn study(imported: &ImportedCalls, wanted: &[String]) -> Written {
     let names = unique(&imported.calls);
-    let name = match &imported.calls[..] {
-        [_] => names[0].clone(),
-        calls => cut(&to_name(host_of(&calls[0].origin)), NAME_MAX),
+    let title = imported.title.as_deref().and_then(name_of_title);
+    let name = match (title, &imported.calls[..]) {
+        (Some(title), _) => title,
+        (None, [_]) => names[0].clone(),
+        (None, calls) => cut(&to_name(host_of(&calls[0].origin)), NAME_MAX),
     };
     let origin = &imported.calls[0].origin;
     let mut text = beginning(
@@ -158,6 +160,14 @@ fn call(text: &mut String, call: &Call, name: &str, nesting: Nesting) {
     if let Some(status) = call.status {
         let _ = writeln!(text, "{indent}expect: {{ status: {status} }}");
     }
+}
+
+/// The words of a title in lower case; `None` if it has no letter that a name may have.
+fn name_of_title(title: &str) -> Option<String> {
+    let words = title.split(|letter: char| !letter.is_ascii_alphanumeric());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let name = cut(&words.join("-"), NAME_MAX).to_ascii_lowercase();
+    (!name.is_empty()).then_some(name)
 }
 
 /// Unique names of the calls: repeated and reserved ones get a number.

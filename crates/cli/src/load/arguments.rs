@@ -47,7 +47,8 @@ pub(crate) struct Load {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Load model (closed unless --rate or --users is given)")]
 pub(crate) struct Model {
-    /// Number of connections. In closed load each is kept busy, in open load they share the requests [default: 50]
+    /// Number of connections. In closed load each is kept busy, in open load they share the requests [default: 50, and not more
+    /// than --requests]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) connections: Option<u32>,
     /// Requests in flight on each connection [default: 1]

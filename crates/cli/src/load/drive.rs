@@ -319,7 +319,7 @@ impl<'a> Driver<'a> {
             ..cell.clone()
         };
         Shape {
-            certificate_hint: self.planned.shape.certificate_hint,
+            tls_hint: self.planned.shape.tls_hint,
             ..Shape::from_cell(&cell, workers)
         }
     }

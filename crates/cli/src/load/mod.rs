@@ -212,27 +212,31 @@ fn find(
     });
     let found = found.inspect_err(|_| to.folders.give_up())?;
     report_saved(&flags, &planned, to.folders);
-    let text = if flags.output.json {
-        serde_json::to_string_pretty(&found).context("cannot write the result as JSON")? + "\n"
+    if flags.output.json {
+        print_json(&found)?;
     } else {
         // Steps that were printed to the same terminal are not repeated.
         let is_printed =
             !quiet && std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
-        search_result::text(&found, if is_printed { &[] } else { &found.steps })
-    };
-    output::print_result(&text)?;
+        let steps: &[_] = if is_printed { &[] } else { &found.steps };
+        output::print_text(&search_result::text(&found, steps))?;
+    }
     Ok(search::exit(&found))
 }
 
+fn print_json(result: &impl serde::Serialize) -> Result<()> {
+    let text = serde_json::to_string_pretty(result).context("cannot write the result as JSON")?;
+    output::print_result(&format!("{text}\n"))
+}
+
 fn show(result: &LoadResult, as_json: bool) -> Result<()> {
-    let text = if as_json {
-        serde_json::to_string_pretty(result).context("cannot write the result as JSON")? + "\n"
-    } else {
-        let wanted = std::io::stdout().is_terminal()
-            && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
-        render::text(result, if wanted { Colours::On } else { Colours::Off })
-    };
-    output::print_result(&text)
+    if as_json {
+        return print_json(result);
+    }
+    let wanted = std::io::stdout().is_terminal()
+        && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
+    let colours = if wanted { Colours::On } else { Colours::Off };
+    output::print_text(&render::text(result, colours))
 }
 
 /// An interrupt takes precedence, and the verdict over thresholds. Limits of the generator point one way: with thresholds they count

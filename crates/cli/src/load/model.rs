@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use waggle_report::wording::format::plural;
 use waggle_study::Think;
 use waggle_units::format_duration;
 
@@ -16,7 +17,13 @@ const CONNECTIONS: u32 = 50;
 const THINK: Duration = Duration::from_secs(1);
 
 /// The settings of the load model.
-pub(crate) fn settings(flags: &arguments::Model, defaults: &mut Vec<String>) -> Result<Settings> {
+///
+/// A load that ends after a number of requests has no more connections than these, if it does not name their number.
+pub(crate) fn settings(
+    flags: &arguments::Model,
+    requests: Option<u64>,
+    defaults: &mut Vec<String>,
+) -> Result<Settings> {
     let is_open = is_open(flags);
     if flags.arrivals.is_some() && !is_open {
         bail!("--arrivals is for open load; it requires --rate or --stages");
@@ -26,7 +33,7 @@ pub(crate) fn settings(flags: &arguments::Model, defaults: &mut Vec<String>) -> 
     }
     let mut settings = match flags.users {
         Some(users) => of_users(flags, users, defaults)?,
-        None => of_connections(flags, defaults),
+        None => of_connections(flags, requests, defaults),
     };
     settings.stages = flags.stages.iter().map(stage_settings).collect();
     Ok(settings)
@@ -80,14 +87,21 @@ fn of_users(flags: &arguments::Model, users: u32, defaults: &mut Vec<String>) ->
     })
 }
 
-fn of_connections(flags: &arguments::Model, defaults: &mut Vec<String>) -> Settings {
+fn of_connections(
+    flags: &arguments::Model,
+    requests: Option<u64>,
+    defaults: &mut Vec<String>,
+) -> Settings {
     let is_open = is_open(flags);
-    if flags.connections.is_none() {
+    let connections = flags.connections.unwrap_or_else(|| {
+        let requests = requests.and_then(|requests| u32::try_from(requests).ok());
+        let connections = requests.map_or(CONNECTIONS, |requests| requests.min(CONNECTIONS));
         let model = if is_open { "" } else { "closed load, " };
-        defaults.push(format!("{model}{CONNECTIONS} connections"));
-    }
+        defaults.push(format!("{model}{}", plural(connections, "connection")));
+        connections
+    });
     let settings = Settings {
-        connections: Some(flags.connections.unwrap_or(CONNECTIONS)),
+        connections: Some(connections),
         pipelining: Some(flags.pipelining.unwrap_or(1)),
         ..Settings::default()
     };

@@ -89,7 +89,7 @@ pub(crate) struct PlanInputs<'a> {
 pub(crate) fn make_plan(flags: &Load, inputs: PlanInputs<'_>) -> Result<Planned> {
     let target = inputs.target;
     let mut defaults = Vec::new();
-    let model_settings = settings(&flags.model, &mut defaults)?;
+    let model_settings = settings(&flags.model, flags.until.requests, &mut defaults)?;
     let sent = request_content(flags, target, inputs.folders)?;
     let measure = measure(flags, &mut defaults)?;
     let times = times(flags, measure);
@@ -138,7 +138,7 @@ pub(crate) fn make_plan(flags: &Load, inputs: PlanInputs<'_>) -> Result<Planned>
     put_tls_files(&mut system, flags);
     Ok(Planned {
         shape: Shape {
-            certificate_hint: "; so the load was ended early (--cacert FILE names the authority of the server's certificate, -k disables verification)",
+            tls_hint: transport::hint,
             ..Shape::from_cell(&study.cells[0], workers.count as usize)
         },
         study,

@@ -4,7 +4,7 @@ mod tables;
 
 use std::{fmt::Write, time::Duration};
 
-use waggle_report::wording::format::{Unit, count, plain, share, time_us};
+use waggle_report::wording::format::{Unit, count, plain, plural, share, time_us};
 
 use super::summary::{LoadResult, ModelName, Settings, Times};
 use crate::{table::duration, trial::aggregate::as_f64};
@@ -89,7 +89,7 @@ pub(super) fn protocol_text(settings: &Settings) -> &'static str {
 /// `closed load: 50 connections × 4 in a pipeline, for 10 s`.
 pub(super) fn load(model: ModelName, settings: &Settings) -> String {
     let over = || {
-        let connections = plural(settings.connections.unwrap_or(0).into(), "connection");
+        let connections = plural(settings.connections.unwrap_or(0), "connection");
         match settings.pipelining {
             None | Some(1) => connections,
             Some(requests) if settings.protocol == "h2" => {
@@ -112,7 +112,7 @@ pub(super) fn load(model: ModelName, settings: &Settings) -> String {
         }
         ModelName::Users => format!(
             "{}, think time {}",
-            plural(settings.users.unwrap_or(0).into(), "user"),
+            plural(settings.users.unwrap_or(0), "user"),
             settings.think_time.as_deref().unwrap_or_default()
         ),
     };
@@ -137,14 +137,6 @@ pub(super) fn load(model: ModelName, settings: &Settings) -> String {
         let _ = write!(text, ", at most {many}");
     }
     text
-}
-
-/// `1 user`, `2 users`.
-fn plural(number: u64, of: &str) -> String {
-    match number {
-        1 => format!("1 {of}"),
-        number => format!("{} {of}s", count(number)),
-    }
 }
 
 /// `10 s`, `250 ms`.
@@ -276,7 +268,7 @@ fn machine(out: &mut String, result: &LoadResult) {
 
 fn generator(out: &mut String, result: &LoadResult) {
     let generator = &result.generator;
-    let mut workers = plural(generator.workers.into(), "worker");
+    let mut workers = plural(generator.workers, "worker");
     if !generator.generators.is_empty() {
         let _ = write!(workers, " of {} generators", generator.generators.len());
     }

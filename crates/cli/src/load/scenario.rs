@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use waggle_study::{Scenario, Source, Values};
 
 use super::{arguments::Load, target::Target};
+use crate::files;
 
 /// Reads and checks the scenario of `--scenario`, with its feeds.
 ///
@@ -34,10 +35,11 @@ pub(crate) fn scenario(flags: &Load, target: &Target, file: &Path) -> Result<Sce
     };
     let files = waggle_runner::files_beside(file);
     let mut scenario = waggle_study::read_scenario(&source, &files)?;
-    scenario.take_from_environment(Values {
+    let taken = scenario.take_from_environment(Values {
         variable: &|name| std::env::var(name).ok(),
         file: &files,
-    })?;
+    });
+    taken.map_err(|why| files::error_with_position(&why, &source))?;
     Ok(scenario)
 }
 

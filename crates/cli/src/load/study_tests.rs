@@ -152,3 +152,22 @@ fn counts_of_one_are_singular() {
         "open load: poisson arrivals, over 1 connection, by stages to 10 in 2 s"
     );
 }
+
+#[test]
+fn a_load_has_no_more_connections_than_requests() {
+    let check = |flags: &[&str], connections: u32, default: Option<&str>| {
+        let (_, planned) = super::tests::plan_of_flags(flags);
+        let settings = &planned.settings;
+        assert_eq!(settings.connections, Some(connections), "{flags:?}");
+        assert_eq!(settings.defaults.first().map(String::as_str), default);
+    };
+    check(&["-n", "1"], 1, Some("closed load, 1 connection"));
+    check(&["-n", "10"], 10, Some("closed load, 10 connections"));
+    check(&["-n", "100"], 50, Some("closed load, 50 connections"));
+    check(
+        &["-n", "10", "-R", "5", "--arrivals", "uniform"],
+        10,
+        Some("10 connections"),
+    );
+    check(&["-n", "10", "-c", "20"], 20, None);
+}

@@ -118,13 +118,17 @@ pub(crate) fn title(url: &str, planned: &Planned) -> Title {
     }
 }
 
-/// `  3.0 s  45.2k/s  p50 820 µs  p99 12.4 ms  50 open  3 failed`.
+/// `  3.0 s  45.2k/s  p50 820 µs  p99 12.4 ms  50 open  3 failed`; no rate of the last answers.
 fn line(row: &Row) -> String {
     let time = |us: Option<u64>| us.map_or_else(|| "–".to_owned(), microseconds);
+    let rate = match row.phase {
+        // Answers that come while nothing is sent have no rate of the load.
+        Phase::Finish => String::new(),
+        Phase::WarmUp | Phase::Measured => format!("{}/s", plain(row.goodput_per_s)),
+    };
     let mut line = format!(
-        "{:>6.1} s  {:>7}/s  p50 {:>7}  p99 {:>7}  {} open",
+        "{:>6.1} s  {rate:>9}  p50 {:>7}  p99 {:>7}  {} open",
         row.start_s + row.seconds,
-        plain(row.goodput_per_s),
         time(row.response_p50_us),
         time(row.response_p99_us),
         row.connections_open,
@@ -141,4 +145,33 @@ fn line(row: &Row) -> String {
         Phase::Finish => line += "  last answers",
     }
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{
+            drive,
+            tests::{CALM, interval, plan_of_flags},
+        },
+        Phase, Row, line,
+    };
+
+    #[test]
+    fn last_answers_have_no_rate() {
+        let (_, planned) = plan_of_flags(&[]);
+        let observed = drive::replay(&planned, &[interval(0, CALM, &mut 0)]);
+        let shown = |phase| {
+            line(&Row {
+                phase,
+                ..observed.rows[0].clone()
+            })
+        };
+        assert!(shown(Phase::Measured).contains("/s  p50"));
+        let last = shown(Phase::Finish);
+        assert!(
+            !last.contains("/s") && last.ends_with("  last answers"),
+            "{last}"
+        );
+    }
 }

@@ -13,7 +13,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use tokio::sync::{mpsc, watch};
 use waggle_analysis::{Model, compare::compare_levels};
 use waggle_report::wording::compare::error as compare_error;
-use waggle_runner::{CpuUse, Ended, Event, RunRequest};
+use waggle_results::WriteError;
+use waggle_runner::{CpuUse, Ended, Event, RunError, RunRequest};
 use waggle_study::Study;
 
 use self::{
@@ -84,7 +85,7 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
     };
     let driven = drive(request, view, export, &interrupts);
     system::warn_of_own(&system_name);
-    let (ended, exporter) = driven?;
+    let (ended, exporter) = driven.map_err(|error| with_way_on(error, arguments, &folder))?;
     let exit = report_run(arguments, &folder, &ended);
     if let Some(exporter) = exporter {
         exporter.finish(&interrupts, print);
@@ -96,35 +97,56 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
 fn report_run(arguments: &Run, folder: &Path, ended: &Ended) -> Result<Exit> {
     if matches!(ended, Ended::Interrupted) && nothing_finished(folder) {
         output::print_result(&format!(
-            "interrupted before the first trial ended; {} holds the plan\n",
-            folder.display()
+            "interrupted before the first trial ended; resume with: {}\n",
+            resume_command(arguments, folder)
         ))?;
         return Ok(Exit::Interrupted);
     }
     let (text, model, exit) = report::write_report(folder, arguments.strict)?;
-    output::print_result(&format!("{text}\n"))?;
+    output::print_text(&format!("{text}\n"))?;
     Ok(match ended {
         Ended::Finished => compare_run(arguments, folder, &model, exit)?,
         Ended::Interrupted => {
-            let study = arguments.choice.study.display();
-            let idle_poll = if arguments.idle_poll {
-                " --idle-poll"
-            } else {
-                ""
-            };
-            let against = arguments.choice.against.iter();
-            let against: String = against
-                .map(|change| format!(" --against {change}"))
-                .collect();
-            let design = arguments.choice.design;
-            let design = design.map_or_else(String::new, |one| format!(" --design {}", one.name()));
             output::print_result(&format!(
-                "interrupted; resume with: waggle run {study}{idle_poll}{against}{design} --resume={}\n",
-                folder.display()
+                "interrupted; resume with: {}\n",
+                resume_command(arguments, folder)
             ))?;
             Exit::Interrupted
         }
     })
+}
+
+/// The command that runs the rest of a run: with the flags on which its plan depends.
+fn resume_command(arguments: &Run, folder: &Path) -> String {
+    let choice = &arguments.choice;
+    let mut words = vec![format!("waggle run {}", choice.study.display())];
+    words.extend(
+        choice
+            .filter
+            .iter()
+            .map(|level| format!("--filter {level}")),
+    );
+    words.extend(choice.quick.then(|| "--quick".to_owned()));
+    words.extend(choice.seed.map(|seed| format!("--seed {seed}")));
+    words.extend(arguments.idle_poll.then(|| "--idle-poll".to_owned()));
+    let against = choice.against.iter();
+    words.extend(against.map(|change| format!("--against {change}")));
+    let design = choice.design.iter();
+    words.extend(design.map(|design| format!("--design {}", design.name())));
+    words.push(format!("--resume={}", folder.display()));
+    words.join(" ")
+}
+
+/// What helps if a folder cannot be written, or a disk is full.
+fn with_way_on(error: anyhow::Error, arguments: &Run, folder: &Path) -> anyhow::Error {
+    let Some(RunError::Write(problem @ WriteError::Io { .. })) = error.downcast_ref() else {
+        return error;
+    };
+    let resume = match folder.join("run.json").is_file() {
+        true => format!("; with room again: {}", resume_command(arguments, folder)),
+        false => String::new(),
+    };
+    anyhow!("{problem}; --runs FOLDER has runs written elsewhere{resume}")
 }
 
 /// Refuses metrics that the study does not measure, before anything is run.
@@ -310,7 +332,10 @@ fn drive(
     interrupts.listen()?;
     let ended = runtime.block_on(waggle_runner::run(request, sender, shutdown));
     shower.join().ok();
-    Ok((ended?, exporter))
+    match ended {
+        Ok(ended) => Ok((ended, exporter)),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn nothing_finished(folder: &Path) -> bool {
@@ -318,4 +343,62 @@ fn nothing_finished(folder: &Path) -> bool {
         .ok()
         .and_then(|folder| folder.finished_trials().ok())
         .is_none_or(|finished| finished.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io, path::Path};
+
+    use clap::Parser;
+    use waggle_results::WriteError;
+
+    use super::{Run, RunError, resume_command, with_way_on};
+
+    #[derive(Parser)]
+    struct Flags {
+        #[command(flatten)]
+        run: Run,
+    }
+
+    fn flags(given: &[&str]) -> Run {
+        Flags::parse_from([&["run", "a.yaml"], given].concat()).run
+    }
+
+    #[test]
+    fn a_run_is_resumed_with_the_flags_of_its_plan() {
+        let check = |given: &[&str], expected: &str| {
+            assert_eq!(
+                resume_command(&flags(given), Path::new("runs/a-1")),
+                format!("waggle run a.yaml{expected} --resume=runs/a-1")
+            );
+        };
+        check(&["--no-live", "--strict", "--runs", "there"], "");
+        let plan = "--filter workers=2 --filter size=1 --quick --seed 7 --idle-poll --against workers=3 --design blocks";
+        let words: Vec<&str> = plan.split(' ').collect();
+        check(&words, &format!(" {plan}"));
+    }
+
+    #[test]
+    fn a_full_disk_ends_a_run_that_can_be_resumed() {
+        let error = || {
+            let problem = io::ErrorKind::StorageFull.into();
+            anyhow::Error::from(RunError::Write(WriteError::Io {
+                attempt: "write",
+                path: "x".into(),
+                problem,
+            }))
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let text = with_way_on(error(), &flags(&[]), folder.path()).to_string();
+        assert!(
+            text.ends_with("; --runs FOLDER has runs written elsewhere"),
+            "{text}"
+        );
+        std::fs::write(folder.path().join("run.json"), "{}").unwrap();
+        let text = with_way_on(error(), &flags(&[]), folder.path()).to_string();
+        assert!(
+            text.contains("; with room again: waggle run a.yaml --resume="),
+            "{text}"
+        );
+    }
 }

@@ -56,10 +56,12 @@ pub(crate) fn run(arguments: &Configured) -> Result<Exit> {
 fn fetch(artifact: &Artifact, fetching: &Fetching) -> Result<Fetched> {
     let note = artifact.note.as_ref();
     let note = note.map(|note| format!(" ({note})")).unwrap_or_default();
-    print_line(&format!(
-        "{} {}: fetching{note} …",
-        artifact.name, artifact.version
-    ));
+    if fetching.missing_programs(artifact).is_empty() {
+        print_line(&format!(
+            "{} {}: fetching{note} …",
+            artifact.name, artifact.version
+        ));
+    }
     let fetched = waggle_runner::fetch(artifact, fetching, asked_to_end()?);
     let fetched = runtime()?.block_on(fetched);
     match fetched {
@@ -72,7 +74,10 @@ fn fetch(artifact: &Artifact, fetching: &Fetching) -> Result<Fetched> {
             Ok(Fetched::Interrupted)
         }
         Err(problem) => {
-            output::print_progress(&problem.to_string());
+            // What it requires is in the list at the end.
+            if !matches!(problem, FetchError::Requires { .. }) {
+                output::print_progress(&problem.to_string());
+            }
             Ok(Fetched::Failed(format!(
                 "{} {}: {}",
                 artifact.name,

@@ -68,10 +68,6 @@ pub(crate) fn nothing_succeeded(so_far: &SoFar) -> Option<String> {
         (0, 0) if nothing_due => "no request fell due",
         (0, 0) => "no request could be sent",
     };
-    let hint = if so_far.certificate_is_refused() {
-        so_far.shape.certificate_hint
-    } else {
-        ""
-    };
+    let hint = so_far.tls_obstacle().map_or("", so_far.shape.tls_hint);
     Some(format!("{what}{why}{hint}"))
 }

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use waggle_load as load;
-use waggle_runner::counts::GeneratorSettings;
+use waggle_runner::counts::{GeneratorSettings, TlsObstacle};
 use waggle_stats::LoadModel;
 use waggle_study::{Cell, LoadModel as Model, Scenario, What};
 
@@ -25,8 +25,8 @@ pub(crate) struct Shape {
     pub(crate) steps: Vec<String>,
     /// Labels of expected statuses: of the request, or of each step.
     pub(crate) good_statuses: Vec<String>,
-    /// Hint that is added to the failure if the certificate of the server is refused.
-    pub(crate) certificate_hint: &'static str,
+    /// Hint that is added to the failure if no connection can be established.
+    pub(crate) tls_hint: fn(TlsObstacle) -> &'static str,
 }
 
 impl Shape {
@@ -63,7 +63,7 @@ impl Shape {
             records_per_request: cell.records().map_or(0, |records| records.per_request),
             steps,
             good_statuses,
-            certificate_hint: "",
+            tls_hint: |_| "",
         }
     }
 

@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 use waggle_analysis::{Course, Length};
 use waggle_load::{Counts, Interval};
 use waggle_results::{CountsRow, GeneratorInfo, IntervalRow, MachineInfo, TrialEnd, TrialInfo};
-use waggle_runner::counts::{Carried, Measured, certificate_is_refused, interval_row, row};
+use waggle_runner::counts::{Carried, Measured, TlsObstacle, interval_row, row, tls_obstacle};
 
 use super::{aggregate::histogram, phase::Phase, shape::Shape, steps::Steps};
 
@@ -82,9 +82,9 @@ impl SoFar {
         row(&self.totals, self.ran_for, 0, records)
     }
 
-    /// Whether no connection was opened because the certificate of the server is refused.
-    pub(crate) fn certificate_is_refused(&self) -> bool {
-        certificate_is_refused(&self.totals)
+    /// Why no connection was opened, and none will be.
+    pub(crate) fn tls_obstacle(&self) -> Option<TlsObstacle> {
+        tls_obstacle(&self.totals)
     }
 
     /// Metrics of the load generator in the measured phase.

@@ -53,3 +53,18 @@ fn report_states_only_known_properties_of_the_server() {
     // The step `last` comes after 200 pauses, 10 s in total.
     assert!(report.contains("No session reached last"), "{report}");
 }
+
+#[test]
+fn folder_that_cannot_be_written_names_its_flag() {
+    let workspace = Workspace::new();
+    let text = "study: s\nquestion: Is it there?\nsystem: { url: 'http://127.0.0.1:1' }\n\
+                load: { model: closed, connections: 1, request: { name: g, get: / } }\nschedule: { warm_up: 1s, measure: 1s }\n";
+    fs::write(workspace.path().join("study.yaml"), text).unwrap();
+    fs::write(workspace.path().join("file"), "").unwrap();
+    let ran = workspace.output(&["run", "study.yaml", "--runs", "file"]);
+    let printed = output_text(&ran);
+    assert_eq!(ran.status.code(), Some(2), "{printed}");
+    for part in ["cannot create", "--runs FOLDER"] {
+        assert!(printed.contains(part), "{printed}");
+    }
+}

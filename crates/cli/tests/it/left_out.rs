@@ -84,7 +84,7 @@ fn fetch_goes_on_after_a_failure_and_names_each() {
             "picky 4.0: fetched",
             "not fetched, 2 of 4:",
             &format!("\n  broken 2.0: {UNREACHED}"),
-            "\n  toolless 3.0: requires waggle-no-such-tool",
+            "\n  toolless 3.0: cannot be fetched without waggle-no-such-tool",
         ],
     );
     let failure = fs::read_to_string(failure_file(&workspace)).unwrap();

@@ -1,6 +1,6 @@
 //! `waggle load` over TLS: trusted certificates, client certificates, and messages if the handshake fails.
 
-use std::fs;
+use std::{fs, io::Write, net::TcpListener, thread};
 
 use serde_json::Value;
 use waggle_load::NullServer;
@@ -89,6 +89,24 @@ fn flags_set_which_servers_are_trusted() {
         result["failures"]["handshake_no_protocol"].as_u64() > Some(0),
         "{result}"
     );
+}
+
+#[test]
+fn a_server_without_tls_ends_the_load_immediately() {
+    let workspace = Workspace::new();
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}/", server.local_addr().unwrap());
+    thread::spawn(move || {
+        for mut connection in server.incoming().flatten() {
+            connection
+                .write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+                .ok();
+        }
+    });
+    let result = json(&workspace, &url, &["-d", "1h"]);
+    assert_eq!(result["verdict"], "failed");
+    let reason = result["verdict_reasons"][0].as_str().unwrap();
+    assert!(reason.contains("http:// may be meant"), "{result}");
 }
 
 #[test]

@@ -21,6 +21,7 @@ mod history;
 mod idle_poll;
 mod import;
 mod init;
+mod init_data;
 mod installed;
 mod interrupts;
 mod kubernetes;

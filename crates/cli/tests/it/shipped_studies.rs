@@ -20,6 +20,12 @@ pub(crate) fn trials_of(study: &str, levels: &[&str]) -> Vec<Columns> {
     run.args(levels.iter().map(|level| format!("--filter={level}")));
     let run = run.output().unwrap();
     workspace.report_of(&run);
+    let report = fs::read_to_string(workspace.run_folder().join("report.md")).unwrap();
+    assert!(report.contains("A smoke run (--quick)"), "{report}");
+    if let Some(level) = levels.first() {
+        let filter = format!("cells (--filter {level}");
+        assert!(report.contains(&filter), "{report}");
+    }
     let table = fs::read_to_string(workspace.run_folder().join("tables.csv")).unwrap();
     let mut rows = table.lines().map(fields);
     let heads = rows.next().unwrap();

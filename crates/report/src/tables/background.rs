@@ -71,7 +71,6 @@ fn sends(load: &TrialBackgroundLoad) -> String {
     let generator = &load.info.generator;
     match (generator.offered_per_s, generator.connections_asked) {
         (Some(rate), _) => format!("{}/s", format::plain(rate)),
-        (None, 1) => "1 connection".to_owned(),
-        (None, connections) => format!("{} connections", format::count(connections)),
+        (None, connections) => format::plural(connections, "connection"),
     }
 }

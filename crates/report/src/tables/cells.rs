@@ -44,18 +44,20 @@ pub(crate) fn all_levels(model: &Model) -> Option<Table> {
     Some(table.with_title("Levels of the cells"))
 }
 
-/// The same for a terminal, with delivered and missing records.
+/// The same for a terminal, with delivered and missing records of a study that has records.
 pub(crate) fn cells_in_short(model: &Model) -> Table {
     let of_ledger = |field: fn(&waggle_results::LedgerInfo) -> u64| {
         move |cell: &&CellModel| Field::optional(cell.ledger.as_ref().map(field).map(format::count))
     };
     let mut columns = levels(model, |cell: &&CellModel| *cell);
     columns.extend(outcome_columns(model, &[P50, P99, MAX]));
-    columns.extend([
-        Column::numbers("delivered", of_ledger(|ledger| ledger.delivered)),
-        Column::numbers("missing", of_ledger(|ledger| ledger.missing)),
-        verdict(),
-    ]);
+    if model.cells.iter().any(|cell| cell.ledger.is_some()) {
+        columns.extend([
+            Column::numbers("delivered", of_ledger(|ledger| ledger.delivered)),
+            Column::numbers("missing", of_ledger(|ledger| ledger.missing)),
+        ]);
+    }
+    columns.push(verdict());
     Table::new("cells", caption(model), columns, &model.cells)
 }
 

@@ -149,7 +149,16 @@ pub fn count(value: impl Into<u128>) -> String {
     grouped
 }
 
-/// The same below zero.
+/// A count with its noun: `1 cell`, `2 cells`.
+#[must_use]
+pub fn plural(number: impl TryInto<u128>, noun: &str) -> String {
+    match number.try_into().unwrap_or(u128::MAX) {
+        1 => format!("1 {noun}"),
+        number => format!("{} {noun}s", count(number)),
+    }
+}
+
+/// A count, or one below zero.
 pub(super) fn signed_text(value: i128) -> String {
     let sign = if value < 0 { MINUS } else { "" };
     format!("{sign}{}", count(value.unsigned_abs()))
@@ -366,6 +375,8 @@ mod tests {
         check(&amount(10_250.0), "10,250");
         check(&count(u64::MAX), "18,446,744,073,709,551,615");
         check(&three_digits(f64::NAN), NONE);
+        let counts = [0, 1, 2, 1_000].map(|number| plural(number, "cell"));
+        assert_eq!(counts, ["0 cells", "1 cell", "2 cells", "1,000 cells"]);
     }
 
     #[test]

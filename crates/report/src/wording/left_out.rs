@@ -8,11 +8,14 @@ use super::cell_group;
 /// So many cells are named where not all of them need be.
 const NAMED_CELLS: usize = 3;
 
-/// `technology=phoenix (7 cells)`.
+/// `technology=phoenix (7 cells)`; `all 16 cells`.
 #[must_use]
 pub fn cells(group: &LeftOutGroup) -> String {
     let names = cell_group(&group.cells);
     match (&group.cells, group.count) {
+        (CellGroup::Levels(levels), 2..) if levels.is_empty() => {
+            format!("all {} cells", group.count)
+        }
         (CellGroup::Levels(_), 2..) => format!("{names} ({} cells)", group.count),
         _ => names,
     }

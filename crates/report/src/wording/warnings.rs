@@ -1,6 +1,7 @@
 //! Warnings about the whole run, a sentence each.
 
 use waggle_analysis::{Model, SharedCpus, Warning, left_out_of_run};
+use waggle_results::SelectionInfo;
 
 use super::{imported, left_out, operating_points};
 
@@ -21,6 +22,10 @@ fn sentence(warning: &Warning) -> String {
             resolution_us,
             unknown,
         } => imported::warning(tool, *resolution_us, unknown),
+        Warning::Selection {
+            selection,
+            ran: cells,
+        } => selection_sentences(selection, *cells),
         Warning::Duet { has_halves } => duet(*has_halves),
         Warning::SharedHost(cpus) => shared_host(cpus),
         Warning::RanAlready { components } => format!(
@@ -62,6 +67,26 @@ fn sentence(warning: &Warning) -> String {
             operating_points::place(*share)
         ),
     }
+}
+
+fn selection_sentences(selection: &SelectionInfo, ran: usize) -> String {
+    let quick = selection.quick.then(|| {
+        "A smoke run (--quick): one repetition with the shortest phases shows whether the study works, not how fast the system is."
+            .to_owned()
+    });
+    let filters: Vec<String> = selection
+        .filters
+        .iter()
+        .map(|filter| format!("--filter {filter}"))
+        .collect();
+    let part = (!filters.is_empty()).then(|| {
+        format!(
+            "The run has {ran} of the study's {} cells ({}).",
+            selection.cells,
+            filters.join(" ")
+        )
+    });
+    quick.into_iter().chain(part).collect::<Vec<_>>().join(" ")
 }
 
 fn duet(has_halves: bool) -> String {

@@ -38,6 +38,7 @@ fn healthy() -> TrialFacts<'static> {
             connections_open_min: 50,
             connections_open_median: 50,
             in_flight_mean: 50.0,
+            in_flight_sending: Some(50.0),
             in_flight_unexplained: 0.0,
             in_flight_asked: None,
         },

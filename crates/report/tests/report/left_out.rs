@@ -1,7 +1,7 @@
 //! Cells that were left out, wherever a report has them.
 
-use waggle_analysis::Conclusion;
-use waggle_report::{html, junit, markdown, report_json, summary, terminal};
+use waggle_analysis::{CellGroup, Conclusion, LeftOutGroup};
+use waggle_report::{html, junit, markdown, report_json, summary, terminal, wording};
 use waggle_results::{ArtifactInfo, LeftOutInfo, LeftOutReason};
 
 use crate::{golden::check, seeded::Seeded, seeded_model};
@@ -63,6 +63,12 @@ fn cells_that_were_left_out() {
     let json: serde_json::Value = serde_json::from_str(&report_json(&model)).unwrap();
     assert_eq!(json["left_out"][0]["cells"], "technology=phoenix (2 cells)");
     assert_eq!(json["left_out"][1]["count"], 2);
+    let all = LeftOutGroup {
+        cells: CellGroup::Levels(Vec::new()),
+        reason: model.info.left_out[0].reason.clone(),
+        count: 16,
+    };
+    assert_eq!(wording::left_out::cells(&all), "all 16 cells");
     let other = markdown(&seeded_model(&Seeded::plain(&[], 1)));
     assert!(!other.contains("left out"));
 }

@@ -163,7 +163,10 @@ fn a_threshold_is_decided_by_what_concerns_its_metric() {
     let model = check(Some(Wrong::Starved), [Holds, Holds], Conclusion::Answered);
     assert_eq!(model.cells[0].verdict, Some(Verdict::InstrumentLimited));
     assert_eq!(model.conclusion(true), Conclusion::Open);
+    assert_eq!(model.doubtful().cells, 1);
     let model = check(Some(Wrong::Fails), [Holds, Undecided], Conclusion::Open);
+    // A failure is no doubt, which more trials would help against.
+    assert_eq!(model.doubtful().cells, 0);
     assert_eq!(
         model.thresholds[1].cells[0].reason,
         Some(Shortcoming::Doubtful(vec![waggle_stats::Bias::Unknown]))

@@ -1,4 +1,5 @@
 //! A small run from seeded data, for the tests of this folder.
+// long: a value for every field of a run
 
 use std::path::{Path, PathBuf};
 
@@ -98,6 +99,7 @@ pub(crate) fn run_info() -> RunInfo {
         reference: None,
         best_and_worst: None,
         scaling: None,
+        selection: None,
         imported: None,
         versions: None,
         derived: Vec::new(),

@@ -61,8 +61,11 @@ impl FileKey {
 }
 
 impl RecordFiles {
-    /// Reads the files and checks that every record can be sent, before anything is started.
-    pub(crate) fn read(study: &Study, study_file: &Path) -> Result<Self, RecordsError> {
+    /// Reads the files of a study and checks that every record can be sent, before anything is started.
+    ///
+    /// # Errors
+    /// A file cannot be read, or something in it cannot be sent.
+    pub fn read(study: &Study, study_file: &Path) -> Result<Self, RecordsError> {
         let folder = study_file
             .parent()
             .map(Path::to_path_buf)

@@ -11,7 +11,7 @@ use waggle_study::{Cell, Recovery, Schedule, WarmUpUntil};
 
 use crate::{
     Event,
-    counts::{Carried, Measured, certificate_is_refused, interval_row},
+    counts::{Carried, Measured, interval_row, tls_obstacle},
     cpu_time::CpuClocks,
     driver::{Driver, Failure},
     events::{IntervalEvents, Shutdown},
@@ -233,9 +233,9 @@ impl<R: LoadRun> LoadPhases<'_, R> {
 
     /// Ends the trial if the study asks for that, or if no connection can ever be established.
     fn stop_early(&mut self, interval: &Interval) -> Result<(), Abort> {
-        if certificate_is_refused(&self.progress.totals) {
+        if let Some(obstacle) = tls_obstacle(&self.progress.totals) {
             self.run.stop();
-            let why = "no connection was established: the server's certificate is not trusted";
+            let why = format!("no connection was established: {obstacle}");
             return Err(Failure::new(why).into());
         }
         let Some(stopped) = self.stop_watch.add(interval) else {

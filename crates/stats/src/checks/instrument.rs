@@ -306,10 +306,14 @@ pub(super) fn clocks(facts: &TrialFacts<'_>, found: &mut Findings) {
 
 /// A closed load keeps a number of requests in flight; a generator that is slow to send the next ones does not.
 pub(super) fn in_flight(facts: &TrialFacts<'_>, found: &mut Findings) {
-    let (Some(asked), LoadModel::Closed) = (facts.generator.in_flight_asked, facts.model) else {
+    let generator = &facts.generator;
+    let (Some(asked), Some(mean), LoadModel::Closed) = (
+        generator.in_flight_asked,
+        generator.in_flight_sending,
+        facts.model,
+    ) else {
         return;
     };
-    let mean = facts.generator.in_flight_mean;
     if mean < IN_FLIGHT_MIN * asked && !facts.has_faults() {
         found.reason(
             Verdict::InstrumentLimited,

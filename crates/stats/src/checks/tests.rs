@@ -158,7 +158,7 @@ fn a_closed_load_keeps_as_many_in_flight_as_were_asked_for() {
             model,
             generator: Generator {
                 in_flight_asked: asked,
-                in_flight_mean: mean,
+                in_flight_sending: mean,
                 ..Generator::default()
             },
             ..TrialFacts::default()
@@ -170,10 +170,12 @@ fn a_closed_load_keeps_as_many_in_flight_as_were_asked_for() {
             )
         })
     };
-    assert!(!found(LoadModel::Closed, Some(500.0), 490.0));
-    assert!(found(LoadModel::Closed, Some(500.0), 480.0));
-    assert!(!found(LoadModel::Closed, None, 480.0));
-    assert!(!found(LoadModel::Open, Some(500.0), 480.0));
+    assert!(!found(LoadModel::Closed, Some(500.0), Some(490.0)));
+    assert!(found(LoadModel::Closed, Some(500.0), Some(480.0)));
+    // A load that is over within an interval.
+    assert!(!found(LoadModel::Closed, Some(500.0), None));
+    assert!(!found(LoadModel::Closed, None, Some(480.0)));
+    assert!(!found(LoadModel::Open, Some(500.0), Some(480.0)));
 }
 
 #[test]

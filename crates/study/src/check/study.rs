@@ -101,6 +101,7 @@ pub(crate) fn study_without_cells(
         sentinel_every: sentinel(checker, raw),
         restart: restart(raw.schedule.as_ref()),
         grow,
+        selection: None,
         load_cpuset,
         system_cpuset,
         max_ci_width: max_ci_width(raw.schedule.as_ref()),

@@ -180,3 +180,16 @@ fn values_come_from_the_environment() {
         }),
     );
 }
+
+#[test]
+fn a_value_in_a_header_has_its_place_in_the_study() {
+    let check = |text: &str, expected: Option<(u32, u32)>| {
+        let why = EnvironmentError::Unusable {
+            origin: Origin::Variable("A".to_owned()),
+        };
+        assert_eq!(why.position(text), expected, "{text}");
+    };
+    check("a: 1\n  é: x ${env.A}\n", Some((2, 8)));
+    check("# ${env.A}\nh: $${env.A} ${env.A}", Some((2, 14)));
+    check("h: ${env.AB}\ni: ${file:A}\n", None);
+}

@@ -105,12 +105,46 @@ fn pages(frame: &Frame<'_>) -> Vec<(&'static str, &'static str, Page)> {
 
 /// The last row.
 pub(super) fn keys(frame: &Frame<'_>, area: &mut Area<'_>) {
+    let mut keys = named_keys(frame);
+    let width = |keys: &[Key], gap| {
+        let widths = keys.iter().map(|key| key.key.len() + 1 + key.text.len());
+        widths.sum::<usize>() + gap * keys.len().saturating_sub(1)
+    };
+    let fits = |keys: &[Key], gap| width(keys, gap) <= usize::from(area.width());
+    if !fits(&keys, KEY_GAP) {
+        keys.iter_mut().for_each(|key| key.text = key.short);
+    }
+    let gap = if fits(&keys, KEY_GAP) { KEY_GAP } else { 1 };
     let mut column = 0;
-    let mut draw_key = |area: &mut Area<'_>, key: &str, text: &str, key_style: Style| {
-        area.put(column, 0, key, key_style);
-        column += u16::try_from(key.chars().count() + 1).unwrap_or(0);
+    for Key {
+        key, text, style, ..
+    } in keys
+    {
+        area.put(column, 0, key, style);
+        column += u16::try_from(key.len() + 1).unwrap_or(0);
         area.put(column, 0, text, DIM);
-        column += u16::try_from(text.chars().count() + 2).unwrap_or(0);
+        column += u16::try_from(text.len() + gap).unwrap_or(0);
+    }
+}
+
+/// Blanks between two keys where there is room.
+const KEY_GAP: usize = 2;
+
+/// A key with what it does, and a shorter text for a narrow terminal.
+struct Key {
+    key: &'static str,
+    text: &'static str,
+    short: &'static str,
+    style: Style,
+}
+
+/// The keys that work now.
+fn named_keys(frame: &Frame<'_>) -> Vec<Key> {
+    let bold = |key, text| Key {
+        key,
+        text,
+        short: text,
+        style: BOLD,
     };
     let end = match frame.asked_to_end {
         0 => "end",
@@ -118,26 +152,32 @@ pub(super) fn keys(frame: &Frame<'_>, area: &mut Area<'_>) {
         1 => "end now",
         _ => "quit",
     };
-    draw_key(area, "q", end, BOLD);
     let pause = if frame.is_paused { "resume" } else { "pause" };
-    draw_key(area, "space", pause, BOLD);
+    let mut keys = vec![bold("q", end), bold("space", pause)];
     for (key, name, page) in pages(frame) {
         let style = if frame.page == page {
             frame.palette.colour(RATE).patch(BOLD)
         } else {
             BOLD
         };
-        draw_key(area, key, name, style);
+        keys.push(Key {
+            style,
+            ..bold(key, name)
+        });
     }
     let range = match frame.range {
         TimeRange::Whole => "last minute",
         TimeRange::Latest => "whole load",
     };
-    draw_key(area, "w", range, BOLD);
+    keys.push(Key {
+        short: "range",
+        ..bold("w", range)
+    });
     if frame.duet.is_some() {
-        draw_key(area, "v", "version", BOLD);
+        keys.push(bold("v", "version"));
     }
-    draw_key(area, "?", "help", BOLD);
+    keys.push(bold("?", "help"));
+    keys
 }
 
 /// Keys and their actions; a text without a key is a sentence.

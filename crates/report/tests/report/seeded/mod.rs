@@ -500,6 +500,7 @@ impl Seeded {
             derived: Vec::new(),
             artifacts: Vec::new(),
             left_out: Vec::new(),
+            selection: None,
         }
     }
 

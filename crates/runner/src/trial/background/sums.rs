@@ -8,7 +8,7 @@ use waggle_load::{Counts, Interval};
 use waggle_results::BackgroundLoadInfo;
 
 use crate::{
-    counts::{Carried, GeneratorSettings, Measured, certificate_is_refused, interval_row, kinds},
+    counts::{Carried, GeneratorSettings, Measured, interval_row, kinds, tls_obstacle},
     probe::Window,
     quantiles::quantiles,
 };
@@ -87,8 +87,8 @@ impl Sums {
 
     /// Why it will never have a connection, with what came in place of one; `None`: it has had one, or may still have one.
     pub(super) fn why_unconnected(&self) -> Option<String> {
-        if certificate_is_refused(&self.totals) {
-            return Some(": the server's certificate is not trusted".to_owned());
+        if let Some(obstacle) = tls_obstacle(&self.totals) {
+            return Some(format!(": {obstacle}"));
         }
         let has_begun = self.window.borrow().is_some();
         if self.was_connected || !has_begun {
