@@ -78,7 +78,6 @@ pub struct Study {
     pub system_at_most: Duration,
 }
 
-/// A level that every cell computes from its other levels.
 /// A part of a study, or a short form of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Selection {
@@ -90,6 +89,7 @@ pub struct Selection {
     pub cells: usize,
 }
 
+/// A level that every cell computes from its other levels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DerivedLevel {
     pub name: String,

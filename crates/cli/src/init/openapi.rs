@@ -457,7 +457,7 @@ components:
             [
                 "GET /orders: the parameters after (optional), sid (a cookie)",
                 "GET /secret/{what}: the document has no value for its path parameter \"what\"",
-                "1 operations that change something; --include-writes includes them",
+                "1 writing operation; --include-writes includes them",
             ]
         );
     }

@@ -7,7 +7,10 @@ mod live_view;
 mod load;
 mod state;
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result, anyhow, bail};
 use tokio::sync::{mpsc, watch};
@@ -119,34 +122,65 @@ fn report_run(arguments: &Run, folder: &Path, ended: &Ended) -> Result<Exit> {
 /// The command that runs the rest of a run: with the flags on which its plan depends.
 fn resume_command(arguments: &Run, folder: &Path) -> String {
     let choice = &arguments.choice;
-    let mut words = vec![format!("waggle run {}", choice.study.display())];
-    words.extend(
-        choice
-            .filter
-            .iter()
-            .map(|level| format!("--filter {level}")),
-    );
+    let mut words = vec![
+        "waggle".to_owned(),
+        "run".to_owned(),
+        choice.study.display().to_string(),
+    ];
+    let mut add = |flag: &str, value: &dyn std::fmt::Display| {
+        words.extend([flag.to_owned(), value.to_string()]);
+    };
+    for level in &choice.filter {
+        add("--filter", level);
+    }
+    if let Some(seed) = choice.seed {
+        add("--seed", &seed);
+    }
+    for change in &choice.against {
+        add("--against", change);
+    }
+    if let Some(design) = choice.design {
+        add("--design", &design.name());
+    }
     words.extend(choice.quick.then(|| "--quick".to_owned()));
-    words.extend(choice.seed.map(|seed| format!("--seed {seed}")));
     words.extend(arguments.idle_poll.then(|| "--idle-poll".to_owned()));
-    let against = choice.against.iter();
-    words.extend(against.map(|change| format!("--against {change}")));
-    let design = choice.design.iter();
-    words.extend(design.map(|design| format!("--design {}", design.name())));
     words.push(format!("--resume={}", folder.display()));
+    let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
     words.join(" ")
+}
+
+/// A word as a shell reads it: in quotes if it has more than letters, digits and signs without a meaning.
+fn shell_word(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "._/=:,+-@%".contains(letter);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
 }
 
 /// What helps if a folder cannot be written, or a disk is full.
 fn with_way_on(error: anyhow::Error, arguments: &Run, folder: &Path) -> anyhow::Error {
-    let Some(RunError::Write(problem @ WriteError::Io { .. })) = error.downcast_ref() else {
+    let Some(RunError::Write(write @ WriteError::Io { problem, .. })) = error.downcast_ref() else {
         return error;
     };
-    let resume = match folder.join("run.json").is_file() {
-        true => format!("; with room again: {}", resume_command(arguments, folder)),
-        false => String::new(),
-    };
-    anyhow!("{problem}; --runs FOLDER has runs written elsewhere{resume}")
+    let is_full = matches!(
+        problem.kind(),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+    );
+    let mut ways = Vec::new();
+    if arguments.resume.is_none() {
+        ways.push("--runs FOLDER has runs written elsewhere".to_owned());
+    }
+    if is_full && folder.join("run.json").is_file() {
+        ways.push(format!(
+            "with room again: {}",
+            resume_command(arguments, folder)
+        ));
+    }
+    if ways.is_empty() {
+        return error;
+    }
+    anyhow!("{write}; {}", ways.join("; "))
 }
 
 /// Refuses metrics that the study does not measure, before anything is run.
@@ -373,9 +407,13 @@ mod tests {
             );
         };
         check(&["--no-live", "--strict", "--runs", "there"], "");
-        let plan = "--filter workers=2 --filter size=1 --quick --seed 7 --idle-poll --against workers=3 --design blocks";
+        let plan = "--filter workers=2 --filter size=1 --seed 7 --against workers=3 --design blocks --quick --idle-poll";
         let words: Vec<&str> = plan.split(' ').collect();
         check(&words, &format!(" {plan}"));
+        check(
+            &["--filter", "query=it's $a"],
+            " --filter 'query=it'\\''s $a'",
+        );
     }
 
     #[test]

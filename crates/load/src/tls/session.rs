@@ -130,7 +130,8 @@ fn failure_of(error: &Error) -> HandshakeFailure {
         | Error::AlertReceived(AlertDescription::NoApplicationProtocol) => {
             HandshakeFailure::NoProtocol
         }
-        Error::AlertReceived(_) => HandshakeFailure::Refused,
+        // By either side: a server of another version of TLS is refused by waggle.
+        Error::AlertReceived(_) | Error::PeerIncompatible(_) => HandshakeFailure::Refused,
         Error::NoCertificatesPresented => HandshakeFailure::Certificate,
         _ => HandshakeFailure::Malformed,
     }

@@ -56,6 +56,8 @@ pub(super) async fn carry_out(
         .min(deadline.saturating_duration_since(Instant::now()));
     let until = Instant::now() + time_left;
     let mut connection = Network.connection(peer);
+    // The status of the attempt before.
+    let mut repeated_after = None;
     let (status, answer) = loop {
         let mut answer = Vec::new();
         let mut keep = |chunk: &[u8]| {
@@ -65,11 +67,12 @@ pub(super) async fn carry_out(
         let status = match timeout_at(until, connection.send(&request, &mut keep)).await {
             Ok(Ok(status)) => status,
             Ok(Err(problem)) => return Err(failed(problem.to_string())),
-            Err(_) => return Err(failed(no_answer(time_left))),
+            Err(_) => return Err(failed(no_answer(time_left, repeated_after))),
         };
         if !step.retry_on.contains(&status) || Instant::now() + RETRY_EVERY >= until {
             break (status, answer);
         }
+        repeated_after = Some(status);
         sleep(RETRY_EVERY).await;
     };
     let answer = Answer {
@@ -77,7 +80,9 @@ pub(super) async fn carry_out(
         body: &String::from_utf8_lossy(&answer),
     };
     if let Some(why) = answer.mismatch(&step.expect) {
-        return Err(failure(why, (400..500).contains(&status)));
+        // An earlier attempt may have made what this one was refused for.
+        let was_refused = repeated_after.is_none() && (400..500).contains(&status);
+        return Err(failure(why, was_refused));
     }
     // An answer with secrets is not shown.
     let capture = |(name, path): &(String, String)| match text_in(answer.body, path) {
@@ -89,8 +94,13 @@ pub(super) async fn carry_out(
     step.captures.iter().map(capture).collect()
 }
 
-fn no_answer(time_left: Duration) -> String {
-    format!("no answer within {} s", time_left.as_secs_f64())
+fn no_answer(time_left: Duration, repeated_after: Option<u16>) -> String {
+    let before = repeated_after.map(|status| format!("; the last answer had status {status}"));
+    format!(
+        "no answer within {} s{}",
+        time_left.as_secs_f64(),
+        before.unwrap_or_default()
+    )
 }
 
 #[cfg(test)]

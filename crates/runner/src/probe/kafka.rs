@@ -310,6 +310,7 @@ impl Shared {
         let began = Instant::now();
         let partitions = self.state().starts.len();
         let ends = topic.ends(consumer, partitions).and_then(|ends| {
+            let ends = self.state().window_starts(&ends);
             topic.seek(consumer, &ends)?;
             topic.resume(consumer, partitions)?;
             Ok(ends)

@@ -32,7 +32,7 @@ fn the_published_study_fits_its_system() {
     let system = read_system(&system).unwrap_or_else(|mistakes| panic!("{mistakes}"));
     let study = source("ingest.yaml", read(&root().join("studies/ingest.yaml")));
     let study = read_study(&study, &system).unwrap_or_else(|mistakes| panic!("{mistakes}"));
-    assert_eq!(study.cells.len(), 12);
+    assert_eq!(study.cells.len(), 6);
 }
 
 #[test]

@@ -103,6 +103,14 @@ impl State {
         }
     }
 
+    /// Where a window begins if these are the ends of the partitions: a new leader may not know yet that more was read before.
+    pub(super) fn window_starts(&self, ends: &[i64]) -> Vec<i64> {
+        let positions = self.positions.iter().zip(ends);
+        positions
+            .map(|(position, end)| *position.max(end))
+            .collect()
+    }
+
     /// A window begins at these ends of the partitions; what lies before them is skipped.
     pub(super) fn begin_window(&mut self, began: Instant, ends: &[i64]) {
         let before = (self.visible(), self.log.followed);
