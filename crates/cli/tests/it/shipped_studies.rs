@@ -21,6 +21,8 @@ pub(crate) fn trials_of(study: &str, levels: &[&str]) -> Vec<Columns> {
     let run = run.output().unwrap();
     workspace.report_of(&run);
     let report = fs::read_to_string(workspace.run_folder().join("report.md")).unwrap();
+    // What would be a mark of Markdown is escaped.
+    let report = report.replace('\\', "");
     assert!(report.contains("A smoke run (--quick)"), "{report}");
     if let Some(level) = levels.first() {
         let filter = format!("cells (--filter {level}");

@@ -150,7 +150,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_request_is_sent_again_after_the_statuses_of_its_step_alone() {
-        let why = Some("setup \"topic\" failed: expected status 204, got 503".to_owned());
+        let why = Some("setup \"topic\" failed: expected status 204, got 503 with \"\"".to_owned());
         assert_eq!(carried_out(&[], 1).await, (why.clone(), 1));
         assert_eq!(carried_out(&[429], 1).await, (why, 1));
         assert_eq!(carried_out(&[429, 503], 2).await, (None, 3));
