@@ -7,7 +7,9 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail};
 use waggle_runner::ChangedSystem;
-use waggle_study::{EnvironmentError, ExternalComponent, Named, Source, Study, System, Values};
+use waggle_study::{
+    EnvironmentError, ExternalComponent, Files, Named, Source, Study, System, Values,
+};
 
 use crate::{
     against::{self, Changes},
@@ -47,17 +49,22 @@ impl Loaded {
 
 /// Reads the values from outside into the study, which is in this file.
 pub(crate) fn take_values(study: &mut Study, file: &Path, source: &Source) -> Result<()> {
+    let files = waggle_runner::files_beside(file);
     let taken = study.take_from_environment(Values {
         variable: &|name| std::env::var(name).ok(),
-        file: &waggle_runner::files_beside(file),
+        file: &files,
     });
-    taken.map_err(|why| error_with_position(&why, source))
+    taken.map_err(|why| error_with_position(&why, source, &files))
 }
 
 /// The error, with its position in the study or scenario.
-pub(crate) fn error_with_position(why: &EnvironmentError, source: &Source) -> anyhow::Error {
-    match why.position(&source.text) {
-        Some((line, column)) => anyhow!("{}:{line}:{column}: {why}", source.name),
+pub(crate) fn error_with_position(
+    why: &EnvironmentError,
+    source: &Source,
+    files: Files<'_>,
+) -> anyhow::Error {
+    match why.place(source, files) {
+        Some(place) => anyhow!("{}:{}:{}: {why}", place.file, place.line, place.column),
         None => anyhow!("{}: {why}", source.name),
     }
 }

@@ -18,7 +18,7 @@ use crate::{
     merge::Merger,
     partition::{Partition, due_of, partitions},
     recorder::{Exchange, Slice},
-    scenario::{Kept, merge_kept},
+    scenario::{Kept, merge_kept, merge_mismatches},
     shared::Shared,
     validate::{self, StartError},
     worker::{End, Worker},
@@ -330,6 +330,7 @@ impl Running {
             feeds_used_up: Vec::new(),
             clients: Vec::new(),
             kept: KeptRows::default(),
+            mismatches: Vec::new(),
             request_outcomes_full: self.shared.request_outcomes_full.load(Ordering::Relaxed),
             skipped_under_load: self.shared.skipped_under_load.load(Ordering::Relaxed),
             unconnected_for: match self.shared.unconnected_ns.load(Ordering::Relaxed) {
@@ -355,6 +356,7 @@ impl Running {
             outcome.request_outcomes.extend(end.account);
             outcome.clients.extend(end.clients);
             kept.extend(end.kept);
+            merge_mismatches(&mut outcome.mismatches, end.mismatches);
         }
         outcome.clients.sort_by_key(|client| client.number);
         (outcome, kept)

@@ -77,10 +77,10 @@ pub use prepared::{
 pub use replacement::{Replace, ReplaceError};
 pub use request_outcomes::{RequestOutcome, RequestOutcomes};
 pub use scenario::{
-    Action, Capture, Check, Condition, Escape, Extractor, Feed, FeedOrder, Filled, Flow,
-    GeneratedRows, Jar, KeptRows, OnFailure, Pattern, Preparation, Query, Repeat, Retries, Rounds,
-    RowValue, Rows, Scenario, ScenarioError, StepRequest, Subject, SyntaxError, Template,
-    TemplateError, Value, WhileCaptured, Zipf,
+    Action, Capture, Check, Condition, Escape, Expected, Extractor, Feed, FeedOrder, Filled, Flow,
+    GeneratedRows, Jar, KeptRows, Mismatch, OnFailure, Pattern, Preparation, Query, Repeat,
+    Retries, Rounds, RowValue, Rows, Scenario, ScenarioError, StepRequest, Subject, SyntaxError,
+    Template, TemplateError, Value, WhileCaptured, Zipf,
 };
 pub use tls::{Roots, Tls, TlsError, TlsOptions};
 pub use transport::{Protocol, Transport};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-use crate::{ClientOutcome, KeptRows, RequestOutcomes};
+use crate::{ClientOutcome, KeptRows, Mismatch, RequestOutcomes, scenario::merge_mismatches};
 
 /// Why a request, or the opening of a connection, failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -430,6 +430,8 @@ pub struct Outcome {
     /// What sessions kept, if [`crate::Preparation::keeps`] is not empty.
     #[serde(skip)]
     pub kept: KeptRows,
+    /// The first answer of each step that failed a check or a capture, by step.
+    pub mismatches: Vec<Mismatch>,
     /// True if a worker reached [`crate::Job::max_tracked_requests`], which also ends the run.
     pub request_outcomes_full: bool,
     /// True if a worker skipped requests while later ones were still sent: more were due than may wait.
@@ -454,6 +456,7 @@ impl Outcome {
                 self.feeds_used_up.push(feed);
             }
         }
+        merge_mismatches(&mut self.mismatches, next.mismatches);
         self.clients.extend(next.clients);
         self.clients.sort_by_key(|client| client.number);
         self.request_outcomes_full |= next.request_outcomes_full;

@@ -24,7 +24,8 @@ use rustix::{
 use timers::Timers;
 
 use crate::{
-    ClientOutcome, Expect, Job, Prepared, RequestOutcomes, ScenarioError, StartError, What,
+    ClientOutcome, Expect, Job, Mismatch, Prepared, RequestOutcomes, ScenarioError, StartError,
+    What,
     answer_matcher::AnswerMatcher,
     clock::{Clock, timespec, whole_nanoseconds},
     connection::{Connection, Phase},
@@ -122,6 +123,7 @@ pub(crate) struct End {
     /// The name of the scenario's feed that was used up.
     pub(crate) feed_used_up: Option<String>,
     pub(crate) kept: Option<Kept>,
+    pub(crate) mismatches: Vec<Mismatch>,
     pub(crate) account: Option<RequestOutcomes>,
     pub(crate) clients: Vec<ClientOutcome>,
     pub(crate) ran_for: u64,
@@ -239,13 +241,16 @@ impl Worker {
         }
         self.close_gracefully();
         let now = self.clock.now();
+        let feed_used_up = self
+            .sessions
+            .as_ref()
+            .and_then(|sessions| sessions.used_up().map(str::to_owned));
+        let (kept, mismatches) = self.sessions.map(|sessions| sessions.into_kept()).unzip();
         End {
             totals: self.recorder.finish(now),
-            feed_used_up: self
-                .sessions
-                .as_ref()
-                .and_then(|sessions| sessions.used_up().map(str::to_owned)),
-            kept: self.sessions.map(|sessions| sessions.into_kept()),
+            feed_used_up,
+            kept,
+            mismatches: mismatches.unwrap_or_default(),
             account: self.account,
             clients: self.pacer.into_clients(),
             ran_for: now,

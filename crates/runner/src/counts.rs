@@ -1,6 +1,7 @@
 //! The engine's counts → the rows on disk. Pure.
 
 mod failure_kinds;
+mod step_failures;
 mod tls_obstacle;
 
 use std::{collections::BTreeMap, time::Duration};
@@ -14,8 +15,9 @@ use waggle_results::{
 use waggle_study::{self as study, Cell, LoadModel, Request, What};
 
 pub(crate) use self::failure_kinds::failure_kind;
+pub(crate) use self::step_failures::StepFailures;
 pub use self::tls_obstacle::{TlsObstacle, tls_obstacle};
-use crate::generator_parts::GeneratorParts;
+use crate::{generator_parts::GeneratorParts, http::failure_in_words};
 
 /// What a cell asks of the load generator.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -233,7 +235,7 @@ fn failures(failures: &load::Failures) -> Vec<FailureCount> {
 pub(crate) fn kinds(failures: &load::Failures) -> String {
     let each = failures.0.iter();
     let each: Vec<String> = each
-        .map(|(failure, count)| format!("{count} × {}", failure_kind(*failure).in_words()))
+        .map(|(failure, count)| format!("{count} × {}", failure_in_words(*failure)))
         .collect();
     each.join(", ")
 }

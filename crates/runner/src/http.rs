@@ -348,7 +348,7 @@ fn connection_error(address: SocketAddr, problem: &hyper::Error) -> HttpError {
 pub(crate) fn failure_in_words(failure: waggle_load::Failure) -> String {
     match failure {
         waggle_load::Failure::Handshake(failure) => handshake_problem(failure),
-        other => failure_kind(other).to_string(),
+        other => failure_kind(other).in_words(),
     }
 }
 
@@ -364,9 +364,9 @@ fn handshake_problem(failure: HandshakeFailure) -> String {
         HandshakeFailure::Certificate
         | HandshakeFailure::NoProtocol
         | HandshakeFailure::Cut
-        | HandshakeFailure::TimedOut => return kind.to_string(),
+        | HandshakeFailure::TimedOut => return kind.in_words(),
     };
-    format!("{kind}; {remedy}")
+    format!("{}; {remedy}", kind.in_words())
 }
 
 #[cfg(test)]

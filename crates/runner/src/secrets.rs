@@ -132,6 +132,11 @@ impl Secrets {
             .collect()
     }
 
+    /// Where the load takes values of its headers from.
+    pub(crate) fn taken_names(&self) -> impl Iterator<Item = &str> {
+        self.taken.iter().map(|(name, _)| name.as_str())
+    }
+
     /// The text without any secret.
     pub(crate) fn redact(&self, text: &str) -> String {
         let mut text = text.to_owned();

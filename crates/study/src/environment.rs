@@ -5,9 +5,13 @@ use std::fmt;
 use waggle_template::variable::{self, Part};
 
 use crate::{
-    Files, GivenSecret, Origin, Request, Scenario, Study, TakenValue,
+    Files, GivenSecret, Origin, Request, Scenario, Source, Study, TakenValue,
+    fill::uses,
     headers::Receiver,
+    include::include_scenario,
     origin::{OPENINGS, SECRET_OPENINGS, next_opening},
+    sources::Sources,
+    tree::parse,
 };
 
 /// Longest value.
@@ -59,6 +63,16 @@ pub enum EnvironmentError {
         "{origin} cannot be the value of a header: it is empty, too long or has a control character"
     )]
     Unusable { origin: Origin },
+    #[error(
+        "the header {header} has \"{scheme}\" twice: the study has it, and {origin} begins with it; expected there what comes after \
+         \"{scheme}\""
+    )]
+    SchemeTwice {
+        header: String,
+        origin: Origin,
+        /// The study's text before the value.
+        scheme: String,
+    },
     #[error("system.secrets.{secret} is the value of {origin}, which {why}")]
     NoSecret {
         secret: String,
@@ -96,19 +110,64 @@ pub enum EnvironmentError {
     Kubeconfig { why: String, at: (u32, u32) },
 }
 
+/// Where a value is named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ValuePlace {
+    /// Name of the text: the study, or the file of its scenario.
+    pub file: String,
+    /// Counted from 1.
+    pub line: u32,
+    pub column: u32,
+}
+
 impl EnvironmentError {
-    /// Line and column in this text of the study, if they are known.
+    /// The place in this study, or scenario in a file of its own, if it is known. `files` are those beside it.
     #[must_use]
-    pub fn position(&self, study: &str) -> Option<(u32, u32)> {
+    pub fn place(&self, source: &Source, files: Files<'_>) -> Option<ValuePlace> {
         match self {
-            Self::NotThere { origin, .. } | Self::Unusable { origin } => origin.position(study),
+            Self::NotThere { origin, .. }
+            | Self::Unusable { origin }
+            | Self::SchemeTwice { origin, .. } => header_place(origin, source, files),
             Self::NoSecret { at, .. }
             | Self::UnusableSecret { at, .. }
             | Self::NoCredential { at, .. }
             | Self::UnusableCredential { at, .. }
-            | Self::Kubeconfig { at, .. } => Some(*at),
+            | Self::Kubeconfig { at, .. } => Some(ValuePlace {
+                file: source.name.clone(),
+                line: at.0,
+                column: at.1,
+            }),
         }
     }
+}
+
+/// The first header that has this value. The text is read once more: its positions are needed only for an error.
+fn header_place(origin: &Origin, source: &Source, files: Files<'_>) -> Option<ValuePlace> {
+    let sources = Sources::new(source, files);
+    let mut found = Vec::new();
+    let mut root = parse(&source.text, &mut found).ok()?;
+    include_scenario(&mut root, Some(&sources), &mut found);
+    let name = origin.name();
+    let mut uses = uses(&root).into_iter();
+    let at = uses.find_map(|used| {
+        let is_header = used
+            .path
+            .iter()
+            .rev()
+            .nth(1)
+            .is_some_and(|key| key == "headers");
+        (is_header && used.name.as_deref() == Some(&name)).then_some(used.position)
+    })?;
+    let file = sources
+        .into_sources()
+        .get(usize::from(at.file))?
+        .name
+        .clone();
+    Some(ValuePlace {
+        file,
+        line: at.line,
+        column: at.column,
+    })
 }
 
 impl Study {
@@ -287,7 +346,15 @@ impl<'a> Filling<'a> {
                 break;
             };
             filled.push_str(before);
-            filled.push_str(&self.usable_value(header, origin)?);
+            let value = self.usable_value(header, &origin)?;
+            if has_scheme_twice(header, &filled, &value) {
+                return Err(EnvironmentError::SchemeTwice {
+                    header: header.to_owned(),
+                    origin,
+                    scheme: filled.trim().to_owned(),
+                });
+            }
+            filled.push_str(&value);
             rest = &behind[end + 1..];
         }
         filled.push_str(rest);
@@ -295,8 +362,8 @@ impl<'a> Filling<'a> {
     }
 
     /// The value, if it can be in a header.
-    fn usable_value(&mut self, header: &str, origin: Origin) -> Result<String, EnvironmentError> {
-        let found = (self.value)(&origin);
+    fn usable_value(&mut self, header: &str, origin: &Origin) -> Result<String, EnvironmentError> {
+        let found = (self.value)(origin);
         let value = found.map_err(|why| EnvironmentError::NotThere {
             header: header.to_owned(),
             origin: origin.clone(),
@@ -306,14 +373,27 @@ impl<'a> Filling<'a> {
             && value.len() <= VALUE_MAX_BYTES
             && !value.chars().any(char::is_control);
         if !is_usable {
-            return Err(EnvironmentError::Unusable { origin });
+            return Err(EnvironmentError::Unusable {
+                origin: origin.clone(),
+            });
         }
-        if self.taken.iter().all(|known| known.origin != origin) {
-            let value = value.clone();
+        if self.taken.iter().all(|known| known.origin != *origin) {
+            let (origin, value) = (origin.clone(), value.clone());
             self.taken.push(TakenValue { origin, value });
         }
         Ok(value)
     }
+}
+
+/// Whether credentials begin with the authentication scheme that the study has before them: `Bearer ${env.TOKEN}`, and the value
+/// `Bearer …`.
+fn has_scheme_twice(header: &str, before: &str, value: &str) -> bool {
+    let scheme = before.trim();
+    let names = ["authorization", "proxy-authorization"];
+    let has_credentials = names.iter().any(|name| header.eq_ignore_ascii_case(name));
+    let is_scheme = !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let first = value.split_once(' ').map(|(first, _)| first);
+    has_credentials && is_scheme && first.is_some_and(|first| first.eq_ignore_ascii_case(scheme))
 }
 
 #[cfg(test)]

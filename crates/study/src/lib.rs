@@ -64,7 +64,7 @@ pub use check::{
 pub use components::{Arguments, Artifact, SetupStep, Undo, When};
 pub use configure::PROGRAM_OVERRIDE;
 pub use cool_down::{CoolDownBound, CoolDownUntil, Sensor};
-pub use environment::{EnvironmentError, Values};
+pub use environment::{EnvironmentError, ValuePlace, Values};
 pub use expect::{BodyExpect, Expect};
 pub use expected_verdict::ExpectedVerdict;
 pub use external::{Address, Authorization, ExternalComponent, ExternalPort, Kubeconfig, Pem};

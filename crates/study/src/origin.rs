@@ -57,26 +57,6 @@ impl Origin {
         }
     }
 
-    /// Line and column of the first `${…}` of it that is no comment, counted from 1; `None`: another file has it.
-    pub(crate) fn position(&self, text: &str) -> Option<(u32, u32)> {
-        let written = format!("${{{}}}", self.name());
-        let in_line = |line: &str| {
-            let mut places = line.match_indices(&written);
-            let place = places.find(|(at, _)| !line[..*at].ends_with('$'));
-            place.map(|(at, _)| line[..at].chars().count())
-        };
-        let is_comment = |line: &str| line.trim_start().starts_with('#');
-        let mut lines = text.lines().enumerate();
-        let (line, column) = lines.find_map(|(number, line)| {
-            let column = in_line(line).filter(|_| !is_comment(line))?;
-            Some((number, column))
-        })?;
-        Some((
-            u32::try_from(line + 1).ok()?,
-            u32::try_from(column + 1).ok()?,
-        ))
-    }
-
     /// Parses the inside of a `${…}`; `None`: it is no value from outside.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         if let Some(variable) = name.strip_prefix(PREFIXES[0]) {

@@ -39,7 +39,7 @@ pub(crate) fn scenario(flags: &Load, target: &Target, file: &Path) -> Result<Sce
         variable: &|name| std::env::var(name).ok(),
         file: &files,
     });
-    taken.map_err(|why| files::error_with_position(&why, &source))?;
+    taken.map_err(|why| files::error_with_position(&why, &source, &files))?;
     Ok(scenario)
 }
 

@@ -38,8 +38,39 @@ fn smoke_test_runs_every_flow_before_the_load() {
         let failure = failure.unwrap_or_else(|| panic!("not refused: {report}"));
         assert!(failure.contains(step), "{failure}");
     };
-    refused(201, 200, "step rare: 1 × status_200");
-    refused(200, 201, "step last: 1 × status_200");
+    refused(201, 200, "step rare: 1 × status 200");
+    refused(200, 201, "step last: 1 × status 200");
+}
+
+#[test]
+fn a_refused_credential_is_named_without_its_value() {
+    let answer = b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n";
+    let server = NullServer::start("127.0.0.1:0".parse().unwrap(), answer).unwrap();
+    let workspace = Workspace::new();
+    let text = format!(
+        "study: s\nquestion: May it ask?\nsystem: {{ url: 'http://{}' }}\n\
+         load:\n  model: closed\n  connections: 1\n  request: {{ name: ask, get: /, headers: {{ Authorization: 'Bearer ${{env.SHOP_TOKEN}}' }} }}\n\
+         schedule: {{ warm_up: 1s, measure: 4s, interval: 200ms, repeat: 1 }}\n",
+        server.address()
+    );
+    fs::write(workspace.path().join("study.yaml"), text).unwrap();
+    let check = |token: &str, expected: &str| {
+        let mut command = workspace.waggle(&["run", "study.yaml", "--quiet"]);
+        let output = command.env("SHOP_TOKEN", token).output().unwrap();
+        let said = output_text(&output);
+        assert!(said.contains(expected), "{expected}: {said}");
+        assert!(!said.contains("hush-hush"), "{said}");
+    };
+    check(
+        "hush-hush-9",
+        "1 × status 401; look at the value of ${env.SHOP_TOKEN} in its headers",
+    );
+    check(
+        "Bearer hush-hush-9",
+        "study.yaml:7:59: the header Authorization has \"Bearer\" twice: the study has it, and the environment variable SHOP_TOKEN \
+         begins with it",
+    );
+    let _ = server.stop();
 }
 
 #[test]

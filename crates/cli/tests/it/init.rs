@@ -100,7 +100,7 @@ run it:        waggle run made.yaml
 ";
     check(&made, 0, expected);
     let text = fs::read_to_string(workspace.path().join("made.yaml")).unwrap();
-    let (before, _) = text.split_once("${env.AUTHORIZATION}").unwrap();
+    let (before, _) = text.split_once("\"Basic ${env.AUTHORIZATION}\"").unwrap();
     let line = before.lines().count();
     let column = before.lines().last().unwrap().len() + 1;
     let problem = format!(

@@ -198,6 +198,10 @@ fn an_answer_that_fails_a_check_has_its_status() {
     let result = load_result(&output);
     assert_eq!(count(&result, "/failures/check_failed"), 10, "{result}");
     assert_eq!(result["statuses"], serde_json::json!({ "2xx": 10 }));
+    let remarks = result["remarks"].as_array().unwrap();
+    let mismatch =
+        r#"step login, first failed check: json $.name: expected "unknown", found "ann""#;
+    assert!(remarks.iter().any(|remark| remark == mismatch), "{result}");
 }
 
 #[test]

@@ -9,10 +9,10 @@ use super::{
     cookies::Jar,
     escape::Escape,
     link::path_of,
+    mismatch::{Mismatch, Unmet},
     program::{CaptureProgram, CheckProgram, ConditionProgram, RequestProgram},
     text::Values,
 };
-use crate::Failure;
 
 /// A complete answer, with the state of its session.
 #[derive(Debug)]
@@ -28,19 +28,18 @@ pub(crate) struct AnswerView<'a> {
 }
 
 impl AnswerView<'_> {
-    /// Whether all checks of a step hold.
+    /// Whether all checks of a step hold. If not, `scratch` has what the first of them that failed compares with.
     pub(crate) fn check(
         &self,
         request: &RequestProgram,
         values: &mut Values<'_>,
         scratch: &mut Vec<u8>,
-    ) -> Result<(), Failure> {
-        for check in &request.checks {
-            if !self.holds(check, values, scratch) {
-                return Err(Failure::CheckFailed);
-            }
+    ) -> Result<(), Unmet> {
+        let mut checks = request.checks.iter();
+        match checks.position(|check| !self.holds(check, values, scratch)) {
+            Some(index) => Err(Unmet::Check(index)),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Stores the captures of a step in its variables; an error if a value is missing that must be there. A link to another host than
@@ -50,18 +49,15 @@ impl AnswerView<'_> {
         request: &RequestProgram,
         hosts: &[String],
         variables: &mut [Vec<u8>],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Unmet> {
         // A request that is sent again needs the variables that it had.
-        let several = request.captures.len() > 1;
-        if several
-            && !request
-                .captures
-                .iter()
-                .all(|capture| self.has_value(capture, hosts))
-        {
-            return Err(Failure::NotCaptured);
+        if request.captures.len() > 1 {
+            let mut captures = request.captures.iter();
+            if let Some(index) = captures.position(|capture| !self.has_value(capture, hosts)) {
+                return Err(Unmet::Capture(index));
+            }
         }
-        for capture in &request.captures {
+        for (index, capture) in request.captures.iter().enumerate() {
             let variable = &mut variables[capture.variable];
             let found = self.find(&capture.from);
             if capture.is_optional && (found.is_none() || self.is_null(&capture.from)) {
@@ -70,11 +66,25 @@ impl AnswerView<'_> {
             }
             let value = found
                 .filter(|value| fits(capture, value, hosts))
-                .ok_or(Failure::NotCaptured)?;
+                .ok_or(Unmet::Capture(index))?;
             variable.clear();
             variable.extend_from_slice(&value);
         }
         Ok(())
+    }
+
+    /// What the answer lacks, after a check or a capture failed. `compared` is what the check compares with.
+    pub(crate) fn mismatch(
+        &self,
+        request: &RequestProgram,
+        unmet: Unmet,
+        compared: &[u8],
+    ) -> Mismatch {
+        let found = match unmet {
+            Unmet::Check(index) => self.subject(&request.checks[index].of),
+            Unmet::Capture(index) => self.find(&request.captures[index].from),
+        };
+        Mismatch::new(request, unmet, found.as_deref(), compared)
     }
 
     /// Whether a capture has a value, or may be without one.
@@ -88,24 +98,26 @@ impl AnswerView<'_> {
     }
 
     fn holds(&self, check: &CheckProgram, values: &mut Values<'_>, scratch: &mut Vec<u8>) -> bool {
-        let found = match &check.of {
+        scratch.clear();
+        if let ConditionProgram::Equals(text) | ConditionProgram::Contains(text) = &check.holds {
+            text.write(values, Escape::None, scratch);
+        }
+        let Some(found) = self.subject(&check.of) else {
+            return false;
+        };
+        match &check.holds {
+            ConditionProgram::Exists => true,
+            ConditionProgram::Equals(_) => *found == **scratch,
+            ConditionProgram::Contains(_) => memchr::memmem::find(&found, scratch).is_some(),
+            ConditionProgram::Matches(pattern) => pattern.0.is_match(&found),
+        }
+    }
+
+    fn subject(&self, subject: &Subject) -> Option<Cow<'_, [u8]>> {
+        match subject {
             Subject::Status => Some(Cow::Owned(self.status.to_string().into_bytes())),
             Subject::Body => Some(Cow::Borrowed(self.body)),
             Subject::Value(source) => self.find(source),
-        };
-        let Some(found) = found else { return false };
-        scratch.clear();
-        match &check.holds {
-            ConditionProgram::Exists => true,
-            ConditionProgram::Equals(text) => {
-                text.write(values, Escape::None, scratch);
-                *found == **scratch
-            }
-            ConditionProgram::Contains(text) => {
-                text.write(values, Escape::None, scratch);
-                memchr::memmem::find(&found, scratch).is_some()
-            }
-            ConditionProgram::Matches(pattern) => pattern.0.is_match(&found),
         }
     }
 

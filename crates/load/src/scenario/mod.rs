@@ -12,6 +12,7 @@ mod feeds;
 mod inspect;
 mod kept;
 mod link;
+mod mismatch;
 mod model;
 mod program;
 mod record;
@@ -27,6 +28,7 @@ pub use compile::ScenarioError;
 pub use cookies::Jar;
 pub use escape::Escape;
 pub use kept::KeptRows;
+pub use mismatch::{Expected, Mismatch};
 pub use model::{
     Action, Capture, Check, Condition, Extractor, Feed, FeedOrder, Flow, OnFailure, Pattern,
     Preparation, Query, Repeat, Retries, Rounds, Scenario, StepRequest, Subject, SyntaxError,
@@ -39,5 +41,6 @@ pub use zipf::Zipf;
 pub(crate) use compile::compile;
 pub(crate) use inspect::headers;
 pub(crate) use kept::{Kept, merge_kept};
+pub(crate) use mismatch::merge as merge_mismatches;
 pub(crate) use program::Program;
 pub(crate) use sessions::{Sessions, Whole};

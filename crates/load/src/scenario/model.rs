@@ -226,6 +226,11 @@ impl Query {
             text: text.to_owned(),
         })
     }
+
+    /// As it was written.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
 }
 
 impl TryFrom<String> for Query {

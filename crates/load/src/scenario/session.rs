@@ -8,6 +8,7 @@ use super::{
     escape::Escape,
     inspect::{AnswerView, headers},
     link::make_path,
+    mismatch::FirstMismatches,
     model::Feed,
     program::{LoopProgram, RequestProgram},
     record::Record,
@@ -196,7 +197,7 @@ impl Session {
         request: &RequestProgram,
         (answer, head, unix): (Answer, &[u8], u64),
         (feeds, hosts): (&[Feed], &[String]),
-        scratch: &mut Vec<u8>,
+        (scratch, mismatches): (&mut Vec<u8>, &mut FirstMismatches),
     ) -> Result<(), Failure> {
         for (name, value) in headers(head) {
             if name.eq_ignore_ascii_case(b"set-cookie") {
@@ -215,8 +216,15 @@ impl Session {
             now_s: seconds(unix),
             json: OnceCell::new(),
         };
-        seen.check(request, &mut self.memory.values(feeds), scratch)?;
-        seen.capture(request, hosts, &mut self.memory.variables)
+        let judged = seen
+            .check(request, &mut self.memory.values(feeds), scratch)
+            .and_then(|()| seen.capture(request, hosts, &mut self.memory.variables));
+        if let Err(unmet) = judged
+            && !mismatches.has(request.step)
+        {
+            mismatches.push(seen.mismatch(request, unmet, scratch));
+        }
+        Ok(judged?)
     }
 
     /// Resets the state of the current answer.

@@ -11,6 +11,7 @@ use super::{
     compile::compile,
     feeds::{Feeds, RowUser},
     kept::Kept,
+    mismatch::{FirstMismatches, Mismatch},
     program::{Operation, Program},
     record::Records,
     session::{AfterRound, Session, SessionState},
@@ -53,6 +54,7 @@ pub(crate) struct Sessions {
     sessions_max: u64,
     retries: Option<Retries>,
     kept: Kept,
+    mismatches: FirstMismatches,
     request_timeout: u64,
     body_kept_max_bytes: usize,
     is_secure: bool,
@@ -101,6 +103,7 @@ impl Sessions {
             }),
             retries: preparation.map(|preparation| preparation.retries.clone()),
             kept: Kept::new(program.keeps.len()),
+            mismatches: FirstMismatches::default(),
             program,
             sessions,
             feeds,
@@ -134,9 +137,9 @@ impl Sessions {
         self.used_up.is_some() || self.started >= self.sessions_max
     }
 
-    /// What sessions kept.
-    pub(crate) fn into_kept(self) -> Kept {
-        self.kept
+    /// What sessions kept, and the first mismatch of each step.
+    pub(crate) fn into_kept(self) -> (Kept, Vec<Mismatch>) {
+        (self.kept, self.mismatches.into_vec())
     }
 
     /// Whether any session is running.
@@ -354,7 +357,8 @@ impl Sessions {
         let request = &self.program.requests[session.request];
         let answer = (whole.answer, whole.head, whole.unix);
         let sources = (&*self.scenario.feeds, &*self.program.hosts);
-        let judged = session.check_answer(request, answer, sources, &mut self.scratch);
+        let notes = (&mut self.scratch, &mut self.mismatches);
+        let judged = session.check_answer(request, answer, sources, notes);
         session.forget_answer();
         recorder.step_ended(request.step, judged, whole.instants);
         let done = whole.instants.done;

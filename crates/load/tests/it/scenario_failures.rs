@@ -11,8 +11,9 @@ use crate::support::{
     shop::Shop,
 };
 use waggle_load::{
-    Action, Arrivals, Condition, Extractor, Failure, FeedOrder, Model, OnFailure, Pattern,
-    Protocol, Rate, SessionCounts, StepRequest, Subject, ThinkTime, start,
+    Action, Arrivals, Condition, Expected, Extractor, Failure, FeedOrder, Mismatch, Model,
+    OnFailure, Pattern, Protocol, Query, Rate, SessionCounts, StepRequest, Subject, ThinkTime,
+    start,
 };
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 11\r\nETag: e1\r\n\r\n{\"id\": \"i\"}";
@@ -187,6 +188,66 @@ fn checks_hold_or_fail() {
     check_check(id(), pattern("^[a-h]$"), false);
     check_check(Subject::Value(json("$.x")), Condition::Exists, false);
     check_check(Subject::Value(json("$.x")), contains(""), false);
+}
+
+#[test]
+fn the_first_mismatch_of_each_step_is_kept() {
+    let check = |checking: StepRequest, subject: &str, expected: Expected, found: Option<&str>| {
+        let (_, ended) = run_two(ok(), checking);
+        let mismatch = Mismatch {
+            step: 0,
+            subject: subject.to_owned(),
+            expected,
+            found: found.map(str::to_owned),
+        };
+        assert_eq!(ended.outcome.mismatches, [mismatch]);
+    };
+    let checks = |checks| StepRequest {
+        checks,
+        ..first_step()
+    };
+    let id = || Subject::Value(json("$.id"));
+    let holds = check_of(Subject::Status, Condition::Exists);
+    let fails = check_of(id(), Condition::Equals(text("{{session}}")));
+    let checking = checks(vec![holds.clone(), fails]);
+    check(
+        checking,
+        "json $.id",
+        Expected::Equal("1".to_owned()),
+        Some("i"),
+    );
+    let fails = check_of(
+        Subject::Value(Extractor::Header("ETag".to_owned())),
+        Condition::Contains(text("x")),
+    );
+    check(
+        checks(vec![fails, holds]),
+        "header ETag",
+        Expected::Containing("x".to_owned()),
+        Some("e1"),
+    );
+    let matches = Condition::Matches(Pattern::parse("^3").unwrap());
+    check(
+        checks(vec![check_of(Subject::Status, matches)]),
+        "status",
+        Expected::Match("^3".to_owned()),
+        Some("200"),
+    );
+    let cookie = Subject::Value(Extractor::Cookie("s".to_owned()));
+    check(
+        checks(vec![check_of(cookie, Condition::Exists)]),
+        "cookie s",
+        Expected::Value,
+        None,
+    );
+    let capturing = StepRequest {
+        captures: vec![
+            capture("id", Extractor::Json(Query::parse("$.id").unwrap())),
+            capture("next", Extractor::Json(Query::parse("$.next").unwrap())),
+        ],
+        ..first_step()
+    };
+    check(capturing, "json $.next", Expected::Value, None);
 }
 
 #[test]

@@ -279,6 +279,7 @@ impl LoadRun for FakeRun {
         let skipped = self.fault() == Some(Fault::Skips);
         Ok(Outcome {
             kept: waggle_load::KeptRows::default(),
+            mismatches: Vec::new(),
             totals: Counts {
                 due: self.due,
                 sent,

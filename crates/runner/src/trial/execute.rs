@@ -107,7 +107,7 @@ impl Trial<'_> {
         }
         let outcome = join_loads(load.run, background).await;
         let outcome = outcome.map_err(|why| Abort::from(why).into_stop(PhaseName::Finish))?;
-        report.set_end(&outcome);
+        report.set_end(&outcome, self.context.secrets);
         if let Some(why) = self.lost_server_reason(&outcome) {
             return Err(Abort::from(Failure::new(why)).into_stop(PhaseName::Measure));
         }

@@ -6,14 +6,14 @@ mod sums;
 use std::{io, pin::pin, sync::Arc, time::Duration};
 
 use tokio::{task::spawn_blocking, time::Instant};
-use waggle_load::{self as load, Job, KeptRows, Outcome, Protocol, Retries, What};
+use waggle_load::{self as load, Job, KeptRows, Protocol, Retries, What};
 use waggle_results::{PhaseName, PreparationInfo, PrepareLoadInfo};
 use waggle_study::{Cell, Preparation, PrepareLoad, Scenario};
 
 use self::sums::Sums;
 use crate::{
     Event,
-    counts::kinds,
+    counts::{StepFailures, kinds},
     driver::{Driver, Failure},
     http::HttpConnector,
     job::{self, OtherLoad, Parts},
@@ -302,7 +302,12 @@ impl Trial<'_> {
         if let Some(last) = info.loads.last_mut() {
             last.clone_from(&sums.info);
         }
-        match incomplete(load, &sums.info, &outcome) {
+        let failures = StepFailures {
+            names: &load.scenario.steps,
+            outcome: &outcome,
+            secrets: self.context.secrets,
+        };
+        match incomplete(load, &sums.info, failures) {
             Some(why) => Err(Failure::new(why).into()),
             None => Ok(outcome.kept),
         }
@@ -346,14 +351,12 @@ impl Trial<'_> {
         if outcome.totals.sessions.completed == 1 {
             return Ok(());
         }
-        let steps = verify.steps.iter().zip(&outcome.steps);
-        let wrong = steps.filter(|(_, counts)| counts.succeeded == 0);
-        let mut wrong: Vec<String> = wrong
-            .map(|(name, counts)| match counts.failures.0.is_empty() {
-                true => format!("step {name}: not reached"),
-                false => format!("step {name}: {}", kinds(&counts.failures)),
-            })
-            .collect();
+        let failures = StepFailures {
+            names: &verify.steps,
+            outcome: &outcome,
+            secrets: self.context.secrets,
+        };
+        let mut wrong = failures.in_words(|counts| counts.succeeded == 0);
         if wrong.is_empty() {
             wrong.push(kinds(&outcome.totals.failures));
         }
@@ -418,7 +421,12 @@ fn load_failure(why: LoadError) -> Failure {
 }
 
 /// Why a load is not complete; `None`: it is.
-fn incomplete(load: &PrepareLoad, info: &PrepareLoadInfo, outcome: &Outcome) -> Option<String> {
+fn incomplete(
+    load: &PrepareLoad,
+    info: &PrepareLoadInfo,
+    failures: StepFailures<'_>,
+) -> Option<String> {
+    let outcome = failures.outcome;
     let name = load.name();
     let wanted = info.sessions - info.done_before;
     if info.completed == wanted {
@@ -439,6 +447,12 @@ fn incomplete(load: &PrepareLoad, info: &PrepareLoadInfo, outcome: &Outcome) -> 
         kinds if kinds.is_empty() => String::new(),
         kinds => format!(": {kinds}"),
     };
+    let mismatches: String = failures
+        .mismatches()
+        .iter()
+        .map(|mismatch| format!("; {mismatch}"))
+        .collect();
+    let kinds = kinds + &mismatches;
     if info.failed == 0 {
         let seconds = info.seconds;
         return Some(format!(

@@ -17,7 +17,9 @@ use waggle_units::format_size;
 use crate::{
     clock,
     clock::Clock,
-    counts::{Carried, GeneratorSettings, as_f64, failure_kind, session_counts, step_counts},
+    counts::{
+        Carried, GeneratorSettings, StepFailures, as_f64, failure_kind, session_counts, step_counts,
+    },
     cpu_time::{CpuClocks, Ticks},
     driver::{Failure, LimitReading},
     info, job,
@@ -320,7 +322,8 @@ impl Report {
         self.remarks.extend(above);
     }
 
-    pub(crate) fn set_end(&mut self, outcome: &Outcome) {
+    /// Sets what the whole load showed. `secrets` are removed from values of answers.
+    pub(crate) fn set_end(&mut self, outcome: &Outcome, secrets: &Secrets) {
         let accepted = self.load.as_ref().map_or(0, |load| {
             load.carried
                 .accepted_records(&outcome.totals, outcome.steps.iter())
@@ -338,6 +341,14 @@ impl Report {
             handshakes: outcome.totals.handshakes,
             handshakes_resumed: outcome.totals.handshakes_resumed,
         });
+        let names: Vec<String> = self.steps.iter().map(|step| step.name.clone()).collect();
+        let failures = StepFailures {
+            names: &names,
+            outcome,
+            secrets,
+        };
+        let mismatches = failures.mismatches();
+        self.remarks.extend(mismatches);
         for feed in &outcome.feeds_used_up {
             self.remarks
                 .push(format!("the rows of feed {feed} were used up"));

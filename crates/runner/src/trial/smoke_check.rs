@@ -4,17 +4,18 @@ use std::{fmt::Display, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 use waggle_load::{
-    Action, Flow, Job, Model, OnFailure, Outcome, Repeat, Rounds, Scenario, StepCounts, What,
-    WhileCaptured,
+    Action, Flow, Job, Model, OnFailure, Outcome, Repeat, Rounds, Scenario, What, WhileCaptured,
 };
 use waggle_results::PhaseName;
 
 use crate::{
     clock::Clock,
+    counts::{self, StepFailures},
     driver::{Driver, Failure},
-    http::{HttpConnector, failure_in_words},
+    http::HttpConnector,
     job,
     load::{Load, LoadRun},
+    secrets::Secrets,
     trial::{
         TrialEnvironment,
         execute::Trial,
@@ -47,7 +48,7 @@ impl Trial<'_> {
             self.ensure_token(driver, http).await?;
             let kept = &environment.prepared.kept;
             let job = start::job_of(self.context, &environment.driver, (&run, kept))?;
-            Ok(check_requests(&mut environment.load, job).await?)
+            Ok(check_requests(&mut environment.load, job, self.context.secrets).await?)
         };
         phases.run(PhaseName::Verify, allowed, smoke_check).await
     }
@@ -55,7 +56,7 @@ impl Trial<'_> {
 
 /// Sends the job's request once, or runs every flow of its scenario once, without pauses and with one pass through each loop.
 /// Every answer must be as expected.
-async fn check_requests<L: Load>(load: &mut L, job: Job) -> Result<(), Failure> {
+async fn check_requests<L: Load>(load: &mut L, job: Job, secrets: &Secrets) -> Result<(), Failure> {
     let until = Instant::now() + AT_MOST;
     // Another seed, so that a random value, such as a request's id, does not occur here and in the load as well.
     let seed = !job.seed;
@@ -63,7 +64,8 @@ async fn check_requests<L: Load>(load: &mut L, job: Job) -> Result<(), Failure> 
     let What::Scenario(scenario) = &job.what else {
         // One request represents all: they differ in their records only.
         let outcome = send_once(load, job, 1, until).await?;
-        return verdict(kinds(&outcome.totals.failures), outcome.totals.succeeded, 1);
+        let wrong = kinds(&outcome).map(|kinds| kinds + &credentials_hint(&outcome, secrets));
+        return verdict(wrong, outcome.totals.succeeded, 1);
     };
     let scenario = Arc::clone(scenario);
     for (number, flow) in (0..).zip(&scenario.flows) {
@@ -84,8 +86,17 @@ async fn check_requests<L: Load>(load: &mut L, job: Job) -> Result<(), Failure> 
             ..job.clone()
         };
         let outcome = send_once(load, job, requests, until).await?;
-        let wrong = of_steps(&scenario.steps, &outcome.steps);
-        let wrong = wrong.or_else(|| kinds(&outcome.totals.failures));
+        let failures = StepFailures {
+            names: &scenario.steps,
+            outcome: &outcome,
+            secrets,
+        };
+        let failed = failures.in_words(|counts| counts.failed > 0);
+        let wrong = match failed.is_empty() {
+            true => kinds(&outcome),
+            false => Some(failed.join("; ")),
+        };
+        let wrong = wrong.map(|wrong| wrong + &credentials_hint(&outcome, secrets));
         verdict(wrong, outcome.totals.succeeded, requests)?;
     }
     Ok(())
@@ -168,21 +179,23 @@ fn smoke_failure(why: impl Display) -> Failure {
     Failure::new(format!("the load's requests, tried once: {why}"))
 }
 
-/// What failed, by step; `None` if nothing did.
-fn of_steps(names: &[String], counts: &[StepCounts]) -> Option<String> {
-    let failed: Vec<String> = names
-        .iter()
-        .zip(counts)
-        .filter_map(|(name, counts)| Some(format!("step {name}: {}", kinds(&counts.failures)?)))
-        .collect();
-    (!failed.is_empty()).then(|| failed.join("; "))
+/// What failed; `None` if nothing did.
+fn kinds(outcome: &Outcome) -> Option<String> {
+    let kinds = counts::kinds(&outcome.totals.failures);
+    (!kinds.is_empty()).then_some(kinds)
 }
 
-fn kinds(failures: &waggle_load::Failures) -> Option<String> {
-    let kinds: Vec<String> = failures
-        .0
-        .iter()
-        .map(|(failure, count)| format!("{count} × {}", failure_in_words(*failure)))
+/// What to look at if the server refused who asked, and headers have values from outside; else empty.
+fn credentials_hint(outcome: &Outcome, secrets: &Secrets) -> String {
+    let mut failures = outcome.totals.failures.0.iter();
+    let is_refused =
+        failures.any(|(failure, _)| matches!(failure, waggle_load::Failure::Status(401 | 403)));
+    let names: Vec<String> = secrets
+        .taken_names()
+        .map(|name| format!("${{{name}}}"))
         .collect();
-    (!kinds.is_empty()).then(|| kinds.join(", "))
+    match is_refused && !names.is_empty() {
+        true => format!("; look at the value of {} in its headers", names.join(", ")),
+        false => String::new(),
+    }
 }

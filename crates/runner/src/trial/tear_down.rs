@@ -61,7 +61,7 @@ impl Trial<'_> {
             () = asked_again => {}
             ended = ends => {
                 if let Some(Ok(Ok(outcome))) = ended.first() {
-                    report.set_end(outcome);
+                    report.set_end(outcome, self.context.secrets);
                 }
             }
         }

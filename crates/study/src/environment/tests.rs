@@ -183,13 +183,66 @@ fn values_come_from_the_environment() {
 
 #[test]
 fn a_value_in_a_header_has_its_place_in_the_study() {
-    let check = |text: &str, expected: Option<(u32, u32)>| {
+    let check = |text: &str, expected: Option<(&str, u32, u32)>| {
         let why = EnvironmentError::Unusable {
             origin: Origin::Variable("A".to_owned()),
         };
-        assert_eq!(why.position(text), expected, "{text}");
+        let study = Source {
+            name: "study.yaml".to_owned(),
+            text: text.to_owned(),
+        };
+        let scenario = |name: &str| {
+            Ok(Source {
+                name: name.to_owned(),
+                text: "flows:\n- steps:\n  - get: /\n    headers: { h: 'Bearer ${env.A}' }\n"
+                    .to_owned(),
+            })
+        };
+        let place = why.place(&study, &scenario);
+        let found = place
+            .as_ref()
+            .map(|place| (&*place.file, place.line, place.column));
+        assert_eq!(found, expected, "{text}");
     };
-    check("a: 1\n  é: x ${env.A}\n", Some((2, 8)));
-    check("# ${env.A}\nh: $${env.A} ${env.A}", Some((2, 14)));
-    check("h: ${env.AB}\ni: ${file:A}\n", None);
+    let study = Some("study.yaml");
+    check(
+        "load:\n  headers:\n    é: x ${env.A}\n",
+        study.map(|file| (file, 3, 8)),
+    );
+    check(
+        "# ${env.A}\nheaders: { h: '$${env.A} ${env.A}' }",
+        study.map(|file| (file, 2, 15)),
+    );
+    check("headers: { h: '${env.AB}', i: '${file:A}' }\n", None);
+    check(
+        "load: { scenario: { file: s.yaml } }\n",
+        Some(("s.yaml", 4, 19)),
+    );
+}
+
+#[test]
+fn credentials_have_their_scheme_once() {
+    let check = |header: &str, text: &str, token: &str, is_refused: bool| {
+        let values = Values {
+            variable: &|_| Some(token.to_owned()),
+            file: &no_files,
+        };
+        let mut headers = [(header.to_owned(), text.to_owned())];
+        let filled = Filling::new(OPENINGS, &|origin| values.value(origin))
+            .fill(&mut headers, Receiver::Text);
+        let expected = match is_refused {
+            true => Err(EnvironmentError::SchemeTwice {
+                header: header.to_owned(),
+                origin: Origin::Variable("T".to_owned()),
+                scheme: text[..6].to_owned(),
+            }),
+            false => Ok(()),
+        };
+        assert_eq!(filled, expected, "{header}: {text} {token}");
+    };
+    check("Authorization", "Bearer ${env.T}", "bearer abc", true);
+    check("proxy-authorization", "Bearer ${env.T}", "Bearer abc", true);
+    check("Authorization", "Bearer ${env.T}", "bearerabc", false);
+    check("Authorization", "${env.T}", "Bearer abc", false);
+    check("X-Token", "Bearer ${env.T}", "Bearer abc", false);
 }

@@ -7,7 +7,7 @@ use waggle_study::{
     no_files, read_study, read_system,
 };
 
-use super::{STUDY, SYSTEM, change_text, mistakes::answered_table, source};
+use super::{STUDY, SYSTEM, change_text, mistakes::answered_table, place, source};
 
 const STORE: &str = "
       command: [\"${program.shop-store}\", \"--dir=${dir}\"]
@@ -224,7 +224,7 @@ fn secrets_come_from_the_environment_and_are_not_shown() {
         missing.to_string(),
         "system.secrets.door is the value of the environment variable SHOP_DOOR, which is not set"
     );
-    assert_eq!(missing.position(""), Some((9, 20)));
+    assert_eq!(place(&missing), Some((9, 20)));
     for value in [
         "",
         "with space",

@@ -34,7 +34,9 @@ use std::{
     sync::Arc,
 };
 
-use waggle_study::{Feed, FeedRows, FeedTable, Mistakes, Source, System, read_system};
+use waggle_study::{
+    EnvironmentError, Feed, FeedRows, FeedTable, Mistakes, Source, System, no_files, read_system,
+};
 
 const STUDY: &str = include_str!("../fixtures/study.yaml");
 const SYSTEM: &str = include_str!("../fixtures/system.yaml");
@@ -44,6 +46,13 @@ fn source(name: &str, text: impl Into<String>) -> Source {
         name: name.to_owned(),
         text: text.into(),
     }
+}
+
+/// Where the error is, in line and column of a study.
+fn place(why: &EnvironmentError) -> Option<(u32, u32)> {
+    let place = why.place(&source("study.yaml", ""), &no_files)?;
+    assert_eq!(place.file, "study.yaml");
+    Some((place.line, place.column))
 }
 
 fn system() -> System {

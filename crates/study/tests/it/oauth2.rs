@@ -7,7 +7,9 @@ use waggle_study::{
     read_study, read_system,
 };
 
-use super::{STUDY, SYSTEM, change_text, headlines, mistakes::answered_table, source, system};
+use super::{
+    STUDY, SYSTEM, change_text, headlines, mistakes::answered_table, place, source, system,
+};
 
 const OAUTH2: &str = "  set: { backend: files }
   oauth2:
@@ -109,7 +111,7 @@ fn a_client_without_its_secret_is_refused_with_its_place() {
         missing.to_string(),
         "system.oauth2.client_secret is the value of the environment variable CLIENT_SECRET, which is not set"
     );
-    assert_eq!(missing.position(""), Some((10, 20)));
+    assert_eq!(place(&missing), Some((10, 20)));
     for value in ["", "two\nlines"] {
         let refused = take(&mut study(), Some(value)).unwrap_err();
         assert!(matches!(
