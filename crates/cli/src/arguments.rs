@@ -61,7 +61,7 @@ pub(crate) enum Command {
     History(History),
     /// Print the JSON Schema of a study, system or scenario file (for editors), or of the JSON result of a load, search, report, comparison or history
     Schema(Schema),
-    /// Write a study of a running server: from its URL, a curl command, a HAR file or an OpenAPI document
+    /// Write a study of a running server, from its URL, a curl command, a HAR file or an OpenAPI document, or its part `records` from a file of data
     Init(Init),
     /// Make a run of the results of ab, k6, JMeter or a CSV file, for the statistics and the report of waggle
     Import(Import),

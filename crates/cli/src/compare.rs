@@ -22,6 +22,7 @@ use crate::{
     exit::Exit,
     output,
     output_files::{OutputFiles, Texts},
+    runs,
 };
 
 /// Runs of one side; more are not read.
@@ -135,21 +136,10 @@ pub(crate) fn run_folders(path: &Path) -> Result<Vec<PathBuf>> {
 
 /// The run at a path, or every run of a folder.
 pub(crate) fn list_runs(path: &Path) -> Result<Vec<PathBuf>> {
-    let is_run = |folder: &Path| folder.join("run.json").is_file();
-    if is_run(path) {
+    if runs::is_run(path) {
         return Ok(vec![path.to_owned()]);
     }
-    let entries = fs::read_dir(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let mut folders = Vec::new();
-    for entry in entries {
-        let folder = entry
-            .with_context(|| format!("cannot read {}", path.display()))?
-            .path();
-        if is_run(&folder) {
-            folders.push(folder);
-        }
-    }
-    folders.sort();
+    let folders = runs::runs_in(path)?;
     match folders.len() {
         0 => bail!(
             "{} is no run and has no runs in it: give the folder that waggle run printed, or a folder of such folders",

@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 use waggle_runner::ChangedSystem;
 use waggle_study::{
-    EnvironmentError, ExternalComponent, Files, Named, Source, Study, System, Values,
+    EnvironmentError, ExternalComponent, Files, Named, Source, Study, System, Values, nearest_word,
 };
 
 use crate::{
@@ -161,9 +161,11 @@ pub(crate) fn system_named(name: &str) -> Result<(System, PathBuf)> {
                 "there is no system \"{name}\": no folder systems/ here or above, and none installed with waggle"
             );
         }
+        let near = nearest_word(name, known.iter().map(String::as_str));
         bail!(
-            "there is no system \"{name}\"; expected {}",
-            known.join(", ")
+            "there is no system \"{name}\"; expected {}{}",
+            known.join(", "),
+            question(near)
         );
     };
     let source = read(&relative_path(&file, &here))?;
@@ -173,8 +175,11 @@ pub(crate) fn system_named(name: &str) -> Result<(System, PathBuf)> {
 }
 
 fn read(file: &Path) -> Result<Source> {
-    let text =
-        fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let text = fs::read_to_string(file).map_err(|problem| {
+        let near = nearest_file(file);
+        let near = question(near.as_deref());
+        anyhow!("cannot read {}: {problem}{near}", file.display())
+    })?;
     Ok(Source {
         name: file.display().to_string(),
         text,
@@ -242,51 +247,28 @@ fn relative_path(file: &Path, here: &Path) -> PathBuf {
     file.strip_prefix(here).unwrap_or(file).to_path_buf()
 }
 
-/// The newest run of `study` below `runs`.
-pub(crate) fn newest_run(runs: &Path, study: &str) -> Result<PathBuf> {
-    let entries = fs::read_dir(runs)
-        .with_context(|| format!("cannot read the runs in {}", runs.display()))?;
-    let prefix = format!("{study}-");
-    let newest = entries
-        .filter_map(Result::ok)
-        .map(|entry| entry.path())
-        .filter(|path| path.join("run.json").is_file())
-        .filter(|path| {
-            path.file_name()
-                .and_then(|name| name.to_str())
-                .and_then(|name| name.strip_prefix(&prefix))
-                .is_some_and(is_stamp)
-        })
-        .max();
-    match newest {
-        Some(path) => Ok(path),
-        None => bail!(
-            "nothing to resume: no run of \"{study}\" in {}",
-            runs.display()
-        ),
+/// The file in the same folder of whose path this one is most likely a misspelling; `None`: this one is there, or none is like it.
+fn nearest_file(file: &Path) -> Option<String> {
+    if file.exists() {
+        return None;
     }
+    let folder = match file.parent()? {
+        here if here.as_os_str().is_empty() => Path::new("."),
+        folder => folder,
+    };
+    let entries = fs::read_dir(folder).ok()?.filter_map(Result::ok);
+    let files = entries.filter(|entry| entry.path().is_file());
+    let mut names: Vec<String> = files
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    let near = nearest_word(
+        file.file_name()?.to_str()?,
+        names.iter().map(String::as_str),
+    )?;
+    Some(file.with_file_name(near).display().to_string())
 }
 
-/// Whether a text is a run folder's time, e.g. `20260102T030405Z`, with or without a counter.
-fn is_stamp(text: &str) -> bool {
-    let stamp = text.split_once('-').map_or(text, |(stamp, _)| stamp);
-    stamp.len() == 16 && stamp.ends_with('Z') && stamp.as_bytes()[8] == b'T'
-}
-
-/// `RUNS/STUDY-UTCTIME`, with a counter if several runs start in the same second.
-pub(crate) fn new_run(runs: &Path, study: &str) -> Result<PathBuf> {
-    let stamp = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
-    let name = format!("{study}-{stamp}");
-    let names =
-        std::iter::once(name.clone()).chain((2..100).map(|count| format!("{name}-{count}")));
-    match names
-        .map(|name| runs.join(name))
-        .find(|folder| !folder.exists())
-    {
-        Some(folder) => Ok(folder),
-        None => bail!(
-            "{} has a hundred runs of this second already",
-            runs.display()
-        ),
-    }
+fn question(near: Option<&str>) -> String {
+    near.map_or_else(String::new, |near| format!("; did you mean {near}?"))
 }

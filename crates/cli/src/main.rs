@@ -29,6 +29,7 @@ mod records_yaml;
 mod reference;
 mod report;
 mod run;
+mod runs;
 mod schema;
 mod system;
 mod table;

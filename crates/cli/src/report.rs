@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow};
 use waggle_analysis::{Conclusion, Model};
 use waggle_report::{ReportError, wording::answer};
 
-use crate::{arguments::Report, exit::Exit, output, output_files::append, table};
+use crate::{arguments::Report, exit::Exit, output, output_files::append, runs, table};
 
 pub(crate) fn run(arguments: &Report) -> Result<Exit> {
     let (text, model, exit) = write_report(&arguments.run, arguments.strict)?;
@@ -43,7 +43,9 @@ pub(crate) fn write_checks(
 pub(crate) fn write_report(run: &Path, is_strict: bool) -> Result<(String, Model, Exit)> {
     let shown = run.display();
     let written = waggle_report::write_all(run).map_err(|error| match error {
-        ReportError::Read(problem) => anyhow!("cannot report on {shown}: {problem}"),
+        ReportError::Read(problem) => {
+            anyhow!("cannot report on {shown}: {problem}{}", runs::newest_hint(run))
+        }
         ReportError::Write { .. } => anyhow!(
             "cannot report on {shown}: {error}; its trials are kept, and `waggle report {shown}` writes their report"
         ),

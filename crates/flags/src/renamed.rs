@@ -24,7 +24,9 @@ pub fn try_parse_from<P: Parser>(
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
     P::try_parse_from(&arguments).map_err(|mut error| {
         let program = P::command();
-        if let Some(hint) = hint(&error, command(&program, &arguments), renamed) {
+        let command = command(&program, &arguments);
+        let hint = hint(&error, command, renamed).or_else(|| known_commands(&error, command));
+        if let Some(hint) = hint {
             error.remove(ContextKind::SuggestedArg);
             let hint = ContextValue::StyledStrs(vec![hint.into()]);
             error.insert(ContextKind::Suggested, hint);
@@ -61,6 +63,19 @@ fn hint(error: &Error, command: &Command, renamed: &[RenamedFlag]) -> Option<Str
         .iter()
         .find(|(old, new)| old == unknown && has(new))?;
     Some(format!("{old} is now {new}"))
+}
+
+/// The subcommands that there are, if an unknown one is like none of them.
+fn known_commands(error: &Error, command: &Command) -> Option<String> {
+    let is_like_one = error.get(ContextKind::SuggestedSubcommand).is_some();
+    if error.kind() != ErrorKind::InvalidSubcommand || is_like_one {
+        return None;
+    }
+    let shown = command
+        .get_subcommands()
+        .filter(|subcommand| !subcommand.is_hide_set());
+    let names: Vec<&str> = shown.map(Command::get_name).collect();
+    Some(format!("expected {}", names.join(", ")))
 }
 
 #[cfg(test)]
@@ -107,5 +122,14 @@ mod tests {
         }
         let listed = try_parse_from(["program", "list", "--only"], &RENAMED);
         assert!(matches!(listed, Ok(Program::List { only: true })));
+    }
+
+    #[test]
+    fn unknown_command_names_the_known_ones() {
+        let message = message(&["rnu"]);
+        assert!(
+            message.contains("tip: expected run, list, show"),
+            "{message}"
+        );
     }
 }

@@ -25,6 +25,25 @@ use crate::{
 
 /// Timeout of one fetch.
 const FETCH_AT_MOST: Duration = Duration::from_secs(3600);
+/// What apt-get, npm, Maven, pip, Cargo and Go write if a name cannot be resolved or a server cannot be connected to.
+const UNREACHABLE: [&str; 14] = [
+    "Temporary failure resolving",
+    "Temporary failure in name resolution",
+    "Name or service not known",
+    "Could not resolve host",
+    "Could not connect to",
+    "Could not transfer",
+    "Unknown host",
+    "Network is unreachable",
+    "network is unreachable",
+    "no such host",
+    "dial tcp",
+    "EAI_AGAIN",
+    "ENOTFOUND",
+    "ECONNREFUSED",
+];
+/// Characters of it that are shown.
+const UNREACHABLE_SHOWN: usize = 120;
 /// How long a script may take to stop before it is killed.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
 /// How long to wait for another process that fetches the same artifact, and how often to look.
@@ -100,6 +119,13 @@ pub enum FetchError {
         log: PathBuf,
         log_end: Vec<String>,
     },
+    #[error("{artifact} could not be fetched: the network, or a server in it, cannot be reached ({problem}); all output is in {}", log.display())]
+    Unreachable {
+        artifact: String,
+        /// As the script says it.
+        problem: String,
+        log: PathBuf,
+    },
     #[error("interrupted; nothing of {artifact} was kept")]
     Interrupted { artifact: String },
 }
@@ -119,6 +145,10 @@ impl FetchError {
                     None => why.clone(),
                 }
             }
+            Self::Unreachable { problem, log, .. } => format!(
+                "the network, or a server in it, cannot be reached: {problem}; all output is in {}",
+                log.display()
+            ),
             Self::Folder { .. } | Self::Interrupted { .. } => self.to_string(),
         }
     }
@@ -217,7 +247,7 @@ pub async fn fetch(
         Err(problem) => Err(problem),
     };
     remove(&part)?;
-    if let Err(problem @ FetchError::Failed { .. }) = &placed {
+    if let Err(problem @ (FetchError::Failed { .. } | FetchError::Unreachable { .. })) = &placed {
         let written = FetchFailure::write(&folder, artifact, problem.in_short());
         written.map_err(|problem| {
             let file = fetch_failure::file(&folder, artifact);
@@ -269,7 +299,8 @@ async fn run(
             return if death.how == DONE {
                 Ok(())
             } else {
-                Err(fetch_error(artifact, &format!("{} ended {}", death.replica, death.how), log))
+                let why = format!("{} ended {}", death.replica, death.how);
+                Err(unreachable(artifact, log).unwrap_or_else(|| fetch_error(artifact, &why, log)))
             };
         }
         () = sleep(FETCH_AT_MOST) => {
@@ -341,6 +372,34 @@ fn absolute(path: &Path) -> Result<PathBuf, FetchError> {
     std::path::absolute(path).map_err(|problem| io_error("find", path, problem))
 }
 
+/// If the end of a script's log says that nothing could be reached.
+fn unreachable(artifact: &Artifact, log: &Path) -> Option<FetchError> {
+    let lines = log_tail(log);
+    let problems = lines.iter().filter_map(|line| unreachable_server(line));
+    // The longest one names the server.
+    let problem = problems.max_by_key(String::len)?;
+    Some(FetchError::Unreachable {
+        artifact: artifact.name.clone(),
+        problem,
+        log: log.to_path_buf(),
+    })
+}
+
+/// The part of a line that says that a server could not be reached.
+fn unreachable_server(line: &str) -> Option<String> {
+    let at = UNREACHABLE
+        .iter()
+        .filter_map(|words| line.find(words))
+        .min()?;
+    Some(
+        line[at..]
+            .trim_end()
+            .chars()
+            .take(UNREACHABLE_SHOWN)
+            .collect(),
+    )
+}
+
 fn fetch_error(artifact: &Artifact, why: &str, log: &Path) -> FetchError {
     FetchError::Failed {
         artifact: artifact.name.clone(),
@@ -355,5 +414,32 @@ fn io_error(attempt: &'static str, path: &Path, problem: io::Error) -> FetchErro
         attempt,
         path: path.to_path_buf(),
         problem,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unreachable_server;
+
+    #[test]
+    fn lines_say_that_a_server_cannot_be_reached() {
+        let check = |line: &str, expected: Option<&str>| {
+            assert_eq!(unreachable_server(line).as_deref(), expected, "{line}");
+        };
+        check(
+            "E: Failed to fetch http://deb.test/a.deb  Temporary failure resolving 'deb.test'\n",
+            Some("Temporary failure resolving 'deb.test'"),
+        );
+        check(
+            "npm error request to https://npm.test/a failed, reason: getaddrinfo EAI_AGAIN npm.test",
+            Some("EAI_AGAIN npm.test"),
+        );
+        check(
+            "go: a.test/b@v1.0.0: Get \"https://go.test/a\": dial tcp: lookup go.test: no such host",
+            Some("dial tcp: lookup go.test: no such host"),
+        );
+        check("E: Unable to locate package erlang", None);
+        let long = format!("ENOTFOUND {}", "x".repeat(200));
+        check(&long, Some(&long[..120]));
     }
 }

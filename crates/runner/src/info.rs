@@ -81,12 +81,19 @@ pub(crate) fn run_info(
         versions: versions(request),
         derived: derived_levels(study),
         left_out: request.left_out.clone(),
-        selection: study.selection.as_ref().map(|selection| SelectionInfo {
-            quick: selection.quick,
-            filters: selection.filters.clone(),
-            cells: selection.cells,
-        }),
+        selection: selection_info(study),
     }
+}
+
+/// The part of the study that was chosen; `None`: all of it.
+#[must_use]
+pub fn selection_info(study: &Study) -> Option<SelectionInfo> {
+    let selection = study.selection.as_ref()?;
+    Some(SelectionInfo {
+        quick: selection.quick,
+        filters: selection.filters.clone(),
+        cells: selection.cells,
+    })
 }
 
 /// The two versions that the run compares.

@@ -72,7 +72,7 @@ pub use driver::ProgramError;
 pub use event::Event;
 pub use generators::generator;
 pub use idle_poll::{IdlePollError, idle_poll};
-pub use info::{cell_infos, comparison, level_kind};
+pub use info::{cell_infos, comparison, level_kind, selection_info};
 pub use left_behind::{LeftBehind, LeftBehindError, left_behind};
 pub use left_out::{cells_to_leave_out, left_out_numbers};
 pub use limits::CGROUPS;

@@ -76,6 +76,7 @@ pub use model::{
     Reference, ReferenceColumn, ReferenceRow, Restart, Scaling, Search, Selection, Sought, Study,
     Successes, Threshold, ThresholdOp, What,
 };
+pub use nearest::nearest_word;
 pub use network::Network;
 pub use oauth2::{ClientAuthentication, Credential, Oauth2, TokenEndpoint};
 pub use operating_points::OperatingPoints;

@@ -1,7 +1,7 @@
 //! The nearest right word to a wrong one.
 
 /// The candidate of which `word` is most likely a misspelling, if one is near enough: up to a third of its letters wrong.
-pub(crate) fn nearest_word<'a>(
+pub fn nearest_word<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {

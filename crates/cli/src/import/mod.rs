@@ -35,8 +35,9 @@ use self::{
 use crate::{
     arguments::{Import, ImportLoadModel, ImportTool},
     exit::Exit,
-    files, output,
+    output,
     report::write_report,
+    runs,
 };
 
 /// The widest interval that is not noisy, as the default of studies.
@@ -143,7 +144,7 @@ fn write(
     surveyed: Vec<Surveyed>,
     plan: &Plan<'_>,
 ) -> Result<PathBuf> {
-    let folder = files::new_run(&arguments.runs, plan.name)?;
+    let folder = runs::new_run(&arguments.runs, plan.name)?;
     let name = trial::file_name(&folder);
     let partial = folder.with_file_name(format!(".{name}.partial"));
     let written = write_run(arguments, cells, surveyed, plan, &partial).and_then(|()| {

@@ -52,9 +52,8 @@ use self::{
 };
 use crate::{
     exit::{Exit, INTERRUPTED},
-    files,
     interrupts::Interrupts,
-    live, output,
+    live, output, runs,
 };
 
 /// Timeout of the first connection.
@@ -111,7 +110,7 @@ fn save_folder(flags: &Load) -> Result<Option<std::path::PathBuf>> {
     match &flags.output.save {
         None => Ok(None),
         Some(Some(folder)) => Ok(Some(folder.clone())),
-        Some(None) => files::new_run(std::path::Path::new(RUNS), NAME).map(Some),
+        Some(None) => runs::new_run(std::path::Path::new(RUNS), NAME).map(Some),
     }
 }
 

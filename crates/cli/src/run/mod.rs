@@ -36,7 +36,7 @@ use crate::{
     files::{self, Loaded},
     folders,
     interrupts::Interrupts,
-    left_out, live, output, report, system,
+    left_out, live, output, report, runs, system,
 };
 
 /// Events that may wait for the screen.
@@ -59,8 +59,8 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
     }
     let folder = match &arguments.resume {
         Some(Some(folder)) => folder.clone(),
-        Some(None) => files::newest_run(&arguments.runs, &loaded.study.name)?,
-        None => files::new_run(&arguments.runs, &loaded.study.name)?,
+        Some(None) => runs::run_to_resume(&arguments.runs, &loaded.study)?,
+        None => runs::new_run(&arguments.runs, &loaded.study.name)?,
     };
     let left_out = match &arguments.resume {
         Some(_) => left_out::find_as_begun(&folder)?,

@@ -74,8 +74,12 @@ fn fetch(artifact: &Artifact, fetching: &Fetching) -> Result<Fetched> {
             Ok(Fetched::Interrupted)
         }
         Err(problem) => {
-            // What it requires is in the list at the end.
-            if !matches!(problem, FetchError::Requires { .. }) {
+            // The list at the end says all of it.
+            let is_short = matches!(
+                problem,
+                FetchError::Requires { .. } | FetchError::Unreachable { .. }
+            );
+            if !is_short {
                 output::print_progress(&problem.to_string());
             }
             Ok(Fetched::Failed(format!(

@@ -40,7 +40,8 @@ pub(crate) fn fetch_locations(system_folder: &Path) -> Result<Fetching> {
     let program = program()?;
     Ok(Fetching {
         system_folder: system_folder.to_path_buf(),
-        artifacts_folder: folders::artifacts().context("no cache folder: set HOME")?,
+        artifacts_folder: folders::artifacts()
+            .context("no cache folder: set HOME or XDG_CACHE_HOME")?,
         program_folders: program
             .parent()
             .map(Path::to_path_buf)

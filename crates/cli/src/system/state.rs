@@ -70,7 +70,8 @@ impl State {
         if system.contains('/') || system.starts_with('.') || system.is_empty() {
             bail!("{system:?} is not a system name");
         }
-        let systems = folders::systems().context("no folder for running systems: set HOME")?;
+        let systems = folders::systems()
+            .context("no folder for running systems: set HOME or XDG_STATE_HOME")?;
         Ok(Self {
             folder: systems.join(system),
         })

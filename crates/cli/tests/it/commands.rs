@@ -127,10 +127,16 @@ fn filter_and_resume_explain_mistakes() {
     );
     check(
         &["run", "study.yaml", "--resume"],
-        "cannot read the runs in runs",
+        "nothing to resume: no run of",
     );
+    check(&["run", "studi.yaml"], "; did you mean study.yaml?");
     check(&["report", "nowhere"], "nowhere");
+    let run = "runs/x-20260102T030405Z";
+    fs::create_dir_all(workspace.path().join(run)).unwrap();
+    fs::write(workspace.path().join(run).join("run.json"), "{}").unwrap();
+    check(&["report", "runs"], &format!("; it has runs in it: {run}"));
     check(&["rnu"], "unrecognized subcommand");
+    check(&["system", "fetch", "ingets"], "; did you mean ingest?");
     check(
         &["run", "study.yaml", "--only", "a=1"],
         "--only is now --filter",

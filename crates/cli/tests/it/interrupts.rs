@@ -8,7 +8,7 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 use waggle_testkit::wait_until;
 
-use crate::workspace::{Parts, Workspace};
+use crate::workspace::{Parts, Workspace, output_text};
 
 fn start_run(workspace: &Workspace) -> Child {
     let load = "model: closed, connections: 4, pipelining: 1";
@@ -77,6 +77,14 @@ fn ctrl_c_keeps_finished_trials_and_resume_runs_the_rest() {
         "{kept:?}"
     );
     assert!(workspace.run_folder().join("report.html").is_file());
+    let other = workspace.output(&["run", "study.yaml", "--quick", "--resume"]);
+    let said = output_text(&other);
+    assert_eq!(other.status.code(), Some(2), "{said}");
+    let (first, last) = (
+        "nothing to resume: no run of",
+        "(neither --filter nor --quick)",
+    );
+    assert!(said.contains(first) && said.contains(last), "{said}");
     resumes_to_the_end(&workspace);
 }
 

@@ -9,9 +9,10 @@ use super::{
     cookies::Jar,
     escape::Escape,
     link::path_of,
-    mismatch::{Mismatch, Unmet},
+    mismatch::Mismatch,
     program::{CaptureProgram, CheckProgram, ConditionProgram, RequestProgram},
     text::Values,
+    unmet::Unmet,
 };
 
 /// A complete answer, with the state of its session.
@@ -84,7 +85,7 @@ impl AnswerView<'_> {
             Unmet::Check(index) => self.subject(&request.checks[index].of),
             Unmet::Capture(index) => self.find(&request.captures[index].from),
         };
-        Mismatch::new(request, unmet, found.as_deref(), compared)
+        unmet.mismatch(request, found.as_deref(), compared)
     }
 
     /// Whether a capture has a value, or may be without one.

@@ -22,6 +22,7 @@ mod session;
 mod sessions;
 mod template;
 mod text;
+mod unmet;
 mod zipf;
 
 pub use compile::ScenarioError;

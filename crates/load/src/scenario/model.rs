@@ -1,6 +1,6 @@
 //! The parts of a scenario. Plain values: names are resolved and mistakes refused when a job is validated.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -177,6 +177,31 @@ pub enum Subject {
     /// The whole body.
     Body,
     Value(Extractor),
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Status => f.write_str("status"),
+            Self::Body => f.write_str("body"),
+            Self::Value(source) => source.fmt(f),
+        }
+    }
+}
+
+/// As a study has it.
+impl fmt::Display for Extractor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Json(query) => write!(f, "json {}", query.text()),
+            Self::Header(name) => write!(f, "header {name}"),
+            Self::HeaderMatch { name, pattern, .. } => {
+                write!(f, "regex {} in header {name}", pattern.0.as_str())
+            }
+            Self::Regex { pattern, .. } => write!(f, "regex {}", pattern.0.as_str()),
+            Self::Cookie(name) => write!(f, "cookie {name}"),
+        }
+    }
 }
 
 /// The condition on the subject. None holds for a missing value.

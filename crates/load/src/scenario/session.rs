@@ -220,7 +220,7 @@ impl Session {
             .check(request, &mut self.memory.values(feeds), scratch)
             .and_then(|()| seen.capture(request, hosts, &mut self.memory.variables));
         if let Err(unmet) = judged
-            && !mismatches.has(request.step)
+            && !mismatches.covers(request.step)
         {
             mismatches.push(seen.mismatch(request, unmet, scratch));
         }

@@ -29,6 +29,38 @@ pub(super) fn tail(log: &Path) -> io::Result<Vec<String>> {
     let skipped = lines.len().saturating_sub(TAIL_MAX_LINES);
     Ok(lines[skipped..]
         .iter()
-        .map(|line| (*line).to_owned())
+        .map(|line| without_control_sequences(line))
         .collect())
+}
+
+/// The text of a line that may have been written for a terminal, as Maven does: without colours and control characters.
+fn without_control_sequences(line: &str) -> String {
+    let mut text = String::with_capacity(line.len());
+    let mut rest = line.chars().peekable();
+    while let Some(next) = rest.next() {
+        if next == '\u{1b}' && rest.next_if_eq(&'[').is_some() {
+            // Parameters, and one character that ends the sequence (ECMA-48, 5.4).
+            rest.find(|character| ('@'..='~').contains(character));
+        } else if next == '\t' || !next.is_control() {
+            text.push(next);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_control_sequences;
+
+    #[test]
+    fn lines_have_no_control_sequences() {
+        let check = |line: &str, expected: &str| {
+            assert_eq!(without_control_sequences(line), expected, "{line:?}");
+        };
+        check("a\tµ b", "a\tµ b");
+        check("\u{1b}[1;31mERROR\u{1b}[0m no\r", "ERROR no");
+        check("\u{1b}[0m\u{1b}[0m", "");
+        check("\u{1b}]0;title\u{7}", "]0;title");
+        check("cut \u{1b}[1", "cut ");
+    }
 }

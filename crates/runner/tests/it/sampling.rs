@@ -9,7 +9,7 @@ use super::{Bench, study};
 const ENOUGH: u64 = 200;
 
 /// Delays that both have: at least as many as have the same instant at both ends.
-fn common_values(earliest: &Histogram<u64>, latest: &Histogram<u64>) -> u64 {
+fn values_in_both(earliest: &Histogram<u64>, latest: &Histogram<u64>) -> u64 {
     let values = earliest.iter_recorded();
     values
         .map(|value| {
@@ -101,7 +101,7 @@ fn of_a_sample_the_account_is_complete_and_delays_come_from_commit_instants() {
     // commit and the note of it lacks the instant; a machine without time may preempt the gateway just there. It may also leave few
     // windows, or none, in the measured phase, which say nothing.
     if latest.len() >= ENOUGH {
-        let exact = common_values(earliest, latest);
+        let exact = values_in_both(earliest, latest);
         assert!(exact * 10 >= latest.len(), "{exact} of {}", latest.len());
     }
     let arrival = trial.arrival_delay.as_ref().unwrap();

@@ -1,0 +1,125 @@
+//! Run folders below the folder of runs: a new one, the one to resume, the ones that there are.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail};
+use waggle_results::SelectionInfo;
+use waggle_study::Study;
+
+/// Runs that an error names.
+const NAMED_MAX: usize = 3;
+
+/// The runs in a folder, in the order of their names.
+pub(crate) fn runs_in(folder: &Path) -> Result<Vec<PathBuf>> {
+    let problem = || format!("cannot read {}", folder.display());
+    let mut runs = Vec::new();
+    for entry in fs::read_dir(folder).with_context(problem)? {
+        let path = entry.with_context(problem)?.path();
+        if is_run(&path) {
+            runs.push(path);
+        }
+    }
+    runs.sort();
+    Ok(runs)
+}
+
+/// Whether a folder is that of a run.
+pub(crate) fn is_run(folder: &Path) -> bool {
+    folder.join("run.json").is_file()
+}
+
+/// The newest run of a study below `runs` that was begun with the same part of it: another one could not be resumed.
+pub(crate) fn run_to_resume(runs: &Path, study: &Study) -> Result<PathBuf> {
+    let prefix = format!("{}-", study.name);
+    let is_of_study = |path: &PathBuf| {
+        path.file_name()
+            .and_then(|name| name.to_str())
+            .and_then(|name| name.strip_prefix(&prefix))
+            .is_some_and(is_stamp)
+    };
+    let mut of_study = match runs.exists() {
+        true => runs_in(runs)?,
+        false => Vec::new(),
+    };
+    of_study.retain(is_of_study);
+    if of_study.is_empty() {
+        bail!(
+            "nothing to resume: no run of \"{}\" in {}",
+            study.name,
+            runs.display()
+        );
+    }
+    let selection = waggle_runner::selection_info(study);
+    let mut others = Vec::new();
+    for run in of_study.into_iter().rev() {
+        match waggle_results::run_info(&run) {
+            Ok(info) if info.selection != selection => {
+                let flags = flags(info.selection.as_ref());
+                others.push(format!("{} ({flags})", run.display()));
+            }
+            // Resuming it says what is wrong with it.
+            Ok(_) | Err(_) => return Ok(run),
+        }
+    }
+    others.truncate(NAMED_MAX);
+    bail!(
+        "nothing to resume: no run of \"{}\" in {} was begun with {}; to resume another, give its flags and --resume=FOLDER: {}",
+        study.name,
+        runs.display(),
+        flags(selection.as_ref()),
+        others.join(", ")
+    )
+}
+
+/// The flags that choose a part of a study: `--filter a=b --quick`.
+fn flags(selection: Option<&SelectionInfo>) -> String {
+    let Some(selection) = selection else {
+        return "neither --filter nor --quick".to_owned();
+    };
+    let filters = selection.filters.iter();
+    let filters = filters.map(|filter| format!("--filter {filter}"));
+    let quick = selection.quick.then(|| "--quick".to_owned());
+    filters.chain(quick).collect::<Vec<_>>().join(" ")
+}
+
+/// What to give in place of a folder that is no run but has runs in it; else empty.
+pub(crate) fn newest_hint(folder: &Path) -> String {
+    let runs = runs_in(folder).unwrap_or_default();
+    let newest: Vec<String> = runs
+        .iter()
+        .rev()
+        .take(NAMED_MAX)
+        .map(|run| run.display().to_string())
+        .collect();
+    match newest.is_empty() {
+        true => String::new(),
+        false => format!("; it has runs in it: {}", newest.join(", ")),
+    }
+}
+
+/// Whether a text is a run folder's time, e.g. `20260102T030405Z`, with or without a counter.
+fn is_stamp(text: &str) -> bool {
+    let stamp = text.split_once('-').map_or(text, |(stamp, _)| stamp);
+    stamp.len() == 16 && stamp.ends_with('Z') && stamp.as_bytes()[8] == b'T'
+}
+
+/// `RUNS/STUDY-UTCTIME`, with a counter if several runs start in the same second.
+pub(crate) fn new_run(runs: &Path, study: &str) -> Result<PathBuf> {
+    let stamp = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+    let name = format!("{study}-{stamp}");
+    let names =
+        std::iter::once(name.clone()).chain((2..100).map(|count| format!("{name}-{count}")));
+    match names
+        .map(|name| runs.join(name))
+        .find(|folder| !folder.exists())
+    {
+        Some(folder) => Ok(folder),
+        None => bail!(
+            "{} has a hundred runs of this second already",
+            runs.display()
+        ),
+    }
+}
