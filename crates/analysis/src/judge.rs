@@ -370,5 +370,6 @@ fn engine(engine: &GeneratorInfo, course: &Course) -> Generator {
         in_flight_sending: course.in_flight_sending(),
         in_flight_unexplained: engine.in_flight_unexplained,
         in_flight_asked: engine.in_flight_asked,
+        in_flight_max: engine.in_flight_max,
     }
 }

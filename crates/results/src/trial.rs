@@ -378,6 +378,10 @@ pub struct GeneratorInfo {
     /// Since format 6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_flight_asked: Option<f64>,
+    /// The most that an open load has in flight; `None`: other loads, scenarios, and connections that are opened for each request.
+    /// Since format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight_max: Option<u64>,
     /// The part of it that belongs to no success of the measured phase: failed requests, and those that were in flight at its end
     /// for longer than others at its start (so it may be negative). The rest is goodput × mean service time.
     #[serde(alias = "in_flight_beside")]

@@ -31,6 +31,8 @@ pub struct GeneratorSettings {
     pub arrivals: Arrivals,
     /// How many requests a closed load keeps in flight; `None` if it is not one number.
     pub in_flight: Option<f64>,
+    /// The most that an open load has in flight; `None`: sessions, and connections that are opened for each request.
+    pub in_flight_max: Option<u64>,
 }
 
 impl GeneratorSettings {
@@ -48,8 +50,12 @@ impl GeneratorSettings {
             LoadModel::Open {
                 rate_per_s,
                 arrivals,
+                connections,
+                pipelining,
                 ..
             } => Self {
+                in_flight_max: keeps_in_flight(cell)
+                    .then(|| u64::from(connections) * u64::from(pipelining)),
                 offered_per_s: Some(rate_per_s)
                     .filter(|_| cell.scenario().is_none() && !crate::job::ends_by_itself(cell)),
                 arrivals: match arrivals {
@@ -62,17 +68,20 @@ impl GeneratorSettings {
                 connections,
                 pipelining,
             } => Self {
-                // A step of a session may be a pause.
-                in_flight: match &cell.what {
-                    What::Request(request) if keeps_connections(request) => {
-                        Some(f64::from(connections) * f64::from(pipelining))
-                    }
-                    What::Request(_) | What::Scenario(_) => None,
-                },
+                in_flight: keeps_in_flight(cell)
+                    .then(|| f64::from(connections) * f64::from(pipelining)),
                 ..settings
             },
             LoadModel::Users { .. } | LoadModel::Clients { .. } => settings,
         }
+    }
+}
+
+/// Whether a connection may always have as many requests in flight as it pipelines: a step of a session may be a pause.
+fn keeps_in_flight(cell: &Cell) -> bool {
+    match &cell.what {
+        What::Request(request) => keeps_connections(request),
+        What::Scenario(_) => false,
     }
 }
 
@@ -381,6 +390,7 @@ impl Measured {
             arrivals: settings.arrivals,
             capacity_per_s: None,
             in_flight_asked: settings.in_flight,
+            in_flight_max: settings.in_flight_max,
             in_flight_mean: share(self.in_flight_time.as_secs_f64(), self.row.seconds),
             in_flight_unexplained: share(seconds(self.in_flight_unexplained_ns), self.row.seconds),
             generators: self.generators.infos(self.row.seconds),

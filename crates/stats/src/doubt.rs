@@ -215,6 +215,7 @@ impl SystemFinding {
             Self::NeverSteady | Self::Stalled(_) => LEVEL,
             // By its size, in `Finding::doubts`.
             Self::Changed { .. }
+            | Self::LeftFromWarmUp { .. }
             | Self::NotJudged(_)
             | Self::Staged
             | Self::Ending

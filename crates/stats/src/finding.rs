@@ -160,7 +160,11 @@ pub enum SystemFinding {
         answered_share: f64,
         least_share: f64,
         skipped: u64,
+        /// All requests that may be in flight were.
+        full: Option<FullInFlight>,
     },
+    /// So many more requests were answered than fell due: the warm-up had left them.
+    LeftFromWarmUp { requests: u64 },
     /// A backlog grew.
     Grew { what: Backlog, growth: Growth },
     /// Steadiness and backlogs were not judged: a fault was injected.
@@ -184,6 +188,16 @@ pub enum SystemFinding {
     NeverSteady,
     /// Nothing succeeded for a while, though answers were waited for.
     Stalled(Stall),
+}
+
+/// An open load that had as many requests in flight as it may have, so that their number and the time of an answer were its limit
+/// (Little's law).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FullInFlight {
+    pub max: u64,
+    /// Mean number in flight.
+    pub mean: f64,
+    pub answered_per_s: f64,
 }
 
 impl From<SystemFinding> for Finding {

@@ -50,8 +50,9 @@ pub use estimate::{
 };
 pub use factorial::{Factorial, NoEffects, Source, Variation, crossovers, is_above, side_of};
 pub use finding::{
-    AccountingFinding, Backlog, Calibrated, CellFinding, Change, Finding, InstrumentFinding, Lag,
-    LagAllowed, LatenessFinding, NthGenerator, RecordEquation, Stretch, SystemFinding,
+    AccountingFinding, Backlog, Calibrated, CellFinding, Change, Finding, FullInFlight,
+    InstrumentFinding, Lag, LagAllowed, LatenessFinding, NthGenerator, RecordEquation, Stretch,
+    SystemFinding,
 };
 pub use holm::rejection_limit;
 pub use margin::{MAX_TRIALS_NEEDED, MarginTest, compare_with_margin};

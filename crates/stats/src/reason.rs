@@ -124,6 +124,7 @@ mod tests {
                     answered_share: 0.5,
                     least_share: 0.99,
                     skipped: 0,
+                    full: None,
                 }
                 .into(),
             ),

@@ -62,6 +62,7 @@ fn any_generator() -> impl Strategy<Value = Generator> {
             in_flight_mean: numbers[3],
             in_flight_sending: Some(numbers[3]),
             in_flight_asked: Some(numbers[2]),
+            in_flight_max: Some(connections[2]),
             utilization_wanted: numbers[4],
             in_flight_unexplained: numbers[5],
             run_queue_wait_mean_us: numbers[6],

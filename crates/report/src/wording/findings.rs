@@ -344,7 +344,7 @@ fn instrument(finding: &InstrumentFinding) -> String {
         | InstrumentFinding::NegativeDelays { .. } => probe(finding),
         InstrumentFinding::InFlightMissing { asked, mean } => format!(
             "{} requests in flight configured, {} on average",
-            plain(*asked),
+            format::amount(*asked),
             plain(*mean)
         ),
         InstrumentFinding::ConnectionsMissing { asked, typical } => format!(

@@ -41,6 +41,7 @@ fn healthy() -> TrialFacts<'static> {
             in_flight_sending: Some(50.0),
             in_flight_unexplained: 0.0,
             in_flight_asked: None,
+            in_flight_max: None,
         },
         response_p50_us: Some(4_900.0),
         service_mean_us: Some(5_000.0),
@@ -605,6 +606,21 @@ fn open_load_that_is_not_kept_up_with() {
     valid(&answered(98_930));
     let reason = "100,000 requests fell due and 98,910 were answered (98.91 %; at least 99 % required), 0 were skipped";
     expect(&answered(98_910), Verdict::Overloaded, &[reason], None);
+    let mut facts = answered(98_910);
+    facts.generator.in_flight_max = Some(56);
+    expect(&facts, Verdict::Overloaded, &[reason], None);
+    facts.generator.in_flight_max = Some(52);
+    let full = format!(
+        "{reason}; nearly all of the 52 requests that may be in flight were: 50.0 ÷ 5.06 ms for each answer is 9.89k/s (Little's law), \
+         and more connections may reach more"
+    );
+    expect(&facts, Verdict::Overloaded, &[&full], None);
+    // What the warm-up left is answered in the measured phase.
+    let surplus = "2,000 more requests were answered than fell due: the warm-up had left them, and goodput is above the offered load";
+    let mut facts = open();
+    facts.measured.succeeded = 102_000;
+    facts.measured.in_flight_change = -2_000;
+    expect(&facts, Verdict::Valid, &[], Some(surplus));
     // Closed load has no rate to keep up with.
     let mut facts = answered(98_910);
     facts.model = LoadModel::Closed;

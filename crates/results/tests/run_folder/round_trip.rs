@@ -320,6 +320,7 @@ fn the_figures_of_generator_and_probe_come_back() {
             }),
             arrivals: Arrivals::Uniform,
             in_flight_asked: Some(20.0),
+            in_flight_max: Some(40),
             generators: [7, 8]
                 .map(|sent| GeneratorPartInfo {
                     sent,

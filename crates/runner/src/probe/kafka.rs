@@ -193,13 +193,13 @@ impl Kafka {
         let mut remarks = Vec::new();
         if state.without_append_time > 0 {
             remarks.push(format!(
-                "{} messages of the topic have no time of arrival (message.timestamp.type is not LogAppendTime)",
+                "messages of the topic without a time of arrival (message.timestamp.type is not LogAppendTime): {}",
                 state.without_append_time
             ));
         }
         if state.problems > 0 {
             remarks.push(format!(
-                "the consumer had {} errors and continued",
+                "errors after which the consumer continued: {}",
                 state.problems
             ));
         }

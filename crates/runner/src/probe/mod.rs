@@ -292,7 +292,7 @@ impl<N: Connection> ProbeReader<N> {
     pub(crate) fn remark(&self) -> Option<String> {
         match self {
             Self::Offset(offset, _) if offset.without_offset > 0 => Some(format!(
-                "{} lines of the store had no offset",
+                "lines of the store without an offset: {}",
                 offset.without_offset
             )),
             Self::Items(items, _) => items.remark(),

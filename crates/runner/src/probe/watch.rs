@@ -302,7 +302,7 @@ impl Watch {
         let mut remarks: Vec<String> = self.stream.remark().into_iter().collect();
         if self.lines.skipped > 0 {
             remarks.push(format!(
-                "{} lines longer than {LINE_MAX_BYTES} bytes were left out",
+                "lines longer than {LINE_MAX_BYTES} bytes, which were left out: {}",
                 self.lines.skipped
             ));
         }

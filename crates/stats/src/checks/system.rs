@@ -4,7 +4,7 @@ use super::findings::{
     ACHIEVED_MIN, CHANCE, Findings, SEARCH_BOUND_SHARE, SteadinessTest, float, share,
 };
 use crate::{
-    Backlog, Change, SteadyBins, SystemFinding, Verdict,
+    Backlog, Change, FullInFlight, SteadyBins, SystemFinding, Verdict,
     backlog::backlog_grows,
     sample::size,
     stall::longest_stall,
@@ -14,6 +14,8 @@ use crate::{
 
 /// Two steps of a histogram of microseconds: a smaller change of a time is none.
 const TIME_RESOLUTION_US: f64 = 2.0;
+/// All requests that may be in flight are if the mean is at least this share of them.
+const FULL_MIN: f64 = 0.9;
 /// Silences shorter than this are not worth a line.
 const STALL_MIN_S: f64 = 0.2;
 /// Nor are those that are no longer than this many mean service times: few and slow requests leave gaps.
@@ -43,8 +45,13 @@ pub(super) fn backlogs(facts: &TrialFacts<'_>, found: &mut Findings) {
                     answered_share: share(answered, measured.due),
                     least_share: ACHIEVED_MIN,
                     skipped: measured.skipped,
+                    full: full_in_flight(facts, answered),
                 },
             );
+        }
+        let surplus = answered.saturating_sub(measured.due);
+        if float(surplus) > (1.0 - ACHIEVED_MIN) * float(measured.due) + chance {
+            found.remark(SystemFinding::LeftFromWarmUp { requests: surplus });
         }
     }
     if facts.has_faults()
@@ -56,6 +63,18 @@ pub(super) fn backlogs(facts: &TrialFacts<'_>, found: &mut Findings) {
     }
     check_growth(Backlog::Requests, &facts.answers, found);
     check_growth(Backlog::Records, &facts.delivery, found);
+}
+
+/// Whether as many requests were in flight as may be.
+fn full_in_flight(facts: &TrialFacts<'_>, answered: u64) -> Option<FullInFlight> {
+    let max = facts.generator.in_flight_max?;
+    let mean = facts.generator.in_flight_mean;
+    let is_full = mean >= FULL_MIN * float(max) && answered > 0 && facts.measured.seconds > 0.0;
+    is_full.then(|| FullInFlight {
+        max,
+        mean,
+        answered_per_s: float(answered) / facts.measured.seconds,
+    })
 }
 
 fn check_growth(what: Backlog, totals: &RunningTotals<'_>, found: &mut Findings) {

@@ -1,8 +1,23 @@
 //! Findings about the system: whether it kept up and had one level, in a trial and over the trials of a cell.
 
-use waggle_stats::{Backlog, CellFinding, Change, InjectedFault, Series, Stall, SystemFinding};
+use waggle_stats::{
+    Backlog, CellFinding, Change, FullInFlight, InjectedFault, Series, Stall, SystemFinding,
+};
 
 use crate::wording::format::{self, count, plain, set_share, three_digits, time_s, time_us};
+
+/// Why an open load could not send more, and what would show more.
+fn full_in_flight(full: &FullInFlight) -> String {
+    let answer_us = full.mean / full.answered_per_s * 1e6;
+    format!(
+        "; nearly all of the {} requests that may be in flight were: {} ÷ {} for each answer is {}/s (Little's law), and more connections \
+         may reach more",
+        count(full.max),
+        plain(full.mean),
+        time_us(answer_us),
+        plain(full.answered_per_s),
+    )
+}
 
 /// Findings about the system.
 pub(super) fn system(finding: &SystemFinding) -> String {
@@ -14,13 +29,19 @@ pub(super) fn system(finding: &SystemFinding) -> String {
             answered_share,
             least_share,
             skipped,
+            full,
         } => format!(
-            "{} requests fell due and {} were answered ({}; at least {} required), {} were skipped",
+            "{} requests fell due and {} were answered ({}; at least {} required), {} were skipped{}",
             count(*due),
             count(*answered),
             format::share(*answered_share),
             set_share(*least_share),
             count(*skipped),
+            full.as_ref().map(full_in_flight).unwrap_or_default(),
+        ),
+        SystemFinding::LeftFromWarmUp { requests } => format!(
+            "{} more requests were answered than fell due: the warm-up had left them, and goodput is above the offered load",
+            count(*requests)
         ),
         SystemFinding::Grew { what, growth } => format!(
             "{} grew from {} to {}, by {}/s at a load of {}/s",

@@ -178,7 +178,7 @@ async fn a_trial_begins_where_the_topic_ends() {
     assert_eq!((ledger.missing, ledger.unexpected), (0, 0));
     assert!(reader.log(|log| log.delay_histograms(false).arrival.is_none()));
     let remark = reader.remark().unwrap();
-    assert!(remark.contains("no time of arrival"), "{remark}");
+    assert!(remark.contains("without a time of arrival"), "{remark}");
 }
 
 #[tokio::test]
