@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail};
-use waggle_runner::ChangedSystem;
+use waggle_runner::{ChangedSystem, RecordsError};
 use waggle_study::{
     EnvironmentError, ExternalComponent, Files, Named, Source, Study, System, Values, nearest_word,
 };
@@ -66,6 +66,20 @@ pub(crate) fn error_with_position(
     match why.place(source, files) {
         Some(place) => anyhow!("{}:{}:{}: {why}", place.file, place.line, place.column),
         None => anyhow!("{}: {why}", source.name),
+    }
+}
+
+/// The error, with the place in the study if it is a file that the study names and that cannot be read.
+pub(crate) fn records_error(why: RecordsError, study: &Path, source: &Source) -> anyhow::Error {
+    let RecordsError::Io { file, .. } = &why else {
+        return why.into();
+    };
+    let folder = study.parent().unwrap_or(Path::new(""));
+    let name = file.strip_prefix(folder).unwrap_or(file).display();
+    let files = waggle_runner::files_beside(study);
+    match waggle_study::file_place(source, &files, &name.to_string()) {
+        Some(place) => anyhow!("{}:{}:{}: {why}", place.file, place.line, place.column),
+        None => why.into(),
     }
 }
 

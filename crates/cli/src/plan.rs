@@ -31,7 +31,9 @@ pub(crate) fn run(arguments: &Plan) -> Result<Exit> {
     if left_out::remove(&mut loaded, &left_out).is_err() {
         lines.push("no cell can be run here; this is the plan of all of them".to_owned());
     }
-    RecordFiles::read(&loaded.study, &arguments.choice.study)?;
+    let study = &arguments.choice.study;
+    RecordFiles::read(&loaded.study, study)
+        .map_err(|why| files::records_error(why, study, &loaded.study_source))?;
     lines.extend(missing_value(&loaded, arguments));
     let plan = waggle_study::plan(&loaded.study);
     output::print_text(&listing(&loaded.study, &loaded.system, &plan, &lines))?;

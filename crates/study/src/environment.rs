@@ -2,16 +2,16 @@
 
 use std::fmt;
 
-use waggle_template::variable::{self, Part};
+use waggle_template::{
+    placeholder,
+    variable::{self, Part},
+};
 
 use crate::{
     Files, GivenSecret, Origin, Request, Scenario, Source, Study, TakenValue,
-    fill::uses,
     headers::Receiver,
-    include::include_scenario,
     origin::{OPENINGS, SECRET_OPENINGS, next_opening},
-    sources::Sources,
-    tree::parse,
+    place::{Place, first_place},
 };
 
 /// Longest value.
@@ -110,20 +110,10 @@ pub enum EnvironmentError {
     Kubeconfig { why: String, at: (u32, u32) },
 }
 
-/// Where a value is named.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ValuePlace {
-    /// Name of the text: the study, or the file of its scenario.
-    pub file: String,
-    /// Counted from 1.
-    pub line: u32,
-    pub column: u32,
-}
-
 impl EnvironmentError {
     /// The place in this study, or scenario in a file of its own, if it is known. `files` are those beside it.
     #[must_use]
-    pub fn place(&self, source: &Source, files: Files<'_>) -> Option<ValuePlace> {
+    pub fn place(&self, source: &Source, files: Files<'_>) -> Option<Place> {
         match self {
             Self::NotThere { origin, .. }
             | Self::Unusable { origin }
@@ -132,7 +122,7 @@ impl EnvironmentError {
             | Self::UnusableSecret { at, .. }
             | Self::NoCredential { at, .. }
             | Self::UnusableCredential { at, .. }
-            | Self::Kubeconfig { at, .. } => Some(ValuePlace {
+            | Self::Kubeconfig { at, .. } => Some(Place {
                 file: source.name.clone(),
                 line: at.0,
                 column: at.1,
@@ -141,32 +131,14 @@ impl EnvironmentError {
     }
 }
 
-/// The first header that has this value. The text is read once more: its positions are needed only for an error.
-fn header_place(origin: &Origin, source: &Source, files: Files<'_>) -> Option<ValuePlace> {
-    let sources = Sources::new(source, files);
-    let mut found = Vec::new();
-    let mut root = parse(&source.text, &mut found).ok()?;
-    include_scenario(&mut root, Some(&sources), &mut found);
+/// The first header that has this value.
+fn header_place(origin: &Origin, source: &Source, files: Files<'_>) -> Option<Place> {
     let name = origin.name();
-    let mut uses = uses(&root).into_iter();
-    let at = uses.find_map(|used| {
-        let is_header = used
-            .path
-            .iter()
-            .rev()
-            .nth(1)
-            .is_some_and(|key| key == "headers");
-        (is_header && used.name.as_deref() == Some(&name)).then_some(used.position)
-    })?;
-    let file = sources
-        .into_sources()
-        .get(usize::from(at.file))?
-        .name
-        .clone();
-    Some(ValuePlace {
-        file,
-        line: at.line,
-        column: at.column,
+    first_place(source, files, &|text, path| {
+        let is_header = path.iter().rev().nth(1).is_some_and(|key| key == "headers");
+        let names = is_header.then(|| placeholder::parts(text)).flatten();
+        let mut names = names.into_iter().flatten();
+        names.any(|part| part == placeholder::Part::Name(&name))
     })
 }
 

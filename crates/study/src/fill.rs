@@ -21,34 +21,46 @@ pub(crate) struct Use {
 /// Every `${name}` under a node.
 pub(crate) fn uses(node: &Node) -> Vec<Use> {
     let mut found = Vec::new();
-    collect_uses(node, &mut Vec::new(), &mut found);
+    visit_texts(node, &mut Vec::new(), &mut |text, position, path| {
+        let mut add = |name: Option<&str>| {
+            found.push(Use {
+                name: name.map(str::to_owned),
+                position,
+                path: path.to_vec(),
+            });
+        };
+        if !text.contains("${") {
+            return;
+        }
+        let Some(parts) = parts(text) else {
+            return add(None);
+        };
+        for part in parts {
+            if let Part::Name(name) = part {
+                add(Some(name));
+            }
+        }
+    });
     found
 }
 
-fn collect_uses(node: &Node, path: &mut Vec<String>, found: &mut Vec<Use>) {
+/// Calls `visit` with every text under a node, its position, and the keys that lead to it.
+pub(crate) fn visit_texts(
+    node: &Node,
+    path: &mut Vec<String>,
+    visit: &mut impl FnMut(&str, Position, &[String]),
+) {
     match &node.value {
-        Value::Scalar(Level::Text(text)) if text.contains("${") => match parts(text) {
-            None => found.push(Use {
-                name: None,
-                position: node.position,
-                path: path.clone(),
-            }),
-            Some(parts) => found.extend(parts.into_iter().filter_map(|part| match part {
-                Part::Name(name) => Some(Use {
-                    name: Some(name.to_owned()),
-                    position: node.position,
-                    path: path.clone(),
-                }),
-                Part::Literal(_) => None,
-            })),
-        },
-        Value::List(items) => items
-            .iter()
-            .for_each(|item| collect_uses(item, path, found)),
+        Value::Scalar(Level::Text(text)) => visit(text, node.position, path),
+        Value::List(items) => {
+            for item in items {
+                visit_texts(item, path, visit);
+            }
+        }
         Value::Map(entries) => {
             for entry in entries {
                 path.push(entry.key.clone());
-                collect_uses(&entry.node, path, found);
+                visit_texts(&entry.node, path, visit);
                 path.pop();
             }
         }

@@ -18,7 +18,7 @@ use waggle_analysis::{Model, compare::compare_levels};
 use waggle_report::wording::compare::error as compare_error;
 use waggle_results::WriteError;
 use waggle_runner::{CpuUse, Ended, Event, RunError, RunRequest};
-use waggle_study::Study;
+use waggle_study::{Source, Study};
 
 use self::{
     board_updater::StudyFacts,
@@ -82,13 +82,17 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
     let interrupts = Interrupts::new(|| {});
     let view = view(arguments, &loaded.study, &folder, &interrupts)?;
     let system_name = loaded.system.name.clone();
+    let study_source = loaded.study_source.clone();
     let request = RunRequest {
         left_out,
         ..request(arguments, loaded, &folder)?
     };
     let driven = drive(request, view, export, &interrupts);
     system::warn_of_own(&system_name);
-    let (ended, exporter) = driven.map_err(|error| with_way_on(error, arguments, &folder))?;
+    let (ended, exporter) = driven.map_err(|error| {
+        let located = with_place(error, arguments, &study_source);
+        with_way_on(located, arguments, &folder)
+    })?;
     let exit = report_run(arguments, &folder, &ended);
     if let Some(exporter) = exporter {
         exporter.finish(&interrupts, print);
@@ -155,6 +159,15 @@ fn shell_word(word: &str) -> String {
     match !word.is_empty() && word.chars().all(is_plain) {
         true => word.to_owned(),
         false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+/// The place in the study of a file that cannot be read.
+fn with_place(error: anyhow::Error, arguments: &Run, source: &Source) -> anyhow::Error {
+    match error.downcast() {
+        Ok(RunError::Records(why)) => files::records_error(why, &arguments.choice.study, source),
+        Ok(other) => other.into(),
+        Err(error) => error,
     }
 }
 
@@ -366,10 +379,7 @@ fn drive(
     interrupts.listen()?;
     let ended = runtime.block_on(waggle_runner::run(request, sender, shutdown));
     shower.join().ok();
-    match ended {
-        Ok(ended) => Ok((ended, exporter)),
-        Err(error) => Err(error.into()),
-    }
+    Ok((ended?, exporter))
 }
 
 fn nothing_finished(folder: &Path) -> bool {

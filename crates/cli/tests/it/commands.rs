@@ -145,6 +145,23 @@ fn filter_and_resume_explain_mistakes() {
 }
 
 #[test]
+fn records_that_cannot_be_read_have_their_place() {
+    let workspace = Workspace::new();
+    let study = "study: s\nquestion: Are they there?\nsystem: { url: 'http://127.0.0.1:1' }\n\
+                 load:\n  model: closed\n  connections: 1\n  request:\n    name: keep\n    put: /x\n    \
+                 records: { file: none.lp }\n\
+                 schedule: { warm_up: 1s, measure: 5s, repeat: 1 }\n";
+    fs::write(workspace.path().join("study.yaml"), study).unwrap();
+    for command in ["plan", "run"] {
+        let output = workspace.output(&[command, "study.yaml"]);
+        let said = output_text(&output);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        let expected = "study.yaml:10:22: cannot read the records in none.lp: ";
+        assert!(said.contains(expected), "{said}");
+    }
+}
+
+#[test]
 fn schemas_equal_the_published_ones() {
     let workspace = Workspace::new();
     for of in [

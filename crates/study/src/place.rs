@@ -1,0 +1,54 @@
+//! The place of a text in a study, for errors that are found after the study was checked. The study is read once more: its positions
+//! are needed only then.
+
+use crate::{
+    Files, Source, fill::visit_texts, include::include_scenario, mistake::Position,
+    sources::Sources, tree::parse,
+};
+
+/// Where a text is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Name of the file: the study, or that of its scenario.
+    pub file: String,
+    /// Counted from 1.
+    pub line: u32,
+    pub column: u32,
+}
+
+/// Where this study, or scenario in a file of its own, names a file by a key `file`. `files` are those beside it.
+#[must_use]
+pub fn file_place(source: &Source, files: Files<'_>, file: &str) -> Option<Place> {
+    first_place(source, files, &|text, path| {
+        text == file && path.last().is_some_and(|key| key == "file")
+    })
+}
+
+/// The first text that is wanted, by the text and the keys that lead to it.
+pub(crate) fn first_place(
+    source: &Source,
+    files: Files<'_>,
+    is_wanted: &dyn Fn(&str, &[String]) -> bool,
+) -> Option<Place> {
+    let sources = Sources::new(source, files);
+    let mut mistakes = Vec::new();
+    let mut root = parse(&source.text, &mut mistakes).ok()?;
+    include_scenario(&mut root, Some(&sources), &mut mistakes);
+    let mut found: Option<Position> = None;
+    visit_texts(&root, &mut Vec::new(), &mut |text, position, path| {
+        if found.is_none() && is_wanted(text, path) {
+            found = Some(position);
+        }
+    });
+    let at = found?;
+    let file = sources
+        .into_sources()
+        .get(usize::from(at.file))?
+        .name
+        .clone();
+    Some(Place {
+        file,
+        line: at.line,
+        column: at.column,
+    })
+}
