@@ -5,14 +5,18 @@ use std::{
     net::{SocketAddr, TcpListener, TcpStream},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    sync::{Arc, Mutex, PoisonError, mpsc},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+        mpsc,
+    },
     thread,
     time::Duration,
 };
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::try_for;
+use crate::{random::random, try_for};
 
 /// A server must accept connections within this time.
 const UP_WITHIN: Duration = Duration::from_secs(300);
@@ -165,8 +169,19 @@ fn launch(start: &Arc<Mutex<Command>>, name: &str) -> Child {
     child.unwrap_or_else(|why| panic!("{name} cannot be started: {why}"))
 }
 
-/// A port of 127.0.0.1 that is free now.
+/// Below the ports that Linux gives to connections (32768 and above, `ip_local_port_range`), and no server's standard port.
+const FREE_PORTS: std::ops::Range<u16> = 28_100..32_700;
+
+/// A port of 127.0.0.1 that is free now. No connection gets it meanwhile, and a second call in another process hardly ever returns it.
 pub fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
-    listener.local_addr().expect("its address").port()
+    static CALLS: AtomicU64 = AtomicU64::new(0);
+    let seed = u64::from(std::process::id());
+    let numbers = std::iter::repeat_with(|| random(seed, CALLS.fetch_add(1, Ordering::Relaxed)));
+    let ports = numbers.map(|number| {
+        let place = number % u64::try_from(FREE_PORTS.len()).expect("some thousand");
+        FREE_PORTS.start + u16::try_from(place).expect("within the range")
+    });
+    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    let mut few = ports.take(100);
+    few.find(is_free).expect("a free port")
 }

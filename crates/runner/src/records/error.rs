@@ -24,6 +24,11 @@ pub enum RecordsError {
     },
     #[error("the encoding of {}: {problem}; records.encoding names it", file.display())]
     Encoding { file: PathBuf, problem: String },
+    #[error(
+        "line {line} of {} has bytes that are not UTF-8, though its text is UTF-8 otherwise; correct them in the file",
+        file.display()
+    )]
+    Damaged { file: PathBuf, line: usize },
     #[error("records.{key} of {}: {problem}", file.display())]
     Table {
         file: PathBuf,

@@ -173,13 +173,40 @@ fn body(
 }
 
 /// The text, and the encoding that has to be named: that of Western Windows if the text is not UTF-8.
+///
+/// # Errors
+/// The text is UTF-8 with mistakes, which another encoding would not mend.
 fn text_and_encoding(file: &Path) -> Result<(Vec<u8>, Option<&'static str>), RecordsError> {
     let text = read_text(file, None)?;
     if std::str::from_utf8(&text).is_ok() {
         return Ok((text, None));
     }
+    if let Some(line) = damaged_line(&text) {
+        let file = file.to_path_buf();
+        return Err(RecordsError::Damaged { file, line });
+    }
     let encoding = "windows-1252";
     Ok((read_text(file, Some(encoding))?, Some(encoding)))
+}
+
+/// The first line that is not UTF-8, from 1, in a text that has more characters of several bytes than mistakes. In a text of another
+/// encoding hardly any two bytes make one.
+fn damaged_line(text: &[u8]) -> Option<usize> {
+    let (mut characters, mut mistakes, mut lines) = (0_u64, 0_u64, 0);
+    let mut first = None;
+    for chunk in text.utf8_chunks() {
+        let longer = chunk
+            .valid()
+            .chars()
+            .filter(|character| !character.is_ascii());
+        characters += longer.count() as u64;
+        lines += chunk.valid().matches('\n').count();
+        if !chunk.invalid().is_empty() {
+            mistakes += 1;
+            first.get_or_insert(lines + 1);
+        }
+    }
+    first.filter(|_| characters > mistakes)
 }
 
 pub(super) fn format_of(format: RecordsFormat) -> Format {
@@ -188,5 +215,21 @@ pub(super) fn format_of(format: RecordsFormat) -> Format {
         RecordsFormat::Ndjson => Format::Ndjson,
         RecordsFormat::Json => Format::Json,
         RecordsFormat::Csv => Format::Csv,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::damaged_line;
+
+    #[test]
+    fn utf8_with_mistakes_is_no_other_encoding() {
+        let check = |text: &[u8], expected: Option<usize>| {
+            assert_eq!(damaged_line(text), expected, "{text:?}");
+        };
+        check("time,°C\n1,2\n".as_bytes(), None);
+        check(b"time,\xc2\xb0C\n1,\xb5\n2,\xc2\xb0\n", Some(2));
+        check(b"time,\xb0C\n", None);
+        check(b"Temp\xe9rature,\xb0C,\xc2\xb0\n", None);
     }
 }
