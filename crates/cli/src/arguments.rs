@@ -141,7 +141,7 @@ pub(crate) struct Run {
     /// Folder of the run folders
     #[arg(long, value_name = "FOLDER", default_value = "runs")]
     pub(crate) runs: PathBuf,
-    /// Resume an interrupted run: the given folder, or the newest one of this study
+    /// Resume an interrupted run: the given folder, or the newest one of this study that was begun with the same --filter and --quick
     #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true)]
     pub(crate) resume: Option<Option<PathBuf>>,
     /// Print only the result, no progress

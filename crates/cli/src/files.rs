@@ -71,13 +71,15 @@ pub(crate) fn error_with_position(
 
 /// The error, with the place in the study if it is a file that the study names and that cannot be read.
 pub(crate) fn records_error(why: RecordsError, study: &Path, source: &Source) -> anyhow::Error {
-    let RecordsError::Io { file, .. } = &why else {
-        return why.into();
+    let (file, key) = match &why {
+        RecordsError::Io { file, .. } => (file, "file"),
+        RecordsError::Body { file, .. } => (file, "body_file"),
+        _ => return why.into(),
     };
     let folder = study.parent().unwrap_or(Path::new(""));
-    let name = file.strip_prefix(folder).unwrap_or(file).display();
     let files = waggle_runner::files_beside(study);
-    match waggle_study::file_place(source, &files, &name.to_string()) {
+    let is_file = |name: &str| folder.join(name) == *file;
+    match waggle_study::file_place(source, &files, (key, &is_file)) {
         Some(place) => anyhow!("{}:{}:{}: {why}", place.file, place.line, place.column),
         None => why.into(),
     }
@@ -276,10 +278,14 @@ fn nearest_file(file: &Path) -> Option<String> {
         .filter_map(|entry| entry.file_name().into_string().ok())
         .collect();
     names.sort();
-    let near = nearest_word(
-        file.file_name()?.to_str()?,
-        names.iter().map(String::as_str),
-    )?;
+    // The names without their endings are alike, too: two endings that agree are no likeness.
+    let stem = file.file_stem()?.to_str()?;
+    let is_like = |name: &&str| {
+        let other = Path::new(name).file_stem().and_then(|stem| stem.to_str());
+        other.is_some_and(|other| nearest_word(stem, [other]).is_some())
+    };
+    let names = names.iter().map(String::as_str).filter(is_like);
+    let near = nearest_word(file.file_name()?.to_str()?, names)?;
     Some(file.with_file_name(near).display().to_string())
 }
 

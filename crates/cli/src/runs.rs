@@ -56,7 +56,7 @@ pub(crate) fn run_to_resume(runs: &Path, study: &Study) -> Result<PathBuf> {
     let mut others = Vec::new();
     for run in of_study.into_iter().rev() {
         match waggle_results::run_info(&run) {
-            Ok(info) if info.selection != selection => {
+            Ok(info) if parts(info.selection.as_ref()) != parts(selection.as_ref()) => {
                 let flags = flags(info.selection.as_ref());
                 others.push(format!("{} ({flags})", run.display()));
             }
@@ -66,12 +66,17 @@ pub(crate) fn run_to_resume(runs: &Path, study: &Study) -> Result<PathBuf> {
     }
     others.truncate(NAMED_MAX);
     bail!(
-        "nothing to resume: no run of \"{}\" in {} was begun with {}; to resume another, give its flags and --resume=FOLDER: {}",
+        "nothing to resume: no run of \"{}\" in {} has these flags ({}); to resume another, give all of its flags and --resume=FOLDER: {}",
         study.name,
         runs.display(),
         flags(selection.as_ref()),
         others.join(", ")
     )
+}
+
+/// The part of the study that was chosen. How many cells the study has is another question: if it was changed, resuming says so.
+fn parts(selection: Option<&SelectionInfo>) -> Option<(bool, &[String])> {
+    selection.map(|selection| (selection.quick, &selection.filters[..]))
 }
 
 /// The flags that choose a part of a study: `--filter a=b --quick`.
@@ -80,14 +85,15 @@ fn flags(selection: Option<&SelectionInfo>) -> String {
         return "neither --filter nor --quick".to_owned();
     };
     let filters = selection.filters.iter();
-    let filters = filters.map(|filter| format!("--filter {filter}"));
+    let filters = filters.map(|filter| format!("--filter {}", shell_word(filter)));
     let quick = selection.quick.then(|| "--quick".to_owned());
     filters.chain(quick).collect::<Vec<_>>().join(" ")
 }
 
 /// What to give in place of a folder that is no run but has runs in it; else empty.
 pub(crate) fn newest_hint(folder: &Path) -> String {
-    let runs = runs_in(folder).unwrap_or_default();
+    let mut runs = runs_in(folder).unwrap_or_default();
+    runs.sort_by_cached_key(|run| stamp(run).map(str::to_owned));
     let newest: Vec<String> = runs
         .iter()
         .rev()
@@ -98,6 +104,14 @@ pub(crate) fn newest_hint(folder: &Path) -> String {
         true => String::new(),
         false => format!("; it has runs in it: {}", newest.join(", ")),
     }
+}
+
+/// The time in the name of a run's folder.
+fn stamp(run: &Path) -> Option<&str> {
+    let name = run.file_name()?.to_str()?;
+    let starts = name.match_indices('-').map(|(at, _)| &name[at + 1..]);
+    let mut stamps = starts.filter(|text| is_stamp(text));
+    stamps.next()
 }
 
 /// Whether a text is a run folder's time, e.g. `20260102T030405Z`, with or without a counter.
@@ -121,5 +135,14 @@ pub(crate) fn new_run(runs: &Path, study: &str) -> Result<PathBuf> {
             "{} has a hundred runs of this second already",
             runs.display()
         ),
+    }
+}
+
+/// A word as a shell reads it: in quotes if it has more than letters, digits and signs without a meaning.
+pub(crate) fn shell_word(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "._/=:,+-@%".contains(letter);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
     }
 }

@@ -430,7 +430,7 @@ pub struct Outcome {
     /// What sessions kept, if [`crate::Preparation::keeps`] is not empty.
     #[serde(skip)]
     pub kept: KeptRows,
-    /// The first answer of each step that failed a check or a capture, by step.
+    /// Of each step an answer that failed a check or a capture, the first one of a worker; by step.
     pub mismatches: Vec<Mismatch>,
     /// True if a worker reached [`crate::Job::max_tracked_requests`], which also ends the run.
     pub request_outcomes_full: bool,

@@ -245,7 +245,10 @@ impl Worker {
             .sessions
             .as_ref()
             .and_then(|sessions| sessions.used_up().map(str::to_owned));
-        let (kept, mismatches) = self.sessions.map(|sessions| sessions.into_kept()).unzip();
+        let (kept, mismatches) = self
+            .sessions
+            .map(|sessions| sessions.into_results())
+            .unzip();
         End {
             totals: self.recorder.finish(now),
             feed_used_up,

@@ -25,14 +25,13 @@ use crate::{
 
 /// Timeout of one fetch.
 const FETCH_AT_MOST: Duration = Duration::from_secs(3600);
-/// What apt-get, npm, Maven, pip, Cargo and Go write if a name cannot be resolved or a server cannot be connected to.
-const UNREACHABLE: [&str; 14] = [
+/// What apt-get, npm, Maven, pip, Cargo, Go and Hex write if a name cannot be resolved or a server cannot be connected to.
+const UNREACHABLE: [&str; 15] = [
     "Temporary failure resolving",
     "Temporary failure in name resolution",
     "Name or service not known",
     "Could not resolve host",
     "Could not connect to",
-    "Could not transfer",
     "Unknown host",
     "Network is unreachable",
     "network is unreachable",
@@ -41,6 +40,8 @@ const UNREACHABLE: [&str; 14] = [
     "EAI_AGAIN",
     "ENOTFOUND",
     "ECONNREFUSED",
+    "nxdomain",
+    "is not reached here",
 ];
 /// Characters of it that are shown.
 const UNREACHABLE_SHOWN: usize = 120;

@@ -38,6 +38,8 @@ pub(crate) struct Secrets {
     awaited: RefCell<BTreeSet<String>>,
     /// Values of the load's headers from outside: source and value.
     taken: Vec<(String, String)>,
+    /// The sources of all of them, also of values that are too short to be hidden.
+    taken_names: Vec<String>,
     pub(crate) tokens: Tokens,
 }
 
@@ -52,6 +54,7 @@ impl Secrets {
     pub(crate) fn from_given(given: &[GivenSecret], taken: &[TakenValue]) -> Self {
         let value = |given: &GivenSecret| Some((given.name.clone(), given.value.clone()?));
         let words: BTreeMap<String, String> = given.iter().filter_map(value).collect();
+        let taken_names = taken.iter().map(|taken| taken.origin.name()).collect();
         let taken = taken.iter();
         let taken = taken.filter(|taken| taken.value.len() >= TAKEN_MIN_BYTES);
         Self {
@@ -61,6 +64,7 @@ impl Secrets {
             taken: taken
                 .map(|taken| (taken.origin.name(), taken.value.clone()))
                 .collect(),
+            taken_names,
             tokens: Tokens::default(),
         }
     }
@@ -133,8 +137,8 @@ impl Secrets {
     }
 
     /// Where the load takes values of its headers from.
-    pub(crate) fn taken_names(&self) -> impl Iterator<Item = &str> {
-        self.taken.iter().map(|(name, _)| name.as_str())
+    pub(crate) fn taken_names(&self) -> &[String] {
+        &self.taken_names
     }
 
     /// The text without any secret.
@@ -143,6 +147,12 @@ impl Secrets {
         for (name, word) in self.longest_first() {
             if text.contains(&word) {
                 text = text.replace(&word, &mark(&name));
+            }
+            // As a string of JSON has it.
+            let escaped = serde_json::Value::from(word.as_str()).to_string();
+            let escaped = &escaped[1..escaped.len() - 1];
+            if escaped != word && text.contains(escaped) {
+                text = text.replace(escaped, &mark(&name));
             }
         }
         text

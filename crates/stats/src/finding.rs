@@ -164,7 +164,11 @@ pub enum SystemFinding {
         full: Option<FullInFlight>,
     },
     /// So many more requests were answered than fell due: the warm-up had left them.
-    LeftFromWarmUp { requests: u64 },
+    LeftFromWarmUp {
+        requests: u64,
+        /// More succeeded than fell due, so goodput is above the offered load.
+        succeeded_more: bool,
+    },
     /// A backlog grew.
     Grew { what: Backlog, growth: Growth },
     /// Steadiness and backlogs were not judged: a fault was injected.

@@ -64,13 +64,13 @@ pub enum EnvironmentError {
     )]
     Unusable { origin: Origin },
     #[error(
-        "the header {header} has \"{scheme}\" twice: the study has it, and {origin} begins with it; expected there what comes after \
+        "the header {header} has \"{scheme}\" twice: before the value, and at the start of {origin}; expected there what comes after \
          \"{scheme}\""
     )]
     SchemeTwice {
         header: String,
         origin: Origin,
-        /// The study's text before the value.
+        /// The text before the value.
         scheme: String,
     },
     #[error("system.secrets.{secret} is the value of {origin}, which {why}")]
@@ -191,14 +191,18 @@ impl GivenSecret {
 }
 
 impl Scenario {
-    /// The same for a scenario without a study.
+    /// The same for a scenario without a study; returns the values, which may be secrets.
     ///
     /// # Errors
     /// A value is missing, or cannot be in a header.
-    pub fn take_from_environment(&mut self, values: Values<'_>) -> Result<(), EnvironmentError> {
+    pub fn take_from_environment(
+        &mut self,
+        values: Values<'_>,
+    ) -> Result<Vec<TakenValue>, EnvironmentError> {
         let value = |origin: &Origin| values.value(origin);
         let mut filling = Filling::new(OPENINGS, &value);
-        self.change_headers(&mut |receiver, headers| filling.fill(headers, receiver))
+        self.change_headers(&mut |receiver, headers| filling.fill(headers, receiver))?;
+        Ok(filling.taken)
     }
 
     /// The same with the secrets of a system that is up, and its token, in its headers; `value` returns that of `${secret.NAME}` and

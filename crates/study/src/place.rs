@@ -16,11 +16,19 @@ pub struct Place {
     pub column: u32,
 }
 
-/// Where this study, or scenario in a file of its own, names a file by a key `file`. `files` are those beside it.
+/// Where this study, or scenario in a file of its own, names a file by a key; else the first value of the key that a factor completes.
+/// `files` are those beside it.
 #[must_use]
-pub fn file_place(source: &Source, files: Files<'_>, file: &str) -> Option<Place> {
-    first_place(source, files, &|text, path| {
-        text == file && path.last().is_some_and(|key| key == "file")
+pub fn file_place(
+    source: &Source,
+    files: Files<'_>,
+    (key, is_file): (&str, &dyn Fn(&str) -> bool),
+) -> Option<Place> {
+    let is_key = |path: &[String]| path.last().is_some_and(|last| last == key);
+    first_place(source, files, &|text, path| is_key(path) && is_file(text)).or_else(|| {
+        first_place(source, files, &|text, path| {
+            is_key(path) && text.contains("${")
+        })
     })
 }
 

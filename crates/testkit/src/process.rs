@@ -169,19 +169,19 @@ fn launch(start: &Arc<Mutex<Command>>, name: &str) -> Child {
     child.unwrap_or_else(|why| panic!("{name} cannot be started: {why}"))
 }
 
-/// Below the ports that Linux gives to connections (32768 and above, `ip_local_port_range`), and no server's standard port.
+/// Below the ports that Linux gives to connections (32768 and above, `ip_local_port_range`).
 const FREE_PORTS: std::ops::Range<u16> = 28_100..32_700;
 
-/// A port of 127.0.0.1 that is free now. No connection gets it meanwhile, and a second call in another process hardly ever returns it.
+/// A port of 127.0.0.1 that is free now. No connection gets it meanwhile, no other call in this process, and hardly ever one in another.
 pub fn free_port() -> u16 {
     static CALLS: AtomicU64 = AtomicU64::new(0);
-    let seed = u64::from(std::process::id());
-    let numbers = std::iter::repeat_with(|| random(seed, CALLS.fetch_add(1, Ordering::Relaxed)));
-    let ports = numbers.map(|number| {
-        let place = number % u64::try_from(FREE_PORTS.len()).expect("some thousand");
+    let first = random(std::process::id().into(), 0) >> 1;
+    let all = u64::try_from(FREE_PORTS.len()).expect("some thousand");
+    let ports = std::iter::repeat_with(|| {
+        let place = (first + CALLS.fetch_add(1, Ordering::Relaxed)) % all;
         FREE_PORTS.start + u16::try_from(place).expect("within the range")
     });
     let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
-    let mut few = ports.take(100);
-    few.find(is_free).expect("a free port")
+    let mut round = ports.take(FREE_PORTS.len());
+    round.find(is_free).expect("a free port")
 }

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use waggle_runner::files_beside;
 use waggle_study::{
     Body, BodyExpect, Cell, Expect, Named, Pem, Request, Scenario, Source, Study, System,
-    Threshold, What,
+    TakenValue, Threshold, What,
 };
 use waggle_units::format_duration;
 
@@ -129,6 +129,9 @@ pub(crate) fn make_plan(flags: &Load, inputs: PlanInputs<'_>) -> Result<Planned>
     };
     let (mut study, mut system) = read_made_study(&text, flags.request.scenario.as_deref())?;
     study.seed = seed;
+    if let Sent::Scenario(_, taken) = &sent {
+        study.taken.clone_from(taken);
+    }
     for cell in &mut study.cells {
         cell.load_workers = Some(workers.count);
         cell.schedule.warm_up = times.warm_up;
@@ -219,14 +222,14 @@ enum Sent {
         body_bytes: u64,
         records: u32,
     },
-    Scenario(Box<Scenario>),
+    /// With the values of its headers from outside.
+    Scenario(Box<Scenario>, Vec<TakenValue>),
 }
 
 fn request_content(flags: &Load, target: &Target, folders: &RunFolders) -> Result<Sent> {
     if let Some(file) = &flags.request.scenario {
-        return Ok(Sent::Scenario(Box::new(scenario::scenario(
-            flags, target, file,
-        )?)));
+        let (scenario, taken) = scenario::scenario(flags, target, file)?;
+        return Ok(Sent::Scenario(Box::new(scenario), taken));
     }
     let request = request(flags, target, folders)?;
     let request = Request {
@@ -257,7 +260,7 @@ impl Sent {
                 timeout_s: request.timeout.as_secs_f64(),
                 ..settings
             },
-            Self::Scenario(scenario) => Settings {
+            Self::Scenario(scenario, _) => Settings {
                 scenario: Some(scenario.name.clone()),
                 timeout_s: scenario.timeout().as_secs_f64(),
                 ..settings
@@ -267,7 +270,7 @@ impl Sent {
 
     fn payload(&self) -> Payload<'_> {
         match self {
-            Self::Scenario(scenario) => Payload::Scenario(&scenario.name),
+            Self::Scenario(scenario, _) => Payload::Scenario(&scenario.name),
             Self::Request { request, .. } => Payload::Request(request),
         }
     }
@@ -285,14 +288,14 @@ impl Sent {
                 }
                 _ => Ok(None),
             },
-            Self::Scenario(_) => Ok(None),
+            Self::Scenario(..) => Ok(None),
         }
     }
 
     /// Files to copy to the run folder if the run is saved.
     fn needed_files(&self, flags: &Load, folders: &RunFolders) -> Result<Vec<NeededFile>> {
         let scenario = match (self, &flags.request.scenario) {
-            (Self::Scenario(scenario), Some(file)) => (scenario, file),
+            (Self::Scenario(scenario, _), Some(file)) => (scenario, file),
             (Self::Request { request, .. }, _) => {
                 let file = match &request.body {
                     Body::File(file) => Some(file),
@@ -307,7 +310,7 @@ impl Sent {
                 };
                 return Ok(file.and_then(needed).into_iter().collect());
             }
-            (Self::Scenario(_), None) => return Ok(Vec::new()),
+            (Self::Scenario(..), None) => return Ok(Vec::new()),
         };
         let (scenario, file) = scenario;
         let folder = file.parent().unwrap_or(Path::new(""));
@@ -344,7 +347,7 @@ impl Sent {
     fn put(&self, cell: &mut Cell) -> Result<()> {
         match (self, &mut cell.what) {
             (Self::Request { request, .. }, What::Request(planned)) => planned.clone_from(request),
-            (Self::Scenario(scenario), What::Scenario(planned)) => {
+            (Self::Scenario(scenario, _), What::Scenario(planned)) => {
                 *planned = std::sync::Arc::new(Scenario::clone(scenario));
             }
             _ => bail!("a load is of one request or of one scenario"),

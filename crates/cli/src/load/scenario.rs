@@ -3,16 +3,20 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use waggle_study::{Scenario, Source, Values};
+use waggle_study::{Scenario, Source, TakenValue, Values};
 
 use super::{arguments::Load, target::Target};
 use crate::files;
 
-/// Reads and checks the scenario of `--scenario`, with its feeds.
+/// Reads and checks the scenario of `--scenario`, with its feeds, and takes values of its headers from the environment.
 ///
 /// # Errors
 /// Mistakes in the scenario, and flags that cannot be used with it.
-pub(crate) fn scenario(flags: &Load, target: &Target, file: &Path) -> Result<Scenario> {
+pub(crate) fn scenario(
+    flags: &Load,
+    target: &Target,
+    file: &Path,
+) -> Result<(Scenario, Vec<TakenValue>)> {
     if target.path != "/" {
         bail!(
             "--scenario: each step has its own path; remove {:?} from the URL",
@@ -39,8 +43,8 @@ pub(crate) fn scenario(flags: &Load, target: &Target, file: &Path) -> Result<Sce
         variable: &|name| std::env::var(name).ok(),
         file: &files,
     });
-    taken.map_err(|why| files::error_with_position(&why, &source, &files))?;
-    Ok(scenario)
+    let taken = taken.map_err(|why| files::error_with_position(&why, &source, &files))?;
+    Ok((scenario, taken))
 }
 
 /// The steps that conditions can name; empty without a scenario.
@@ -49,7 +53,7 @@ pub(crate) fn scenario(flags: &Load, target: &Target, file: &Path) -> Result<Sce
 /// As [`scenario`].
 pub(crate) fn step_names(flags: &Load, target: &Target) -> Result<Vec<String>> {
     match &flags.request.scenario {
-        Some(file) => Ok(scenario(flags, target, file)?.steps),
+        Some(file) => Ok(scenario(flags, target, file)?.0.steps),
         None => Ok(Vec::new()),
     }
 }

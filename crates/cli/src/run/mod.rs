@@ -149,17 +149,8 @@ fn resume_command(arguments: &Run, folder: &Path) -> String {
     words.extend(choice.quick.then(|| "--quick".to_owned()));
     words.extend(arguments.idle_poll.then(|| "--idle-poll".to_owned()));
     words.push(format!("--resume={}", folder.display()));
-    let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
+    let words: Vec<String> = words.iter().map(|word| runs::shell_word(word)).collect();
     words.join(" ")
-}
-
-/// A word as a shell reads it: in quotes if it has more than letters, digits and signs without a meaning.
-fn shell_word(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_alphanumeric() || "._/=:,+-@%".contains(letter);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
 }
 
 /// The place in the study of a file that cannot be read.

@@ -159,6 +159,25 @@ fn records_that_cannot_be_read_have_their_place() {
         let expected = "study.yaml:10:22: cannot read the records in none.lp: ";
         assert!(said.contains(expected), "{said}");
     }
+    let check = |old: &str, new: &str, expected: &str| {
+        fs::write(workspace.path().join("study.yaml"), study.replace(old, new)).unwrap();
+        let said = output_text(&workspace.output(&["plan", "study.yaml"]));
+        assert!(said.contains(expected), "{expected}: {said}");
+    };
+    let records = "records: { file: none.lp }";
+    let problem = "study.yaml:10:16: cannot read the body in ";
+    check(records, "body_file: ./none.bin", problem);
+    let factor = "load:\n  model: closed";
+    let with_factor = "factors: { data: [none] }\nload:\n  model: closed";
+    let varied = study.replace(records, "records: { file: '${data}.lp' }");
+    fs::write(
+        workspace.path().join("study.yaml"),
+        varied.replace(factor, with_factor),
+    )
+    .unwrap();
+    let said = output_text(&workspace.output(&["plan", "study.yaml"]));
+    let problem = "study.yaml:11:22: cannot read the records in none.lp";
+    assert!(said.contains(problem), "{said}");
 }
 
 #[test]

@@ -63,12 +63,13 @@ fn a_refused_credential_is_named_without_its_value() {
     };
     check(
         "hush-hush-9",
-        "1 × status 401; look at the value of ${env.SHOP_TOKEN} in its headers",
+        "1 × status 401; look at the value of ${env.SHOP_TOKEN} in the headers",
     );
+    check("todo", "look at the value of ${env.SHOP_TOKEN}");
     check(
         "Bearer hush-hush-9",
-        "study.yaml:7:59: the header Authorization has \"Bearer\" twice: the study has it, and the environment variable SHOP_TOKEN \
-         begins with it",
+        "study.yaml:7:59: the header Authorization has \"Bearer\" twice: before the value, and at the start of the environment variable \
+         SHOP_TOKEN",
     );
     let _ = server.stop();
 }

@@ -93,7 +93,7 @@ fn a_server_of_another_authority_is_refused_with_what_helps() {
     let port = server.address.port();
     let system = format!("{{ url: 'https://localhost:{port}', tls: {{ ca: ca.pem }} }}");
     let parts = [
-        "handshake_unknown_issuer",
+        "handshake unknown issuer",
         "name the authority that signed it",
     ];
     check_refusal(&system, &[("ca.pem", &other.pem)], &parts);
@@ -106,7 +106,7 @@ fn a_server_with_an_expired_certificate_is_refused_with_what_helps() {
     let server = Server::start_secure(expired, |_| Reply::Answer(ok("{\"items\":[]}")));
     let port = server.address.port();
     let system = format!("{{ url: 'https://localhost:{port}', tls: {{ ca: ca.pem }} }}");
-    let parts = ["handshake_expired", "it needs a new certificate"];
+    let parts = ["handshake expired", "it needs a new certificate"];
     check_refusal(&system, &[("ca.pem", &authority.pem)], &parts);
 }
 
@@ -115,5 +115,5 @@ fn who_may_not_ask_is_told_what_for() {
     let body = "{\"kind\":\"Status\",\"message\":\"secrets is forbidden\"}";
     let server = Server::start(move |_| Reply::Answer(answer(403, "", body)));
     let system = format!("{{ url: 'http://{}' }}", server.address);
-    check_refusal(&system, &[], &["1 × status_403"]);
+    check_refusal(&system, &[], &["1 × status 403"]);
 }

@@ -81,7 +81,7 @@ fn ctrl_c_keeps_finished_trials_and_resume_runs_the_rest() {
     let said = output_text(&other);
     assert_eq!(other.status.code(), Some(2), "{said}");
     let (first, last) = (
-        "nothing to resume: no run of",
+        "has these flags (--quick); to resume another, give",
         "(neither --filter nor --quick)",
     );
     assert!(said.contains(first) && said.contains(last), "{said}");

@@ -199,9 +199,37 @@ fn an_answer_that_fails_a_check_has_its_status() {
     assert_eq!(count(&result, "/failures/check_failed"), 10, "{result}");
     assert_eq!(result["statuses"], serde_json::json!({ "2xx": 10 }));
     let remarks = result["remarks"].as_array().unwrap();
-    let mismatch =
-        r#"step login, first failed check: json $.name: expected "unknown", found "ann""#;
+    let mismatch = r#"over the whole load, step login: 10 × check failed (such as json $.name: expected "unknown", found "ann")"#;
     assert!(remarks.iter().any(|remark| remark == mismatch), "{result}");
+}
+
+#[test]
+fn an_answer_with_a_secret_of_the_environment_is_shown_without_it() {
+    let scenario = r#"
+name: asking
+flows:
+  - name: ask
+    steps:
+      - name: ask
+        get: /
+        headers: { X-Token: "${env.SHOP_TOKEN}" }
+        check: [ { json: $.token, equals: other } ]
+"#;
+    let server = Server::start(|request| {
+        let token = request.header("x-token").unwrap_or_default();
+        let body = format!("{{\"token\":\"{token}\"}}");
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+        Reply::Answer((head + &body).into_bytes())
+    });
+    let workspace = workspace(scenario);
+    let url = format!("http://{}", server.address);
+    let flags = ["load", &url, "--scenario", "shop/shopping.yaml", "--json"];
+    let mut command = workspace.waggle(&[&flags[..], &["-c", "1", "-n", "10"]].concat());
+    let output = command.env("SHOP_TOKEN", "hush-hush-9").output().unwrap();
+    let said = output_text(&output);
+    assert!(!said.contains("hush-hush"), "{said}");
+    let found = r#"expected \"other\", found \"[secret env.SHOP_TOKEN]\""#;
+    assert!(said.contains(found), "{said}");
 }
 
 #[test]

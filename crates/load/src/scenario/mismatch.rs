@@ -1,17 +1,19 @@
-//! What an answer lacked: the first answer of each step that did not hold a check, or had no value for a capture. Answers are counted
-//! elsewhere; this is an example for who has to find out why.
+//! What an answer lacked: the first answer of each step, of one worker, that did not hold a check, or had no value for a capture.
+//! Answers are counted elsewhere; this is an example for who has to find out why.
 
 use serde::{Deserialize, Serialize};
 
-/// Why the first answer of a step failed that had the expected status and body.
+/// Why an answer of a step failed that had the expected status and body.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mismatch {
     /// Its index in [`super::Scenario::steps`].
     pub step: usize,
+    /// A capture had no value; false: a check failed.
+    pub is_capture: bool,
     /// The part of the answer, such as `json $.state`.
     pub subject: String,
     pub expected: Expected,
-    /// The part's value; `None`: the answer had none. Bytes that are not UTF-8 are replaced, and no more than 4 KiB are kept.
+    /// The part's value; `None`: the answer had none. Bytes that are not UTF-8 are replaced, and more than 64 KiB are cut off.
     pub found: Option<String>,
 }
 

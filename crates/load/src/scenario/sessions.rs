@@ -138,7 +138,7 @@ impl Sessions {
     }
 
     /// What sessions kept, and the first mismatch of each step.
-    pub(crate) fn into_kept(self) -> (Kept, Vec<Mismatch>) {
+    pub(crate) fn into_results(self) -> (Kept, Vec<Mismatch>) {
         (self.kept, self.mismatches.into_vec())
     }
 

@@ -6,8 +6,9 @@ use super::{
 };
 use crate::Failure;
 
-/// The longest kept value.
-const FOUND_MAX_BYTES: usize = 4096;
+/// The longest kept value. A secret within it is removed later, which needs all of the secret, so this is more than a header's value
+/// from outside may have (16 KiB).
+const FOUND_MAX_BYTES: usize = 64 * 1024;
 
 /// The first check or capture of a request that its answer failed, by its index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +59,7 @@ impl Unmet {
         };
         Mismatch {
             step: request.step,
+            is_capture: matches!(self, Self::Capture(_)),
             subject,
             expected,
             found: found.map(text),

@@ -196,6 +196,7 @@ fn the_first_mismatch_of_each_step_is_kept() {
         let (_, ended) = run_two(ok(), checking);
         let mismatch = Mismatch {
             step: 0,
+            is_capture: subject == "json $.next",
             subject: subject.to_owned(),
             expected,
             found: found.map(str::to_owned),

@@ -30,7 +30,13 @@ pub fn sentences(model: &Model) -> Vec<String> {
     }
 }
 
-/// Why there is no answer.
+/// A reason without what is in quotes in it: values of answers differ from trial to trial.
+fn without_values(reason: &str) -> String {
+    let parts = reason.split('"').step_by(2);
+    parts.collect::<Vec<_>>().join("\"")
+}
+
+/// Why there is no answer. Of reasons that differ in values the first one is told.
 fn reasons_for_none(model: &Model) -> Vec<String> {
     let mut reasons: Vec<(&str, usize)> = Vec::new();
     for failure in model
@@ -38,9 +44,10 @@ fn reasons_for_none(model: &Model) -> Vec<String> {
         .iter()
         .filter_map(|trial| trial.failure.as_ref())
     {
+        let kind = without_values(&failure.reason);
         match reasons
             .iter_mut()
-            .find(|(known, _)| *known == failure.reason)
+            .find(|(known, _)| without_values(known) == kind)
         {
             Some((_, count)) => *count += 1,
             None => reasons.push((&failure.reason, 1)),

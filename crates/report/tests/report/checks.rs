@@ -611,8 +611,8 @@ fn open_load_that_is_not_kept_up_with() {
     expect(&facts, Verdict::Overloaded, &[reason], None);
     facts.generator.in_flight_max = Some(52);
     let full = format!(
-        "{reason}; nearly all of the 52 requests that may be in flight were: 50.0 ÷ 5.06 ms for each answer is 9.89k/s (Little's law), \
-         and more connections may reach more"
+        "{reason}; its connections had nearly always as many requests in flight as they may (52): 50.0 ÷ 5.06 ms for each answer is \
+         9.89k/s (Little's law), and more connections may reach more"
     );
     expect(&facts, Verdict::Overloaded, &[&full], None);
     // What the warm-up left is answered in the measured phase.

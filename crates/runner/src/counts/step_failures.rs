@@ -1,9 +1,8 @@
-//! Failures of steps in words, with what the first answer of each lacked.
+//! Failures of steps in words, with what an answer of each lacked.
 
-use waggle_load::{Expected, Mismatch, Outcome, StepCounts};
+use waggle_load::{Expected, Failure, Mismatch, Outcome, StepCounts};
 
-use super::kinds;
-use crate::secrets::Secrets;
+use crate::{http::failure_in_words, secrets::Secrets};
 
 /// The longest value that is shown, in characters.
 const VALUE_MAX: usize = 80;
@@ -19,40 +18,57 @@ pub(crate) struct StepFailures<'a> {
 }
 
 impl StepFailures<'_> {
-    /// Each step that fits: `step login: 3 × check failed (json $.state: expected "on", found "off")`.
+    /// Each step that is to be shown: `step login: 3 × check failed (such as json $.state: expected "on", found "off"), 1 × status 503`.
     pub(crate) fn in_words(&self, is_shown: impl Fn(&StepCounts) -> bool) -> Vec<String> {
-        let steps = self.names.iter().zip(&self.outcome.steps).enumerate();
-        let shown = steps.filter(|(_, (_, counts))| is_shown(counts));
-        let failures = shown.map(|(step, (name, counts))| {
-            let failures = match counts.failures.0.is_empty() {
-                true => "not reached".to_owned(),
-                false => kinds(&counts.failures),
-            };
-            match self.mismatch(step) {
-                Some(mismatch) => format!("step {name}: {failures} ({mismatch})"),
-                None => format!("step {name}: {failures}"),
-            }
+        let steps = self.steps();
+        let shown = steps.filter(|(_, _, counts)| is_shown(counts));
+        let failures = shown.map(|(step, name, counts)| match &counts.failures.0[..] {
+            [] => format!("step {name}: not reached"),
+            failures => format!("step {name}: {}", self.list(step, failures)),
         });
         failures.collect()
     }
 
-    /// Of each step with one, the first check or capture that failed: `step login, first failed check: json $.state: expected "on",
-    /// found "off"`.
+    /// The failed checks and captures of each step that has any, in the same words.
     pub(crate) fn mismatches(&self) -> Vec<String> {
-        let steps = self.names.iter().enumerate();
-        let found = steps.filter_map(|(step, name)| {
-            Some(format!(
-                "step {name}, first failed check: {}",
-                self.mismatch(step)?
-            ))
+        let found = self.steps().filter_map(|(step, name, counts)| {
+            let is_shown = |failure: &Failure| {
+                let failure = *failure;
+                failure == Failure::CheckFailed || failure == Failure::NotCaptured
+            };
+            let failures = counts.failures.0.iter().copied();
+            let shown: Vec<_> = failures.filter(|(failure, _)| is_shown(failure)).collect();
+            let all = self.list(step, &shown);
+            (!shown.is_empty()).then(|| format!("step {name}: {all}"))
         });
         found.collect()
     }
 
-    fn mismatch(&self, step: usize) -> Option<String> {
-        let mut all = self.outcome.mismatches.iter();
-        let mismatch = all.find(|mismatch| mismatch.step == step)?;
-        Some(mismatch_in_words(mismatch, self.secrets))
+    /// Index, name and counts of each step.
+    fn steps(&self) -> impl Iterator<Item = (usize, &String, &StepCounts)> {
+        let steps = self.names.iter().zip(&self.outcome.steps).enumerate();
+        steps.map(|(step, (name, counts))| (step, name, counts))
+    }
+
+    fn list(&self, step: usize, failures: &[(Failure, u64)]) -> String {
+        let mut mismatches = self.outcome.mismatches.iter();
+        let example = mismatches.find(|mismatch| mismatch.step == step);
+        let one = |(failure, count): &(Failure, u64)| {
+            let words = format!("{count} × {}", failure_in_words(*failure));
+            let is_of_kind = |mismatch: &&Mismatch| match mismatch.is_capture {
+                true => *failure == Failure::NotCaptured,
+                false => *failure == Failure::CheckFailed,
+            };
+            match example.filter(is_of_kind) {
+                None => words,
+                Some(example) => {
+                    let such_as = if *count > 1 { "such as " } else { "" };
+                    let example = mismatch_in_words(example, self.secrets);
+                    format!("{words} ({such_as}{example})")
+                }
+            }
+        };
+        failures.iter().map(one).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -74,4 +90,52 @@ fn mismatch_in_words(mismatch: &Mismatch, secrets: &Secrets) -> String {
     let found = mismatch.found.as_ref();
     let found = found.map_or_else(|| "none".to_owned(), value);
     format!("{}: expected {expected}, found {found}", mismatch.subject)
+}
+
+#[cfg(test)]
+mod tests {
+    use waggle_load::{Expected, Mismatch};
+    use waggle_study::{Origin, TakenValue};
+
+    use super::{VALUE_MAX, mismatch_in_words};
+    use crate::secrets::Secrets;
+
+    #[test]
+    fn values_are_shown_without_secrets_and_cut() {
+        let secrets = Secrets::from_given(
+            &[],
+            &[TakenValue {
+                origin: Origin::Variable("TOKEN".to_owned()),
+                value: "hush-\"hush\"".to_owned(),
+            }],
+        );
+        let check = |expected: Expected, found: Option<&str>, words: &str| {
+            let mismatch = Mismatch {
+                step: 0,
+                is_capture: false,
+                subject: "body".to_owned(),
+                expected,
+                found: found.map(str::to_owned),
+            };
+            assert_eq!(mismatch_in_words(&mismatch, &secrets), words);
+        };
+        let equal = |text: &str| Expected::Equal(text.to_owned());
+        check(
+            equal("on"),
+            Some("off"),
+            r#"body: expected "on", found "off""#,
+        );
+        check(Expected::Value, None, "body: expected a value, found none");
+        // As it is, and as JSON has it; at the end of a value that is cut.
+        let hidden =
+            r#"body: expected "[secret env.TOKEN]", found "{\"t\":\"[secret env.TOKEN]\"}""#;
+        check(
+            equal("hush-\"hush\""),
+            Some(r#"{"t":"hush-\"hush\""}"#),
+            hidden,
+        );
+        let long = "µ".repeat(VALUE_MAX - 3);
+        let cut = format!("body: expected a value, found \"{long}[se\"…");
+        check(Expected::Value, Some(&format!("{long}hush-\"hush\"")), &cut);
+    }
 }

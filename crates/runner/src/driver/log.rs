@@ -35,12 +35,16 @@ pub(super) fn tail(log: &Path) -> io::Result<Vec<String>> {
 
 /// The text of a line that may have been written for a terminal, as Maven does: without colours and control characters.
 fn without_control_sequences(line: &str) -> String {
+    // A progress bar is written over itself.
+    let line = line.trim_end_matches('\r');
+    let line = line.rsplit_once('\r').map_or(line, |(_, last)| last);
     let mut text = String::with_capacity(line.len());
     let mut rest = line.chars().peekable();
     while let Some(next) = rest.next() {
         if next == '\u{1b}' && rest.next_if_eq(&'[').is_some() {
             // Parameters, and one character that ends the sequence (ECMA-48, 5.4).
-            rest.find(|character| ('@'..='~').contains(character));
+            while rest.next_if(|next| (' '..='?').contains(next)).is_some() {}
+            rest.next_if(|next| ('@'..='~').contains(next));
         } else if next == '\t' || !next.is_control() {
             text.push(next);
         }
@@ -62,5 +66,7 @@ mod tests {
         check("\u{1b}[0m\u{1b}[0m", "");
         check("\u{1b}]0;title\u{7}", "]0;title");
         check("cut \u{1b}[1", "cut ");
+        check("\u{1b}[é", "é");
+        check("10%\r20%\r100%\r", "100%");
     }
 }

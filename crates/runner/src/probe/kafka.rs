@@ -13,7 +13,7 @@ use std::{
     net::SocketAddr,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread::{self, JoinHandle},
     time::Duration,
@@ -68,8 +68,10 @@ pub(crate) struct Kafka {
 #[derive(Debug)]
 struct Shared {
     ends: AtomicBool,
-    /// The topic is to be read from the beginning.
-    begins_anew: AtomicBool,
+    /// How often the topic was to be read from the beginning, and how often this was begun. Two numbers, because it may be asked for once
+    /// more while it begins.
+    asked_anew: AtomicU64,
+    begun_anew: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -107,7 +109,8 @@ impl Kafka {
         state.problem = Some(format!("topic \"{}\" was not read yet", topic.name));
         let shared = Arc::new(Shared {
             ends: AtomicBool::new(false),
-            begins_anew: AtomicBool::new(false),
+            asked_anew: AtomicU64::new(0),
+            begun_anew: AtomicU64::new(0),
             state: Mutex::new(state),
         });
         let (of_thread, own_topic) = (Arc::clone(&shared), topic.clone());
@@ -129,7 +132,7 @@ impl Kafka {
     pub(crate) fn forget(&mut self) {
         let mut state = self.shared.state();
         state.forget();
-        self.shared.begins_anew.store(true, Ordering::Release);
+        self.shared.asked_anew.fetch_add(1, Ordering::Release);
     }
 
     /// The load is over: everything is read from here on, and what was skipped.
@@ -227,7 +230,7 @@ impl Shared {
     }
 
     fn begins_anew(&self) -> bool {
-        self.begins_anew.load(Ordering::Acquire)
+        self.asked_anew.load(Ordering::Acquire) != self.begun_anew.load(Ordering::Acquire)
     }
 
     /// Whether the topic has been read to its end.
@@ -242,6 +245,7 @@ impl Shared {
         let mut second: Option<BaseConsumer> = None;
         while !self.ends() {
             if self.begins_anew() {
+                let asked = self.asked_anew.load(Ordering::Acquire);
                 second = None;
                 match topic.consumer() {
                     Ok(new) => consumer = new,
@@ -252,7 +256,7 @@ impl Shared {
                     }
                 }
                 self.begin(&consumer, topic, start_ms);
-                self.begins_anew.store(false, Ordering::Release);
+                self.begun_anew.store(asked, Ordering::Release);
             }
             let Next {
                 turn,

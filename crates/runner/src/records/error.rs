@@ -25,7 +25,7 @@ pub enum RecordsError {
     #[error("the encoding of {}: {problem}; records.encoding names it", file.display())]
     Encoding { file: PathBuf, problem: String },
     #[error(
-        "line {line} of {} has bytes that are not UTF-8, though its text is UTF-8 otherwise; correct them in the file",
+        "line {line} of {} has bytes that are not UTF-8, and more of its text is UTF-8 than not; correct them in the file, or convert all of it",
         file.display()
     )]
     Damaged { file: PathBuf, line: usize },

@@ -347,8 +347,9 @@ impl Report {
             outcome,
             secrets,
         };
-        let mismatches = failures.mismatches();
-        self.remarks.extend(mismatches);
+        let mismatches = failures.mismatches().into_iter();
+        self.remarks
+            .extend(mismatches.map(|mismatch| format!("over the whole load, {mismatch}")));
         for feed in &outcome.feeds_used_up {
             self.remarks
                 .push(format!("the rows of feed {feed} were used up"));

@@ -192,10 +192,11 @@ fn credentials_hint(outcome: &Outcome, secrets: &Secrets) -> String {
         failures.any(|(failure, _)| matches!(failure, waggle_load::Failure::Status(401 | 403)));
     let names: Vec<String> = secrets
         .taken_names()
+        .iter()
         .map(|name| format!("${{{name}}}"))
         .collect();
     match is_refused && !names.is_empty() {
-        true => format!("; look at the value of {} in its headers", names.join(", ")),
+        true => format!("; look at the value of {} in the headers", names.join(", ")),
         false => String::new(),
     }
 }

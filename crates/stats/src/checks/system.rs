@@ -51,7 +51,10 @@ pub(super) fn backlogs(facts: &TrialFacts<'_>, found: &mut Findings) {
         }
         let surplus = answered.saturating_sub(measured.due);
         if float(surplus) > (1.0 - ACHIEVED_MIN) * float(measured.due) + chance {
-            found.remark(SystemFinding::LeftFromWarmUp { requests: surplus });
+            found.remark(SystemFinding::LeftFromWarmUp {
+                requests: surplus,
+                succeeded_more: measured.succeeded > measured.due,
+            });
         }
     }
     if facts.has_faults()

@@ -10,8 +10,8 @@ use crate::wording::format::{self, count, plain, set_share, three_digits, time_s
 fn full_in_flight(full: &FullInFlight) -> String {
     let answer_us = full.mean / full.answered_per_s * 1e6;
     format!(
-        "; nearly all of the {} requests that may be in flight were: {} ÷ {} for each answer is {}/s (Little's law), and more connections \
-         may reach more",
+        "; its connections had nearly always as many requests in flight as they may ({}): {} ÷ {} for each answer is {}/s (Little's law), \
+         and more connections may reach more",
         count(full.max),
         plain(full.mean),
         time_us(answer_us),
@@ -39,9 +39,16 @@ pub(super) fn system(finding: &SystemFinding) -> String {
             count(*skipped),
             full.as_ref().map(full_in_flight).unwrap_or_default(),
         ),
-        SystemFinding::LeftFromWarmUp { requests } => format!(
-            "{} more requests were answered than fell due: the warm-up had left them, and goodput is above the offered load",
-            count(*requests)
+        SystemFinding::LeftFromWarmUp {
+            requests,
+            succeeded_more,
+        } => format!(
+            "{} more requests were answered than fell due: the warm-up had left them{}",
+            count(*requests),
+            match succeeded_more {
+                true => ", and goodput is above the offered load",
+                false => "",
+            }
         ),
         SystemFinding::Grew { what, growth } => format!(
             "{} grew from {} to {}, by {}/s at a load of {}/s",
