@@ -1,7 +1,7 @@
 //! Findings about the system: whether it kept up and had one level, in a trial and over the trials of a cell.
 
 use waggle_stats::{
-    Backlog, CellFinding, Change, FullInFlight, InjectedFault, Series, Stall, SystemFinding,
+    Backlog, CellFinding, Change, FullInFlight, Growth, InjectedFault, Series, Stall, SystemFinding,
 };
 
 use crate::wording::format::{self, count, plain, set_share, three_digits, time_s, time_us};
@@ -16,6 +16,21 @@ fn full_in_flight(full: &FullInFlight) -> String {
         plain(full.mean),
         time_us(answer_us),
         plain(full.answered_per_s),
+    )
+}
+
+/// A backlog that grew.
+fn grew(what: Backlog, growth: &Growth) -> String {
+    format!(
+        "{} grew from {} to {}, by {}/s at a load of {}/s",
+        match what {
+            Backlog::Requests => "unanswered requests",
+            Backlog::Records => "records accepted but not yet in the store",
+        },
+        plain(growth.from.max(0.0)),
+        plain(growth.to),
+        plain(growth.per_s),
+        plain(growth.asked_per_s),
     )
 }
 
@@ -50,17 +65,7 @@ pub(super) fn system(finding: &SystemFinding) -> String {
                 false => "",
             }
         ),
-        SystemFinding::Grew { what, growth } => format!(
-            "{} grew from {} to {}, by {}/s at a load of {}/s",
-            match what {
-                Backlog::Requests => "unanswered requests",
-                Backlog::Records => "records accepted but not yet in the store",
-            },
-            plain(growth.from.max(0.0)),
-            plain(growth.to),
-            plain(growth.per_s),
-            plain(growth.asked_per_s),
-        ),
+        SystemFinding::Grew { what, growth } => grew(*what, growth),
         SystemFinding::NotJudged(killed) => {
             let killed: Vec<String> = killed.iter().map(self::killed_text).collect();
             format!(
