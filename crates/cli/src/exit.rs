@@ -50,9 +50,9 @@ pub(crate) const OF_WAGGLE: [Code; 6] = [
     ),
     (
         4,
-        "the question stays open: a threshold is undecided, no cell is reliable, a trial failed, or records are missing unasked; has \
-         precedence over 3. A cell in which the load generator alone was the limit is reliable if every threshold is decided in it: it can \
-         only make times longer and rates lower",
+        "the question stays open: a threshold is undecided, no cell is reliable, a trial failed, or records are missing and no threshold is \
+         about that; has precedence over 3. A cell in which the load generator alone was the limit is reliable if every threshold is decided \
+         in it, because a slow load generator can only make times longer and rates lower",
     ),
     (
         INTERRUPTED,

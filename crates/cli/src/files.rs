@@ -190,9 +190,9 @@ pub(crate) fn system_named(name: &str) -> Result<(System, PathBuf)> {
     Ok((system, folder))
 }
 
-fn read(file: &Path) -> Result<Source> {
+pub(crate) fn read(file: &Path) -> Result<Source> {
     let text = fs::read_to_string(file).map_err(|problem| {
-        let near = nearest_file(file);
+        let near = waggle_runner::nearest_file(file);
         let near = question(near.as_deref());
         anyhow!("cannot read {}: {problem}{near}", file.display())
     })?;
@@ -263,32 +263,7 @@ fn relative_path(file: &Path, here: &Path) -> PathBuf {
     file.strip_prefix(here).unwrap_or(file).to_path_buf()
 }
 
-/// The file in the same folder of whose path this one is most likely a misspelling; `None`: this one is there, or none is like it.
-fn nearest_file(file: &Path) -> Option<String> {
-    if file.exists() {
-        return None;
-    }
-    let folder = match file.parent()? {
-        here if here.as_os_str().is_empty() => Path::new("."),
-        folder => folder,
-    };
-    let entries = fs::read_dir(folder).ok()?.filter_map(Result::ok);
-    let files = entries.filter(|entry| entry.path().is_file());
-    let mut names: Vec<String> = files
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .collect();
-    names.sort();
-    // The names without their endings are alike, too: two endings that agree are no likeness.
-    let stem = file.file_stem()?.to_str()?;
-    let is_like = |name: &&str| {
-        let other = Path::new(name).file_stem().and_then(|stem| stem.to_str());
-        other.is_some_and(|other| nearest_word(stem, [other]).is_some())
-    };
-    let names = names.iter().map(String::as_str).filter(is_like);
-    let near = nearest_word(file.file_name()?.to_str()?, names)?;
-    Some(file.with_file_name(near).display().to_string())
-}
-
-fn question(near: Option<&str>) -> String {
+/// Asks whether this is what was meant.
+pub(crate) fn question(near: Option<&str>) -> String {
     near.map_or_else(String::new, |near| format!("; did you mean {near}?"))
 }

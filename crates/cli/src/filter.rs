@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use waggle_study::{
-    Cell, MIN_STEADY_INTERVALS, MIN_WARM_UP_INTERVALS, Selection, Study, WarmUpUntil,
+    Cell, MIN_STEADY_INTERVALS, MIN_WARM_UP_INTERVALS, Selection, Study, WarmUpUntil, nearest_word,
 };
+
+use crate::files;
 
 /// Precision and maximum number of trials per cell of a quick search.
 const QUICK_PRECISION: f64 = 0.5;
@@ -30,6 +32,7 @@ pub(crate) fn select(study: &mut Study, filters: &[String], quick: bool) -> Resu
 
 /// Keeps the cells that match every `FACTOR=LEVEL`; cells keep their numbers.
 fn keep_cells(study: &mut Study, filters: &[String]) -> Result<()> {
+    let mut chosen: Vec<&str> = Vec::new();
     for filter in filters {
         let Some((factor, level)) = filter.split_once('=') else {
             bail!(
@@ -44,12 +47,20 @@ fn keep_cells(study: &mut Study, filters: &[String]) -> Result<()> {
             .chain(derived)
             .map(String::as_str)
             .collect();
+        if known.is_empty() {
+            bail!("--filter {filter}: this study has no factors, and one cell");
+        }
         if !known.contains(&factor) {
             bail!(
-                "--filter {filter}: this study has no factor \"{factor}\"; its factors are {}",
-                known.join(", ")
+                "--filter {filter}: this study has no factor \"{factor}\"; its factors are {}{}",
+                known.join(", "),
+                files::question(nearest_word(factor, known.iter().copied()))
             );
         }
+        if chosen.contains(&factor) {
+            bail!("--filter {filter}: {factor} is chosen twice, and a cell has one level of it");
+        }
+        chosen.push(factor);
         let levels = levels_of(study, factor);
         if !levels.iter().any(|known| known == level) {
             bail!(

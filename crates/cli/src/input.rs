@@ -2,13 +2,18 @@
 
 use std::{fs::File, io::Read, path::Path};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
+
+use crate::files::question;
 
 /// Limit on the input.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 pub(crate) fn file(path: &Path, what: &str) -> Result<Vec<u8>> {
-    let opened = File::open(path).with_context(|| format!("cannot read {what}"))?;
+    let opened = File::open(path).map_err(|problem| {
+        let near = waggle_runner::nearest_file(path);
+        anyhow!("cannot read {what}: {problem}{}", question(near.as_deref()))
+    })?;
     read_bounded(opened, what)
 }
 

@@ -465,7 +465,8 @@ pub(crate) fn load(model: &LoadModel) -> String {
             ..
         } => {
             let connections = plural(*connections, "connection");
-            format!("open, {rate_per_s}/s over {connections} × {pipelining}")
+            let rate = format::amount(*rate_per_s);
+            format!("open, {rate}/s over {connections} × {pipelining}")
         }
         LoadModel::Users { users, .. } => plural(*users, "user"),
         LoadModel::Clients {

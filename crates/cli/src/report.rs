@@ -43,6 +43,9 @@ pub(crate) fn write_checks(
 pub(crate) fn write_report(run: &Path, is_strict: bool) -> Result<(String, Model, Exit)> {
     let shown = run.display();
     let written = waggle_report::write_all(run).map_err(|error| match error {
+        ReportError::Read(_) if !run.exists() => {
+            anyhow!("cannot report on {shown}: there is no such folder")
+        }
         ReportError::Read(problem) => {
             anyhow!("cannot report on {shown}: {problem}{}", runs::newest_hint(run))
         }

@@ -90,6 +90,27 @@ fn flags(selection: Option<&SelectionInfo>) -> String {
     filters.chain(quick).collect::<Vec<_>>().join(" ")
 }
 
+/// This folder, if it has a run of the study.
+pub(crate) fn run_of_study(folder: &Path, study: &str) -> Result<PathBuf> {
+    if !is_run(folder) {
+        bail!(
+            "{} is not a run: it has no run.json{}",
+            folder.display(),
+            newest_hint(folder)
+        );
+    }
+    if let Ok(info) = waggle_results::run_info(folder)
+        && info.study != study
+    {
+        bail!(
+            "{} is a run of {}, not of {study}",
+            folder.display(),
+            info.study
+        );
+    }
+    Ok(folder.to_owned())
+}
+
 /// What to give in place of a folder that is no run but has runs in it; else empty.
 pub(crate) fn newest_hint(folder: &Path) -> String {
     let mut runs = runs_in(folder).unwrap_or_default();

@@ -55,6 +55,11 @@ fn hint(error: &Error, command: &Command, renamed: &[RenamedFlag]) -> Option<Str
     let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
+    if !unknown.starts_with('-') {
+        return Some(
+            "a pattern of the shell, such as *, may stand for several arguments".to_owned(),
+        );
+    }
     let has = |flag: &str| {
         let mut arguments = command.get_arguments();
         arguments.any(|argument| argument.get_long() == flag.strip_prefix("--"))
@@ -122,6 +127,12 @@ mod tests {
         }
         let listed = try_parse_from(["program", "list", "--only"], &RENAMED);
         assert!(matches!(listed, Ok(Program::List { only: true })));
+    }
+
+    #[test]
+    fn one_argument_too_many_may_come_from_a_pattern() {
+        let message = message(&["show", "runs/a"]);
+        assert!(message.contains("tip: a pattern of the shell"), "{message}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ const HEAD: &str = "# Metrics
 Every metric that a condition of `thresholds` or `search` can name, or a column of `reference`; each has a column in
 `tables.csv`, and a chart over a factor if the study names it. A search judges each trial alone, so that its conditions name no
 standard deviation over trials and no `recovery_time`. This page is written from the catalogue in `crates/metrics` by `cargo
-xtask reference`; how a study names metrics is described in [studies.md](studies.md#metrics-in-conditions).
+xtask reference`; how a study names metrics is described in [studies.md](studies.md#thresholds-and-conditions-metrics-and-operators).
 
 *Better* says whether more or less of it is better. *Over trials* says how the trials of a cell make one value: their mean with
 an interval, their sum, the largest or the smallest of them, the share of sums, or their standard deviation. Of the statistic

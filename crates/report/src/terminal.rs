@@ -39,58 +39,85 @@ pub fn terminal(model: &Model, width: Option<usize>) -> String {
     all.join("\n")
 }
 
-/// A table that is at most so many characters wide. What does not fit is left out step by step: columns with the same text in every
-/// row (a line below has it), intervals, [`SECONDARY`] columns, spaces, [`TERTIARY`] columns; then texts are broken. `None`: as wide as it is.
+/// A table that is at most so many characters wide. What does not fit is left out step by step, and a line below says what: columns
+/// with the same text in every row (the line has it), [`SECONDARY`] columns, spaces, intervals, [`TERTIARY`] columns, the last columns
+/// of numbers; then texts are broken. `None`: as wide as it is.
 pub(crate) fn laid_out(table: &Table, width: Option<usize>) -> String {
-    let full = Grid::new(table, field_text);
+    let full = Grid::new(table);
     let Some(width) = width else {
         return full.text(None);
     };
     let constant = full.constant_columns();
-    let folded = full.clone().fold(&constant);
-    let short = Grid::new(table, point_text).fold(&constant);
-    let fewer = short.clone().leave_out(&SECONDARY);
-    let tight = Grid {
-        padding: (0, 1),
-        ..fewer.clone()
-    };
-    let fewest = tight.clone().leave_out(&TERTIARY);
-    let grids = [&full, &folded, &short, &fewer, &tight, &fewest];
-    let fitting = grids.into_iter().find(|grid| grid.width() <= width);
-    fitting.map_or_else(|| fewest.text(Some(width)), |grid| grid.text(None))
+    let steps: [&dyn Fn(Grid) -> Grid; 5] = [
+        &|grid| grid.fold(&constant),
+        &|grid| grid.leave_out(&SECONDARY),
+        &|grid| grid.tighten(),
+        &|grid| grid.leave_out_intervals(),
+        &|grid| grid.leave_out(&TERTIARY),
+    ];
+    let mut grid = full;
+    for step in steps {
+        if grid.width() <= width {
+            return grid.text(None);
+        }
+        grid = step(grid);
+    }
+    while grid.width() > width
+        && let Some(last) = grid.last_number()
+    {
+        grid = grid.leave_out(&[&last]);
+    }
+    match grid.width() <= width {
+        true => grid.text(None),
+        false => grid.text(Some(width)),
+    }
 }
 
 /// Heads of columns that a narrow terminal can do without: the report has them.
 const SECONDARY: [&str; 2] = ["max", "delivered"];
 /// Those of a very narrow one.
-const TERTIARY: [&str; 1] = ["p99"];
+const TERTIARY: [&str; 1] = ["p50"];
 
 /// The texts of a table.
 #[derive(Clone)]
 struct Grid {
-    columns: Vec<(Head, Vec<String>)>,
+    columns: Vec<(Head, Vec<Cell>)>,
     /// Columns with one text, as `head text`.
     constants: Vec<String>,
+    /// Heads of other columns that are not shown.
+    left_out: Vec<String>,
     /// Spaces before and after each cell.
     padding: (u16, u16),
 }
 
+#[derive(Clone, PartialEq)]
+struct Cell {
+    text: String,
+    /// The same without an interval.
+    point: String,
+}
+
 impl Grid {
-    fn new(table: &Table, text: impl Fn(&Field) -> String) -> Self {
+    fn new(table: &Table) -> Self {
+        let cell = |field: &Field| Cell {
+            text: field_text(field),
+            point: point_text(field),
+        };
         let column = |(index, head): (usize, &Head)| {
-            let cells = table.rows.iter().map(|row| text(&row[index]));
+            let cells = table.rows.iter().map(|row| cell(&row[index]));
             (head.clone(), cells.collect())
         };
         Self {
             columns: table.heads.iter().enumerate().map(column).collect(),
             constants: Vec::new(),
+            left_out: Vec::new(),
             padding: (1, 1),
         }
     }
 
     /// Places of the columns of numbers with one text, if there are several rows.
     fn constant_columns(&self) -> Vec<usize> {
-        let is_constant = |(head, cells): &(Head, Vec<String>)| {
+        let is_constant = |(head, cells): &(Head, Vec<Cell>)| {
             head.align == Align::Right
                 && cells.len() > 1
                 && cells.iter().all(|cell| *cell == cells[0])
@@ -106,17 +133,52 @@ impl Grid {
         for (place, (head, cells)) in self.columns.into_iter().enumerate() {
             if !constant.contains(&place) {
                 columns.push((head, cells));
-            } else if cells[0] != NONE {
-                self.constants.push(format!("{} {}", head.text, cells[0]));
+            } else if cells[0].text != NONE {
+                self.constants
+                    .push(format!("{} {}", head.text, cells[0].text));
             }
         }
         Self { columns, ..self }
     }
 
+    /// Leaves out the columns with these heads.
     fn leave_out(mut self, heads: &[&str]) -> Self {
-        self.columns
-            .retain(|(head, _)| !heads.contains(&&*head.text));
+        self.columns.retain(|(head, _)| {
+            let is_kept = !heads.contains(&&*head.text);
+            if !is_kept {
+                self.left_out.push(head.text.to_string());
+            }
+            is_kept
+        });
         self
+    }
+
+    fn leave_out_intervals(mut self) -> Self {
+        let cells = self.columns.iter_mut().flat_map(|(_, cells)| cells);
+        let mut has_any = false;
+        for cell in cells {
+            has_any |= cell.text != cell.point;
+            cell.text.clone_from(&cell.point);
+        }
+        if has_any {
+            self.left_out.push("intervals".to_owned());
+        }
+        self
+    }
+
+    fn tighten(self) -> Self {
+        Self {
+            padding: (0, 1),
+            ..self
+        }
+    }
+
+    /// Head of the last column of numbers; `None`: there is only one.
+    fn last_number(&self) -> Option<String> {
+        let numbers = self.columns.iter().map(|(head, _)| head);
+        let mut numbers = numbers.filter(|head| head.align == Align::Right);
+        numbers.next()?;
+        numbers.next_back().map(|head| head.text.to_string())
     }
 
     /// Characters in its lines, as wide as a terminal shows them.
@@ -126,7 +188,8 @@ impl Grid {
         let columns = widths
             .iter()
             .map(|width| usize::from(width + before + after));
-        columns.sum()
+        // A blank lies between two columns.
+        columns.sum::<usize>() + widths.len().saturating_sub(1)
     }
 
     fn text(&self, width: Option<usize>) -> String {
@@ -140,6 +203,12 @@ impl Grid {
         if !self.constants.is_empty() {
             text.push_str(&format!("\nin every row: {}", self.constants.join(" · ")));
         }
+        if !self.left_out.is_empty() {
+            text.push_str(&format!(
+                "\nleft out at this width: {}",
+                self.left_out.join(", ")
+            ));
+        }
         text
     }
 
@@ -152,7 +221,7 @@ impl Grid {
             .set_header(self.columns.iter().map(|(head, _)| &head.text));
         let rows = self.columns.first().map_or(0, |(_, cells)| cells.len());
         for row in 0..rows {
-            out.add_row(self.columns.iter().map(|(_, cells)| &cells[row]));
+            out.add_row(self.columns.iter().map(|(_, cells)| &cells[row].text));
         }
         for (column, (head, _)) in out.column_iter_mut().zip(&self.columns) {
             column
@@ -210,14 +279,21 @@ mod tests {
             let text = laid_out(&table, width);
             assert!(text.lines().all(|line| line == line.trim_end()), "{text}");
             assert!(text.lines().any(|line| line.trim() == expected), "{text}");
-            let is_folded = text.ends_with("in every row: errors 0");
+            let is_folded = text.contains("\nin every row: errors 0");
             assert_eq!(is_folded, width.is_some_and(|width| width < 60), "{text}");
         }
+        for width in 16..80 {
+            let text = laid_out(&table, Some(width));
+            let longest = text.lines().take(6).map(|line| line.chars().count()).max();
+            assert!(longest <= Some(width), "{width}\n{text}");
+        }
         let text = laid_out(&table, Some(16));
+        let is_note = |line: &str| line.starts_with("in every row") || line.starts_with("left out");
         assert!(
             text.lines()
-                .all(|line| line.starts_with("in every row") || line.chars().count() <= 16),
+                .all(|line| is_note(line) || line.chars().count() <= 16),
             "{text}"
         );
+        assert!(text.ends_with("left out at this width: max"), "{text}");
     }
 }

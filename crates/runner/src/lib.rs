@@ -76,7 +76,7 @@ pub use info::{cell_infos, comparison, level_kind, selection_info};
 pub use left_behind::{LeftBehind, LeftBehindError, left_behind};
 pub use left_out::{cells_to_leave_out, left_out_numbers};
 pub use limits::CGROUPS;
-pub use named_files::{NAMED_FILE_MAX_BYTES, files_beside};
+pub use named_files::{NAMED_FILE_MAX_BYTES, files_beside, nearest_file};
 pub use namespace::{NetworkError, allow_namespaces, network_info};
 pub use probe::SampleLimits;
 pub use records::{

@@ -1,7 +1,7 @@
 //! The files that a study or a scenario names, read from disk for its checker.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::Read,
     path::{Path, PathBuf},
 };
@@ -17,10 +17,39 @@ pub fn files_beside(beside: &Path) -> impl Fn(&str) -> Result<Source, String> + 
     move |name| read(&folder.join(name))
 }
 
+/// The file in the same folder of whose path this one is most likely a misspelling; `None`: this one is there, or none is like it.
+pub fn nearest_file(file: &Path) -> Option<String> {
+    if file.exists() {
+        return None;
+    }
+    let folder = match file.parent()? {
+        here if here.as_os_str().is_empty() => Path::new("."),
+        folder => folder,
+    };
+    let entries = fs::read_dir(folder).ok()?.filter_map(Result::ok);
+    let files = entries.filter(|entry| entry.path().is_file());
+    let mut names: Vec<String> = files
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    // The names without their endings are alike, too: two endings that agree are no likeness.
+    let stem = file.file_stem()?.to_str()?;
+    let is_like = |name: &&str| {
+        let other = Path::new(name).file_stem().and_then(|stem| stem.to_str());
+        other.is_some_and(|other| waggle_study::nearest_word(stem, [other]).is_some())
+    };
+    let names = names.iter().map(String::as_str).filter(is_like);
+    let near = waggle_study::nearest_word(file.file_name()?.to_str()?, names)?;
+    Some(file.with_file_name(near).display().to_string())
+}
+
 fn read(path: &PathBuf) -> Result<Source, String> {
     let name = path.display().to_string();
     let failed = |problem: &dyn std::fmt::Display| format!("cannot read {name}: {problem}");
-    let file = File::open(path).map_err(|problem| failed(&problem))?;
+    let file = File::open(path).map_err(|problem| match nearest_file(path) {
+        Some(near) => format!("{}; did you mean {near}?", failed(&problem)),
+        None => failed(&problem),
+    })?;
     let mut bytes = Vec::new();
     file.take(NAMED_FILE_MAX_BYTES + 1)
         .read_to_end(&mut bytes)

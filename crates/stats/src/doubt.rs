@@ -216,6 +216,7 @@ impl SystemFinding {
             // By its size, in `Finding::doubts`.
             Self::Changed { .. }
             | Self::LeftFromWarmUp { .. }
+            | Self::FullInFlight(_)
             | Self::NotJudged(_)
             | Self::Staged
             | Self::Ending

@@ -160,9 +160,9 @@ pub enum SystemFinding {
         answered_share: f64,
         least_share: f64,
         skipped: u64,
-        /// All requests that may be in flight were.
-        full: Option<FullInFlight>,
     },
+    /// All requests that may be in flight were, and too few were answered.
+    FullInFlight(FullInFlight),
     /// So many more requests were answered than fell due: the warm-up had left them.
     LeftFromWarmUp {
         requests: u64,

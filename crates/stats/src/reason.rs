@@ -124,7 +124,6 @@ mod tests {
                     answered_share: 0.5,
                     least_share: 0.99,
                     skipped: 0,
-                    full: None,
                 }
                 .into(),
             ),

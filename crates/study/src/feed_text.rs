@@ -57,7 +57,12 @@ fn check(table: &FeedTable) -> Option<Finding> {
     }
     let wrong = table.columns.iter().find(|column| !is_column(column))?;
     let what = format!("{} is no name of a column", quote(wrong));
-    Some(Finding::new(Position::START, what).with_expected("letters, digits, - and _"))
+    let is_other_delimiter = table.columns.len() == 1 && wrong.contains([';', '\t', '|']);
+    let expected = match is_other_delimiter {
+        true => "columns separated by commas, and names of letters, digits, - and _",
+        false => "letters, digits, - and _",
+    };
+    Some(Finding::new(Position::START, what).with_expected(expected))
 }
 
 /// Whether `{{feed.column}}` can name a column.

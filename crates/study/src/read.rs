@@ -198,6 +198,11 @@ struct Inputs<'a> {
     sources: Option<&'a Sources<'a>>,
 }
 
+/// Whether the keys are those of a scenario in a file of its own.
+fn is_scenario(root: &Node) -> bool {
+    root.entry("flows").is_some() && root.entry("study").is_none() && root.entry("load").is_none()
+}
+
 /// What all cells share.
 #[derive(Clone, Copy)]
 struct AllCells<'a> {
@@ -211,6 +216,11 @@ impl Examined {
     fn read(&mut self, source: &Source, inputs: Inputs<'_>) {
         let mut found = Vec::new();
         match parse(&source.text, &mut found) {
+            Ok(root) if is_scenario(&root) => found.push(
+                Finding::new(root.position, "this is a scenario, and not a study").with_expected(
+                    "a study that names it (load: { scenario: { file: … } }); `waggle load URL --scenario FILE` runs it without one",
+                ),
+            ),
             Ok(mut root) => {
                 let scenario = include_scenario(&mut root, inputs.sources, &mut found);
                 self.examine(&root, inputs, &mut found);

@@ -45,8 +45,14 @@ impl<'a> Sources<'a> {
 
     /// The text of a file with its number; `named_at` is the position of its name.
     fn fetch(&self, name: &str, named_at: Position) -> Result<(u16, String), Finding> {
-        let failed =
-            |why: String| Finding::new(named_at, why).with_expected("a file that can be read");
+        let failed = |why: String| {
+            let names_another = why.ends_with('?');
+            let finding = Finding::new(named_at, why);
+            match names_another {
+                true => finding,
+                false => finding.with_expected("a file that can be read"),
+            }
+        };
         let source = (self.files)(name).map_err(failed)?;
         let mut sources = self.sources.borrow_mut();
         let number = u16::try_from(sources.len())

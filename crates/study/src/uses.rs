@@ -135,10 +135,16 @@ fn misuse(used: &Use, known: &KnownNames<'_>) -> Option<Finding> {
         Some(_) => list(words()),
     };
     let what = format!("there is no factor {}", quote(name));
+    let near = nearest_word(name, words()).map(|near| near.to_owned());
+    let is_header = path.len() >= 2 && path[path.len() - 2] == "headers";
+    let is_like_variable = name
+        .bytes()
+        .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
+    let variable = (is_header && is_like_variable).then(|| format!("${{env.{name}}}"));
     Some(
         Finding::new(used.position, what)
             .with_expected(expected)
-            .with_suggestion(nearest_word(name, words())),
+            .with_suggestion(near.or(variable)),
     )
 }
 

@@ -85,7 +85,7 @@ pub(crate) fn read(text: &str, options: Options<'_>) -> Result<ImportedCalls> {
     }
     if imported.calls.is_empty() {
         let why = imported.left_out.join("\n  ");
-        bail!("the document lacks required values for every operation:\n  {why}");
+        bail!("no operation can be taken from the document:\n  {why}");
     }
     Ok(imported)
 }
@@ -131,7 +131,9 @@ impl Document {
                 (origin, base)
             }
             (None, true) => {
-                bail!("the document names no server; expected --server http://HOST:PORT")
+                bail!(
+                    "the document names no server with a host; expected --server http://HOST:PORT"
+                )
             }
             (None, false) => {
                 let server = parse_server(&url)?;

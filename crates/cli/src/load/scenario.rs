@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
-use waggle_study::{Scenario, Source, TakenValue, Values};
+use anyhow::{Result, bail};
+use waggle_study::{Scenario, TakenValue, Values};
 
 use super::{arguments::Load, target::Target};
 use crate::files;
@@ -31,12 +31,7 @@ pub(crate) fn scenario(
     if flags.model.pipelining.is_some_and(|requests| requests > 1) {
         bail!("--scenario: --pipelining must be 1, because a session sends one request at a time");
     }
-    let text =
-        std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-    let source = Source {
-        name: file.display().to_string(),
-        text,
-    };
+    let source = files::read(file)?;
     let files = waggle_runner::files_beside(file);
     let mut scenario = waggle_study::read_scenario(&source, &files)?;
     let taken = scenario.take_from_environment(Values {

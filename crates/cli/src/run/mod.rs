@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
         None => {}
     }
     let folder = match &arguments.resume {
-        Some(Some(folder)) => folder.clone(),
+        Some(Some(folder)) => runs::run_of_study(folder, &loaded.study.name)?,
         Some(None) => runs::run_to_resume(&arguments.runs, &loaded.study)?,
         None => runs::new_run(&arguments.runs, &loaded.study.name)?,
     };

@@ -13,7 +13,7 @@ use super::{
     shared::print_line,
     state::{State, SystemStatus},
 };
-use crate::exit::Exit;
+use crate::{exit::Exit, files};
 
 /// Limit on the time to stop a system.
 const DOWN_TIMEOUT: Duration = Duration::from_secs(150);
@@ -27,7 +27,11 @@ pub(crate) fn status(system: &str) -> Result<Exit> {
         (SystemStatus::Left, _) => format!(
             "{system} is not up; a process that was killed left files, which `waggle system down {system}` removes"
         ),
-        (SystemStatus::No, _) => format!("{system} is not up"),
+        (SystemStatus::No, _) => {
+            // A name that there is not is a mistake.
+            files::system_named(system)?;
+            format!("{system} is not up")
+        }
     };
     print_line(&text);
     Ok(Exit::Fine)
@@ -39,7 +43,10 @@ pub(crate) fn run_down(system: &str) -> Result<Exit> {
     let left = left_behind::remove(system);
     match state.lock_holder()? {
         SystemStatus::No if !matches!(left, Ok(false)) => {}
-        SystemStatus::No => print_line(&format!("{system} is not up")),
+        SystemStatus::No => {
+            files::system_named(system)?;
+            print_line(&format!("{system} is not up"));
+        }
         SystemStatus::Left => {
             state.clear()?;
             print_line(&format!("{system} was not up; its left files are removed"));

@@ -44,7 +44,11 @@ fn recovery_is_in_every_report() {
     let phase = |name| trial.phases.iter().find(|phase| phase.phase == name);
     let (measure, recovery) = (phase(PhaseName::Measure), phase(PhaseName::Recovery));
     let (measure, recovery) = (measure.unwrap(), recovery.unwrap());
-    assert_eq!(measure.end_s, recovery.start_s);
+    // The time between them is that in which waggle itself waited for a CPU.
+    assert!(
+        measure.end_s <= recovery.start_s,
+        "{measure:?} {recovery:?}"
+    );
     let ledger = trial.ledger.as_ref().unwrap();
     assert_eq!((ledger.missing, ledger.delivered), (0, ledger.accepted));
     assert!(ledger.accepted > trial.numbers.as_ref().unwrap().succeeded);

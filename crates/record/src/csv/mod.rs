@@ -126,11 +126,11 @@ impl<'a> Table<'a> {
         let remedy = if found == expected + 1 && ends_in_delimiter {
             "the row ends in a delimiter that the header row lacks: skip_lines leaves the header row out, and header has its names"
         } else if found > expected {
-            "skip_lines leaves out lines before the header row, if another line is that"
+            "correct the row; skip_lines leaves out lines before the header row, if another line is that"
         } else if self.delimiter != ',' {
             "delimiter names what separates cells, if it is another character"
         } else {
-            "skip_lines and comment leave out lines that are no rows"
+            "correct the row; skip_lines and comment leave out lines that are none"
         };
         wrong.with_remedy(remedy)
     }

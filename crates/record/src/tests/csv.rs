@@ -103,7 +103,7 @@ fn mistakes_and_their_positions() {
     refuse_csv(
         "time,host,f\n1,a\nx,ä\\,1\n1,\"two\nlines\",2\n\n1,a,\n",
         &[
-            "line 2, column 1: expected 3 cells as in the header, found 2; skip_lines and comment leave out lines that are no rows",
+            "line 2, column 1: expected 3 cells as in the header, found 2; correct the row; skip_lines and comment leave out lines that are none",
             "line 3, column 1: expected a time like 2026-11-21T08:00:00Z, found \"x\"; time.format is the pattern of the times, such as \"%d.%m.%Y %H:%M:%S\"",
             "line 3, column 3: a tag value ends in a backslash, which line protocol cannot say: \"ä\\\\\"",
             "line 4, column 3: a tag value holds a line break: \"two\\nlines\"",

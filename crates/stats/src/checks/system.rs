@@ -45,9 +45,11 @@ pub(super) fn backlogs(facts: &TrialFacts<'_>, found: &mut Findings) {
                     answered_share: share(answered, measured.due),
                     least_share: ACHIEVED_MIN,
                     skipped: measured.skipped,
-                    full: full_in_flight(facts, answered),
                 },
             );
+            if let Some(full) = full_in_flight(facts, answered) {
+                found.remark(SystemFinding::FullInFlight(full));
+            }
         }
         let surplus = answered.saturating_sub(measured.due);
         if float(surplus) > (1.0 - ACHIEVED_MIN) * float(measured.due) + chance {

@@ -123,7 +123,7 @@ fn require_endpoint(checker: &mut Checker<'_>, endpoints: &[Endpoint], name: &st
         let position = checker.position_of(&["kubeconfig"]);
         checker.report(
             Finding::new(position, what)
-                .with_expected(list(known()))
+                .with_expected(super::verify::expected_endpoint(known()))
                 .with_suggestion(nearest_word(name, known())),
         );
     }

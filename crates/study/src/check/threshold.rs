@@ -249,6 +249,13 @@ fn unknown_metric(path: &str, position: Position, known: &[Known]) -> Finding {
         let wrong = steps.get(right.split('.').filter(|step| !step.is_empty()).count())?;
         nearest_word(wrong, next.iter().copied()).map(str::to_owned)
     });
+    let near = near.or_else(|| {
+        let end = format!(".{path}");
+        let longer = names().filter(|name| name.ends_with(&end));
+        // Of `p99` most people mean that of the response time.
+        let best = longer.min_by_key(|name| (!name.starts_with("response_time."), name.len()));
+        best.map(str::to_owned)
+    });
     let expected = if right.is_empty() {
         format!("a metric of {}", list(next))
     } else {

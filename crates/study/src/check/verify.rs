@@ -174,9 +174,17 @@ fn endpoint(checker: &mut Checker<'_>, endpoints: &[Endpoint], name: Option<&str
     let names = || endpoints.iter().map(|known| known.name.as_str());
     let what = format!("there is no endpoint {name:?}");
     let finding = Finding::new(checker.position_of(path), what)
-        .with_expected(list(names()))
+        .with_expected(expected_endpoint(names()))
         .with_suggestion(nearest_word(name, names()));
     checker.report(finding);
+}
+
+/// One of these endpoints.
+pub(super) fn expected_endpoint<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    match list(names) {
+        none if none.is_empty() => "an endpoint of the system, which has none".to_owned(),
+        names => names,
+    }
 }
 
 /// What is captured of an answer: names, each with its JSONPath.

@@ -10,7 +10,7 @@ use crate::wording::format::{self, count, plain, set_share, three_digits, time_s
 fn full_in_flight(full: &FullInFlight) -> String {
     let answer_us = full.mean / full.answered_per_s * 1e6;
     format!(
-        "; its connections had nearly always as many requests in flight as they may ({}): {} ÷ {} for each answer is {}/s (Little's law), \
+        "the connections had nearly always as many requests in flight as they may ({}): {} ÷ {} for each answer is {}/s (Little's law), \
          and more connections may reach more",
         count(full.max),
         plain(full.mean),
@@ -44,16 +44,15 @@ pub(super) fn system(finding: &SystemFinding) -> String {
             answered_share,
             least_share,
             skipped,
-            full,
         } => format!(
-            "{} requests fell due and {} were answered ({}; at least {} required), {} were skipped{}",
+            "{} requests fell due and {} were answered ({}; at least {} required), {} were skipped",
             count(*due),
             count(*answered),
             format::share(*answered_share),
             set_share(*least_share),
             count(*skipped),
-            full.as_ref().map(full_in_flight).unwrap_or_default(),
         ),
+        SystemFinding::FullInFlight(full) => full_in_flight(full),
         SystemFinding::LeftFromWarmUp {
             requests,
             succeeded_more,
