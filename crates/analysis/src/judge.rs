@@ -128,7 +128,8 @@ pub(crate) fn trial(prepared: &Prepared<'_>, info: &RunInfo) -> Judged {
     }
 }
 
-/// The worker thread of each background load. How late it sends is of no other load, and it waits for its CPU at the cost of its own times.
+/// The worker thread of each background load. How late it sends is of no other load, and it waits for its CPU at the cost of its
+/// own times.
 fn background_workers(info: &TrialInfo) -> Vec<GeneratorPart> {
     let loads = info.background.iter().filter_map(|one| one.load.as_ref());
     let part = |load: &BackgroundLoadInfo| GeneratorPart {
@@ -207,7 +208,8 @@ fn negative_delay_share(info: &results::TrialInfo) -> Option<f64> {
     shares.reduce(f64::max)
 }
 
-/// CPU that reading the records back took of the system, as a share of what the system used under load; `None` if it is not known.
+/// CPU that reading the records back took of the system, as a share of what the system used under load; `None` if it is not
+/// known.
 pub(crate) fn probe_cpu_share(prepared: &Prepared<'_>) -> Option<f64> {
     let info = &prepared.trial.info;
     let intermediate = info.intermediate_probes.iter();

@@ -59,9 +59,11 @@ pub(crate) enum Command {
     /// Show the metrics of a study over many runs: levels, and the runs from which on the level differs
     #[command(after_long_help = exit_codes_help(&exit::OF_HISTORY))]
     History(History),
-    /// Print the JSON Schema of a study, system or scenario file (for editors), or of the JSON result of a load, search, report, comparison or history
+    /// Print the JSON Schema of a study, system or scenario file (for editors), or of the JSON result of a load, search, report,
+    /// comparison or history
     Schema(Schema),
-    /// Write a study of a running server, from its URL, a curl command, a HAR file or an OpenAPI document, or its part `records` from a file of data
+    /// Write a study of a running server, from its URL, a curl command, a HAR file or an OpenAPI document, or its part `records`
+    /// from a file of data
     Init(Init),
     /// Make a run of the results of ab, k6, JMeter or a CSV file, for the statistics and the report of waggle
     Import(Import),
@@ -70,8 +72,8 @@ pub(crate) enum Command {
     System(System),
     /// Print a script with which a shell completes the arguments of waggle
     ///
-    /// bash: `waggle completions bash > ~/.local/share/bash-completion/completions/waggle`; zsh: into a file `_waggle` in a folder of
-    /// $fpath; fish: `waggle completions fish > ~/.config/fish/completions/waggle.fish`.
+    /// bash: `waggle completions bash > ~/.local/share/bash-completion/completions/waggle`; zsh: into a file `_waggle` in a
+    /// folder of $fpath; fish: `waggle completions fish > ~/.config/fish/completions/waggle.fish`.
     Completions(CompletionsArguments),
     /// Print the man page of waggle or of a subcommand, or write all of them into a folder
     Man(ManArguments),
@@ -141,7 +143,8 @@ pub(crate) struct Run {
     /// Folder of the run folders
     #[arg(long, value_name = "FOLDER", default_value = "runs")]
     pub(crate) runs: PathBuf,
-    /// Resume an interrupted run: the given folder, or the newest one of this study that was begun with the same --filter and --quick
+    /// Resume an interrupted run: the given folder, or the newest one of this study that was begun with the same --filter and
+    /// --quick
     #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true)]
     pub(crate) resume: Option<Option<PathBuf>>,
     /// Print only the result, no progress
@@ -166,8 +169,8 @@ pub(crate) struct Run {
 /// Where metrics go while a study runs.
 #[derive(Debug, Args)]
 pub(crate) struct ExportFlags {
-    /// Serve metrics for Prometheus at http://ADDRESS:PORT/metrics while the study runs, and until they are scraped once more after
-    /// its end, for 15 s at most; port 0 selects a free one. There is no authentication
+    /// Serve metrics for Prometheus at http://ADDRESS:PORT/metrics while the study runs, and until they are scraped once more
+    /// after its end, for 15 s at most; port 0 selects a free one. There is no authentication
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) metrics_listen: Option<SocketAddr>,
     /// Push metrics by OTLP (HTTP, JSON) every 5 s and at the end; without a path, /v1/metrics is added. The variable
@@ -302,8 +305,8 @@ pub(crate) struct Import {
     /// Leave the start of each file out of the results; a bare number is seconds
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = parse::duration)]
     pub(crate) warm_up: Duration,
-    /// CSV: what a column is: start=NAME:UNIT or end=NAME:UNIT, duration=NAME:UNIT, success=NAME, status=NAME, label=NAME, sent=NAME,
-    /// received=NAME; units s, ms, us, ns; a start or end without a unit is RFC 3339
+    /// CSV: what a column is: start=NAME:UNIT or end=NAME:UNIT, duration=NAME:UNIT, success=NAME, status=NAME, label=NAME,
+    /// sent=NAME, received=NAME; units s, ms, us, ns; a start or end without a unit is RFC 3339
     #[arg(long, value_name = "WHAT=NAME[:UNIT]")]
     pub(crate) column: Vec<String>,
     /// Count every request as a success: for files that do not say which requests failed

@@ -12,7 +12,8 @@ pub(crate) enum Exit {
     Mistake,
     /// A threshold is shown not to hold, or a cell has another verdict than the study expects.
     Threshold,
-    /// A trial failed, counts do not add up, records are missing, no cell is reliable, or what was asked stays open. Takes precedence.
+    /// A trial failed, counts do not add up, records are missing, no cell is reliable, or what was asked stays open. Takes
+    /// precedence.
     NotValid,
     /// Stopped by the user; finished trials are kept.
     Interrupted,

@@ -190,6 +190,16 @@ pub(crate) fn system_named(name: &str) -> Result<(System, PathBuf)> {
     Ok((system, folder))
 }
 
+/// Asks for the system that was meant if there is none of this name here; else empty.
+pub(crate) fn meant_system(name: &str) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    let known = names_in(&systems_folders(None, &here));
+    match known.iter().any(|known| known == name) {
+        true => String::new(),
+        false => question(nearest_word(name, known.iter().map(String::as_str))),
+    }
+}
+
 pub(crate) fn read(file: &Path) -> Result<Source> {
     let text = fs::read_to_string(file).map_err(|problem| {
         let near = waggle_runner::nearest_file(file);

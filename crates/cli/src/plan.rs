@@ -465,7 +465,7 @@ pub(crate) fn load(model: &LoadModel) -> String {
             ..
         } => {
             let connections = plural(*connections, "connection");
-            let rate = format::amount(*rate_per_s);
+            let rate = set_rate(*rate_per_s);
             format!("open, {rate}/s over {connections} × {pipelining}")
         }
         LoadModel::Users { users, .. } => plural(*users, "user"),
@@ -482,3 +482,15 @@ pub(crate) fn load(model: &LoadModel) -> String {
         ),
     }
 }
+
+/// A rate as it was set: whole, with its decimals, or of an endless fraction (100/m) as much as is needed to know it.
+fn set_rate(per_s: f64) -> String {
+    match per_s.to_string() {
+        endless if endless.len() > RATE_MAX_LENGTH => format::three_digits(per_s),
+        _ if per_s.fract() == 0.0 => format::amount(per_s),
+        shown => shown,
+    }
+}
+
+/// Digits of a rate that a person sets.
+const RATE_MAX_LENGTH: usize = 12;

@@ -39,7 +39,8 @@ pub(crate) fn write_checks(
     }
 }
 
-/// Writes the report. Returns the closing text for the screen, what the run shows, and the exit code of the run; `is_strict`: every doubt counts.
+/// Writes the report. Returns the closing text for the screen, what the run shows, and the exit code of the run; `is_strict`:
+/// every doubt counts.
 pub(crate) fn write_report(run: &Path, is_strict: bool) -> Result<(String, Model, Exit)> {
     let shown = run.display();
     let written = waggle_report::write_all(run).map_err(|error| match error {

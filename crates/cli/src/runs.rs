@@ -92,6 +92,12 @@ fn flags(selection: Option<&SelectionInfo>) -> String {
 
 /// This folder, if it has a run of the study.
 pub(crate) fn run_of_study(folder: &Path, study: &str) -> Result<PathBuf> {
+    if !folder.exists() {
+        bail!(
+            "cannot resume {}: there is no such folder",
+            folder.display()
+        );
+    }
     if !is_run(folder) {
         bail!(
             "{} is not a run: it has no run.json{}",

@@ -67,8 +67,8 @@ pub fn start(job: Job) -> Result<Running, StartError> {
     Ok(SetUp::new(&job, whole)?.run(Clock::start()))
 }
 
-/// Raises the limit of open files if these jobs, all in this process at once, would exceed it. A start does that for its own job, but does
-/// not see the connections which those before it have yet to open.
+/// Raises the limit of open files if these jobs, all in this process at once, would exceed it. A start does that for its own job,
+/// but does not see the connections which those before it have yet to open.
 ///
 /// # Errors
 /// If this machine does not allow as many open files.

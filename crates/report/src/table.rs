@@ -29,6 +29,8 @@ pub(crate) struct Table {
 pub(crate) struct Head {
     pub(crate) text: String,
     pub(crate) align: Align,
+    /// It says which row this is, as the level of a factor does.
+    pub(crate) names_row: bool,
 }
 
 /// Numbers are aligned right, words left.
@@ -143,6 +145,7 @@ impl Head {
         Self {
             text: text.into(),
             align,
+            names_row: false,
         }
     }
 }
@@ -161,6 +164,12 @@ impl<'a, T: 'a> Column<'a, T> {
 }
 
 impl<'a, T> Column<'a, T> {
+    /// It says which row this is.
+    pub(crate) fn into_row_name(mut self) -> Self {
+        self.head.names_row = true;
+        self
+    }
+
     pub(crate) fn numbers(head: impl Into<String>, field: impl Fn(&T) -> Field + 'a) -> Self {
         Self {
             head: Head::new(head, Align::Right),

@@ -10,9 +10,8 @@ use crate::{
 };
 use waggle_analysis::Model;
 
-/// The answers of a search, every cell, the cells at operating points, every step of a scenario, the best and the worst trials, and the
-/// cells that were left out.
-/// Tables are at most `width` characters wide; `None`: as wide as they are.
+/// The answers of a search, every cell, the cells at operating points, every step of a scenario, the best and the worst trials,
+/// and the cells that were left out. Tables are at most `width` characters wide; `None`: as wide as they are.
 #[must_use]
 pub fn terminal(model: &Model, width: Option<usize>) -> String {
     let laid_out = |table: &Table| laid_out(table, width);
@@ -39,9 +38,9 @@ pub fn terminal(model: &Model, width: Option<usize>) -> String {
     all.join("\n")
 }
 
-/// A table that is at most so many characters wide. What does not fit is left out step by step, and a line below says what: columns
-/// with the same text in every row (the line has it), [`SECONDARY`] columns, spaces, intervals, [`TERTIARY`] columns, the last columns
-/// of numbers; then texts are broken. `None`: as wide as it is.
+/// A table that is at most so many characters wide. What does not fit is left out step by step, and a line below says what:
+/// columns with the same text in every row (the line has it, unless it is empty), [`SECONDARY`] columns, spaces, intervals,
+/// [`TERTIARY`] columns, the last columns of numbers but for the first one; then texts are broken. `None`: as wide as it is.
 pub(crate) fn laid_out(table: &Table, width: Option<usize>) -> String {
     let full = Grid::new(table);
     let Some(width) = width else {
@@ -76,7 +75,7 @@ pub(crate) fn laid_out(table: &Table, width: Option<usize>) -> String {
 /// Heads of columns that a narrow terminal can do without: the report has them.
 const SECONDARY: [&str; 2] = ["max", "delivered"];
 /// Those of a very narrow one.
-const TERTIARY: [&str; 1] = ["p50"];
+const TERTIARY: [&str; 2] = ["p50", "p99"];
 
 /// The texts of a table.
 #[derive(Clone)]
@@ -144,7 +143,7 @@ impl Grid {
     /// Leaves out the columns with these heads.
     fn leave_out(mut self, heads: &[&str]) -> Self {
         self.columns.retain(|(head, _)| {
-            let is_kept = !heads.contains(&&*head.text);
+            let is_kept = head.names_row || !heads.contains(&&*head.text);
             if !is_kept {
                 self.left_out.push(head.text.to_string());
             }
@@ -173,10 +172,10 @@ impl Grid {
         }
     }
 
-    /// Head of the last column of numbers; `None`: there is only one.
+    /// Head of the last column of measured numbers; `None`: there is only one.
     fn last_number(&self) -> Option<String> {
         let numbers = self.columns.iter().map(|(head, _)| head);
-        let mut numbers = numbers.filter(|head| head.align == Align::Right);
+        let mut numbers = numbers.filter(|head| head.align == Align::Right && !head.names_row);
         numbers.next()?;
         numbers.next_back().map(|head| head.text.to_string())
     }

@@ -74,8 +74,8 @@ pub struct TrialInfo {
     /// `disturbances`.
     #[serde(alias = "disturbances", default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultInfo>,
-    /// How the load dropped after the measured phase; `None`: it did not, or the trial did not get that far. Since format 4; up to 5
-    /// `fall`.
+    /// How the load dropped after the measured phase; `None`: it did not, or the trial did not get that far. Since format 4; up
+    /// to 5 `fall`.
     #[serde(alias = "fall", default, skip_serializing_if = "Option::is_none")]
     pub load_drop: Option<LoadDropInfo>,
     /// What the CPUs did in the measured phase; `None`: not noted, or the trial did not get that far. Since format 4.
@@ -378,8 +378,8 @@ pub struct GeneratorInfo {
     /// Since format 6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_flight_asked: Option<f64>,
-    /// The most that an open load has in flight; `None`: other loads, scenarios, and connections that are opened for each request.
-    /// Since format 6.
+    /// The most that an open load has in flight; `None`: other loads, scenarios, and connections that are opened for each
+    /// request. Since format 6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_flight_max: Option<u64>,
     /// The part of it that belongs to no success of the measured phase: failed requests, and those that were in flight at its end
@@ -453,8 +453,8 @@ pub struct DeliveryInfo {
     /// `behind_s`.
     #[serde(alias = "behind_s")]
     pub probe_lag_s: f64,
-    /// The same two, of records sent in the measured phase: `resolution_ms` and `probe_lag_s` are of the whole load and the drain.
-    /// `None`: nothing was measured. Since format 6.
+    /// The same two, of records sent in the measured phase: `resolution_ms` and `probe_lag_s` are of the whole load and the
+    /// drain. `None`: nothing was measured. Since format 6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_resolution_ms: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

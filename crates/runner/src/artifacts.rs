@@ -196,8 +196,8 @@ fn is_used(system: &System, parameters: &BTreeMap<String, Level>, artifact: &Art
         .any(|program| artifact_of(system, &program) == Some(artifact))
 }
 
-/// Fetches an artifact and returns the paths of its programs. An incomplete fetch is removed. If the script fails, a file beside the
-/// folders of artifacts says so until the next attempt.
+/// Fetches an artifact and returns the paths of its programs. An incomplete fetch is removed. If the script fails, a file beside
+/// the folders of artifacts says so until the next attempt.
 ///
 /// # Errors
 /// A program that it needs is missing, its script fails, a folder cannot be written, or `shutdown` asks for an end.

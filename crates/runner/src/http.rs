@@ -185,7 +185,8 @@ impl HttpStream {
 
     /// The next bytes if they have come; `None`: nothing had come when this was called.
     pub(crate) async fn read_ready(&mut self) -> Option<Result<Option<Bytes>, HttpError>> {
-        // In the first pause the runtime asks the socket whether bytes have come, in the second one the connection's task reads them.
+        // In the first pause the runtime asks the socket whether bytes have come, in the second one the connection's task reads
+        // them.
         for _ in 0..2 {
             if let Some(read) = self.read().now_or_never() {
                 return Some(read);

@@ -17,7 +17,8 @@ pub fn files_beside(beside: &Path) -> impl Fn(&str) -> Result<Source, String> + 
     move |name| read(&folder.join(name))
 }
 
-/// The file in the same folder of whose path this one is most likely a misspelling; `None`: this one is there, or none is like it.
+/// The file in the same folder of whose path this one is most likely a misspelling; `None`: this one is there, or none is like
+/// it.
 pub fn nearest_file(file: &Path) -> Option<String> {
     if file.exists() {
         return None;

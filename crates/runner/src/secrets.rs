@@ -90,8 +90,8 @@ impl Secrets {
         }
     }
 
-    /// The value of `${secret.NAME}`, or of `${oauth2.token}` once one was fetched; `None` for another name, or if the system gives no
-    /// random bytes.
+    /// The value of `${secret.NAME}`, or of `${oauth2.token}` once one was fetched; `None` for another name, or if the system
+    /// gives no random bytes.
     pub(crate) fn placeholder(&self, name: &str) -> Option<String> {
         if name == TOKEN {
             return self.tokens.newest().map(|token| token.value);
@@ -148,17 +148,11 @@ impl Secrets {
             if text.contains(&word) {
                 text = text.replace(&word, &mark(&name));
             }
-            // As a string of JSON has it.
-            let escaped = serde_json::Value::from(word.as_str()).to_string();
-            let escaped = &escaped[1..escaped.len() - 1];
-            if escaped != word && text.contains(escaped) {
-                text = text.replace(escaped, &mark(&name));
-            }
         }
         text
     }
 
-    /// One that was given may be part of another.
+    /// Also as strings of JSON have them. One that was given may be part of another.
     fn longest_first(&self) -> Vec<(String, String)> {
         let mut known = self.used_values();
         let awaited = self.awaited.borrow();
@@ -167,6 +161,8 @@ impl Secrets {
         let tokens = self.tokens.hidden_values().into_iter();
         let tokens = tokens.filter(|token| token.len() >= TAKEN_MIN_BYTES);
         known.extend(tokens.map(|token| (TOKEN.to_owned(), token)));
+        let escaped: Vec<_> = known.iter().filter_map(json_form).collect();
+        known.extend(escaped);
         known.sort_by_key(|(_, word)| std::cmp::Reverse(word.len()));
         known
     }
@@ -219,6 +215,13 @@ fn random_word() -> io::Result<String> {
     let mut bytes = [0; BYTES];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// A secret as a string of JSON has it; `None`: just so.
+fn json_form((name, word): &(String, String)) -> Option<(String, String)> {
+    let quoted = serde_json::Value::from(word.as_str()).to_string();
+    let escaped = &quoted[1..quoted.len() - 1];
+    (escaped != word).then(|| (name.clone(), escaped.to_owned()))
 }
 
 #[cfg(test)]

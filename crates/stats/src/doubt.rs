@@ -1,7 +1,7 @@
 //! Which metrics a finding makes doubtful, and in which direction they can be wrong.
 //!
-//! A doubt belongs to a metric, not to a trial: a probe that falls behind says nothing against the goodput, and a generator that is
-//! late only lengthens times, so that an upper bound that holds all the same holds. Why so: docs/design/0046.
+//! A doubt belongs to a metric, not to a trial: a probe that falls behind says nothing against the goodput, and a generator that
+//! is late only lengthens times, so that an upper bound that holds all the same holds. Why so: docs/design/0046.
 
 use crate::{
     AccountingFinding, Backlog, CellFinding, Finding, InstrumentFinding, LatenessFinding, Series,
@@ -131,8 +131,8 @@ impl Finding {
     }
 }
 
-/// The metrics that change with a series. Times and throughput of a closed load change together; the finding names the series that
-/// changed most.
+/// The metrics that change with a series. Times and throughput of a closed load change together; the finding names the series
+/// that changed most.
 fn level_aspects(series: Series) -> &'static [Aspect] {
     match series {
         Series::Throughput => &[Aspect::Goodput, Aspect::Times, Aspect::Cpu],

@@ -143,9 +143,8 @@ fn header_place(origin: &Origin, source: &Source, files: Files<'_>) -> Option<Pl
 }
 
 impl Study {
-    /// Reads the values of secrets and of the client of OAuth 2, puts the other values into the headers of every cell's requests, and
-    /// reads the kubeconfig. Then
-    /// [`crate::System::with_external`] knows where its component is.
+    /// Reads the values of secrets and of the client of OAuth 2, puts the other values into the headers of every cell's requests,
+    /// and reads the kubeconfig. Then [`crate::System::with_external`] knows where its component is.
     ///
     /// # Errors
     /// A value is missing, or cannot be a secret or in a header; the kubeconfig has a mistake.
@@ -205,8 +204,8 @@ impl Scenario {
         Ok(filling.taken)
     }
 
-    /// The same with the secrets of a system that is up, and its token, in its headers; `value` returns that of `${secret.NAME}` and
-    /// of `${oauth2.token}` by its name.
+    /// The same with the secrets of a system that is up, and its token, in its headers; `value` returns that of `${secret.NAME}`
+    /// and of `${oauth2.token}` by its name.
     ///
     /// # Errors
     /// There is no such value, or it cannot be in a header.
@@ -223,8 +222,8 @@ impl Scenario {
 }
 
 impl Request {
-    /// The same with the secrets of a system that is up, and its token, in its headers; `value` returns that of `${secret.NAME}` and
-    /// of `${oauth2.token}` by its name.
+    /// The same with the secrets of a system that is up, and its token, in its headers; `value` returns that of `${secret.NAME}`
+    /// and of `${oauth2.token}` by its name.
     ///
     /// # Errors
     /// There is no such value, or it cannot be in a header.

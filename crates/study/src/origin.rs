@@ -1,6 +1,6 @@
-//! `${env.NAME}`, `${file:PATH}`, `${secret.NAME}` and `${oauth2.token}` in the values of headers, and the first two in secrets: what
-//! may not be in a study comes from the environment, from a file, from the system that is up, or from a token server. The text keeps
-//! the name; the value is read after the study was checked.
+//! `${env.NAME}`, `${file:PATH}`, `${secret.NAME}` and `${oauth2.token}` in the values of headers, and the first two in secrets:
+//! what may not be in a study comes from the environment, from a file, from the system that is up, or from a token server. The
+//! text keeps the name; the value is read after the study was checked.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! The place of a text in a study, for errors that are found after the study was checked. The study is read once more: its positions
-//! are needed only then.
+//! The place of a text in a study, for errors that are found after the study was checked. The study is read once more: its
+//! positions are needed only then.
 
 use crate::{
     Files, Source, fill::visit_texts, include::include_scenario, mistake::Position,
@@ -16,8 +16,8 @@ pub struct Place {
     pub column: u32,
 }
 
-/// Where this study, or scenario in a file of its own, names a file by a key; else the first value of the key that a factor completes.
-/// `files` are those beside it.
+/// Where this study, or scenario in a file of its own, names a file by a key; else the first value of the key that a factor
+/// completes. `files` are those beside it.
 #[must_use]
 pub fn file_place(
     source: &Source,

@@ -27,8 +27,8 @@ impl KnownNames<'_> {
     }
 }
 
-/// Reports unknown names, names in wrong parts of the study, and factors and derived levels that nothing uses; reserved names were
-/// reported. `body` is the study without factors, cells and derived levels.
+/// Reports unknown names, names in wrong parts of the study, and factors and derived levels that nothing uses; reserved names
+/// were reported. `body` is the study without factors, cells and derived levels.
 pub(crate) fn check_uses(
     body: &Node,
     known: &KnownNames<'_>,
@@ -136,11 +136,11 @@ fn misuse(used: &Use, known: &KnownNames<'_>) -> Option<Finding> {
     };
     let what = format!("there is no factor {}", quote(name));
     let near = nearest_word(name, words()).map(|near| near.to_owned());
-    let is_header = path.len() >= 2 && path[path.len() - 2] == "headers";
-    let is_like_variable = name
-        .bytes()
-        .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
-    let variable = (is_header && is_like_variable).then(|| format!("${{env.{name}}}"));
+    let is_like_variable = name.starts_with(|first: char| first.is_ascii_uppercase())
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
+    let variable = (is_header(&path) && is_like_variable).then(|| format!("${{env.{name}}}"));
     Some(
         Finding::new(used.position, what)
             .with_expected(expected)
@@ -148,8 +148,13 @@ fn misuse(used: &Use, known: &KnownNames<'_>) -> Option<Finding> {
     )
 }
 
-/// The mistake in a value from outside, if it has one. They are allowed only in headers, from which they go only into requests, and
-/// in secrets, which are never written.
+/// Whether the keys lead to the value of a header.
+fn is_header(path: &[&str]) -> bool {
+    path.len() >= 2 && path[path.len() - 2] == "headers"
+}
+
+/// The mistake in a value from outside, if it has one. They are allowed only in headers, from which they go only into requests,
+/// and in secrets, which are never written.
 pub(crate) fn misuse_of_environment(used: &Use, name: &str, path: &[&str]) -> Option<Finding> {
     if !is_from_outside(name) {
         let what = format!(
@@ -161,7 +166,7 @@ pub(crate) fn misuse_of_environment(used: &Use, name: &str, path: &[&str]) -> Op
                 .with_expected("${env.NAME}, ${file:PATH}, ${secret.NAME} or ${oauth2.token}"),
         );
     }
-    let is_header = path.len() >= 2 && path[path.len() - 2] == "headers";
+    let is_header = is_header(path);
     let is_secret = path.len() == 3 && path.starts_with(&["system", "secrets"]);
     let is_client = matches!(path, ["system", "oauth2", "client_id" | "client_secret"]);
     let is_kubeconfig = path == ["system", "kubeconfig", "file"] && name.starts_with("env.");

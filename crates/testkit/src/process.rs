@@ -172,7 +172,8 @@ fn launch(start: &Arc<Mutex<Command>>, name: &str) -> Child {
 /// Below the ports that Linux gives to connections (32768 and above, `ip_local_port_range`).
 const FREE_PORTS: std::ops::Range<u16> = 28_100..32_700;
 
-/// A port of 127.0.0.1 that is free now. No connection gets it meanwhile, no other call in this process, and hardly ever one in another.
+/// A port of 127.0.0.1 that is free now. No connection gets it meanwhile, no other call in this process, and hardly ever one in
+/// another.
 pub fn free_port() -> u16 {
     static CALLS: AtomicU64 = AtomicU64::new(0);
     let first = random(std::process::id().into(), 0) >> 1;

@@ -1,7 +1,8 @@
 //! `waggle import`: the results of another tool as the folder of a run.
 //!
-//! `sources` has the cells of the command line, `survey` reads each file once to its end, `trial` reads it again, by the interval,
-//! and writes it. `ab`, `k6`, `jmeter` and `columns` read the formats from lines; `text` names line and column of mistakes.
+//! `sources` has the cells of the command line, `survey` reads each file once to its end, `trial` reads it again, by the
+//! interval, and writes it. `ab`, `k6`, `jmeter` and `columns` read the formats from lines; `text` names line and column of
+//! mistakes.
 
 mod ab;
 mod columns;

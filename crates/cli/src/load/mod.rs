@@ -238,8 +238,8 @@ fn show(result: &LoadResult, as_json: bool) -> Result<()> {
     output::print_text(&render::text(result, colours))
 }
 
-/// An interrupt takes precedence, and the verdict over thresholds. Limits of the generator point one way: with thresholds they count
-/// only if they leave one of them open.
+/// An interrupt takes precedence, and the verdict over thresholds. Limits of the generator point one way: with thresholds they
+/// count only if they leave one of them open.
 fn exit(result: &LoadResult) -> Exit {
     let is_undecided = result
         .thresholds

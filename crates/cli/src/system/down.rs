@@ -28,9 +28,7 @@ pub(crate) fn status(system: &str) -> Result<Exit> {
             "{system} is not up; a process that was killed left files, which `waggle system down {system}` removes"
         ),
         (SystemStatus::No, _) => {
-            // A name that there is not is a mistake.
-            files::system_named(system)?;
-            format!("{system} is not up")
+            format!("{system} is not up{}", files::meant_system(system))
         }
     };
     print_line(&text);
@@ -44,8 +42,10 @@ pub(crate) fn run_down(system: &str) -> Result<Exit> {
     match state.lock_holder()? {
         SystemStatus::No if !matches!(left, Ok(false)) => {}
         SystemStatus::No => {
-            files::system_named(system)?;
-            print_line(&format!("{system} is not up"));
+            print_line(&format!(
+                "{system} is not up{}",
+                files::meant_system(system)
+            ));
         }
         SystemStatus::Left => {
             state.clear()?;

@@ -130,7 +130,15 @@ fn filter_and_resume_explain_mistakes() {
         "nothing to resume: no run of",
     );
     check(&["run", "studi.yaml"], "; did you mean study.yaml?");
-    check(&["report", "nowhere"], "nowhere");
+    check(&["report", "nowhere"], "there is no such folder");
+    check(
+        &["run", "study.yaml", "--resume=nowhere"],
+        "there is no such folder",
+    );
+    check(
+        &["load", "http://127.0.0.1:1/", "--threshold", "p99 < 5ms"],
+        "did you mean \"response_time.p99\"?",
+    );
     let run = "runs/x-20260102T030405Z";
     fs::create_dir_all(workspace.path().join(run)).unwrap();
     fs::write(workspace.path().join(run).join("run.json"), "{}").unwrap();

@@ -1,4 +1,5 @@
-//! Servers that fail while they answer, or that are not who they should be: each is a row with its reason, or a sentence with what helps.
+//! Servers that fail while they answer, or that are not who they should be: each is a row with its reason, or a sentence with
+//! what helps.
 
 use std::{
     fs,

@@ -43,8 +43,8 @@ impl AnswerView<'_> {
         }
     }
 
-    /// Stores the captures of a step in its variables; an error if a value is missing that must be there. A link to another host than
-    /// `hosts` counts as missing if a path begins with it.
+    /// Stores the captures of a step in its variables; an error if a value is missing that must be there. A link to another host
+    /// than `hosts` counts as missing if a path begins with it.
     pub(crate) fn capture(
         &self,
         request: &RequestProgram,

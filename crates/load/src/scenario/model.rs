@@ -43,8 +43,8 @@ pub struct Preparation {
 pub struct Retries {
     /// Of each request; 0: none is repeated.
     pub max: u32,
-    /// Pause before the first repetition; it doubles with each, up to `pause_max`. An answer with `Retry-After` has its own pause,
-    /// up to `pause_max`, too.
+    /// Pause before the first repetition; it doubles with each, up to `pause_max`. An answer with `Retry-After` has its own
+    /// pause, up to `pause_max`, too.
     pub pause: Duration,
     pub pause_max: Duration,
     /// Whether an answer that is not as expected is repeated in any case; otherwise only if its status says that a later request

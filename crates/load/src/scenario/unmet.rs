@@ -6,8 +6,8 @@ use super::{
 };
 use crate::Failure;
 
-/// The longest kept value. A secret within it is removed later, which needs all of the secret, so this is more than a header's value
-/// from outside may have (16 KiB).
+/// The longest kept value. A secret within it is removed later, which needs all of the secret, so this is more than a header's
+/// value from outside may have (16 KiB).
 const FOUND_MAX_BYTES: usize = 64 * 1024;
 
 /// The first check or capture of a request that its answer failed, by its index.

@@ -36,8 +36,8 @@ pub(super) fn levels_of<'a, T: 'a>(
         // Levels are texts; a column of numeric levels is aligned like numbers.
         let mut levels = factor.levels.iter();
         match levels.all(|level| level.parse::<f64>().is_ok()) {
-            true => Column::numbers(&factor.name, field),
-            false => Column::words(&factor.name, field),
+            true => Column::numbers(&factor.name, field).into_row_name(),
+            false => Column::words(&factor.name, field).into_row_name(),
         }
     });
     factors.collect()
@@ -51,6 +51,7 @@ pub(super) fn derived_levels(model: &Model) -> Vec<Column<'_, &CellModel>> {
             let level = levels.find(|(name, _)| *name == derived.name);
             Field::plain(level.map_or(NONE, |(_, level)| level))
         })
+        .into_row_name()
     });
     all.collect()
 }
@@ -62,7 +63,7 @@ pub(super) fn place<'a, T: 'a>(
 ) -> Vec<Column<'a, T>> {
     if model.factors.is_empty() {
         let number = move |row: &T| Field::plain(cell(row).cell.to_string());
-        return vec![Column::numbers("cell", number)];
+        return vec![Column::numbers("cell", number).into_row_name()];
     }
     levels(model, cell)
 }

@@ -30,10 +30,26 @@ pub fn sentences(model: &Model) -> Vec<String> {
     }
 }
 
-/// A reason without what is in quotes in it: values of answers differ from trial to trial.
+/// A reason without the values of answers in it (`found "…"`, `got "…"`), which differ from trial to trial.
 fn without_values(reason: &str) -> String {
-    let parts = reason.split('"').step_by(2);
-    parts.collect::<Vec<_>>().join("\"")
+    let mut text = String::with_capacity(reason.len());
+    let mut rest = reason;
+    while let Some(at) = ["found \"", "got \""]
+        .iter()
+        .filter_map(|words| Some(rest.find(words)? + words.len()))
+        .min()
+    {
+        text.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let mut is_escaped = false;
+        let end = rest.find(|letter: char| {
+            let ends = letter == '"' && !is_escaped;
+            is_escaped = letter == '\\' && !is_escaped;
+            ends
+        });
+        rest = &rest[end.unwrap_or(rest.len())..];
+    }
+    text + rest
 }
 
 /// Why there is no answer. Of reasons that differ in values the first one is told.
@@ -410,4 +426,38 @@ fn limit(limit: &Limit) -> String {
     format!(
         "No CPU was saturated ({used}; load generator utilization {busy}), so the likely limit is {likelier}."
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_values;
+
+    #[test]
+    fn reasons_are_alike_if_only_values_of_answers_differ() {
+        let check = |one: &str, other: &str, is_alike: bool| {
+            let same = without_values(one) == without_values(other);
+            assert_eq!(same, is_alike, "{one} {other}");
+        };
+        check(
+            r#"step a: json $.t: expected "x", found "{\"t\":\"abc\"}""#,
+            r#"step a: json $.t: expected "x", found "{\"t\":\"\"}""#,
+            true,
+        );
+        check(
+            r#"expected "x", got "a", at 1"#,
+            r#"expected "x", got "b", at 1"#,
+            true,
+        );
+        check(
+            r#"probe "database" cannot begin"#,
+            r#"probe "broker" cannot begin"#,
+            false,
+        );
+        check(
+            r#"expected "x", found "a""#,
+            r#"expected "y", found "a""#,
+            false,
+        );
+        check("found \"a", "found \"b", true);
+    }
 }

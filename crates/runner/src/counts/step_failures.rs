@@ -18,7 +18,8 @@ pub(crate) struct StepFailures<'a> {
 }
 
 impl StepFailures<'_> {
-    /// Each step that is to be shown: `step login: 3 × check failed (such as json $.state: expected "on", found "off"), 1 × status 503`.
+    /// Each step that is to be shown: `step login: 3 × check failed (such as json $.state: expected "on", found "off"), 1 ×
+    /// status 503`.
     pub(crate) fn in_words(&self, is_shown: impl Fn(&StepCounts) -> bool) -> Vec<String> {
         let steps = self.steps();
         let shown = steps.filter(|(_, _, counts)| is_shown(counts));

@@ -68,8 +68,8 @@ pub(crate) struct Kafka {
 #[derive(Debug)]
 struct Shared {
     ends: AtomicBool,
-    /// How often the topic was to be read from the beginning, and how often this was begun. Two numbers, because it may be asked for once
-    /// more while it begins.
+    /// How often the topic was to be read from the beginning, and how often this was begun. Two numbers, because it may be asked
+    /// for once more while it begins.
     asked_anew: AtomicU64,
     begun_anew: AtomicU64,
     state: Mutex<State>,

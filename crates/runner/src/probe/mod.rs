@@ -1,8 +1,8 @@
 //! Probes: they poll a store for the records of a trial, while load runs and after.
 //!
-//! There are five kinds: text over HTTP that is read on from an offset (`offset`), an array in JSON documents over HTTP (`items`),
-//! text over HTTP that is queried by the time of records (`by_time`), the messages of a Kafka topic (`kafka`), and an answer over
-//! HTTP that goes on (`watch`). All of them write to the same log of records.
+//! There are five kinds: text over HTTP that is read on from an offset (`offset`), an array in JSON documents over HTTP
+//! (`items`), text over HTTP that is queried by the time of records (`by_time`), the messages of a Kafka topic (`kafka`), and an
+//! answer over HTTP that goes on (`watch`). All of them write to the same log of records.
 
 mod by_time;
 mod config;

@@ -25,8 +25,8 @@ use crate::http::HttpError;
 
 /// After this time without a byte the last poll requests another answer: the connection may be broken without a sign.
 const SILENT_AT_LEAST: Duration = Duration::from_secs(10);
-/// While the server is silent, this often it is noted that nothing waits to be read. A thread that is busy wakes too late to say when
-/// bytes have come, so they may have come since the last note.
+/// While the server is silent, this often it is noted that nothing waits to be read. A thread that is busy wakes too late to say
+/// when bytes have come, so they may have come since the last note.
 const QUIET_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Reads the stream and logs the records that it shows.
@@ -47,7 +47,8 @@ pub(crate) struct Watch {
     opened_ns: u64,
     /// Since when such a record may have waited.
     interrupted_ns: u64,
-    /// The current answer shows what is new. Until then it may list what was there in any order, and cannot be gone on from in between.
+    /// The current answer shows what is new. Until then it may list what was there in any order, and cannot be gone on from in
+    /// between.
     shows_new: bool,
     /// Lines of the current answer.
     lines_read: u64,

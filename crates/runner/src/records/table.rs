@@ -189,8 +189,8 @@ fn text_and_encoding(file: &Path) -> Result<(Vec<u8>, Option<&'static str>), Rec
     Ok((read_text(file, Some(encoding))?, Some(encoding)))
 }
 
-/// The first line that is not UTF-8, from 1, in a text that has more characters of several bytes than mistakes. In a text of another
-/// encoding hardly any two bytes make one.
+/// The first line that is not UTF-8, from 1, in a text that has more characters of several bytes than mistakes. In a text of
+/// another encoding hardly any two bytes make one.
 fn damaged_line(text: &[u8]) -> Option<usize> {
     let (mut characters, mut mistakes, mut lines) = (0_u64, 0_u64, 0);
     let mut first = None;

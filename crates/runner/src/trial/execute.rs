@@ -49,8 +49,8 @@ pub(crate) struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// Runs every phase up to the collection of results. Load runs that were aborted are left in `aborted_loads`, the measured one
-    /// first.
+    /// Runs every phase up to the collection of results. Load runs that were aborted are left in `aborted_loads`, the measured
+    /// one first.
     pub(crate) async fn run_phases<D: Driver, L: Load, W: HttpConnector>(
         &self,
         environment: &mut TrialEnvironment<D, L, W>,

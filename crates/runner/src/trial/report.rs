@@ -284,8 +284,8 @@ impl Report {
         });
     }
 
-    /// Sets the limits of the replicas that were started, before they are stopped, and remarks on those that had no effect or cost
-    /// processes.
+    /// Sets the limits of the replicas that were started, before they are stopped, and remarks on those that had no effect or
+    /// cost processes.
     pub(crate) fn set_limits(&mut self, context: TrialContext<'_>, readings: Vec<LimitReading>) {
         let throttling = |replica: &str| {
             let mut all = self.throttling.iter();

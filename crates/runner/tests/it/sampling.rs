@@ -97,9 +97,9 @@ fn of_a_sample_the_account_is_complete_and_delays_come_from_commit_instants() {
     let earliest = trial.earliest_delay.as_ref().unwrap();
     assert!(latest.len() <= sample.followed);
     assert_eq!(earliest.len(), latest.len());
-    // The gateway remembers the commits of this load, so both ends of a delay are the commit instant. A record that is read between its
-    // commit and the note of it lacks the instant; a machine without time may preempt the gateway just there. It may also leave few
-    // windows, or none, in the measured phase, which say nothing.
+    // The gateway remembers the commits of this load, so both ends of a delay are the commit instant. A record that is read
+    // between its commit and the note of it lacks the instant; a machine without time may preempt the gateway just there. It may
+    // also leave few windows, or none, in the measured phase, which say nothing.
     if latest.len() >= ENOUGH {
         let exact = values_in_both(earliest, latest);
         assert!(exact * 10 >= latest.len(), "{exact} of {}", latest.len());

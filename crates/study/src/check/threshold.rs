@@ -250,11 +250,15 @@ fn unknown_metric(path: &str, position: Position, known: &[Known]) -> Finding {
         nearest_word(wrong, next.iter().copied()).map(str::to_owned)
     });
     let near = near.or_else(|| {
-        let end = format!(".{path}");
-        let longer = names().filter(|name| name.ends_with(&end));
-        // Of `p99` most people mean that of the response time.
-        let best = longer.min_by_key(|name| (!name.starts_with("response_time."), name.len()));
-        best.map(str::to_owned)
+        // Of `p99` and `query.p99` most people mean that of the response time.
+        let (request, quantile) = match path.rsplit_once('.') {
+            Some((request, quantile)) => (format!("{request}."), quantile),
+            None => (String::new(), path),
+        };
+        let end = format!("response_time.{quantile}");
+        let mut longer = names().filter(|name| name.starts_with(&request));
+        let found = longer.find(|name| **name == end || name.ends_with(&format!(".{end}")));
+        found.map(str::to_owned)
     });
     let expected = if right.is_empty() {
         format!("a metric of {}", list(next))

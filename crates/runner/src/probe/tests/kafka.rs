@@ -285,8 +285,8 @@ async fn a_missing_broker_or_topic_is_reported() {
     drop(kafka);
 }
 
-/// The client aborted the process when it was told to begin again, or closed, before it had stopped: seldom, so that this test shows
-/// that reading again works, and not that it cannot abort.
+/// The client aborted the process when it was told to begin again, or closed, before it had stopped: seldom, so that this test
+/// shows that reading again works, and not that it cannot abort.
 #[tokio::test]
 async fn a_short_topic_is_read_again_and_again() {
     const TIMES: usize = 10;
