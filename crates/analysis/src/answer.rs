@@ -1,14 +1,17 @@
-//! The answer to the study's question: which cell it is of, whether that may be believed, and what limits there.
+//! The answer to the study's question: which cell it is of, how far that is known, and what limits there.
+//!
+//! Cells are compared by all values that the system can have: the interval of the metric, opened by the doubts about this metric. A cell
+//! is left out only if nothing is known of the metric there. Rates: docs/design/0088-answers-by-ranges.md.
 
 use waggle_metrics::{Metric, Unit, Wish};
 use waggle_results::{LoadModel, RunInfo};
-use waggle_stats::{ACHIEVED_MIN, GENERATOR_BUSY, Sample, Verdict};
+use waggle_stats::{ACHIEVED_MIN, GENERATOR_BUSY, MetricVerdict, Range, Sample, Verdict};
 
 use crate::{
     CellModel, CellSearch, INSTRUMENT, Number, SearchModel, TrialModel,
     bottleneck::cpus_of_system,
     distribution::as_f64,
-    outcome::{Outcome, headline_outcomes},
+    outcome::{Outcome, headline_outcomes, threshold_outcomes},
     together::ORDER,
     warning::is_duet,
 };
@@ -37,13 +40,14 @@ pub struct Answer {
 pub enum AnswerOf {
     /// No trial came to its end.
     Nothing,
-    /// Each metric that the study asks about, over all cells; the first one's best cell is the answer's.
+    /// Each metric that the study asks about, over all cells, then those that thresholds alone name; the first one's best cell is the
+    /// answer's.
     Metrics(Vec<MetricAnswer>),
     /// Cells whose level was searched for, the highest level first.
     Searches(Vec<u32>),
 }
 
-/// One metric that the study asks about.
+/// One metric that the study asks about, or that a threshold names.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetricAnswer {
     /// `Response time p99`, with the probe for a delay.
@@ -51,16 +55,25 @@ pub struct MetricAnswer {
     pub metric: Metric,
     pub unit: Unit,
     pub wish: Wish,
-    /// Some cell's metric may be believed, and the others are left out; else all cells are looked at.
-    pub is_believed: bool,
+    pub role: AnswerRole,
+    /// In how many of the cells that have the metric something is known of it. Of none: all of them are looked at.
+    pub known: usize,
+    pub of: usize,
     /// The best, by what is wished for.
     pub best: CellValue,
-    /// The worst, if more than one cell has the metric.
+    /// The worst, if more than one cell is looked at.
     pub worst: Option<CellValue>,
     /// Cells of which it is not shown that the best one is better.
-    pub tied: Vec<u32>,
-    /// A better value in a cell that may not be believed.
-    pub doubtful: Option<CellValue>,
+    pub tied: Vec<CellValue>,
+}
+
+/// Why an answer speaks of a metric.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AnswerRole {
+    /// The study asks about it.
+    Asked,
+    /// Only these thresholds of the study name it, by their places.
+    Threshold(Vec<usize>),
 }
 
 /// A metric in one cell.
@@ -68,6 +81,23 @@ pub struct MetricAnswer {
 pub struct CellValue {
     pub cell: u32,
     pub number: Number,
+    /// All values that the system can have.
+    pub range: Range,
+    pub verdict: MetricVerdict,
+}
+
+impl CellValue {
+    /// Whether the system's own value may be any amount above the measured one.
+    #[must_use]
+    pub fn is_open_above(&self) -> bool {
+        self.range.high.is_infinite()
+    }
+
+    /// Whether nothing bounds the system's own value from below.
+    #[must_use]
+    pub fn is_open_below(&self) -> bool {
+        self.range.low.is_infinite()
+    }
 }
 
 /// What limits in a cell, as far as a number shows it.
@@ -118,11 +148,17 @@ pub(crate) fn answer(
     if let Some(search) = search {
         return of_search(info, cells, search);
     }
+    let answer =
+        |outcome: &Outcome<'_>, role: AnswerRole| metric_answer(outcome, role, cells, trials);
     let asked = headline_outcomes(info);
-    let metrics = asked
+    let of_asked = asked
         .iter()
-        .map(|outcome| metric_answer(outcome, cells, trials));
-    let metrics: Vec<MetricAnswer> = metrics.flatten().collect();
+        .filter_map(|outcome| answer(outcome, AnswerRole::Asked));
+    let of_thresholds = threshold_outcomes(info);
+    let of_thresholds = of_thresholds
+        .iter()
+        .filter_map(|(outcome, places)| answer(outcome, AnswerRole::Threshold(places.clone())));
+    let metrics: Vec<MetricAnswer> = of_asked.chain(of_thresholds).collect();
     let Some(first) = metrics.first() else {
         return Answer {
             verdict: cells.iter().filter_map(|cell| cell.verdict).max(),
@@ -143,33 +179,41 @@ pub(crate) fn answer(
 /// `None` if no cell has the metric.
 fn metric_answer(
     outcome: &Outcome<'_>,
+    role: AnswerRole,
     cells: &[CellModel],
     trials: &[TrialModel],
 ) -> Option<MetricAnswer> {
     let row = outcome.named.row;
     let value = |cell: &CellModel| {
+        let known = outcome.known(cell, trials)?;
         Some(CellValue {
             cell: cell.cell,
-            number: outcome.number(cell, trials)?,
+            number: known.number,
+            range: known.range,
+            verdict: known.verdict(),
         })
     };
-    let is_sound = |cell: &&CellModel| cell.is_believed() && cell.biases(row.metric).is_empty();
     let all: Vec<CellValue> = cells.iter().filter_map(value).collect();
-    let sound: Vec<CellValue> = cells.iter().filter(is_sound).filter_map(value).collect();
-    let is_believed = !sound.is_empty();
-    let shown = if is_believed { &sound } else { &all };
+    let is_known = |value: &&CellValue| value.verdict != MetricVerdict::Unknown;
+    let known: Vec<CellValue> = all.iter().filter(is_known).copied().collect();
+    let shown = if known.is_empty() { &all } else { &known };
     let best = best_of(shown, row.wish)?;
-    let other = best_of(&all, row.wish).filter(|any| any.cell != best.cell);
+    let tied = indistinguishable_cells(outcome, (cells, shown), best, trials);
     Some(MetricAnswer {
         name: outcome.name.clone(),
         metric: row.metric,
         unit: row.unit,
         wish: row.wish,
-        is_believed,
+        role,
+        known: known.len(),
+        of: all.len(),
         best,
         worst: worst_of(shown, row.wish).filter(|worst| worst.cell != best.cell),
-        tied: indistinguishable_cells(outcome, (cells, shown), best, trials),
-        doubtful: other.filter(|_| is_believed),
+        tied: shown
+            .iter()
+            .filter(|value| tied.contains(&value.cell))
+            .copied()
+            .collect(),
     })
 }
 

@@ -5,11 +5,15 @@
 
 use waggle_metrics::{Metric, NamedMetric, OverTrials, Statistic, Unit};
 use waggle_results::{Comparison, LoadModel, RunInfo};
-use waggle_stats::{Asked, Aspect, Bias, CLEAN_TRIALS_MIN, Estimate, Range, Reason, Scale};
+use waggle_stats::{
+    Asked, Aspect, Bias, CLEAN_TRIALS_MIN, Estimate, Finding, MetricVerdict, Range, Reason, Scale,
+};
 
 use crate::{
     Decision, TrialModel,
     decision::decide,
+    known::Known,
+    lag::is_late,
     metric::{self, Number, Reading, without_names},
     outcome::{Outcome, headline_outcomes},
     scale::scale,
@@ -188,6 +192,24 @@ pub(crate) fn is_width_open(limits: Option<&[(Comparison, f64)]>, estimate: &Est
     limits.any(|(op, limit)| decide(*op, range, *limit) == Decision::Undecided)
 }
 
+/// Whether a doubt changes what is said of a metric: of one with limits only if one of them is decided without it and open with it.
+fn is_doubt_open(limits: Option<&[(Comparison, f64)]>, number: Number, biases: &[Bias]) -> bool {
+    let Some(limits) = limits else {
+        return true;
+    };
+    let ends = |op: Comparison| match op {
+        // Equality is asked of counts, which are exact.
+        Comparison::Equal => (number.point(), number.point()),
+        _ => number.ends(),
+    };
+    let is_open = |op: Comparison, limit: f64, biases: &[Bias]| {
+        let range = Range::new(ends(op), biases.iter().copied());
+        decide(op, range, limit) == Decision::Undecided
+    };
+    let mut limits = limits.iter();
+    limits.any(|(op, limit)| !is_open(*op, *limit, &[]) && is_open(*op, *limit, biases))
+}
+
 /// What one trial that came to its end has of a metric that the study asks about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AskedReading {
@@ -195,9 +217,13 @@ pub struct AskedReading {
     over_trials: OverTrials,
     /// What thresholds and conditions compare it with; `None`: it is part of the headline.
     limits: Option<Vec<(Comparison, f64)>>,
-    /// Without the range in which it is known, which more trials do not narrow; `None`: the trial does not have it.
+    /// `None`: the trial does not have it.
     reading: Option<Reading>,
     scale: Scale,
+    /// In which directions the system's own value may differ.
+    biases: Vec<Bias>,
+    /// The generator's lag makes it doubtful.
+    has_lag: bool,
 }
 
 /// One for each metric that the study asks about, in the same order for every trial.
@@ -207,8 +233,13 @@ pub(crate) fn asked_readings(info: &RunInfo, trial: &TrialModel) -> Vec<AskedRea
         aspect: aspect(named.row.metric),
         over_trials: named.over_trials(),
         limits: limits_of(info, &named),
-        reading: metric::reading_of(&named, trial).map(Reading::without_range),
+        reading: metric::reading_of(&named, trial),
         scale: scale(&named, &[trial]),
+        biases: resolved(
+            named.row.metric,
+            trial_biases(aspect(named.row.metric), trial),
+        ),
+        has_lag: has_lag(aspect(named.row.metric), &trial.reasons),
     });
     readings.collect()
 }
@@ -219,15 +250,27 @@ pub(crate) fn estimate_readings(trials: &[&[AskedReading]]) -> Vec<Asked> {
     let estimate = |at: usize| {
         let own: Vec<&AskedReading> = trials.iter().filter_map(|trial| trial.get(at)).collect();
         let first = own.first()?;
-        let readings: Vec<Option<Reading>> = own.iter().map(|one| one.reading).collect();
         let scale = own.iter().map(|one| one.scale).reduce(Scale::coarser)?;
-        let estimate = match metric::aggregate(first.over_trials, &readings, scale) {
+        let number = |reading: &dyn Fn(Reading) -> Reading| {
+            let readings = own.iter().map(|one| one.reading.map(reading));
+            metric::aggregate(first.over_trials, &readings.collect::<Vec<_>>(), scale)
+        };
+        // More trials do not narrow the range in which a value is known.
+        let estimate = match number(&Reading::without_range) {
             Some(Number::Estimate(estimate)) => Some(estimate),
             Some(Number::Exact(_) | Number::Within(_)) | None => None,
         };
+        let known = number(&|reading| reading);
+        let biases = own.iter().map(|one| one.biases.clone());
+        let biases = common_biases(&biases.collect::<Vec<_>>());
+        let limits = first.limits.as_deref();
+        let is_wide = known.is_some_and(|number| number.shown_least().is_some());
+        let is_unbounded = own.iter().any(|one| one.has_lag && !one.biases.is_empty());
         Some(Asked {
             aspect: first.aspect,
-            estimate: estimate.filter(|one| is_width_open(first.limits.as_deref(), one)),
+            estimate: estimate.filter(|one| is_width_open(limits, one)),
+            is_open: known.is_none_or(|number| is_doubt_open(limits, number, &biases)),
+            is_open_by_lag: is_wide || is_unbounded,
         })
     };
     (0..metrics).filter_map(estimate).collect()
@@ -241,6 +284,10 @@ pub struct AskedMetric {
     pub unit: Unit,
     /// Over all trials that came to their end.
     pub number: Option<Number>,
+    /// All values that the system can have; `None` without a number.
+    pub range: Option<Range>,
+    /// How far it is known; unknown without a number.
+    pub verdict: MetricVerdict,
     /// The median over trials, whose interval does not depend on how they scatter; `None` of few trials.
     pub median: Option<Estimate>,
     /// Over the trials without a doubt about it; `None` if that is all of them, or none.
@@ -250,17 +297,24 @@ pub struct AskedMetric {
 }
 
 /// Each metric that the study asks about, over trials that came to their end.
-pub(crate) fn estimate_asked_metrics(info: &RunInfo, counted: &[&TrialModel]) -> Vec<AskedMetric> {
+pub(crate) fn estimate_asked_metrics(
+    info: &RunInfo,
+    counted: &[&TrialModel],
+    of_cell: &[Reason],
+) -> Vec<AskedMetric> {
     let metric = |outcome: Outcome<'_>| {
         let named = &outcome.named;
         let aspect = aspect(named.row.metric);
-        let is_clean = |trial: &&&TrialModel| biases(aspect, &[&trial.reasons]).is_empty();
+        let is_clean = |trial: &&&TrialModel| !has_doubt(aspect, &trial.reasons);
         let clean: Vec<&TrialModel> = counted.iter().filter(is_clean).copied().collect();
         let doubtful = counted.len() - clean.len();
+        let known = Known::over_trials(named, counted, of_cell);
         AskedMetric {
             metric: named.row.metric,
             unit: named.row.unit,
-            number: metric::over_trials(named, counted),
+            number: known.map(|known| known.number),
+            range: known.map(|known| known.range),
+            verdict: known.map_or(MetricVerdict::Unknown, |known| known.verdict()),
             median: metric::median(named, counted),
             without_doubtful: metric::over_trials(named, &clean).filter(|_| doubtful > 0),
             doubtful,
@@ -270,19 +324,58 @@ pub(crate) fn estimate_asked_metrics(info: &RunInfo, counted: &[&TrialModel]) ->
     headline_outcomes(info).into_iter().map(metric).collect()
 }
 
-/// In which directions the system's own value may differ from what trials with these reasons show, each once. More trials than
-/// [`CLEAN_TRIALS_MIN`] without a doubt about it leave none.
-pub(crate) fn biases(aspect: Aspect, trials: &[&[Reason]]) -> Vec<Bias> {
-    let of_trial = |trial: &[Reason]| {
-        let doubts = trial.iter().flat_map(|reason| reason.finding.doubts());
-        let own = doubts.filter(|doubt| doubt.aspect == aspect);
-        own.map(|doubt| doubt.bias).collect::<Vec<Bias>>()
-    };
-    let all: Vec<Vec<Bias>> = trials.iter().map(|trial| of_trial(trial)).collect();
-    if all.iter().filter(|own| own.is_empty()).count() >= CLEAN_TRIALS_MIN {
+/// Whether a reason makes metrics of a kind doubtful.
+fn has_doubt(aspect: Aspect, reasons: &[Reason]) -> bool {
+    let mut doubts = reasons.iter().flat_map(|reason| reason.finding.doubts());
+    doubts.any(|doubt| doubt.aspect == aspect)
+}
+
+fn has_lag(aspect: Aspect, reasons: &[Reason]) -> bool {
+    aspect == Aspect::Times && is_late(reasons)
+}
+
+/// In which directions the system's own value may differ from what a load with these reasons shows, without an interval.
+pub(crate) fn biases(aspect: Aspect, reasons: &[Reason]) -> Vec<Bias> {
+    let doubts = reasons.iter().flat_map(|reason| reason.finding.doubts());
+    let own = doubts.filter(|doubt| doubt.aspect == aspect);
+    distinct(own.map(|doubt| doubt.bias))
+}
+
+/// The same of a trial with others. A change of level is in the range of its readings. The lag is, too, where it was noted.
+pub(crate) fn trial_biases(aspect: Aspect, trial: &TrialModel) -> Vec<Bias> {
+    let is_lag_noted = trial
+        .numbers
+        .as_ref()
+        .is_some_and(|numbers| numbers.response_without_lag.is_some());
+    let reasons = trial.reasons.iter();
+    let doubts = reasons.flat_map(|reason| {
+        let is_change = matches!(reason.finding, Finding::System(_));
+        let doubts = reason.finding.doubts().into_iter();
+        doubts.filter(move |doubt| !(is_change && matches!(doubt.bias, Bias::Factor(_))))
+    });
+    let own = doubts.filter(|doubt| doubt.aspect == aspect);
+    distinct(own.map(|doubt| match doubt.bias {
+        Bias::ByLag if !is_lag_noted => Bias::AtMost,
+        bias => bias,
+    }))
+}
+
+/// The biases of one metric: the lag is in the range of response times, and only bounds others.
+pub(crate) fn resolved(metric: Metric, biases: impl IntoIterator<Item = Bias>) -> Vec<Bias> {
+    let resolved = biases.into_iter().filter_map(|bias| match bias {
+        Bias::ByLag if metric == Metric::ResponseTime => None,
+        Bias::ByLag => Some(Bias::AtMost),
+        bias => Some(bias),
+    });
+    distinct(resolved)
+}
+
+/// The directions of several trials together, each once. [`CLEAN_TRIALS_MIN`] trials without a doubt leave none.
+pub(crate) fn common_biases(trials: &[Vec<Bias>]) -> Vec<Bias> {
+    if trials.iter().filter(|own| own.is_empty()).count() >= CLEAN_TRIALS_MIN {
         return Vec::new();
     }
-    distinct(all.concat())
+    distinct(trials.concat())
 }
 
 /// Each direction once, with the largest factor.

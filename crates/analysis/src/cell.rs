@@ -6,15 +6,16 @@
 use waggle_metrics::{Metric, NamedMetric, Statistic, Subject};
 use waggle_results::{CellInfo, FailureKind, LedgerInfo, RunInfo, SampleInfo, Trial};
 use waggle_stats::{
-    Asked, Aspect, Bias, CellFinding, ChangeOverTrials, Estimate, Reason, Scale, Verdict,
+    Asked, Aspect, Bias, CellFinding, ChangeOverTrials, Estimate, MetricVerdict, Reason, Scale,
+    Verdict,
 };
 
 use crate::{
     TrialModel, TrialNumbers,
     answers::{self, AnswersModel},
     asked::{
-        AskedMetric, AskedReading, asked_readings, aspect, biases, distinct,
-        estimate_asked_metrics, estimate_readings,
+        AskedMetric, AskedReading, asked_readings, aspect, biases, common_biases, distinct,
+        estimate_asked_metrics, estimate_readings, resolved, trial_biases,
     },
     bottleneck::{self, Bottleneck, whole_components},
     clients::{self, ClientsModel},
@@ -131,19 +132,40 @@ pub struct CellReason {
 }
 
 impl CellModel {
-    /// Whether the metrics that the study asks about may be believed; not in a cell of which no trial has run.
+    /// Whether no doubt changes what is said of the metrics that the study asks about; not in a cell of which no trial has run.
     #[must_use]
-    pub fn is_believed(&self) -> bool {
-        self.verdict.is_some_and(Verdict::is_believed)
+    pub fn is_free_of_doubt(&self) -> bool {
+        self.verdict == Some(Verdict::Valid)
     }
 
-    /// In which directions the system's own value of a metric may differ from what was measured; none: it may be believed.
+    /// Whether something is known of what the study asks about: the system kept up with the load, the counts add up, and some metric
+    /// has a value or a bound.
     #[must_use]
-    pub fn biases(&self, metric: Metric) -> &[Bias] {
+    pub fn is_known(&self) -> bool {
+        let is_measured = matches!(
+            self.verdict,
+            Some(Verdict::Valid | Verdict::Unsteady | Verdict::InstrumentLimited)
+        );
+        let mut asked = self.asked.iter();
+        is_measured && asked.any(|metric| metric.verdict != MetricVerdict::Unknown)
+    }
+
+    /// The reasons that it has over its trials, and that no trial has by itself.
+    pub(crate) fn own_reasons(&self) -> Vec<Reason> {
+        change_reason(self.change.as_ref()).into_iter().collect()
+    }
+
+    /// In which directions the system's own value of a metric may differ from the measured one, beyond its interval.
+    #[must_use]
+    pub fn biases(&self, metric: Metric) -> Vec<Bias> {
         let aspect = aspect(metric);
         let mut doubts = self.doubts.iter();
         let own = doubts.find(|(of, _)| *of == aspect);
-        own.map_or(&[], |(_, biases)| biases)
+        resolved(
+            metric,
+            own.into_iter()
+                .flat_map(|(_, biases)| biases.iter().copied()),
+        )
     }
 
     /// The number of a path that the run names.
@@ -192,7 +214,8 @@ pub(crate) fn cell(
     let times = |metric| distributions::over_trials(&all(metric), &own);
     let point = |metric| metric::over_trials(&all(metric), &own).map(Number::point);
     let change = change(&own);
-    let (verdict, reasons) = verdict(&ran, &estimate_asked(info, &own), change.as_ref(), info);
+    let of_cell: Vec<Reason> = change_reason(change.as_ref()).into_iter().collect();
+    let (verdict, reasons) = verdict(&ran, &estimate_asked(info, &own), &of_cell);
     let (component_cores, whole_component_cores) = cores(&counted, &own);
     CellModel {
         cell: cell.cell,
@@ -205,9 +228,9 @@ pub(crate) fn cell(
         is_searched: info.search.is_some(),
         verdict,
         reasons,
-        doubts: doubts(&ran, change.as_ref()),
+        doubts: doubts(&ran, &of_cell),
+        asked: estimate_asked_metrics(info, &own, &of_cell),
         change,
-        asked: estimate_asked_metrics(info, &own),
         goodput: over(Metric::Goodput),
         throughput: over(Metric::Throughput),
         response: times(Metric::ResponseTime),
@@ -296,13 +319,12 @@ fn change_reason(change: Option<&ChangeOverTrials>) -> Option<Reason> {
     })
 }
 
-fn doubts(trials: &[&TrialModel], change: Option<&ChangeOverTrials>) -> Vec<(Aspect, Vec<Bias>)> {
-    let each: Vec<&[Reason]> = trials.iter().map(|trial| &*trial.reasons).collect();
-    let of_cell: Vec<Reason> = change_reason(change).into_iter().collect();
+fn doubts(trials: &[&TrialModel], of_cell: &[Reason]) -> Vec<(Aspect, Vec<Bias>)> {
     let aspects = Aspect::ALL.into_iter();
     let all = aspects.map(|aspect| {
-        let own = biases(aspect, &each);
-        let of_cell = biases(aspect, &[&of_cell]);
+        let each = trials.iter().map(|trial| trial_biases(aspect, trial));
+        let own = common_biases(&each.collect::<Vec<_>>());
+        let of_cell = biases(aspect, of_cell);
         (aspect, distinct(own.into_iter().chain(of_cell)))
     });
     all.filter(|(_, biases)| !biases.is_empty()).collect()
@@ -411,16 +433,12 @@ fn values_by_name(
 fn verdict(
     trials: &[&TrialModel],
     asked: &[Asked],
-    change: Option<&ChangeOverTrials>,
-    info: &RunInfo,
+    of_cell: &[Reason],
 ) -> (Option<Verdict>, Vec<CellReason>) {
     let each: Vec<&[Reason]> = trials.iter().map(|trial| &*trial.reasons).collect();
-    let mut reasons = waggle_stats::cell_reasons(&each, asked, info.schedule.max_ci_width);
-    let concerns = |reason: &Reason| {
-        let mut doubts = reason.finding.doubts().into_iter();
-        doubts.any(|doubt| asked.iter().any(|asked| asked.aspect == doubt.aspect))
-    };
-    reasons.extend(change_reason(change).filter(concerns));
+    let mut reasons = waggle_stats::cell_reasons(&each, asked);
+    let concerns = |reason: &&Reason| asked.iter().any(|asked| asked.is_changed_by(reason));
+    reasons.extend(of_cell.iter().filter(concerns).cloned());
     let verdict = (!trials.is_empty()).then(|| waggle_stats::verdict_of(&reasons));
     let of_cell = reasons.into_iter().map(|reason| CellReason {
         repetition: None,

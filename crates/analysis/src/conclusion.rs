@@ -14,7 +14,7 @@ pub enum Conclusion {
     /// A threshold is shown not to hold, or a cell has another verdict than expected.
     Failed,
     /// The counts do not add up, accepted records are missing although nothing is said about them, a trial was not completed, no cell
-    /// can be believed, or what was asked stays open.
+    /// has a value or a bound of what was asked, or what was asked stays open.
     Open,
 }
 
@@ -53,10 +53,10 @@ impl Model {
         let of_cells = of_cells.chain(of_points);
         let all = of_thresholds.chain(of_cells).chain(of_search);
         let worst = all.chain(of_left_out).max();
-        let is_believed =
+        let is_known =
             self.search.is_some() || self.cells_that_ran().any(|cell| self.is_as_expected(cell));
         match worst {
-            Some(worst) if is_believed => worst,
+            Some(worst) if is_known => worst,
             _ => Conclusion::Open,
         }
     }
@@ -102,17 +102,8 @@ impl Model {
             None if self.expected_verdict(cell) == cell.verdict => true,
             // That records are missing is a fact, and a threshold decides what it means.
             None if cell.verdict == Some(Verdict::Incomplete) => asks_for_missing(&self.info),
-            // The limits of the generator point one way, and cannot change what the thresholds say.
-            None if cell.verdict == Some(Verdict::InstrumentLimited) => self.is_decided(cell),
-            None => cell.is_believed(),
+            None => cell.is_known(),
         }
-    }
-
-    /// Whether the study has thresholds, and each of them holds or fails in a cell.
-    fn is_decided(&self, cell: &CellModel) -> bool {
-        let thresholds = self.thresholds.iter();
-        let mut own = thresholds.flat_map(|one| one.cells.iter().filter(|of| of.cell == cell.cell));
-        !self.thresholds.is_empty() && own.all(|one| one.held != Decision::Undecided)
     }
 
     /// What a cell adds to what the run comes to.
@@ -128,7 +119,7 @@ impl Model {
             _ if has(Verdict::Inconsistent) || has(Verdict::Failed) || is_missing => {
                 Conclusion::Open
             }
-            (Some(_), Some(verdict)) if verdict.is_believed() => Conclusion::Failed,
+            (Some(_), Some(Verdict::Valid)) => Conclusion::Failed,
             (Some(_), _) => Conclusion::Open,
             (None, Some(verdict)) if is_strict && verdict != Verdict::Valid => Conclusion::Open,
             (None, _) => Conclusion::Answered,
@@ -140,7 +131,8 @@ impl Model {
 #[must_use]
 pub fn expected_verdict(expected: ExpectedVerdict) -> Verdict {
     match expected {
-        ExpectedVerdict::Noisy => Verdict::Noisy,
+        // Of earlier versions, in which wide intervals were a verdict.
+        ExpectedVerdict::Noisy => Verdict::Valid,
         ExpectedVerdict::Unsteady => Verdict::Unsteady,
         ExpectedVerdict::Overloaded => Verdict::Overloaded,
         ExpectedVerdict::InstrumentLimited => Verdict::InstrumentLimited,

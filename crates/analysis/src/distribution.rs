@@ -110,6 +110,15 @@ pub(crate) fn of_quantiles(quantiles: &QuantilesInfo, count: u64) -> TrialPercen
     percentiles(count, value, quantiles.mean_us)
 }
 
+/// Percentiles of `count` requests that are computed for each quantile.
+pub(crate) fn of_values(
+    count: u64,
+    value: impl Fn(f64) -> f64,
+    mean_us: Option<f64>,
+) -> TrialPercentiles {
+    percentiles(count, |quantile| Some(value(quantile)), mean_us)
+}
+
 /// The percentiles of `count` requests, from their values in microseconds; the maximum is the quantile 1.
 fn percentiles(
     count: u64,

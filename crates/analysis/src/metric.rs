@@ -1,6 +1,7 @@
 //! The joint between the catalogue of metrics and results: how a trial has a metric, and how the trials of a cell make one number of it.
 
 mod answers;
+mod bounds;
 mod clients;
 mod components;
 mod load;
@@ -12,7 +13,7 @@ mod source;
 
 use waggle_metrics::{Metric, NamedMetric, OverTrials, Subject, Unit, resolve_in_load};
 use waggle_results::{DeliveryInfo, LedgerInfo, RunInfo};
-use waggle_stats::{Estimate, Part, Range, Scale, ThinTail};
+use waggle_stats::{Bounded, Estimate, Part, Range, Scale, ThinTail};
 
 pub use self::number::Number;
 pub(crate) use self::reading::Reading;
@@ -60,11 +61,12 @@ pub fn in_trial(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<f64> {
     single_value(named, Source::from_trial(trial))
 }
 
-/// The same with the lowest value that it may have; that is the same value unless the metric is known to within a range only.
-pub fn range_in_trial(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<Range> {
-    let high = in_trial(named, trial)?;
-    let range = reading(named, Source::from_trial(trial)).and_then(Reading::range);
-    Some(range.unwrap_or(Range { low: high, high }))
+/// The same with the lowest and the highest value that it may have; these are the same value unless the metric is known to within a
+/// range only.
+pub fn range_in_trial(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<Bounded> {
+    let value = in_trial(named, trial)?;
+    let range = reading_of(named, trial).and_then(Reading::range);
+    Some(range.unwrap_or(Bounded::exact(value)))
 }
 
 fn single_value(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<f64> {
@@ -120,7 +122,8 @@ pub fn without_names<'a>(path: &'a [String], info: &RunInfo) -> Option<NamedMetr
 
 /// What a trial that came to its end has of a metric.
 pub(crate) fn reading_of(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<Reading> {
-    reading(named, Source::from_trial(trial))
+    let found = reading(named, Source::from_trial(trial))?;
+    Some(bounds::with_bounds(named, trial, found))
 }
 
 /// A metric over trials that came to their end.
@@ -146,10 +149,10 @@ pub(crate) fn median(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<
         OverTrials::Mean | OverTrials::MeanOfAll
     );
     let trials = trials.iter();
-    let ranges: Vec<Range> = trials
+    let ranges: Vec<Bounded> = trials
         .filter_map(|trial| range_in_trial(named, trial))
         .collect();
-    waggle_stats::median_of_ranges(&ranges).filter(|_| is_mean)
+    waggle_stats::median_of_bounded(&ranges).filter(|_| is_mean)
 }
 
 /// An estimate of values of which each trial has one at most, by the rule of a metric.
@@ -190,18 +193,27 @@ pub(crate) fn aggregate(
     let readings = || trials.iter().copied().flatten();
     let values: Vec<f64> = readings().filter_map(Reading::value).collect();
     let exact = |value: Option<f64>| value.map(Number::Exact);
-    let ranges: Vec<Range> = readings().filter_map(Reading::range).collect();
+    let has_ranges = readings().any(|reading| reading.range().is_some());
+    let bounded = |reading: Reading| {
+        let exact = reading.value().map(Bounded::exact);
+        reading.range().or(exact)
+    };
+    let ranges: Vec<Bounded> = readings().filter_map(bounded).collect();
     let some_have_none = values.len() < trials.len();
     match over_trials {
         OverTrials::MeanOfAll | OverTrials::MaxOfAll if some_have_none => None,
-        OverTrials::Mean | OverTrials::MeanOfAll if !ranges.is_empty() => {
-            waggle_stats::estimate_ranges(&ranges, scale).map(Number::Estimate)
+        OverTrials::Mean | OverTrials::MeanOfAll if has_ranges => {
+            waggle_stats::estimate_bounded(&ranges, scale).map(Number::Estimate)
         }
         OverTrials::Mean | OverTrials::MeanOfAll => {
             waggle_stats::estimate(&values, scale).map(Number::Estimate)
         }
-        OverTrials::Max if !ranges.is_empty() => ranges
+        OverTrials::Max if has_ranges => ranges
             .into_iter()
+            .map(|trial| Range {
+                low: trial.low,
+                high: trial.high,
+            })
             .reduce(|one, other| Range {
                 low: one.low.max(other.low),
                 high: one.high.max(other.high),
@@ -359,7 +371,11 @@ fn delay(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         Some(earliest) => earliest.statistic(statistic)?.min(high),
         None => (high - resolution_us(delivery(named, trial)?)).max(0.0),
     };
-    Some(Reading::Within(Range { low, high }))
+    Some(Reading::Within(Bounded {
+        low,
+        value: high,
+        high,
+    }))
 }
 
 /// The distribution of the earliest that delays may have been.

@@ -5,7 +5,12 @@ use waggle_results::RunInfo;
 
 use waggle_stats::Sample;
 
-use crate::{CellModel, Number, TrialModel, asked::headline, metric, scale::scale};
+use crate::{
+    CellModel, Known, Number, TrialModel,
+    asked::{asked_metrics, headline},
+    metric,
+    scale::scale,
+};
 
 /// A number of each trial.
 pub(crate) struct Outcome<'a> {
@@ -68,7 +73,7 @@ impl<'a> Outcome<'a> {
             Some(Sample {
                 repetition: trial.key.repetition,
                 least: range.low,
-                value: range.high,
+                value: range.value,
             })
         };
         counted_trials(cell, trials).filter_map(sample).collect()
@@ -80,6 +85,12 @@ impl<'a> Outcome<'a> {
             &self.named,
             &counted_trials(cell, trials).collect::<Vec<_>>(),
         )
+    }
+
+    /// The same with all values that the system can have.
+    pub(crate) fn known(&self, cell: &CellModel, trials: &[TrialModel]) -> Option<Known> {
+        let counted: Vec<&TrialModel> = counted_trials(cell, trials).collect();
+        Known::over_trials(&self.named, &counted, &cell.own_reasons())
     }
 
     /// The outcome over trials that came to their end.
@@ -155,6 +166,20 @@ fn with_usual<'a>(
 pub(crate) fn headline_outcomes(info: &RunInfo) -> Vec<Outcome<'_>> {
     let asked = headline(info).into_iter().map(Outcome::new);
     asked.map(|one| one.with_probe_name(info)).collect()
+}
+
+/// What thresholds name and the study does not ask about otherwise, each with the places of its thresholds.
+pub(crate) fn threshold_outcomes(info: &RunInfo) -> Vec<(Outcome<'_>, Vec<usize>)> {
+    let asked = headline(info);
+    let named = asked_metrics(info).into_iter();
+    let further = named.filter(|named| !asked.contains(named));
+    let with_places = further.map(|named| {
+        let all = info.thresholds.iter().enumerate();
+        let own = all.filter(|(_, one)| metric::without_names(&one.metric, info) == Some(named));
+        let places = own.map(|(place, _)| place).collect();
+        (Outcome::new(named).with_probe_name(info), places)
+    });
+    with_places.collect()
 }
 
 fn usual_outcomes<'a>(cells: &[&'a CellModel]) -> impl Iterator<Item = Outcome<'a>> {

@@ -145,7 +145,9 @@ fn outcome_ranking(
             level: layout.over.levels[level].clone(),
             mean,
             ratio: (place > 0).then(|| design.ratio_of_levels(0, level, order[0].0).estimate),
-            doubtful: doubtful.filter(|cell| !cells[*cell].is_believed()).count(),
+            doubtful: doubtful
+                .filter(|cell| !cells[*cell].is_free_of_doubt())
+                .count(),
             places: (1, count),
             alike: Vec::new(),
         }

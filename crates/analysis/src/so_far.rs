@@ -81,16 +81,16 @@ fn read(run: &Path, key: TrialKey) -> Result<(RunInfo, Trial), ReadError> {
     }
 }
 
-/// What is known of a cell; `max_ci_width` as in the study.
+/// What is known of a cell.
 #[must_use]
-pub fn cell_so_far(trials: &[TrialSoFar], max_ci_width: f64) -> CellSoFar {
+pub fn cell_so_far(trials: &[TrialSoFar]) -> CellSoFar {
     let goodputs = trials.iter().filter_map(|trial| trial.goodput_per_s);
     let goodput = waggle_stats::estimate(&goodputs.collect::<Vec<f64>>(), Scale::default());
     let readings = trials.iter().map(|trial| &*trial.asked);
     let readings: Vec<&[AskedReading]> = readings.filter(|all| !all.is_empty()).collect();
     let asked = estimate_readings(&readings);
     let reasons: Vec<&[Reason]> = trials.iter().map(|trial| &*trial.reasons).collect();
-    let reasons = waggle_stats::cell_reasons(&reasons, &asked, max_ci_width);
+    let reasons = waggle_stats::cell_reasons(&reasons, &asked);
     let widths = asked
         .iter()
         .filter_map(|one| one.estimate?.relative_width());

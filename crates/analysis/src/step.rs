@@ -2,7 +2,10 @@
 
 use waggle_results::{FailureCount, PhaseName, Trial};
 
-use crate::distribution::{self, TrialPercentiles, as_f64};
+use crate::{
+    distribution::{self, TrialPercentiles, as_f64},
+    lag::percentiles_without_lag,
+};
 
 /// One step over the measured phase of one trial. Its times have the answers after the phase too.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +20,8 @@ pub struct TrialStep {
     pub failures: Vec<FailureCount>,
     /// From due to done, of successes.
     pub response: Option<TrialPercentiles>,
+    /// The lowest that response times may be without the lag of the load generator; `None`: the lag was not noted.
+    pub response_without_lag: Option<TrialPercentiles>,
     /// From sent to done, of successes.
     pub service: Option<TrialPercentiles>,
 }
@@ -30,6 +35,8 @@ pub(crate) fn of_trial(trial: &Trial) -> Vec<TrialStep> {
     let seconds = trial.info.measured.seconds;
     let per_s = |count: u64| as_f64(count) / seconds;
     let steps = trial.info.steps.iter().zip(&trial.steps);
+    let generator = trial.info.generator.as_ref();
+    let lag = generator.and_then(|generator| generator.lag.as_ref());
     steps
         .map(|(step, logs)| {
             let times = logs.merge_range(from_s, to_s);
@@ -42,6 +49,8 @@ pub(crate) fn of_trial(trial: &Trial) -> Vec<TrialStep> {
                 failed: counts.failed,
                 failures: counts.failures.clone(),
                 response: distribution::of_trial(&times.response_time),
+                response_without_lag: lag
+                    .and_then(|lag| percentiles_without_lag(&times.response_time, lag)),
                 service: distribution::of_trial(&times.service_time),
             }
         })

@@ -103,7 +103,8 @@ fn compare(
         Comparison::Equal => (point, point),
         _ => number.ends(),
     };
-    let biases = path::metric(&threshold.metric).map_or(&[][..], |metric| cell.biases(metric));
+    let biases =
+        path::metric(&threshold.metric).map_or_else(Vec::new, |metric| cell.biases(metric));
     let range = Range::new(interval, biases.iter().copied());
     let held = decide(threshold.op, range, threshold.value);
     let by_interval = decide(threshold.op, Range::new(interval, []), threshold.value);
@@ -115,7 +116,7 @@ fn compare(
             Some(range) if is_open(range) => Shortcoming::Within(range.0, range.1),
             _ => Shortcoming::Interval(interval.0, interval.1),
         }),
-        (Decision::Undecided, _) => Some(Shortcoming::Doubtful(biases.to_vec())),
+        (Decision::Undecided, _) => Some(Shortcoming::Doubtful(biases)),
         _ => None,
     };
     (held, reason)
@@ -138,7 +139,7 @@ pub fn held_in_load(
     reasons: &[Reason],
 ) -> (Decision, Option<Shortcoming>) {
     let metric = path::metric(&threshold.metric);
-    let biases = metric.map_or_else(Vec::new, |metric| biases(aspect(metric), &[reasons]));
+    let biases = metric.map_or_else(Vec::new, |metric| biases(aspect(metric), reasons));
     let held = decide(
         threshold.op,
         Range::new((value, value), biases.iter().copied()),

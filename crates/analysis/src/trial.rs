@@ -15,6 +15,7 @@ use crate::{
     distribution::{self, TrialPercentiles, as_f64},
     imported,
     judge::{self, Judged},
+    lag::percentiles_without_lag,
     limits,
     memory::{self, Memory},
     preparation::{self, TrialPreparation},
@@ -112,6 +113,8 @@ pub struct TrialNumbers {
     pub failures: Vec<FailureCount>,
     /// From due to done, of successes.
     pub response: Option<TrialPercentiles>,
+    /// The lowest that response times may be without the lag of the load generator; `None`: the lag was not noted.
+    pub response_without_lag: Option<TrialPercentiles>,
     /// From sent to done, of successes.
     pub service: Option<TrialPercentiles>,
     /// From sent to the first byte, of the answers that were inspected.
@@ -283,6 +286,8 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
         in_flight_mean: mean_in_flight(trial, *within),
         failures: measured.failures.clone(),
         response: distribution::of_trial(&times.response_time).or_else(|| quantiles.clone()),
+        response_without_lag: (generator.lag.as_ref())
+            .and_then(|lag| percentiles_without_lag(&times.response_time, lag)),
         service: distribution::of_trial(&times.service_time).or(quantiles),
         first_byte: distribution::of_trial(&times.first_byte_time),
         session_duration: distribution::of_trial(&times.session_duration),

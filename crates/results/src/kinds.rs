@@ -84,6 +84,7 @@ pub enum Restart {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExpectedVerdict {
+    /// Of versions in which a wide interval was a verdict; no study has it any more.
     Noisy,
     Unsteady,
     Overloaded,

@@ -397,8 +397,8 @@ pub struct ScheduleInfo {
     #[serde(alias = "drain_at_most_s")]
     pub drain_timeout_s: f64,
     pub interval_s: f64,
-    /// Widest 95 % interval over trials of a metric that is asked about, as a share of it, that is not yet `noisy`. In formats up to
-    /// 5 `noisy_above`, and of goodput alone.
+    /// Widest 95 % interval over trials of a metric that is asked about, as a share of it, for which no further trials are
+    /// added. In formats up to 5 `noisy_above`, and of goodput alone.
     #[serde(alias = "noisy_above")]
     pub max_ci_width: f64,
     /// How often the system was restarted. In formats up to 4 left out for each trial; up to 5 `fresh`.

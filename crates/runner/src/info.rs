@@ -238,7 +238,6 @@ pub(crate) fn derived_levels(study: &Study) -> Vec<DerivedLevelInfo> {
 
 pub(crate) fn expected_verdict(verdict: waggle_study::ExpectedVerdict) -> ExpectedVerdict {
     match verdict {
-        waggle_study::ExpectedVerdict::Noisy => ExpectedVerdict::Noisy,
         waggle_study::ExpectedVerdict::Unsteady => ExpectedVerdict::Unsteady,
         waggle_study::ExpectedVerdict::Overloaded => ExpectedVerdict::Overloaded,
         waggle_study::ExpectedVerdict::InstrumentLimited => ExpectedVerdict::InstrumentLimited,

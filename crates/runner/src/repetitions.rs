@@ -355,7 +355,7 @@ fn reason(
     judged: &[TrialSoFar],
     keys: &[&TrialKey],
 ) -> Option<AddedReason> {
-    let so_far = waggle_analysis::cell_so_far(judged, study.max_ci_width);
+    let so_far = waggle_analysis::cell_so_far(judged);
     let verdict = so_far.verdict?;
     let own = study.cells.iter().find(|known| known.number == cell)?;
     let expected = own.expect_verdict.or(study.expect_verdict);

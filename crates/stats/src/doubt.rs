@@ -42,6 +42,9 @@ impl Aspect {
 pub enum Bias {
     /// At the measured value or below it.
     AtMost,
+    /// At the measured value or below it, by no more than the lag of the load generator. Percentiles of response times have the lowest
+    /// value of each trial, so that their intervals hold it already.
+    ByLag,
     /// At the measured value or above it.
     AtLeast,
     /// Between the measured value divided by this factor, which is 1 or more, and the measured value times the factor.
@@ -93,6 +96,8 @@ const LEVEL: &[Doubt] = &[
 ];
 /// The generator took the time of its own lateness for the system's.
 const LATE: &[Doubt] = &[doubt(Aspect::Times, Bias::AtMost)];
+/// The same, of a generator whose lag is known at each percentile.
+const LAGGED: &[Doubt] = &[doubt(Aspect::Times, Bias::ByLag)];
 /// With a faster generator the system would have done more, or as much in less time.
 const GENERATOR_LIMIT: &[Doubt] = &[
     doubt(Aspect::Goodput, Bias::AtLeast),
@@ -125,7 +130,7 @@ impl Finding {
             Self::Lateness(found) => found.doubts(),
             Self::Instrument(found) => found.doubts(),
             Self::System(found) => found.doubts(),
-            Self::Cell(CellFinding::Trials { .. } | CellFinding::Wide { .. }) => &[],
+            Self::Cell(CellFinding::Trials { .. }) => &[],
         };
         doubts.to_vec()
     }
@@ -133,7 +138,7 @@ impl Finding {
 
 /// The metrics that change with a series. Times and throughput of a closed load change together; the finding names the series
 /// that changed most.
-fn level_aspects(series: Series) -> &'static [Aspect] {
+pub(crate) fn level_aspects(series: Series) -> &'static [Aspect] {
     match series {
         Series::Throughput => &[Aspect::Goodput, Aspect::Times, Aspect::Cpu],
         Series::P50 => &[Aspect::Goodput, Aspect::Times],
@@ -174,7 +179,8 @@ impl LatenessFinding {
     fn doubts(&self) -> &'static [Doubt] {
         match self {
             Self::WorkerFull { .. } => GENERATOR_LIMIT,
-            Self::RunQueueWait { .. } | Self::Late { .. } => LATE,
+            Self::RunQueueWait { .. } => LATE,
+            Self::Late { .. } => LAGGED,
             Self::WorkerBusy { .. }
             | Self::LateWithin { .. }
             | Self::CpuSteal { .. }
@@ -236,7 +242,49 @@ pub struct Range {
 /// A range that is a larger share of its high end than this is wide.
 const WIDE_FROM: f64 = 0.1;
 
+/// How far a metric of a cell is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MetricVerdict {
+    /// Its interval says where the system's own value is.
+    Estimate,
+    /// The system's own value is on one side of the measured one.
+    Bound,
+    /// The system's own value may be anything.
+    Unknown,
+}
+
+impl MetricVerdict {
+    /// As it is written everywhere.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Estimate => "estimate",
+            Self::Bound => "bound",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
 impl Range {
+    /// Both ends are known, one of them, or none.
+    #[must_use]
+    pub fn verdict(self) -> MetricVerdict {
+        match (self.low.is_finite(), self.high.is_finite()) {
+            (true, true) => MetricVerdict::Estimate,
+            (false, false) => MetricVerdict::Unknown,
+            _ => MetricVerdict::Bound,
+        }
+    }
+
+    /// All values of both.
+    #[must_use]
+    pub fn hull(self, other: Self) -> Self {
+        Self {
+            low: self.low.min(other.low),
+            high: self.high.max(other.high),
+        }
+    }
+
     /// Whether its high end alone would say too much.
     #[must_use]
     pub fn is_wide(self) -> bool {
@@ -257,7 +305,7 @@ impl Range {
             }
         }
         for bias in biases {
-            if matches!(bias, Bias::AtMost | Bias::Unknown) {
+            if matches!(bias, Bias::AtMost | Bias::ByLag | Bias::Unknown) {
                 range.low = f64::NEG_INFINITY;
             }
             if matches!(bias, Bias::AtLeast | Bias::Unknown) {

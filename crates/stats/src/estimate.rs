@@ -166,29 +166,56 @@ pub fn estimate(values: &[f64], scale: Scale) -> Option<Estimate> {
     Estimate::finite(point, interval, count)
 }
 
+/// A value of one trial, with the lowest and the highest that the system's own value may be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bounded {
+    pub low: f64,
+    pub value: f64,
+    pub high: f64,
+}
+
+impl Bounded {
+    /// A value that is known exactly.
+    #[must_use]
+    pub fn exact(value: f64) -> Self {
+        Self {
+            low: value,
+            value,
+            high: value,
+        }
+    }
+
+    fn is_exact(&self) -> bool {
+        self.low >= self.high
+    }
+}
+
 /// The same of a metric that is known in each trial only to within a range. The interval reaches from the low end of that of the
 /// trials' lowest values to the high end of that of their highest.
 #[must_use]
-pub fn estimate_ranges(trials: &[Range], scale: Scale) -> Option<Estimate> {
+pub fn estimate_bounded(trials: &[Bounded], scale: Scale) -> Option<Estimate> {
     join_ranges(trials, |values| estimate(values, scale))
 }
 
 /// Estimates both ends of the ranges. What is known exactly has no range.
 fn join_ranges(
-    trials: &[Range],
+    trials: &[Bounded],
     estimate: impl Fn(&[f64]) -> Option<Estimate>,
 ) -> Option<Estimate> {
-    let each = |end: fn(&Range) -> f64| -> Vec<f64> { trials.iter().map(end).collect() };
-    let most = estimate(&each(|range| range.high))?;
-    if trials.iter().all(|range| range.low >= range.high) {
-        return Some(most);
+    let each = |end: fn(&Bounded) -> f64| -> Vec<f64> { trials.iter().map(end).collect() };
+    let point = estimate(&each(|trial| trial.value))?;
+    if trials.iter().all(Bounded::is_exact) {
+        return Some(point);
     }
-    let least = estimate(&each(|range| range.low))?;
-    let interval = most.interval.zip(least.interval);
+    let least = estimate(&each(|trial| trial.low))?;
+    let most = estimate(&each(|trial| trial.high))?;
+    let ends = (least.interval.zip(most.interval)).zip(point.interval);
+    let is_highest = trials.iter().all(|trial| trial.value >= trial.high);
     Some(Estimate {
-        interval: interval.map(|((low, high), (lowest, _))| (low.min(lowest), high)),
-        least: Some(least.point.min(most.point)),
-        ..most
+        interval: ends
+            .map(|(((lowest, _), (_, highest)), (low, high))| (low.min(lowest), high.max(highest))),
+        least: is_highest.then(|| least.point.min(point.point)),
+        ..point
     })
 }
 
@@ -213,7 +240,7 @@ pub fn median(values: &[f64]) -> Option<Estimate> {
 
 /// The same of a metric that is known in each trial only to within a range.
 #[must_use]
-pub fn median_of_ranges(trials: &[Range]) -> Option<Estimate> {
+pub fn median_of_bounded(trials: &[Bounded]) -> Option<Estimate> {
     join_ranges(trials, median)
 }
 

@@ -219,8 +219,6 @@ pub enum CellFinding {
         count: usize,
         trials: usize,
     },
-    /// Width of the interval of its goodput, as a share of the point, and the limit.
-    Wide { width: f64, allowed: f64 },
     /// Its trials have a change of the level within the measured phase in common: second half ÷ first half.
     Changed { ratio: f64 },
 }

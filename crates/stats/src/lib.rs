@@ -16,6 +16,7 @@ mod estimate;
 mod factorial;
 mod finding;
 mod holm;
+mod level_change;
 mod margin;
 mod proportion;
 mod quantile;
@@ -39,14 +40,14 @@ pub use change_point::{
 };
 pub use checks::{ACHIEVED_MIN, Findings, GENERATOR_BUSY, SteadinessTest, check};
 pub use contrast::Sample;
-pub use doubt::{Aspect, Bias, Doubt, Range};
+pub use doubt::{Aspect, Bias, Doubt, MetricVerdict, Range};
 pub use equivalence::{
     ChangeOverTrials, MAX_EQUIVALENT_BINS, MIN_EQUIVALENT_BINS, change_over_trials, half_change,
     is_equivalent,
 };
 pub use estimate::{
-    Estimate, MEDIAN_FROM, Scale, TestedEstimate, estimate, estimate_ranges, largest, median,
-    median_of_ranges, ratio, standard_deviation,
+    Bounded, Estimate, MEDIAN_FROM, Scale, TestedEstimate, estimate, estimate_bounded, largest,
+    median, median_of_bounded, ratio, standard_deviation,
 };
 pub use factorial::{Factorial, NoEffects, Source, Variation, crossovers, is_above, side_of};
 pub use finding::{
@@ -55,6 +56,7 @@ pub use finding::{
     SystemFinding,
 };
 pub use holm::rejection_limit;
+pub use level_change::LevelChange;
 pub use margin::{MAX_TRIALS_NEEDED, MarginTest, compare_with_margin};
 pub use proportion::{Part, proportion, proportion_difference};
 pub use quantile::{MIN_SAMPLES_BEYOND, ThinTail, thin_tail};

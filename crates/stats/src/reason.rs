@@ -1,6 +1,6 @@
 //! Why a verdict was given, and how several reasons become one verdict.
 
-use crate::{Aspect, CellFinding, Estimate, Finding, Verdict};
+use crate::{Aspect, Bias, CellFinding, Estimate, Finding, Verdict};
 
 /// Why a verdict was given.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,20 +26,24 @@ pub const CLEAN_TRIALS_MIN: usize = 3;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Asked {
     pub aspect: Aspect,
-    /// `None`: it is exact, or there is none.
+    /// `None`: it is exact, or there is none, or its width leaves nothing open.
     pub estimate: Option<Estimate>,
+    /// Whether a doubt about it changes what is said of it. Of a metric that thresholds alone name it does not if they are decided
+    /// all the same.
+    pub is_open: bool,
+    /// Whether the lag of the generator is more than the intervals hold already.
+    pub is_open_by_lag: bool,
 }
 
 /// The reasons of a cell, from those of its trials and from the metrics that the study asks about.
 ///
 /// Missing records and books that do not balance are facts: one trial shows them. A cell is overloaded if most of its trials are.
-/// Everything else is a doubt, and a doubt counts if it concerns a metric that is asked about, and if fewer than
+/// Everything else is a doubt, and a doubt counts if it changes what is said of a metric that is asked about, and if fewer than
 /// [`CLEAN_TRIALS_MIN`] trials are free of doubts: more trials then never make a cell less believable. The estimates rest on all
-/// trials all the same, because to leave out the bad ones would be to choose among results. `noisy` belongs to cells alone: the
-/// interval of a metric that is asked about is wider than `max_ci_width`, as a share of its point. Without an interval (a single
-/// trial) nothing is known about noise: the page says so, and it is no verdict.
+/// trials all the same, because to leave out the bad ones would be to choose among results. How wide an interval is makes no verdict:
+/// the interval says it. A change of level within a trial is none of the cell either: it widens the interval to both levels.
 #[must_use]
-pub fn cell_reasons(trials: &[&[Reason]], asked: &[Asked], max_ci_width: f64) -> Vec<Reason> {
+pub fn cell_reasons(trials: &[&[Reason]], asked: &[Asked]) -> Vec<Reason> {
     let is_clean = |trial: &&&[Reason]| !trial.iter().any(|reason| concerns(reason, asked));
     let clean = trials.iter().filter(is_clean).count();
     let mut kinds: Vec<Verdict> = trials
@@ -70,40 +74,42 @@ pub fn cell_reasons(trials: &[&[Reason]], asked: &[Asked], max_ci_width: f64) ->
             finding: finding.into(),
         })
     });
-    let widths = asked
-        .iter()
-        .filter_map(|asked| asked.estimate?.relative_width());
-    let widest = widths
-        .filter(|width| *width > max_ci_width)
-        .reduce(f64::max);
-    let noisy = widest.map(|width| Reason {
-        verdict: Verdict::Noisy,
-        finding: CellFinding::Wide {
-            width,
-            allowed: max_ci_width,
-        }
-        .into(),
-    });
-    of_trials.chain(noisy).collect()
+    of_trials.collect()
 }
 
-/// Whether a reason says something about a metric that is asked about.
+/// Whether a reason of a trial changes what is said of a metric that is asked about.
 fn concerns(reason: &Reason, asked: &[Asked]) -> bool {
     let is_fact = matches!(
         reason.verdict,
         Verdict::Failed | Verdict::Incomplete | Verdict::Inconsistent | Verdict::Overloaded
     );
-    let mut doubts = reason.finding.doubts().into_iter();
-    is_fact || doubts.any(|doubt| asked.iter().any(|asked| asked.aspect == doubt.aspect))
+    is_fact || asked.iter().any(|asked| asked.is_changed_by(reason))
+}
+
+impl Asked {
+    /// Whether a doubt of this reason changes what is said of the metric. A change of level is in its interval.
+    #[must_use]
+    pub fn is_changed_by(&self, reason: &Reason) -> bool {
+        let is_open = |bias: Bias| match bias {
+            Bias::ByLag => self.is_open_by_lag,
+            Bias::Factor(_) => matches!(reason.finding, Finding::Cell(_)),
+            Bias::AtMost | Bias::AtLeast | Bias::Unknown => true,
+        };
+        let mut doubts = reason.finding.doubts().into_iter();
+        self.is_open && doubts.any(|doubt| doubt.aspect == self.aspect && is_open(doubt.bias))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AccountingFinding, InstrumentFinding, SystemFinding, random::Random};
+    use crate::{
+        AccountingFinding, Change, InstrumentFinding, Lag, LatenessFinding, Series, SystemFinding,
+        random::Random,
+    };
 
     /// What each trial shows, by a letter: `v` valid, `u` unsteady, `p` with a probe that lags, `o` overloaded, `m` with missing
-    /// records, `f` failed.
+    /// records, `f` failed, `l` with a generator that was late, `c` with a change of level.
     fn trial(letter: char) -> Vec<Reason> {
         let (verdict, finding): (Verdict, Finding) = match letter {
             'v' => return Vec::new(),
@@ -138,6 +144,29 @@ mod tests {
                 .into(),
             ),
             'f' => (Verdict::Failed, Finding::NothingSent),
+            'l' => (
+                Verdict::InstrumentLimited,
+                LatenessFinding::Late {
+                    lag: Lag {
+                        p99_us: 20.0,
+                        median_us: 100.0,
+                        of_median: 0.2,
+                    },
+                    allowed_us: 10.0,
+                    generator: None,
+                }
+                .into(),
+            ),
+            'c' => (
+                Verdict::Unsteady,
+                SystemFinding::Changed {
+                    what: Series::P50,
+                    from: 1.0,
+                    to: 2.0,
+                    how: Change::Drift,
+                }
+                .into(),
+            ),
             other => panic!("{other}"),
         };
         vec![Reason { verdict, finding }]
@@ -146,11 +175,13 @@ mod tests {
     fn reasons(letters: &str, asked: &[Asked]) -> Vec<Reason> {
         let trials: Vec<Vec<Reason>> = letters.chars().map(trial).collect();
         let trials: Vec<&[Reason]> = trials.iter().map(Vec::as_slice).collect();
-        cell_reasons(&trials, asked, 0.10)
+        cell_reasons(&trials, asked)
     }
 
     fn asked_metric(aspect: Aspect, interval: Option<(f64, f64)>) -> Asked {
         Asked {
+            is_open: true,
+            is_open_by_lag: true,
             aspect,
             estimate: Some(Estimate {
                 point: 100.0,
@@ -208,27 +239,27 @@ mod tests {
     }
 
     #[test]
-    fn noise_is_that_of_the_metrics_that_are_asked_about() {
-        let check = |asked: &[Asked], expected: Verdict| {
-            assert_eq!(verdict_of(&reasons("vvv", asked)), expected);
+    fn a_doubt_that_changes_nothing_is_no_verdict() {
+        let times = |is_open, is_open_by_lag| Asked {
+            is_open,
+            is_open_by_lag,
+            ..asked_metric(Aspect::Times, Some((10.0, 1_000.0)))
         };
-        check(&[], Verdict::Valid);
-        check(&[asked_metric(Aspect::Times, None)], Verdict::Valid);
-        check(
-            &[asked_metric(Aspect::Times, Some((95.0, 105.0)))],
-            Verdict::Valid,
-        );
-        check(
-            &[asked_metric(Aspect::Times, Some((94.0, 106.0)))],
-            Verdict::Noisy,
-        );
-        check(
-            &[
-                asked_metric(Aspect::Goodput, Some((99.0, 101.0))),
-                asked_metric(Aspect::Times, Some((10.0, 1_000.0))),
-            ],
-            Verdict::Noisy,
-        );
+        let check = |letters: &str, asked: Asked, expected: Verdict| {
+            assert_eq!(
+                verdict_of(&reasons(letters, &[asked])),
+                expected,
+                "{asked:?}"
+            );
+        };
+        // Thresholds are decided all the same.
+        check("uuu", times(false, true), Verdict::Valid);
+        check("uuu", times(true, true), Verdict::Unsteady);
+        // The interval holds the lag.
+        check("lll", times(true, false), Verdict::Valid);
+        check("lll", times(true, true), Verdict::InstrumentLimited);
+        // It holds both levels.
+        check("ccc", times(true, true), Verdict::Valid);
     }
 
     #[test]

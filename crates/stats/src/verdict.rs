@@ -1,12 +1,10 @@
 //! The closed set of verdicts a trial or a cell can get.
 
-/// Whether a trial may be believed. The order is that of severity: a trial with several gets the last.
+/// What is wrong with a trial or a cell. The order is that of severity: a trial with several gets the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// Every check passed.
     Valid,
-    /// The interval over trials is wider than `max_ci_width`.
-    Noisy,
     /// The trial never became steady, or changed its level while it was measured.
     Unsteady,
     /// A backlog or queue grew: the system did not keep up with the load.
@@ -27,7 +25,6 @@ impl Verdict {
     pub fn name(self) -> &'static str {
         match self {
             Self::Valid => "valid",
-            Self::Noisy => "noisy",
             Self::Unsteady => "unsteady",
             Self::Overloaded => "overloaded",
             Self::InstrumentLimited => "instrument-limited",
@@ -35,11 +32,5 @@ impl Verdict {
             Self::Inconsistent => "inconsistent",
             Self::Failed => "failed",
         }
-    }
-
-    /// Whether the metrics that are asked about may be believed, as far as their intervals go.
-    #[must_use]
-    pub fn is_believed(self) -> bool {
-        matches!(self, Self::Valid | Self::Noisy)
     }
 }

@@ -7,8 +7,6 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExpectedVerdict {
-    /// An interval is wider than `max_ci_width`.
-    Noisy,
     /// The level changed while it was measured.
     Unsteady,
     /// The system does not keep up with the load.

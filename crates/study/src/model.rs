@@ -54,7 +54,7 @@ pub struct Study {
     pub load_cpuset: Vec<usize>,
     /// CPUs of the system, each once and none of the load's; empty: those that the load does not have.
     pub system_cpuset: Vec<usize>,
-    /// The widest 95 % interval of a metric that is asked about, as a share of it, of a cell that is not `noisy`: its full width.
+    /// The widest 95 % interval of a metric that is asked about, as a share of it, of a cell that needs no further trial: its full width.
     pub max_ci_width: f64,
     pub thresholds: Vec<Threshold>,
     /// Paths of the metrics that the study asks about, as in a [`Threshold`]; empty: those that its load model leaves open.

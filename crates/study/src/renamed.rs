@@ -127,6 +127,11 @@ const WORDS: &[Word] = &[
         "time",
         "warm_up: DURATION, or duration in place of until",
     ),
+    word(
+        "expect_verdict",
+        "noisy",
+        "no verdict: an interval says how wide it is, and the key is left out",
+    ),
     word("schedule.restart", "trial", "every_trial"),
     word("schedule.restart", "cell", "every_cell"),
     // Scenarios.

@@ -58,7 +58,7 @@ impl Judgement {
 /// The doubt about `1 ÷ x`.
 pub(crate) fn invert(bias: Bias) -> Bias {
     match bias {
-        Bias::AtMost => Bias::AtLeast,
+        Bias::AtMost | Bias::ByLag => Bias::AtLeast,
         Bias::AtLeast => Bias::AtMost,
         Bias::Factor(_) | Bias::Unknown => bias,
     }

@@ -345,7 +345,7 @@ impl<'a> Side<'a> {
 
     pub(super) fn biases(&self, key: &Key, metric: Metric) -> Vec<Bias> {
         let cells = self.cells(key).iter();
-        distinct(cells.flat_map(|(_, cell)| cell.biases(metric).to_vec()))
+        distinct(cells.flat_map(|(_, cell)| cell.biases(metric)))
     }
 }
 

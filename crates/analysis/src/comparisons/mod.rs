@@ -48,11 +48,10 @@ impl ComparisonModel {
         self.factor == factor && self.over.factor == over
     }
 
-    /// Whether both cells of a line at a level may be believed, by the places of the two.
+    /// Whether both cells of a line at a level are free of doubt, by the places of the two.
     #[must_use]
-    pub fn is_believed(&self, line: usize, level: usize) -> bool {
-        let mut doubtful = self.doubtful[line][level].iter();
-        doubtful.all(|(_, verdict)| verdict.is_believed())
+    pub fn is_free_of_doubt(&self, line: usize, level: usize) -> bool {
+        self.doubtful[line][level].is_empty()
     }
 }
 

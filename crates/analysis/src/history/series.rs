@@ -120,7 +120,7 @@ impl<'a> Sources<'a> {
             let Some(number) = outcome.number(own, &model.trials) else {
                 continue;
             };
-            let biases = own.biases(outcome.named.row.metric).to_vec();
+            let biases = own.biases(outcome.named.row.metric);
             values.points.push(HistoryPoint {
                 run,
                 number,

@@ -62,6 +62,14 @@ impl<'a> Load<'a> {
         }
     }
 
+    /// What the response times are at least without the generator's lag; `None`: the lag was not noted.
+    pub(super) fn response_without_lag(&self) -> Option<&'a TrialPercentiles> {
+        match self {
+            Self::Whole(numbers) => numbers.response_without_lag.as_ref(),
+            Self::Step(step) => step.response_without_lag.as_ref(),
+        }
+    }
+
     pub(super) fn service(&self) -> Option<&'a TrialPercentiles> {
         match self {
             Self::Whole(numbers) => numbers.service.as_ref(),

@@ -1,6 +1,6 @@
 //! What one trial has of a metric.
 
-use waggle_stats::{Part, Range};
+use waggle_stats::{Bounded, Part};
 
 use crate::distribution::as_f64;
 
@@ -8,8 +8,8 @@ use crate::distribution::as_f64;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Reading {
     Value(f64),
-    /// It is known to be in this range; the high end is its value.
-    Within(Range),
+    /// It is known to be in this range.
+    Within(Bounded),
     Share(Part),
 }
 
@@ -18,13 +18,13 @@ impl Reading {
     pub(super) fn value(self) -> Option<f64> {
         match self {
             Self::Value(value) => Some(value),
-            Self::Within(range) => Some(range.high),
+            Self::Within(range) => Some(range.value),
             Self::Share(Part { all: 0, .. }) => None,
             Self::Share(Part { of, all }) => Some(as_f64(of) / as_f64(all)),
         }
     }
 
-    pub(super) fn range(self) -> Option<Range> {
+    pub(super) fn range(self) -> Option<Bounded> {
         match self {
             Self::Within(range) => Some(range),
             Self::Value(_) | Self::Share(_) => None,
@@ -33,7 +33,7 @@ impl Reading {
 
     pub(crate) fn without_range(self) -> Self {
         match self {
-            Self::Within(range) => Self::Value(range.high),
+            Self::Within(range) => Self::Value(range.value),
             Self::Value(_) | Self::Share(_) => self,
         }
     }

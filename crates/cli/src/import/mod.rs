@@ -41,7 +41,7 @@ use crate::{
     runs,
 };
 
-/// The widest interval that is not noisy, as the default of studies.
+/// The widest interval for which no trials would be added, as the default of studies.
 const MAX_CI_WIDTH: f64 = 0.2;
 const NAME_MAX: usize = 60;
 

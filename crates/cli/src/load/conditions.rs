@@ -108,6 +108,7 @@ fn step(step: &StepResult) -> TrialStep {
         failures: Vec::new(),
         response: percentiles(&step.response_time_us),
         service: percentiles(&step.service_time_us),
+        response_without_lag: None,
     }
 }
 

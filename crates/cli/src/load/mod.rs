@@ -238,8 +238,15 @@ fn show(result: &LoadResult, as_json: bool) -> Result<()> {
     output::print_text(&render::text(result, colours))
 }
 
-/// An interrupt takes precedence, and the verdict over thresholds. Limits of the generator point one way: with thresholds they
-/// count only if they leave one of them open.
+/// Whether a verdict is of a doubt, and not of a fact.
+fn is_doubt(verdict: &str) -> bool {
+    [Verdict::InstrumentLimited, Verdict::Unsteady]
+        .iter()
+        .any(|doubt| doubt.name() == verdict)
+}
+
+/// An interrupt takes precedence, and the verdict over thresholds. What a doubt leaves open is known: with thresholds it counts only if
+/// it leaves one of them undecided.
 fn exit(result: &LoadResult) -> Exit {
     let is_undecided = result
         .thresholds
@@ -247,7 +254,7 @@ fn exit(result: &LoadResult) -> Exit {
         .any(|threshold| threshold.undecided);
     let is_believed = match result.verdict.as_str() {
         verdict if verdict == Verdict::Valid.name() => true,
-        verdict if verdict == Verdict::InstrumentLimited.name() => !result.thresholds.is_empty(),
+        verdict if is_doubt(verdict) => !result.thresholds.is_empty(),
         _ => false,
     };
     if result.interrupted {

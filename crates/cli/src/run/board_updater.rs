@@ -39,7 +39,6 @@ pub(super) struct StudyFacts {
     question: String,
     factors: Vec<String>,
     cells: Vec<Cell>,
-    noisy_above: f64,
     run_folder: PathBuf,
     idle_poll: bool,
 }
@@ -51,7 +50,6 @@ impl StudyFacts {
             question: study.question.clone(),
             factors: study.factors.clone(),
             cells: study.cells.clone(),
-            noisy_above: study.max_ci_width,
             run_folder: run_folder.to_path_buf(),
             idle_poll,
         }
@@ -289,10 +287,7 @@ impl BoardUpdater {
         ended.push(trial);
         let is_searched = self.state.outline.what.is_some();
         // Trials of a search have different levels, so they are not repetitions.
-        let so_far = cell_so_far(
-            if is_searched { &[] } else { ended },
-            self.facts.noisy_above,
-        );
+        let so_far = cell_so_far(if is_searched { &[] } else { ended });
         // A step of a search gets its mark from its evidence.
         let is_step = is_searched && key.repetition <= self.state.outline.repeat;
         self.cell(key.cell, |cell| {
@@ -335,7 +330,7 @@ fn study_board(facts: &StudyFacts, outline: &Outline) -> StudyBoard {
             .collect(),
         planned: outline.repeat,
         marks: Vec::new(),
-        so_far: cell_so_far(&[], facts.noisy_above),
+        so_far: cell_so_far(&[]),
         met: None,
         found: None,
     };

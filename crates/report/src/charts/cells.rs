@@ -57,7 +57,7 @@ impl<'a> Cell<'a> {
             label: wording::cell_name(model, cell),
             levels: model.factors.iter().map(level).collect(),
             verdict: cell.verdict.map_or("not run", labels::verdict),
-            believed: cell.is_believed(),
+            believed: cell.is_free_of_doubt(),
             shown: wording::cell::verdict(cell),
             goodput: cell.goodput.as_ref().map(estimate),
             p99: percentile(&cell.response.p99),

@@ -71,6 +71,6 @@ fn point(
         Ahead::Neither => None,
         Ahead::Unknown => return None,
     };
-    let believed = one.is_believed(line, level);
+    let believed = one.is_free_of_doubt(line, level);
     Some((line, level, point, low, high, ahead, believed))
 }

@@ -105,7 +105,7 @@ impl Row {
         };
         Self {
             label,
-            believed: cell.is_believed(),
+            believed: cell.is_free_of_doubt(),
             shown: crate::wording::cell::verdict(cell),
             values,
         }

@@ -44,7 +44,7 @@ impl<'a> Reference<'a> {
             Some(Row {
                 level: levels.join(", "),
                 label: cell_name(model, cell),
-                believed: cell.is_believed(),
+                believed: cell.is_free_of_doubt(),
                 values: row.values.iter().map(value).collect(),
             })
         });

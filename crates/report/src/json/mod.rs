@@ -324,7 +324,7 @@ fn reason_text(reason: &Reason) -> ReasonText {
 
 fn doubt(doubt: waggle_stats::Doubt) -> Doubt {
     let (own_value, factor) = match doubt.bias {
-        Bias::AtMost => ("at_most", None),
+        Bias::AtMost | Bias::ByLag => ("at_most", None),
         Bias::AtLeast => ("at_least", None),
         Bias::Factor(factor) => ("factor", Some(factor)),
         Bias::Unknown => ("unknown", None),

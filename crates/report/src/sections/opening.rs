@@ -10,7 +10,7 @@ use crate::{
     labels,
     wording::{answer, answer::uncapitalise, name_of, warnings},
 };
-use waggle_analysis::{AnswerOf, CellModel, MetricAnswer, Model, Number};
+use waggle_analysis::{AnswerOf, AnswerRole, CellModel, MetricAnswer, Model, Number};
 
 pub(super) fn opening(model: &Model) -> Opening {
     let info = &model.info;
@@ -36,10 +36,12 @@ pub(super) fn opening(model: &Model) -> Opening {
 const ASKED_TILES: usize = 2;
 
 fn figures(model: &Model) -> Vec<Figure> {
-    let asked: &[MetricAnswer] = match &model.answer.of {
+    let metrics: &[MetricAnswer] = match &model.answer.of {
         AnswerOf::Metrics(metrics) => metrics,
         AnswerOf::Nothing | AnswerOf::Searches(_) => &[],
     };
+    let is_asked = |one: &&MetricAnswer| one.role == AnswerRole::Asked;
+    let asked: Vec<&MetricAnswer> = metrics.iter().filter(is_asked).collect();
     let best = model.answer.cell.and_then(|number| model.cell(number));
     let mut figures: Vec<Figure> = asked
         .iter()
@@ -47,12 +49,12 @@ fn figures(model: &Model) -> Vec<Figure> {
         .map(|metric| of_metric(model, metric))
         .collect();
     figures.extend(
-        best.map(|cell| of_best(model, cell, asked))
+        best.map(|cell| of_best(model, cell, &asked))
             .into_iter()
             .flatten(),
     );
     figures.extend(missing_figure(model));
-    figures.push(reliable_figure(model));
+    figures.push(doubt_figure(model));
     figures
 }
 
@@ -70,7 +72,7 @@ fn of_metric(model: &Model, answer: &MetricAnswer) -> Figure {
     let lowest = lowest.unwrap_or_default();
     let certainty = match answer.best.number {
         Number::Estimate(estimate) => match estimate.interval {
-            Some((low, high)) => format!("{} – {}", shown(low), shown(high)),
+            Some(ends) => format::ends_in_unit(ends, answer.unit),
             None => format!("{lowest}single trial"),
         },
         Number::Exact(_) | Number::Within(_) => format!("{lowest}over all trials"),
@@ -80,7 +82,7 @@ fn of_metric(model: &Model, answer: &MetricAnswer) -> Figure {
             Metric::Goodput => format!("{what}, {}", labels::counted_word(model.counted)),
             _ => what,
         },
-        value: format::value_with_bound(shown(answer.best.number.point()), least),
+        value: answer::bound_sign(&answer.best, shown(answer.best.number.point())),
         small: match lone {
             true => certainty,
             false => format!("{certainty} · {}", name_of(model, answer.best.cell)),
@@ -89,7 +91,7 @@ fn of_metric(model: &Model, answer: &MetricAnswer) -> Figure {
 }
 
 /// What else a reader looks for, in the same cell. The rate of a load that comes by itself was asked for, and is no finding.
-fn of_best(model: &Model, cell: &CellModel, asked: &[MetricAnswer]) -> Vec<Figure> {
+fn of_best(model: &Model, cell: &CellModel, asked: &[&MetricAnswer]) -> Vec<Figure> {
     let place = match model.cells.len() {
         1 => "",
         _ => ", at that cell",
@@ -145,16 +147,17 @@ fn missing_figure(model: &Model) -> Option<Figure> {
     })
 }
 
-fn reliable_figure(model: &Model) -> Figure {
-    let believed = model.cells.iter().filter(|cell| cell.is_believed()).count();
+/// The same cells as those in the note of the terminal.
+fn doubt_figure(model: &Model) -> Figure {
+    let doubtful = model.doubtful();
     let counts: Vec<String> = model
         .verdict_counts()
         .iter()
         .map(|(verdict, count)| format!("{count} {}", labels::verdict(*verdict)))
         .collect();
     Figure {
-        what: "Reliable cells".to_owned(),
-        value: format!("{believed} of {}", model.cells.len()),
+        what: "Cells with doubts".to_owned(),
+        value: format!("{} of {}", doubtful.cells, doubtful.of),
         small: counts.join(", "),
     }
 }

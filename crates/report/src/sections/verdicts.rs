@@ -11,9 +11,8 @@ use crate::{
 };
 use waggle_analysis::{Model, TrialModel};
 
-const VERDICTS: [Verdict; 8] = [
+const VERDICTS: [Verdict; 7] = [
     Verdict::Valid,
-    Verdict::Noisy,
     Verdict::Unsteady,
     Verdict::Overloaded,
     Verdict::InstrumentLimited,

@@ -1,13 +1,14 @@
 //! The answer to the study's question, in sentences that claim no more than the results show.
 
 use waggle_analysis::{
-    Account, AnswerOf, CellModel, CellValue, Limit, LimitedBy, MetricAnswer, Model, Number, Spread,
+    Account, AnswerOf, AnswerRole, CellModel, CellValue, Limit, LimitedBy, MetricAnswer, Model,
+    Number, Spread, ThresholdOutcome,
 };
 use waggle_metrics::{Metric, Wish};
-use waggle_stats::{Estimate, Verdict};
+use waggle_stats::{MetricVerdict, Verdict};
 
 use super::{
-    cell_name,
+    cell_name, conditions,
     format::{self, Unit},
     labels, name_of, operating_points, search,
 };
@@ -96,13 +97,15 @@ fn find_cell(model: &Model, cell: Option<u32>) -> Option<&CellModel> {
 fn of_metrics(model: &Model, metrics: &[MetricAnswer], shown: &CellModel) -> Vec<String> {
     let mut sentences = Vec::new();
     let cells = model.cells.len();
-    for metric in metrics {
+    let asked = || metrics.iter().filter(|one| one.role == AnswerRole::Asked);
+    for metric in asked() {
         sentences.extend(best_and_worst(model, metric));
     }
-    let asks_for_times = metrics.iter().any(|one| one.metric == Metric::ResponseTime);
+    let is_said = |metric: Metric| metrics.iter().any(|one| one.metric == metric);
     let of_cell = [
-        response(shown).filter(|_| !asks_for_times || cells > 1),
-        delay(shown).filter(|_| metrics.iter().all(|one| one.metric != Metric::Delay)),
+        response(shown)
+            .filter(|_| asked().all(|one| one.metric != Metric::ResponseTime) || cells > 1),
+        delay(shown).filter(|_| !is_said(Metric::Delay)),
         model.answer.limit.as_ref().map(limit),
     ];
     // All of them are about this cell: one prefix is enough.
@@ -111,117 +114,237 @@ fn of_metrics(model: &Model, metrics: &[MetricAnswer], shown: &CellModel) -> Vec
         _ => format!("At {}, ", cell_name(model, shown)),
     };
     sentences.extend(add_prefix(&prefix, of_cell));
-    for metric in metrics {
+    for metric in asked() {
         sentences.extend(ties(model, metric));
-        sentences.extend(doubtful(model, metric));
     }
+    let of_thresholds = metrics.iter().filter_map(|metric| threshold(model, metric));
+    sentences.extend(of_thresholds);
     sentences.extend(model.account.as_ref().map(|all| completeness(all, cells)));
     sentences
 }
 
 pub(super) fn best_and_worst(model: &Model, answer: &MetricAnswer) -> Vec<String> {
     let mut sentences = Vec::new();
-    if !answer.is_believed {
+    let name = uncapitalise(&answer.name);
+    let (best_word, worst_word) = match answer.wish {
+        Wish::Less => ("lowest", "highest"),
+        Wish::More | Wish::Neither => ("highest", "lowest"),
+    };
+    if answer.known == 0 {
         sentences.push(format!(
-            "No cell has a reliable {}; these are the values with their verdicts.",
-            uncapitalise(&answer.name)
+            "Nothing is known of the {name} in any cell; what was measured is shown with its verdict."
         ));
     }
-    let subject = match (&answer.worst, answer.wish) {
-        (None, _) => answer.name.clone(),
-        (Some(_), Wish::Less) => format!("The lowest {}", uncapitalise(&answer.name)),
-        (Some(_), Wish::More | Wish::Neither) => {
-            format!("The highest {}", uncapitalise(&answer.name))
-        }
+    let part = match answer.known {
+        known if known == answer.of || known == 0 => String::new(),
+        known => format!(
+            "Of the {known} of {} cells whose {name} is known, the ",
+            answer.of
+        ),
     };
+    let is_wish_less = answer.wish == Wish::Less;
     let best = cell_value(model, answer, &answer.best);
-    sentences.push(match &answer.worst {
-        None => format!("{subject} is {best}."),
-        Some(worst) => {
-            let other = match answer.wish {
-                Wish::Less => "highest",
-                Wish::More | Wish::Neither => "lowest",
-            };
-            format!(
-                "{subject} is {best}; the {other} is {}.",
-                cell_value(model, answer, worst)
-            )
-        }
-    });
+    let Some(worst) = &answer.worst else {
+        sentences.push(format!("{} is {best}.", answer.name));
+        return sentences;
+    };
+    let start = match part.as_str() {
+        "" => "The ",
+        part => part,
+    };
+    sentences.push(format!(
+        "{start}{best_word} {}{name} is {best}; the {worst_word} {}is {}.",
+        measured(&answer.best, !is_wish_less),
+        measured(worst, is_wish_less),
+        cell_value(model, answer, worst)
+    ));
     sentences
 }
 
-/// A better value that may not be believed.
-pub(super) fn doubtful(model: &Model, answer: &MetricAnswer) -> Option<String> {
-    let better = answer.doubtful?;
-    let cell = find_cell(model, Some(better.cell))?;
-    Some(format!(
-        "{} has {}, but is {}.",
-        cell_label(model, cell),
-        format::value_with_bound(
-            value(model, answer, better.number.point()),
-            better.number.shown_least()
-        ),
-        cell.verdict.map_or("unfinished", labels::verdict)
-    ))
+/// `measured ` where the system's own value may be beyond the measured one, away from the end at which it stands.
+fn measured(value: &CellValue, is_high_end: bool) -> &'static str {
+    let is_against = match is_high_end {
+        true => value.is_open_below(),
+        false => value.is_open_above(),
+    };
+    if is_against { "measured " } else { "" }
 }
 
 /// More cells than this are counted and not named.
 const TIED_SHOWN: usize = 3;
 
-pub(super) fn ties(model: &Model, answer: &MetricAnswer) -> Option<String> {
+/// Cells whose value may be as good as the best one: because a doubt leaves that open, or because the trials do not show that they differ.
+pub(super) fn ties(model: &Model, answer: &MetricAnswer) -> Vec<String> {
+    let is_open = |value: &&CellValue| match answer.wish {
+        Wish::Less => value.is_open_below(),
+        Wish::More | Wish::Neither => value.is_open_above(),
+    };
+    let (open, alike): (Vec<&CellValue>, Vec<&CellValue>) = answer.tied.iter().partition(is_open);
+    let best = name_of(model, answer.best.cell);
     let has_interval = |value: &CellValue| match value.number {
         Number::Estimate(estimate) => estimate.interval.is_some(),
         Number::Exact(_) | Number::Within(_) => false,
     };
-    if answer.tied.is_empty() || !has_interval(&answer.best) {
-        return None;
-    }
-    let what = match answer.tied.len() {
-        some if some + 1 == model.cells.len() => "that of any other cell".to_owned(),
-        some if some > TIED_SHOWN => format!("that of {some} other cells"),
-        _ => {
-            let names = answer.tied.iter().map(|cell| name_of(model, *cell));
-            format!("that at {}", names.collect::<Vec<_>>().join("; "))
-        }
-    };
-    let best = name_of(model, answer.best.cell);
-    Some(format!(
-        "{} at {best} is not shown to differ from {what}.",
-        answer.name
-    ))
+    let may_reach = (!open.is_empty()).then(|| {
+        let names = cell_names(model, answer, &open);
+        let how = match answer.wish {
+            Wish::Less => "low",
+            Wish::More | Wish::Neither => "high",
+        };
+        format!("That {names} may be as {how}: it is known on one side only.")
+    });
+    let differ = (!alike.is_empty() && has_interval(&answer.best)).then(|| {
+        format!(
+            "{} at {best} is not shown to differ from that {}.",
+            answer.name,
+            cell_names(model, answer, &alike)
+        )
+    });
+    may_reach.into_iter().chain(differ).collect()
 }
 
-/// `12.4 ms at rate=50/s (95 % interval 11.9 – 13.0 ms, 5 trials)`.
+/// `at connections=1 (2.10k)`, or how many.
+fn cell_names(model: &Model, answer: &MetricAnswer, values: &[&CellValue]) -> String {
+    match values.len() {
+        some if some + 1 == answer.known => "of any other cell".to_owned(),
+        some if some > TIED_SHOWN => format!("of {some} other cells"),
+        _ => {
+            let names = values.iter().map(|value| {
+                let point = in_unit(value.number.point(), answer.unit);
+                format!(
+                    "{} ({})",
+                    name_of(model, value.cell),
+                    bound_sign(value, point)
+                )
+            });
+            format!("at {}", names.collect::<Vec<_>>().join("; "))
+        }
+    }
+}
+
+/// A metric that only thresholds name: where it is lowest and highest, and whether they hold.
+fn threshold(model: &Model, answer: &MetricAnswer) -> Option<String> {
+    let AnswerRole::Threshold(places) = &answer.role else {
+        return None;
+    };
+    // The account of records says what became of them.
+    if model.account.is_some() && is_of_records(answer.metric) {
+        return None;
+    }
+    let said = places
+        .iter()
+        .filter_map(|place| model.thresholds.get(*place));
+    let said: Vec<String> = said.map(held).collect();
+    let what = match &answer.worst {
+        None => format!(
+            "{} is {}",
+            answer.name,
+            cell_value(model, answer, &answer.best)
+        ),
+        Some(worst) => format!(
+            "{} is {} to {}",
+            answer.name,
+            cell_value(model, answer, &answer.best),
+            cell_value(model, answer, worst)
+        ),
+    };
+    Some(format!("{what}: {}.", said.join("; ")))
+}
+
+fn is_of_records(metric: Metric) -> bool {
+    matches!(
+        metric,
+        Metric::Missing | Metric::LossRate | Metric::Delivered
+    )
+}
+
+/// `p99 < 500ms holds in all 6 cells`.
+fn held(outcome: &ThresholdOutcome) -> String {
+    let of = outcome.cells.len();
+    let own = outcome
+        .cells
+        .iter()
+        .filter(|cell| cell.held == outcome.held);
+    let label = conditions::decision_label(outcome.held);
+    match own.count() {
+        _ if of == 1 => format!("{} {}", outcome.text, verb(label)),
+        all if all == of => format!("{} {} in all {of} cells", outcome.text, verb(label)),
+        some => format!("{} {} in {some} of {of} cells", outcome.text, verb(label)),
+    }
+}
+
+fn verb(label: &str) -> String {
+    match label {
+        "undecided" => "is undecided".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+/// `12.4 ms at rate=50/s (95 % interval 11.9 – 13.0 ms, 5 trials)`, or `at least 538k records per second at … (…)`.
 fn cell_value(model: &Model, answer: &MetricAnswer, of: &CellValue) -> String {
     let place = match (model.cells.len(), name_of(model, of.cell)) {
         (0 | 1, _) => String::new(),
         (_, levels) if levels.is_empty() => String::new(),
         (_, levels) => format!(" at {levels}"),
     };
-    let least = of.number.shown_least();
-    let lowest = least.map(|least| format!("≥ {}, ", in_unit(least, answer.unit)));
-    let lowest = lowest.unwrap_or_default();
-    let certainty = match of.number {
-        Number::Estimate(Estimate {
-            interval: Some((low, high)),
-            count,
-            ..
-        }) => format!(
-            "95 % interval {} – {}, {count} trials",
-            in_unit(low, answer.unit),
-            in_unit(high, answer.unit)
-        ),
-        Number::Estimate(_) => format!("{lowest}single trial, no interval"),
-        Number::Exact(_) | Number::Within(_) => format!("{lowest}over all trials"),
-    };
     let verdict = find_cell(model, Some(of.cell)).and_then(|cell| cell.verdict);
     let doubt = verdict
         .filter(|verdict| *verdict != Verdict::Valid)
         .map(|verdict| format!("; verdict: {}", labels::verdict(verdict)))
         .unwrap_or_default();
-    let value = format::value_with_bound(value(model, answer, of.number.point()), least);
-    format!("{value}{place} ({certainty}{doubt})")
+    let value = value(model, answer, of.number.point());
+    let least = of.number.shown_least();
+    let value = match (of.verdict, least) {
+        (MetricVerdict::Bound, None) => bound_words(of, value),
+        _ => format::value_with_bound(value, least),
+    };
+    format!("{value}{place} ({}{doubt})", certainty(answer, of))
+}
+
+fn certainty(answer: &MetricAnswer, of: &CellValue) -> String {
+    let least = of.number.shown_least();
+    let lowest = least.map(|least| format!("≥ {}, ", in_unit(least, answer.unit)));
+    let lowest = lowest.unwrap_or_default();
+    let Number::Estimate(estimate) = of.number else {
+        return format!("{lowest}over all trials");
+    };
+    match estimate.interval {
+        None => format!("{lowest}single trial, no interval"),
+        Some(interval) => {
+            // Trials without a doubt bound what the others leave open.
+            let ends = match (of.range.low.is_finite(), of.range.high.is_finite()) {
+                (true, true) => (of.range.low, of.range.high),
+                _ => interval,
+            };
+            let measured = match of.verdict {
+                MetricVerdict::Estimate => "",
+                MetricVerdict::Bound | MetricVerdict::Unknown => " of what was measured",
+            };
+            format!(
+                "95 % interval{measured} {}, {} trials",
+                format::ends_in_answer(ends, |value| in_unit(value, answer.unit)),
+                estimate.count
+            )
+        }
+    }
+}
+
+/// `at least 538k records per second`.
+fn bound_words(of: &CellValue, value: String) -> String {
+    match (of.is_open_below(), of.is_open_above()) {
+        (false, true) => format!("at least {value}"),
+        (true, false) => format!("at most {value}"),
+        _ => value,
+    }
+}
+
+/// `≥ 538k`, where there is no room for words.
+pub(crate) fn bound_sign(of: &CellValue, value: String) -> String {
+    match (of.is_open_below(), of.is_open_above()) {
+        (false, true) => format!("≥ {value}"),
+        (true, false) => format!("≤ {value}"),
+        _ => format::value_with_bound(value, of.number.shown_least()),
+    }
 }
 
 fn value(model: &Model, answer: &MetricAnswer, number: f64) -> String {
@@ -301,14 +424,6 @@ pub(crate) fn uncapitalise(sentence: &str) -> String {
         .map(|first| first.to_lowercase().collect::<String>())
         .unwrap_or_default();
     format!("{first}{}", rest.as_str())
-}
-
-fn cell_label(model: &Model, cell: &CellModel) -> String {
-    if cell.levels.is_empty() {
-        "The cell".to_owned()
-    } else {
-        format!("The cell {}", cell_name(model, cell))
-    }
 }
 
 fn response(cell: &CellModel) -> Option<String> {

@@ -52,7 +52,7 @@ pub fn shortcoming(why: &Shortcoming, unit: Unit) -> String {
 /// In which directions the system's own value may differ.
 fn doubt(biases: &[Bias]) -> String {
     let what = match biases {
-        [Bias::AtMost] => "the system's own value may be lower",
+        [Bias::AtMost | Bias::ByLag] => "the system's own value may be lower",
         [Bias::AtLeast] => "the system's own value may be higher",
         [Bias::Factor(factor)] => {
             let factor = format::three_digits(*factor);

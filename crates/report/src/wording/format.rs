@@ -318,6 +318,11 @@ pub fn long(estimate: Option<&Estimate>, unit: Unit) -> String {
     }
 }
 
+/// The ends of an interval in a sentence, by the same rule as in tables: `11.9k – 12.8k`.
+pub(super) fn ends_in_answer((low, high): (f64, f64), show: impl Fn(f64) -> String) -> String {
+    ends(low, high, show)
+}
+
 /// If the ends are further apart, they show only that the trials are too few; the tables in CSV have them.
 const ENDS_APART_AT_MOST: f64 = 1_000.0;
 

@@ -15,7 +15,6 @@ pub fn verdict(verdict: Verdict) -> &'static str {
 pub fn meaning(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Valid => "every check passed",
-        Verdict::Noisy => "the interval over trials is wider than the study allows",
         Verdict::Unsteady => "it never became steady, or its level changed in the measured phase",
         Verdict::Overloaded => "a backlog or queue grew: the system did not keep up",
         Verdict::Incomplete => "accepted records are missing at the end",

@@ -406,8 +406,8 @@ fn statistics(schedule: &ScheduleInfo) -> String {
     }
     format!(
         "one observation per trial; geometric means with 95 % intervals (Student's t on logarithms), not narrower than the resolution; \
-         intervals in tables are pointwise, and sentences about differences hold together with 95 % (Holm); noisy if the interval of a \
-         metric that is asked about is wider than {} of it; percentiles from merged histograms of three digits, never averaged within a trial",
+         intervals in tables are pointwise, and sentences about differences hold together with 95 % (Holm); trials are added up to \
+         the largest number if the interval of a metric that is asked about is wider than {} of it; percentiles from merged histograms of three digits, never averaged within a trial",
         format::share(schedule.max_ci_width)
     )
 }

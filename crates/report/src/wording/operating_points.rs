@@ -8,7 +8,7 @@ use waggle_results::SearchInfo;
 use waggle_stats::End;
 
 use super::{
-    answer::{best_and_worst, doubtful, ties, uncapitalise},
+    answer::{best_and_worst, ties, uncapitalise},
     cell_name,
     findings::cell_reason,
     format, search,
@@ -38,9 +38,8 @@ pub(crate) fn in_short(model: &Model) -> Vec<String> {
 /// All that is said of one share.
 pub(crate) fn sentences(point: &OperatingPointModel) -> Vec<String> {
     let of_metric = |metric: &MetricAnswer| {
-        let others = [ties(&point.model, metric), doubtful(&point.model, metric)];
         let mut all = best_and_worst(&point.model, metric);
-        all.extend(others.into_iter().flatten());
+        all.extend(ties(&point.model, metric));
         all
     };
     metrics(point).iter().flat_map(of_metric).collect()

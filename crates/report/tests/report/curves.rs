@@ -312,7 +312,7 @@ fn a_third_factor_makes_lines() {
         .flatten()
         .map(Vec::len)
         .sum();
-    assert_eq!(doubtful, 2);
+    assert_eq!(doubtful, 1);
 }
 
 #[test]

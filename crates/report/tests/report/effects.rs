@@ -46,9 +46,9 @@ fn what_was_put_in_is_found() {
         let headline = headline(&effects);
         assert!(headline.contains(part), "{headline}");
     }
-    let caution = caution(&effects).expect("two cells are not valid");
+    let caution = caution(&effects).expect("a cell is not valid");
     assert!(
-        caution.starts_with("2 of the 12 cells are not valid")
+        caution.starts_with("1 of the 12 cells is not valid")
             && caution.contains("writer=sink flush_interval=100 ms partitions=8 (failed)"),
         "{caution}"
     );

@@ -18,15 +18,19 @@ use crate::golden::check;
 const RUNS: u32 = 10;
 
 fn recorded_run(number: u32) -> Model {
+    model(&read_recorded(&format!("busy-{number:02}")))
+}
+
+fn read_recorded(name: &str) -> Run {
     let archive = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/report/recorded")
-        .join(format!("busy-{number:02}.tar.gz"));
+        .join(format!("{name}.tar.gz"));
     let folder = tempfile::tempdir().unwrap();
     let archive = fs::File::open(archive).unwrap();
     tar::Archive::new(GzDecoder::new(archive))
         .unpack(folder.path())
         .unwrap();
-    model(&Run::read(folder.path()).unwrap())
+    Run::read(folder.path()).unwrap()
 }
 
 /// What a user sees at the end of the run, and the reasons of the verdicts.
@@ -66,4 +70,53 @@ fn runs_on_a_busy_machine_are_answered() {
         all.push(format!("# Run {number}\n\n{}\n", words(&model)));
     }
     check(&all.join("\n"), "recorded.md");
+}
+
+/// The same study with six cells, on a machine with nothing else to do, and beside other programs: most trials have a doubt, and the
+/// first sentence is about the highest and the lowest cell all the same.
+#[test]
+fn the_highest_cell_is_the_highest() {
+    let check = |name: &str, highest: &str, lowest: &str| {
+        let model = model(&read_recorded(name));
+        assert_eq!(model.conclusion(false), Conclusion::Answered, "{name}");
+        let first = &answer::sentences(&model)[0];
+        assert!(first.contains(highest) && first.contains(lowest), "{first}");
+    };
+    check(
+        "quiet",
+        "The highest goodput is 528k records per second at connections=50 pipelining=50",
+        "the lowest is 3.01k records per second at connections=1 pipelining=1",
+    );
+    check(
+        "beside-others",
+        "The highest goodput is 538k records per second at connections=50 pipelining=50",
+        "the lowest is 3.50k records per second at connections=1 pipelining=1",
+    );
+}
+
+/// A threshold that holds adds its own sentence, and changes nothing else that is said.
+#[test]
+fn a_threshold_that_holds_changes_no_answer() {
+    for name in ["busy-01", "busy-06", "quiet", "beside-others"] {
+        let mut run = read_recorded(name);
+        let with = model(&run);
+        let verdicts =
+            |model: &Model| -> Vec<_> { model.cells.iter().map(|cell| cell.verdict).collect() };
+        let tables = |model: &Model| terminal(model, None);
+        for (place, threshold) in with.thresholds.iter().enumerate() {
+            if threshold.held != Decision::Holds {
+                continue;
+            }
+            let removed = run.info.thresholds.remove(place);
+            let without = model(&run);
+            run.info.thresholds.insert(place, removed);
+            let said = answer::sentences(&with);
+            for sentence in answer::sentences(&without) {
+                assert!(said.contains(&sentence), "{name}: {sentence}\n{said:?}");
+            }
+            assert_eq!(verdicts(&with), verdicts(&without), "{name}");
+            assert_eq!(tables(&with), tables(&without), "{name}");
+            assert_eq!(with.conclusion(false), without.conclusion(false), "{name}");
+        }
+    }
 }

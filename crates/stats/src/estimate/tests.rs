@@ -355,9 +355,12 @@ fn range_samples(values: &[(f64, f64)]) -> Vec<Sample> {
 
 #[test]
 fn an_estimate_covers_the_range_in_which_it_is_known() {
-    let ranges =
-        [(95.0, 100.0), (10.0, 101.0), (30.0, 99.0)].map(|(low, high)| Range { low, high });
-    let found = estimate_ranges(&ranges, Scale::default()).unwrap();
+    let ranges = [(95.0, 100.0), (10.0, 101.0), (30.0, 99.0)].map(|(low, high)| Bounded {
+        low,
+        value: high,
+        high,
+    });
+    let found = estimate_bounded(&ranges, Scale::default()).unwrap();
     let highest = estimate_of(&ranges.map(|range| range.high)).unwrap();
     let lowest = estimate_of(&ranges.map(|range| range.low)).unwrap();
     assert_eq!(
@@ -368,9 +371,22 @@ fn an_estimate_covers_the_range_in_which_it_is_known() {
     assert_eq!((found.interval, found.ends()), (Some(ends), ends));
     assert_eq!(found.shown_least(), Some(lowest.point));
     // Of a single trial there is no interval, and the range is known all the same.
-    let single = estimate_ranges(&ranges[..1], Scale::default()).unwrap();
+    let single = estimate_bounded(&ranges[..1], Scale::default()).unwrap();
     assert!(single.interval.is_none() && single.ends().0 < 96.0 && single.ends().1 > 99.0);
     assert_eq!(single.shown_least(), None);
+}
+
+/// The level of a trial changed within its measured phase: the point stays, and the interval reaches to both levels.
+#[test]
+fn an_estimate_covers_both_levels_of_a_trial() {
+    let exact = [98.0, 100.0, 102.0].map(Bounded::exact);
+    let plain = estimate_bounded(&exact, Scale::default()).unwrap();
+    let mut changed = exact;
+    (changed[1].low, changed[1].high) = (80.0, 125.0);
+    let found = estimate_bounded(&changed, Scale::default()).unwrap();
+    assert_eq!((found.point, found.least), (plain.point, None));
+    let ((low, high), (plain_low, plain_high)) = (found.interval.unwrap(), plain.interval.unwrap());
+    assert!(low < plain_low && high > plain_high);
 }
 
 #[test]

@@ -80,8 +80,8 @@ impl Evidence {
             Verdict::Overloaded | Verdict::Incomplete => Self::NotMet,
             Verdict::Unsteady if conditions_hold => Self::Unsteady,
             Verdict::Unsteady => Self::NotMet,
-            Verdict::Valid | Verdict::Noisy if conditions_hold => Self::Met,
-            Verdict::Valid | Verdict::Noisy => Self::NotMet,
+            Verdict::Valid if conditions_hold => Self::Met,
+            Verdict::Valid => Self::NotMet,
         }
     }
 }

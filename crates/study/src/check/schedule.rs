@@ -38,7 +38,7 @@ const QUIET_PERIOD: Duration = Duration::from_secs(2);
 const READY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Fewest and most trials of a cell, by default.
 const REPEAT: (u32, u32) = (3, 8);
-/// Widest 95 % interval of a metric that the study asks about before a cell is noisy, by default.
+/// Widest 95 % interval of a metric that the study asks about before a cell needs no further trial, by default.
 const MAX_CI_WIDTH: f64 = 0.2;
 const MEASURE_TIMEOUT: Duration = Duration::from_secs(3600);
 const MEASURE: [&str; 2] = ["schedule", "measure"];
@@ -165,7 +165,7 @@ pub(crate) fn max_duration(raw: Option<&raw::Schedule>) -> Option<Duration> {
     }
 }
 
-/// How wide the interval of a metric that the study asks about may be in a cell that is not noisy; the same for every cell.
+/// How wide the interval of a metric that the study asks about may be in a cell that needs no further trial; the same for every cell.
 pub(crate) fn max_ci_width(raw: Option<&raw::Schedule>) -> f64 {
     match raw.and_then(|raw| raw.repeat.as_ref()) {
         Some(raw::Repeat::Until(until)) => until.max_ci_width.map(|raw::Width(width)| width),

@@ -56,7 +56,7 @@ pub(crate) struct RepeatUntil {
     /// repetitions by default.
     pub max_duration: Option<DurationText>,
     /// The widest 95 % confidence interval over trials of a metric that the study asks about: its full width as a share of the
-    /// metric, from 0.1% to 1000%; 20% by default. A cell with a wider one gets further trials, and is noisy if it stays wider.
+    /// metric, from 0.1% to 1000%; 20% by default. A cell with a wider one gets further trials.
     pub max_ci_width: Option<Width>,
 }
 

@@ -1,6 +1,6 @@
 //! The table of cells: levels, a mark per trial, verdict, goodput with its interval so far.
 
-use ratatui::style::{Color, Style};
+use ratatui::style::Style;
 use waggle_report::wording::{
     format::{Unit, short},
     search::level,
@@ -260,7 +260,6 @@ fn mark_of(frame: &Frame<'_>, mark: Mark) -> (&'static str, Style) {
 fn verdict_style(frame: &Frame<'_>, verdict: Verdict) -> Style {
     frame.palette.colour(match verdict {
         Verdict::Valid => GOOD,
-        Verdict::Noisy => Color::Magenta,
         _ => BAD,
     })
 }

@@ -114,11 +114,6 @@ pub(super) fn cell(finding: &CellFinding) -> String {
             count,
             trials,
         } => format!("{count} of {trials} trials: {}", verdict.name()),
-        CellFinding::Wide { width, allowed } => format!(
-            "the widest 95 % interval of a metric that is asked about is {} of its point; {} is allowed (max_ci_width)",
-            format::share(*width),
-            set_share(*allowed)
-        ),
         CellFinding::Changed { ratio } => format!(
             "the trials have a change in common: throughput in the second half of the measured phase is {} that in the first",
             format::times(*ratio)
