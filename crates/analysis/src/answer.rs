@@ -5,7 +5,9 @@
 
 use waggle_metrics::{Metric, Unit, Wish};
 use waggle_results::{LoadModel, RunInfo};
-use waggle_stats::{ACHIEVED_MIN, GENERATOR_BUSY, MetricVerdict, Range, Sample, Verdict};
+use waggle_stats::{
+    ACHIEVED_MIN, GENERATOR_BUSY, MetricVerdict, Range, Sample, TrialsNeeded, Verdict,
+};
 
 use crate::{
     CellModel, CellSearch, INSTRUMENT, Number, SearchModel, TrialModel,
@@ -20,6 +22,8 @@ use crate::{
 const CPU_FULL: f64 = 0.9;
 /// The kernel's own work is below this share of the CPUs.
 const OTHERS_SHARE: f64 = 0.15;
+/// Two cells by themselves differ up to this p-value.
+const ALONE: f64 = 0.05;
 /// Pairs of cells of which each is compared.
 const PAIRS_MAX: usize = 2_000;
 
@@ -64,7 +68,19 @@ pub struct MetricAnswer {
     /// The worst, if more than one cell is looked at.
     pub worst: Option<CellValue>,
     /// Cells of which it is not shown that the best one is better.
-    pub tied: Vec<CellValue>,
+    pub tied: Vec<TiedCell>,
+    /// How many pairs of cells were compared.
+    pub comparisons: usize,
+}
+
+/// A cell of which it is not shown that the best one is better.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TiedCell {
+    pub value: CellValue,
+    /// The two by themselves differ; among so many comparisons that may be chance.
+    pub is_alone: bool,
+    /// Trials of each of the two that would show it; `None`: more than are run, or trials do not show it.
+    pub trials_needed: Option<TrialsNeeded>,
 }
 
 /// Why an answer speaks of a metric.
@@ -198,7 +214,7 @@ fn metric_answer(
     let known: Vec<CellValue> = all.iter().filter(is_known).copied().collect();
     let shown = if known.is_empty() { &all } else { &known };
     let best = best_of(shown, row.wish)?;
-    let tied = indistinguishable_cells(outcome, (cells, shown), best, trials);
+    let (tied, comparisons) = indistinguishable_cells(outcome, (cells, shown), best, trials);
     Some(MetricAnswer {
         name: outcome.name.clone(),
         metric: row.metric,
@@ -209,11 +225,8 @@ fn metric_answer(
         of: all.len(),
         best,
         worst: worst_of(shown, row.wish).filter(|worst| worst.cell != best.cell),
-        tied: shown
-            .iter()
-            .filter(|value| tied.contains(&value.cell))
-            .copied()
-            .collect(),
+        tied,
+        comparisons,
     })
 }
 
@@ -243,7 +256,7 @@ fn indistinguishable_cells(
     (cells, shown): (&[CellModel], &[CellValue]),
     best: CellValue,
     trials: &[TrialModel],
-) -> Vec<u32> {
+) -> (Vec<TiedCell>, usize) {
     let found: Vec<&CellModel> = cells
         .iter()
         .filter(|cell| shown.iter().any(|value| value.cell == cell.cell))
@@ -271,14 +284,19 @@ fn indistinguishable_cells(
         ORDER / as_f64(pairs as u64)
     };
     let Some(first) = samples.iter().find(|(cell, _)| *cell == best.cell) else {
-        return Vec::new();
+        return (Vec::new(), pairs);
     };
-    let others = samples.iter().filter(|(cell, _)| *cell != best.cell);
-    let is_shown = |other: &&(u32, Vec<Sample>)| p_value(first, other).is_some_and(|p| p <= limit);
-    others
-        .filter(|other| !is_shown(other))
-        .map(|(cell, _)| *cell)
-        .collect()
+    let tied = |other: &(u32, Vec<Sample>)| {
+        let p_value = p_value(first, other);
+        let value = shown.iter().find(|value| value.cell == other.0)?;
+        let is_other = other.0 != best.cell && p_value.is_none_or(|p_value| p_value > limit);
+        is_other.then(|| TiedCell {
+            value: *value,
+            is_alone: p_value.is_some_and(|p_value| p_value <= ALONE),
+            trials_needed: waggle_stats::trials_to_differ(&first.1, &other.1, resolution, limit),
+        })
+    };
+    (samples.iter().filter_map(tied).collect(), pairs)
 }
 
 fn of_search(info: &RunInfo, cells: &[CellModel], search: &SearchModel) -> Answer {

@@ -193,8 +193,22 @@ impl CellModel {
     }
 }
 
+/// The change within the measured phase of each cell, by the trials that each rests on, as far as all cells show them together.
+pub(crate) fn changes<'a>(
+    cells: impl IntoIterator<Item = &'a [TrialModel]>,
+) -> Vec<Option<ChangeOverTrials>> {
+    let of_cell = |trials: &'a [TrialModel]| {
+        let counted = trials.iter().filter(|trial| trial.counts().is_some());
+        change(&counted.collect::<Vec<_>>())
+    };
+    let mut all: Vec<Option<ChangeOverTrials>> = cells.into_iter().map(of_cell).collect();
+    waggle_stats::hold_changes(all.iter_mut().flatten());
+    all
+}
+
+/// A cell with what [`changes`] found of it.
 pub(crate) fn cell(
-    cell: &CellInfo,
+    (cell, change): (&CellInfo, Option<ChangeOverTrials>),
     info: &RunInfo,
     trials: &[TrialModel],
     raw: &[Trial],
@@ -213,7 +227,6 @@ pub(crate) fn cell(
     let over = |metric| metric::estimate(&all(metric), &own);
     let times = |metric| distributions::over_trials(&all(metric), &own);
     let point = |metric| metric::over_trials(&all(metric), &own).map(Number::point);
-    let change = change(&own);
     let of_cell: Vec<Reason> = change_reason(change.as_ref()).into_iter().collect();
     let (verdict, reasons) = verdict(&ran, &estimate_asked(info, &own), &of_cell);
     let (component_cores, whole_component_cores) = cores(&counted, &own);
@@ -309,7 +322,7 @@ fn change(trials: &[&TrialModel]) -> Option<ChangeOverTrials> {
 
 /// That the trials have a change in common, if it is shown.
 fn change_reason(change: Option<&ChangeOverTrials>) -> Option<Reason> {
-    let change = change.filter(|change| change.is_shown())?;
+    let change = change.filter(|change| change.is_shown)?;
     Some(Reason {
         verdict: Verdict::Unsteady,
         finding: CellFinding::Changed {

@@ -36,8 +36,11 @@ pub struct RepetitionDrift {
     /// The metric in the second ÷ in the first, over cells. Its interval holds together with those of all other pairs.
     pub ratio: Estimate,
     pub is_shown: bool,
-    /// How many repetitions were compared.
+    /// How many repetitions were compared, and over how many cells those two.
     pub repetitions: usize,
+    pub cells: usize,
+    /// The largest change, up or down, that the intervals of all compared pairs contain, as a ratio above 1; `None`: there is no limit.
+    pub not_excluded: Option<f64>,
 }
 
 /// The cell that is run every so often.
@@ -116,15 +119,28 @@ fn repetition_drift(named: &NamedMetric<'_>, trials: &[TrialModel]) -> Option<Re
     });
     let ((blocks, pair), p_value) = largest?;
     let resolution = scale(named, &counted).resolution;
-    let ratio = blocks.ratio(pair, resolution, p_values.len())?;
+    let of_pair = |blocks: &Blocks, pair| blocks.ratio(pair, resolution, p_values.len());
+    let ratio = of_pair(blocks, pair)?;
+    let bounds = pairs
+        .clone()
+        .map(|(blocks, pair)| largest_change(&of_pair(blocks, pair)?));
+    let bounds: Option<Vec<f64>> = bounds.collect();
     let number = |index: usize| u32::try_from(index + 1).unwrap_or(u32::MAX);
     Some(RepetitionDrift {
         first: number(pair.0),
         second: number(pair.1),
         is_shown: *p_value <= limit && is_worth_a_sentence(&ratio),
         ratio,
+        cells: blocks.groups(),
+        not_excluded: bounds.and_then(|bounds| bounds.into_iter().reduce(f64::max)),
         repetitions: pairs.map(|(_, (_, second))| second + 1).max()?,
     })
+}
+
+/// The largest change, up or down, that the interval contains.
+fn largest_change(ratio: &Estimate) -> Option<f64> {
+    let (low, high) = ratio.interval?;
+    Some(high.max(1.0 / low)).filter(|change| change.is_finite())
 }
 
 /// Each cell's values from the first repetition on, up to the first that it lacks.

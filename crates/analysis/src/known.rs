@@ -8,9 +8,30 @@ use waggle_stats::{Bias, CLEAN_TRIALS_MIN, MetricVerdict, Range, Reason};
 
 use crate::{
     Number, TrialModel,
-    asked::{aspect, common_biases, resolved, trial_biases},
+    asked::{aspect, biases, common_biases, resolved, trial_biases},
     metric,
 };
+
+/// In which directions a metric may differ over trials that came to their end, beyond its interval.
+pub(crate) fn open_biases(
+    named: &NamedMetric<'_>,
+    trials: &[&TrialModel],
+    of_cell: &[Reason],
+) -> Vec<Bias> {
+    let own = common_biases(&biases_of_each(named, trials)).into_iter();
+    own.chain(biases_of_cell(named, of_cell)).collect()
+}
+
+fn biases_of_each(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Vec<Vec<Bias>> {
+    let metric = named.row.metric;
+    let own = |trial: &&TrialModel| resolved(metric, trial_biases(aspect(metric), trial));
+    trials.iter().map(own).collect()
+}
+
+fn biases_of_cell(named: &NamedMetric<'_>, reasons: &[Reason]) -> Vec<Bias> {
+    let metric = named.row.metric;
+    resolved(metric, biases(aspect(metric), reasons))
+}
 
 /// A metric of a cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,13 +50,9 @@ impl Known {
         of_cell: &[Reason],
     ) -> Option<Self> {
         let number = metric::over_trials(named, trials)?;
-        let metric = named.row.metric;
-        let aspect = aspect(metric);
-        let own = |trial: &TrialModel| resolved(metric, trial_biases(aspect, trial));
-        let each: Vec<Vec<Bias>> = trials.iter().map(|trial| own(trial)).collect();
-        let of_cell = resolved(metric, crate::asked::biases(aspect, of_cell));
-        let biases = common_biases(&each).into_iter().chain(of_cell);
-        let range = Range::new(number.ends(), biases);
+        let each = biases_of_each(named, trials);
+        let biases = common_biases(&each).into_iter();
+        let range = Range::new(number.ends(), biases.chain(biases_of_cell(named, of_cell)));
         let clean: Vec<&TrialModel> = trials
             .iter()
             .zip(&each)

@@ -8,9 +8,9 @@ use std::sync::OnceLock;
 use waggle_metrics::{NamedMetric, OverTrials, Unit, Wish};
 use waggle_results::parallel_map;
 use waggle_stats::{
-    BandPoint, DifferenceSlope, Errors, FitQuality, LAW_REACH, LAW_RESAMPLES, LawSettings,
-    LawTrial, LevelCurve, MIN_LAW_LEVELS, NotFitted, PowerLaw, Scale, UniversalScalability,
-    Verdict, difference_slope, fit_power_law, fit_universal_scalability,
+    BandPoint, Bias, DifferenceSlope, Errors, FitQuality, LAW_REACH, LAW_RESAMPLES, LawBound,
+    LawSettings, LawTrial, LevelCurve, MIN_LAW_LEVELS, NotFitted, PowerLaw, Scale,
+    UniversalScalability, Verdict, difference_slope, fit_power_law, fit_universal_scalability,
 };
 
 use crate::{
@@ -34,6 +34,8 @@ pub struct LineLaw {
     pub law: Result<Law, NotFitted>,
     /// Levels with a cell that is not valid, with its verdict.
     pub doubtful: Vec<(String, Verdict)>,
+    /// Levels whose value is a bound: the curve may lie on the other side of it.
+    pub bounded: Vec<(String, LawBound)>,
 }
 
 /// What a metric follows.
@@ -95,6 +97,7 @@ struct LineTrials {
     /// Of the law that it may follow; `None`: there are too few levels, or the metric follows none.
     kind: Option<Kind>,
     doubtful: Vec<(String, Verdict)>,
+    bounded: Vec<(String, LawBound)>,
 }
 
 /// A kind of law.
@@ -176,6 +179,7 @@ impl LineTrials {
                 Kind::Power => fit_power_law(&self.values, &settings).map(Law::Power),
             },
             doubtful: self.doubtful.clone(),
+            bounded: self.bounded.clone(),
         })
     }
 }
@@ -201,7 +205,12 @@ pub(crate) fn laws(
         let counted: Vec<(f64, &TrialModel)> = placed()
             .flat_map(|(place, at)| counted_trials(&cells[place], trials).map(move |one| (at, one)))
             .collect();
-        let values = values_over_resolution(named, &counted);
+        let bounds = placed().filter_map(|(place, at)| {
+            let bound = bound(&cells[place].biases(named.row.metric))?;
+            Some((at, bound))
+        });
+        let bounds: Vec<(f64, LawBound)> = bounds.collect();
+        let values = with_bounds(values_over_resolution(named, &counted), &bounds);
         let own: Vec<&TrialModel> = counted.iter().map(|(_, trial)| *trial).collect();
         LineTrials {
             line,
@@ -211,6 +220,16 @@ pub(crate) fn laws(
             },
             kind: kind(named, &layout.over, &values),
             doubtful: doubtful(&layout.over, places, cells),
+            bounded: layout
+                .over
+                .levels
+                .iter()
+                .zip(at)
+                .filter_map(|(name, level)| {
+                    let (_, bound) = bounds.iter().find(|(of, _)| of == level)?;
+                    Some((name.clone(), *bound))
+                })
+                .collect(),
             values,
         }
     };
@@ -220,6 +239,25 @@ pub(crate) fn laws(
         seed,
         fitted: OnceLock::new(),
     }
+}
+
+/// The side on which the system's own value may lie, if it is one.
+fn bound(biases: &[Bias]) -> Option<LawBound> {
+    match biases {
+        [Bias::AtLeast] => Some(LawBound::AtLeast),
+        [Bias::AtMost] => Some(LawBound::AtMost),
+        _ => None,
+    }
+}
+
+/// The trials of these levels are bounds.
+fn with_bounds(trials: Vec<LawTrial>, bounds: &[(f64, LawBound)]) -> Vec<LawTrial> {
+    let of_level = |level: f64| bounds.iter().find(|(at, _)| *at == level);
+    let bounded = |trial: LawTrial| LawTrial {
+        bound: of_level(trial.level).map(|(_, bound)| *bound),
+        ..trial
+    };
+    trials.into_iter().map(bounded).collect()
 }
 
 /// The value of each trial, but at least what it can tell apart: a level with few requests must not blur those with many. As they are
@@ -237,6 +275,7 @@ fn values_over_resolution(named: &NamedMetric<'_>, trials: &[(f64, &TrialModel)]
             false if *value >= 0.0 => value.max(finest(named, &[trial])),
             false => *value,
         },
+        bound: None,
     };
     values.iter().map(of_trial).collect()
 }
@@ -355,10 +394,7 @@ mod tests {
         let check = |values: &[f64], expected: bool| {
             let trials = values.iter().enumerate();
             let trials: Vec<LawTrial> = trials
-                .map(|(level, value)| LawTrial {
-                    level: as_f64(level as u64),
-                    value: *value,
-                })
+                .map(|(level, value)| LawTrial::exact(as_f64(level as u64), *value))
                 .collect();
             assert_eq!(rises(&trials), expected, "{values:?}");
         };

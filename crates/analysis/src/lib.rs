@@ -58,6 +58,7 @@ mod samples;
 mod scale;
 mod search;
 mod series;
+mod shown;
 mod side_load;
 #[cfg(test)]
 mod simulated;
@@ -73,7 +74,9 @@ mod trial_faults;
 mod warning;
 
 pub use account::{Account, Spread};
-pub use answer::{Answer, AnswerOf, AnswerRole, CellValue, Limit, LimitedBy, MetricAnswer};
+pub use answer::{
+    Answer, AnswerOf, AnswerRole, CellValue, Limit, LimitedBy, MetricAnswer, TiedCell,
+};
 pub use answers::AnswersModel;
 pub use asked::{AskedMetric, AskedReading, headline};
 pub use background::{TrialBackground, TrialBackgroundLoad};
@@ -124,6 +127,7 @@ pub use search::{
     CellSearch, SearchModel, SearchStep, Shortfall, evidence, operating_level, shortfalls_at_limit,
 };
 pub use series::{CpuSeries, NamedSeries, Series, SeriesPoint};
+pub use shown::Shown;
 pub use so_far::{CellSoFar, TrialSoFar, cell_so_far, findings, trial_so_far};
 pub use step::TrialStep;
 pub use steps::{SessionsModel, StepModel};

@@ -3,11 +3,12 @@
 use waggle_metrics::{Metric, NamedMetric, Statistic, Subject, Unit, Wish};
 use waggle_results::RunInfo;
 
-use waggle_stats::Sample;
+use waggle_stats::{Range, Sample};
 
 use crate::{
     CellModel, Known, Number, TrialModel,
     asked::{asked_metrics, headline},
+    known::open_biases,
     metric,
     scale::scale,
 };
@@ -66,14 +67,31 @@ impl<'a> Outcome<'a> {
         self.named.row.unit
     }
 
-    /// The outcome in each trial of a cell that came to its end.
+    /// The outcome in each trial of a cell that came to its end, with all values that the doubts of the cell leave possible.
     pub(crate) fn samples(&self, cell: &CellModel, trials: &[TrialModel]) -> Vec<Sample> {
+        let counted: Vec<&TrialModel> = counted_trials(cell, trials).collect();
+        let biases = open_biases(&self.named, &counted, &cell.own_reasons());
+        let open = |sample: Sample| {
+            let range = Range::new((sample.least, sample.most), biases.iter().copied());
+            Sample {
+                least: range.low,
+                most: range.high,
+                ..sample
+            }
+        };
+        let measured = self.measured_samples(cell, trials).into_iter();
+        measured.map(open).collect()
+    }
+
+    /// The same without the doubts of the cell.
+    pub(crate) fn measured_samples(&self, cell: &CellModel, trials: &[TrialModel]) -> Vec<Sample> {
         let sample = |trial: &TrialModel| {
-            let range = metric::range_in_trial(&self.named, trial)?;
+            let bounded = metric::range_in_trial(&self.named, trial)?;
             Some(Sample {
                 repetition: trial.key.repetition,
-                least: range.low,
-                value: range.value,
+                least: bounded.low,
+                value: bounded.value,
+                most: bounded.high,
             })
         };
         counted_trials(cell, trials).filter_map(sample).collect()

@@ -6,14 +6,18 @@
 
 use waggle_metrics::Unit;
 use waggle_results::RunInfo;
-use waggle_stats::{Estimate, Factorial, Sample};
+use waggle_stats::{Estimate, Factorial, Sample, TrialsNeeded};
 
 use crate::{
     CellModel, Factor, TrialModel,
+    distribution::as_f64,
     layout::{Layout, Over},
     levels::numbers,
     outcome::{Better, Outcome, headline_outcomes},
 };
+
+/// Chance that of the pairs of one ranking one is wrong.
+const ALONE: f64 = 0.01;
 
 /// Two levels are compared by themselves.
 const LEVELS_AT_LEAST: usize = 3;
@@ -57,6 +61,8 @@ pub struct RankedLevel {
     pub places: (usize, usize),
     /// Levels that are not shown to differ from it, the best first.
     pub alike: Vec<String>,
+    /// So many trials of each cell would about show that it differs from the best, if the ratio is the observed one; `None`: not known.
+    pub trials_needed: Option<TrialsNeeded>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -138,6 +144,8 @@ fn outcome_ranking(
             .ratio_of_levels(0, order[worse].0, order[better].0)
             .p_value,
     };
+    // About the limit at which a pair is shown: that of all pairs of one ranking by themselves.
+    let limit = ALONE / as_f64((count * (count - 1) / 2) as u64);
     let level = |place: usize| {
         let (level, mean) = order[place];
         let doubtful = layout.cells.iter().filter_map(|line| line[level]);
@@ -149,6 +157,9 @@ fn outcome_ranking(
                 .filter(|cell| !cells[*cell].is_free_of_doubt())
                 .count(),
             places: (1, count),
+            trials_needed: (place > 0)
+                .then(|| design.trials_to_differ(0, (level, order[0].0), limit))
+                .flatten(),
             alike: Vec::new(),
         }
     };

@@ -1,7 +1,9 @@
 //! Everything that a run shows, as one value. Puts the parts together; each part is computed in a module of its own.
 
+use std::borrow::Cow;
+
 use waggle_metrics::NamedMetric;
-use waggle_results::{Run, RunInfo, Trial, parallel_map};
+use waggle_results::{CellInfo, Run, RunInfo, Trial, parallel_map};
 use waggle_stats::Verdict;
 
 use crate::{
@@ -154,14 +156,16 @@ pub(crate) fn of_trials(
     let counted = counted_unit(info);
     trials.sort_by_key(|trial| trial.key);
     let search = search::searches(info, &trials, raw);
-    let cells = parallel_map(&info.cells, |of| match &search {
-        Some(search) => cell::cell(
-            of,
-            info,
-            &search.trials_at_highest_level(of.cell, &trials),
-            raw,
-        ),
-        None => cell::cell(of, info, &trials, raw),
+    let rests_on = |of: &CellInfo| match &search {
+        Some(search) => Cow::Owned(search.trials_at_highest_level(of.cell, &trials)),
+        None => Cow::Borrowed(trials_of_cell(of.cell, &trials)),
+    };
+    let own: Vec<(&CellInfo, Cow<'_, [TrialModel]>)> =
+        info.cells.iter().map(|of| (of, rests_on(of))).collect();
+    let changes = cell::changes(own.iter().map(|(_, trials)| &**trials));
+    let own: Vec<_> = own.into_iter().zip(changes).collect();
+    let cells = parallel_map(&own, |((of, trials), change)| {
+        cell::cell((of, *change), info, trials, raw)
     });
     let operating_points = match &search {
         Some(search) => operating_points::operating_points(info, search, &trials, raw),

@@ -204,7 +204,7 @@ fn step(info: &RunInfo, asked: &SearchInfo, trial: &TrialModel, raw: &Trial) -> 
     let level = trial.level?;
     let of = info.cell(trial.key.cell)?;
     let alone: CellModel = cell::cell(
-        of,
+        (of, None),
         info,
         std::slice::from_ref(trial),
         std::slice::from_ref(raw),

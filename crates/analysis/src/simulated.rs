@@ -3,14 +3,14 @@
 
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use waggle_results::{
-    CellInfo, FORMAT, Host, LoadModel, Restart, RunInfo, ScheduleInfo, TrialKey, TrialOrder,
-    WarmUpUntil,
+    CellInfo, FORMAT, Host, LoadModel, Restart, RunInfo, ScheduleInfo, ThresholdInfo, TrialKey,
+    TrialOrder, WarmUpUntil,
 };
 use waggle_stats::{Estimate, Source, Verdict};
 
 use crate::{
-    Ahead, AnswerOf, Model, RepetitionDrift, Series, TrialModel, TrialNumbers, TrialPercentile,
-    TrialPercentiles, drift, run_model::of_trials,
+    Ahead, AnswerOf, Found, Model, RepetitionDrift, Series, Shown, TrialModel, TrialNumbers,
+    TrialPercentile, TrialPercentiles, drift, run_model::of_trials,
 };
 
 const VARIANTS: [&str; 2] = ["old", "new"];
@@ -340,6 +340,56 @@ fn intervals_contain_the_truth_as_often_as_they_say() {
         (0.30, 0.80),
     );
     check(Scatter::Neighbours, 0, 1_000.0, (0.90, 0.98));
+}
+
+/// A threshold names a limit; it asks for no comparison. Sentences and tables agree on each difference.
+#[test]
+fn a_threshold_that_holds_changes_no_statement() {
+    let runs = Simulated {
+        scatter: Scatter::Equal,
+        repetitions: 4,
+        ratio: 1.08,
+    };
+    for seed in 0..40 {
+        let info = runs.info();
+        let trials = runs.trials(&info, seed);
+        let with_limit = RunInfo {
+            thresholds: vec![ThresholdInfo {
+                text: "p99 < 500ms".to_owned(),
+                metric: ["request", "response_time", "p99"]
+                    .map(str::to_owned)
+                    .to_vec(),
+                op: waggle_results::Comparison::Less,
+                value: 500_000.0,
+            }],
+            ..info.clone()
+        };
+        let model = of_trials(&info, [""; 2], trials.clone(), &[]);
+        let limited = of_trials(&with_limit, [""; 2], trials, &[]);
+        assert_eq!(limited.thresholds.len(), 1);
+        assert_eq!(limited.effects, model.effects);
+        assert_eq!(limited.comparisons, model.comparisons);
+        for compared in model.comparisons.iter().flat_map(|one| &one.outcomes) {
+            for found in compared.at.iter().flatten() {
+                let (Found::Number(of), Some(estimate)) = (found, found.number()) else {
+                    continue;
+                };
+                let excludes = waggle_stats::side_of(estimate, compared.measure.neutral_value());
+                let leader = compared.leader(found);
+                assert_eq!(
+                    excludes.is_none(),
+                    leader == Ahead::Neither,
+                    "{seed} {of:?}"
+                );
+                let is_led = matches!(leader, Ahead::First | Ahead::Second);
+                assert_eq!(
+                    is_led,
+                    compared.shown(of) == Shown::Together,
+                    "{seed} {of:?}"
+                );
+            }
+        }
+    }
 }
 
 /// The power at five repetitions and a scatter of 5 %, by pairs: differences of 5 % are seldom found, of 20 % nearly always.

@@ -134,6 +134,7 @@ fn table(out: &mut String, table: &Table) {
 
 const THIN: &str = "from few samples; the HTML page shows how many";
 const EVEN: &str = "no difference is shown";
+const ALONE: &str = "its interval alone shows a difference, but it is not shown together with all statements of the report (Holm)";
 const CHANCE: &str = "may be chance; the HTML page shows the probability";
 
 fn field_text(field: &Field, notes: &mut Vec<&str>) -> String {
@@ -145,13 +146,16 @@ fn field_text(field: &Field, notes: &mut Vec<&str>) -> String {
         Mark::Thin(_) => Some(THIN),
         Mark::Chance(_) => Some(CHANCE),
         Mark::Even => Some(EVEN),
+        Mark::Alone(_) => Some(ALONE),
         Mark::Plain | Mark::Verdict | Mark::Bad => None,
     };
     if let Some(note) = note.filter(|note| !notes.contains(note)) {
         notes.push(note);
     }
     match &field.mark {
-        Mark::Thin(_) | Mark::Chance(_) | Mark::Even => format!("{}\\*", escape(&text)),
+        Mark::Thin(_) | Mark::Chance(_) | Mark::Even | Mark::Alone(_) => {
+            format!("{}\\*", escape(&text))
+        }
         Mark::Bad => format!("**{}**", escape(&text)),
         Mark::Plain | Mark::Verdict => escape(&text),
     }

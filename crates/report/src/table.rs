@@ -8,7 +8,7 @@ use crate::{
     format::{self, NONE, Unit},
     wording::findings,
 };
-use waggle_analysis::Percentile;
+use waggle_analysis::{Percentile, Shown};
 
 /// Heads, then rows of as many fields.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,6 +86,8 @@ pub(crate) enum Mark {
     Chance(String),
     /// Greyed: it shows no difference.
     Even,
+    /// Greyed: its interval shows a difference, but not together with all statements of the report; with their number.
+    Alone(String),
     Verdict,
     /// Shows a problem.
     Bad,
@@ -273,6 +275,17 @@ impl Field {
 
     pub(crate) fn with_mark(self, mark: Mark) -> Self {
         Self { mark, ..self }
+    }
+
+    /// Marked by what it shows of a difference, among so many statements.
+    pub(crate) fn with_shown(self, shown: Shown, family: usize) -> Self {
+        match shown {
+            Shown::Together | Shown::Unknown => self,
+            Shown::Nothing => self.with_mark(Mark::Even),
+            Shown::Alone => self.with_mark(Mark::Alone(format!(
+                "its interval alone shows a difference, but not together with all {family} statements of the report (Holm)"
+            ))),
+        }
     }
 
     pub(crate) fn with_aside(self, aside: impl Into<Option<String>>) -> Self {

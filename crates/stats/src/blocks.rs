@@ -14,6 +14,49 @@ use crate::{
 /// What a 95 % interval leaves out.
 const TAIL: f64 = 0.05;
 
+/// What is left of a table if the levels of its groups and the effects of its blocks are taken out.
+pub(crate) struct Additive {
+    /// Of each group.
+    pub(crate) levels: Vec<f64>,
+    /// Of each block; they add up to 0.
+    pub(crate) effects: Vec<f64>,
+    /// Of a value, the mean over the groups, and its degrees of freedom.
+    pub(crate) variance: f64,
+    pub(crate) degrees: f64,
+}
+
+impl Additive {
+    /// Of at least two groups with the same number of blocks, at least two.
+    pub(crate) fn fit(groups: &[Vec<f64>]) -> Self {
+        let blocks = groups.first().map_or(0, Vec::len);
+        let levels: Vec<f64> = groups.iter().map(|group| mean(group)).collect();
+        let off_level = |block: usize| -> Vec<f64> {
+            let each = groups.iter().zip(&levels);
+            each.map(|(group, level)| group[block] - level).collect()
+        };
+        let effects: Vec<f64> = (0..blocks).map(|block| mean(&off_level(block))).collect();
+        let residuals = |(group, level): (&Vec<f64>, &f64)| -> f64 {
+            let each = group.iter().zip(&effects);
+            let residuals: Vec<f64> = each.map(|(value, effect)| value - level - effect).collect();
+            squares_about(&residuals, 0.0)
+        };
+        let squares: Vec<f64> = groups.iter().zip(&levels).map(residuals).collect();
+        let (count, per_group) = (size(groups.len()), size(blocks) - 1.0);
+        let sum: f64 = squares.iter().sum();
+        let fourth: f64 = squares.iter().map(|own| own * own).sum();
+        let alike = match fourth > 0.0 {
+            true => sum * sum / fourth,
+            false => count,
+        };
+        Self {
+            variance: sum / (per_group * (count - 1.0)),
+            degrees: per_group * alike * (count - 1.0) / count,
+            levels,
+            effects,
+        }
+    }
+}
+
 /// A table of groups and blocks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Blocks {
@@ -36,35 +79,23 @@ impl Blocks {
         if groups.len() < 2 || blocks < 2 || !groups.iter().all(is_whole) {
             return None;
         }
-        let off_mean = |group: &Vec<f64>| -> (f64, Vec<f64>) {
-            let logs: Vec<f64> = group.iter().map(|value| value.ln()).collect();
-            let level = mean(&logs);
-            (level, logs.iter().map(|log| log - level).collect())
-        };
-        let (levels, offs): (Vec<f64>, Vec<Vec<f64>>) = groups.iter().map(off_mean).unzip();
-        let of_block = |block: usize| mean(&offs.iter().map(|own| own[block]).collect::<Vec<_>>());
-        let effects: Vec<f64> = (0..blocks).map(of_block).collect();
-        let residuals = |own: &Vec<f64>| -> f64 {
-            let pairs = own.iter().zip(&effects);
-            let residuals: Vec<f64> = pairs.map(|(off, effect)| off - effect).collect();
-            squares_about(&residuals, 0.0)
-        };
-        let squares: Vec<f64> = offs.iter().map(residuals).collect();
-        let (count, per_group) = (size(groups.len()), size(blocks - 1));
-        let sum: f64 = squares.iter().sum();
-        let variance = sum / (per_group * (count - 1.0));
-        let fourth: f64 = squares.iter().map(|own| own * own).sum();
-        let alike = match fourth > 0.0 {
-            true => sum * sum / fourth,
-            false => count,
-        };
-        let middle = mean(&levels);
+        let logs = |group: &Vec<f64>| group.iter().map(|value| value.ln()).collect();
+        let groups: Vec<Vec<f64>> = groups.iter().map(logs).collect();
+        let fit = Additive::fit(&groups);
+        let count = size(groups.len());
+        let middle = mean(&fit.levels);
         Some(Self {
-            means: effects.iter().map(|effect| middle + effect).collect(),
+            means: fit.effects.iter().map(|effect| middle + effect).collect(),
             groups: groups.len(),
-            error: (2.0 * variance / count).sqrt(),
-            degrees: per_group * alike * (count - 1.0) / count,
+            error: (2.0 * fit.variance / count).sqrt(),
+            degrees: fit.degrees,
         })
+    }
+
+    /// How many groups it has.
+    #[must_use]
+    pub fn groups(&self) -> usize {
+        self.groups
     }
 
     /// The logarithm of the second block ÷ the first, by their index.

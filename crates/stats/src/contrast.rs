@@ -1,13 +1,13 @@
 //! Differences between groups of trials: a weighted sum of the groups' means, with its standard error and degrees of freedom.
 //!
-//! If all groups have the same repetitions, each repetition gives one difference, and the interval is Student's t over these: the
-//! trials of a repetition run close together, so what the machine does to all of them cancels, and it does not matter how
-//! differently the groups scatter. Otherwise every group has its own variance, with Satterthwaite's degrees of freedom. Sources:
-//! Satterthwaite, Biometrics Bulletin 2 (1946); Abedi and Brecht, ICPE 2017. Why not one pooled variance: docs/design/0046.
-
-use std::collections::BTreeMap;
+//! Groups that have repetitions in common are compared over these ([`crate::pairing`]): the trials of a repetition run close together,
+//! so what the machine does to all of them cancels. A trial of a repetition that another group lacks counts for the estimate of its own
+//! group alone. With too few repetitions in common every group has its own variance, with Satterthwaite's degrees of freedom. Sources:
+//! Satterthwaite, Biometrics Bulletin 2 (1946); Abedi and Brecht, ICPE 2017. Why not one pooled variance: docs/design/0046; why not all
+//! trials: docs/design/0081.
 
 use crate::{
+    pairing::{self, Table},
     sample::{mean, size, squares_about},
     student::{critical_95, satterthwaite, two_sided},
 };
@@ -17,9 +17,11 @@ use crate::{
 pub struct Sample {
     /// Trials of several groups with the same repetition ran close together.
     pub repetition: u32,
-    /// The lowest that the value may be; the value itself if that is known exactly.
+    /// The lowest that the system's own value may be; the value itself if that is known exactly; −∞: anything below.
     pub least: f64,
     pub value: f64,
+    /// The highest; ∞: anything above.
+    pub most: f64,
 }
 
 impl Sample {
@@ -30,9 +32,13 @@ impl Sample {
             repetition,
             least: value,
             value,
+            most: value,
         }
     }
 }
+
+/// Values below this are 0 but for rounding.
+const ROUNDING: f64 = 1e-12;
 
 /// A weighted sum of means.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -52,10 +58,13 @@ impl Sum {
 
     fn p_value(&self) -> Option<f64> {
         let (error, degrees) = self.error?;
-        if error > 0.0 {
-            return Some(two_sided(self.value / error, degrees));
+        if self.value.abs() < ROUNDING {
+            return Some(1.0);
         }
-        Some(if self.value == 0.0 { 1.0 } else { 0.0 })
+        Some(match error > 0.0 {
+            true => two_sided(self.value / error, degrees),
+            false => 0.0,
+        })
     }
 }
 
@@ -66,14 +75,26 @@ pub(crate) struct Contrast {
     pub(crate) sum: Sum,
     /// The lowest and the highest that it may be.
     pub(crate) ends: (Sum, Sum),
-    pub(crate) is_paired: bool,
+    /// How many repetitions were compared; `None`: all trials of each group.
+    pub(crate) pairs: Option<usize>,
 }
 
 impl Contrast {
+    pub(crate) fn is_paired(&self) -> bool {
+        self.pairs.is_some()
+    }
+
     /// The ends of the 95 % interval, whatever the values are in their ranges.
     pub(crate) fn interval(&self) -> Option<(f64, f64)> {
-        let ((low, _), (_, high)) = (self.ends.0.interval()?, self.ends.1.interval()?);
         let own = self.sum.interval()?;
+        let low = match self.ends.0.value == f64::NEG_INFINITY {
+            true => f64::NEG_INFINITY,
+            false => self.ends.0.interval()?.0,
+        };
+        let high = match self.ends.1.value == f64::INFINITY {
+            true => f64::INFINITY,
+            false => self.ends.1.interval()?.1,
+        };
         Some((low.min(own.0), high.max(own.1)))
     }
 
@@ -84,8 +105,12 @@ impl Contrast {
         if low.value <= 0.0 && high.value >= 0.0 {
             return self.sum.error.map(|_| 1.0);
         }
-        let all = [low.p_value()?, self.sum.p_value()?, high.p_value()?];
-        Some(all.into_iter().fold(0.0, f64::max))
+        // An end that is open is farther from nothing than any other.
+        let ends = [low, self.sum, high].into_iter();
+        let known = ends.filter(|sum| sum.value.is_finite());
+        known
+            .map(|sum| sum.p_value())
+            .try_fold(0.0, |most: f64, p_value| Some(most.max(p_value?)))
     }
 }
 
@@ -101,15 +126,16 @@ pub(crate) type Pooled = Option<(f64, f64)>;
 
 /// The weighted sum of the means of groups, none of which is empty.
 pub(crate) fn contrast(terms: &[Term<'_>], pooled: Pooled) -> Contrast {
-    let is_paired = is_paired(terms);
-    let sum = |end: End| match is_paired {
-        true => sum_of_pairs(&by_repetition(terms, end)),
-        false => sum_of_groups(terms, end, pooled),
+    let table = pairing::shared_table(terms, pooled.map(|(_, degrees)| degrees));
+    let sum = |end: End| match (end.open_sum(terms), &table) {
+        (Some(open), _) => open,
+        (None, Some(table)) => sum_of_blocks(terms, table, end),
+        (None, None) => sum_of_groups(terms, end, pooled),
     };
     Contrast {
         sum: sum(End::Value),
         ends: (sum(End::Low), sum(End::High)),
-        is_paired,
+        pairs: table.as_ref().and_then(|table| table.first().map(Vec::len)),
     }
 }
 
@@ -126,18 +152,39 @@ impl End {
     fn value(self, weight: f64, trial: &Sample) -> f64 {
         match (self, weight > 0.0) {
             (Self::Low, true) | (Self::High, false) => trial.least,
-            _ => trial.value,
+            (Self::Low, false) | (Self::High, true) => trial.most,
+            (Self::Value, _) => trial.value,
         }
+    }
+
+    /// The sum if a value on its side has no end; `None` if all have.
+    fn open_sum(self, terms: &[Term<'_>]) -> Option<Sum> {
+        let mut all = terms.iter().flat_map(|term| {
+            let trials = term.trials.iter();
+            trials.map(|trial| self.value(term.weight, trial))
+        });
+        let value = match self {
+            Self::Low => f64::NEG_INFINITY,
+            Self::High => f64::INFINITY,
+            Self::Value => return None,
+        };
+        all.any(f64::is_infinite)
+            .then_some(Sum { value, error: None })
     }
 }
 
-fn sum_of_pairs(differences: &[f64]) -> Sum {
-    let middle = mean(differences);
-    let degrees = size(differences.len() - 1);
-    let variance = squares_about(differences, middle) / degrees;
+/// Over the repetitions that all groups have.
+fn sum_of_blocks(terms: &[Term<'_>], table: &Table<'_>, end: End) -> Sum {
+    let own = |(term, trials): (&Term<'_>, &Vec<&Sample>)| -> Vec<f64> {
+        let trials = trials.iter();
+        trials.map(|trial| end.value(term.weight, trial)).collect()
+    };
+    let groups: Vec<Vec<f64>> = terms.iter().zip(table).map(own).collect();
+    let weights: Vec<f64> = terms.iter().map(|term| term.weight).collect();
+    let (value, error, degrees) = pairing::sum(&weights, &groups);
     Sum {
-        value: middle,
-        error: Some(((variance / size(differences.len())).sqrt(), degrees)),
+        value,
+        error: Some((error, degrees)),
     }
 }
 
@@ -176,30 +223,6 @@ fn squared_error(weight: f64, values: &[f64], pooled: Pooled) -> Option<(f64, f6
     Some((weight * weight * variance / count, degrees))
 }
 
-/// Whether all groups have the same repetitions, at least two.
-fn is_paired(terms: &[Term<'_>]) -> bool {
-    let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
-    for trial in terms.iter().flat_map(|term| term.trials) {
-        *counts.entry(trial.repetition).or_default() += 1;
-    }
-    terms.len() > 1
-        && counts.len() > 1
-        && counts.values().all(|count| *count == terms.len())
-        && terms.iter().all(|term| term.trials.len() == counts.len())
-}
-
-/// The weighted sum in each repetition.
-fn by_repetition(terms: &[Term<'_>], end: End) -> Vec<f64> {
-    let mut sums: BTreeMap<u32, f64> = BTreeMap::new();
-    for term in terms {
-        for trial in term.trials {
-            let sum = sums.entry(trial.repetition).or_default();
-            *sum += term.weight * end.value(term.weight, trial);
-        }
-    }
-    sums.into_values().collect()
-}
-
 pub(crate) fn values(trials: &[Sample]) -> Vec<f64> {
     trials.iter().map(|trial| trial.value).collect()
 }
@@ -227,7 +250,7 @@ mod tests {
             &[(1, 11.0), (3, 33.0), (2, 22.0)],
             &[(1, 10.0), (2, 20.0), (3, 30.0)],
         );
-        assert_eq!((found.sum.value, found.is_paired), (2.0, true));
+        assert_eq!((found.sum.value, found.is_paired()), (2.0, true));
         let (error, degrees) = found.sum.error.unwrap();
         assert!((error - 1.0 / 3.0_f64.sqrt()).abs() < 1e-12 && degrees == 2.0);
         // t = 3.464 with two degrees: 0.0742 in the tables.
@@ -238,11 +261,13 @@ mod tests {
     fn other_repetitions_have_variances_of_their_own() {
         // Variances 1 and 0: standard error 1/√3, the degrees of the one that scatters.
         let found = difference(&[(1, 1.0), (2, 2.0), (3, 3.0)], &[(4, 1.0), (5, 1.0)]);
-        assert_eq!((found.sum.value, found.is_paired), (1.0, false));
+        assert_eq!((found.sum.value, found.is_paired()), (1.0, false));
         let (error, degrees) = found.sum.error.unwrap();
         assert!((error - 1.0 / 3.0_f64.sqrt()).abs() < 1e-12 && (degrees - 2.0).abs() < 1e-12);
+        // Two pairs have one degree of freedom.
+        assert!(!difference(&[(1, 1.0), (2, 2.0)], &[(1, 1.0), (2, 1.0)]).is_paired());
         // Twice the same repetition is no pair.
-        assert!(!difference(&[(1, 1.0), (1, 2.0)], &[(1, 1.0), (2, 2.0)]).is_paired);
+        assert!(!difference(&[(1, 1.0), (1, 2.0)], &[(1, 1.0), (2, 2.0)]).is_paired());
     }
 
     #[test]

@@ -7,6 +7,7 @@
 use crate::{
     Estimate,
     estimate::mean_interval,
+    holm::rejection_limit,
     sample::{autocorrelation_factor, mean, size, squares_about},
     student::{critical_90, two_sided},
 };
@@ -54,6 +55,10 @@ pub struct ChangeOverTrials {
     pub ratio: Estimate,
     /// How often trials without a common change show at least so much.
     pub p_value: f64,
+    /// How often trials whose change does not matter show at least so much.
+    pub p_value_beyond: f64,
+    /// Whether a gain or a loss that matters is shown, among all cells: see [`hold_changes`].
+    pub is_shown: bool,
 }
 
 /// A gain within the measured phase is what a warm-up left over; as little of it as this is too much if it is shown.
@@ -61,13 +66,25 @@ const MAX_GAIN: f64 = 0.01;
 /// A loss is something else, such as a store that grows, and may be part of what is measured.
 const MAX_LOSS: f64 = 0.05;
 
-impl ChangeOverTrials {
-    /// Whether a gain or a loss that matters is shown: the whole interval lies beyond it.
-    #[must_use]
-    pub fn is_shown(&self) -> bool {
-        let interval = self.ratio.interval;
-        interval.is_some_and(|(low, high)| low > 1.0 + MAX_GAIN || high < 1.0 - MAX_LOSS)
+/// How often any of many cells without a change is said to have one.
+const FAMILY: f64 = 0.03;
+
+/// Keeps the changes that are shown together. A run has many cells, and of 24 without any change one has by chance what would convince in a
+/// single one (Holm, 1979).
+pub fn hold_changes<'a>(changes: impl IntoIterator<Item = &'a mut ChangeOverTrials>) {
+    let mut all: Vec<&mut ChangeOverTrials> = changes.into_iter().collect();
+    let p_values: Vec<f64> = all.iter().map(|change| change.p_value_beyond).collect();
+    let limit = rejection_limit(&p_values, FAMILY);
+    for change in &mut all {
+        change.is_shown = change.p_value_beyond <= limit;
     }
+}
+
+/// How far a change on the log scale is beyond what does not matter; 0: it is within.
+fn beyond(change: f64) -> f64 {
+    let gain = change - MAX_GAIN.ln_1p();
+    let loss = (-MAX_LOSS).ln_1p() - change;
+    gain.max(loss).max(0.0)
 }
 
 /// From [`half_change`] of each trial; `None` of fewer than three trials. The trial is the unit here too, so that neighbouring bins of
@@ -87,6 +104,8 @@ pub fn change_over_trials(changes: &[f64]) -> Option<ChangeOverTrials> {
             changes.len(),
         )?,
         p_value: two_sided(middle / error.max(ROUNDING), degrees),
+        p_value_beyond: two_sided(beyond(middle) / error.max(ROUNDING), degrees),
+        is_shown: false,
     })
 }
 
@@ -228,5 +247,53 @@ mod tests {
         assert!(share_found(5, 0.0, 0.85) > 0.95);
         assert!(share_found(5, 0.4, 0.85) > 0.90);
         assert!(share_found(5, 0.7, 0.85) > 0.75);
+    }
+
+    /// Runs of cells without a change, whose trials have half-changes of this scatter: how often any of them is said to change.
+    #[test]
+    fn of_many_cells_without_a_change_none_is_said_to_have_one() {
+        let check = |cells: usize, trials: usize, spread: f64| {
+            let wrong = (0..1_000).filter(|seed| {
+                let mut random = Random::from_seed(*seed);
+                let mut cell = || {
+                    let changes: Vec<f64> = (0..trials).map(|_| spread * random.normal()).collect();
+                    change_over_trials(&changes).unwrap()
+                };
+                let mut all: Vec<ChangeOverTrials> = (0..cells).map(|_| cell()).collect();
+                hold_changes(&mut all);
+                all.iter().any(|change| change.is_shown)
+            });
+            let share = size(wrong.count()) / 1_000.0;
+            assert!(share <= 0.05, "{cells} {trials} {spread}: {share}");
+        };
+        for trials in [3, 5] {
+            for spread in [0.05, 0.10] {
+                check(24, trials, spread);
+                check(1, trials, spread);
+            }
+        }
+    }
+
+    #[test]
+    fn a_change_that_matters_is_shown() {
+        let is_shown = |changes: &[f64]| {
+            let mut all = [change_over_trials(changes).unwrap()];
+            hold_changes(&mut all);
+            all[0].is_shown
+        };
+        assert!(is_shown(&[0.20, 0.21, 0.19]));
+        assert!(is_shown(&[-0.30, -0.31, -0.28]));
+        assert!(!is_shown(&[-0.040, -0.041, -0.042]));
+        assert!(!is_shown(&[0.20, 0.50, 0.01]));
+        // Of a run with a change in one of 24 cells.
+        let mut all: Vec<ChangeOverTrials> = (0..24)
+            .map(|cell| {
+                let to = if cell == 3 { -0.5 } else { 0.0 };
+                change_over_trials(&[to + 0.01, to - 0.01, to + 0.005, to]).unwrap()
+            })
+            .collect();
+        hold_changes(&mut all);
+        let shown: Vec<usize> = (0..24).filter(|cell| all[*cell].is_shown).collect();
+        assert_eq!(shown, [3]);
     }
 }

@@ -72,7 +72,11 @@ impl Scale {
                 .collect::<Vec<f64>>(),
         );
         let logs = |trial: &Sample| Sample {
-            least: trial.least.max(floor).ln(),
+            least: match trial.least == f64::NEG_INFINITY {
+                true => trial.least,
+                false => trial.least.max(floor).ln(),
+            },
+            most: trial.most.max(floor).ln(),
             value: trial.value.max(floor).ln(),
             ..*trial
         };
@@ -135,6 +139,23 @@ impl Estimate {
             interval,
             count,
             least: None,
+        })
+    }
+
+    /// Of a contrast of logarithms, whose interval may have an open end; `None` if the arithmetic overflowed.
+    pub(crate) fn of_contrast(
+        found: &Contrast,
+        interval: Option<(f64, f64)>,
+        count: usize,
+    ) -> Option<Self> {
+        let is_open = [found.ends.0, found.ends.1].map(|sum| sum.value.is_infinite());
+        let fits = |(low, high): &(f64, f64)| {
+            (low.is_finite() || is_open[0]) && (high.is_finite() || is_open[1])
+        };
+        let known = Self::finite(found.sum.value.exp(), None, count)?;
+        Some(Self {
+            interval: interval.filter(fits),
+            ..known
         })
     }
 
@@ -283,11 +304,11 @@ pub struct TestedEstimate {
 pub fn ratio(new: &[Sample], old: &[Sample], resolution: f64) -> Option<TestedEstimate> {
     let (found, levels) = log_contrast(new, old, resolution)?;
     let interval = ratio_interval(&found, levels, resolution);
-    let estimate = Estimate::finite(found.sum.value.exp(), interval, new.len() + old.len())?;
+    let estimate = Estimate::of_contrast(&found, interval, new.len() + old.len())?;
     Some(TestedEstimate {
         p_value: estimate.interval.and_then(|ends| p_value(&found, ends)),
         estimate,
-        is_paired: found.is_paired,
+        is_paired: found.is_paired(),
     })
 }
 

@@ -18,6 +18,7 @@ mod finding;
 mod holm;
 mod level_change;
 mod margin;
+mod pairing;
 mod proportion;
 mod quantile;
 mod random;
@@ -31,6 +32,7 @@ mod steady;
 mod student;
 mod trend;
 mod trial_facts;
+mod trials_needed;
 mod verdict;
 
 pub use backlog::{Growth, MIN_BACKLOG_POLLS, backlog_grows};
@@ -43,7 +45,7 @@ pub use contrast::Sample;
 pub use doubt::{Aspect, Bias, Doubt, MetricVerdict, Range};
 pub use equivalence::{
     ChangeOverTrials, MAX_EQUIVALENT_BINS, MIN_EQUIVALENT_BINS, change_over_trials, half_change,
-    is_equivalent,
+    hold_changes, is_equivalent,
 };
 pub use estimate::{
     Bounded, Estimate, MEDIAN_FROM, Scale, TestedEstimate, estimate, estimate_bounded, largest,
@@ -57,7 +59,7 @@ pub use finding::{
 };
 pub use holm::rejection_limit;
 pub use level_change::LevelChange;
-pub use margin::{MAX_TRIALS_NEEDED, MarginTest, compare_with_margin};
+pub use margin::{MarginTest, compare_with_margin};
 pub use proportion::{Part, proportion, proportion_difference};
 pub use quantile::{MIN_SAMPLES_BEYOND, ThinTail, thin_tail};
 pub use reason::{Asked, CLEAN_TRIALS_MIN, Reason, cell_reasons, verdict_of};
@@ -65,9 +67,9 @@ pub use recovery::{AfterDrop, Control, Recovery, recovery};
 pub use sample::median as sample_median;
 pub use scaling_law::{
     BandPoint, BreakPoint, Coefficient, Crossing, DifferenceSlope, Errors, FitQuality,
-    HighEfficiency, LAW_REACH, LAW_RESAMPLES, LawGrowth, LawSettings, LawTrial, LevelCurve,
-    MIN_BREAK_LEVELS, MIN_LAW_LEVELS, NotFitted, Peak, PowerLaw, UniversalScalability,
-    difference_slope, fit_power_law, fit_universal_scalability,
+    HighEfficiency, LAW_REACH, LAW_RESAMPLES, LawBound, LawGrowth, LawSettings, LawTrial,
+    LevelCurve, MIN_BREAK_LEVELS, MIN_EXACT_LEVELS, MIN_LAW_LEVELS, NotFitted, Peak, PowerLaw,
+    UniversalScalability, difference_slope, fit_power_law, fit_universal_scalability,
 };
 pub use search::{
     Answer, End, Evidence, HoldingLevel, LevelSummary, Levels, MAX_SILENT_TRIALS, Search,
@@ -80,4 +82,5 @@ pub use trial_facts::{
     Arrivals, Counts, Generator, GeneratorPart, InjectedFault, Ledger, LoadModel, LoadProfile,
     Machine, RunningTotals, Sender, Served, TrialFacts,
 };
+pub use trials_needed::{MAX_TRIALS_NEEDED, TrialsNeeded, trials_to_differ};
 pub use verdict::Verdict;

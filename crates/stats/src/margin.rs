@@ -4,20 +4,12 @@
 //! each: Schuirmann, 1987; Chow, Shao and Wang, Sample Size Calculations in Clinical Research, chapter 3).
 
 use crate::{
-    Estimate, Sample,
+    Estimate, Sample, TrialsNeeded,
     contrast::{Contrast, Sum},
     estimate::{log_contrast, ratio_interval},
-    sample::size,
-    student::{critical_95, two_sided},
+    student::two_sided,
+    trials_needed::{Aim, INTERVAL_TAIL, trials_needed},
 };
-
-/// Quantiles of the normal distribution: of the chance to decide with the number of trials that is given, 90 %, on one side or on both;
-/// and of the scatter, which is known from few trials and is taken as large as it is in at most 80 of 100 cases.
-const POWER: f64 = 1.281_551_565_544_6;
-const POWER_OF_BOTH: f64 = 1.644_853_626_951_5;
-const SCATTER: f64 = 0.841_621_233_572_9;
-/// More trials than this are run in no practice, and no number of them is given.
-pub const MAX_TRIALS_NEEDED: usize = 200;
 
 /// A ratio of two groups, tested against a margin.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,8 +21,8 @@ pub struct MarginTest {
     /// Compared repetition by repetition.
     pub is_paired: bool,
     /// Trials of each group that decide in nine of ten cases, if the true ratio is the observed one; `None`: more than
-    /// [`MAX_TRIALS_NEEDED`], or not known.
-    pub trials_needed: Option<usize>,
+    /// [`MAX_TRIALS_NEEDED`](crate::MAX_TRIALS_NEEDED), or not known.
+    pub trials_needed: Option<TrialsNeeded>,
     /// The values are known only to within ranges, and by these alone the ratio may lie within the margin or outside: more trials
     /// do not decide that.
     pub is_open_by_range: bool,
@@ -48,11 +40,18 @@ pub fn compare_with_margin(
 ) -> Option<MarginTest> {
     let (found, levels) = log_contrast(new, old, resolution)?;
     let interval = ratio_interval(&found, levels, resolution);
-    let estimate = Estimate::finite(found.sum.value.exp(), interval, new.len() + old.len())?;
+    let estimate = Estimate::of_contrast(&found, interval, new.len() + old.len())?;
     let limit = margin.ln_1p();
     let counts = (new.len(), old.len());
     let is_open_by_range = is_open_by_range(&found, limit);
-    let needed = trials_needed(&found, limit, counts);
+    let near = found.sum.value.abs();
+    let aim = Aim {
+        distance: (limit - near).abs(),
+        tail: INTERVAL_TAIL,
+        // Near equality both ends of the interval have to lie within.
+        has_two_ends: near < limit / 4.0,
+    };
+    let needed = trials_needed(&found, counts, aim);
     Some(MarginTest {
         p_value: estimate
             .interval
@@ -60,7 +59,7 @@ pub fn compare_with_margin(
         trials_needed: needed.filter(|_| !is_open_by_range),
         is_open_by_range,
         estimate,
-        is_paired: found.is_paired,
+        is_paired: found.is_paired(),
     })
 }
 
@@ -102,51 +101,10 @@ fn tail_probability(sum: &Sum, limit: f64) -> Option<f64> {
     })
 }
 
-/// Solves `half width + quantile of the power × error = distance` for the number of trials, with the scatter of a trial that is
-/// known.
-fn trials_needed(found: &Contrast, limit: f64, (new, old): (usize, usize)) -> Option<usize> {
-    let (error, degrees) = found.sum.error?;
-    // As many trials of each group as would have this error.
-    let each = 2.0 / (1.0 / size(new) + 1.0 / size(old));
-    let variance = error * error * each * scatter_factor(degrees);
-    let distance = (limit - found.sum.value.abs()).abs();
-    // Near equality both ends of the interval have to lie within.
-    let both_ends = found.sum.value.abs() < limit / 4.0;
-    let power = if both_ends { POWER_OF_BOTH } else { POWER };
-    let decides = |count: usize| {
-        let degrees = match found.is_paired {
-            true => size(count - 1),
-            false => 2.0 * size(count - 1),
-        };
-        let error = (variance / size(count)).sqrt();
-        (critical_95(degrees) + power) * error <= distance
-    };
-    let (mut low, mut high) = (new.max(old), MAX_TRIALS_NEEDED);
-    if low >= high || !decides(high) {
-        return None;
-    }
-    while high - low > 1 {
-        let middle = low.midpoint(high);
-        if decides(middle) {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    Some(high)
-}
-
-/// By how much the variance may be larger than it was seen to be: degrees ÷ the lower quantile of χ² (Wilson and Hilferty, 1931).
-fn scatter_factor(degrees: f64) -> f64 {
-    let ninth = 2.0 / (9.0 * degrees);
-    let root = 1.0 - ninth - SCATTER * ninth.sqrt();
-    1.0 / root.max(0.1).powi(3)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use crate::{random::Random, sample::size};
 
     const SEEDS: u64 = 1_000;
 
@@ -232,28 +190,37 @@ mod tests {
         }
     }
 
-    /// Of pairs that are undecided: another experiment with so many trials decides in at least so many of ten.
+    /// Of pairs that are undecided: how often another experiment decides whose true ratio is the observed one, with the larger and with
+    /// the smaller number of trials; and how often the number that the true scatter needs lies between the two.
     #[test]
-    fn the_number_of_trials_decides_in_nine_of_ten() {
-        let check = |count: usize, ratio: f64, margin: f64| {
-            let (mut open, mut decided) = (0_usize, 0_usize);
+    fn the_number_of_trials_is_a_range() {
+        let check = |count: usize, ratio: f64, margin: f64, spread: f64| {
+            let (mut open, mut by_most, mut by_least) = (0_usize, 0_usize, 0_usize);
             for seed in 0..SEEDS {
                 let mut random = Random::from_seed(seed);
-                let found = test(&pair(&mut random, count, ratio, (0.03, 0.0)), margin);
-                let Some(needed) = found.trials_needed.filter(|_| !is_decided(&found, margin))
+                let found = test(&pair(&mut random, count, ratio, (spread, 0.0)), margin);
+                let needed = found.trials_needed.filter(|_| !is_decided(&found, margin));
+                let Some((least, most)) = needed.and_then(|one| Some((one.least, one.most?)))
                 else {
                     continue;
                 };
+                assert!(count < least && least <= most, "{least} {most}");
                 open += 1;
-                let again = test(&pair(&mut random, needed, ratio, (0.03, 0.0)), margin);
-                decided += usize::from(is_decided(&again, margin));
+                let mut decides = |count| {
+                    let again = pair(&mut random, count, found.estimate.point, (spread, 0.0));
+                    usize::from(is_decided(&test(&again, margin), margin))
+                };
+                by_most += decides(most);
+                by_least += decides(least);
             }
-            let share = size(decided) / size(open);
-            assert!(share >= 0.88, "{count} {ratio} {margin}: {share} of {open}");
+            let (most, least) = (size(by_most) / size(open), size(by_least) / size(open));
+            let what = format!("{count} {ratio} {margin}: {most} {least} of {open}");
+            assert!(open >= 10 && most >= 0.88 && least <= most, "{what}");
         };
-        for count in [5, 8] {
-            check(count, 1.0, 0.05);
-            check(count, 1.1, 0.02);
+        for count in [3, 4, 5, 8] {
+            check(count, 1.0, 0.05, 0.03);
+            check(count, 1.1, 0.02, 0.03);
+            check(count, 1.08, 0.05, 0.04);
         }
     }
 
@@ -277,6 +244,7 @@ mod tests {
         check(&[1.0], &[0.0], None);
         // One side scatters by a factor of three.
         let wide = compare_with_margin(&samples(&[1.0, 3.0]), &samples(&[1.0, 1.0]), 0.0, 0.5);
-        assert_eq!(wide.unwrap().trials_needed, None);
+        let needed = wide.unwrap().trials_needed.unwrap();
+        assert_eq!((needed.least, needed.most), (117, None));
     }
 }

@@ -1,7 +1,7 @@
 //! What the ratio of a metric shows, by a margin.
 
 use waggle_metrics::Wish;
-use waggle_stats::{Bias, MarginTest, Range};
+use waggle_stats::{Bias, MarginTest, Range, TrialsNeeded};
 
 /// What the ratio of a metric in one cell shows.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,8 +21,8 @@ pub enum Judgement {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Open {
     pub why: OpenReason,
-    /// So many values of each side would decide, if they scatter as these do; `None`: not known, or not within reason.
-    pub trials_needed: Option<usize>,
+    /// So many values of each side would decide, if the true ratio is the observed one; `None`: not known, or not within reason.
+    pub trials_needed: Option<TrialsNeeded>,
 }
 
 /// Why a ratio is undecided.
@@ -119,6 +119,11 @@ mod tests {
 
     use super::*;
 
+    const NEEDED: TrialsNeeded = TrialsNeeded {
+        least: 12,
+        most: None,
+    };
+
     #[test]
     fn the_interval_is_judged_by_the_margin() {
         let check = |(low, high): (f64, f64), biases: &[Bias], expected: Judgement| {
@@ -131,14 +136,14 @@ mod tests {
                 },
                 p_value: None,
                 is_paired: false,
-                trials_needed: Some(12),
+                trials_needed: Some(NEEDED),
                 is_open_by_range: false,
             };
             let judged = judge(Some(&found), biases, 0.05, Wish::Less);
             assert_eq!(judged, expected, "{low} {high} {biases:?}");
         };
         let open = |why, trials_needed| Judgement::Undecided(Open { why, trials_needed });
-        let undecided = open(OpenReason::Interval, Some(12));
+        let undecided = open(OpenReason::Interval, Some(NEEDED));
         check((0.97, 1.04), &[], Judgement::Same);
         check((1.06, 1.20), &[], Judgement::Worse);
         check((0.80, 0.90), &[], Judgement::Better);

@@ -15,7 +15,7 @@ mod tests;
 
 use waggle_metrics::{Metric, NamedMetric, Unit, Wish, resolve_in_load};
 use waggle_results::{RunInfo, parallel_map};
-use waggle_stats::{Aspect, Bias, Estimate, MarginTest, Verdict, rejection_limit};
+use waggle_stats::{Aspect, Bias, Estimate, MarginTest, TrialsNeeded, Verdict, rejection_limit};
 
 pub(crate) use conditions::conditions_changed;
 pub use conditions::{Condition, ConditionChange};
@@ -152,13 +152,14 @@ impl CompareModel {
 
     /// The trials (or runs) of each side that decide all that is undecided; `None`: of some metric no number is known.
     #[must_use]
-    pub fn trials_needed(&self) -> Option<usize> {
+    pub fn trials_needed(&self) -> Option<TrialsNeeded> {
         let pairs = self.asked_metrics().flat_map(|metric| &metric.cells);
         let needed = pairs.filter_map(|pair| match pair.judgement {
             Judgement::Undecided(open) => Some(open.trials_needed),
             _ => None,
         });
-        needed.collect::<Option<Vec<usize>>>()?.into_iter().max()
+        let needed: Vec<TrialsNeeded> = needed.collect::<Option<_>>()?;
+        needed.into_iter().reduce(TrialsNeeded::and)
     }
 }
 

@@ -220,6 +220,7 @@ impl<'a> Sides<'a> {
                 },
                 least: number.ends_of_point().0,
                 value: number.point(),
+                most: number.point(),
             })
         };
         let of_trials = |(run, cell): &(usize, &'a CellModel)| {
@@ -228,7 +229,9 @@ impl<'a> Sides<'a> {
                 SampleUnit::PairedTrials => 0,
                 _ => offset.saturating_add(stride),
             };
-            let samples = outcome.samples(cell, &side.runs[*run].trials).into_iter();
+            let samples = outcome
+                .measured_samples(cell, &side.runs[*run].trials)
+                .into_iter();
             let moved = samples.map(move |sample| Sample {
                 repetition: sample.repetition.saturating_add(offset),
                 ..sample

@@ -1,8 +1,8 @@
 //! What two cells show of one outcome, and which of the two is ahead.
 
-use waggle_stats::{Estimate, TestedEstimate, side_of};
+use waggle_stats::{Estimate, TestedEstimate, TrialsNeeded, side_of};
 
-use crate::{layout::Over, outcome::Better};
+use crate::{layout::Over, outcome::Better, shown::Shown};
 
 /// One outcome of two levels of a factor.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,6 +12,8 @@ pub struct Compared {
     /// Whether the study asks about it.
     pub is_asked: bool,
     pub measure: Measure,
+    /// Statements that hold together with these.
+    pub family: usize,
     /// Of each line, at each level.
     pub at: Vec<Vec<Found>>,
 }
@@ -70,6 +72,8 @@ pub struct Difference {
     pub is_paired: bool,
     /// Whether it can be stated together with all else that the report states.
     pub is_shown: bool,
+    /// So many trials of each cell would about show it, if it is as large as observed; `None`: not known, or it is not asked about.
+    pub trials_needed: Option<TrialsNeeded>,
 }
 
 /// No trial of a cell had a success.
@@ -95,6 +99,8 @@ pub enum Ahead {
     Second,
     /// The interval contains that they are even.
     Neither,
+    /// The interval puts one of the two ahead, but not together with all else that the report states.
+    Alone,
     /// There is no interval, and a point alone puts nobody ahead.
     Unsure,
     /// There is nothing to compare.
@@ -120,8 +126,21 @@ impl Found {
                 p_value: ratio.p_value,
                 is_paired: ratio.is_paired,
                 is_shown: true,
+                trials_needed: None,
             }),
             (None, None) => Self::Nothing,
+        }
+    }
+}
+
+impl Found {
+    pub(super) fn with_trials_needed(self, needed: Option<TrialsNeeded>) -> Self {
+        match self {
+            Self::Number(found) => Self::Number(Difference {
+                trials_needed: needed,
+                ..found
+            }),
+            Self::NoSuccess(_) | Self::Nothing => self,
         }
     }
 }
@@ -151,11 +170,25 @@ impl Compared {
     #[must_use]
     pub fn leader(&self, found: &Found) -> Ahead {
         match found {
-            Found::Number(found) if found.estimate.interval.is_none() => Ahead::Unsure,
-            Found::Number(found) if !found.is_shown => Ahead::Neither,
+            Found::Number(of) => match self.shown(of) {
+                Shown::Unknown => Ahead::Unsure,
+                Shown::Nothing => Ahead::Neither,
+                Shown::Alone => Ahead::Alone,
+                Shown::Together => self.leader_by_point(found),
+            },
             Found::NoSuccess(none) if !none.is_sure() => Ahead::Unsure,
             found => self.leader_by_point(found),
         }
+    }
+
+    /// What a number shows.
+    #[must_use]
+    pub fn shown(&self, found: &Difference) -> Shown {
+        Shown::new(
+            &found.estimate,
+            self.measure.neutral_value(),
+            found.is_shown,
+        )
     }
 
     /// Who is ahead along a line over these levels.
@@ -234,7 +267,9 @@ impl Compared {
     }
 
     /// Keeps what can be stated by p-values up to a limit, at which all statements of a report hold together.
-    pub(crate) fn hold(&mut self, limit: f64) {
+    /// So many statements hold together with these.
+    pub(crate) fn hold(&mut self, limit: f64, family: usize) {
+        self.family = family;
         for found in self.at.iter_mut().flatten() {
             if let Found::Number(found) = found {
                 found.is_shown = found.p_value.is_none_or(|p_value| p_value <= limit);
@@ -275,6 +310,7 @@ mod tests {
             better,
             is_asked: true,
             measure: Measure::Ratio,
+            family: 1,
             at: Vec::new(),
         }
     }

@@ -14,14 +14,21 @@ pub use compared::{Ahead, Compared, Difference, Found, Lead, Measure, NoSuccess,
 
 use crate::{
     CellModel, Factor, TrialModel,
-    asked::asked_metrics,
+    asked::headline,
     curves::failed_parts,
+    distribution::as_f64,
     layout::{Layout, Line, Over, level_name},
     outcome::{Better, Outcome, outcomes},
 };
 
 /// Lines of a comparison: more of them make no sentence that anybody reads.
 const LINES_AT_MOST: usize = 4;
+
+/// The limit of p-values for one statement by itself.
+const POINTWISE: f64 = 0.05;
+
+/// Chance that of the comparisons of one outcome one is wrong.
+const ALONE: f64 = 0.01;
 
 /// Most levels along the axis; of more there is a chart of the outcomes themselves.
 const LEVELS_AT_MOST: usize = 60;
@@ -143,7 +150,7 @@ fn comparison(
     let successes = outcomes
         .iter()
         .find(|outcome| outcome.matches(Metric::Goodput, None))?;
-    let asked = asked_metrics(info);
+    let asked = headline(info);
     let all = parallel_map(&outcomes, |outcome| {
         let outcome = (outcome, outcome.is_asked(&asked));
         ratios(pairs, (cells, trials), outcome, successes)
@@ -214,6 +221,8 @@ fn ratios(
         .flat_map(|(first, second)| [&cells[*first], &cells[*second]])
         .collect();
     let resolution = outcome.resolution(&compared, trials);
+    // About the limit at which it would be shown: that of the comparisons of one outcome by themselves.
+    let limit = ALONE / as_f64(compared.len().max(2) as u64 / 2);
     let of = |first: usize, second: usize| {
         let samples = |of: &Outcome, at: usize| of.samples(&cells[at], trials);
         let values = |at: usize| -> Vec<f64> {
@@ -224,12 +233,20 @@ fn ratios(
         // What failed has its cost, too.
         let none = none.filter(|_| outcome.better() != Better::Cheaper);
         let (first, second) = (samples(outcome, first), samples(outcome, second));
-        Found::ratio(waggle_stats::ratio(&second, &first, resolution), none)
+        let ratio = waggle_stats::ratio(&second, &first, resolution);
+        let p_value = ratio.and_then(|ratio| ratio.p_value);
+        // What may be shown alone, but not together with the others.
+        let is_open = p_value.is_some_and(|p_value| p_value > limit && p_value <= POINTWISE);
+        let needed = (is_asked && is_open)
+            .then(|| waggle_stats::trials_to_differ(&second, &first, resolution, limit))
+            .flatten();
+        Found::ratio(ratio, none).with_trials_needed(needed)
     };
     Compared {
         name: outcome.name.clone(),
         better: outcome.better(),
         is_asked,
+        family: 1,
         measure: Measure::Ratio,
         at: without_holes(pairs.map(of)),
     }
@@ -254,6 +271,7 @@ fn errors(
                 p_value: found.p_value,
                 is_paired: false,
                 is_shown: true,
+                trials_needed: None,
             })
         })
     };
@@ -261,6 +279,7 @@ fn errors(
         name: NamedMetric::of_all(Metric::ErrorRate).heading(),
         better: Better::FewerErrors,
         is_asked,
+        family: 1,
         measure: Measure::Difference,
         at: without_holes(pairs.map(of)),
     })

@@ -5,7 +5,7 @@
 
 mod summary;
 
-pub use summary::{Strongest, Summary};
+pub use summary::{Largest, Strongest, Summary};
 
 use waggle_metrics::{Metric, NamedMetric, Statistic};
 use waggle_results::{RunInfo, parallel_map};
@@ -15,9 +15,11 @@ use waggle_stats::{
 };
 
 use crate::{
-    CellModel, Factor, TrialModel,
-    asked::{asked_metrics, headline},
+    CellModel, Factor, Shown, TrialModel,
+    asked::headline,
+    distribution::as_f64,
     outcome::{Outcome, outcomes},
+    together::NOTHING_HOLDS,
 };
 use waggle_metrics::Unit;
 
@@ -70,7 +72,7 @@ pub struct OutcomeEffects {
     /// As in `tables.csv`: `delivery_delay_p99_us`, with an intermediate probe before it.
     pub column: String,
     pub unit: Unit,
-    /// Whether the study asks about it.
+    /// Whether the study asks about it; a threshold alone asks for no comparison.
     pub is_asked: bool,
     /// The lowest and the highest cell.
     pub span: (f64, f64),
@@ -79,6 +81,12 @@ pub struct OutcomeEffects {
     pub parts: Vec<Variation>,
     /// Of each factor, each level but the first as a ratio to the first.
     pub ratios: Vec<Vec<Estimate>>,
+    /// What each of these shows.
+    pub shown: Vec<Vec<Shown>>,
+    /// The p-value of each of these.
+    p_values: Vec<Vec<Option<f64>>>,
+    /// Statements that hold together with those on this outcome.
+    pub family: usize,
     pub comparisons: Vec<Comparison>,
 }
 
@@ -91,6 +99,8 @@ pub struct Comparison {
     /// The two factors together make more of the variation than `factor`, the weaker one, alone.
     pub is_larger: bool,
     pub ratios: Vec<TestedEstimate>,
+    /// What each of these shows.
+    pub shown: Vec<Shown>,
     /// Between which levels of `by` the ratio changes from one side of 1 to the other.
     pub turns: Vec<(usize, usize)>,
 }
@@ -103,7 +113,7 @@ impl OutcomeEffects {
     }
 }
 
-/// `None` where fewer than two factors vary, or a combination of their levels has no trial that came to its end.
+/// `None` where no factor varies, or a combination of their levels has no trial that came to its end.
 pub fn effects(
     factors: &[Factor],
     cells: &[CellModel],
@@ -119,7 +129,7 @@ pub fn effects(
     let mut found = Vec::new();
     let mut left_out = Vec::new();
     let outcomes = outcomes(&grid, info);
-    let asked = asked_metrics(info);
+    let asked = headline(info);
     let all = parallel_map(&outcomes, |outcome| {
         of_outcome(&factors, &grid, trials, outcome, &asked)
     });
@@ -171,7 +181,7 @@ fn grid<'a>(factors: &[Factor], cells: &'a [CellModel]) -> Option<Vec<&'a CellMo
     let size = factors.iter().try_fold(1_usize, |size, factor| {
         size.checked_mul(factor.levels.len())
     })?;
-    if factors.len() < 2 || cells.len() != size || cells.iter().any(|cell| cell.counted == 0) {
+    if factors.is_empty() || cells.len() != size || cells.iter().any(|cell| cell.counted == 0) {
         return None;
     }
     let mut placed: Vec<Option<&CellModel>> = vec![None; size];
@@ -205,6 +215,12 @@ fn of_outcome(
     let design = Factorial::new(&levels, &values, resolution)
         .map_err(|none| no_effects_reason(none, grid))?;
     let parts = design.variation();
+    let tested = |factor: usize| -> Vec<TestedEstimate> {
+        let levels = 1..levels[factor];
+        let ratio = |level| design.ratio_of_levels(factor, level, 0);
+        levels.map(ratio).collect()
+    };
+    let tested: Vec<Vec<TestedEstimate>> = (0..factors.len()).map(tested).collect();
     Ok(Some(OutcomeEffects {
         name: outcome.name.clone(),
         column: outcome.named.column(),
@@ -212,12 +228,19 @@ fn of_outcome(
         is_asked: outcome.is_asked(asked),
         span: design.span(),
         degrees: design.degrees(),
-        ratios: (0..factors.len())
-            .map(|place| design.ratios(place))
-            .collect(),
+        ratios: each_ratio(&tested, |ratio| ratio.estimate),
+        shown: each_ratio(&tested, |ratio| Shown::of_ratio(&ratio.estimate, true)),
+        p_values: each_ratio(&tested, |ratio| ratio.p_value),
+        family: 1,
         comparisons: comparisons(&levels, &design, &parts),
         parts,
     }))
+}
+
+fn each_ratio<T>(ratios: &[Vec<TestedEstimate>], of: impl Fn(&TestedEstimate) -> T) -> Vec<Vec<T>> {
+    let each = ratios.iter();
+    each.map(|ratios| ratios.iter().map(&of).collect())
+        .collect()
 }
 
 fn no_effects_reason(none: NoEffects, grid: &[&CellModel]) -> WithoutEffects {
@@ -244,16 +267,18 @@ fn comparisons(levels: &[usize], design: &Factorial, parts: &[Variation]) -> Vec
                 continue;
             }
             found.extend((1..levels[factor]).map(|level| {
+                // In a grid of two factors that is one cell against another, as in the section of comparisons.
+                let ratios = design.ratios_by(factor, level, by);
                 let mut comparison = Comparison {
                     factor,
                     level,
                     by,
                     is_larger,
                     turns: Vec::new(),
-                    // In a grid of two factors that is one cell against another, as in the section of comparisons.
-                    ratios: design.ratios_by(factor, level, by),
+                    shown: Vec::new(),
+                    ratios,
                 };
-                comparison.find_turns(POINTWISE);
+                comparison.hold(POINTWISE);
                 comparison
             }));
         }
@@ -286,39 +311,86 @@ fn is_larger(parts: &[Variation], pair: &Variation, (factor, by): (usize, usize)
 
 impl Comparison {
     /// By the ratios whose p-value is not above the limit.
-    fn find_turns(&mut self, limit: f64) {
-        let side = |ratio: &TestedEstimate| {
-            let is_shown = ratio.p_value.is_some_and(|p_value| p_value <= limit);
-            is_above(&ratio.estimate).filter(|_| is_shown)
+    fn hold(&mut self, limit: f64) {
+        let shown = |ratio: &TestedEstimate| {
+            let is_shown = ratio.p_value.is_none_or(|p_value| p_value <= limit);
+            Shown::of_ratio(&ratio.estimate, is_shown)
         };
-        let sides: Vec<Option<bool>> = self.ratios.iter().map(side).collect();
+        self.shown = self.ratios.iter().map(shown).collect();
+        let sides = self.ratios.iter().zip(&self.shown);
+        let sides: Vec<Option<bool>> = sides
+            .map(|(ratio, shown)| is_above(&ratio.estimate).filter(|_| *shown == Shown::Together))
+            .collect();
         self.turns = crossovers(&sides);
     }
 }
 
 impl OutcomeEffects {
-    /// Keeps what can be stated by p-values up to a limit, at which all statements of a report hold together.
-    pub(crate) fn hold(&mut self, limit: f64) {
+    /// Keeps those sources of the variation that can be stated by p-values up to a limit, together with so many other statements.
+    pub(crate) fn hold_sources(&mut self, limit: f64, family: usize) {
+        self.family = family;
         for part in &mut self.parts {
             part.hold(limit);
         }
+        let shown = |ratios: &Vec<Estimate>, p_values: &Vec<Option<f64>>| -> Vec<Shown> {
+            // A factor's p-value is the smallest of its ratios', times their number.
+            let count = as_f64(ratios.len() as u64);
+            let is_shown = |p_value: &Option<f64>| p_value.is_none_or(|p| p * count <= limit);
+            let each = ratios.iter().zip(p_values);
+            each.map(|(ratio, p_value)| Shown::of_ratio(ratio, is_shown(p_value)))
+                .collect()
+        };
+        let each = self.ratios.iter().zip(&self.p_values);
+        self.shown = each
+            .map(|(ratios, p_values)| shown(ratios, p_values))
+            .collect();
         let parts = &self.parts;
         let levels: Vec<usize> = self.ratios.iter().map(|ratios| ratios.len() + 1).collect();
         for one in &mut self.comparisons {
             let pair = Source::Pair(one.factor.min(one.by), one.factor.max(one.by));
             let pair = parts.iter().find(|part| part.of == pair);
             one.is_larger = pair.is_some_and(|pair| is_larger(parts, pair, (one.factor, one.by)));
-            one.find_turns(limit);
         }
         self.comparisons
             .retain(|one| one.is_larger || is_always_compared(&levels, one.factor));
     }
 
-    /// The p-values of all that could be stated; `with_ratios`: also those of the comparisons.
-    pub(crate) fn p_values(&self, with_ratios: bool) -> impl Iterator<Item = f64> {
-        let parts = self.parts.iter().filter_map(|part| part.p_value);
-        let comparisons = self.comparisons.iter().filter(move |_| with_ratios);
-        let ratios = comparisons.flat_map(|one| &one.ratios);
-        parts.chain(ratios.filter_map(|ratio| ratio.p_value))
+    /// Keeps the ratios of comparisons that can be stated by p-values up to a limit.
+    pub(crate) fn hold_ratios(&mut self, limit: f64) {
+        let open: Vec<bool> = self
+            .comparisons
+            .iter()
+            .map(|one| self.is_open(one.factor))
+            .collect();
+        for (one, is_open) in self.comparisons.iter_mut().zip(open) {
+            one.hold(if is_open { limit } else { NOTHING_HOLDS });
+        }
+    }
+
+    /// Whether a source with this factor is shown: only then its levels are compared.
+    pub(crate) fn is_open(&self, factor: usize) -> bool {
+        let concerns = |of: Source| match of {
+            Source::Factor(own) => own == factor,
+            Source::Pair(a, b) => a == factor || b == factor,
+            Source::Further => true,
+            Source::Trials => false,
+        };
+        let mut parts = self.parts.iter();
+        parts.any(|part| concerns(part.of) && part.is_significant)
+    }
+
+    /// The p-value of each source.
+    pub(crate) fn source_p_values(&self) -> impl Iterator<Item = f64> {
+        self.parts.iter().filter_map(|part| part.p_value)
+    }
+
+    /// The p-values of the comparisons of factors of which a source is shown.
+    pub(crate) fn ratio_p_values(&self) -> impl Iterator<Item = f64> {
+        let open = self
+            .comparisons
+            .iter()
+            .filter(|one| self.is_open(one.factor));
+        open.flat_map(|one| &one.ratios)
+            .filter_map(|ratio| ratio.p_value)
     }
 }

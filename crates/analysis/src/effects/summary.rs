@@ -24,15 +24,24 @@ pub enum Summary {
 /// The factor with the largest share of the variation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Strongest {
-    /// The largest of those that stand out from the scatter between trials, and its level that is furthest from the first.
+    /// The largest of those that are shown, and its level that is furthest from the first.
     Factor {
         factor: usize,
         share: f64,
         level: usize,
         ratio: Estimate,
     },
-    /// None stands out; the largest, with its share.
-    Chance { largest: Option<(usize, f64)> },
+    /// None is shown; the largest.
+    Chance { largest: Option<Largest> },
+}
+
+/// The largest main effect, where none is shown.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Largest {
+    pub factor: usize,
+    pub share: f64,
+    /// `None`: trials cannot show it.
+    pub p_value: Option<f64>,
 }
 
 impl OutcomeEffects {
@@ -72,7 +81,13 @@ impl OutcomeEffects {
         };
         let Some((factor, share)) = mains(&|part| part.is_significant) else {
             return Strongest::Chance {
-                largest: mains(&|_| true),
+                largest: mains(&|_| true).map(|(factor, share)| Largest {
+                    factor,
+                    share,
+                    p_value: self
+                        .part(Source::Factor(factor))
+                        .and_then(|part| part.p_value),
+                }),
             };
         };
         let (level, ratio) = most_distant_level(&self.ratios[factor]);

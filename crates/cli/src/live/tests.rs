@@ -268,7 +268,7 @@ fn study(cells: u32) -> StudyBoard {
             levels: vec![(10 * number).to_string(), "lines".to_owned()],
             planned: 2,
             marks: marks.collect(),
-            so_far: cell_so_far(&trials, 0.3),
+            so_far: cell_so_far(&trials),
             met: None,
             found: None,
         }

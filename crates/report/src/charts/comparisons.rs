@@ -68,7 +68,7 @@ fn point(
         Ahead::First => Some(0),
         Ahead::Second => Some(1),
         Ahead::Unsure => Some(2),
-        Ahead::Neither => None,
+        Ahead::Neither | Ahead::Alone => None,
         Ahead::Unknown => return None,
     };
     let believed = one.is_free_of_doubt(line, level);

@@ -7,6 +7,7 @@ use waggle_analysis::{
     compare::{CompareModel, Condition, ConditionChange, Judgement, MetricPair, SampleUnit},
 };
 use waggle_metrics::NamedMetric;
+use waggle_stats::TrialsNeeded;
 
 use crate::{
     json::{
@@ -88,7 +89,9 @@ struct Metric<'a> {
     judgement: &'static str,
     /// Why it is undecided.
     why: Option<String>,
-    /// Values of each side that would decide.
+    /// Values of each side that would decide, if the true ratio is the observed one and the scatter is as small as it may well be.
+    trials_needed_min: Option<usize>,
+    /// The same if the scatter is as large as it may well be; `null`: not known, or more than 200.
     trials_needed: Option<usize>,
 }
 
@@ -130,6 +133,13 @@ impl<'a> Comparison<'a> {
     }
 }
 
+fn needed(pair: &MetricPair) -> Option<TrialsNeeded> {
+    match pair.judgement {
+        Judgement::Undecided(open) => open.trials_needed,
+        _ => None,
+    }
+}
+
 fn cell(model: &CompareModel, at: usize) -> Cell<'_> {
     let cell = &model.cells[at];
     let metrics = model.metrics.iter().filter_map(|metric| {
@@ -147,10 +157,8 @@ fn cell(model: &CompareModel, at: usize) -> Cell<'_> {
             p_value: pair.p_value,
             judgement: wording::judgement_label(pair.judgement),
             why: wording::open_reason(pair, model.unit),
-            trials_needed: match pair.judgement {
-                Judgement::Undecided(open) => open.trials_needed,
-                _ => None,
-            },
+            trials_needed_min: needed(pair).map(|needed| needed.least),
+            trials_needed: needed(pair).and_then(|needed| needed.most),
         })
     });
     Cell {

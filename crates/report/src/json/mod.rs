@@ -1,6 +1,7 @@
 //! `report.json`: the report for other programs. What is not known is `null` or absent, never 0.
 
 mod best_and_worst;
+mod effects;
 mod growth;
 mod laws;
 mod operating_points;
@@ -51,6 +52,10 @@ pub(crate) struct Report<'a> {
     answer: Vec<String>,
     warnings: Vec<String>,
     factors: Vec<Factor<'a>>,
+    /// Each level of each factor as a ratio to its first; empty if the cells form no complete grid.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    effects: Vec<effects::Effect<'a>>,
     /// Names of the metrics that the study asks about.
     asks: Vec<String>,
     cells: Vec<Cell<'a>>,
@@ -102,6 +107,18 @@ struct Factor<'a> {
     levels: &'a [String],
 }
 
+/// How far a metric is known in a cell.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Asked {
+    /// `estimate`, `bound` or `unknown`.
+    verdict: &'static str,
+    /// The lowest and the highest value that the system can have, in the unit of the metric; `null`: not known.
+    low: Option<f64>,
+    high: Option<f64>,
+    /// Trials that have a doubt about it.
+    doubtful_trials: usize,
+}
+
 #[derive(Debug, Serialize, JsonSchema)]
 struct Cell<'a> {
     number: u32,
@@ -116,6 +133,8 @@ struct Cell<'a> {
     reasons: Vec<ReasonText>,
     trials: Trials,
     error_rate: Option<f64>,
+    /// How far the metrics that the study asks about are known, by name.
+    asked: BTreeMap<String, Asked>,
     /// By name, as in the columns of `tables.csv`, with the unit at the end.
     metrics: BTreeMap<String, Value>,
 }
@@ -228,6 +247,7 @@ impl<'a> Report<'a> {
             answer: answer::sentences(model),
             warnings: warnings::sentences(model),
             factors: model.factors.iter().map(factor).collect(),
+            effects: effects::effects(model),
             asks: headline(info).iter().map(NamedMetric::column).collect(),
             cells: model
                 .cells
@@ -301,8 +321,27 @@ fn cell<'a>(model: &Model, cell: &'a CellModel, all: &[NamedMetric<'_>]) -> Cell
             counted: cell.counted,
         },
         error_rate: cell.error_rate,
+        asked: asked(model, cell),
         metrics: all.iter().filter_map(metric).collect(),
     }
+}
+
+fn asked(model: &Model, cell: &CellModel) -> BTreeMap<String, Asked> {
+    let named = headline(&model.info).into_iter().zip(&cell.asked);
+    let of_metric = |(named, asked): (NamedMetric<'_>, &waggle_analysis::AskedMetric)| {
+        let end = |value: f64| {
+            let shown = named.row.in_column(value);
+            shown.is_finite().then_some(shown)
+        };
+        let known = Asked {
+            verdict: asked.verdict.name(),
+            low: asked.range.and_then(|range| end(range.low)),
+            high: asked.range.and_then(|range| end(range.high)),
+            doubtful_trials: asked.doubtful,
+        };
+        (named.column(), known)
+    };
+    named.map(of_metric).collect()
 }
 
 fn derived_levels(cell: &CellModel) -> BTreeMap<&str, &str> {

@@ -32,8 +32,9 @@ pub(super) fn section(model: &Model) -> Option<Section> {
     blocks.push(Block::Table(table));
     Some(Section {
         lead: "Each ratio compares two cells and uses their trials alone. If its interval includes 1 (or a difference of 0), no \
-               difference was found, which does not prove that both are equal; the table shows such values in grey. A level without an \
-               interval counts for neither side.",
+               difference was found, which does not prove that both are equal. An interval that excludes it may do so by chance, because \
+               many are shown: what does not hold together with all other statements of the report (Holm) is said to be shown alone. The \
+               table shows both in grey. A level without an interval counts for neither side.",
         blocks,
         ..Section::new("comparison", "A/B comparison")
     })

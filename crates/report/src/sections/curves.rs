@@ -77,7 +77,12 @@ fn law_blocks(curves: &CurvesModel) -> Vec<Block> {
         folded_if_long("The law of each line", sentences),
     ];
     let cautions = all(laws::cautions).into_iter();
-    blocks.extend(cautions.chain(laws::doubtful(curves)).map(Block::Caution));
+    blocks.extend(
+        cautions
+            .chain(laws::doubtful(curves))
+            .chain(laws::bounded(curves))
+            .map(Block::Caution),
+    );
     blocks.extend(Block::tables(tables::coefficients(curves)));
     blocks
 }

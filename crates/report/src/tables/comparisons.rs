@@ -4,7 +4,7 @@ use waggle_stats::Estimate;
 
 use crate::{
     format, labels,
-    table::{Column, Field, Mark, Table},
+    table::{Column, Field, Table},
 };
 use waggle_analysis::{Compared, ComparisonModel, Found, Measure, Without};
 
@@ -90,11 +90,8 @@ fn field(outcome: &Compared, at: &At<'_>) -> Field {
         }
         Found::Nothing => return Field::empty(),
     };
-    let shown = estimate_field(outcome.measure, &found.estimate);
-    match waggle_stats::side_of(&found.estimate, outcome.measure.neutral_value()) {
-        Some(_) => shown,
-        None => shown.with_mark(Mark::Even),
-    }
+    estimate_field(outcome.measure, &found.estimate)
+        .with_shown(outcome.shown(found), outcome.family)
 }
 
 fn estimate_field(measure: Measure, found: &Estimate) -> Field {

@@ -1,12 +1,12 @@
 //! Main effects and interactions: variation explained, ratios of levels, and comparisons at each level of another factor.
 
-use waggle_stats::{Estimate, Source, Variation, is_above};
+use waggle_stats::{Estimate, Source, Variation};
 
 use crate::{
     format,
     table::{Column, Field, Mark, Table},
 };
-use waggle_analysis::{Comparison, ComparisonModel, EffectsModel, OutcomeEffects};
+use waggle_analysis::{Comparison, ComparisonModel, EffectsModel, OutcomeEffects, Shown};
 
 /// The share of each outcome's variation that each source explains; `None` if no outcome has effects.
 pub(crate) fn shares(effects: &EffectsModel) -> Option<Table> {
@@ -43,7 +43,8 @@ pub(crate) fn ratios(effects: &EffectsModel) -> Option<Table> {
             &outcome.name,
             move |&(factor, level): &(usize, usize)| match level {
                 0 => Field::plain("1"),
-                _ => ratio(&outcome.ratios[factor][level - 1]),
+                _ => ratio(&outcome.ratios[factor][level - 1])
+                    .with_shown(outcome.shown[factor][level - 1], outcome.family),
             },
         )
     }));
@@ -90,7 +91,8 @@ pub(crate) fn dependences(effects: &EffectsModel, told: &[ComparisonModel]) -> O
             Field::plain(format!("{}={}", by.name, by.levels[at.level]))
         }),
         Column::numbers("ratio", |at: &AtLevel<'_>| {
-            ratio(&at.of.ratios[at.level].estimate)
+            let ratio = ratio(&at.of.ratios[at.level].estimate);
+            ratio.with_shown(at.of.shown[at.level], at.outcome.family)
         }),
         Column::words("finding", |at: &AtLevel<'_>| {
             Field::plain(meaning(effects, at))
@@ -105,11 +107,15 @@ pub(crate) fn dependences(effects: &EffectsModel, told: &[ComparisonModel]) -> O
 fn meaning(effects: &EffectsModel, at: &AtLevel<'_>) -> String {
     let level = &effects.factors[at.of.factor].levels[at.of.level];
     let found = &at.of.ratios[at.level].estimate;
-    let side = match (is_above(found), found.interval) {
-        (_, None) => "no interval".to_owned(),
-        (Some(true), _) => format!("{level} is higher"),
-        (Some(false), _) => format!("{level} is lower"),
-        (None, _) => "no difference found".to_owned(),
+    let side = match at.of.shown[at.level] {
+        Shown::Unknown => "no interval".to_owned(),
+        Shown::Together if found.point > 1.0 => format!("{level} is higher"),
+        Shown::Together => format!("{level} is lower"),
+        Shown::Alone => format!(
+            "shown alone, but not together with all {} statements (Holm)",
+            at.outcome.family
+        ),
+        Shown::Nothing => "no difference found".to_owned(),
     };
     let mut turns = at.of.turns.iter();
     match turns.find(|(_, after)| *after == at.level) {

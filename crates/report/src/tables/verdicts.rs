@@ -32,7 +32,7 @@ fn change(cell: &CellModel) -> Field {
     };
     Field::plain(format::times(change.ratio.point))
         .with_aside(change.ratio.interval.map(format::ratio_ends))
-        .bad_if(change.is_shown())
+        .bad_if(change.is_shown)
 }
 
 fn reasons(cell: &CellModel, is_imported: bool) -> String {

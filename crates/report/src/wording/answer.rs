@@ -2,15 +2,15 @@
 
 use waggle_analysis::{
     Account, AnswerOf, AnswerRole, CellModel, CellValue, Limit, LimitedBy, MetricAnswer, Model,
-    Number, Spread, ThresholdOutcome,
+    Number, Spread, ThresholdOutcome, TiedCell,
 };
 use waggle_metrics::{Metric, Wish};
-use waggle_stats::{MetricVerdict, Verdict};
+use waggle_stats::{MetricVerdict, TrialsNeeded, Verdict};
 
 use super::{
-    cell_name, conditions,
+    cell_name, conditions, effects,
     format::{self, Unit},
-    labels, name_of, operating_points, search,
+    labels, name_of, operating_points, search, trials_needed,
 };
 
 /// Maximum number of cells of a search with a sentence each; of more, only the best cell has one.
@@ -99,7 +99,16 @@ fn of_metrics(model: &Model, metrics: &[MetricAnswer], shown: &CellModel) -> Vec
     let cells = model.cells.len();
     let asked = || metrics.iter().filter(|one| one.role == AnswerRole::Asked);
     for metric in asked() {
-        sentences.extend(best_and_worst(model, metric));
+        let of_effects = model.effects.as_ref();
+        let of_effects = of_effects.map_or_else(Vec::new, |effects| {
+            effects::in_answer(effects, &metric.name)
+        });
+        let of_cells = best_and_worst(model, metric);
+        // Of one factor the best cell is one of its levels; of several it is no level of any.
+        sentences.extend(match model.telling.len() {
+            1 => [of_effects, of_cells].concat(),
+            _ => [of_cells, of_effects].concat(),
+        });
     }
     let is_said = |metric: Metric| metrics.iter().any(|one| one.metric == metric);
     let of_cell = [
@@ -175,11 +184,13 @@ const TIED_SHOWN: usize = 3;
 
 /// Cells whose value may be as good as the best one: because a doubt leaves that open, or because the trials do not show that they differ.
 pub(super) fn ties(model: &Model, answer: &MetricAnswer) -> Vec<String> {
-    let is_open = |value: &&CellValue| match answer.wish {
-        Wish::Less => value.is_open_below(),
-        Wish::More | Wish::Neither => value.is_open_above(),
+    let is_open = |tied: &&TiedCell| match answer.wish {
+        Wish::Less => tied.value.is_open_below(),
+        Wish::More | Wish::Neither => tied.value.is_open_above(),
     };
-    let (open, alike): (Vec<&CellValue>, Vec<&CellValue>) = answer.tied.iter().partition(is_open);
+    let (open, rest): (Vec<&TiedCell>, Vec<&TiedCell>) = answer.tied.iter().partition(is_open);
+    let (alone, alike): (Vec<&TiedCell>, Vec<&TiedCell>) =
+        rest.into_iter().partition(|tied| tied.is_alone);
     let best = name_of(model, answer.best.cell);
     let has_interval = |value: &CellValue| match value.number {
         Number::Estimate(estimate) => estimate.interval.is_some(),
@@ -193,23 +204,49 @@ pub(super) fn ties(model: &Model, answer: &MetricAnswer) -> Vec<String> {
         };
         format!("That {names} may be as {how}: it is known on one side only.")
     });
-    let differ = (!alike.is_empty() && has_interval(&answer.best)).then(|| {
+    let by_itself = (!alone.is_empty()).then(|| {
         format!(
-            "{} at {best} is not shown to differ from that {}.",
+            "{} at {best} differs from that {} if two cells are compared by themselves, which is not shown together for all {} pairs of cells \
+             (Holm){}.",
             answer.name,
-            cell_names(model, answer, &alike)
+            cell_names(model, answer, &alone),
+            answer.comparisons,
+            enough_trials(&alone)
         )
     });
-    may_reach.into_iter().chain(differ).collect()
+    let differ = (!alike.is_empty() && has_interval(&answer.best)).then(|| {
+        format!(
+            "{} at {best} is not shown to differ from that {}{}.",
+            answer.name,
+            cell_names(model, answer, &alike),
+            enough_trials(&alike)
+        )
+    });
+    [may_reach, by_itself, differ]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// `; if the ratios are those observed, 5 to 12 trials of each cell would show it`, as far as trials can.
+fn enough_trials(tied: &[&TiedCell]) -> String {
+    let needed: Option<Vec<TrialsNeeded>> = tied.iter().map(|tied| tied.trials_needed).collect();
+    let needed = needed.and_then(|all| all.into_iter().reduce(TrialsNeeded::and));
+    needed.map_or_else(String::new, |needed| {
+        format!(
+            "; if the ratios are those observed, {} of each cell would show it",
+            trials_needed::count(needed, "trial")
+        )
+    })
 }
 
 /// `at connections=1 (2.10k)`, or how many.
-fn cell_names(model: &Model, answer: &MetricAnswer, values: &[&CellValue]) -> String {
-    match values.len() {
+fn cell_names(model: &Model, answer: &MetricAnswer, tied: &[&TiedCell]) -> String {
+    match tied.len() {
         some if some + 1 == answer.known => "of any other cell".to_owned(),
         some if some > TIED_SHOWN => format!("of {some} other cells"),
         _ => {
-            let names = values.iter().map(|value| {
+            let names = tied.iter().map(|TiedCell { value, .. }| {
                 let point = in_unit(value.number.point(), answer.unit);
                 format!(
                     "{} ({})",

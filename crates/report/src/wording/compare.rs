@@ -7,7 +7,7 @@ use waggle_analysis::compare::{
 use waggle_metrics::Wish;
 use waggle_stats::MAX_TRIALS_NEEDED;
 
-use super::{answer::uncapitalise, format, left_out};
+use super::{answer::uncapitalise, format, left_out, trials_needed};
 
 /// Cells that a sentence names.
 const NAMED_CELLS: usize = 3;
@@ -44,12 +44,10 @@ pub fn open_reason(pair: &MetricPair, unit: SampleUnit) -> Option<String> {
     Some(match (open.why, open.trials_needed) {
         (OpenReason::NoRatio, _) => "a side has no value above 0".to_owned(),
         (OpenReason::NoInterval, _) => format!("a side has one {}", unit_word(unit)),
-        (OpenReason::Interval, Some(needed)) => {
-            format!(
-                "about {needed} {}s of each side would decide",
-                unit_word(unit)
-            )
-        }
+        (OpenReason::Interval, Some(needed)) => format!(
+            "{} of each side would decide if the true ratio is the observed one",
+            trials_needed::count(needed, unit_word(unit))
+        ),
         (OpenReason::Interval, None) => {
             format!(
                 "more than {MAX_TRIALS_NEEDED} {}s would be needed",
@@ -87,8 +85,9 @@ pub fn sentences(model: &CompareModel) -> Vec<String> {
         Outcomes::Same => format!("{second} is the same as {first}, within {margin}."),
         Outcomes::Undecided => match model.trials_needed() {
             Some(needed) => format!(
-                "It is undecided whether {second} is the same as {first}: about {needed} {}s of each side would decide, if they \
-                 scatter as these do.",
+                "It is undecided whether {second} is the same as {first}: {} of each side would decide if the true ratios are the \
+                 observed ones. It is a range because these {}s know their own scatter only roughly.",
+                trials_needed::count(needed, unit_word(model.unit)),
                 unit_word(model.unit)
             ),
             None => format!("It is undecided whether {second} is the same as {first}."),

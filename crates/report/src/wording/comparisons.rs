@@ -1,9 +1,9 @@
 //! A/B comparison in sentences that claim no more than the intervals show.
 
 use waggle_analysis::{Ahead, Better, Compared, ComparisonModel, Found, Measure, Over, Without};
-use waggle_stats::Estimate;
+use waggle_stats::{Estimate, TrialsNeeded};
 
-use super::{format, labels};
+use super::{format, labels, trials_needed};
 
 const EVERY: &str = "at every level";
 
@@ -110,7 +110,7 @@ fn without_difference(names: &[&str]) -> Option<String> {
 fn in_order(ahead: &[Ahead]) -> Vec<Ahead> {
     let mut order: Vec<Ahead> = Vec::new();
     let first = |who: &&Ahead| matches!(who, Ahead::First | Ahead::Second);
-    let then = [Ahead::Neither, Ahead::Unsure, Ahead::Unknown];
+    let then = [Ahead::Alone, Ahead::Neither, Ahead::Unsure, Ahead::Unknown];
     for who in ahead.iter().filter(first).chain(&then) {
         if ahead.contains(who) && !order.contains(who) {
             order.push(*who);
@@ -126,6 +126,10 @@ fn part(told: &Told<'_>, ahead: &[Ahead], who: Ahead) -> Option<String> {
     let (level, places): (&str, Vec<usize>) = match who {
         Ahead::First => (told.levels[0].as_str(), all.collect()),
         Ahead::Second => (told.levels[1].as_str(), all.collect()),
+        Ahead::Alone => {
+            let places: Vec<usize> = all.collect();
+            return (!places.is_empty()).then(|| alone(told, &places));
+        }
         Ahead::Neither => ("no difference found", all.collect()),
         Ahead::Unsure => ("no interval", all.filter(has_success).collect()),
         Ahead::Unknown => ("nothing to compare", all.filter(has_success).collect()),
@@ -140,6 +144,46 @@ fn part(told: &Told<'_>, ahead: &[Ahead], who: Ahead) -> Option<String> {
     let phrase = better(told.compared.better);
     let most = largest_ratio_text(told, &places).unwrap_or_default();
     Some(format!("{level} {phrase} {place}{most}"))
+}
+
+/// Levels whose own interval shows a difference that may be chance among all statements: `at 50 the interval alone excludes 1 (1.93× (1.8 –
+/// 2.1)), but it is not shown together with all 24 statements (Holm)`.
+fn alone(told: &Told<'_>, places: &[usize]) -> String {
+    let compared = told.compared;
+    let place = where_in(told.over, places);
+    let which = match (places.len(), compared.measure) {
+        (1, Measure::Ratio) => "the interval alone excludes 1",
+        (1, Measure::Difference) => "the interval alone excludes 0",
+        (_, Measure::Ratio) => "each interval alone excludes 1",
+        (_, Measure::Difference) => "each interval alone excludes 0",
+    };
+    let largest = compared.largest_difference(told.at, places);
+    let largest = largest.map_or_else(String::new, |(at, found)| {
+        let shown = match compared.measure {
+            Measure::Ratio => format::ratio(&found),
+            Measure::Difference => format::points(&found),
+        };
+        match places.len() {
+            1 => format!(" ({shown})"),
+            _ => format!(" (most at {}: {shown})", told.over.levels[at]),
+        }
+    });
+    let needed = places.iter().filter_map(|at| match &told.at[*at] {
+        Found::Number(found) => found.trials_needed,
+        Found::NoSuccess(_) | Found::Nothing => None,
+    });
+    let needed = needed
+        .reduce(TrialsNeeded::and)
+        .map_or_else(String::new, |needed| {
+            format!(
+                "; {} of each cell would do if the ratio is the observed one",
+                trials_needed::count(needed, "trial")
+            )
+        });
+    format!(
+        "{place} {which}{largest}, but that is not shown together with all {} statements (Holm){needed}",
+        compared.family
+    )
 }
 
 /// The largest difference: ` (most at 200: 1.93× (1.8 – 2.1))`; `None` if no level has a value.

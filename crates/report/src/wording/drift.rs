@@ -30,14 +30,22 @@ fn repetition_sentence(drift: &DriftModel, one: &RepetitionDrift) -> String {
     let (first, second) = (one.first, one.second);
     if one.is_shown {
         return format!(
-            "The machine changed while the study ran: over all cells, {metric} in repetition {second} is {ratio} of that in repetition \
-             {first}. Comparisons repetition by repetition are not affected; intervals of single cells are wider."
+            "The machine changed while the study ran: over {} cells, {metric} in repetition {second} is {ratio} of that in repetition \
+             {first}. Comparisons repetition by repetition are not affected; intervals of single cells are wider.",
+            one.cells
         );
     }
+    let excluded = match one.not_excluded {
+        Some(change) => format!(
+            "a change of up to {} cannot be excluded",
+            format::times(change)
+        ),
+        None => "no change can be excluded".to_owned(),
+    };
     format!(
-        "No change of the machine is shown between {} repetitions: over all cells, {metric} differs most between repetitions {first} and \
-         {second}, {ratio}.",
-        one.repetitions
+        "No change of the machine is shown between {} repetitions: {metric} differs most between repetitions {first} and {second}, \
+         {ratio} over {} cells; {excluded}.",
+        one.repetitions, one.cells
     )
 }
 

@@ -1,11 +1,16 @@
 //! Main effects and interactions in sentences that claim no more than the results show.
 
-use waggle_analysis::effects::{Strongest, Summary, WithoutEffects};
-use waggle_analysis::{Comparison, EffectsModel, Factor, OutcomeEffects};
-use waggle_stats::{Source, Variation};
+use waggle_analysis::effects::{Largest, Strongest, Summary, WithoutEffects};
+use waggle_analysis::{Comparison, EffectsModel, Factor, OutcomeEffects, Shown};
+use waggle_stats::{Estimate, Source, Variation};
 
 use super::{format, labels};
 
+/// A p-value that shows something by itself.
+const ALONE: f64 = 0.05;
+
+/// Levels of a single factor that the answer has.
+const LEVELS_TOLD: usize = 4;
 /// Maximum number of interactions with a sentence: of the headline outcome, and of the others.
 const DEPENDENCES: (usize, usize) = (3, 1);
 
@@ -51,6 +56,56 @@ fn sentence(factors: &[Factor], outcome: &OutcomeEffects, dependences_at_most: u
     }
 }
 
+/// What the factors do to a metric, for the answer: of each factor the level that differs most, of a single one all its levels.
+/// Empty if the metric has no effects.
+#[must_use]
+pub fn in_answer(effects: &EffectsModel, name: &str) -> Vec<String> {
+    let mut outcomes = effects.outcomes.iter();
+    let Some(outcome) = outcomes.find(|one| one.name == name) else {
+        return Vec::new();
+    };
+    let (mut said, mut not_shown) = (Vec::new(), Vec::new());
+    for (place, factor) in effects.factors.iter().enumerate() {
+        let levels = told_levels(effects, outcome, place);
+        match levels.is_empty() {
+            true => not_shown.push(factor.name.as_str()),
+            false => said.extend(levels),
+        }
+    }
+    let name = &outcome.name;
+    let shown = (!said.is_empty()).then(|| format!("{name}: {}.", said.join("; ")));
+    let chance = (!not_shown.is_empty())
+        .then(|| format!("{name}: no effect of {} is shown.", not_shown.join(" or ")));
+    shown.into_iter().chain(chance).collect()
+}
+
+/// `size 500 instead of 20: 0.63× (0.54 – 0.74)`, of those levels of a factor that differ from its first.
+fn told_levels(effects: &EffectsModel, outcome: &OutcomeEffects, place: usize) -> Vec<String> {
+    let factor = &effects.factors[place];
+    let is_shown = |shown: &Shown| matches!(shown, Shown::Together | Shown::Unknown);
+    let ratios = outcome.ratios[place].iter().zip(&outcome.shown[place]);
+    let shown = (1..).zip(ratios).filter(|(_, (_, shown))| is_shown(shown));
+    let mut shown: Vec<(usize, &Estimate)> =
+        shown.map(|(level, (ratio, _))| (level, ratio)).collect();
+    let distance = |(_, ratio): &(usize, &Estimate)| ratio.point.ln().abs();
+    shown.sort_by(|a, b| distance(b).total_cmp(&distance(a)));
+    shown.truncate(match effects.factors.len() {
+        1 => LEVELS_TOLD,
+        _ => 1,
+    });
+    shown.sort_by_key(|(level, _)| *level);
+    let text = |(level, ratio): (usize, &Estimate)| {
+        format!(
+            "{} {} instead of {}: {}",
+            factor.name,
+            factor.levels[level],
+            factor.levels[0],
+            format::ratio(ratio)
+        )
+    };
+    shown.into_iter().map(text).collect()
+}
+
 fn strongest(factors: &[Factor], outcome: &OutcomeEffects, strongest: &Strongest) -> String {
     match strongest {
         Strongest::Factor {
@@ -61,8 +116,9 @@ fn strongest(factors: &[Factor], outcome: &OutcomeEffects, strongest: &Strongest
         } => {
             let of = &factors[*factor];
             format!(
-                "{} depends most on {} ({} of the variation): with {} it is {} the value with {}{}.",
+                "{} depends {} {} ({} of the variation): with {} it is {} the value with {}{}.",
                 outcome.name,
+                if factors.len() == 1 { "on" } else { "most on" },
                 of.name,
                 format::share(*share),
                 of.levels[*level],
@@ -74,20 +130,30 @@ fn strongest(factors: &[Factor], outcome: &OutcomeEffects, strongest: &Strongest
                 }
             )
         }
-        Strongest::Chance { largest } => {
-            let largest = largest.map_or_else(String::new, |(factor, share)| {
-                let name = &factors[factor].name;
-                format!(
-                    "; the largest, {name} ({} of the variation), may be chance",
-                    format::share(share)
-                )
-            });
-            format!(
-                "{}: no main effect exceeds the variation between trials{largest}.",
-                outcome.name
-            )
-        }
+        Strongest::Chance { largest } => chance(factors, outcome, largest.as_ref()),
     }
+}
+
+/// No main effect is shown; the largest with its probability.
+fn chance(factors: &[Factor], outcome: &OutcomeEffects, largest: Option<&Largest>) -> String {
+    let name = &outcome.name;
+    let largest = largest.and_then(|largest| Some((largest, largest.p_value?)));
+    let Some((largest, p_value)) = largest else {
+        return format!("{name}: no main effect is shown.");
+    };
+    let together = match p_value <= ALONE {
+        true => format!(
+            "it would be shown alone, but not together with all {} statements (Holm)",
+            outcome.family
+        ),
+        false => "it may be chance".to_owned(),
+    };
+    format!(
+        "{name}: no main effect is shown; the largest is that of {} ({} of the variation, p = {}), and {together}.",
+        factors[largest.factor].name,
+        format::share(largest.share),
+        format::three_digits(p_value)
+    )
 }
 
 fn dependence(factors: &[Factor], outcome: &OutcomeEffects, one: &Comparison) -> String {

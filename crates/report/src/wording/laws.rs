@@ -2,8 +2,8 @@
 
 use waggle_analysis::{Curve, CurvesModel, Law, LineLaw};
 use waggle_stats::{
-    BreakPoint, Coefficient, Estimate, FitQuality, HighEfficiency, LawGrowth, NotFitted, Peak,
-    PowerLaw, UniversalScalability,
+    BreakPoint, Coefficient, Estimate, FitQuality, HighEfficiency, LawBound, LawGrowth,
+    MIN_EXACT_LEVELS, NotFitted, Peak, PowerLaw, UniversalScalability,
 };
 
 use super::{answer::uncapitalise, format, labels};
@@ -97,6 +97,44 @@ pub fn not_fitted(curves: &CurvesModel) -> Vec<String> {
     by_reason.into_iter().map(sentence).collect()
 }
 
+/// Levels whose values the laws take as bounds; a sentence for each metric.
+pub(crate) fn bounded(curves: &CurvesModel) -> Vec<String> {
+    let sentence = |curve: &Curve, bound: LawBound| {
+        let levels = |line: &LineLaw| -> Vec<String> {
+            let own = line.bounded.iter().filter(|(_, of)| *of == bound);
+            let name = &curves.lines[line.line].name;
+            let of_line = match name.is_empty() {
+                true => String::new(),
+                false => format!(" with {name}"),
+            };
+            own.map(|(level, _)| format!("{level}{of_line}")).collect()
+        };
+        let levels: Vec<String> = curve.laws.fit().iter().flat_map(levels).collect();
+        let (side, open) = match bound {
+            LawBound::AtLeast => ("lower", "above"),
+            LawBound::AtMost => ("upper", "below"),
+        };
+        (!levels.is_empty()).then(|| {
+            format!(
+                "The law of {} takes the values at {} {} as {side} bounds, because the load generator was the limit: the curve may lie {open} \
+                 them.",
+                uncapitalise(&curve.name),
+                curves.over.factor,
+                levels.join(", ")
+            )
+        })
+    };
+    let bounds = [LawBound::AtLeast, LawBound::AtMost];
+    let charts = curves.charts.iter();
+    charts
+        .flat_map(|curve| {
+            bounds
+                .into_iter()
+                .filter_map(move |bound| sentence(curve, bound))
+        })
+        .collect()
+}
+
 /// Why there is no law.
 #[must_use]
 pub fn reason_text(reason: NotFitted) -> String {
@@ -104,6 +142,9 @@ pub fn reason_text(reason: NotFitted) -> String {
         NotFitted::TooFewLevels(levels) => {
             format!("only {levels} of its levels have values, and a law needs six")
         }
+        NotFitted::TooFewExactLevels(levels) => format!(
+            "only {levels} of its levels have values that are no bounds, and a law needs {MIN_EXACT_LEVELS}"
+        ),
         NotFitted::LevelNotPositive => {
             "a level is not above 0, which the Universal Scalability Law needs".to_owned()
         }

@@ -29,6 +29,7 @@ pub(crate) mod preparation;
 pub(crate) mod ranking;
 pub mod search;
 pub(crate) mod tls;
+pub(crate) mod trials_needed;
 pub mod warnings;
 
 use waggle_analysis::{CalledCell, CellGroup, CellModel, Model};

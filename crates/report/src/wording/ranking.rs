@@ -2,6 +2,8 @@
 
 use waggle_analysis::{Better, RankedOutcome, RankingModel};
 
+use super::trials_needed;
+
 pub(crate) const METHOD: &str = "Two levels differ if that can be stated together with all else that the report states about what the study asks (Holm); cells that \
      are not reliable are in the means.";
 
@@ -12,6 +14,22 @@ pub(crate) fn sentences(rankings: &[RankingModel]) -> Vec<String> {
         outcomes.map(|outcome| sentence(ranking, outcome)).collect()
     };
     rankings.iter().flat_map(of_ranking).collect()
+}
+
+/// How many trials would tell those that are not shown to differ from the best, if that is known of one of them.
+fn needed(outcome: &RankedOutcome) -> String {
+    let best = outcome.levels.first().map(|first| first.level.as_str());
+    let alike = outcome.levels.iter();
+    let alike = alike.filter(|level| level.alike.iter().any(|one| Some(one.as_str()) == best));
+    let needed = alike.filter_map(|level| Some((level, level.trials_needed?)));
+    let Some((level, needed)) = needed.min_by_key(|(_, needed)| needed.least) else {
+        return String::new();
+    };
+    format!(
+        " ({} of each cell would show it of {}, if the ratio is the observed one)",
+        trials_needed::count(needed, "trial"),
+        level.level
+    )
 }
 
 fn sentence(ranking: &RankingModel, outcome: &RankedOutcome) -> String {
@@ -27,9 +45,16 @@ fn sentence(ranking: &RankingModel, outcome: &RankedOutcome) -> String {
     let shown = match first.alike.len() {
         0 => format!("it differs from each of the {} others", count - 1),
         _ if first.alike.len() == count - 1 => {
-            "no other level is shown to differ from it".to_owned()
+            format!(
+                "no other level is shown to differ from it{}",
+                needed(outcome)
+            )
         }
-        _ => format!("it is not shown to differ from {}", first.alike.join(", ")),
+        _ => format!(
+            "it is not shown to differ from {}{}",
+            first.alike.join(", "),
+            needed(outcome)
+        ),
     };
     let part = match outcome.combinations == outcome.of_combinations {
         true => String::new(),

@@ -107,11 +107,6 @@ fn one_trial_a_cell_has_no_interval() {
 fn no_grid_has_no_effects() {
     let check = |study: &Seeded| assert_eq!(effects(study), None);
     check(&Seeded::plain(&[], 3));
-    check(&Seeded::plain(&[("connections", &["1", "10", "50"])], 3));
-    check(&Seeded::plain(
-        &[("connections", &["10", "50"]), ("pipelining", &["1"])],
-        3,
-    ));
     check(&Seeded::search());
     // A cell without a trial that came to its end: its only one failed, or has not run.
     let factors: &[(&str, &[&str])] =

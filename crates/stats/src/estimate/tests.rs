@@ -349,6 +349,7 @@ fn range_samples(values: &[(f64, f64)]) -> Vec<Sample> {
         repetition,
         least,
         value,
+        most: value,
     };
     (1..).zip(values).map(sample).collect()
 }
@@ -387,6 +388,35 @@ fn an_estimate_covers_both_levels_of_a_trial() {
     assert_eq!((found.point, found.least), (plain.point, None));
     let ((low, high), (plain_low, plain_high)) = (found.interval.unwrap(), plain.interval.unwrap());
     assert!(low < plain_low && high > plain_high);
+}
+
+/// A group of which only one side is known: a ratio has one end, and is shown if that end shows it.
+#[test]
+fn an_open_side_leaves_one_end() {
+    let opened = |values: &[f64]| -> Vec<Sample> {
+        let open = |sample: Sample| Sample {
+            most: f64::INFINITY,
+            ..sample
+        };
+        samples(values).into_iter().map(open).collect()
+    };
+    let more = opened(&[300.0, 303.0, 297.0]);
+    let less = samples(&[100.0, 101.0, 99.0]);
+    let found = ratio(&more, &less, 0.0).unwrap();
+    let (low, high) = found.estimate.interval.unwrap();
+    assert!(low > 2.5 && high == f64::INFINITY, "{low} {high}");
+    assert!(found.p_value.unwrap() < 0.05);
+    // What is below may be above.
+    let found = ratio(
+        &opened(&[100.0, 101.0, 99.0]),
+        &samples(&[300.0, 303.0, 297.0]),
+        0.0,
+    )
+    .unwrap();
+    assert_eq!(found.p_value, Some(1.0));
+    let found = ratio(&less, &more, 0.0).unwrap();
+    let (low, high) = found.estimate.interval.unwrap();
+    assert!(low == 0.0 && high < 0.4, "{low} {high}");
 }
 
 #[test]

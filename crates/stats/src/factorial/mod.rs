@@ -2,19 +2,20 @@
 //!
 //! All arithmetic is on logarithms, so that effects multiply and a ratio is a difference. Each cell counts with the mean of its
 //! trials, however many they are, so that a cell with fewer trials biases no factor. Near overload cells scatter very differently, so
-//! nothing rests on one variance of all cells: intervals are those of `contrast`, and tests are the ANOVA-type statistic. Sources:
-//! Jain, The Art of Computer Systems Performance Analysis (1991), chapters 17, 18, 22 and 23; Montgomery, Design and Analysis of
-//! Experiments, chapter 5 (unequal numbers: the method of unweighted means); Brunner, Dette and Munk, JASA 92 (1997).
+//! nothing rests on one variance of all cells: intervals and tests are those of `contrast`. Sources: Jain, The Art of Computer Systems
+//! Performance Analysis (1991), chapters 17, 18, 22 and 23; Montgomery, Design and Analysis of Experiments, chapter 5 (unequal numbers:
+//! the method of unweighted means).
 
 mod variation;
 
 pub use variation::{Source, Variation};
 
 use crate::{
-    Estimate, TestedEstimate,
+    Estimate, TestedEstimate, TrialsNeeded,
     contrast::{Pooled, Sample, Term, contrast, values},
     estimate::{Scale, p_value, ratio_interval},
     sample::{mean, size, squares_about},
+    trials_needed::differing_trials,
 };
 
 /// Values within this share of each other are equal: the difference is rounding.
@@ -23,7 +24,7 @@ const SAME_WITHIN: f64 = 1e-9;
 /// Why values give no effects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoEffects {
-    /// Fewer than two factors with two levels each, or not as many cells as there are combinations.
+    /// No factor, one with fewer than two levels, or not as many cells as there are combinations.
     NoGrid,
     /// No trial of this cell has a value; cells count from 0.
     Empty { cell: usize },
@@ -43,28 +44,22 @@ struct Cell {
     mean: f64,
     /// The lowest that the mean may be, as far as the trials' values are known.
     least: f64,
+    /// The highest.
+    most: f64,
     count: usize,
-    /// Of the mean, squared, with its degrees of freedom: of the cell's own trials, or pooled if it has one trial.
-    error2: f64,
-    degrees: f64,
 }
 
 impl Cell {
     fn new(trials: Vec<Sample>) -> Self {
         let logs = values(&trials);
         let count = logs.len();
-        let degrees = size(count) - 1.0;
-        let error2 = |logs: &[f64]| match count {
-            1 => 0.0,
-            _ => squares_about(logs, mean(logs)) / degrees / size(count),
-        };
         let lowest: Vec<f64> = trials.iter().map(|trial| trial.least).collect();
+        let highest: Vec<f64> = trials.iter().map(|trial| trial.most).collect();
         Self {
             mean: mean(&logs),
             least: mean(&lowest),
+            most: mean(&highest),
             count,
-            error2: error2(&logs).max(error2(&lowest)),
-            degrees,
             trials,
         }
     }
@@ -93,7 +88,7 @@ impl Factorial {
         cells: &[Vec<Sample>],
         resolution: f64,
     ) -> Result<Self, NoEffects> {
-        let is_grid = levels.len() >= 2
+        let is_grid = !levels.is_empty()
             && levels.iter().all(|count| *count >= 2)
             && levels
                 .iter()
@@ -148,11 +143,7 @@ impl Factorial {
         )
     }
 
-    fn from_logs(
-        levels: &[usize],
-        mut cells: Vec<Cell>,
-        resolution: f64,
-    ) -> Result<Self, NoEffects> {
+    fn from_logs(levels: &[usize], cells: Vec<Cell>, resolution: f64) -> Result<Self, NoEffects> {
         let all = || cells.iter().flat_map(|cell| &cell.trials);
         let ends = all().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), log| {
             (log.value.min(low), log.value.max(high))
@@ -165,12 +156,6 @@ impl Factorial {
             .iter()
             .map(|cell| squares_about(&values(&cell.trials), cell.mean))
             .sum();
-        if degrees > 0 {
-            for single in cells.iter_mut().filter(|cell| cell.count == 1) {
-                single.error2 = within / size(degrees);
-                single.degrees = size(degrees);
-            }
-        }
         let design = Self {
             levels: levels.to_vec(),
             cells,
@@ -184,10 +169,15 @@ impl Factorial {
         }
     }
 
-    /// Whether no value is possible in all cells: the ranges of their means have none in common, and they differ by more than the
-    /// metric's resolution.
+    /// Whether no value is possible in all cells, as far as they are bounded: the ranges of their means have none in common, and they differ
+    /// by more than the metric's resolution.
     fn is_resolved(&self) -> bool {
-        let ends = self.cells.iter().map(|cell| (cell.least, cell.mean));
+        let is_bounded = |cell: &&Cell| cell.least.is_finite() && cell.most.is_finite();
+        let ends = self.cells.iter();
+        let ends = ends.map(|cell| match is_bounded(&cell) {
+            true => (cell.least, cell.most),
+            false => (cell.mean, cell.mean),
+        });
         let (highest_least, lowest_most) = ends.fold(
             (f64::NEG_INFINITY, f64::INFINITY),
             |(least, most), (low, high)| (least.max(low), most.min(high)),
@@ -241,6 +231,27 @@ impl Factorial {
         self.ratio((factor, level, base), self.pooled_variance(), |_| true)
     }
 
+    /// Trials of each cell that show that two levels of a factor differ, by a p-value up to this limit; `None` as in
+    /// [`trials_to_differ`](crate::trials_to_differ).
+    #[must_use]
+    pub fn trials_to_differ(
+        &self,
+        factor: usize,
+        (level, base): (usize, usize),
+        limit: f64,
+    ) -> Option<TrialsNeeded> {
+        let (new, old) = (
+            self.side(factor, level, |_| true),
+            self.side(factor, base, |_| true),
+        );
+        let found = contrast(
+            &[terms(&new, 1.0), terms(&old, -1.0)].concat(),
+            self.pooled_variance(),
+        );
+        let trials = |side: &[&Cell]| side.iter().map(|cell| cell.count).max().unwrap_or(1);
+        differing_trials(&found, (trials(&new), trials(&old)), limit)
+    }
+
     /// The geometric mean over all cells that have a level of a factor.
     #[must_use]
     pub fn mean_of_level(&self, factor: usize, level: usize) -> Estimate {
@@ -284,9 +295,9 @@ impl Factorial {
         let interval = ratio_interval(&found, (levels.0.exp(), levels.1.exp()), self.resolution);
         TestedEstimate {
             p_value: interval.and_then(|ends| p_value(&found, ends)),
-            is_paired: found.is_paired,
+            is_paired: found.is_paired(),
             estimate: Estimate {
-                point: (levels.0 - levels.1).exp(),
+                point: found.sum.value.exp(),
                 interval,
                 count: new.iter().chain(&old).map(|cell| cell.count).sum(),
                 least: None,

@@ -103,8 +103,10 @@ fn two_by_two_with_three_trials() {
     assert!((0.001_85..0.001_92).contains(&pair), "{pair}");
     // Differences of each repetition: 4, 3.85 and 5.05 of the first factor; 2, 1.85 and 1.85 of the second.
     let paired = of_logs(blocks, &[2, 2], &cells);
-    check_ratio(&paired.ratios(0)[0], 4.3, Some(1.624_2));
-    check_ratio(&paired.ratios(1)[0], 1.9, Some(0.215_1));
+    // The residuals have a variance of 0.1525 of a sum, with 5.15 degrees: t = 2.547. That of the first factor's differences is larger,
+    // 0.4275; that of the second one's is smaller.
+    check_ratio(&paired.ratios(0)[0], 4.3, Some(0.961_8));
+    check_ratio(&paired.ratios(1)[0], 1.9, Some(0.574_4));
 }
 
 /// Cell means 2, 4, 6 and 4, 5, 12; by hand squares 27, 78, 14 and 12 of 131, all variances are 2.
@@ -199,7 +201,8 @@ fn values_without_effects_say_why() {
         assert_eq!(found, expected);
     };
     let one: &[f64] = &[1.0];
-    check(&[4], &[one; 4], NoEffects::NoGrid);
+    check(&[], &[one; 1], NoEffects::NoGrid);
+    check(&[4], &[one; 3], NoEffects::NoGrid);
     check(&[2, 1], &[one; 2], NoEffects::NoGrid);
     check(&[2, 2], &[one; 3], NoEffects::NoGrid);
     check(&[2, 2], &[one, one, &[], one], NoEffects::Empty { cell: 2 });
@@ -317,8 +320,9 @@ fn intervals_cover_the_truth_as_often_as_they_say() {
                 (low..=high).contains(&truth)
             });
             let share = size(covered.count()) / 1_000.0;
+            // Equal cells have two to four trials, of which two are compared: that is careful.
             assert!(
-                (0.93..=0.97).contains(&share),
+                (0.93..=0.99).contains(&share),
                 "{scatter:?} {truth}: {share}"
             );
         }
@@ -348,10 +352,10 @@ fn nothing_seems_something_in_one_of_twenty() {
     check(
         Scatter::Equal,
         &[
-            (0, 0.02, 0.07),
-            (3, 0.02, 0.07),
-            (6, 0.02, 0.07),
-            (1, 0.99, 1.0),
+            (0, 0.005, 0.05),
+            (3, 0.005, 0.05),
+            (6, 0.005, 0.05),
+            (1, 0.85, 1.0),
         ],
     );
     check(
@@ -376,6 +380,7 @@ fn nothing_is_stated_of_ranges_that_overlap() {
             repetition,
             least,
             value,
+            most: value,
         };
         let cells = ranges
             .iter()
@@ -389,7 +394,7 @@ fn nothing_is_stated_of_ranges_that_overlap() {
         (of_source(Source::Factor(0)), of_source(Source::Factor(1)))
     };
     // The first factor doubles, the second does nothing.
-    let exact = [[10.0, 10.1], [10.0, 10.1], [20.0, 20.2], [20.1, 20.3]];
+    let exact = [[10.0, 10.1], [10.1, 10.0], [20.0, 20.2], [20.1, 20.0]];
     let with_least = |least: [f64; 4]| {
         let mut cells = exact.map(|trials| trials.map(|value| (value, value)));
         for (cell, least) in cells.iter_mut().zip(least) {
@@ -430,11 +435,70 @@ fn levels_of_one_factor_are_compared_with_each_other() {
     assert_near(design.mean_of_level(0, 0).point.ln(), 1.6);
     // In both repetitions the second level is 0.5 above the first one.
     let found = design.ratio_of_levels(0, 1, 0);
-    check_ratio(&found.estimate, 0.5, Some(0.0));
-    assert!(found.is_paired && found.p_value.is_some_and(|p_value| p_value < 1e-6));
+    check_ratio(&found.estimate, 0.5, Some(0.491_258));
+    assert!(found.is_paired && found.p_value.is_some_and(|p_value| p_value < 0.05));
     assert_near(design.ratio_of_levels(0, 0, 1).estimate.point.ln(), -0.5);
-    check_ratio(&design.ratio_of_levels(0, 2, 0).estimate, 0.0, Some(0.0));
+    check_ratio(
+        &design.ratio_of_levels(0, 2, 0).estimate,
+        0.0,
+        Some(0.491_3),
+    );
     let one = Factorial::of_levels(3, 1, &blocks(&cells[..3]), 0.0).unwrap();
     assert_near(one.mean_of_level(0, 1).point.ln(), 2.1);
     assert!(Factorial::of_levels(4, 2, &blocks(&cells), 0.0).is_err());
+}
+
+/// The scatter of the logarithms of goodput in a recorded run of six cells, three to five trials each, on a machine with two CPUs beside
+/// other programs: connections 1, 10 and 50, each without and with pipelining.
+const RECORDED_SCATTER: [f64; 6] = [0.13, 0.16, 0.12, 0.08, 0.65, 0.18];
+
+/// A design with these scatters: of each cell the first `trials` repetitions, without one of them in some cells. The levels of the first
+/// factor have these values, the second factor makes forty times as much.
+fn recorded_design(levels: [f64; 3], trials: [usize; 6], host: f64, seed: u64) -> Factorial {
+    let mut random = Random::from_seed(seed);
+    let hosts: Vec<f64> = (0..6).map(|_| random.lognormal(1.0, host)).collect();
+    let cells: Vec<Vec<Sample>> = (0..6)
+        .map(|cell| {
+            let level = 1_000.0 * levels[cell / 2] * [1.0, 40.0][cell % 2];
+            let spread = RECORDED_SCATTER[cell];
+            (1_u32..)
+                .zip(&hosts)
+                .take(trials[cell])
+                .map(|(repetition, host)| {
+                    Sample::exact(repetition, host * random.lognormal(level, spread))
+                })
+                .collect()
+        })
+        .collect();
+    Factorial::new(&[3, 2], &cells, 0.0).unwrap()
+}
+
+/// A factor without effect, and the one that the recorded run found, at the limit that three sources of one metric have together.
+#[test]
+fn the_recorded_scatter_hides_little_and_shows_nothing_wrong() {
+    for trials in [[3; 6], [5; 6], [5, 3, 4, 5, 3, 3]] {
+        let rate = |levels: [f64; 3], limit: f64, part: usize| {
+            let found = (0..1_000).filter(|seed| {
+                let parts = recorded_design(levels, trials, 0.1, *seed).variation();
+                parts[part].p_value.unwrap() <= limit
+            });
+            size(found.count()) / 1_000.0
+        };
+        let wrong = [rate([1.0; 3], 0.05, 0), rate([1.0; 3], 0.05, 2)];
+        assert!(
+            wrong.iter().all(|rate| *rate <= 0.06),
+            "{trials:?}: {wrong:?}"
+        );
+        let found = rate([1.0, 2.6, 5.7], 0.02 / 3.0, 0);
+        assert!(found >= 0.97, "{trials:?}: {found}");
+        for (at, truth) in [(0, 2.6), (1, 5.7)] {
+            let covered = (0..1_000).filter(|seed| {
+                let design = recorded_design([1.0, 2.6, 5.7], trials, 0.1, *seed);
+                let (low, high) = design.ratios(0)[at].interval.unwrap();
+                (low..=high).contains(&truth)
+            });
+            let share = size(covered.count()) / 1_000.0;
+            assert!(share >= 0.935, "{trials:?} {truth}: {share}");
+        }
+    }
 }

@@ -1,7 +1,15 @@
-//! Which share of an outcome's variation goes with each factor, with each pair of factors, and with none.
+//! Which share of an outcome's variation goes with each factor, with each pair of factors, and with none; and whether that is more than
+//! chance.
+//!
+//! The share describes. What is tested are contrasts: of a factor the ratio of each level to the first, of factors together the ratio of
+//! such ratios. A source is as improbable as its most improbable contrast, times their number (Bonferroni). So a factor is called
+//! significant exactly if one of its ratios is. Why no F test and no ANOVA-type statistic: docs/design/0081.
 
-use super::{Factorial, SAME_WITHIN};
-use crate::{sample::size, student::f_tail};
+use super::{Cell, Factorial};
+use crate::{
+    contrast::{Term, contrast},
+    sample::size,
+};
 
 /// A source of variation. Factors count from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,10 +24,7 @@ pub enum Source {
     Trials,
 }
 
-/// Most rounds of the search for the smallest effect that ranges allow.
-const DESCENT_ROUNDS: usize = 200;
-
-/// Significance level of the F test.
+/// Significance level of a source by itself.
 const SIGNIFICANCE: f64 = 0.05;
 
 /// One part of the variation.
@@ -124,110 +129,75 @@ impl Factorial {
         trials * effects.iter().map(|effect| effect * effect).sum::<f64>()
     }
 
-    /// The ANOVA-type statistic: the F distribution whose degrees of freedom follow from the cells' own variances. The F test on one
-    /// pooled variance calls nothing something in up to a quarter of designs with one cell near overload (docs/design/0046).
+    /// Of the most improbable contrast of the source, times the number of its contrasts.
     fn p_value(&self, of: Source) -> Option<f64> {
-        if of == Source::Trials || self.degrees == 0 {
+        if self.degrees == 0 {
             return None;
         }
-        let weights = self.projection(of);
-        let cells = self.cells.len();
-        let of_pair = |one: usize, other: usize| weights[one * cells + other];
-        let means = self.closest_means(&weights);
-        let (mut squares, mut products) = (0.0, 0.0);
-        for (one, cell) in self.cells.iter().enumerate() {
-            for (other, beside) in self.cells.iter().enumerate() {
-                let weight = of_pair(one, other);
-                squares += weight * means[one] * means[other];
-                products += weight * weight * cell.error2 * beside.error2;
+        let factors = 0..self.levels.len();
+        let all: Vec<f64> = match of {
+            Source::Factor(factor) => {
+                let levels = 1..self.levels[factor];
+                levels
+                    .filter_map(|level| self.ratio_of_levels(factor, level, 0).p_value)
+                    .collect()
             }
-        }
-        let own = |index: usize| of_pair(index, index) * self.cells[index].error2;
-        let trace: f64 = (0..cells).map(own).sum();
-        if trace <= 0.0 {
-            // Without scatter nothing is left to chance.
-            return Some(if squares > SAME_WITHIN * SAME_WITHIN {
-                0.0
-            } else {
-                1.0
-            });
-        }
-        let below: f64 = (0..cells)
-            .map(|index| own(index) * own(index) / self.cells[index].degrees)
-            .sum();
-        let trace2 = trace * trace;
-        Some(f_tail(
-            squares.max(0.0) / trace,
-            (trace2 / products, trace2 / below),
-        ))
-    }
-
-    /// The means of the cells, each within its range, of which a projection explains least: what is shown of these is shown of all.
-    fn closest_means(&self, projection: &[f64]) -> Vec<f64> {
-        let mut means: Vec<f64> = self.cells.iter().map(|cell| cell.mean).collect();
-        let is_exact = self.cells.iter().all(|cell| cell.least >= cell.mean);
-        if is_exact {
-            return means;
-        }
-        // Coordinate descent: the sum of squares is convex, and the ranges are a box.
-        for _ in 0..DESCENT_ROUNDS {
-            let mut moved: f64 = 0.0;
-            for (index, cell) in self.cells.iter().enumerate() {
-                let row = &projection[index * means.len()..][..means.len()];
-                let slope: f64 = row
-                    .iter()
-                    .zip(&means)
-                    .map(|(weight, mean)| weight * mean)
-                    .sum();
-                if row[index] <= 0.0 {
-                    continue;
-                }
-                let best =
-                    (means[index] - slope / row[index]).clamp(cell.least.min(cell.mean), cell.mean);
-                moved = moved.max((best - means[index]).abs());
-                means[index] = best;
-            }
-            if moved < SAME_WITHIN {
-                break;
-            }
-        }
-        means
-    }
-
-    /// The projection of the cells' means on what a source explains, row by row.
-    fn projection(&self, of: Source) -> Vec<f64> {
-        let cells = self.cells.len();
-        let factors: Vec<usize> = (0..self.levels.len()).collect();
-        let weight = |one: usize, other: usize| -> f64 {
-            let is_same = |factor: usize| self.level(one, factor) == self.level(other, factor);
-            // Of a factor in the source: whether it is the same level, less the mean; of another: the mean.
-            let of_factors = |within: &[usize]| -> f64 {
-                let part = |factor: &usize| {
-                    let mean = 1.0 / size(self.levels[*factor]);
-                    match within.contains(factor) {
-                        true => f64::from(u8::from(is_same(*factor))) - mean,
-                        false => mean,
-                    }
-                };
-                factors.iter().map(part).product()
-            };
-            match of {
-                Source::Factor(factor) => of_factors(&[factor]),
-                Source::Pair(a, b) => of_factors(&[a, b]),
-                Source::Further => {
-                    let mains: f64 = factors.iter().map(|factor| of_factors(&[*factor])).sum();
-                    let all = factors.iter();
-                    let pairs: f64 = all
-                        .flat_map(|a| (a + 1..factors.len()).map(move |b| [*a, b]))
-                        .map(|pair| of_factors(&pair))
-                        .sum();
-                    f64::from(u8::from(one == other)) - of_factors(&[]) - mains - pairs
-                }
-                Source::Trials => 0.0,
-            }
+            Source::Pair(a, b) => self.joint_p_values(&[a, b]),
+            Source::Further => subsets(factors.len())
+                .filter(|subset| subset.len() > 2)
+                .flat_map(|subset| self.joint_p_values(&subset))
+                .collect(),
+            Source::Trials => return None,
         };
-        (0..cells * cells)
-            .map(|index| weight(index / cells, index % cells))
-            .collect()
+        let smallest = all.iter().copied().reduce(f64::min)?;
+        Some((smallest * size(all.len())).min(1.0))
     }
+
+    /// Of what factors do together at each of their levels but the first.
+    fn joint_p_values(&self, factors: &[usize]) -> Vec<f64> {
+        let steps = factors.iter().map(|factor| self.levels[*factor] - 1);
+        let count: usize = steps.clone().product();
+        let levels = |index: usize| -> Vec<usize> {
+            let mut rest = index;
+            let digit = |steps: usize| {
+                let level = 1 + rest % steps;
+                rest /= steps;
+                level
+            };
+            steps.clone().map(digit).collect()
+        };
+        let p_value = |index: usize| self.joint_p_value(factors, &levels(index));
+        (0..count).filter_map(p_value).collect()
+    }
+
+    /// Of these levels of the factors against their first ones: the ratio of ratios.
+    fn joint_p_value(&self, factors: &[usize], levels: &[usize]) -> Option<f64> {
+        // A level is on one side, the first on the other; cells with another level are on none.
+        let sign = |cell: usize| -> Option<f64> {
+            let each = factors.iter().zip(levels);
+            let each = each.map(|(factor, level)| match self.level(cell, *factor) {
+                0 => Some(-1.0),
+                own => (own == *level).then_some(1.0),
+            });
+            each.product()
+        };
+        let signed = self.cells.iter().enumerate();
+        let signed: Vec<(f64, &Cell)> = signed
+            .filter_map(|(index, cell)| Some((sign(index)?, cell)))
+            .collect();
+        let weight = size(1 << factors.len()) / size(signed.len());
+        let terms: Vec<Term<'_>> = signed
+            .iter()
+            .map(|(sign, cell)| Term {
+                weight: sign * weight,
+                trials: &cell.trials,
+            })
+            .collect();
+        contrast(&terms, self.pooled_variance()).p_value()
+    }
+}
+
+/// All sets of so many factors.
+fn subsets(factors: usize) -> impl Iterator<Item = Vec<usize>> {
+    (0_usize..1 << factors).map(move |set| (0..factors).filter(|at| set >> at & 1 == 1).collect())
 }

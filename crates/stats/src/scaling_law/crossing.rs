@@ -74,6 +74,7 @@ impl LevelCurve {
     pub fn interpolate(trials: &[LawTrial], settings: &LawSettings<'_>) -> Result<Self, NotFitted> {
         let usable = Usable {
             min_levels: 2,
+            min_exact: 0,
             with_zero: true,
             unit: |_, _| 1.0,
         };

@@ -44,6 +44,7 @@ pub fn difference_slope(
 ) -> Option<DifferenceSlope> {
     let usable = Usable {
         min_levels: MIN_LEVELS,
+        min_exact: 0,
         with_zero: true,
         unit: |_, _| 1.0,
     };

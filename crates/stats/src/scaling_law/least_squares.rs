@@ -74,7 +74,7 @@ impl Grid {
 /// The sum of squares about a curve; not a number if the curve has no value somewhere.
 pub(super) fn sum_of_squares(form: Form, levels: &Levels, at: &Fitted) -> f64 {
     let squares = levels.all.iter().map(|level| {
-        let off = level.mean - levels.transform(at.value(form, level.x));
+        let off = level.off(levels.transform(at.value(form, level.x)));
         level.weight() * off * off
     });
     squares.sum()
@@ -97,7 +97,7 @@ fn best_scale(levels: &Levels, values: &[f64]) -> (f64, f64) {
     };
     let squares = |scaled: &dyn Fn(f64) -> f64| -> f64 {
         pairs()
-            .map(|(level, value)| level.weight() * (level.mean - scaled(*value)).powi(2))
+            .map(|(level, value)| level.weight() * level.off(scaled(*value)).powi(2))
             .sum()
     };
     match levels.errors {
@@ -189,7 +189,12 @@ fn normal_equations(
             Errors::Absolute => 1.0,
         };
         let gradient = [shape, a, b, c, d].map(|one| one * outer);
-        let off = level.mean - levels.transform(value);
+        let curve = levels.transform(value);
+        let off = level.off(curve);
+        // A bound that is kept says nothing.
+        if level.bound.is_some() && off == 0.0 {
+            continue;
+        }
         for row in 0..size {
             slope[row] += level.weight() * gradient[row] * off;
             for column in 0..size {

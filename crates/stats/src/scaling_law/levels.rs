@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Errors, LawSettings, LawTrial, NotFitted};
+use super::{Errors, LawBound, LawSettings, LawTrial, NotFitted};
 use crate::sample::{mean, size, squares_about};
 
 /// The trials of one level.
@@ -14,6 +14,8 @@ pub(super) struct Level {
     pub(super) x: f64,
     /// Mean of the transformed values: of the logarithms, if errors are relative.
     pub(super) mean: f64,
+    /// The mean is a bound.
+    pub(super) bound: Option<LawBound>,
     /// How far each trial's transformed value is from the mean.
     pub(super) offsets: Vec<f64>,
 }
@@ -32,6 +34,8 @@ pub(super) struct Levels {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Usable {
     pub(super) min_levels: usize,
+    /// Of those that are no bounds, if some are.
+    pub(super) min_exact: usize,
     pub(super) with_zero: bool,
     /// Chooses the unit by the lowest and the highest level.
     pub(super) unit: fn(f64, f64) -> f64,
@@ -41,11 +45,21 @@ impl Level {
     pub(super) fn weight(&self) -> f64 {
         size(self.offsets.len())
     }
+
+    /// How far the mean is from a curve, as it is fitted; 0 if it is a bound and the curve is on the side that it leaves open.
+    pub(super) fn off(&self, curve: f64) -> f64 {
+        let off = self.mean - curve;
+        match self.bound {
+            None => off,
+            Some(LawBound::AtLeast) => off.max(0.0),
+            Some(LawBound::AtMost) => off.min(0.0),
+        }
+    }
 }
 
 impl Usable {
     fn refusal(&self, trial: &LawTrial) -> Option<NotFitted> {
-        let LawTrial { level, value } = *trial;
+        let LawTrial { level, value, .. } = *trial;
         let is_level = level.is_finite() && (level > 0.0 || (self.with_zero && level == 0.0));
         match () {
             () if !is_level && self.with_zero => Some(NotFitted::LevelBelowZero),
@@ -63,16 +77,22 @@ impl Levels {
         usable: Usable,
     ) -> Result<Self, NotFitted> {
         let mut by_level: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+        let mut bounds: BTreeMap<u64, LawBound> = BTreeMap::new();
         for trial in trials {
             if let Some(refusal) = usable.refusal(trial) {
                 return Err(refusal);
             }
             // Bits of numbers that are not below 0 are ordered as the numbers are; the sum makes 0 of -0.
-            let values = by_level.entry((trial.level + 0.0).to_bits()).or_default();
-            values.push(trial.value);
+            let level = (trial.level + 0.0).to_bits();
+            by_level.entry(level).or_default().push(trial.value);
+            bounds.extend(trial.bound.map(|bound| (level, bound)));
         }
         if by_level.len() < usable.min_levels {
             return Err(NotFitted::TooFewLevels(by_level.len()));
+        }
+        let exact = by_level.len() - bounds.len();
+        if !bounds.is_empty() && exact < usable.min_exact {
+            return Err(NotFitted::TooFewExactLevels(exact));
         }
         if trials.iter().all(|trial| trial.value == 0.0) {
             return Err(NotFitted::NothingAboveZero);
@@ -90,11 +110,13 @@ impl Levels {
         let levels = by_level.iter().map(|(level, values)| {
             let own: Vec<f64> = transformed.by_ref().take(values.len()).collect();
             let middle = mean(&own);
+            let bound = bounds.get(level).copied();
             let level = f64::from_bits(*level);
             Level {
                 level,
                 x: level / unit,
                 mean: middle,
+                bound,
                 offsets: own.iter().map(|value| value - middle).collect(),
             }
         });
@@ -137,6 +159,14 @@ impl Levels {
             Errors::Relative => transformed.exp(),
             Errors::Absolute => transformed,
         }
+    }
+
+    /// How many levels have a value that is no bound.
+    pub(super) fn exact(&self) -> usize {
+        self.all
+            .iter()
+            .filter(|level| level.bound.is_none())
+            .count()
     }
 
     /// Of the trials within their levels: sum of squares and degrees of freedom.

@@ -35,11 +35,36 @@ pub const LAW_REACH: f64 = 2.0;
 /// Resamples of the bootstrap.
 pub const LAW_RESAMPLES: usize = 500;
 
+/// Fewer levels than this whose value is known exactly leave the coefficients open, whatever the others are bounded by.
+pub const MIN_EXACT_LEVELS: usize = 4;
+
 /// The value of one trial at one level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LawTrial {
     pub level: f64,
     pub value: f64,
+    /// The value is a bound of the system's own; the trials of a level have the same one. A curve on the other side of it is as good as
+    /// one through it.
+    pub bound: Option<LawBound>,
+}
+
+impl LawTrial {
+    /// A value that is known exactly.
+    #[must_use]
+    pub fn exact(level: f64, value: f64) -> Self {
+        Self {
+            level,
+            value,
+            bound: None,
+        }
+    }
+}
+
+/// On which side of its value the system's own lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LawBound {
+    AtLeast,
+    AtMost,
 }
 
 /// What the law is fitted by.
@@ -69,6 +94,8 @@ pub struct LawSettings<'a> {
 pub enum NotFitted {
     /// Fewer than [`MIN_LAW_LEVELS`] levels have values.
     TooFewLevels(usize),
+    /// Fewer than [`MIN_EXACT_LEVELS`] levels have values that are no bounds.
+    TooFewExactLevels(usize),
     /// A level is not above 0, which the Universal Scalability Law needs, or is not finite.
     LevelNotPositive,
     /// A level is below 0 or not finite.

@@ -7,7 +7,8 @@
 //! 0, and is said of the levels alone.
 
 use super::{
-    BandPoint, Coefficient, Errors, LawSettings, LawTrial, LevelCurve, MIN_LAW_LEVELS, NotFitted,
+    BandPoint, Coefficient, Errors, LawSettings, LawTrial, LevelCurve, MIN_EXACT_LEVELS,
+    MIN_LAW_LEVELS, NotFitted,
     bootstrap::Resamples,
     broken::{self, BreakPoint},
     form::{Fitted, Form, Law, Shape},
@@ -111,6 +112,7 @@ pub fn fit_power_law(
 ) -> Result<PowerLaw, NotFitted> {
     let usable = Usable {
         min_levels: MIN_LAW_LEVELS,
+        min_exact: MIN_EXACT_LEVELS,
         with_zero: true,
         unit: |_, highest| highest,
     };

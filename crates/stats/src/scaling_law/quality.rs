@@ -42,7 +42,9 @@ pub(super) struct Misfit {
 
 impl Misfit {
     pub(super) fn measure(form: Form, levels: &Levels, at: &Fitted) -> Self {
-        let level_degrees = size(levels.all.len() - form.coefficients());
+        // A bound is kept for nothing: it adds no degree of freedom.
+        let exact = levels.exact().saturating_sub(form.coefficients());
+        let level_degrees = size(exact.max(1));
         let (scatter, trial_degrees) = levels.scatter();
         let about_curve = sum_of_squares(form, levels, at) / level_degrees;
         let ratio = about_curve / (scatter / trial_degrees);
@@ -63,7 +65,9 @@ impl Misfit {
 impl FitQuality {
     pub(super) fn judge(form: Form, levels: &Levels, at: &Fitted) -> Self {
         let relative = |level: &super::levels::Level| {
-            levels.restore(level.mean) / at.value(form, level.x) - 1.0
+            let value = at.value(form, level.x);
+            let curve = levels.transform(value);
+            levels.restore(curve + level.off(curve)) / value - 1.0
         };
         let off: Vec<(f64, f64)> = levels
             .all

@@ -1,8 +1,8 @@
 //! The Universal Scalability Law: X(N) = γN / (1 + α(N − 1) + βN(N − 1)).
 
 use super::{
-    BandPoint, Coefficient, LAW_REACH, LawSettings, LawTrial, LevelCurve, MIN_LAW_LEVELS,
-    NotFitted,
+    BandPoint, Coefficient, LAW_REACH, LawSettings, LawTrial, LevelCurve, MIN_EXACT_LEVELS,
+    MIN_LAW_LEVELS, NotFitted,
     bootstrap::Resamples,
     form::{Fitted, Form, Law, Shape},
     least_squares::Grid,
@@ -82,6 +82,7 @@ pub fn fit_universal_scalability(
 ) -> Result<UniversalScalability, NotFitted> {
     let usable = Usable {
         min_levels: MIN_LAW_LEVELS,
+        min_exact: MIN_EXACT_LEVELS,
         with_zero: false,
         unit: |lowest, _| lowest.min(1.0),
     };

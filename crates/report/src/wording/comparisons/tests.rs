@@ -2,6 +2,7 @@
 
 use super::*;
 use waggle_analysis::{Difference, NoSuccess};
+use waggle_stats::TrialsNeeded;
 
 const USERS: [&str; 6] = ["50", "100", "150", "200", "250", "300"];
 
@@ -35,6 +36,7 @@ fn found_number(estimate: Estimate) -> Found {
         p_value: estimate.interval.map(|_| 0.0),
         is_paired: true,
         is_shown: true,
+        trials_needed: None,
     })
 }
 
@@ -58,6 +60,7 @@ fn test_compared(better: Better, measure: Measure) -> Compared {
         better,
         is_asked: true,
         measure,
+        family: 24,
         at: Vec::new(),
     }
 }
@@ -103,6 +106,44 @@ fn who_is_ahead_where() {
         "It over users: rest is higher at 50 and from 200 on (most at 300: 2.50× (2.38 – 2.63)); rabbitmq is higher from 100 to 150 \
          (most at 150: 2.00× (1.90 – 2.10)). The lead changes between 50 and 100 and between 150 and 200.",
     );
+}
+
+/// The intervals exclude 1, but the p-values are above the limit of all statements.
+#[test]
+fn what_is_shown_alone_is_no_missing_difference() {
+    let alone = |point: f64, needed: Option<TrialsNeeded>| match ratio(point) {
+        Found::Number(found) => Found::Number(Difference {
+            is_shown: false,
+            trials_needed: needed,
+            ..found
+        }),
+        other => other,
+    };
+    let higher = test_compared(Better::Higher, Measure::Ratio);
+    let two = over_levels(&["50", "100"]);
+    check_of(
+        &higher,
+        &two,
+        &[alone(1.0, None), alone(2.0, None)],
+        "It over users: at 100 the interval alone excludes 1 (2.00× (1.90 – 2.10)), but that is not shown together with all 24 statements \
+         (Holm); no difference found at 50.",
+    );
+    let needed = Some(TrialsNeeded {
+        least: 5,
+        most: Some(20),
+    });
+    check_of(
+        &higher,
+        &two,
+        &[alone(3.0, needed), alone(2.0, None)],
+        "It over users: at every level each interval alone excludes 1 (most at 50: 3.00× (2.85 – 3.15)), but that is not shown together \
+         with all 24 statements (Holm); 5 to 20 trials of each cell would do if the ratio is the observed one.",
+    );
+    let compared = Compared {
+        at: vec![vec![alone(2.0, None)]],
+        ..higher
+    };
+    assert!(!compared.is_even());
 }
 
 #[test]

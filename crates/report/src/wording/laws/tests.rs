@@ -3,7 +3,7 @@
 use waggle_analysis::{Curve, CurvesModel, Law, Line, LineLaw, Over};
 use waggle_metrics::{Metric, Unit};
 use waggle_stats::{
-    Errors, LawSettings, LawTrial, NotFitted, Scale, Verdict, fit_power_law,
+    Errors, LawBound, LawSettings, LawTrial, NotFitted, Scale, Verdict, fit_power_law,
     fit_universal_scalability,
 };
 
@@ -23,12 +23,8 @@ const SETTINGS: LawSettings<'static> = LawSettings {
 
 /// Two trials a level, 1 % apart.
 fn trials(curve: impl Fn(f64) -> f64) -> Vec<LawTrial> {
-    let two = |level: f64| {
-        [0.995, 1.005].map(|factor| LawTrial {
-            level,
-            value: factor * curve(level),
-        })
-    };
+    let two =
+        |level: f64| [0.995, 1.005].map(|factor| LawTrial::exact(level, factor * curve(level)));
     LEVELS.into_iter().flat_map(two).collect()
 }
 
@@ -44,6 +40,7 @@ pub(crate) fn model(name: &str, law: Result<Law, NotFitted>) -> CurvesModel {
             line: 0,
             law,
             doubtful: vec![("64".to_owned(), Verdict::Overloaded)],
+            bounded: vec![("64".to_owned(), LawBound::AtLeast)],
         }]
         .into(),
     };
@@ -167,10 +164,7 @@ fn a_change_of_the_exponent() {
             5.0 + 0.01 * if n < at { n.powf(first) } else { beyond }
         };
         let two = |level: &f64| {
-            [0.995, 1.005].map(|factor| LawTrial {
-                level: *level,
-                value: factor * curve(*level),
-            })
+            [0.995, 1.005].map(|factor| LawTrial::exact(*level, factor * curve(*level)))
         };
         let trials: Vec<LawTrial> = levels.iter().flat_map(two).collect();
         let law = fit_power_law(&trials, &SETTINGS).map(Law::Power);

@@ -46,10 +46,10 @@ fn simulate(study: Study, seed: u64, curve: &dyn Fn(f64) -> f64) -> Vec<LawTrial
     let mut trials = Vec::new();
     for level in levels {
         let middle = random.lognormal(curve(*level), study.level_spread);
-        trials.extend((0..study.trials).map(|_| LawTrial {
-            level: *level,
-            value: random.lognormal(middle, study.spread),
-        }));
+        trials.extend(
+            (0..study.trials)
+                .map(|_| LawTrial::exact(*level, random.lognormal(middle, study.spread))),
+        );
     }
     trials
 }

@@ -20,10 +20,7 @@ fn simulate(spread: f64, seed: u64, curve: impl Fn(f64) -> f64) -> Vec<LawTrial>
     let mut random = Random::from_seed(seed);
     let levels = LEVELS.into_iter().flat_map(|level| [level; 3]);
     levels
-        .map(|level| LawTrial {
-            level,
-            value: random.lognormal(curve(level), spread),
-        })
+        .map(|level| LawTrial::exact(level, random.lognormal(curve(level), spread)))
         .collect()
 }
 
@@ -100,7 +97,7 @@ fn what_falls_crosses_downwards() {
 #[test]
 fn a_single_trial_has_no_interval() {
     let trials = [(1.0, 1.0), (2.0, 2.0), (4.0, 4.0)];
-    let trials = trials.map(|(level, value)| LawTrial { level, value });
+    let trials = trials.map(|(level, value)| LawTrial::exact(level, value));
     let found = between_levels(&trials).cross_bound(3.0);
     assert!(
         matches!(found, Crossing::At { level, interval: None, .. } if is_near(level, 3.0)),

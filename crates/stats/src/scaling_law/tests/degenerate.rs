@@ -187,7 +187,7 @@ proptest! {
         has_absolute_errors in any::<bool>(),
     ) {
         let errors = if has_absolute_errors { Errors::Absolute } else { Errors::Relative };
-        let trials: Vec<LawTrial> = values.iter().map(|(level, value)| LawTrial { level: *level, value: *value }).collect();
+        let trials: Vec<LawTrial> = values.iter().map(|(level, value)| LawTrial::exact(*level, *value)).collect();
         let settings = settings(errors, 5);
         if let Ok(found) = fit_universal_scalability(&trials, &settings) {
             prop_assert!((0.0..=1.0).contains(&found.contention.estimate.point));

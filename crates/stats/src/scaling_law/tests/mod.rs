@@ -1,5 +1,6 @@
 //! The laws against published coefficients and R, on simulated trials, and on data that has no law.
 
+mod bounds;
 mod breaks;
 mod crossings;
 mod degenerate;
@@ -27,10 +28,7 @@ fn trials(levels: &[f64], values: &[f64]) -> Vec<LawTrial> {
         .flat_map(|level| std::iter::repeat_n(*level, values.len() / each));
     levels
         .zip(values)
-        .map(|(level, value)| LawTrial {
-            level,
-            value: *value,
-        })
+        .map(|(level, value)| LawTrial::exact(level, *value))
         .collect()
 }
 

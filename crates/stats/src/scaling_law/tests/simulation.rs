@@ -28,10 +28,7 @@ fn simulate(
         .iter()
         .flat_map(|level| (0..count).map(move |_| *level));
     trials
-        .map(|level| LawTrial {
-            level,
-            value: random.lognormal(curve(level), 0.04),
-        })
+        .map(|level| LawTrial::exact(level, random.lognormal(curve(level), 0.04)))
         .collect()
 }
 
