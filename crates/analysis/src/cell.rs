@@ -19,12 +19,14 @@ use crate::{
     },
     bottleneck::{self, Bottleneck, whole_components},
     clients::{self, ClientsModel},
+    delays::DelaySource,
     distribution::{self, SpectrumPoint},
     distributions::{self, Distribution},
     instrument::component_of,
     limits::{self, ComponentLimits},
-    metric::{self, CellNumber, Number},
+    metric::{self, CellNumber, Hidden, Number},
     path::resolve_path,
+    pooled::Pooled,
     probes::{self, ProbeModel},
     recovered::{self, CellRecovery},
     scale::scale,
@@ -63,6 +65,8 @@ pub struct CellModel {
     pub throughput: Option<Estimate>,
     pub response: Distribution,
     pub service: Distribution,
+    /// How the delays at the last probe are known; `None`: records were not followed.
+    pub delay_source: Option<DelaySource>,
     /// From sent until visible.
     pub delay: Distribution,
     /// From sent until the store of the probe where it must arrive had it.
@@ -80,7 +84,7 @@ pub struct CellModel {
     pub achieved_ratio: Option<f64>,
     /// Sum over trials; `None` where no account was kept.
     pub ledger: Option<LedgerInfo>,
-    /// The records whose delays are known at the last probe, if that is only a part of them.
+    /// The records that the last probe followed as they came, of the whole load, if that is only a part of them.
     pub delay_sample: Option<SampleInfo>,
     pub system_cpu_us_per_request: Option<Estimate>,
     pub generator_cpu_us_per_request: Option<Estimate>,
@@ -109,6 +113,8 @@ pub struct CellModel {
     pub generator_capacity_used: Option<f64>,
     /// Of the histograms of all counted trials together.
     pub spectrum: Vec<SpectrumPoint>,
+    /// Of all requests, and of all records, of the counted trials together; the distributions above are over trials.
+    pub pooled: Pooled,
     /// Of a scenario; none where the load is one request.
     pub steps: Vec<StepModel>,
     pub sessions: Option<SessionsModel>,
@@ -186,6 +192,13 @@ impl CellModel {
         })
     }
 
+    /// What is known of the number of a path that is that of a few windows of a sample; `None`: it is shown as well as any other.
+    #[must_use]
+    pub fn hidden(&self, path: &[String]) -> Option<Hidden> {
+        let mut numbers = self.numbers.iter();
+        numbers.find(|known| known.path == path)?.hidden
+    }
+
     /// The same without its interval.
     #[must_use]
     pub fn value(&self, path: &[String]) -> Option<f64> {
@@ -248,6 +261,12 @@ pub(crate) fn cell(
         throughput: over(Metric::Throughput),
         response: times(Metric::ResponseTime),
         service: times(Metric::ServiceTime),
+        delay_source: DelaySource::over_trials(
+            counted
+                .iter()
+                .filter(|(trial, _)| trial.delivery.is_some())
+                .map(|(_, numbers)| numbers.delay_source),
+        ),
         delay: times(Metric::Delay),
         arrival: times(Metric::ArrivalDelay),
         intermediate_probes: probes::over_trials(&own),
@@ -273,6 +292,7 @@ pub(crate) fn cell(
         cpu_idle: point(Metric::CpuIdle),
         generator_capacity_used: point(Metric::GeneratorCapacityUsed),
         spectrum: spectrum(&own_raw),
+        pooled: Pooled::of_trials(&own_raw),
         steps: steps::over_trials(&own, &own_raw),
         sessions: steps::sessions(&own),
         clients: clients::of_cell(&own),

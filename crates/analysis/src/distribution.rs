@@ -55,6 +55,38 @@ impl TrialPercentiles {
         }
     }
 
+    /// The same if each value is so much later.
+    pub(crate) fn later(mut self, by_us: f64) -> Self {
+        for (_, percentile) in self.all_mut() {
+            percentile.us += by_us;
+        }
+        self.mean_us = self.mean_us.map(|us| us + by_us);
+        self
+    }
+
+    /// The same if the values are those of a sample that was drawn in windows; `None`: it is not known in how many.
+    pub(crate) fn in_windows(mut self, windows: Option<u64>) -> Self {
+        for (quantile, percentile) in self.all_mut() {
+            percentile.thin = waggle_stats::thin_tail_of_windows(windows, quantile);
+        }
+        self
+    }
+
+    /// Those that are known, with their quantiles.
+    fn all_mut(&mut self) -> impl Iterator<Item = (f64, &mut TrialPercentile)> {
+        let all = [
+            (0.5, &mut self.p50),
+            (0.9, &mut self.p90),
+            (0.95, &mut self.p95),
+            (0.99, &mut self.p99),
+            (0.999, &mut self.p999),
+            (0.9999, &mut self.p9999),
+            (1.0, &mut self.max),
+        ];
+        let all = all.into_iter();
+        all.filter_map(|(quantile, one)| Some((quantile, one.as_mut()?)))
+    }
+
     /// The same with whether it may be relied on; `None` of the mean, which is no percentile.
     pub(crate) fn percentile(&self, statistic: Statistic) -> Option<&TrialPercentile> {
         match statistic {
@@ -93,11 +125,6 @@ pub(crate) fn of_trial(histogram: &Histogram<u64>) -> Option<TrialPercentiles> {
     let value = |quantile: f64| Some(as_f64(histogram.value_at_quantile(quantile)));
     let count = histogram.len();
     (count > 0).then(|| percentiles(count, value, Some(histogram.mean())))
-}
-
-/// The same of what may not have been noted.
-pub(crate) fn of_some(histogram: &Option<Histogram<u64>>) -> Option<TrialPercentiles> {
-    histogram.as_ref().and_then(of_trial)
 }
 
 /// The percentiles of `count` requests of which only some quantiles are known.

@@ -35,6 +35,23 @@ pub struct Distribution {
     pub mean: Option<Estimate>,
 }
 
+impl Distribution {
+    /// `None` of the mean, which is no percentile.
+    #[must_use]
+    pub fn percentile(&self, statistic: Statistic) -> Option<&Percentile> {
+        match statistic {
+            Statistic::P50 => Some(&self.p50),
+            Statistic::P90 => Some(&self.p90),
+            Statistic::P95 => Some(&self.p95),
+            Statistic::P99 => Some(&self.p99),
+            Statistic::P999 => Some(&self.p999),
+            Statistic::P9999 => Some(&self.p9999),
+            Statistic::Max => Some(&self.max),
+            Statistic::Mean => None,
+        }
+    }
+}
+
 /// The distribution of which a metric has the statistics.
 pub(crate) fn over_trials(of: &NamedMetric<'_>, trials: &[&TrialModel]) -> Distribution {
     let named = |statistic| NamedMetric {

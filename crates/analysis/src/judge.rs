@@ -14,6 +14,7 @@ use waggle_stats::{
 use crate::{
     Course,
     course::{Length, Totals},
+    delays::{DelayLogs, KnownBy},
     distribution::as_f64,
     path,
     prepared::Prepared,
@@ -91,19 +92,7 @@ pub(crate) fn trial(prepared: &Prepared<'_>, info: &RunInfo) -> Judged {
     let findings = waggle_stats::check(&TrialFacts {
         ledger: trial.info.ledger.as_ref().map(ledger),
         delivery: delivery.totals(),
-        // Whichever probe was behind: its delays are its own.
-        probe_lag_s: trial
-            .info
-            .intermediate_probes
-            .iter()
-            .map(|probe| &probe.delivery)
-            .chain(&trial.info.delivery)
-            .map(|delivery| {
-                delivery
-                    .measured_probe_lag_s
-                    .unwrap_or(delivery.probe_lag_s)
-            })
-            .reduce(f64::max),
+        probe_lag_s: probe_lag_s(trial),
         background: background_workers(&trial.info),
         probe_cpu_share: probe_cpu_share(prepared),
         negative_delay_share: negative_delay_share(&trial.info),
@@ -138,6 +127,17 @@ fn background_workers(info: &TrialInfo) -> Vec<GeneratorPart> {
         ..GeneratorPart::default()
     };
     loads.map(part).collect()
+}
+
+/// How long any probe was behind: its delays are its own. By a store's own instants they are not.
+fn probe_lag_s(trial: &Trial) -> Option<f64> {
+    let logs = trial.info.intermediate_probes.iter();
+    let before = logs
+        .zip(&trial.intermediate_probes)
+        .map(|(info, logs)| DelayLogs::of_intermediate_probe(trial, (&info.delivery, logs)));
+    let probes = before.chain(DelayLogs::of_last_probe(trial));
+    let by_reads = probes.filter(|probe| probe.source().by != KnownBy::Instants);
+    by_reads.map(|probe| probe.lag_s()).reduce(f64::max)
 }
 
 /// The least change of a time that imported results show: two steps of their resolution. 0: as little as histograms show.

@@ -40,6 +40,8 @@ pub struct Known {
     pub number: Number,
     /// All values that the system can have.
     pub range: Range,
+    /// It is that of a few windows of a sample, which do not show it.
+    pub is_hidden: bool,
 }
 
 impl Known {
@@ -50,6 +52,13 @@ impl Known {
         of_cell: &[Reason],
     ) -> Option<Self> {
         let number = metric::over_trials(named, trials)?;
+        if let Some(hidden) = metric::hidden(named, trials) {
+            return Some(Self {
+                number,
+                range: hidden.within,
+                is_hidden: true,
+            });
+        }
         let each = biases_of_each(named, trials);
         let biases = common_biases(&each).into_iter();
         let range = Range::new(number.ends(), biases.chain(biases_of_cell(named, of_cell)));
@@ -65,14 +74,17 @@ impl Known {
         Some(Self {
             number,
             range: of_clean.map_or(range, |other| range.hull(other)),
+            is_hidden: false,
         })
     }
 
-    /// Whether it is known, bounded, or unknown. A value whose own range is wide is a bound.
+    /// Whether it is known, bounded, or unknown. A value whose own range is wide is a bound, and so is what windows do not show.
     #[must_use]
     pub fn verdict(&self) -> MetricVerdict {
         match self.range.verdict() {
-            MetricVerdict::Estimate if self.number.shown_least().is_some() => MetricVerdict::Bound,
+            MetricVerdict::Estimate if self.is_hidden || self.number.shown_least().is_some() => {
+                MetricVerdict::Bound
+            }
             verdict => verdict,
         }
     }

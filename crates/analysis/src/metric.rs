@@ -10,13 +10,14 @@ mod outages;
 mod reading;
 mod side_loads;
 mod source;
+mod windows;
 
 use waggle_metrics::{Metric, NamedMetric, OverTrials, Subject, Unit, resolve_in_load};
 use waggle_results::{DeliveryInfo, LedgerInfo, RunInfo};
-use waggle_stats::{Bounded, Estimate, Part, Range, Scale, ThinTail};
+use waggle_stats::{Bounded, Drawn, Estimate, Part, Range, Scale, ThinTail};
 
 pub use self::number::Number;
-pub(crate) use self::reading::Reading;
+pub use self::windows::Hidden;
 use self::{
     components::{cores, cpu_us_per_request, memory},
     load::Load,
@@ -24,6 +25,10 @@ use self::{
     reading::{count, value},
     side_loads::{background, background_reading, preparation, preparation_reading},
     source::{Source, find_by_name},
+};
+pub(crate) use self::{
+    reading::Reading,
+    windows::{hidden, too_few_windows},
 };
 use crate::{
     TrialModel, TrialNumbers, TrialPercentiles, TrialProbe, TrialSystemMetric, limits,
@@ -36,6 +41,8 @@ pub struct CellNumber {
     /// As the study writes it.
     pub path: Vec<String>,
     pub number: Number,
+    /// The trials do not show it, because it is that of a few windows of a sample.
+    pub hidden: Option<Hidden>,
 }
 
 /// What a number that a path names is counted in.
@@ -96,10 +103,13 @@ pub(crate) fn of_cell(info: &RunInfo, trials: &[&TrialModel]) -> Vec<CellNumber>
         if numbers.iter().any(|known| known.path == *path) {
             continue;
         }
-        let number = resolve_path(path).and_then(|named| over_trials(&named, trials));
-        numbers.extend(number.map(|number| CellNumber {
+        let Some(named) = resolve_path(path) else {
+            continue;
+        };
+        numbers.extend(over_trials(&named, trials).map(|number| CellNumber {
             path: path.clone(),
             number,
+            hidden: hidden(&named, trials),
         }));
     }
     numbers
@@ -230,14 +240,18 @@ pub(crate) fn aggregate(
     }
 }
 
-/// Why a percentile over trials should not be relied on, where the trial with fewest samples has too few beyond it.
+/// Why a percentile over trials should not be relied on, by the trial that has fewest samples beyond it: windows that nobody counted
+/// are the fewest, then those that somebody did.
 pub(crate) fn thin(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<ThinTail> {
     let statistic = named.statistic?;
     let all = trials
         .iter()
         .filter_map(|trial| percentiles(named, Source::from_trial(trial)));
-    let fewest = all.min_by_key(|times| times.count)?;
-    fewest.percentile(statistic)?.thin
+    let thin = all.filter_map(|times| times.percentile(statistic)?.thin);
+    thin.min_by_key(|thin| match thin.drawn {
+        Drawn::Windows(windows) => (false, windows),
+        Drawn::Values(values) => (true, Some(values)),
+    })
 }
 
 /// How a trial has a metric.

@@ -67,7 +67,14 @@ impl<'a> Outcome<'a> {
         self.named.row.unit
     }
 
-    /// The outcome in each trial of a cell that came to its end, with all values that the doubts of the cell leave possible.
+    /// Whether the trials of a cell show the outcome: not if it is that of a few windows of a sample.
+    pub(crate) fn is_shown(&self, cell: &CellModel, trials: &[TrialModel]) -> bool {
+        let own: Vec<&TrialModel> = counted_trials(cell, trials).collect();
+        metric::too_few_windows(&self.named, &own).is_none()
+    }
+
+    /// The outcome in each trial of a cell that came to its end, with all values that the doubts of the cell leave possible; none of what
+    /// they do not show: nothing is concluded from it.
     pub(crate) fn samples(&self, cell: &CellModel, trials: &[TrialModel]) -> Vec<Sample> {
         let counted: Vec<&TrialModel> = counted_trials(cell, trials).collect();
         let biases = open_biases(&self.named, &counted, &cell.own_reasons());
@@ -94,7 +101,10 @@ impl<'a> Outcome<'a> {
                 most: bounded.high,
             })
         };
-        counted_trials(cell, trials).filter_map(sample).collect()
+        match self.is_shown(cell, trials) {
+            true => counted_trials(cell, trials).filter_map(sample).collect(),
+            false => Vec::new(),
+        }
     }
 
     /// The outcome of a cell over its trials.

@@ -3,7 +3,8 @@
 use waggle_results::{DeliveryInfo, LedgerInfo, ProbeInfo, ProbeLogs};
 
 use crate::{
-    distribution::{self, TrialPercentiles},
+    delays::{DelayLogs, DelaySource},
+    distribution::TrialPercentiles,
     prepared::Prepared,
 };
 
@@ -13,6 +14,8 @@ pub struct TrialProbe {
     pub name: String,
     pub ledger: LedgerInfo,
     pub delivery: DeliveryInfo,
+    /// How the delays are known.
+    pub source: DelaySource,
     /// From sent until visible there.
     pub delay: Option<TrialPercentiles>,
     /// From sent until it may have been visible there; `None`: not noted.
@@ -35,16 +38,20 @@ pub(crate) fn of_trial(prepared: &Prepared<'_>) -> Vec<TrialProbe> {
         measured,
         ..
     } = prepared;
-    let probe = |(info, logs): (&ProbeInfo, &ProbeLogs)| TrialProbe {
-        name: info.delivery.probe.clone(),
-        ledger: info.ledger.clone(),
-        delivery: info.delivery.clone(),
-        delay: distribution::of_some(&logs.delivery_delay),
-        earliest: distribution::of_some(&logs.earliest_delay),
-        end_to_end: distribution::of_some(&logs.end_to_end_delay),
-        earliest_end_to_end: distribution::of_some(&logs.earliest_end_to_end_delay),
-        arrival: distribution::of_some(&logs.arrival_delay),
-        backlog_max: accepted.waiting_max(&logs.backlog, *measured),
+    let probe = |(info, logs): (&ProbeInfo, &ProbeLogs)| {
+        let delays = DelayLogs::of_intermediate_probe(trial, (&info.delivery, logs)).percentiles();
+        TrialProbe {
+            name: info.delivery.probe.clone(),
+            ledger: info.ledger.clone(),
+            delivery: info.delivery.clone(),
+            source: delays.source,
+            delay: delays.delay,
+            earliest: delays.earliest,
+            end_to_end: delays.end_to_end,
+            earliest_end_to_end: delays.earliest_end_to_end,
+            arrival: delays.arrival,
+            backlog_max: accepted.waiting_max(&logs.backlog, *measured),
+        }
     };
     let probes = trial
         .info

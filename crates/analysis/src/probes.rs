@@ -5,6 +5,7 @@ use waggle_results::{DeliveryInfo, LedgerInfo, SampleInfo};
 
 use crate::{
     TrialModel,
+    delays::DelaySource,
     distributions::{self, Distribution},
 };
 
@@ -14,9 +15,11 @@ pub struct ProbeModel {
     pub name: String,
     /// Sum over trials.
     pub ledger: LedgerInfo,
+    /// How its delays are known; `None`: no trial counts.
+    pub source: Option<DelaySource>,
     pub delay: Distribution,
     pub arrival: Distribution,
-    /// The records whose delays are known, if that is only a part of them.
+    /// The records that the probe followed as they came, of the whole load, if that is only a part of them.
     pub sample: Option<SampleInfo>,
 }
 
@@ -44,6 +47,7 @@ fn probe_model(name: &str, trials: &[&TrialModel]) -> ProbeModel {
     ProbeModel {
         name: name.to_owned(),
         ledger: ledgers.reduce(sum).unwrap_or_default(),
+        source: DelaySource::over_trials(own().map(|probe| probe.source)),
         delay: distributions::over_trials(&named(Metric::Delay), trials),
         arrival: distributions::over_trials(&named(Metric::ArrivalDelay), trials),
         sample: sample(own().map(|probe| (&probe.delivery, &probe.ledger))),

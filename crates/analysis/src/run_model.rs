@@ -202,6 +202,7 @@ pub(crate) fn of_trials(
         drift: drift::drift(info, &trials, &[]),
         warnings: [
             warning::warnings(info, &trials, search.as_ref()),
+            warning::few_windows(&cells, info),
             operating_points::warnings(&operating_points),
             warning::counts_differ(&count_comparisons),
         ]

@@ -187,9 +187,13 @@ fn settings(asked: &SearchInfo) -> Settings {
 /// fail all the same.
 fn evidence_of(verdict: Verdict, conditions: &[ThresholdCell]) -> Evidence {
     let is_failing = conditions.iter().any(|one| one.held == Decision::Fails);
-    // More trials do not narrow the range in which a delay is known, so the level is not shown to hold.
-    let is_unresolved =
-        |one: &ThresholdCell| matches!(one.reason, Some(threshold::Shortcoming::Within(..)));
+    // More trials do not narrow the range in which a delay is known, nor show what windows do not, so the level is not shown to hold.
+    let is_unresolved = |one: &ThresholdCell| {
+        matches!(
+            one.reason,
+            Some(threshold::Shortcoming::Within(..) | threshold::Shortcoming::Windows(_))
+        )
+    };
     let fails = is_failing || conditions.iter().any(is_unresolved);
     let holds = conditions.iter().all(|one| one.held == Decision::Holds);
     match verdict {

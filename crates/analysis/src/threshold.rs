@@ -5,13 +5,13 @@
 
 use waggle_metrics::{Metric, Unit};
 use waggle_results::{Comparison, ThresholdInfo};
-use waggle_stats::{Bias, Range, Reason};
+use waggle_stats::{Bias, Range, Reason, ThinTail};
 
 use crate::{
     CellModel, Decision,
     asked::{aspect, biases},
     decision::decide,
-    metric::{Number, unit},
+    metric::{Hidden, Number, unit},
     path,
 };
 
@@ -49,6 +49,8 @@ pub enum Shortcoming {
     Interval(f64, f64),
     /// The limit lies within the range in which the value is known.
     Within(f64, f64),
+    /// It is that of a few windows of a sample: what it is for all records is not known.
+    Windows(ThinTail),
     /// The system's own value may differ from the measured one in these directions.
     Doubtful(Vec<Bias>),
     /// So many of the trials did not recover within this time.
@@ -98,10 +100,12 @@ fn compare(
     cell: &CellModel,
 ) -> (Decision, Option<Shortcoming>) {
     let point = number.point();
-    let interval = match threshold.op {
+    let hidden = cell.hidden(&threshold.metric);
+    let interval = match (threshold.op, hidden) {
         // Equality is asked of counts, which are exact.
-        Comparison::Equal => (point, point),
-        _ => number.ends(),
+        (Comparison::Equal, _) => (point, point),
+        (_, Some(Hidden { within, .. })) => (within.low, within.high),
+        (_, None) => number.ends(),
     };
     let biases =
         path::metric(&threshold.metric).map_or_else(Vec::new, |metric| cell.biases(metric));
@@ -112,10 +116,13 @@ fn compare(
         decide(threshold.op, Range::new(range, []), threshold.value) == Decision::Undecided
     };
     let reason = match (held, by_interval) {
-        (Decision::Undecided, Decision::Undecided) => Some(match range_of_point(number) {
-            Some(range) if is_open(range) => Shortcoming::Within(range.0, range.1),
-            _ => Shortcoming::Interval(interval.0, interval.1),
-        }),
+        (Decision::Undecided, Decision::Undecided) => {
+            Some(match (hidden, range_of_point(number)) {
+                (Some(hidden), _) => Shortcoming::Windows(hidden.thin),
+                (None, Some(range)) if is_open(range) => Shortcoming::Within(range.0, range.1),
+                _ => Shortcoming::Interval(interval.0, interval.1),
+            })
+        }
         (Decision::Undecided, _) => Some(Shortcoming::Doubtful(biases)),
         _ => None,
     };

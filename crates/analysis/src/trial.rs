@@ -12,6 +12,7 @@ use crate::{
     Counted,
     background::{self, TrialBackground},
     bottleneck::cpus_of_system,
+    delays::{DelayLogs, DelaySource},
     distribution::{self, TrialPercentiles, as_f64},
     imported,
     judge::{self, Judged},
@@ -123,7 +124,9 @@ pub struct TrialNumbers {
     pub session_duration: Option<TrialPercentiles>,
     /// From due to the failure.
     pub failed_times: Option<TrialPercentiles>,
-    /// From sent until visible, over the whole load.
+    /// How the delays at the probe where records must arrive are known.
+    pub delay_source: DelaySource,
+    /// From sent until visible.
     pub delay: Option<TrialPercentiles>,
     /// From sent until it may have been visible; `None`: not noted.
     pub earliest: Option<TrialPercentiles>,
@@ -275,6 +278,8 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
     let imported = trial.info.imported.as_ref();
     let generator = trial.info.generator.clone().unwrap_or_default();
     let quantiles = imported_quantiles(&trial.info);
+    let delays = DelayLogs::of_last_probe(trial).map(|logs| logs.percentiles());
+    let delays = delays.unwrap_or_default();
     let (cores, memory) = (samples.cores(*within), memory::of_trial(samples, *within));
     Some(TrialNumbers {
         seconds: measured.seconds,
@@ -292,11 +297,12 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
         first_byte: distribution::of_trial(&times.first_byte_time),
         session_duration: distribution::of_trial(&times.session_duration),
         failed_times: distribution::of_trial(&times.failed_time),
-        delay: distribution::of_some(&trial.delivery_delay),
-        earliest: distribution::of_some(&trial.earliest_delay),
-        end_to_end: distribution::of_some(&trial.end_to_end_delay),
-        earliest_end_to_end: distribution::of_some(&trial.earliest_end_to_end_delay),
-        arrival: distribution::of_some(&trial.arrival_delay),
+        delay_source: delays.source,
+        delay: delays.delay,
+        earliest: delays.earliest,
+        end_to_end: delays.end_to_end,
+        earliest_end_to_end: delays.earliest_end_to_end,
+        arrival: delays.arrival,
         system_cpu_us_per_request: samples::of_system(&cores)
             .filter(|_| answered > 0.0)
             .map(|cores| cores * measured.seconds * 1e6 / answered),

@@ -1,10 +1,13 @@
 //! What a reader must know before believing any number of the run.
 
+use waggle_metrics::Metric;
 use waggle_results::{Host, RunInfo, SelectionInfo, UnknownFact, VersionDesign};
+use waggle_stats::{Drawn, End};
 
-use waggle_stats::End;
-
-use crate::{CountComparisonModel, SearchModel, TrialModel};
+use crate::{
+    CellModel, CountComparisonModel, SearchModel, TrialModel,
+    outcome::{Outcome, outcomes},
+};
 
 /// One thing that a reader must know.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +34,15 @@ pub enum Warning {
     NeverReached { steps: Vec<String> },
     /// In how many trials the generator came late though idle polling may help it.
     CameLate { late: usize, trials: usize },
+    /// A percentile of delays at a probe rests on a few windows of a sample in so many cells, and nothing is concluded from it.
+    FewWindows {
+        /// Of the metric, with the probe.
+        name: String,
+        /// In the trial that has fewest; `None`: not known.
+        windows: Option<u64>,
+        cells: usize,
+        of: usize,
+    },
     /// Each cell ran once.
     RanOnce,
     /// Trials are missing.
@@ -131,6 +143,40 @@ fn selection(info: &RunInfo) -> Option<Warning> {
         selection,
         ran: info.cells.len(),
     })
+}
+
+/// The delays that a study is usually asked for, where they are shown and not known.
+pub(crate) fn few_windows(cells: &[CellModel], info: &RunInfo) -> Vec<Warning> {
+    let all: Vec<&CellModel> = cells.iter().collect();
+    let of_outcome = |outcome: &Outcome<'_>| {
+        let thin = |cell: &CellModel| {
+            let of = match outcome.named.of {
+                None => &cell.delay,
+                Some(name) => {
+                    let mut probes = cell.intermediate_probes.iter();
+                    &probes.find(|probe| probe.name == name)?.delay
+                }
+            };
+            let thin = of.percentile(outcome.named.statistic?)?.thin?;
+            thin.is_of_windows().then_some(thin.drawn)
+        };
+        let own: Vec<Drawn> = cells.iter().filter_map(thin).collect();
+        let windows = own.iter().map(|drawn| match drawn {
+            Drawn::Windows(windows) => *windows,
+            Drawn::Values(_) => None,
+        });
+        Some(Warning::FewWindows {
+            name: outcome.name.clone(),
+            windows: windows.min()?,
+            cells: own.len(),
+            of: cells.len(),
+        })
+    };
+    let outcomes = outcomes(&all, info);
+    let delays = outcomes
+        .iter()
+        .filter(|outcome| outcome.named.row.metric == Metric::Delay);
+    delays.filter_map(of_outcome).collect()
 }
 
 fn came_late(trials: &[TrialModel]) -> Option<Warning> {

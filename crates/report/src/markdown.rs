@@ -118,7 +118,7 @@ fn table(out: &mut String, table: &Table) {
         heads.join(" | "),
         rules.join(" | ")
     ));
-    let mut notes: Vec<&str> = Vec::new();
+    let mut notes: Vec<Note> = Vec::new();
     for row in &table.rows {
         let fields: Vec<String> = row
             .iter()
@@ -127,23 +127,39 @@ fn table(out: &mut String, table: &Table) {
         out.push_str(&format!("| {} |\n", fields.join(" | ")));
     }
     out.push('\n');
-    for note in notes {
-        out.push_str(&format!("\\* {note}.\n\n"));
+    for (sign, note) in notes {
+        out.push_str(&format!("{sign} {note}.\n\n"));
     }
 }
 
-const THIN: &str = "from few samples; the HTML page shows how many";
-const EVEN: &str = "no difference is shown";
-const ALONE: &str = "its interval alone shows a difference, but it is not shown together with all statements of the report (Holm)";
-const CHANCE: &str = "may be chance; the HTML page shows the probability";
+/// A sign behind a number, and what it means.
+type Note = (&'static str, &'static str);
 
-fn field_text(field: &Field, notes: &mut Vec<&str>) -> String {
+const THIN: Note = ("\\*", "from few samples; the HTML page shows how many");
+const EVEN: Note = ("\\*", "no difference is shown");
+const CHANCE: Note = ("\\*", "may be chance; the HTML page shows the probability");
+const ALONE: Note = (
+    "§",
+    "its interval alone shows a difference, but it is not shown together with all statements of the report (Holm)",
+);
+const LAG: Note = (
+    "†",
+    "the load generator's own lag is a large part of it; the HTML page shows how much",
+);
+const WINDOWS: Note = (
+    "‡",
+    "from few windows of a sample, which do not show it; the HTML page shows how many",
+);
+
+fn field_text(field: &Field, notes: &mut Vec<Note>) -> String {
     let text = match field.side_note() {
         Some(aside) => format!("{} ({aside})", field.text()),
         None => field.text().into_owned(),
     };
     let note = match &field.mark {
         Mark::Thin(_) => Some(THIN),
+        Mark::Windows(_) => Some(WINDOWS),
+        Mark::Lag(_) => Some(LAG),
         Mark::Chance(_) => Some(CHANCE),
         Mark::Even => Some(EVEN),
         Mark::Alone(_) => Some(ALONE),
@@ -152,12 +168,10 @@ fn field_text(field: &Field, notes: &mut Vec<&str>) -> String {
     if let Some(note) = note.filter(|note| !notes.contains(note)) {
         notes.push(note);
     }
-    match &field.mark {
-        Mark::Thin(_) | Mark::Chance(_) | Mark::Even | Mark::Alone(_) => {
-            format!("{}\\*", escape(&text))
-        }
-        Mark::Bad => format!("**{}**", escape(&text)),
-        Mark::Plain | Mark::Verdict => escape(&text),
+    match (&field.mark, note) {
+        (Mark::Bad, _) => format!("**{}**", escape(&text)),
+        (_, Some((sign, _))) => format!("{}{sign}", escape(&text)),
+        (_, None) => escape(&text),
     }
 }
 

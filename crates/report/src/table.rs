@@ -80,8 +80,12 @@ enum Value {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Mark {
     Plain,
-    /// Greyed, with the reason.
+    /// Greyed: a percentile from few samples, with the reason.
     Thin(String),
+    /// Greyed: a percentile from few windows of a sample, with the reason.
+    Windows(String),
+    /// Greyed: the load generator's own lag is a large part of it, with the reason.
+    Lag(String),
     /// Greyed because it may be chance, with the probability.
     Chance(String),
     /// Greyed: it shows no difference.
@@ -245,7 +249,7 @@ impl Field {
         match &percentile.thin {
             Some(reason) if percentile.estimate.is_some() => field.thin(reason),
             _ => match percentile.lag_us {
-                Some(lag_us) => field.with_mark(Mark::Thin(findings::hiding_lag(lag_us))),
+                Some(lag_us) => field.with_mark(Mark::Lag(findings::hiding_lag(lag_us))),
                 None => field,
             },
         }
@@ -256,7 +260,11 @@ impl Field {
     }
 
     pub(crate) fn thin(self, tail: &ThinTail) -> Self {
-        self.with_mark(Mark::Thin(findings::thin(tail)))
+        let reason = findings::thin(tail);
+        self.with_mark(match tail.is_of_windows() {
+            true => Mark::Windows(reason),
+            false => Mark::Thin(reason),
+        })
     }
 
     pub(crate) fn bad_if(self, is_bad: bool) -> Self {

@@ -234,20 +234,26 @@ impl Grid {
     }
 }
 
-/// A percentile from too few samples carries a mark.
+/// With a word for why it is not reliable.
 fn field_text(field: &Field) -> String {
-    match field.mark {
-        Mark::Thin(_) => format!("{} (few)", field.short()),
-        _ => field.short(),
-    }
+    with_mark(field.short(), &field.mark)
 }
 
 /// The same without an interval.
 fn point_text(field: &Field) -> String {
-    match field.mark {
-        Mark::Thin(_) => format!("{} (few)", field.point()),
-        _ => field.point(),
-    }
+    with_mark(field.point(), &field.mark)
+}
+
+fn with_mark(text: String, mark: &Mark) -> String {
+    let word = match mark {
+        Mark::Thin(_) => "few",
+        Mark::Windows(_) => "few windows",
+        Mark::Lag(_) => "lag",
+        Mark::Plain | Mark::Chance(_) | Mark::Even | Mark::Alone(_) | Mark::Verdict | Mark::Bad => {
+            return text;
+        }
+    };
+    format!("{text} ({word})")
 }
 
 #[cfg(test)]

@@ -83,11 +83,11 @@ pub use scaling::PairInfo;
 pub use trial::{
     BackgroundInfo, BackgroundLoadInfo, BacklogRow, ClientEndInfo, ClientInfo, ConnectingInfo,
     CoolDownInfo, CountsRow, DeliveryInfo, FailureCount, FaultInfo, GeneratorInfo,
-    GeneratorPartInfo, InspectedCounts, IntervalRow, LagInfo, LedgerInfo, LoadDropInfo,
-    MachineInfo, NetworkCounts, NetworkInfo, PhaseInfo, PhaseName, PreparationInfo,
-    PrepareLoadInfo, PrepareStepInfo, ProbeInfo, ResourceRow, SampleInfo, SessionCounts,
-    SessionsInfo, SnapshotInfo, StageInfo, StepCounts, StepInfo, StopNumber, StoppedInfo,
-    SystemMetricRow, TrialEnd, TrialInfo,
+    GeneratorPartInfo, InspectedCounts, InstantsInfo, IntervalRow, LagInfo, LedgerInfo,
+    LoadDropInfo, MachineInfo, MeasuredRecords, NetworkCounts, NetworkInfo, PhaseInfo, PhaseName,
+    PreparationInfo, PrepareLoadInfo, PrepareStepInfo, ProbeInfo, ResourceRow, SampleInfo,
+    SessionCounts, SessionsInfo, SnapshotInfo, StageInfo, StepCounts, StepInfo, StopNumber,
+    StoppedInfo, SystemMetricRow, TrialEnd, TrialInfo,
 };
 pub use warm_up::WarmUpUntil;
 pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};

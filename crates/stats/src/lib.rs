@@ -61,7 +61,7 @@ pub use holm::rejection_limit;
 pub use level_change::LevelChange;
 pub use margin::{MarginTest, compare_with_margin};
 pub use proportion::{Part, proportion, proportion_difference};
-pub use quantile::{MIN_SAMPLES_BEYOND, ThinTail, thin_tail};
+pub use quantile::{Drawn, MIN_SAMPLES_BEYOND, ThinTail, thin_tail, thin_tail_of_windows};
 pub use reason::{Asked, CLEAN_TRIALS_MIN, Reason, cell_reasons, verdict_of};
 pub use recovery::{AfterDrop, Control, Recovery, recovery};
 pub use sample::median as sample_median;

@@ -211,7 +211,10 @@ impl<'a> Sides<'a> {
         let offset = u32::try_from(at).unwrap_or(0) * SIDE_STRIDE;
         let cells = side.cells(key);
         let of_run = |(run, cell): &(usize, &CellModel)| {
-            let number = outcome.number(cell, &side.runs[*run].trials)?;
+            let trials = &side.runs[*run].trials;
+            let number = outcome
+                .number(cell, trials)
+                .filter(|_| outcome.is_shown(cell, trials))?;
             let place = u32::try_from(*run).unwrap_or(u32::MAX);
             Some(Sample {
                 repetition: match self.unit {

@@ -205,6 +205,9 @@ fn of_outcome(
     outcome: &Outcome,
     asked: &[NamedMetric<'_>],
 ) -> Result<Option<OutcomeEffects>, WithoutEffects> {
+    if !grid.iter().all(|cell| outcome.is_shown(cell, trials)) {
+        return Ok(None);
+    }
     let cells = grid.iter();
     let values: Vec<Vec<Sample>> = cells.map(|cell| outcome.samples(cell, trials)).collect();
     if values.iter().all(Vec::is_empty) {

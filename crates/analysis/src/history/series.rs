@@ -117,7 +117,8 @@ impl<'a> Sources<'a> {
             let Some(own) = own.filter(|_| is_own) else {
                 continue;
             };
-            let Some(number) = outcome.number(own, &model.trials) else {
+            let number = outcome.number(own, &model.trials);
+            let Some(number) = number.filter(|_| outcome.is_shown(own, &model.trials)) else {
                 continue;
             };
             let biases = own.biases(outcome.named.row.metric);

@@ -9,9 +9,7 @@ use crate::{
     labels,
     wording::{findings, metric},
 };
-use waggle_analysis::{
-    CellModel, Distribution, Model, Number, Percentile, headline, without_names,
-};
+use waggle_analysis::{CellModel, Distribution, Model, Number, headline, without_names};
 use waggle_metrics::{Metric, NamedMetric, Statistic, Wish};
 use waggle_stats::{Estimate, ThinTail};
 
@@ -153,26 +151,12 @@ fn percentile<'a>(metric: Metric, statistic: Statistic, of: Pick) -> Mapped<'a> 
             ..NamedMetric::of_all(metric)
         },
         of_cell: Box::new(move |cell| {
-            let found = in_distribution(of(cell), statistic);
+            let found = of(cell).percentile(statistic);
             found.map_or_else(Shown::default, |one| Shown {
                 number: one.estimate.map(Number::Estimate),
                 thin: one.thin,
             })
         }),
-    }
-}
-
-/// `None` of the mean, which is no percentile.
-fn in_distribution(of: &Distribution, statistic: Statistic) -> Option<&Percentile> {
-    match statistic {
-        Statistic::P50 => Some(&of.p50),
-        Statistic::P90 => Some(&of.p90),
-        Statistic::P95 => Some(&of.p95),
-        Statistic::P99 => Some(&of.p99),
-        Statistic::P999 => Some(&of.p999),
-        Statistic::P9999 => Some(&of.p9999),
-        Statistic::Max => Some(&of.max),
-        Statistic::Mean => None,
     }
 }
 

@@ -73,7 +73,11 @@ impl Render for Field {
             Mark::Bad => html! { strong class="bad" { (text) } },
             Mark::Verdict => badge(&text),
             Mark::Even => html! { span class="thin" { (text) } },
-            Mark::Thin(reason) | Mark::Chance(reason) | Mark::Alone(reason) => html! {
+            Mark::Thin(reason)
+            | Mark::Windows(reason)
+            | Mark::Lag(reason)
+            | Mark::Chance(reason)
+            | Mark::Alone(reason) => html! {
                 span class="thin" title=(reason) { (text) span class="sr" { " (" (reason) ")" } }
             },
         };

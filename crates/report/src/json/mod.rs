@@ -1,6 +1,7 @@
 //! `report.json`: the report for other programs. What is not known is `null` or absent, never 0.
 
 mod best_and_worst;
+mod delays;
 mod effects;
 mod growth;
 mod laws;
@@ -135,8 +136,15 @@ struct Cell<'a> {
     error_rate: Option<f64>,
     /// How far the metrics that the study asks about are known, by name.
     asked: BTreeMap<String, Asked>,
-    /// By name, as in the columns of `tables.csv`, with the unit at the end.
+    /// By name, as in the columns of `tables.csv`, with the unit at the end. A percentile is that of a typical trial.
     metrics: BTreeMap<String, Value>,
+    /// Percentiles of all requests, and of all records, of the counted trials together, by the same names.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(default)]
+    pooled: BTreeMap<String, f64>,
+    /// What the delivery delay at the last probe rests on; `null`: records were not followed.
+    #[schemars(default)]
+    delivery_delay: Option<delays::DeliveryDelay>,
 }
 
 /// Cells that are left out for the same reason.
@@ -323,6 +331,8 @@ fn cell<'a>(model: &Model, cell: &'a CellModel, all: &[NamedMetric<'_>]) -> Cell
         error_rate: cell.error_rate,
         asked: asked(model, cell),
         metrics: all.iter().filter_map(metric).collect(),
+        pooled: delays::pooled(&cell.pooled),
+        delivery_delay: cell.delay_source.map(delays::DeliveryDelay::new),
     }
 }
 

@@ -119,13 +119,15 @@ fn of_best(model: &Model, cell: &CellModel, asked: &[&MetricAnswer]) -> Vec<Figu
     let time = |metric, what, estimate| figure(metric, what, estimate, Unit::Time);
     let response = cell.response.p99.estimate.as_ref();
     let cpu = cell.system_cpu_us_per_request.as_ref();
+    // A few windows of a sample do not show it.
+    let is_delay_shown = (cell.delay.p99.thin).is_none_or(|thin| !thin.is_of_windows());
     [
         goodput,
         time(Metric::ResponseTime, "Response time p99", response),
         time(
             Metric::Delay,
             "Delivery delay p99",
-            cell.delay.p99.estimate.as_ref(),
+            cell.delay.p99.estimate.as_ref().filter(|_| is_delay_shown),
         ),
         time(Metric::SystemCpuPerRequest, "System CPU per request", cpu),
     ]

@@ -64,7 +64,9 @@ pub(crate) fn cells_in_short(model: &Model) -> Table {
 fn caption(model: &Model) -> String {
     let certainty = match model.info.schedule.max_repetitions() {
         1 => "one trial each, so without intervals",
-        _ => "with 95 % intervals over trials",
+        _ => {
+            "of a typical trial (geometric means over trials), with 95 % intervals over trials; max is that of all trials"
+        }
     };
     format!("Goodput and response time of each cell, {certainty}")
 }

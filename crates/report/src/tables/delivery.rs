@@ -6,15 +6,16 @@ use super::columns::{MAX, P50, P90, P99, percentiles, place, summed_over};
 use crate::{
     format::NONE,
     table::{Column, Field, Table},
-    wording::delivery,
+    wording::delivery::{self, ByInstants},
 };
-use waggle_analysis::{CellModel, Distribution, Model, Percentile};
+use waggle_analysis::{CellModel, DelaySource, Distribution, KnownBy, Model, Percentile};
 
 /// One probe of one cell.
 struct AtProbe<'a> {
     cell: &'a CellModel,
     name: &'a str,
     ledger: Option<&'a LedgerInfo>,
+    source: Option<DelaySource>,
     delay: &'a Distribution,
     arrival: &'a Distribution,
     sample: Option<SampleInfo>,
@@ -26,6 +27,7 @@ fn probes<'a>(model: &'a Model, cell: &'a CellModel) -> Vec<AtProbe<'a>> {
         cell,
         name: &probe.name,
         ledger: Some(&probe.ledger),
+        source: probe.source,
         delay: &probe.delay,
         arrival: &probe.arrival,
         sample: probe.sample,
@@ -34,6 +36,7 @@ fn probes<'a>(model: &'a Model, cell: &'a CellModel) -> Vec<AtProbe<'a>> {
         cell,
         name: model.info.delivery_probe.as_deref().unwrap_or(NONE),
         ledger: cell.ledger.as_ref(),
+        source: cell.delay_source,
         delay: &cell.delay,
         arrival: &cell.arrival,
         sample: cell.delay_sample,
@@ -189,32 +192,36 @@ fn is_range(times: &Distribution) -> bool {
     estimates.any(|estimate| estimate.shown_least().is_some())
 }
 
-/// From sent until visible; `None` if records were not followed.
+impl AtProbe<'_> {
+    fn is_known(&self) -> bool {
+        self.delay.p50.estimate.is_some()
+    }
+
+    fn is_known_by(&self, is: impl Fn(KnownBy) -> bool) -> bool {
+        self.source.is_some_and(|source| is(source.by))
+    }
+
+    /// When its store had records, if that is known and not where their delay ends.
+    fn has_arrival(&self) -> bool {
+        self.arrival.p50.estimate.is_some() && !self.is_known_by(|by| by == KnownBy::Instants)
+    }
+}
+
+/// From sent until visible, or until the store had it; `None` if records were not followed.
 pub(crate) fn delay(model: &Model) -> Option<Table> {
-    let is_known = |times: &Distribution| times.p50.estimate.is_some();
-    all_rows(model).find(|at| is_known(at.delay))?;
-    let mut caption = match has_intermediate_probes(model) {
-        true => "Delivery delay, from sent until visible at each probe".to_owned(),
-        false => "Delivery delay, from sent until visible at the probe".to_owned(),
-    };
+    let rows = || all_rows(model).filter(AtProbe::is_known);
+    rows().next()?;
     let mut columns = columns(model);
     columns.extend(percentiles(&[P50, P90, P99, MAX], |at: &AtProbe<'_>| {
         at.delay
     }));
-    if all_rows(model).any(|at| at.sample.is_some()) {
-        columns.push(Column::numbers("sample", |at: &AtProbe<'_>| {
-            Field::optional(at.sample.map(delivery::sample_counts))
-        }));
-        caption.push_str("; of a sample of the records if the probe could not read all under load");
-    }
-    if all_rows(model).any(|at| is_range(at.delay)) {
-        caption.push_str("; ≤: the probe knows the delay only to within a range, whose low end the interval includes");
-    }
-    // Most stores do not report when a record arrived.
-    if all_rows(model).any(|at| is_known(at.arrival)) {
-        caption.push_str("; and arrival delay, until the arrival that the store itself reports (in whole milliseconds)");
+    columns.push(Column::numbers("records", |at: &AtProbe<'_>| {
+        Field::optional(at.source.map(delivery::records_behind))
+    }));
+    let has_arrival = rows().any(|at| at.has_arrival());
+    if has_arrival {
         let arrival = |pick: fn(&Distribution) -> &Percentile| {
-            move |at: &AtProbe<'_>| match is_known(at.arrival) {
+            move |at: &AtProbe<'_>| match at.has_arrival() {
                 true => Field::percentile(pick(at.arrival)),
                 false => Field::empty(),
             }
@@ -223,6 +230,32 @@ pub(crate) fn delay(model: &Model) -> Option<Table> {
             Column::numbers("arrival p50", arrival(P50.1)),
             Column::numbers("arrival p99", arrival(P99.1)),
         ]);
+    }
+    let by_instants = ByInstants::of_rows(rows().filter_map(|at| at.source));
+    if by_instants == ByInstants::Some {
+        columns.push(Column::words("until", |at: &AtProbe<'_>| {
+            Field::optional(
+                at.source
+                    .map(|source| delivery::delay_end(source).to_owned()),
+            )
+        }));
+    }
+    let ends = by_instants.delay_ends(has_intermediate_probes(model));
+    let mut caption = format!("Delivery delay of the records sent in the measured phase, {ends}");
+    if rows().any(|at| at.is_known_by(|by| matches!(by, KnownBy::Windows(_)))) {
+        caption.push_str("; of a sample of the records if the probe could not read all under load");
+    }
+    if rows().any(|at| is_range(at.delay)) {
+        caption.push_str("; ≤: the probe knows the delay only to within a range, whose low end the interval includes");
+    }
+    if has_arrival {
+        let probes: Vec<&str> = rows()
+            .filter(AtProbe::has_arrival)
+            .map(|at| at.name)
+            .collect();
+        let resolution = delivery::instants_resolution(model, &probes);
+        caption.push_str("; and arrival delay, until the arrival that the store itself reports");
+        caption.extend(resolution.map(|resolution| format!(" ({resolution})")));
     }
     let table = Table::new("delay", caption, columns, all_rows(model));
     Some(table.with_title("Delivery delay"))

@@ -19,7 +19,7 @@ pub(crate) fn spectrum(model: &Model) -> Table {
     columns.push(Column::numbers("max", |cell: &&CellModel| {
         time(cell.spectrum.last())
     }));
-    let caption = "Response time at each percentile, all trials of a cell merged";
+    let caption = "Response time at each percentile of all requests of a cell together, its trials merged (other tables: of a typical trial)";
     Table::new("spectrum", caption, columns, &model.cells)
 }
 

@@ -1,8 +1,8 @@
 //! The answer to the study's question, in sentences that claim no more than the results show.
 
 use waggle_analysis::{
-    Account, AnswerOf, AnswerRole, CellModel, CellValue, Limit, LimitedBy, MetricAnswer, Model,
-    Number, Spread, ThresholdOutcome, TiedCell,
+    Account, AnswerOf, AnswerRole, CellModel, CellValue, KnownBy, Limit, LimitedBy, MetricAnswer,
+    Model, Number, Spread, ThresholdOutcome, TiedCell,
 };
 use waggle_metrics::{Metric, Wish};
 use waggle_stats::{MetricVerdict, TrialsNeeded, Verdict};
@@ -10,7 +10,7 @@ use waggle_stats::{MetricVerdict, TrialsNeeded, Verdict};
 use super::{
     cell_name, conditions, effects,
     format::{self, Unit},
-    labels, name_of, operating_points, search, trials_needed,
+    labels, name_of, operating_points, pooled, search, trials_needed,
 };
 
 /// Maximum number of cells of a search with a sentence each; of more, only the best cell has one.
@@ -472,8 +472,9 @@ fn response(cell: &CellModel) -> Option<String> {
     } else {
         ""
     };
+    let typical = pooled::beside_typical(cell, "requests", pooled::RESPONSE);
     Some(format!(
-        "Half of the requests were answered within {} and 99 % within {}{thin}; the slowest took {}.",
+        "Half of the requests were answered within {} and 99 % within {}{thin}{typical}; the slowest took {}.",
         Unit::Time.show(p50.point),
         format::long(Some(&p99), Unit::Time),
         Unit::Time.show(max.point)
@@ -519,10 +520,27 @@ fn beside_the_accepted(account: &Account) -> String {
 fn delay(cell: &CellModel) -> Option<String> {
     let delay = cell.delay.p99.estimate?;
     let most = Unit::Time.show(delay.point);
+    let source = cell.delay_source?;
+    let thin = cell.delay.p99.thin;
+    if thin.is_some_and(|thin| thin.is_of_windows()) {
+        return Some(format!(
+            "Of the {} that the probe could follow, 99 % were visible within {most}; what that is for all records, windows of a sample \
+             do not show.",
+            format::plural(source.known, "record")
+        ));
+    }
+    let typical = pooled::beside_typical(cell, "records", pooled::DELAY);
+    let visible = match source.by {
+        KnownBy::Instants => "in the store",
+        KnownBy::Reads | KnownBy::Windows(_) => "visible",
+    };
     Some(match delay.shown_least() {
-        None => format!("99 % of the records were visible within {most}."),
+        None => {
+            let within = format::long(Some(&delay), Unit::Time);
+            format!("99 % of the records were {visible} within {within}{typical}.")
+        }
         Some(least) => format!(
-            "The p99 of the delivery delay was ≤ {most} (≥ {}).",
+            "The p99 of the delivery delay was ≤ {most} (≥ {}){typical}.",
             Unit::Time.show(least)
         ),
     })

@@ -4,7 +4,7 @@ use waggle_analysis::{Decision, Shortcoming};
 use waggle_metrics::Unit;
 use waggle_stats::Bias;
 
-use super::format;
+use super::{findings, format};
 
 /// `holds`, `undecided`, `does not hold`.
 #[must_use]
@@ -32,6 +32,10 @@ pub fn shortcoming(why: &Shortcoming, unit: Unit) -> String {
             "the limit is within the range in which the value is known, {} to {}",
             format::in_unit(*low, unit),
             format::in_unit(*high, unit)
+        ),
+        Shortcoming::Windows(thin) => format!(
+            "a sample of the records does not show it: {}",
+            findings::thin(thin)
         ),
         Shortcoming::NotRecovered {
             trials,

@@ -1,7 +1,7 @@
 //! Delivery accounting in sentences: missing records, duplicates, rejected records that were delivered, records without a clear answer.
 //! The numbers are those of the table.
 
-use waggle_analysis::{Account, Model, Spread};
+use waggle_analysis::{Account, DelaySource, KnownBy, Model, Spread, TrialModel};
 use waggle_results::SampleInfo;
 
 use super::{format, name_of};
@@ -55,14 +55,83 @@ pub fn sentences(model: &Model) -> Vec<String> {
     sentences
 }
 
-/// `12,345 of 1,200,000`.
+/// The records behind the percentiles of a delay: `12,345 of 1,200,000 in 14 windows`.
 #[must_use]
-pub fn sample_counts(sample: SampleInfo) -> String {
-    format!(
-        "{} of {}",
-        format::count(sample.followed),
-        format::count(sample.of)
-    )
+pub fn records_behind(source: DelaySource) -> String {
+    let (known, of) = (format::count(source.known), format::count(source.of));
+    match source.by {
+        KnownBy::Reads | KnownBy::Instants if source.known == source.of => known,
+        KnownBy::Reads | KnownBy::Instants => format!("{known} of {of}"),
+        KnownBy::Windows(Some(windows)) => {
+            format!("{known} of {of} in {}", format::plural(windows, "window"))
+        }
+        KnownBy::Windows(None) => format!("{known} of {of} in windows"),
+    }
+}
+
+/// Whether the delays of all rows of a table end at instants of the store, of some, or of none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ByInstants {
+    All,
+    Some,
+    None,
+}
+
+impl ByInstants {
+    pub(crate) fn of_rows(rows: impl Iterator<Item = DelaySource>) -> Self {
+        let all: Vec<bool> = rows.map(|row| row.by == KnownBy::Instants).collect();
+        match (all.contains(&true), all.contains(&false)) {
+            (true, true) => Self::Some,
+            (true, false) => Self::All,
+            (false, _) => Self::None,
+        }
+    }
+
+    /// Where the delays of a table end.
+    pub(crate) fn delay_ends(self, has_several_probes: bool) -> &'static str {
+        match (self, has_several_probes) {
+            (Self::All, _) => {
+                "from sent until the store had the record, by the store's own instants"
+            }
+            (Self::Some, _) => {
+                "from sent until visible: by the store's own instants where they cover the records, else when the probe saw them"
+            }
+            (Self::None, true) => "from sent until visible at each probe",
+            (Self::None, false) => "from sent until visible at the probe",
+        }
+    }
+}
+
+/// Where the delays of a row end.
+#[must_use]
+pub(crate) fn delay_end(source: DelaySource) -> &'static str {
+    match source.by {
+        KnownBy::Instants => "instant of the store",
+        KnownBy::Reads | KnownBy::Windows(_) => "seen by the probe",
+    }
+}
+
+/// How fine the instants of these probes' stores are; `None`: it is not known, or differs.
+pub(crate) fn instants_resolution(model: &Model, probes: &[&str]) -> Option<&'static str> {
+    let of_trial = |trial: &TrialModel| {
+        let before = trial
+            .intermediate_probes
+            .iter()
+            .map(|probe| &probe.delivery);
+        before.chain(&trial.delivery).cloned().collect::<Vec<_>>()
+    };
+    let all = model.trials.iter().flat_map(of_trial);
+    let own = all.filter(|delivery| probes.contains(&delivery.probe.as_str()));
+    let mut resolutions: Vec<Option<u64>> = own
+        .map(|delivery| delivery.instants.map(|instants| instants.resolution_ns))
+        .collect();
+    resolutions.dedup();
+    match resolutions[..] {
+        [Some(1_000_000_000)] => Some("in whole seconds"),
+        [Some(1_000_000)] => Some("in whole milliseconds"),
+        [Some(1_000)] => Some("in whole microseconds"),
+        _ => None,
+    }
 }
 
 /// `of 12,345 sampled records of 1,200,000`.

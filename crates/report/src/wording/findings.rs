@@ -4,8 +4,8 @@ mod system;
 
 use waggle_analysis::{CellReason, TrialRemark};
 use waggle_stats::{
-    AccountingFinding, Calibrated, Finding, InstrumentFinding, Lag, LagAllowed, LatenessFinding,
-    MIN_SAMPLES_BEYOND, NthGenerator, Reason, RecordEquation, Stretch, ThinTail,
+    AccountingFinding, Calibrated, Drawn, Finding, InstrumentFinding, Lag, LagAllowed,
+    LatenessFinding, MIN_SAMPLES_BEYOND, NthGenerator, Reason, RecordEquation, Stretch, ThinTail,
 };
 
 use self::system::{cell, system};
@@ -47,10 +47,24 @@ pub fn remark(remark: &TrialRemark) -> String {
 /// Why a percentile is not reliable.
 #[must_use]
 pub fn thin(tail: &ThinTail) -> String {
+    let (drawn, what) = match tail.drawn {
+        Drawn::Values(samples) => (samples, "samples"),
+        Drawn::Windows(Some(windows)) => (windows, "windows"),
+        Drawn::Windows(None) => {
+            return "records were followed in windows of a few milliseconds; how many is not known"
+                .to_owned();
+        }
+    };
+    if tail.quantile >= 1.0 {
+        return format!(
+            "the largest in {} {what}; that of all records is not known",
+            count(drawn)
+        );
+    }
     format!(
-        "{} of {} samples are above {}; {MIN_SAMPLES_BEYOND} are needed",
-        count(tail.beyond),
-        count(tail.samples),
+        "{} of {} {what} are above {}; {MIN_SAMPLES_BEYOND} are needed",
+        count(tail.beyond().unwrap_or(0)),
+        count(drawn),
         set_share(tail.quantile)
     )
 }

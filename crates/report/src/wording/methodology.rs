@@ -1,12 +1,12 @@
 //! How it was measured, as pairs of term and text: what a reader needs to repeat it.
 
 use waggle_results::{
-    FeedInfo, ImportedInfo, LevelKind, LoadModel, RecoveryInfo, Restart, RunInfo, SampleInfo,
-    ScenarioInfo, ScheduleInfo, SearchInfo, TrialOrder, WarmUpUntil,
+    FeedInfo, ImportedInfo, LevelKind, LoadModel, RecoveryInfo, Restart, RunInfo, ScenarioInfo,
+    ScheduleInfo, SearchInfo, TrialOrder, WarmUpUntil,
 };
 
 use super::{
-    artifacts, design,
+    artifacts, design, followed,
     format::{self, Unit},
     imported, network, operating_points,
     search::{self, level},
@@ -57,11 +57,11 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
         facts.push(("Scenario", scenario(told)));
     }
     if let Some(at) = &info.delivery_probe {
-        facts.push(("Delivery", delivery(at, &model.trials)));
+        facts.push(("Delivery", followed::at_last_probe(at, &model.trials)));
         for (place, name) in info.intermediate_probes.iter().enumerate() {
             facts.push((
                 "Intermediate probe",
-                intermediate_probe(place, name, &model.trials),
+                followed::at_intermediate_probe(place, name, &model.trials),
             ));
         }
     }
@@ -410,62 +410,6 @@ fn statistics(schedule: &ScheduleInfo) -> String {
          the largest number if the interval of a metric that is asked about is wider than {} of it; percentiles from merged histograms of three digits, never averaged within a trial",
         format::share(schedule.max_ci_width)
     )
-}
-
-fn delivery(at: &str, trials: &[TrialModel]) -> String {
-    let probes = || trials.iter().filter_map(|trial| trial.delivery.as_ref());
-    let resolution = probes()
-        .map(|delivery| delivery.resolution_ms)
-        .reduce(f64::max);
-    let negative: u64 = probes().map(|delivery| delivery.negative_delays).sum();
-    let costs: Vec<f64> = probes()
-        .filter_map(|delivery| delivery.probe_cpu_s)
-        .collect();
-    let mut text = format!("every accepted record is looked up by key at {at}");
-    if let Some(ms) = resolution {
-        text.push_str(&format!(
-            "; delay resolution {}, the time between two reads of the probe",
-            Unit::Time.show(ms * 1000.0)
-        ));
-    }
-    let samples = probes().filter_map(|delivery| delivery.sample);
-    let sum = samples.reduce(|sum, one| SampleInfo {
-        followed: sum.followed + one.followed,
-        of: sum.of + one.of,
-    });
-    if let Some(sample) = sum {
-        text.push_str(&format!(
-            "; under load a sample was followed, {} of {} records: delays, late and out of order are of the sample, all other counts of all \
-             records",
-            format::count(sample.followed),
-            format::count(sample.of)
-        ));
-    }
-    text.push_str(&format!("; {} negative delays", format::count(negative)));
-    if let Some(most) = costs.iter().copied().reduce(f64::max) {
-        text.push_str(&format!(
-            "; the probe took at most {} of CPU per trial",
-            Unit::Time.show(most * 1e6)
-        ));
-    }
-    text
-}
-
-/// How records were followed at one intermediate probe.
-fn intermediate_probe(place: usize, name: &str, trials: &[TrialModel]) -> String {
-    let resolution = trials
-        .iter()
-        .filter_map(|trial| trial.intermediate_probes.get(place))
-        .map(|place| place.delivery.resolution_ms)
-        .reduce(f64::max);
-    let mut text = format!("every accepted record is also looked up by key at {name}");
-    if let Some(ms) = resolution {
-        text.push_str(&format!(
-            "; delay resolution {}",
-            Unit::Time.show(ms * 1000.0)
-        ));
-    }
-    text
 }
 
 fn pinning(info: &RunInfo) -> String {

@@ -3,7 +3,7 @@
 use waggle_analysis::{Model, SharedCpus, Warning, left_out_of_run};
 use waggle_results::SelectionInfo;
 
-use super::{imported, left_out, operating_points};
+use super::{format, imported, left_out, operating_points};
 
 #[must_use]
 pub fn sentences(model: &Model) -> Vec<String> {
@@ -44,6 +44,12 @@ fn sentence(warning: &Warning) -> String {
             "In {cells} of {of} cells the system's {metric} differs from the load generator's count by more than the tolerance: see Counts \
              of the system."
         ),
+        Warning::FewWindows {
+            name,
+            windows,
+            cells,
+            of,
+        } => few_windows(name, *windows, (*cells, *of)),
         Warning::RanOnce => "Each cell has one trial, so no value has an interval.".to_owned(),
         Warning::Interrupted { ran, planned } => format!(
             "{ran} of {planned} planned trials have run; the results of the other cells are partial."
@@ -67,6 +73,20 @@ fn sentence(warning: &Warning) -> String {
             operating_points::place(*share)
         ),
     }
+}
+
+fn few_windows(name: &str, windows: Option<u64>, (cells, of): (usize, usize)) -> String {
+    let windows = match windows {
+        Some(windows) => format!(
+            "a trial has {} at the least",
+            format::plural(windows, "window")
+        ),
+        None => "how many windows a trial has is not known".to_owned(),
+    };
+    format!(
+        "{name} is that of records in windows of a sample in {cells} of {of} cells ({windows}). A store that stalls shows it in few of \
+         them, so nothing is compared or decided by it."
+    )
 }
 
 fn selection_sentences(selection: &SelectionInfo, ran: usize) -> String {

@@ -16,6 +16,7 @@ mod machines;
 mod numbers;
 mod recorded;
 mod seeded;
+mod stalls;
 mod verdicts;
 
 use seeded::Seeded;

@@ -4,14 +4,17 @@ use std::time::Duration;
 
 use tokio::{sync::watch, time::Instant};
 
-use waggle_results::DelayHistograms;
+use waggle_results::{DelayHistograms, InstantsInfo, MeasuredRecords};
+use waggle_study::ProbeKind;
 
 use super::{
     config::{ProbeConfig, nanoseconds},
     delays::{Delays, Window},
     due_instants::DueInstants,
+    instants::Instants,
     lines::RowStamp,
     seen_set::{Fate, SeenSet},
+    stretches::Stretches,
 };
 use crate::clock::Clock;
 
@@ -60,8 +63,12 @@ pub(crate) struct ProbeLog {
     end_to_end: Delays,
     earliest_end_to_end: Delays,
     arrival: Delays,
+    /// Every record that was found once, with no delay: only their number counts.
+    found: Delays,
+    /// The stretches of time in which records were followed.
+    stretches: Stretches,
     due_instants: Option<DueInstants>,
-    arrivals_are_known: bool,
+    instants: Instants,
     has_others: bool,
     window: watch::Receiver<Option<Window>>,
 }
@@ -86,8 +93,14 @@ impl ProbeLog {
             end_to_end: Delays::new(),
             earliest_end_to_end: Delays::new(),
             arrival: Delays::new(),
+            found: Delays::new(),
+            stretches: Stretches::default(),
             due_instants: config.due_instants.clone(),
-            arrivals_are_known: false,
+            instants: match config.probe.kind {
+                // A broker may show a record later than it appended it.
+                ProbeKind::Kafka { .. } => Instants::appended(),
+                _ => Instants::shown(),
+            },
             has_others: config.has_others,
             window: config.window.clone(),
         }
@@ -102,6 +115,7 @@ impl ProbeLog {
                 &mut self.end_to_end,
                 &mut self.earliest_end_to_end,
                 &mut self.arrival,
+                &mut self.found,
             ] {
                 delays.decide(window);
             }
@@ -145,7 +159,7 @@ impl ProbeLog {
             self.seen.out_of_order = out_of_order;
             let before = self.before.as_ref();
             if !before.is_some_and(|before| before.has_key(stamp.key)) {
-                self.note_arrival(stamp.time_ns, arrived_ns);
+                self.note_found(stamp.time_ns, arrived_ns);
             }
         }
     }
@@ -177,7 +191,7 @@ impl ProbeLog {
             self.seen.out_of_order = out_of_order;
             return Observation::StillThere;
         }
-        self.note_arrival(stamp.time_ns, times.arrived_ns);
+        self.note_found(stamp.time_ns, times.arrived_ns);
         if self.one_in > 1 && !mix_bits(stamp.key).is_multiple_of(self.one_in) {
             self.seen.out_of_order = out_of_order;
             return Observation::Counted;
@@ -215,21 +229,40 @@ impl ProbeLog {
             earliest: Some(self.earliest.histogram()),
             end_to_end: has_due.then(|| self.end_to_end.histogram()),
             earliest_end_to_end: has_due.then(|| self.earliest_end_to_end.histogram()),
-            arrival: self.arrivals_are_known.then(|| self.arrival.histogram()),
+            arrival: self.instants.info().map(|_| self.arrival.histogram()),
         }
+    }
+
+    /// What is read from here on is another stretch of time than what was read before: something in between was skipped.
+    pub(crate) fn end_stretch(&mut self) {
+        self.stretches.end();
+    }
+
+    /// What was found of the records that were sent in the measured phase; `None`: there was none.
+    pub(crate) fn measured_records(&self, is_sample: bool) -> Option<MeasuredRecords> {
+        let window = (*self.window.borrow())?;
+        Some(MeasuredRecords {
+            found: self.found.histogram().len(),
+            windows: is_sample.then(|| self.stretches.count_within(window)),
+        })
+    }
+
+    /// What the store's own instants are; `None`: it shows none.
+    pub(crate) fn instants(&self) -> Option<InstantsInfo> {
+        self.instants.info()
     }
 
     fn interval_of(&self, sent_ns: u64) -> u64 {
         sent_ns.saturating_sub(self.clock.start_unix_ns()) / self.interval_ns
     }
 
-    fn note_arrival(&mut self, sent_ns: u64, arrived_ns: Option<u64>) {
+    fn note_found(&mut self, sent_ns: u64, arrived_ns: Option<u64>) {
+        let interval = self.interval_of(sent_ns);
+        self.found.note(interval, 0);
         let Some(arrived_ns) = arrived_ns else { return };
-        self.arrivals_are_known = true;
+        self.instants.note(arrived_ns);
         match arrived_ns.checked_sub(sent_ns) {
-            Some(delay_ns) => self
-                .arrival
-                .note(self.interval_of(sent_ns), delay_ns / 1_000),
+            Some(delay_ns) => self.arrival.note(interval, delay_ns / 1_000),
             None => self.negative_delays += 1,
         }
     }
@@ -249,6 +282,7 @@ impl ProbeLog {
             self.late += 1;
         }
         let since_ns = times.since_ns.clamp(sent_ns, times.received_ns);
+        self.stretches.note(interval);
         self.visible.note(interval, delay_us);
         self.earliest.note(interval, (since_ns - sent_ns) / 1_000);
         let instants = self.due_instants.as_mut();

@@ -10,6 +10,7 @@ mod csv;
 mod delays;
 mod document;
 mod due_instants;
+mod instants;
 mod items;
 mod kafka;
 mod lines;
@@ -18,6 +19,7 @@ mod offset;
 mod pace;
 mod sampling;
 mod seen_set;
+mod stretches;
 #[cfg(test)]
 mod tests;
 mod time_cursor;

@@ -131,6 +131,7 @@ impl Offset {
     /// Skips to the end of the store and reads what comes in a short time.
     async fn read_window(&mut self, connection: &mut impl Connection) -> Result<bool, HttpError> {
         let (began, before) = (Instant::now(), self.pace.rows_read);
+        self.log.end_stretch();
         self.first_window
             .get_or_insert((self.offset, self.log.followed));
         let end = match self.find_end(connection).await {
@@ -253,6 +254,7 @@ impl Offset {
     /// The load is over: everything is read from here on.
     pub(crate) fn end_load(&mut self) {
         self.sampling.end_load();
+        self.log.end_stretch();
         // After the load all that comes can be followed. Of it as large a share is taken as in the windows, so that late records
         // weigh as much as others.
         if let Some((offset, followed)) = self.first_window {

@@ -14,7 +14,7 @@ use crate::{
     events::Events,
     http::Connection,
     ledger::{self, count_accepted, has_open, is_complete},
-    probe::{Depth, ProbeConfig, ProbeReader, SeenSet},
+    probe::{Depth, ProbeConfig, ProbeLog, ProbeReader, SeenSet},
     trial::{faults::Restarts, phases::Abort},
 };
 
@@ -235,7 +235,7 @@ impl<'a, N: Connection> Delivery<'a, N> {
     }
 
     fn info(&self) -> DeliveryInfo {
-        let pace = self.reader.pace();
+        let (pace, is_sample) = (self.reader.pace(), self.reader.is_sample());
         // The resolution of a reader that does not poll is not bound to the poll interval.
         let poll = self.reader.poll_interval(self.poll);
         DeliveryInfo {
@@ -248,12 +248,14 @@ impl<'a, N: Connection> Delivery<'a, N> {
             measured_probe_lag_s: pace
                 .has_measured()
                 .then_some(pace.measured_behind.as_secs_f64()),
-            sample: self.reader.is_sample().then(|| {
+            sample: is_sample.then(|| {
                 self.reader.log(|log| SampleInfo {
                     followed: log.followed,
                     of: log.seen.distinct,
                 })
             }),
+            measured: self.reader.log(|log| log.measured_records(is_sample)),
+            instants: self.reader.log(ProbeLog::instants),
             unread: self.unread,
             negative_delays: self.reader.log(|log| log.negative_delays),
             drain_time_s: self.drained_after.map(|after| after.as_secs_f64()),

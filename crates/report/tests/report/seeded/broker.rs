@@ -2,8 +2,8 @@
 
 use hdrhistogram::Histogram;
 use waggle_results::{
-    BacklogRow, DelayHistograms, DeliveryInfo, LedgerInfo, ProbeInfo, SampleInfo, SystemMetricRow,
-    TrialInfo, TrialWriter,
+    BacklogRow, DelayHistograms, DeliveryInfo, InstantsInfo, LedgerInfo, MeasuredRecords,
+    ProbeInfo, SampleInfo, SystemMetricRow, TrialInfo, TrialWriter,
 };
 
 /// Of one that was started.
@@ -71,6 +71,14 @@ pub(super) fn probe(whole: &TrialInfo) -> ProbeInfo {
             sample: Some(SampleInfo {
                 followed: 1_000,
                 of: ledger.accepted,
+            }),
+            measured: Some(MeasuredRecords {
+                found: ledger.accepted,
+                windows: Some(1_500),
+            }),
+            instants: Some(InstantsInfo {
+                resolution_ns: 1_000_000,
+                ends_delay: false,
             }),
             ..DeliveryInfo::default()
         },

@@ -95,6 +95,7 @@ impl State {
     /// others.
     pub(super) fn end_load(&mut self) {
         self.sampling.end_load();
+        self.log.end_stretch();
         if let Some((visible, followed)) = self.first_window {
             let came = self.visible().saturating_sub(visible);
             let followed = self.log.followed.saturating_sub(followed);
@@ -115,6 +116,7 @@ impl State {
     pub(super) fn begin_window(&mut self, began: Instant, ends: &[i64]) {
         let before = (self.visible(), self.log.followed);
         self.first_window.get_or_insert(before);
+        self.log.end_stretch();
         self.log.update_window();
         let measured = self.log.measured_phase();
         self.pace.set_measured(measured);
