@@ -9,6 +9,7 @@ mod account;
 mod answer;
 mod answers;
 mod asked;
+mod asked_before;
 mod background;
 mod best_and_worst;
 mod bottleneck;
@@ -47,6 +48,7 @@ mod operating_points;
 mod outcome;
 mod path;
 mod pooled;
+mod power;
 mod preparation;
 mod prepared;
 mod probe;
@@ -81,6 +83,7 @@ pub use answer::{
 };
 pub use answers::AnswersModel;
 pub use asked::{AskedMetric, AskedReading, headline};
+pub use asked_before::{AskedBefore, Origin};
 pub use background::{TrialBackground, TrialBackgroundLoad};
 pub use best_and_worst::{
     BestAndWorst, BestAndWorstModel, FEW_SUCCESSES, FailureRange, OrderMetric, RankedTrial,
@@ -121,6 +124,7 @@ pub use metric::{
 pub use operating_points::{OperatingCell, OperatingPointModel};
 pub use outcome::Better;
 pub use pooled::Pooled;
+pub use power::{Between, MetricPower, PlannedPower, PowerModel, planned_power, power};
 pub use preparation::{TrialPreparation, TrialPrepareLoad};
 pub use probe::TrialProbe;
 pub use probes::ProbeModel;

@@ -7,7 +7,7 @@ use waggle_results::{CellInfo, Run, RunInfo, Trial, parallel_map};
 use waggle_stats::Verdict;
 
 use crate::{
-    Account, Answer, BestAndWorstModel, CellFaults, CellModel, ComparisonModel,
+    Account, Answer, AskedBefore, BestAndWorstModel, CellFaults, CellModel, ComparisonModel,
     CountComparisonModel, Counted, CurvesModel, DriftModel, EffectsModel, Factor,
     OperatingPointModel, RankingModel, ReferenceModel, SearchModel, ThresholdOutcome, TrialModel,
     Warning, account, answer, best_and_worst, cell, comparisons, count_comparison, curves, drift,
@@ -33,6 +33,8 @@ pub struct Model {
     pub is_being_written: bool,
     /// What goodput counts.
     pub counted: Counted,
+    /// Whether what the study asks was noted before the first trial.
+    pub asked_before: AskedBefore,
     /// In the study's order.
     pub factors: Vec<Factor>,
     /// Those that tell the cells apart.
@@ -189,6 +191,7 @@ pub(crate) fn of_trials(
         system_text: system_text.to_owned(),
         is_being_written: false,
         counted,
+        asked_before: AskedBefore::new(info, study_text),
         best_and_worst: best_and_worst::best_and_worst(info, &factors, &cells, &trials),
         telling: telling_factors(&factors, info),
         factors,

@@ -173,6 +173,7 @@ impl Simulated {
             best_and_worst: None,
             scaling: None,
             selection: None,
+            at_start: None,
             imported: None,
             versions: None,
             derived: Vec::new(),

@@ -8,6 +8,7 @@ use waggle_flags::{CompletionsArguments, ManArguments, RenamedFlag, exit_codes_h
 pub(crate) use crate::compare_arguments::{Compare, RunComparison};
 use crate::{
     exit,
+    filter::Form,
     load::{arguments::Load, parse},
     output_files::OutputFiles,
 };
@@ -121,6 +122,10 @@ pub(crate) struct Choice {
     /// One repetition with the shortest phases: checks that the study works, not how fast the system is
     #[arg(long)]
     pub(crate) quick: bool,
+    /// Three repetitions of each cell, with whole phases: shows how much trials scatter, from which `waggle plan` says what more of
+    /// them would show
+    #[arg(long, conflicts_with = "quick")]
+    pub(crate) pilot: bool,
     /// Run two versions of the system in each repetition: as the study has it, and with this level of a parameter, with another
     /// program of a component, or from another folder with a system.yaml; may be repeated, all make the changed version
     #[arg(
@@ -131,9 +136,20 @@ pub(crate) struct Choice {
     /// With --against: how the trials of the two versions lie in time
     #[arg(long, value_enum)]
     pub(crate) design: Option<DesignChoice>,
-    /// Seed of the order of trials and of every other random choice; overrides the seed of the study
+    /// Seed of the order of trials and of every other random choice; overrides the seed of the study [default: that of the study,
+    /// else a new one for each run]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+}
+
+impl Choice {
+    pub(crate) fn form(&self) -> Form {
+        match (self.quick, self.pilot) {
+            (true, _) => Form::Quick,
+            (false, true) => Form::Pilot,
+            (false, false) => Form::Whole,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -143,8 +159,8 @@ pub(crate) struct Run {
     /// Folder of the run folders
     #[arg(long, value_name = "FOLDER", default_value = "runs")]
     pub(crate) runs: PathBuf,
-    /// Resume an interrupted run: the given folder, or the newest one of this study that was begun with the same --filter and
-    /// --quick
+    /// Resume an interrupted run: the given folder, or the newest one of this study that was begun with the same --filter,
+    /// --quick and --pilot
     #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true)]
     pub(crate) resume: Option<Option<PathBuf>>,
     /// Print only the result, no progress
@@ -161,9 +177,24 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) strict: bool,
     #[command(flatten)]
+    pub(crate) repeated: Repeated,
+    #[command(flatten)]
     pub(crate) export: ExportFlags,
     #[command(flatten)]
     pub(crate) comparison: RunComparison,
+}
+
+/// Whole runs one after the other.
+#[derive(Debug, Args)]
+pub(crate) struct Repeated {
+    /// Run the whole study so many times, each time as a run of its own; at the end come results with the run as the unit, also as
+    /// runs.html, runs.md and runs.json in the folder of the last run. Three runs at least have an interval
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100),
+          conflicts_with_all = ["resume", "against", "baseline"])]
+    pub(crate) times: Option<u32>,
+    /// With --times: from the start of one run to that of the next, such as 1h; after a run that takes longer the next begins at once
+    #[arg(long, value_name = "TIME", requires = "times", value_parser = parse::duration)]
+    pub(crate) every: Option<Duration>,
 }
 
 /// Where metrics go while a study runs.
@@ -183,6 +214,12 @@ pub(crate) struct ExportFlags {
 pub(crate) struct Plan {
     #[command(flatten)]
     pub(crate) choice: Choice,
+    /// Folder of the run folders: earlier runs of the study on this host show which difference the planned repetitions find
+    #[arg(long, value_name = "FOLDER", default_value = "runs")]
+    pub(crate) runs: PathBuf,
+    /// Take the scatter of trials from this run instead, or from the runs of this folder, whichever host and phases they had
+    #[arg(long, value_name = "RUN")]
+    pub(crate) scatter_from: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

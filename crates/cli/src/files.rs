@@ -92,12 +92,13 @@ pub(crate) fn load(choice: &Choice) -> Result<Loaded> {
     let files = waggle_runner::files_beside(&choice.study);
     let read = |system: &System| -> Result<Study> {
         let mut study = waggle_study::read_study_and_files(&study_source, system, &files)?;
-        filter::select(&mut study, &choice.filter, choice.quick)?;
+        filter::select(&mut study, &choice.filter, choice.form())?;
         Ok(study)
     };
     let mut study = read(&system)?;
     if let Some(seed) = choice.seed {
         study.seed = seed;
+        study.has_own_seed = true;
     }
     let system = system.with_external(&study.external);
     let changed = match against::changed_system(&choice.against) {

@@ -1,4 +1,4 @@
-//! `--filter` and `--quick`: reduce a checked study.
+//! `--filter`, `--quick` and `--pilot`: reduce a checked study.
 
 use std::time::Duration;
 
@@ -13,16 +13,35 @@ use crate::files;
 const QUICK_PRECISION: f64 = 0.5;
 const QUICK_TRIALS: u32 = 8;
 
-/// Reduces a study to what `--filter` and `--quick` leave of it.
-pub(crate) fn select(study: &mut Study, filters: &[String], quick: bool) -> Result<()> {
+/// Repetitions of a pilot: the fewest whose scatter says something.
+const PILOT: u32 = 3;
+
+/// How much of the schedule is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Whole,
+    /// Three repetitions.
+    Pilot,
+    /// One repetition with the shortest phases.
+    Quick,
+}
+
+/// Reduces a study to what `--filter`, `--quick` and `--pilot` leave of it.
+pub(crate) fn select(study: &mut Study, filters: &[String], form: Form) -> Result<()> {
     let cells = study.cells.len();
     keep_cells(study, filters)?;
-    if quick {
-        shorten(study);
+    match form {
+        Form::Whole => {}
+        Form::Pilot if study.search.is_some() => bail!(
+            "--pilot: the study searches for a level, and its trials are at different ones; a pilot needs fixed levels"
+        ),
+        Form::Pilot => (study.repeat, study.repeat_max) = (PILOT, PILOT),
+        Form::Quick => shorten(study),
     }
-    if quick || !filters.is_empty() {
+    if form != Form::Whole || !filters.is_empty() {
         study.selection = Some(Selection {
-            quick,
+            quick: form == Form::Quick,
+            pilot: form == Form::Pilot,
             filters: filters.to_vec(),
             cells,
         });

@@ -9,7 +9,8 @@ use anyhow::{Context, Result, bail};
 use waggle_analysis::{
     Series,
     history::{
-        HistoryModel, HistoryOutcome, HistorySettings, HostScope, NamedRun, UnreadableRun, history,
+        HistoryError, HistoryModel, HistoryOutcome, HistorySettings, HostScope, NamedRun,
+        UnreadableRun, history,
     },
     model,
 };
@@ -62,8 +63,24 @@ pub(crate) fn run(arguments: &History) -> Result<Exit> {
     show(&found, &arguments.files)
 }
 
+/// The history of these runs.
+pub(crate) fn of_runs(
+    paths: &[PathBuf],
+    settings: &HistorySettings,
+) -> Result<Result<HistoryModel, HistoryError>> {
+    let mut folder = Folder::default();
+    for path in paths {
+        folder.add(path);
+    }
+    let (runs, unreadable) = folder.read()?;
+    Ok(history(runs, settings).map(|found| HistoryModel {
+        unreadable,
+        ..found
+    }))
+}
+
 /// Writes the files that are asked for, and prints the history.
-fn show(found: &HistoryModel, files: &OutputFiles) -> Result<Exit> {
+pub(crate) fn show(found: &HistoryModel, files: &OutputFiles) -> Result<Exit> {
     let version = env!("CARGO_PKG_VERSION");
     files.write(&Texts {
         html: &|| history_html(found, version),
@@ -89,10 +106,7 @@ fn exit(found: &HistoryModel) -> Exit {
 fn find_runs(path: &Path) -> Result<Folder> {
     let mut folder = Folder::default();
     for path in compare::list_runs(path)? {
-        match run_info(&path) {
-            Ok(info) => folder.runs.push(FoundRun { path, info }),
-            Err(why) => folder.unreadable.push(unreadable(&path, &why)),
-        }
+        folder.add(&path);
     }
     if folder.runs.is_empty() {
         let why = folder.unreadable.first().map(|run| run.why.clone());
@@ -119,6 +133,16 @@ fn name(path: &Path) -> String {
 }
 
 impl Folder {
+    fn add(&mut self, path: &Path) {
+        match run_info(path) {
+            Ok(info) => self.runs.push(FoundRun {
+                path: path.to_owned(),
+                info,
+            }),
+            Err(why) => self.unreadable.push(unreadable(path, &why)),
+        }
+    }
+
     /// The runs of one study that are asked for.
     fn select(mut self, arguments: &History) -> Result<Self> {
         let study = match &arguments.study {

@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc, Mutex, PoisonError,
-    atomic::{AtomicU32, Ordering},
+    atomic::{AtomicBool, AtomicU32, Ordering},
 };
 
 use anyhow::{Context, Result};
@@ -17,6 +17,7 @@ pub(crate) struct Interrupts {
     count: Arc<AtomicU32>,
     running: Arc<Mutex<Option<End>>>,
     at_the_third: Arc<dyn Fn() + Send + Sync>,
+    is_listening: Arc<AtomicBool>,
 }
 
 impl std::fmt::Debug for Interrupts {
@@ -34,6 +35,7 @@ impl Interrupts {
             count: Arc::default(),
             running: Arc::default(),
             at_the_third: Arc::new(at_the_third),
+            is_listening: Arc::default(),
         }
     }
 
@@ -61,11 +63,14 @@ impl Interrupts {
         }
     }
 
-    /// Listens to SIGINT, SIGTERM and SIGHUP.
+    /// Listens to SIGINT, SIGTERM and SIGHUP, if it does not yet.
     ///
     /// # Errors
     /// The signal handlers cannot be installed.
     pub(crate) fn listen(&self) -> Result<()> {
+        if self.is_listening.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
         let heard = self.clone();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()

@@ -24,6 +24,7 @@ mod null_server;
 mod output;
 mod output_files;
 mod plan;
+mod planned_power;
 mod records_yaml;
 #[cfg(test)]
 mod reference;
@@ -31,6 +32,7 @@ mod report;
 mod run;
 mod runs;
 mod schema;
+mod seed;
 mod system;
 mod table;
 mod trial;

@@ -1,25 +1,24 @@
 //! `waggle plan`: which trials would run, in which order and for how long.
 
-use std::{borrow::Cow, collections::BTreeSet, fmt::Write};
+mod details;
+
+use std::fmt::Write;
 
 use anyhow::Result;
 use waggle_report::wording::{
-    self,
     format::{self, plural},
     search::level,
 };
 use waggle_results::LevelKind;
 use waggle_runner::{RecordFiles, level_kind};
-use waggle_study::{
-    BackgroundLoad, Cell, Fault, LoadModel, Order, Restart, Search, Study, System, WarmUpUntil,
-};
+use waggle_study::{Cell, Fault, LoadModel, Order, Restart, Search, Study, System, WarmUpUntil};
 use waggle_units::format_duration;
 
 use crate::{
     arguments::Plan,
     exit::Exit,
     files::{self, Loaded},
-    left_out, output,
+    left_out, output, planned_power,
     table::duration,
 };
 
@@ -36,7 +35,12 @@ pub(crate) fn run(arguments: &Plan) -> Result<Exit> {
         .map_err(|why| files::records_error(why, study, &loaded.study_source))?;
     lines.extend(missing_value(&loaded, arguments));
     let plan = waggle_study::plan(&loaded.study);
-    output::print_text(&listing(&loaded.study, &loaded.system, &plan, &lines))?;
+    let notes = Notes {
+        lines,
+        sum: waggle_runner::at_start(&loaded.study, &loaded.study_source.text).digest(),
+        power: planned_power::lines(&loaded.study, arguments)?,
+    };
+    output::print_text(&listing(&loaded.study, &loaded.system, &plan, &notes))?;
     Ok(Exit::Fine)
 }
 
@@ -48,30 +52,36 @@ fn missing_value(loaded: &Loaded, arguments: &Plan) -> Option<String> {
     Some(format!("cannot be run here yet: {why}"))
 }
 
+/// What is said beside the plan.
+struct Notes {
+    /// Cells that are left out, values that are missing.
+    lines: Vec<String>,
+    /// Of question, asks and thresholds.
+    sum: String,
+    /// Which difference is shown.
+    power: Vec<String>,
+}
+
 /// The plan as text: the cells, then the trials in their order.
-fn listing(
-    study: &Study,
-    system: &System,
-    plan: &waggle_study::Plan,
-    left_out: &[String],
-) -> String {
+fn listing(study: &Study, system: &System, plan: &waggle_study::Plan, notes: &Notes) -> String {
     let mut text = String::new();
     let order = match (study.order, study.restart) {
         (Order::Shuffled, Restart::EveryTrial) => {
-            format!("shuffled within each repetition, seed {}", study.seed)
+            format!("shuffled within each repetition, {}", seed(study))
         }
         (Order::Shuffled, Restart::EveryCell) => {
-            format!("cell by cell, shuffled, seed {}", study.seed)
+            format!("cell by cell, shuffled, {}", seed(study))
         }
         (Order::AsListed, Restart::EveryTrial) => "as listed".to_owned(),
         (Order::AsListed, Restart::EveryCell) => "cell by cell, as listed".to_owned(),
     };
     let _ = writeln!(text, "study {}: {}", study.name, study.question);
+    let _ = writeln!(text, "question, asks and thresholds: SHA-256 {}", notes.sum);
     let _ = writeln!(text, "system {}", study.system);
     for component in &study.external {
         let _ = writeln!(text, "external, not started by waggle: {component}");
     }
-    for line in details(study).iter().chain(left_out) {
+    for line in details::details(study).iter().chain(&notes.lines) {
         let _ = writeln!(text, "{line}");
     }
     if study.restart == Restart::EveryCell && system.external.is_none() {
@@ -109,6 +119,9 @@ fn listing(
             duration(plan.adding_limit)
         );
     }
+    for line in &notes.power {
+        let _ = writeln!(text, "{line}");
+    }
     cells(&mut text, study);
     let _ = writeln!(text, "\ntrials, in the order of execution");
     for trial in &plan.trials {
@@ -121,6 +134,14 @@ fn listing(
         let _ = writeln!(text, "{}", line.trim_end());
     }
     text
+}
+
+/// `seed 7`, or that each run has a new one, with that of the plan.
+fn seed(study: &Study) -> String {
+    match study.has_own_seed {
+        true => format!("seed {}", study.seed),
+        false => format!("a new order for each run (this one: --seed {})", study.seed),
+    }
 }
 
 /// How sure it is how long the trials take: what clients take is not known before, and phases that end with a number of requests
@@ -137,147 +158,6 @@ fn certainty(study: &Study) -> &'static str {
         true => "up to",
         false => "about",
     }
-}
-
-/// What holds for cells and is not in the list of them.
-fn details(study: &Study) -> Vec<String> {
-    let derived = study.derived.iter();
-    let derived = derived.map(|one| format!("derived {} = {}", one.name, one.formula.trim()));
-    let lines = derived.chain(cool_downs(study)).chain(limits(study));
-    lines
-        .chain(networks(study))
-        .chain(preparation(study))
-        .chain(inspections(study))
-        .chain(background(study))
-        .collect()
-}
-
-/// `answers to list are inspected: time to the first byte, …`, in each way that a cell has.
-fn inspections(study: &Study) -> BTreeSet<String> {
-    let line = |cell: &Cell| {
-        let inspect = cell.inspect()?;
-        let items = inspect.count.as_ref().map_or_else(String::new, |names| {
-            let path = ["$"].into_iter().chain(names.iter().map(String::as_str));
-            format!(", elements of {}", path.collect::<Vec<_>>().join("."))
-        });
-        Some(format!(
-            "answers to {} are inspected: time to the first byte, bytes before and after decompression{items}",
-            cell.name()
-        ))
-    };
-    study.cells.iter().filter_map(line).collect()
-}
-
-/// `each trial has a network of its own: 100 Mbit/s …`; of several kinds how many there are, and the first.
-fn networks(study: &Study) -> Option<String> {
-    let networks = study.cells.iter().filter_map(|cell| {
-        let network = cell.network.as_ref()?;
-        let info = waggle_runner::network_info(network);
-        Some((cell.number, Cow::Owned(info)))
-    });
-    match &wording::network::kinds(networks)[..] {
-        [] => None,
-        [(only, _)] => Some(format!("each trial has a network of its own: {only}")),
-        [(first, _), others @ ..] => Some(format!(
-            "each trial has a network of its own, of {} kinds, from: {first}",
-            others.len() + 1
-        )),
-    }
-}
-
-/// `each replica of registry has at most 0.25 to 1.5 CPUs, 512 MiB`, for each component that a cell limits.
-fn limits(study: &Study) -> Vec<String> {
-    let cells = || study.cells.iter().flat_map(|cell| &cell.limits);
-    let components: BTreeSet<&str> = cells().map(|(name, _)| name.as_str()).collect();
-    let line = |component: &str| {
-        let limits = cells().filter(|(name, _)| *name == component);
-        let limits = limits.map(|(_, limits)| limits);
-        let mut cpus: Vec<f64> = limits.clone().filter_map(|one| one.cpus).collect();
-        cpus.sort_by(f64::total_cmp);
-        let memory = limits.filter_map(|one| one.memory);
-        let (least, most) = (memory.clone().min(), memory.max());
-        let cpus = ends(
-            cpus.first().copied().zip(cpus.last().copied()),
-            wording::limits::cpus,
-        );
-        let memory = ends(least.zip(most), wording::limits::memory);
-        let amounts: Vec<String> = cpus.into_iter().chain(memory).collect();
-        format!(
-            "each replica of {component} has at most {}",
-            amounts.join(", ")
-        )
-    };
-    components.into_iter().map(line).collect()
-}
-
-/// The least and the most as text.
-fn ends<T>(ends: Option<(T, T)>, text: fn(T) -> String) -> Option<String> {
-    ends.map(|(least, most)| range(text(least), text(most)))
-}
-
-/// How the system is prepared: the loads with the fewest and the most sessions of all cells.
-fn preparation(study: &Study) -> Vec<String> {
-    let cells = || study.cells.iter().flat_map(|cell| &cell.preparation);
-    let Some(first) = cells().next() else {
-        return Vec::new();
-    };
-    let sessions = |index: usize| {
-        let loads = cells().filter_map(move |one| one.loads.get(index));
-        let sessions = loads.map(|load| load.sessions);
-        let (min, max) = (sessions.clone().min(), sessions.max());
-        let [min, max] = [min, max].map(|count| format::count(count.unwrap_or(0)));
-        range(min, max)
-    };
-    let loads = first.loads.iter().enumerate();
-    let loads: Vec<String> = loads
-        .map(|(index, load)| format!("{} ({} sessions)", load.name(), sessions(index)))
-        .collect();
-    let how = match (&study.grow, first.snapshot) {
-        (Some(factor), _) => format!("; it grows with {factor}"),
-        (None, true) => "; it is kept as a snapshot".to_owned(),
-        (None, false) => String::new(),
-    };
-    vec![format!("prepared by {}{how}", loads.join(", "))]
-}
-
-/// `beside the load lists: connections 1 to 4; absent in 2 of 6 cells`, for each background load.
-fn background(study: &Study) -> Vec<String> {
-    let Some(first) = study.cells.first() else {
-        return Vec::new();
-    };
-    let line = |(index, load): (usize, &BackgroundLoad)| {
-        let all = study.cells.iter().filter(|cell| !cell.is_sentinel);
-        let models = all.filter_map(move |cell| Some(&cell.background.get(index)?.model));
-        let ends = |amounts: Vec<f64>, unit: &str| {
-            let ends = [f64::min, f64::max].map(|end| amounts.iter().copied().reduce(end));
-            let [least, most] = ends.map(|amount| amount.map(|amount| format!("{amount}{unit}")));
-            Some(range(least?, most?))
-        };
-        let connections = models.clone().filter_map(|model| match model {
-            Some(LoadModel::Closed { connections, .. }) => Some(f64::from(*connections)),
-            _ => None,
-        });
-        let rates = models.clone().filter_map(|model| match model {
-            Some(LoadModel::Open { rate_per_s, .. }) => Some(*rate_per_s),
-            _ => None,
-        });
-        let amounts = [
-            ends(connections.collect(), "").map(|text| format!("connections {text}")),
-            ends(rates.collect(), "/s").map(|text| format!("rate {text}")),
-        ];
-        let amounts: Vec<String> = amounts.into_iter().flatten().collect();
-        let (all, absent) = (
-            models.clone().count(),
-            models.filter(|model| model.is_none()).count(),
-        );
-        let absent = match absent {
-            0 => String::new(),
-            absent => format!("; absent in {absent} of {}", plural(all, "cell")),
-        };
-        let amounts = amounts.join(" or ");
-        format!("beside the load {}: {amounts}{absent}", load.name())
-    };
-    first.background.iter().enumerate().map(line).collect()
 }
 
 /// `3 to 8 repetitions`.
@@ -374,7 +254,7 @@ fn search(text: &mut String, study: &Study, settings: &Search, plan: &waggle_stu
     order.dedup();
     let order: Vec<String> = order.iter().map(ToString::to_string).collect();
     let how = match study.order {
-        Order::Shuffled => format!("shuffled, seed {}", study.seed),
+        Order::Shuffled => format!("shuffled, {}", seed(study)),
         Order::AsListed => "as listed".to_owned(),
     };
     let _ = writeln!(text, "cells in the order {} ({how})", order.join(", "));
@@ -428,16 +308,6 @@ fn fall(cell: &Cell) -> String {
         level(what, recovery.level),
         duration(recovery.duration)
     )
-}
-
-/// What cool-downs wait for, each once: `cool-down until the load average is at most 0.5, polled every 5s, at most 5m`.
-fn cool_downs(study: &Study) -> BTreeSet<String> {
-    let line = |cell: &Cell| {
-        let until = cell.schedule.cool_down_until.as_ref()?;
-        let at_most = format_duration(cell.schedule.cool_down);
-        Some(format!("cool-down {until}, at most {at_most}"))
-    };
-    study.cells.iter().filter_map(line).collect()
 }
 
 /// `connections=10 pipelining=50`.

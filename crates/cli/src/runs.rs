@@ -75,8 +75,8 @@ pub(crate) fn run_to_resume(runs: &Path, study: &Study) -> Result<PathBuf> {
 }
 
 /// The part of the study that was chosen. How many cells the study has is another question: if it was changed, resuming says so.
-fn parts(selection: Option<&SelectionInfo>) -> Option<(bool, &[String])> {
-    selection.map(|selection| (selection.quick, &selection.filters[..]))
+fn parts(selection: Option<&SelectionInfo>) -> Option<(bool, bool, &[String])> {
+    selection.map(|selection| (selection.quick, selection.pilot, &selection.filters[..]))
 }
 
 /// The flags that choose a part of a study: `--filter a=b --quick`.
@@ -87,7 +87,12 @@ fn flags(selection: Option<&SelectionInfo>) -> String {
     let filters = selection.filters.iter();
     let filters = filters.map(|filter| format!("--filter {}", shell_word(filter)));
     let quick = selection.quick.then(|| "--quick".to_owned());
-    filters.chain(quick).collect::<Vec<_>>().join(" ")
+    let pilot = selection.pilot.then(|| "--pilot".to_owned());
+    filters
+        .chain(quick)
+        .chain(pilot)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// This folder, if it has a run of the study.

@@ -23,6 +23,8 @@ pub(crate) struct Opening {
     pub(crate) verdict: Option<String>,
     /// The answer, a sentence each.
     pub(crate) answer: Vec<String>,
+    /// How the answer is to be read, a sentence each.
+    pub(crate) notes: Vec<String>,
     pub(crate) warnings: Vec<String>,
     pub(crate) figures: Vec<Figure>,
 }

@@ -39,6 +39,9 @@ fn opening(opening: &Opening) -> String {
         verdict.unwrap_or_default(),
         escape(&opening.answer.join(" ")),
     );
+    if !opening.notes.is_empty() {
+        out.push_str(&format!("{}\n\n", escape(&opening.notes.join(" "))));
+    }
     if !warnings.is_empty() {
         out.push_str(&warnings.join(">\n"));
         out.push('\n');

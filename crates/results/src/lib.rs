@@ -19,6 +19,7 @@
 //! ```
 
 mod artifact;
+mod at_start;
 mod best_and_worst;
 mod calibration;
 mod count;
@@ -48,6 +49,7 @@ mod warm_up;
 mod writer;
 
 pub use artifact::ArtifactInfo;
+pub use at_start::{AtStartInfo, FixedPart};
 pub use best_and_worst::{BestAndWorstInfo, OrderedMetricInfo, SuccessesInfo};
 pub use calibration::{CalibratedShape, CalibrationFile};
 pub use count_comparison::{ComparedCount, CountComparisonInfo};

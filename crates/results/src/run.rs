@@ -5,9 +5,9 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
-    ArtifactInfo, BestAndWorstInfo, Comparison, CountComparisonInfo, ExpectedVerdict, FeedOrder,
-    ImportedInfo, LeftOutInfo, LevelKind, LoadModel, OperatingPointsInfo, PairInfo, Restart,
-    SelectionInfo, TrialOrder, WarmUpUntil,
+    ArtifactInfo, AtStartInfo, BestAndWorstInfo, Comparison, CountComparisonInfo, ExpectedVerdict,
+    FeedOrder, ImportedInfo, LeftOutInfo, LevelKind, LoadModel, OperatingPointsInfo, PairInfo,
+    Restart, SelectionInfo, TrialOrder, WarmUpUntil,
 };
 
 /// The whole of `run.json`.
@@ -89,6 +89,9 @@ pub struct RunInfo {
     /// What the command line took of the study; `None`: all of it. Since format 6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<SelectionInfo>,
+    /// The sums of question, asks and thresholds when the run began; `None`: not noted. Since format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_start: Option<AtStartInfo>,
 }
 
 /// A level that each cell computes from its others.

@@ -10,6 +10,12 @@ use crate::cpus::{self, Shares};
 
 const UNKNOWN: &str = "unknown";
 
+/// The machine that this process runs on, without how a study shares its CPUs.
+#[must_use]
+pub fn this_host() -> Host {
+    host(&Shares::default())
+}
+
 /// The machine that this process runs on; with the process driver the system runs on it as well.
 #[must_use]
 pub fn host(shares: &Shares) -> Host {

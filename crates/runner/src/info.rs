@@ -1,9 +1,9 @@
 //! `run.json` from the request: what is planned, on which machine, with which versions.
 
 use waggle_results::{
-    self as results, ArtifactInfo, BestAndWorstInfo, CellInfo, ComparedCount, Comparison,
-    ComponentInfo, ControlInfo, CountComparisonInfo, DerivedLevelInfo, ExpectedVerdict, FORMAT,
-    FeedInfo, FlowInfo, Host, LevelKind, NamedText, OperatingPointsInfo, OrderedMetricInfo,
+    self as results, ArtifactInfo, AtStartInfo, BestAndWorstInfo, CellInfo, ComparedCount,
+    Comparison, ComponentInfo, ControlInfo, CountComparisonInfo, DerivedLevelInfo, ExpectedVerdict,
+    FORMAT, FeedInfo, FlowInfo, Host, LevelKind, NamedText, OperatingPointsInfo, OrderedMetricInfo,
     PairInfo, RampUpInfo, RecoveryInfo, ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo,
     RunInfo, ScalingInfo, ScenarioInfo, ScheduleInfo, SearchInfo, SelectionInfo, SuccessesInfo,
     SystemMetricInfo, ThresholdInfo, TrialKey, TrialOrder, VersionDesign, VersionsInfo,
@@ -35,6 +35,7 @@ pub(crate) fn run_info(
     let delivery = first.delivery.as_ref();
     let places = delivery.map_or(&[][..], |delivery| &delivery.probes);
     RunInfo {
+        at_start: Some(at_start(study, &request.study_text)),
         format: FORMAT,
         waggle_version: env!("CARGO_PKG_VERSION").to_owned(),
         study: study.name.clone(),
@@ -85,12 +86,26 @@ pub(crate) fn run_info(
     }
 }
 
+/// The sums of what a study with this text asks.
+#[must_use]
+pub fn at_start(study: &Study, text: &str) -> AtStartInfo {
+    let search = study.search.as_ref();
+    let conditions = search.map_or(&[][..], |search| &search.conditions);
+    let conditions = [&study.thresholds[..], conditions].concat();
+    AtStartInfo::new(
+        (&study.question, &study.asks),
+        &thresholds(&conditions),
+        text,
+    )
+}
+
 /// The part of the study that was chosen; `None`: all of it.
 #[must_use]
 pub fn selection_info(study: &Study) -> Option<SelectionInfo> {
     let selection = study.selection.as_ref()?;
     Some(SelectionInfo {
         quick: selection.quick,
+        pilot: selection.pilot,
         filters: selection.filters.clone(),
         cells: selection.cells,
     })

@@ -18,7 +18,9 @@ mod finding;
 mod holm;
 mod level_change;
 mod margin;
+mod over_runs;
 mod pairing;
+mod power;
 mod proportion;
 mod quantile;
 mod random;
@@ -60,6 +62,8 @@ pub use finding::{
 pub use holm::rejection_limit;
 pub use level_change::LevelChange;
 pub use margin::{MarginTest, compare_with_margin};
+pub use over_runs::{MIN_RUNS, OverRuns, over_runs};
+pub use power::{Design, POWER, TrialScatter};
 pub use proportion::{Part, proportion, proportion_difference};
 pub use quantile::{Drawn, MIN_SAMPLES_BEYOND, ThinTail, thin_tail, thin_tail_of_windows};
 pub use reason::{Asked, CLEAN_TRIALS_MIN, Reason, cell_reasons, verdict_of};

@@ -27,7 +27,10 @@ pub struct Study {
     pub secrets: Vec<GivenSecret>,
     /// Values from outside in its load's headers, each once; filled by [`Study::take_from_environment`].
     pub taken: Vec<TakenValue>,
+    /// Decides the order of trials and every random choice.
     pub seed: u64,
+    /// Whether the study names its seed; else each run has a new one, and `seed` is an example.
+    pub has_own_seed: bool,
     /// Factor names in the order given: the keys of the rows of `cells`, then those of `factors`.
     pub factors: Vec<String>,
     /// Levels that each cell computes from its others, in the order given.
@@ -83,6 +86,8 @@ pub struct Study {
 pub struct Selection {
     /// One repetition with the shortest phases.
     pub quick: bool,
+    /// Three repetitions.
+    pub pilot: bool,
     /// The levels that cells were chosen by, each `FACTOR=LEVEL`.
     pub filters: Vec<String>,
     /// The number of cells of the whole study.

@@ -44,7 +44,7 @@ impl Shuffle {
     }
 }
 
-/// The seed of a study that names none: FNV-1a (32 bits) of its name.
+/// An example of a seed for a study that names none, always the same: FNV-1a (32 bits) of its name.
 pub(crate) fn seed_of(name: &str) -> u64 {
     let hash = name.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)

@@ -9,8 +9,8 @@ mod series;
 mod tests;
 
 use waggle_metrics::{Metric, Unit, Wish};
-use waggle_results::RunInfo;
-use waggle_stats::{Estimate, MIN_HISTORY, Verdict};
+use waggle_results::Host as HostFacts;
+use waggle_stats::{Estimate, MIN_HISTORY, MIN_RUNS, OverRuns, Verdict};
 
 use self::series::{Sources, metric_history};
 use crate::{
@@ -142,6 +142,8 @@ pub struct HistorySeries {
     /// The smallest change, as a share, that would be found in four of five histories like it; `None`: too few runs since the last
     /// change.
     pub smallest_change: Option<f64>,
+    /// The level with runs as the unit, and how runs scatter, since the last change; `None`: too few runs.
+    pub over_runs: Option<OverRuns>,
     /// Whether it counts for what the history comes to: its host is still used.
     pub is_current: bool,
 }
@@ -337,7 +339,8 @@ pub fn history(
     let points: Vec<Vec<series::Values>> = points.collect();
     let lengths = || points.iter().flatten().map(|one| one.points.len());
     let examined = lengths().filter(|length| *length >= MIN_HISTORY).count();
-    if examined == 0 {
+    // Fewer runs than a change needs have a level with an interval.
+    if lengths().max().unwrap_or(0) < MIN_RUNS {
         return Err(too_few(lengths().max().unwrap_or(0), runs.len()));
     }
     let metrics = outcomes.iter().zip(points);
@@ -363,7 +366,7 @@ fn too_few(runs: usize, all: usize) -> HistoryError {
     HistoryError::TooFewRuns {
         runs,
         all,
-        needed: MIN_HISTORY,
+        needed: MIN_RUNS,
     }
 }
 
@@ -418,20 +421,26 @@ struct Host {
 }
 
 impl Host {
-    fn new(info: &RunInfo) -> Self {
+    fn new(host: &HostFacts) -> Self {
         Self {
-            name: info.host.name.clone(),
-            cpu_model: info.host.cpu_model.clone(),
-            cpus: info.host.cpus,
+            name: host.name.clone(),
+            cpu_model: host.cpu_model.clone(),
+            cpus: host.cpus,
         }
     }
+}
+
+/// Whether the runs of two hosts are in the same series.
+#[must_use]
+pub fn is_same_host(a: &HostFacts, b: &HostFacts) -> bool {
+    Host::new(a) == Host::new(b)
 }
 
 /// In the order in which they first come.
 fn host_names(runs: &[NamedRun]) -> Vec<Host> {
     let mut hosts: Vec<Host> = Vec::new();
     for run in runs {
-        let host = Host::new(&run.model.info);
+        let host = Host::new(&run.model.info.host);
         if !hosts.contains(&host) {
             hosts.push(host);
         }

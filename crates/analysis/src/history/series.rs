@@ -2,7 +2,8 @@
 
 use waggle_metrics::Wish;
 use waggle_stats::{
-    Bias, ChangeLimits, ChangePoint, HistoryRun, Range, Scale, change_points, smallest_change,
+    Bias, ChangeLimits, ChangePoint, HistoryRun, Range, Scale, change_points, over_runs,
+    smallest_change,
 };
 
 use super::{
@@ -45,7 +46,7 @@ pub(super) struct Values {
 impl<'a> Sources<'a> {
     pub(super) fn new(runs: &'a [NamedRun], hosts: &[Host], settings: &HistorySettings) -> Self {
         let place = |run: &NamedRun| {
-            let own = Host::new(&run.model.info);
+            let own = Host::new(&run.model.info.host);
             hosts.iter().position(|host| *host == own).unwrap_or(0)
         };
         Self {
@@ -188,6 +189,7 @@ pub(super) fn metric_history(
             host: values.host,
             changes: changes(&values, &found, sources, (limits.min_change, row.wish)),
             smallest_change: smallest_change(&runs, &starts, values.scale, limits),
+            over_runs: over_runs(&runs[starts.last().copied().unwrap_or(0)..], values.scale),
             is_current,
             points: values.points,
         }

@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
+use waggle_results::RunInfo;
+
 use super::*;
 use crate::simulated::{Scatter, Simulated, share};
 
@@ -225,7 +227,7 @@ fn hosts_can_be_taken_together() {
     let expected = HistoryError::TooFewRuns {
         runs: 1,
         all: 12,
-        needed: 4,
+        needed: 3,
     };
     assert_eq!(error, expected);
     let together = HistorySettings {
@@ -265,8 +267,11 @@ fn runs_that_are_no_history_are_an_error() {
         assert!(error.contains(expected), "{error}");
     };
     check(|model| model.info.study = "other".to_owned(), "Studies");
-    let error = history(runs[..3].to_vec(), &SETTINGS).unwrap_err();
-    assert!(matches!(error, HistoryError::TooFewRuns { runs: 3, .. }));
+    let error = history(runs[..2].to_vec(), &SETTINGS).unwrap_err();
+    assert!(matches!(error, HistoryError::TooFewRuns { runs: 2, .. }));
+    let three = history(runs[..3].to_vec(), &SETTINGS).unwrap();
+    assert_eq!(three.outcome(), HistoryOutcome::NoChange);
+    assert!(three.series().all(|(_, series)| series.over_runs.is_some()));
     assert!(history(Vec::new(), &SETTINGS).is_err());
     let unknown = HistorySettings {
         metrics: vec![vec!["colour".to_owned()]],
@@ -281,4 +286,39 @@ fn runs_that_are_no_history_are_an_error() {
     fewer[7].model.cells.truncate(2);
     let found = history(fewer, &SETTINGS).unwrap();
     assert_eq!((found.cells.len(), found.former_cells.len()), (2, 2));
+}
+
+/// Runs of three trials: the interval over runs has the level at its rate, and the scatter between runs is the planted one.
+#[test]
+fn a_level_over_runs_has_runs_as_its_unit() {
+    let course = Course {
+        runs: 5,
+        changes: &[],
+        slow: &[],
+    };
+    let over = |seed: u64| course.history(seed).metrics[0].series[0].over_runs.unwrap();
+    let covered = share(1_000, |seed| {
+        let (low, high) = over(seed).estimate.interval.unwrap();
+        (low..=high).contains(&1_000.0)
+    });
+    // Of 1,000 a rate of 95 % shows as 93 to 97 % in 997 of 1,000 cases.
+    assert!((0.93..=0.97).contains(&covered), "{covered}");
+    let variances = (0..500).map(|seed| over(seed).scatter.powi(2));
+    let scatter = (variances.sum::<f64>() / 500.0).sqrt();
+    let planted = (RUN_SCATTER.powi(2) + TRIAL_SCATTER.powi(2) / 3.0).sqrt();
+    assert!(
+        (scatter / planted - 1.0).abs() < 0.05,
+        "{scatter} {planted}"
+    );
+    // A change starts anew.
+    let changed = Course {
+        runs: 40,
+        changes: &[(20, 0.8)],
+        ..course
+    };
+    let over = changed.history(7).metrics[0].series[0].over_runs.unwrap();
+    assert!(
+        over.estimate.count <= 22 && over.estimate.point < 850.0,
+        "{over:?}"
+    );
 }

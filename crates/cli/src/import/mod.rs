@@ -288,6 +288,7 @@ fn run_info(
         best_and_worst: None,
         scaling: None,
         selection: None,
+        at_start: None,
         imported: Some(ImportedInfo {
             tool,
             files,

@@ -5,7 +5,7 @@
 
 use std::{
     path::{Component, Path},
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use anyhow::{Context, Result, bail};
@@ -29,7 +29,7 @@ use super::{
     transport,
     workers::{check_generators, workers},
 };
-use crate::trial::shape::Shape;
+use crate::{seed, trial::shape::Shape};
 
 const DURATION: Duration = Duration::from_secs(10);
 /// Limit on the time of a load that ends by a request count.
@@ -42,8 +42,6 @@ const INTERVALS: [Duration; 3] = [
 ];
 /// A load with more intervals gets longer ones.
 const INTERVALS_WANTED_MAX: u32 = 10_000;
-/// Random seeds are short, so they are easy to type.
-const SEED_MODULUS: u128 = 1_000_000_007;
 /// Name of the generated study in messages.
 const STUDY_NAME: &str = "the study of this load";
 
@@ -96,7 +94,7 @@ pub(crate) fn make_plan(flags: &Load, inputs: PlanInputs<'_>) -> Result<Planned>
     let workers = workers(flags)?;
     check_generators(flags, &model_settings)?;
     transport::fits(&flags.secure, target)?;
-    let seed = flags.model.seed.unwrap_or_else(drawn_seed);
+    let seed = flags.model.seed.unwrap_or_else(seed::draw);
     let settings = Settings {
         address: inputs.reached.address.to_string(),
         workers: workers.count,
@@ -437,15 +435,4 @@ fn wanted_interval(measure: Duration) -> Duration {
 fn whole_intervals(time: Duration, interval: Duration) -> Duration {
     let intervals = time.as_nanos().div_ceil(interval.as_nanos().max(1));
     interval * u32::try_from(intervals).unwrap_or(u32::MAX)
-}
-
-fn unix_ns() -> u128 {
-    SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default()
-        .as_nanos()
-}
-
-fn drawn_seed() -> u64 {
-    u64::try_from(unix_ns() % SEED_MODULUS).unwrap_or_default()
 }

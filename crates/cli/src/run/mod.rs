@@ -5,6 +5,7 @@ mod board_updater;
 mod lines;
 mod live_view;
 mod load;
+mod series;
 mod state;
 
 use std::{
@@ -36,13 +37,27 @@ use crate::{
     files::{self, Loaded},
     folders,
     interrupts::Interrupts,
-    left_out, live, output, report, runs, system,
+    left_out, live, output, report, runs, seed, system,
 };
 
 /// Events that may wait for the screen.
 const EVENTS_MAX: usize = 1024;
 
 pub(crate) fn run(arguments: &Run) -> Result<Exit> {
+    let interrupts = Interrupts::new(|| {});
+    match arguments.repeated.times {
+        Some(times) => series::run(arguments, times, &interrupts),
+        None => run_once(arguments, &interrupts).map(|finished| finished.exit),
+    }
+}
+
+/// A run that came to its end, or was interrupted.
+struct Finished {
+    exit: Exit,
+    folder: PathBuf,
+}
+
+fn run_once(arguments: &Run, interrupts: &Interrupts) -> Result<Finished> {
     let mut loaded = files::load(&arguments.choice)?;
     loaded.take_values(&arguments.choice.study)?;
     // While the process has one thread.
@@ -54,6 +69,8 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
     check_metrics(&loaded.study, &arguments.comparison)?;
     match &arguments.comparison.baseline {
         Some(baseline) => drop(compare::run_folders(baseline)?),
+        // The files are those of the results over runs.
+        None if arguments.repeated.times.is_some() => {}
         None if arguments.choice.against.is_empty() => refuse_comparison(&arguments.comparison)?,
         None => {}
     }
@@ -67,6 +84,7 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
         None => left_out::find(&loaded)?,
     };
     left_out::remove(&mut loaded, &left_out)?;
+    settle_seed(&mut loaded.study, arguments, &folder);
     let export = Export::open(&arguments.export, &loaded, &folder)?;
     let print = |line: &str| {
         if !arguments.quiet {
@@ -79,15 +97,14 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
     for line in left_out::lines(&loaded, &left_out) {
         print(&line);
     }
-    let interrupts = Interrupts::new(|| {});
-    let view = view(arguments, &loaded.study, &folder, &interrupts)?;
+    let view = view(arguments, &loaded.study, &folder, interrupts)?;
     let system_name = loaded.system.name.clone();
     let study_source = loaded.study_source.clone();
     let request = RunRequest {
         left_out,
         ..request(arguments, loaded, &folder)?
     };
-    let driven = drive(request, view, export, &interrupts);
+    let driven = drive(request, view, export, interrupts);
     system::warn_of_own(&system_name);
     let (ended, exporter) = driven.map_err(|error| {
         let located = with_place(error, arguments, &study_source);
@@ -95,9 +112,23 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
     })?;
     let exit = report_run(arguments, &folder, &ended);
     if let Some(exporter) = exporter {
-        exporter.finish(&interrupts, print);
+        exporter.finish(interrupts, print);
     }
-    exit
+    Ok(Finished {
+        exit: exit?,
+        folder,
+    })
+}
+
+/// A study without a seed has a new one in each run; a run that is resumed keeps its own.
+fn settle_seed(study: &mut Study, arguments: &Run, folder: &Path) {
+    if study.has_own_seed {
+        return;
+    }
+    let begun = arguments.resume.as_ref();
+    // What cannot be read is an error where the run is resumed.
+    let begun = begun.and_then(|_| waggle_results::run_info(folder).ok());
+    study.seed = begun.map_or_else(seed::draw, |info| info.seed);
 }
 
 /// Writes the report and prints the result.
@@ -125,6 +156,14 @@ fn report_run(arguments: &Run, folder: &Path, ended: &Ended) -> Result<Exit> {
 
 /// The command that runs the rest of a run: with the flags on which its plan depends.
 fn resume_command(arguments: &Run, folder: &Path) -> String {
+    let mut words = run_command(arguments);
+    words.push(format!("--resume={}", folder.display()));
+    let words: Vec<String> = words.iter().map(|word| runs::shell_word(word)).collect();
+    words.join(" ")
+}
+
+/// The words of the command that runs the same plan.
+fn run_command(arguments: &Run) -> Vec<String> {
     let choice = &arguments.choice;
     let mut words = vec![
         "waggle".to_owned(),
@@ -147,10 +186,9 @@ fn resume_command(arguments: &Run, folder: &Path) -> String {
         add("--design", &design.name());
     }
     words.extend(choice.quick.then(|| "--quick".to_owned()));
+    words.extend(choice.pilot.then(|| "--pilot".to_owned()));
     words.extend(arguments.idle_poll.then(|| "--idle-poll".to_owned()));
-    words.push(format!("--resume={}", folder.display()));
-    let words: Vec<String> = words.iter().map(|word| runs::shell_word(word)).collect();
-    words.join(" ")
+    words
 }
 
 /// The place in the study of a file that cannot be read.
@@ -226,6 +264,7 @@ fn compare_run(arguments: &Run, folder: &Path, model: &Model, exit: Exit) -> Res
     }
     let compared = match &asked.baseline {
         Some(baseline) => compare::compare_folders([baseline, folder], &settings, &asked.files)?,
+        None if arguments.repeated.times.is_some() => return Ok(exit),
         None if arguments.choice.against.is_empty() => {
             let files = &asked.files;
             report::write_checks(model, files.junit.as_deref(), files.summary_file.as_deref())?;

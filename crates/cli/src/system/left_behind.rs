@@ -52,6 +52,7 @@ fn remove_one(left: LeftBehind) -> Result<Vec<String>> {
         study: left.study.clone(),
         filter: Vec::new(),
         quick: false,
+        pilot: false,
         against: Vec::new(),
         design: None,
         seed: None,

@@ -39,6 +39,7 @@ mod oauth2;
 mod recovery;
 mod reference;
 mod registry;
+mod repeated_runs;
 mod scenario_records;
 mod scenarios;
 mod search;

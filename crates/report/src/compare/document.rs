@@ -40,6 +40,7 @@ fn opening(model: &CompareModel) -> Opening {
         question: format!("Is {} worse than {}?", second.name, first.name),
         verdict: Some(label.to_owned()),
         answer: wording::sentences(model),
+        notes: Vec::new(),
         warnings: wording::warnings(model),
         figures: figures(model),
     }

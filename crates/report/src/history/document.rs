@@ -18,6 +18,7 @@ const MAX_DIFFERENCES: usize = 10;
 pub(super) fn document(model: &HistoryModel, version: &str) -> Document {
     let sections = [
         changes(model),
+        over_runs(model),
         Some(metrics(model)),
         Some(runs(model)),
         Some(method(model)),
@@ -36,6 +37,7 @@ fn opening(model: &HistoryModel) -> Opening {
         question: format!("Has {} become worse?", model.study),
         verdict: Some(wording::outcome_label(model.outcome()).to_owned()),
         answer: wording::sentences(model),
+        notes: Vec::new(),
         warnings: wording::warnings(model),
         figures: figures(model),
     }
@@ -105,6 +107,17 @@ fn changes(model: &HistoryModel) -> Option<Section> {
     Some(Section {
         blocks: vec![Block::Table(tables::changes(model)?)],
         ..Section::new("changes", "Changes")
+    })
+}
+
+/// Runs as the unit.
+fn over_runs(model: &HistoryModel) -> Option<Section> {
+    Some(Section {
+        blocks: vec![
+            Block::Table(tables::over_runs(model)?),
+            Block::Note(wording::OVER_RUNS.to_owned()),
+        ],
+        ..Section::new("over-runs", "Two levels")
     })
 }
 

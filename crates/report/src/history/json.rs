@@ -71,12 +71,36 @@ struct Series<'a> {
     /// The smallest change, as a share, that four of five histories like this one would show, half-way through the runs since the
     /// last change; `null`: these are too few.
     smallest_change: Option<f64>,
+    /// With the run as the unit, since the last change; `null`: fewer than three runs.
+    over_runs: Option<OverRuns>,
     /// Whether it counts for the outcome: its host is still used.
     current: bool,
     points: Vec<Point<'a>>,
     /// Between changes; none of a series that is too short.
     levels: Vec<Span<'a>>,
     changes: Vec<Change<'a>>,
+}
+
+/// A metric over whole runs.
+#[derive(Debug, Serialize, JsonSchema)]
+struct OverRuns {
+    runs: usize,
+    value: RunsValue,
+    /// Standard deviation of the logarithm of a run's value.
+    scatter: f64,
+    /// The part of it that the trials within runs explain, and the rest; `null`: not known.
+    within: Option<f64>,
+    between: Option<f64>,
+    /// The share of the variance that lies between runs; `null`: not known.
+    share_between: Option<f64>,
+}
+
+/// The geometric mean of the runs' values, and the ends of its 95 % interval.
+#[derive(Debug, Serialize, JsonSchema)]
+struct RunsValue {
+    point: f64,
+    low: Option<f64>,
+    high: Option<f64>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -178,12 +202,40 @@ impl<'a> Series<'a> {
             cell: &model.cells[series.cell].name,
             host: series.host.map(|host| model.host_names[host].as_str()),
             smallest_change: series.smallest_change,
+            over_runs: series
+                .over_runs
+                .as_ref()
+                .map(|over| OverRuns::new(over, row)),
             current: series.is_current,
             points: points.collect(),
             levels: levels.collect(),
             changes: changes
                 .map(|change| Change::new(change, row, wording::runs_of(model, series, change)))
                 .collect(),
+        }
+    }
+}
+
+impl OverRuns {
+    fn new(over: &waggle_stats::OverRuns, row: &Row) -> Self {
+        Self {
+            runs: over.estimate.count,
+            value: RunsValue::new(&over.estimate, row),
+            scatter: over.scatter,
+            within: over.within,
+            between: over.between,
+            share_between: over.share_between(),
+        }
+    }
+}
+
+impl RunsValue {
+    fn new(estimate: &waggle_stats::Estimate, row: &Row) -> Self {
+        let ends = estimate.interval;
+        Self {
+            point: row.in_column(estimate.point),
+            low: ends.map(|(low, _)| row.in_column(low)),
+            high: ends.map(|(_, high)| row.in_column(high)),
         }
     }
 }

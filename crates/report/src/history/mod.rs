@@ -80,10 +80,11 @@ fn test_result(model: &HistoryModel, metric: &MetricHistory, series: &HistorySer
 /// The tables of the metrics, at most `width` characters wide if it is known, and what the history comes to.
 #[must_use]
 pub fn history_terminal(model: &HistoryModel, width: Option<usize>) -> String {
-    let tables = model.metrics.iter().map(|metric| {
-        let table = tables::metric(model, metric);
-        format!("{}\n{}", table.caption, lines::laid_out(&table, width))
-    });
+    let metrics = model.metrics.iter();
+    let metrics = metrics.map(|metric| tables::metric(model, metric));
+    let tables = metrics
+        .chain(tables::over_runs(model))
+        .map(|table| format!("{}\n{}", table.caption, lines::laid_out(&table, width)));
     let warnings = wording::warnings(model).into_iter();
     let warnings = warnings.map(|warning| format!("note: {warning}"));
     let all: Vec<String> = tables

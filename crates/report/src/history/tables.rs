@@ -1,6 +1,10 @@
 //! The tables of a history.
 
-use waggle_analysis::history::{HistoryModel, HistoryRunFacts, HistorySeries, MetricHistory};
+use waggle_analysis::{
+    Number,
+    history::{HistoryModel, HistoryRunFacts, HistorySeries, MetricHistory},
+};
+use waggle_stats::OverRuns;
 
 use crate::{
     format,
@@ -67,6 +71,63 @@ pub(super) fn metric(model: &HistoryModel, metric: &MetricHistory) -> Table {
     ]);
     let name = label(metric.metric, None, &metric.name, model.counted);
     Table::new("history", name, columns, &metric.series)
+}
+
+/// Each metric with runs as the unit, and where its scatter comes from; `None` of too few runs.
+pub(super) fn over_runs(model: &HistoryModel) -> Option<Table> {
+    type Row<'a> = (&'a MetricHistory, &'a HistorySeries, &'a OverRuns);
+    let mut columns: Vec<Column<'_, Row<'_>>> = Vec::new();
+    if model.metrics.len() > 1 {
+        columns.push(Column::words("metric", |row: &Row<'_>| {
+            Field::plain(&row.0.name)
+        }));
+    }
+    if model
+        .series()
+        .any(|(_, one)| wording::place(model, one).is_some())
+    {
+        columns.push(Column::words("at", |row: &Row<'_>| {
+            Field::optional(wording::place(model, row.1))
+        }));
+    }
+    let ends = |row: &Row<'_>, ends: Option<(f64, f64)>| {
+        ends.map(|ends| format::ends_in_unit(ends, row.0.unit))
+    };
+    let share = |of: Option<f64>| Field::optional(of.map(format::share));
+    columns.extend([
+        Column::numbers("runs", |row: &Row<'_>| {
+            Field::plain(row.2.estimate.count.to_string())
+        }),
+        Column::numbers("over runs", move |row: &Row<'_>| {
+            let estimate = &row.2.estimate;
+            Field::plain(format::in_unit(estimate.point, row.0.unit))
+                .with_aside(ends(row, estimate.interval))
+        }),
+        Column::numbers("last run alone", move |row: &Row<'_>| {
+            let Some(last) = row.1.points.last() else {
+                return Field::empty();
+            };
+            let interval = match last.number {
+                Number::Estimate(estimate) => estimate.interval,
+                Number::Exact(_) | Number::Within(_) => None,
+            };
+            Field::plain(format::in_unit(last.number.point(), row.0.unit))
+                .with_aside(ends(row, interval))
+        }),
+        Column::numbers("scatter of runs", move |row: &Row<'_>| {
+            share(Some(row.2.scatter))
+        }),
+        Column::numbers("of that by trials", move |row: &Row<'_>| {
+            share(row.2.within)
+        }),
+        Column::numbers("variance between runs", move |row: &Row<'_>| {
+            share(row.2.share_between())
+        }),
+    ]);
+    let rows = model.series();
+    let rows = rows.filter_map(|(metric, one)| Some((metric, one, one.over_runs.as_ref()?)));
+    let caption = "Two levels: runs, and trials within a run";
+    Table::new("over-runs", caption, columns, rows.collect::<Vec<_>>()).unless_empty()
 }
 
 fn judgement(series: &HistorySeries) -> Field {

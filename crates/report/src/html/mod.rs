@@ -100,6 +100,7 @@ fn opening(opening: &Opening) -> Markup {
                 }
                 (blocks::sentences(rest))
             }
+            @if !opening.notes.is_empty() { p class="lead" { (opening.notes.join(" ")) } }
             @for warning in &opening.warnings { (blocks::warning(warning)) }
             dl class="figures" {
                 @for figure in &opening.figures {

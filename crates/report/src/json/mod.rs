@@ -13,10 +13,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 use waggle_analysis::{
-    Account, CellModel, Conclusion, LeftOutGroup, Model, ThresholdOutcome, TrialModel, headline,
-    in_trial, left_out_of_run,
+    self as analysis, Account, Between, CellModel, Conclusion, LeftOutGroup, Model,
+    ThresholdOutcome, TrialModel, headline, in_trial, left_out_of_run,
 };
 use waggle_metrics::NamedMetric;
+use waggle_results::FixedPart;
 use waggle_stats::{Aspect, Bias, Reason};
 
 use self::values::{Level, Value, levels};
@@ -51,6 +52,8 @@ pub(crate) struct Report<'a> {
     exit_code: u8,
     /// The sentences of the page.
     answer: Vec<String>,
+    /// Whether what they are about was asked before the run; `null`: not known.
+    asked_before: Option<AskedBefore>,
     warnings: Vec<String>,
     factors: Vec<Factor<'a>>,
     /// Each level of each factor as a ratio to its first; empty if the cells form no complete grid.
@@ -79,10 +82,50 @@ pub(crate) struct Report<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(default)]
     operating_points: Vec<operating_points::OperatingPoint<'a>>,
+    /// The smallest differences that 80 of 100 runs like this one show; empty of a search, and of single trials.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    power: Vec<Power>,
     /// What became of the records of all cells; `null`: no account.
     account: Option<Accounting>,
     /// By cell and repetition; only those that have run.
     trials: Vec<Trial<'a>>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct AskedBefore {
+    /// `asked` or `found by looking`: that of the answer, and of what sections say about metrics in `asks` and in thresholds. All else was
+    /// found by looking.
+    origin: &'static str,
+    /// SHA-256 of question, asks and thresholds when the run began, as `waggle plan` prints it; `null`: they were changed since then.
+    sum: Option<String>,
+    /// What was changed after the run began: `question`, `asks`, `thresholds`, `study file`.
+    changed: Vec<&'static str>,
+}
+
+/// Which difference of a metric would be shown.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Power {
+    metric: String,
+    /// `cells`: two of them; `runs`: the only cell, and that of another run.
+    between: &'static str,
+    /// Trials of a cell, the fewest of all.
+    trials: usize,
+    /// Standard deviation of the logarithm of a trial.
+    scatter: f64,
+    degrees_of_freedom: f64,
+    /// Trials are compared repetition by repetition.
+    paired: bool,
+    /// The smallest difference, as a share: 0.25 is a ratio of 1.25 or 0.8; `null`: none.
+    smallest_difference: Option<f64>,
+    /// So many trials would show this smaller difference; `null`: no number within reason.
+    more: Option<MoreTrials>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct MoreTrials {
+    trials: usize,
+    difference: f64,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -253,6 +296,7 @@ impl<'a> Report<'a> {
             conclusion,
             exit_code,
             answer: answer::sentences(model),
+            asked_before: asked_before(model),
             warnings: warnings::sentences(model),
             factors: model.factors.iter().map(factor).collect(),
             effects: effects::effects(model),
@@ -272,6 +316,7 @@ impl<'a> Report<'a> {
                 .as_ref()
                 .map(best_and_worst::best_and_worst),
             operating_points: operating_points::operating_points(model),
+            power: power(model),
             account: model.account.as_ref().map(accounting),
             trials: model.trials.iter().map(|one| trial(one, &all)).collect(),
         }
@@ -286,6 +331,52 @@ impl LeftOut {
             reason: wording::left_out::reason(&group.reason),
         }
     }
+}
+
+fn asked_before(model: &Model) -> Option<AskedBefore> {
+    let origin = model.asked_before.origin(true)?;
+    let (sum, changed) = match &model.asked_before {
+        analysis::AskedBefore::Same {
+            digest,
+            is_study_changed,
+        } => {
+            let changed = is_study_changed.then_some(FixedPart::StudyFile);
+            (Some(digest.clone()), changed.into_iter().collect())
+        }
+        analysis::AskedBefore::Changed(parts) => (None, parts.clone()),
+        analysis::AskedBefore::Unknown => (None, Vec::new()),
+    };
+    Some(AskedBefore {
+        origin: wording::asked_before::label(origin),
+        sum,
+        changed: changed
+            .into_iter()
+            .map(wording::asked_before::part)
+            .collect(),
+    })
+}
+
+fn power(model: &Model) -> Vec<Power> {
+    let Some(power) = analysis::power(model) else {
+        return Vec::new();
+    };
+    let between = match power.between {
+        Between::Cells => "cells",
+        Between::Runs => "runs",
+    };
+    let metric = |one: analysis::MetricPower| Power {
+        between,
+        trials: one.trials,
+        scatter: one.scatter.deviation,
+        degrees_of_freedom: one.scatter.degrees,
+        paired: one.is_paired(),
+        smallest_difference: one.smallest,
+        more: one
+            .more
+            .map(|(trials, difference)| MoreTrials { trials, difference }),
+        metric: one.column,
+    };
+    power.metrics.into_iter().map(metric).collect()
 }
 
 fn host(model: &Model) -> Host<'_> {

@@ -3,7 +3,7 @@
 use crate::{
     document::{Block, Chart, Drawn, Section},
     tables,
-    wording::{comparisons as wording, derived},
+    wording::{asked_before, comparisons as wording, derived},
 };
 use waggle_analysis::{Better, Compared, ComparisonModel, Measure, Model};
 
@@ -29,6 +29,9 @@ pub(super) fn section(model: &Model) -> Option<Section> {
         blocks.extend(cautions.into_iter().map(Block::Caution));
         blocks.push(Block::Drawn(Drawn::Beside(charts(place, one))));
     }
+    let outcomes = model.comparisons.iter().flat_map(|one| &one.outcomes);
+    let outcomes = outcomes.map(|one| (one.name.as_str(), one.is_asked));
+    blocks.extend(asked_before::mark(model, outcomes).map(Block::Note));
     blocks.push(Block::Table(table));
     Some(Section {
         lead: "Each ratio compares two cells and uses their trials alone. If its interval includes 1 (or a difference of 0), no \

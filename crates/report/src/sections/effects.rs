@@ -4,7 +4,7 @@
 use crate::{
     document::{Block, Section},
     tables,
-    wording::{derived, effects as wording},
+    wording::{asked_before, derived, effects as wording},
 };
 use waggle_analysis::Model;
 
@@ -15,6 +15,9 @@ pub(super) fn section(model: &Model) -> Option<Section> {
         Block::Headline(wording::headline(effects)),
         Block::Sentences(wording::sentences(effects)),
     ];
+    let outcomes = effects.outcomes.iter();
+    let outcomes = outcomes.map(|one| (one.name.as_str(), one.is_asked));
+    blocks.extend(asked_before::mark(model, outcomes).map(Block::Note));
     blocks.extend(wording::caution(effects).map(Block::Caution));
     let factors = effects.factors.iter().map(|one| one.name.as_str());
     let cautions = derived::cautions(model, &factors.collect::<Vec<_>>());

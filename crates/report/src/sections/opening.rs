@@ -8,7 +8,7 @@ use crate::{
     document::{Figure, Opening},
     format::{self, Unit},
     labels,
-    wording::{answer, answer::uncapitalise, name_of, warnings},
+    wording::{answer, answer::uncapitalise, asked_before, name_of, power, warnings},
 };
 use waggle_analysis::{AnswerOf, AnswerRole, CellModel, MetricAnswer, Model, Number};
 
@@ -27,9 +27,28 @@ pub(super) fn opening(model: &Model) -> Opening {
             .verdict
             .map(|verdict| labels::verdict(verdict).to_owned()),
         answer: answer::sentences(model),
+        notes: notes(model),
         warnings: warnings::sentences(model),
         figures: figures(model),
     }
+}
+
+/// What was asked before, and how far the intervals reach.
+fn notes(model: &Model) -> Vec<String> {
+    let has_interval = |cell: &CellModel| {
+        let mut metrics = cell.asked.iter();
+        metrics.any(
+            |metric| matches!(metric.number, Some(Number::Estimate(one)) if one.interval.is_some()),
+        )
+    };
+    let has_intervals = model.search.is_none() && model.cells.iter().any(has_interval);
+    let of_this_run = has_intervals.then(|| power::OF_THIS_RUN.to_owned());
+    let all = [
+        asked_before::mark_of_answer(model),
+        of_this_run,
+        power::sentence(model),
+    ];
+    all.into_iter().flatten().collect()
 }
 
 /// So many metrics that the study asks about have a tile.

@@ -3,7 +3,7 @@
 use crate::{
     document::{Block, Section},
     tables,
-    wording::ranking as wording,
+    wording::{asked_before, ranking as wording},
 };
 use waggle_analysis::Model;
 
@@ -12,6 +12,10 @@ pub(super) fn section(model: &Model) -> Option<Section> {
     let table = tables::ranking(model)?;
     let sentences = wording::sentences(&model.rankings);
     let mut blocks: Vec<Block> = sentences.into_iter().map(Block::Headline).collect();
+    // A ranking is of what the study asks about.
+    let outcomes = model.rankings.iter().flat_map(|one| &one.outcomes);
+    let outcomes = outcomes.map(|one| (one.name.as_str(), true));
+    blocks.extend(asked_before::mark(model, outcomes).map(Block::Note));
     blocks.push(Block::Note(wording::METHOD.to_owned()));
     blocks.push(Block::Table(table));
     Some(Section {

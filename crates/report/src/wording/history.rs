@@ -239,6 +239,12 @@ fn names(all: &[&str]) -> String {
     }
 }
 
+/// How the table of two levels is read.
+pub(crate) const OVER_RUNS: &str = "Over runs, since the last change: the geometric mean of the runs' values, with the 95 % interval of \
+     Student's t over runs. That of one run is of this run only. The scatter of runs is the standard deviation of their values; by trials is \
+     the part that the scatter within each run explains, and that more trials in a run would make smaller; the rest of the variance lies \
+     between runs, and only more runs average it out (Kalibera and Jones, 2013).";
+
 /// How the changes were found.
 #[must_use]
 pub fn method(model: &HistoryModel) -> Vec<String> {

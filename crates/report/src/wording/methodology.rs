@@ -6,9 +6,9 @@ use waggle_results::{
 };
 
 use super::{
-    artifacts, design, followed,
+    artifacts, asked_before, design, followed,
     format::{self, Unit},
-    imported, network, operating_points,
+    imported, network, operating_points, power,
     search::{self, level},
     tls,
 };
@@ -43,6 +43,11 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
         ("Order", order(info)),
         ("Statistics", statistics(&info.schedule)),
     ];
+    facts.extend(
+        asked_before::fact(model)
+            .into_iter()
+            .chain(power::fact(model)),
+    );
     facts.retain(|(term, text)| !["Artifacts", "Cells"].contains(term) || !text.is_empty());
     if let Some(asked) = &info.search {
         facts.push(("Search", search(asked)));
@@ -68,8 +73,7 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
     if !model.faults.is_empty() {
         facts.push(("Fault injection", fault_injection().to_owned()));
     }
-    facts.extend(tls::fact(model));
-    facts.extend(network::fact(model));
+    facts.extend(tls::fact(model).into_iter().chain(network::fact(model)));
     facts.extend(cool_down(model));
     facts.extend([
         ("Host", host(info)),
@@ -406,8 +410,9 @@ fn statistics(schedule: &ScheduleInfo) -> String {
     }
     format!(
         "one observation per trial; geometric means with 95 % intervals (Student's t on logarithms), not narrower than the resolution; \
-         intervals in tables are pointwise, and sentences about differences hold together with 95 % (Holm); trials are added up to \
-         the largest number if the interval of a metric that is asked about is wider than {} of it; percentiles from merged histograms of three digits, never averaged within a trial",
+         of this run only (waggle run --times: over runs), pointwise in tables; sentences about differences hold together with 95 % (Holm); \
+         trials are added up to the largest number if the interval of a metric that is asked about is wider than {} of it; percentiles from \
+         merged histograms of three digits, never averaged within a trial",
         format::share(schedule.max_ci_width)
     )
 }

@@ -2,6 +2,7 @@
 
 pub mod answer;
 pub(crate) mod artifacts;
+pub(crate) mod asked_before;
 pub(crate) mod best_and_worst;
 pub mod cell;
 pub mod compare;
@@ -27,6 +28,7 @@ pub(crate) mod metric;
 pub mod network;
 pub mod operating_points;
 pub(crate) mod pooled;
+pub mod power;
 pub(crate) mod preparation;
 pub(crate) mod ranking;
 pub mod search;

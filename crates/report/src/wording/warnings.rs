@@ -9,8 +9,10 @@ use super::{format, imported, left_out, operating_points};
 pub fn sentences(model: &Model) -> Vec<String> {
     let drift = model.drift.iter().flat_map(super::drift::shown_sentences);
     let left_out = left_out::warning(&left_out_of_run(&model.info), model.cells.len());
-    let all = left_out
+    let changed = super::asked_before::warning(&model.asked_before);
+    let all = changed
         .into_iter()
+        .chain(left_out)
         .chain(model.warnings.iter().map(sentence));
     all.chain(drift).collect()
 }
@@ -94,6 +96,10 @@ fn selection_sentences(selection: &SelectionInfo, ran: usize) -> String {
         "A smoke run (--quick): one repetition with the shortest phases shows whether the study works, not how fast the system is."
             .to_owned()
     });
+    let pilot = selection.pilot.then(|| {
+        "A pilot (--pilot): three repetitions show how much trials scatter; waggle plan says from that what more of them would show."
+            .to_owned()
+    });
     let filters: Vec<String> = selection
         .filters
         .iter()
@@ -106,7 +112,8 @@ fn selection_sentences(selection: &SelectionInfo, ran: usize) -> String {
             filters.join(" ")
         )
     });
-    quick.into_iter().chain(part).collect::<Vec<_>>().join(" ")
+    let form = quick.into_iter().chain(pilot);
+    form.chain(part).collect::<Vec<_>>().join(" ")
 }
 
 fn duet(has_halves: bool) -> String {

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use hdrhistogram::Histogram;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use waggle_results::{
-    BacklogRow, CellInfo, Comparison, ComponentInfo, ConnectingInfo, CountsRow, DelayHistograms,
-    DeliveryInfo, FORMAT, FailureCount, FailureKind, FeedInfo, FeedOrder, FlowInfo, GeneratorInfo,
-    Host, IntervalHistograms, IntervalRow, LedgerInfo, LevelKind, LoadModel, LoadStart, NamedText,
-    PhaseInfo, PhaseName, ResourceRow, Restart, RunFolder, RunInfo, ScenarioInfo, ScheduleInfo,
-    SearchInfo, SessionCounts, SessionsInfo, StepCounts, StepHistograms, StepInfo, ThresholdInfo,
-    Trial, TrialEnd, TrialInfo, TrialKey, TrialOrder, TrialWriter, WarmUpUntil,
+    AtStartInfo, BacklogRow, CellInfo, Comparison, ComponentInfo, ConnectingInfo, CountsRow,
+    DelayHistograms, DeliveryInfo, FORMAT, FailureCount, FailureKind, FeedInfo, FeedOrder,
+    FlowInfo, GeneratorInfo, Host, IntervalHistograms, IntervalRow, LedgerInfo, LevelKind,
+    LoadModel, LoadStart, NamedText, PhaseInfo, PhaseName, ResourceRow, Restart, RunFolder,
+    RunInfo, ScenarioInfo, ScheduleInfo, SearchInfo, SessionCounts, SessionsInfo, StepCounts,
+    StepHistograms, StepInfo, ThresholdInfo, Trial, TrialEnd, TrialInfo, TrialKey, TrialOrder,
+    TrialWriter, WarmUpUntil,
 };
 
 pub(crate) const STUDY: &str = "study: ingest\n";
@@ -100,6 +101,7 @@ pub(crate) fn run_info() -> RunInfo {
         best_and_worst: None,
         scaling: None,
         selection: None,
+        at_start: Some(AtStartInfo::new(("how soon?", &[]), [], STUDY)),
         imported: None,
         versions: None,
         derived: Vec::new(),

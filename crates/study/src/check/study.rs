@@ -89,6 +89,7 @@ pub(crate) fn study_without_cells(
         secrets: Vec::new(),
         taken: Vec::new(),
         seed: raw.seed.map_or_else(|| seed_of(&name), i64::unsigned_abs),
+        has_own_seed: raw.seed.is_some(),
         name,
         factors: Vec::new(),
         derived: Vec::new(),

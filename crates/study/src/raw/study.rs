@@ -79,7 +79,7 @@ pub(crate) struct Study {
     pub scaling: Option<Scaling>,
     /// Conditions that must hold in every cell, e.g. `delivery.missing == 0`.
     pub thresholds: Option<Vec<String>>,
-    /// Decides every random choice; made from the study's name by default.
+    /// Decides the order of trials and every other random choice; by default each run has a new one, and notes it.
     #[schemars(range(min = 0))]
     pub seed: Option<i64>,
 }

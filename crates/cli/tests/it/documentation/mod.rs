@@ -194,6 +194,7 @@ how_tos! {
     how_to_begin_with_har_or_openapi: "har-openapi.md",
     how_to_study_an_own_system: "own-system.md",
     how_to_measure_on_a_laptop: "laptop.md",
+    how_to_plan_repetitions: "repetitions.md",
     how_to_read_the_report: "report.md",
     how_to_load_a_running_server: "running-server.md",
 }

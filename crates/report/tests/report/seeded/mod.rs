@@ -24,10 +24,10 @@ mod trial;
 use std::path::Path;
 
 use waggle_results::{
-    BestAndWorstInfo, CellInfo, Comparison, ComponentInfo, FORMAT, FeedInfo, FeedOrder, FlowInfo,
-    Host, LevelKind, LoadModel, NamedText, OperatingPointsInfo, RecoveryInfo, ReferenceInfo,
-    Restart, RunFolder, RunInfo, ScalingInfo, ScenarioInfo, ScheduleInfo, SearchInfo,
-    SystemMetricInfo, ThresholdInfo, TrialKey, TrialOrder, WarmUpUntil,
+    AtStartInfo, BestAndWorstInfo, CellInfo, Comparison, ComponentInfo, FORMAT, FeedInfo,
+    FeedOrder, FlowInfo, Host, LevelKind, LoadModel, NamedText, OperatingPointsInfo, RecoveryInfo,
+    ReferenceInfo, Restart, RunFolder, RunInfo, ScalingInfo, ScenarioInfo, ScheduleInfo,
+    SearchInfo, SystemMetricInfo, ThresholdInfo, TrialKey, TrialOrder, WarmUpUntil,
 };
 use waggle_stats::{Answer, Levels, Search, Settings};
 
@@ -266,8 +266,10 @@ impl Seeded {
 
     /// Writes the run's folder.
     pub(crate) fn write(&self, folder: &Path) {
-        let info = self.info();
-        let run = RunFolder::create(folder, &info, &self.study_text(), "system: ingest\n").unwrap();
+        let text = self.study_text();
+        let mut info = self.info();
+        info.at_start = Some(AtStartInfo::of_run(&info, &text));
+        let run = RunFolder::create(folder, &info, &text, "system: ingest\n").unwrap();
         if self.is_searched {
             return self.write_search(folder, &run, &info);
         }
@@ -501,6 +503,7 @@ impl Seeded {
             artifacts: Vec::new(),
             left_out: Vec::new(),
             selection: None,
+            at_start: None,
         }
     }
 
