@@ -6,22 +6,20 @@
 use waggle_metrics::{Metric, Unit, Wish};
 use waggle_results::{LoadModel, RunInfo};
 use waggle_stats::{
-    ACHIEVED_MIN, GENERATOR_BUSY, MetricVerdict, Range, Sample, TrialsNeeded, Verdict,
+    ACHIEVED_MIN, GENERATOR_BUSY, MetricVerdict, OTHER_CPU_MAX, Range, Sample, TrialsNeeded,
+    Verdict,
 };
 
 use crate::{
     CellModel, CellSearch, INSTRUMENT, Number, SearchModel, TrialModel,
     bottleneck::cpus_of_system,
+    cpu_capacity::{CPU_FULL, CpuCapacity},
     distribution::as_f64,
     outcome::{Outcome, headline_outcomes, threshold_outcomes},
     together::ORDER,
     warning::is_duet,
 };
 
-/// From this share of the CPUs that the system was given on, its CPU is what limits.
-const CPU_FULL: f64 = 0.9;
-/// The kernel's own work is below this share of the CPUs.
-const OTHERS_SHARE: f64 = 0.15;
 /// Two cells by themselves differ up to this p-value.
 const ALONE: f64 = 0.05;
 /// Pairs of cells of which each is compared.
@@ -127,6 +125,8 @@ pub struct Limit {
     pub most: Option<(String, f64)>,
     /// Share of its CPU that the busiest worker of the load generator used.
     pub generator_utilization: f64,
+    /// What a request or record costs where the system's CPU limits a closed load.
+    pub cpu_capacity: Option<CpuCapacity>,
 }
 
 /// What a limit is by.
@@ -348,6 +348,7 @@ fn limit(cell: &CellModel, info: &RunInfo) -> Option<Limit> {
         system_cpus,
         most: (components().count() > 1).then(|| (busiest.clone(), cores.point)),
         generator_utilization,
+        cpu_capacity: cell.cpu_capacity.clone(),
     })
 }
 
@@ -368,17 +369,10 @@ fn component_limit(cell: &CellModel) -> Option<LimitedBy> {
     })
 }
 
-/// Cores that neither the system nor waggle used, nor were idle; `None`: few, or not known.
+/// Cores that other programs used; `None`: few, or not known.
 fn cores_of_others(cell: &CellModel, info: &RunInfo) -> Option<f64> {
-    let cpus = f64::from(info.host.cpus);
-    let without_work = cell.cpu_idle? + cell.cpu_steal.unwrap_or(0.0);
-    let known: f64 = cell
-        .component_cores
-        .iter()
-        .map(|(_, cores)| cores.point)
-        .sum();
-    let others = cpus * (1.0 - without_work) - known;
-    (others >= OTHERS_SHARE * cpus).then_some(others)
+    let others = cell.contention.as_ref()?.other_cores?.mean;
+    (others >= OTHER_CPU_MAX * f64::from(info.host.cpus)).then_some(others)
 }
 
 /// What limits where no CPU does: of load that comes by itself it is that no more came, as long as all of it was answered.

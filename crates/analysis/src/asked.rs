@@ -121,7 +121,8 @@ pub(crate) fn aspect(metric: Metric) -> Aspect {
         | Metric::GeneratorCapacity
         | Metric::GeneratorCapacityUsed
         | Metric::CpuSteal
-        | Metric::CpuIdle => Aspect::Generator,
+        | Metric::CpuIdle
+        | Metric::OtherCores => Aspect::Generator,
     }
 }
 

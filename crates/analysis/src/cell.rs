@@ -18,7 +18,10 @@ use crate::{
         estimate_asked_metrics, estimate_readings, resolved, trial_biases,
     },
     bottleneck::{self, Bottleneck, whole_components},
+    causes::{self, CellCause},
     clients::{self, ClientsModel},
+    contention::{self, ContentionModel},
+    cpu_capacity::{CpuCapacity, cpu_capacity},
     delays::DelaySource,
     distribution::{self, SpectrumPoint},
     distributions::{self, Distribution},
@@ -53,6 +56,8 @@ pub struct CellModel {
     /// `None`: no trial of it has run, or no level holds.
     pub verdict: Option<Verdict>,
     pub reasons: Vec<CellReason>,
+    /// Where the reasons of its trials come from, as far as that is known.
+    pub causes: Vec<CellCause>,
     /// How the throughput changes within the measured phase, over trials; `None` of few trials, or of short ones.
     pub change: Option<ChangeOverTrials>,
     /// What may be wrong with each kind of metric, and in which directions; kinds without a doubt are left out.
@@ -109,6 +114,10 @@ pub struct CellModel {
     pub cpu_steal: Option<f64>,
     /// The mean share of the CPUs' time without work; `None`: not noted.
     pub cpu_idle: Option<f64>,
+    /// What other programs and the host of the machine used; `None`: not known.
+    pub contention: Option<ContentionModel>,
+    /// CPU per request or record where CPU limits; `None`: it does not, or the load is not closed.
+    pub cpu_capacity: Option<CpuCapacity>,
     /// The largest share of what the engine can send by its calibration; `None` where it was not calibrated.
     pub generator_capacity_used: Option<f64>,
     /// Of the histograms of all counted trials together.
@@ -150,7 +159,12 @@ impl CellModel {
     pub fn is_known(&self) -> bool {
         let is_measured = matches!(
             self.verdict,
-            Some(Verdict::Valid | Verdict::Unsteady | Verdict::InstrumentLimited)
+            Some(
+                Verdict::Valid
+                    | Verdict::Unsteady
+                    | Verdict::Contended
+                    | Verdict::InstrumentLimited
+            )
         );
         let mut asked = self.asked.iter();
         is_measured && asked.any(|metric| metric.verdict != MetricVerdict::Unknown)
@@ -254,6 +268,7 @@ pub(crate) fn cell(
         is_searched: info.search.is_some(),
         verdict,
         reasons,
+        causes: causes::over_trials(&ran),
         doubts: doubts(&ran, &of_cell),
         asked: estimate_asked_metrics(info, &own, &of_cell),
         change,
@@ -290,6 +305,8 @@ pub(crate) fn cell(
         probe_cpu_share: largest(of_all().filter_map(|one| one.probe_cpu_share)),
         cpu_steal: point(Metric::CpuSteal),
         cpu_idle: point(Metric::CpuIdle),
+        contention: contention::over_trials(own.iter().copied(), info),
+        cpu_capacity: cpu_capacity(&own, info),
         generator_capacity_used: point(Metric::GeneratorCapacityUsed),
         spectrum: spectrum(&own_raw),
         pooled: Pooled::of_trials(&own_raw),

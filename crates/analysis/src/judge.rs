@@ -34,6 +34,8 @@ pub struct LoadFacts<'a> {
     /// Over the measured phase; `None`: another tool sent the load.
     pub engine: Option<&'a GeneratorInfo>,
     pub machine: Option<MachineInfo>,
+    /// How many CPUs that is of.
+    pub cpus: u32,
     /// Whether loops were to keep the CPUs awake.
     pub kept_awake: bool,
     /// Requests per second asked for, in open load.
@@ -63,7 +65,13 @@ pub(crate) struct Judged {
 }
 
 /// Every check of one trial.
-pub(crate) fn trial(prepared: &Prepared<'_>, info: &RunInfo) -> Judged {
+///
+/// `machine`: what the CPUs did, and who used them.
+pub(crate) fn trial(
+    prepared: &Prepared<'_>,
+    info: &RunInfo,
+    machine: Option<MachineInfo>,
+) -> Judged {
     let Prepared { trial, times, .. } = prepared;
     let course = course(prepared);
     let disturbances = killed_replicas(&trial.info.faults);
@@ -77,7 +85,8 @@ pub(crate) fn trial(prepared: &Prepared<'_>, info: &RunInfo) -> Judged {
         measured: &trial.info.measured,
         totals: &trial.info.totals,
         engine: trial.info.generator.as_ref(),
-        machine: trial.info.machine,
+        machine,
+        cpus: info.host.cpus,
         kept_awake: info.host.idle_poll,
         offered_per_s: (trial.info.generator.as_ref())
             .and_then(|generator| generator.offered_per_s),
@@ -167,6 +176,10 @@ fn facts<'a>(load: &LoadFacts<'_>, course: &'a Course) -> TrialFacts<'a> {
             cpu_steal: machine.cpu_steal,
             cpu_idle: machine.cpu_idle,
             idle_poll: load.kept_awake,
+            cpus: load.cpus,
+            own_cores: machine.own_cores,
+            system_cores: machine.system_cores,
+            other_cores: machine.other_cores,
         }),
         offered_per_s: load.offered_per_s,
         response_p50_us: (!response.is_empty()).then(|| as_f64(response.value_at_quantile(0.5))),

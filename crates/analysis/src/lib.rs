@@ -13,14 +13,17 @@ mod asked_before;
 mod background;
 mod best_and_worst;
 mod bottleneck;
+mod causes;
 mod cell;
 mod cell_group;
 mod clients;
 pub mod compare;
 mod comparisons;
 mod conclusion;
+mod contention;
 mod count_comparison;
 mod course;
+mod cpu_capacity;
 mod curves;
 mod decision;
 mod delays;
@@ -91,6 +94,7 @@ pub use best_and_worst::{
 };
 pub use bottleneck::Bottleneck;
 pub use bottleneck::{cpus_of_system, of_trial as bottleneck_of_trial};
+pub use causes::CellCause;
 pub use cell::failure_kinds;
 pub use cell::{CellModel, CellReason};
 pub use cell_group::{CalledCell, CellGroup, part_of_cells};
@@ -99,8 +103,10 @@ pub use comparisons::{
     Ahead, Compared, ComparisonModel, Difference, Found, Lead, Measure, NoSuccess, Without,
 };
 pub use conclusion::{Conclusion, Doubtful, expected_verdict};
+pub use contention::{ContentionModel, OtherCores, is_contended};
 pub use count_comparison::{CellCounts, CountComparisonModel};
 pub use course::{Course, Length};
+pub use cpu_capacity::CpuCapacity;
 pub use curves::{Curve, CurvePoint, CurvesModel, FailedOver, Panel, PanelLine};
 pub use decision::Decision;
 pub use delays::{DelaySource, KnownBy};

@@ -340,6 +340,7 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         Metric::GeneratorCapacityUsed => value(numbers()?.generator_capacity_used?),
         Metric::CpuSteal => value(numbers()?.cpu_steal?),
         Metric::CpuIdle => value(numbers()?.cpu_idle?),
+        Metric::OtherCores => value(numbers()?.other_cores?),
         Metric::SystemCpuPerRequest => value(numbers()?.system_cpu_us_per_request?),
         Metric::SystemRss => memory(named, numbers()?.system_rss?),
         Metric::RecoveryTime => value(recovery_us(trial.recovery?)?),

@@ -8,10 +8,10 @@ use waggle_stats::Verdict;
 
 use crate::{
     Account, Answer, AskedBefore, BestAndWorstModel, CellFaults, CellModel, ComparisonModel,
-    CountComparisonModel, Counted, CurvesModel, DriftModel, EffectsModel, Factor,
+    ContentionModel, CountComparisonModel, Counted, CurvesModel, DriftModel, EffectsModel, Factor,
     OperatingPointModel, RankingModel, ReferenceModel, SearchModel, ThresholdOutcome, TrialModel,
-    Warning, account, answer, best_and_worst, cell, comparisons, count_comparison, curves, drift,
-    effects,
+    Warning, account, answer, best_and_worst, cell, comparisons, contention, count_comparison,
+    curves, drift, effects,
     factor::{counted_unit, factors, telling_factors},
     faults, limits,
     metric::{self, Number},
@@ -69,6 +69,8 @@ pub struct Model {
     pub account: Option<Account>,
     /// Whether the machine drifted; `None`: nothing shows it.
     pub drift: Option<DriftModel>,
+    /// What other programs and the host of the machine used over all trials; `None`: not known.
+    pub contention: Option<ContentionModel>,
     /// What a reader must know before believing a number.
     pub warnings: Vec<Warning>,
 }
@@ -203,6 +205,7 @@ pub(crate) fn of_trials(
         answer: answer::answer(info, &cells, &trials, search.as_ref()),
         account: account::account(info, &cells),
         drift: drift::drift(info, &trials, &[]),
+        contention: contention::over_trials(&trials, info),
         warnings: [
             warning::warnings(info, &trials, search.as_ref()),
             warning::few_windows(&cells, info),

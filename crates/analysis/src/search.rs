@@ -199,6 +199,8 @@ fn evidence_of(verdict: Verdict, conditions: &[ThresholdCell]) -> Evidence {
     match verdict {
         Verdict::InstrumentLimited if holds => Evidence::Met,
         Verdict::InstrumentLimited if is_failing => Evidence::NotMet,
+        // What is undecided was measured to fail: the level does not hold beside these programs.
+        Verdict::Contended if !holds => Evidence::NotMet,
         verdict => Evidence::from_verdict(verdict, !fails),
     }
 }

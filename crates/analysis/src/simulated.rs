@@ -222,6 +222,7 @@ fn trial(key: TrialKey, cell: &CellInfo, goodput: f64, random: &mut StdRng) -> T
         level: None,
         verdict: Verdict::Valid,
         reasons: Vec::new(),
+        causes: Vec::new(),
         failure: None,
         numbers: Some(TrialNumbers {
             seconds: 10.0,
@@ -245,6 +246,7 @@ fn trial(key: TrialKey, cell: &CellInfo, goodput: f64, random: &mut StdRng) -> T
         preparation: None,
         background: Vec::new(),
         cool_down: None,
+        quiet_wait: None,
         limits: Vec::new(),
         network: None,
         connecting: None,

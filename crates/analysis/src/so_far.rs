@@ -7,6 +7,7 @@ use waggle_stats::{Estimate, Findings, Reason, Scale, Verdict};
 
 use crate::{
     asked::{AskedReading, asked_readings, estimate_readings},
+    contention,
     factor::counted_unit,
     judge,
     prepared::Prepared,
@@ -65,7 +66,9 @@ pub fn trial_so_far(run: &Path, key: TrialKey) -> Result<TrialSoFar, ReadError> 
 /// As [`trial_so_far()`].
 pub fn findings(run: &Path, key: TrialKey) -> Result<Findings, ReadError> {
     let (info, raw) = read(run, key)?;
-    Ok(judge::trial(&Prepared::new(&raw), &info).findings)
+    let prepared = Prepared::new(&raw);
+    let machine = contention::machine(&prepared, &info);
+    Ok(judge::trial(&prepared, &info, machine).findings)
 }
 
 fn read(run: &Path, key: TrialKey) -> Result<(RunInfo, Trial), ReadError> {

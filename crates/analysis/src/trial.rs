@@ -3,15 +3,17 @@
 use waggle_metrics::Metric;
 use waggle_results::{
     ClientInfo, ConnectingInfo, CoolDownInfo, CountsRow, DeliveryInfo, FailureCount, GeneratorInfo,
-    InspectedCounts, LagInfo, LedgerInfo, LimitInfo, NetworkCounts, NetworkInfo, PhaseInfo,
-    PhaseName, RunInfo, SessionCounts, Trial, TrialEnd, TrialInfo, TrialKey,
+    InspectedCounts, LagInfo, LedgerInfo, LimitInfo, MachineInfo, NetworkCounts, NetworkInfo,
+    PhaseInfo, PhaseName, QuietWaitInfo, RunInfo, SessionCounts, Trial, TrialEnd, TrialInfo,
+    TrialKey,
 };
-use waggle_stats::{Finding, Reason, Verdict};
+use waggle_stats::{Cause, Finding, Reason, Verdict};
 
 use crate::{
     Counted,
     background::{self, TrialBackground},
     bottleneck::cpus_of_system,
+    contention,
     delays::{DelayLogs, DelaySource},
     distribution::{self, TrialPercentiles, as_f64},
     imported,
@@ -42,6 +44,8 @@ pub struct TrialModel {
     pub level: Option<f64>,
     pub verdict: Verdict,
     pub reasons: Vec<Reason>,
+    /// Where the reasons come from, as far as that is known.
+    pub causes: Vec<Cause>,
     pub failure: Option<Failure>,
     /// `None` where nothing was measured.
     pub numbers: Option<TrialNumbers>,
@@ -72,6 +76,8 @@ pub struct TrialModel {
     pub background: Vec<TrialBackground>,
     /// How the cool-down after it waited for a value of the machine; `None`: it did not.
     pub cool_down: Option<CoolDownInfo>,
+    /// How it waited for a quiet machine before its start; `None`: it did not.
+    pub quiet_wait: Option<QuietWaitInfo>,
     pub series: Series,
     /// Throughput of the second half of the measured phase ÷ that of the first, as a logarithm.
     pub half_change: Option<f64>,
@@ -148,6 +154,10 @@ pub struct TrialNumbers {
     /// CPU steal; `None`: not noted.
     pub cpu_steal: Option<f64>,
     pub cpu_idle: Option<f64>,
+    /// Cores that all of the system used; `None`: not all of it is known.
+    pub system_cores: Option<f64>,
+    /// Cores that other programs used; `None`: not known.
+    pub other_cores: Option<f64>,
     /// What the load generator can send with this shape of load, by its calibration.
     pub generator_capacity_per_s: Option<f64>,
     /// Requests sent, as a share of that.
@@ -201,11 +211,12 @@ impl TrialModel {
 
 pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialModel {
     let prepared = Prepared::new(trial);
-    let numbers = numbers(&prepared, counted);
+    let machine = contention::machine(&prepared, info);
+    let numbers = numbers(&prepared, counted, machine);
     let Judged {
         findings,
         half_change,
-    } = judge::trial(&prepared, info);
+    } = judge::trial(&prepared, info, machine);
     let failure = match &trial.info.end {
         TrialEnd::Completed => None,
         TrialEnd::Failed {
@@ -230,6 +241,7 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
         level: trial.info.level,
         verdict: waggle_stats::verdict_of(&findings.reasons),
         reasons: findings.reasons,
+        causes: findings.causes,
         awake_may_help: findings.idle_poll_may_help,
         failure,
         numbers,
@@ -253,6 +265,7 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
         preparation: preparation::of_trial(&trial.info),
         background: background::of_trial(&trial.info),
         cool_down: trial.info.cool_down.clone(),
+        quiet_wait: trial.info.quiet_wait,
         series: series::series(&prepared, counted, series::points_max(info.order.len())),
         half_change,
         interval_s: judge::interval_s(trial),
@@ -260,7 +273,11 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
     }
 }
 
-fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
+fn numbers(
+    prepared: &Prepared<'_>,
+    counted: Counted,
+    machine: Option<MachineInfo>,
+) -> Option<TrialNumbers> {
     let Prepared {
         trial,
         times,
@@ -312,8 +329,10 @@ fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
         generator_lag_p99_us: generator.lag_p99_us,
         lag: generator.lag,
         probe_cpu_share: judge::probe_cpu_share(prepared),
-        cpu_steal: trial.info.machine.map(|machine| machine.cpu_steal),
-        cpu_idle: trial.info.machine.map(|machine| machine.cpu_idle),
+        cpu_steal: machine.map(|machine| machine.cpu_steal),
+        cpu_idle: machine.map(|machine| machine.cpu_idle),
+        system_cores: machine.and_then(|machine| machine.system_cores),
+        other_cores: machine.and_then(|machine| machine.other_cores),
         generator_capacity_per_s: generator.capacity_per_s,
         generator_capacity_used: capacity_used(&generator, measured),
         component_cores: own_names(cores),

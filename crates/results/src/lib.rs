@@ -87,9 +87,9 @@ pub use trial::{
     CoolDownInfo, CountsRow, DeliveryInfo, FailureCount, FaultInfo, GeneratorInfo,
     GeneratorPartInfo, InspectedCounts, InstantsInfo, IntervalRow, LagInfo, LedgerInfo,
     LoadDropInfo, MachineInfo, MeasuredRecords, NetworkCounts, NetworkInfo, PhaseInfo, PhaseName,
-    PreparationInfo, PrepareLoadInfo, PrepareStepInfo, ProbeInfo, ResourceRow, SampleInfo,
-    SessionCounts, SessionsInfo, SnapshotInfo, StageInfo, StepCounts, StepInfo, StopNumber,
-    StoppedInfo, SystemMetricRow, TrialEnd, TrialInfo,
+    PreparationInfo, PrepareLoadInfo, PrepareStepInfo, ProbeInfo, QuietWaitInfo, ResourceRow,
+    SampleInfo, SessionCounts, SessionsInfo, SnapshotInfo, StageInfo, StepCounts, StepInfo,
+    StopNumber, StoppedInfo, SystemMetricRow, TrialEnd, TrialInfo,
 };
 pub use warm_up::WarmUpUntil;
 pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};

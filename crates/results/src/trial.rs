@@ -8,6 +8,7 @@ mod generator_part;
 mod inspected;
 mod network;
 mod preparation;
+mod quiet_wait;
 mod rows;
 mod stopped;
 
@@ -21,6 +22,7 @@ pub use generator_part::GeneratorPartInfo;
 pub use inspected::InspectedCounts;
 pub use network::{NetworkCounts, NetworkInfo};
 pub use preparation::{PreparationInfo, PrepareLoadInfo, PrepareStepInfo, SnapshotInfo};
+pub use quiet_wait::QuietWaitInfo;
 pub use rows::{BacklogRow, IntervalRow, ResourceRow, SystemMetricRow};
 pub use stopped::{StopNumber, StoppedInfo};
 
@@ -105,6 +107,9 @@ pub struct TrialInfo {
     /// How the cool-down after the trial waited for a value of the machine; `None`: it did not. Since format 6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cool_down: Option<CoolDownInfo>,
+    /// How the trial waited before its start until other programs left the CPUs alone; `None`: it did not. Since format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quiet_wait: Option<QuietWaitInfo>,
     /// What is known of a trial that another tool measured; `None`: waggle did. Since format 6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportedTrialInfo>,
@@ -130,6 +135,15 @@ pub struct MachineInfo {
     /// Without work; idle polling is none. In formats up to 5 `idle_share`.
     #[serde(alias = "idle_share")]
     pub cpu_idle: f64,
+    /// Cores that waggle used, its load generators and supervisors included; `None`: not noted. Since format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_cores: Option<f64>,
+    /// Cores that the system used; `None`: not noted, or not all of it is known. Since format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_cores: Option<f64>,
+    /// Cores that other programs used; `None`: not noted, or the system is not known. Since format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_cores: Option<f64>,
 }
 
 /// A replica that was killed and started again. Seconds count from the start of the measured phase.

@@ -6,7 +6,11 @@ use std::{fs, time::Duration};
 
 use waggle_results::MachineInfo;
 
-use crate::proc;
+use crate::{
+    driver::Usage,
+    proc,
+    trial::{INSTRUMENT, of_system},
+};
 
 /// CPUs whose time is read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,7 +31,71 @@ pub(crate) struct Ticks {
     pub(crate) stolen: u64,
 }
 
+/// CPU time so far: of the CPUs, and of the processes that are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CpuReading {
+    pub(crate) ticks: Ticks,
+    /// How many CPUs they are of.
+    pub(crate) cpus: u32,
+    /// Of waggle.
+    pub(crate) own: Duration,
+    /// Of the system, as far as it is known.
+    pub(crate) system: Duration,
+    /// All of the system that runs on this machine is known.
+    pub(crate) is_whole: bool,
+}
+
+impl CpuReading {
+    /// The use of the CPUs since an earlier reading, in shares and cores; `None` if no time has passed.
+    pub(crate) fn machine_since(self, before: Self) -> Option<MachineInfo> {
+        let shares = self.ticks.shares_since(before.ticks)?;
+        let per_s = rustix::param::clock_ticks_per_second();
+        let ticks = self.ticks.all.saturating_sub(before.ticks.all);
+        let cpus = f64::from(self.cpus);
+        let seconds = share(ticks, per_s) / cpus;
+        let cores =
+            |now: Duration, before: Duration| now.saturating_sub(before).as_secs_f64() / seconds;
+        let own = cores(self.own, before.own);
+        let system = cores(self.system, before.system);
+        let busy = cpus * (1.0 - shares.cpu_idle - shares.cpu_steal);
+        let is_whole = self.is_whole && before.is_whole;
+        Some(MachineInfo {
+            own_cores: Some(own),
+            system_cores: is_whole.then_some(system),
+            // Known processes may run on CPUs that waggle may not use.
+            other_cores: is_whole.then_some((busy - own - system).max(0.0)),
+            ..shares
+        })
+    }
+}
+
+impl CpuReading {
+    /// Cores that others used since an earlier reading; what of the system is not known counts as theirs.
+    pub(crate) fn other_cores_since(self, before: Self) -> Option<f64> {
+        let as_whole = |reading: Self| Self {
+            is_whole: true,
+            ..reading
+        };
+        as_whole(self).machine_since(as_whole(before))?.other_cores
+    }
+}
+
 impl CpuClocks {
+    /// With what is known of processes by their rows; `is_whole`: they have all of the system that runs on this machine.
+    pub(crate) fn reading(&self, usage: &[Usage], is_whole: bool) -> Option<CpuReading> {
+        let ticks = self.read()?;
+        let own = usage.iter().filter(|used| used.replica == INSTRUMENT);
+        Some(CpuReading {
+            ticks,
+            cpus: u32::try_from(self.cpus.len())
+                .ok()
+                .filter(|cpus| *cpus > 0)?,
+            own: own.map(|used| used.cpu).sum(),
+            system: of_system(usage),
+            is_whole,
+        })
+    }
+
     /// `None` if `/proc` cannot be read.
     pub(crate) fn read(&self) -> Option<Ticks> {
         let text = fs::read_to_string("/proc/stat").ok()?;
@@ -90,6 +158,7 @@ impl Ticks {
         (all > 0).then(|| MachineInfo {
             cpu_steal: share(stolen, all),
             cpu_idle: share(idle, all),
+            ..MachineInfo::default()
         })
     }
 }
@@ -108,7 +177,7 @@ mod tests {
 
     use waggle_results::MachineInfo;
 
-    use super::{CpuClocks, Ticks};
+    use super::{CpuClocks, CpuReading, Ticks};
 
     const STAT: &str = "cpu  30 4 6 150 10 0 0 20 0 0\ncpu0 10 2 3 80 5 0 0 0 0 0\ncpu1 20 2 3 70 5 0 0 20 0 0\nintr 1\n";
 
@@ -140,6 +209,7 @@ mod tests {
             let expected = expected.map(|(cpu_steal, cpu_idle)| MachineInfo {
                 cpu_steal,
                 cpu_idle,
+                ..MachineInfo::default()
             });
             assert_eq!(now.shares_since(before), expected, "{now:?}");
         };
@@ -149,6 +219,43 @@ mod tests {
         check(1_200, 400, 100, Some((0.0, 0.0)));
         // Idle time is at most the time that was not stolen.
         check(1_200, 900, 150, Some((0.25, 0.75)));
+    }
+
+    #[test]
+    fn what_nobody_known_used_others_did() {
+        let per_s = rustix::param::clock_ticks_per_second();
+        let reading = |seconds: u64, busy_s: u64, own_ms: u64, system_ms: u64| CpuReading {
+            ticks: Ticks {
+                all: 2 * seconds * per_s,
+                idle: (2 * seconds - busy_s) * per_s,
+                stolen: 0,
+            },
+            cpus: 2,
+            own: Duration::from_millis(own_ms),
+            system: Duration::from_millis(system_ms),
+            is_whole: true,
+        };
+        let before = reading(100, 50, 3_000, 4_000);
+        let check = |now: CpuReading, expected: Option<[f64; 2]>| {
+            let found = now.machine_since(before).unwrap();
+            let found = found.system_cores.zip(found.other_cores);
+            assert_eq!(
+                found.map(|(system, others)| [system, others]),
+                expected,
+                "{now:?}"
+            );
+        };
+        // 4 s: 6 s of CPU, of which waggle had 1 s and the system 2 s.
+        check(reading(104, 56, 4_000, 6_000), Some([0.5, 0.75]));
+        check(reading(104, 53, 4_000, 6_000), Some([0.5, 0.0]));
+        // More than there was: some of it was on other CPUs.
+        check(reading(104, 51, 4_000, 6_000), Some([0.5, 0.0]));
+        let unknown = CpuReading {
+            is_whole: false,
+            ..reading(104, 56, 4_000, 6_000)
+        };
+        check(unknown, None);
+        assert_eq!(before.machine_since(before), None);
     }
 
     #[test]

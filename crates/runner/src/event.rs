@@ -31,6 +31,12 @@ pub enum Event {
         /// Threads of the load engine.
         workers: usize,
     },
+    /// Other programs use so many cores of the CPUs, and the trial waits until they do not: at most so long.
+    WaitingForQuiet {
+        other_cores: f64,
+        cpus: u32,
+        at_most: Duration,
+    },
     Phase {
         phase: PhaseName,
         /// Length of the phase, if it is known in advance.
@@ -43,8 +49,8 @@ pub enum Event {
         phase: PhaseName,
         interval: Arc<Interval>,
     },
-    /// CPU usage of this machine in the measured phase so far.
-    Machine(MachineInfo),
+    /// Use of this machine's CPUs in the measured phase so far, and how many waggle may use.
+    Machine { used: MachineInfo, cpus: u32 },
     /// A replica was killed because the study asks for it.
     Killed { replica: String },
     /// A killed replica is ready again; `after` counts from the kill.

@@ -256,7 +256,10 @@ mod tests {
         for round in 0..4 {
             for index in 0..10 {
                 events.show(PhaseName::Measure, interval(10 * round + index));
-                events.show_extra(Event::Machine(MachineInfo::default()));
+                events.show_extra(Event::Machine {
+                    used: MachineInfo::default(),
+                    cpus: 2,
+                });
             }
             let counts = received_intervals(&mut receiver);
             succeeded += counts

@@ -3,7 +3,7 @@
 //! Two clocks are read: the process's own (it includes threads that have ended, but counts in ticks of 10 ms) and the sum over
 //! its living threads (to the nanosecond). Neither is ever too high, so the larger one is taken.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use procfs::process::{Process, Task};
 
@@ -21,6 +21,12 @@ pub(crate) struct Used {
 }
 
 impl Used {
+    fn add(&mut self, other: Self) {
+        self.cpu += other.cpu;
+        self.rss_bytes += other.rss_bytes;
+        self.threads += other.threads;
+    }
+
     pub(crate) fn into_usage(self, replica: &str) -> Usage {
         Usage {
             replica: replica.to_owned(),
@@ -45,19 +51,41 @@ pub(crate) fn descendants_usage(pid: u32) -> Option<Used> {
             break;
         }
         if let Some(used) = process(child, Children::Counted) {
-            let sum = sum.get_or_insert_default();
-            sum.cpu += used.cpu;
-            sum.rss_bytes += used.rss_bytes;
-            sum.threads += used.threads;
+            sum.get_or_insert_default().add(used);
             waiting.extend(children(child));
         }
     }
     sum
 }
 
-/// This process alone: the components are its descendants and have their own rows.
-pub(crate) fn self_usage() -> Option<Used> {
-    process_usage(std::process::id())
+/// The usage of processes and of all that they have started, each once; not that of waggle, which one of them may have started.
+pub(crate) fn trees_usage(roots: &BTreeSet<u32>) -> Used {
+    let mut sum = Used::default();
+    let mut waiting: Vec<u32> = roots.iter().copied().collect();
+    let mut seen = BTreeSet::from([std::process::id()]);
+    while let Some(pid) = waiting.pop() {
+        if seen.len() > TREE_MAX || !seen.insert(pid) {
+            continue;
+        }
+        if let Some(used) = process(pid, Children::Counted) {
+            sum.add(used);
+            waiting.extend(children(pid));
+        }
+    }
+    sum
+}
+
+/// This process with the ones that it started for itself: load generators, and supervisors, whose components are their children and
+/// have their own rows. `loops`: the process of idle polling, which does no work.
+pub(crate) fn own_usage(loops: Option<u32>) -> Option<Used> {
+    let mut sum = process_usage(std::process::id())?;
+    let started = children(std::process::id()).into_iter();
+    for child in started.filter(|child| Some(*child) != loops) {
+        if let Some(used) = process_usage(child) {
+            sum.add(used);
+        }
+    }
+    Some(sum)
 }
 
 /// One process without its children.
@@ -123,11 +151,11 @@ fn children(pid: u32) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{descendants_usage, runs, self_usage};
+    use super::{descendants_usage, own_usage, runs};
 
     #[test]
     fn this_process_is_found() {
-        let used = self_usage().unwrap();
+        let used = own_usage(None).unwrap();
         assert!(used.rss_bytes > 0 && used.threads > 0);
         assert_eq!(descendants_usage(u32::MAX), None);
         assert!(runs(std::process::id()) && !runs(u32::MAX));

@@ -188,6 +188,7 @@ fn task<'a>(
                 series.study.share_preparation(cell, next)
             }),
         duet: None,
+        quiet_wait: None,
     }
 }
 
@@ -233,7 +234,9 @@ impl History {
         self.read(series, &info, cells)?;
         let sentinel = series.study.sentinel().map(|cell| cell.number);
         let own = cells.iter().filter(|cell| Some(**cell) != sentinel);
-        let wanted = own.filter_map(|cell| self.trial_needed(series.study, &info, *cell));
+        let throughout = self.is_contended_throughout();
+        let of_run = (series.study, &*info, throughout);
+        let wanted = own.filter_map(|cell| self.trial_needed(of_run, *cell));
         let wanted = one_of_each_duet(series, wanted.collect());
         let chosen = in_time(wanted, self.time_left(series, cells));
         let mut added: Vec<AddedTrial> = chosen.into_iter().map(|wanted| wanted.trial).collect();
@@ -289,11 +292,18 @@ impl History {
         series.plan.adding_limit.mul_f64(part).saturating_sub(took)
     }
 
-    /// The trial that a cell needs, if it does.
-    fn trial_needed(&self, study: &Study, info: &RunInfo, cell: u32) -> Option<Wanted> {
+    /// Whether others disturbed every trial: then they will disturb the next ones, too.
+    fn is_contended_throughout(&self) -> bool {
+        let mut trials = self.trials.values();
+        let is_contended = |trial: &Finished| has_reason(&trial.so_far, Verdict::Contended);
+        !self.trials.is_empty() && trials.all(is_contended)
+    }
+
+    /// The trial that a cell needs, if it does. `of_run`: also whether others disturb all of its trials.
+    fn trial_needed(&self, of_run: (&Study, &RunInfo, bool), cell: u32) -> Option<Wanted> {
         let (keys, trials): (Vec<_>, Vec<_>) = self.of_cell(cell).unzip();
         let judged: Vec<TrialSoFar> = trials.iter().map(|trial| trial.so_far.clone()).collect();
-        let reason = reason(study, info, cell, &judged, &keys)?;
+        let reason = reason(of_run, cell, &judged, &keys)?;
         let took: Duration = trials.iter().map(|trial| trial.took).sum();
         let number = u32::try_from(keys.len()).unwrap_or(u32::MAX);
         let last = keys.iter().map(|key| key.repetition).max()?;
@@ -347,10 +357,14 @@ fn with_partner(series: Series<'_>, added: AddedTrial) -> Vec<AddedTrial> {
     both
 }
 
+fn has_reason(trial: &TrialSoFar, verdict: Verdict) -> bool {
+    let mut reasons = trial.reasons.iter();
+    reasons.any(|reason| reason.verdict == verdict)
+}
+
 /// Why a cell needs another trial, from those that it has.
 fn reason(
-    study: &Study,
-    info: &RunInfo,
+    (study, info, is_contended_throughout): (&Study, &RunInfo, bool),
     cell: u32,
     judged: &[TrialSoFar],
     keys: &[&TrialKey],
@@ -366,10 +380,14 @@ fn reason(
         added.key.cell == cell && matches!(added.reason, AddedReason::Disturbed { .. })
     });
     let replaced = u32::try_from(replaced.count()).unwrap_or(u32::MAX);
-    let is_machine = matches!(verdict, Verdict::Unsteady | Verdict::InstrumentLimited);
-    if is_machine && !is_expected && replaced < MAX_REPLACEMENTS {
+    let is_machine = matches!(
+        verdict,
+        Verdict::Unsteady | Verdict::Contended | Verdict::InstrumentLimited
+    );
+    let may_help = is_machine && !is_contended_throughout;
+    if may_help && !is_expected && replaced < MAX_REPLACEMENTS {
         let mut trials = judged.iter().zip(keys);
-        let disturbed = trials.rfind(|(trial, _)| trial.verdict() == verdict);
+        let disturbed = trials.rfind(|(trial, _)| has_reason(trial, verdict));
         if let Some((_, key)) = disturbed {
             let repetition = key.repetition;
             return Some(AddedReason::Disturbed { repetition });

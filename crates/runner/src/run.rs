@@ -33,6 +33,7 @@ use crate::{
     limits::Limiter,
     namespace,
     oauth2::TokenSource,
+    quiet::QuietWaits,
     records::RecordFiles,
     schedule::{self, CHANGED_SYSTEM_FOLDER, SYSTEM_FOLDER, Series},
     snapshot::Snapshots,
@@ -159,6 +160,7 @@ async fn prepare_and_run(
         }
         None => Calibration::default(),
     };
+    let quiet = QuietWaits::new(&request.plan);
     let series = Series {
         study: &request.study,
         system: &request.system,
@@ -170,6 +172,7 @@ async fn prepare_and_run(
         shares: &shares,
         calibration: &calibration,
         clocks: Some(&clocks),
+        quiet: &quiet,
         sample_limits: request.sample_limits,
         snapshots: request.snapshots_folder.as_deref().map(|store| Snapshots {
             store,
@@ -250,12 +253,12 @@ async fn trials(
     events: &Events,
     shutdown: &Shutdown,
 ) -> Result<Ended, RunError> {
-    let loops = series.clocks.and_then(|clocks| clocks.loops);
+    let clocks = series.clocks.cloned().unwrap_or_default();
     let program = &request.supervisor;
     match &request.system.external {
         Some(server) => {
             let driver = ExternalDriver::new(server.clone(), tls.server, request.server_at);
-            let driver = driver.with_idle_loops(loops);
+            let driver = driver.with_clocks(clocks);
             let mut environments = Environments {
                 baseline: with_driver(driver, program, SYSTEM_FOLDER),
                 changed: None,
@@ -273,7 +276,7 @@ async fn trials(
                     external_tls: tls.ports.clone(),
                     created: Place::of_run(request),
                 });
-                Ok::<_, RunError>(driver.with_idle_loops(loops))
+                Ok::<_, RunError>(driver.with_clocks(clocks.clone()))
             };
             let system = &request.system;
             let VersionPrograms { baseline, changed } = programs;

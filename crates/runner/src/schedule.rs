@@ -6,7 +6,7 @@ use std::{
 };
 
 use futures_util::future::join;
-use waggle_results::{RunFolder, TrialEnd, TrialInfo, TrialKey};
+use waggle_results::{QuietWaitInfo, RunFolder, TrialEnd, TrialInfo, TrialKey};
 use waggle_study::{
     Cell, Design, DuetCpus, LoadModel, Plan, PlannedTrial, Restart, Study, System, Version,
 };
@@ -22,6 +22,7 @@ use crate::{
     http::HttpConnector,
     load::Load,
     oauth2::TokenSource,
+    quiet::QuietWaits,
     random,
     records::RecordFiles,
     repetitions, search,
@@ -55,6 +56,8 @@ pub(crate) struct Series<'a> {
     pub(crate) calibration: &'a Calibration,
     /// CPU clocks of the CPUs that waggle may use; `None`: they are not read.
     pub(crate) clocks: Option<&'a CpuClocks>,
+    /// Waits for a quiet machine.
+    pub(crate) quiet: &'a QuietWaits,
     /// How much of a store probes read under load.
     pub(crate) sample_limits: SampleLimits,
     /// `None`: prepared systems are not kept.
@@ -88,6 +91,8 @@ pub(crate) struct Task<'a> {
     pub(crate) next_shares_system: bool,
     /// `None`: no other trial runs at the same time.
     pub(crate) duet: Option<Part<'a>>,
+    /// How it waited for a quiet machine; `None`: it did not.
+    pub(crate) quiet_wait: Option<QuietWaitInfo>,
 }
 
 /// Runs the rest of the plan; no system is up afterwards.
@@ -201,16 +206,37 @@ pub(crate) async fn run_duet<D: Driver, L: Load, W: HttpConnector>(
     let partner_events = events.partner();
     let duet = Duet::new();
     let [first_part, second_part] = duet.parts();
+    let [first_task, second_task] = tasks;
+    report_trial(
+        Series {
+            shares: &first,
+            ..series
+        },
+        first_task,
+        events,
+    )
+    .await;
+    report_trial(
+        Series {
+            shares: &second,
+            ..series
+        },
+        second_task,
+        &partner_events,
+    )
+    .await;
+    let quiet_wait = wait_for_quiet(baseline, series, first_task.cell, events, shutdown).await;
     let of = |shares, task, part| {
         let series = Series { shares, ..series };
-        let duet = Some(part);
-        (series, Task { duet, ..task })
+        let task = Task {
+            duet: Some(part),
+            quiet_wait,
+            ..task
+        };
+        (series, task)
     };
-    let [first_task, second_task] = tasks;
     let (first_series, first_task) = of(&first, first_task, first_part);
     let (second_series, second_task) = of(&second, second_task, second_part);
-    report_trial(first_series, first_task, events).await;
-    report_trial(second_series, second_task, &partner_events).await;
     let first = execute_trial(baseline, first_series, first_task, events, shutdown);
     let second = execute_trial(
         changed,
@@ -271,7 +297,36 @@ pub(crate) async fn run_trial<D: Driver, L: Load, W: HttpConnector>(
     shutdown: &Shutdown,
 ) -> Result<trial::Ended, RunError> {
     report_trial(series, task, events).await;
+    let quiet_wait = wait_for_quiet(environment, series, task.cell, events, shutdown).await;
+    let task = Task { quiet_wait, ..task };
     execute_trial(environment, series, task, events, shutdown).await
+}
+
+/// Waits until other programs leave the CPUs alone, as the study allows, or until the caller requests a stop.
+async fn wait_for_quiet<D: Driver, L: Load, W: HttpConnector>(
+    environment: &TrialEnvironment<D, L, W>,
+    series: Series<'_>,
+    cell: &Cell,
+    events: &Events,
+    shutdown: &Shutdown,
+) -> Option<QuietWaitInfo> {
+    let driver = &environment.driver;
+    let report = async |info: QuietWaitInfo, at_most| {
+        let waiting = Event::WaitingForQuiet {
+            other_cores: info.other_cores,
+            cpus: info.cpus,
+            at_most,
+        };
+        events.report(waiting).await;
+    };
+    let timeout = cell.schedule.quiet_timeout;
+    let wait = series.quiet.wait(timeout, || driver.cpu_reading(), report);
+    let mut shutdown = shutdown.clone();
+    tokio::select! {
+        biased;
+        () = shutdown.wait_for_stop() => None,
+        info = wait => info,
+    }
 }
 
 /// Brings down a system that was kept up, unless it can serve a trial of this cell.
@@ -358,6 +413,7 @@ async fn execute_trial<D: Driver, L: Load, W: HttpConnector>(
         may_stay_up: series.study.restart == Restart::EveryCell && task.next_shares_system,
         snapshot: snapshot.as_ref().map(FoundSnapshot::as_use),
         duet: task.duet,
+        quiet_wait: task.quiet_wait,
     };
     // On the heap: two of them at once are too large for a thread's stack.
     let trial = Box::pin(trial::run(environment, context, writer, events, shutdown));

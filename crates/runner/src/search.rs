@@ -177,6 +177,7 @@ async fn run_step<D: Driver, L: Load, W: HttpConnector>(
         has_next: true,
         next_shares_system: true,
         duet: None,
+        quiet_wait: None,
     };
     match schedule::run_trial(environment, series, task, events, shutdown).await? {
         trial::Ended::Completed(unwritten) => {

@@ -108,6 +108,13 @@ const PROBE_CPU: &[Doubt] = &[
     doubt(Aspect::Goodput, Bias::AtLeast),
     doubt(Aspect::Cpu, Bias::AtMost),
 ];
+/// Alone on the machine the system would have done more, or as much in less time. Shared caches cost it CPU as well.
+const CONTENDED: &[Doubt] = &[
+    doubt(Aspect::Goodput, Bias::AtLeast),
+    doubt(Aspect::Times, Bias::AtMost),
+    doubt(Aspect::Delivery, Bias::AtMost),
+    doubt(Aspect::Cpu, Bias::AtMost),
+];
 /// Fewer requests were in flight than asked for.
 const FEWER_IN_FLIGHT: &[Doubt] = &[
     doubt(Aspect::Goodput, Bias::AtLeast),
@@ -130,6 +137,7 @@ impl Finding {
             Self::Lateness(found) => found.doubts(),
             Self::Instrument(found) => found.doubts(),
             Self::System(found) => found.doubts(),
+            Self::Contention(_) => CONTENDED,
             Self::Cell(CellFinding::Trials { .. }) => &[],
         };
         doubts.to_vec()
@@ -181,10 +189,7 @@ impl LatenessFinding {
             Self::WorkerFull { .. } => GENERATOR_LIMIT,
             Self::RunQueueWait { .. } => LATE,
             Self::Late { .. } => LAGGED,
-            Self::WorkerBusy { .. }
-            | Self::LateWithin { .. }
-            | Self::CpuSteal { .. }
-            | Self::LateThoughIdle { .. } => &[],
+            Self::WorkerBusy { .. } | Self::LateWithin { .. } | Self::LateThoughIdle { .. } => &[],
         }
     }
 }

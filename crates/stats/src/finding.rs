@@ -12,6 +12,7 @@ pub enum Finding {
     Lateness(LatenessFinding),
     Instrument(InstrumentFinding),
     System(SystemFinding),
+    Contention(Contention),
     Cell(CellFinding),
 }
 
@@ -86,11 +87,6 @@ pub enum LatenessFinding {
         because: LagAllowed,
         generator: Option<NthGenerator>,
     },
-    /// CPU steal; whether idle polling may help the load generator.
-    CpuSteal {
-        share: f64,
-        idle_poll_may_help: bool,
-    },
     /// The load generator was late although the CPUs were idle; idle polling may help it.
     LateThoughIdle { cpu_idle: f64 },
 }
@@ -147,6 +143,25 @@ pub enum InstrumentFinding {
 impl From<InstrumentFinding> for Finding {
     fn from(found: InstrumentFinding) -> Self {
         Self::Instrument(found)
+    }
+}
+
+/// CPU of the machine that neither the system nor waggle had in the measured phase, by other programs or by CPU steal.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Contention {
+    /// Cores that other programs used; `None`: not known, so steal alone is meant.
+    pub other_cores: Option<f64>,
+    /// CPUs of the machine that waggle may use.
+    pub cpus: u32,
+    /// CPU steal, as a share of the time of these CPUs.
+    pub cpu_steal: f64,
+    /// Whether other programs alone are enough for the verdict; else steal is.
+    pub by_programs: bool,
+}
+
+impl From<Contention> for Finding {
+    fn from(found: Contention) -> Self {
+        Self::Contention(found)
     }
 }
 

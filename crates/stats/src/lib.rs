@@ -7,6 +7,7 @@
 
 mod backlog;
 mod blocks;
+mod cause;
 mod change_point;
 mod checks;
 mod contrast;
@@ -39,10 +40,13 @@ mod verdict;
 
 pub use backlog::{Growth, MIN_BACKLOG_POLLS, backlog_grows};
 pub use blocks::Blocks;
+pub use cause::{Cause, CpuUse, Remedy, causes};
 pub use change_point::{
     ChangeLimits, ChangePoint, HistoryRun, MAX_HISTORY, MIN_HISTORY, change_points, smallest_change,
 };
-pub use checks::{ACHIEVED_MIN, Findings, GENERATOR_BUSY, SteadinessTest, check};
+pub use checks::{
+    ACHIEVED_MIN, CPU_STEAL_MAX, Findings, GENERATOR_BUSY, OTHER_CPU_MAX, SteadinessTest, check,
+};
 pub use contrast::Sample;
 pub use doubt::{Aspect, Bias, Doubt, MetricVerdict, Range};
 pub use equivalence::{
@@ -55,7 +59,7 @@ pub use estimate::{
 };
 pub use factorial::{Factorial, NoEffects, Source, Variation, crossovers, is_above, side_of};
 pub use finding::{
-    AccountingFinding, Backlog, Calibrated, CellFinding, Change, Finding, FullInFlight,
+    AccountingFinding, Backlog, Calibrated, CellFinding, Change, Contention, Finding, FullInFlight,
     InstrumentFinding, Lag, LagAllowed, LatenessFinding, NthGenerator, RecordEquation, Stretch,
     SystemFinding,
 };

@@ -178,6 +178,14 @@ pub struct Machine {
     pub cpu_idle: f64,
     /// Whether idle polling was on.
     pub idle_poll: bool,
+    /// How many CPUs these are.
+    pub cpus: u32,
+    /// Cores that waggle used, its load generators and supervisors included; `None`: not known, as the others.
+    pub own_cores: Option<f64>,
+    /// Cores that the system used; `None` also if only a part of it is known.
+    pub system_cores: Option<f64>,
+    /// Cores that all other programs used.
+    pub other_cores: Option<f64>,
 }
 
 /// Delivery accounting, by key.

@@ -7,6 +7,8 @@ pub enum Verdict {
     Valid,
     /// The trial never became steady, or changed its level while it was measured.
     Unsteady,
+    /// Other programs, or the host of the virtual machine, used CPU that the system could have had.
+    Contended,
     /// A backlog or queue grew: the system did not keep up with the load.
     Overloaded,
     /// The generator, not the system, was the limit.
@@ -26,6 +28,7 @@ impl Verdict {
         match self {
             Self::Valid => "valid",
             Self::Unsteady => "unsteady",
+            Self::Contended => "contended",
             Self::Overloaded => "overloaded",
             Self::InstrumentLimited => "instrument-limited",
             Self::Incomplete => "incomplete",

@@ -29,6 +29,8 @@ pub struct Schedule {
     pub drain_quiet_period: Duration,
     /// How long the system may take until every replica of every component is ready.
     pub ready_timeout: Duration,
+    /// The longest wait before a trial until other programs leave the CPUs alone.
+    pub quiet_timeout: Duration,
     /// The longest pause between two trials.
     pub cool_down: Duration,
     /// What ends the pause before; `None`: the CPUs are idle.

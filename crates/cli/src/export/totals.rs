@@ -152,7 +152,8 @@ impl Totals {
             Event::Calibrating(_)
             | Event::Phase { .. }
             | Event::Partner(_)
-            | Event::Machine(_)
+            | Event::Machine { .. }
+            | Event::WaitingForQuiet { .. }
             | Event::Killed { .. }
             | Event::UpAgain { .. }
             | Event::Searched(_)

@@ -256,6 +256,7 @@ impl Trial {
             preparation: None,
             background: Vec::new(),
             cool_down: None,
+            quiet_wait: None,
             ledger: None,
             delivery: None,
             remarks,

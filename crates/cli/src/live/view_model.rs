@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use waggle_load::{Interval, StepCounts};
-use waggle_report::wording::findings;
+use waggle_report::wording::{causes, findings};
 use waggle_results::CountsRow;
 use waggle_stats::{LoadModel, Verdict};
 
@@ -187,9 +187,12 @@ impl ViewModel {
     /// Updates the verdict.
     pub(crate) fn judge(&mut self, so_far: &SoFar) {
         let findings = judge::findings_so_far(so_far);
+        let reasons = findings.reasons.iter().map(findings::reason);
+        let causes = findings.causes.iter();
+        let causes = causes.map(|cause| causes::sentence(*cause, so_far.place));
         self.verdict = Some(InterimVerdict {
             verdict: waggle_stats::verdict_of(&findings.reasons),
-            reasons: findings.reasons.iter().map(findings::reason).collect(),
+            reasons: reasons.chain(causes).collect(),
             remarks: findings.remarks.iter().map(findings::sentence).collect(),
         });
     }

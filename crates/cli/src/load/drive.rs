@@ -299,8 +299,9 @@ impl<'a> Driver<'a> {
                 PhaseName::Measure => self.take(interval, Phase::Measured),
                 _ => self.take(interval, Phase::Finish),
             },
-            Event::Machine(machine) => {
-                self.observed.so_far.cpus = Some(*machine);
+            Event::Machine { used, cpus } => {
+                let so_far = &mut self.observed.so_far;
+                (so_far.cpus, so_far.cpu_count) = (Some(*used), *cpus);
                 Ok(())
             }
             Event::TrialEnded { key, .. } => self.on_trial_end(*key),

@@ -133,6 +133,8 @@ pub(crate) fn make_plan(flags: &Load, inputs: PlanInputs<'_>) -> Result<Planned>
     for cell in &mut study.cells {
         cell.load_workers = Some(workers.count);
         cell.schedule.warm_up = times.warm_up;
+        // Who starts a load by hand wants it now; its verdict names other programs.
+        cell.schedule.quiet_timeout = Duration::ZERO;
         cell.schedule.measure = measure.unwrap_or(AT_MOST);
         sent.put(cell)?;
     }

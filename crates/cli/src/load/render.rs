@@ -331,6 +331,9 @@ fn verdict(out: &mut String, result: &LoadResult, colours: Colours) {
     for reason in &result.verdict_reasons {
         line(out, "", reason);
     }
+    for cause in &result.verdict_causes {
+        line(out, "cause", cause);
+    }
     for remark in &result.remarks {
         line(out, "note", remark);
     }

@@ -3,7 +3,10 @@
 use std::{collections::BTreeMap, time::SystemTime};
 
 use hdrhistogram::Histogram;
-use waggle_report::wording::findings;
+use waggle_report::wording::{
+    causes::{self, Place},
+    findings,
+};
 use waggle_results::{CountsRow, FailureKind, GeneratorPartInfo};
 use waggle_runner::{cpus::Shares, host::host};
 use waggle_study::Threshold;
@@ -103,6 +106,11 @@ pub(crate) fn result(
             .iter()
             .map(findings::named_reason)
             .collect(),
+        verdict_causes: findings
+            .causes
+            .iter()
+            .map(|cause| causes::sentence(*cause, Place::Flags))
+            .collect(),
         remarks,
         thresholds: Vec::new(),
         host: host_facts(so_far),
@@ -190,6 +198,8 @@ fn host_facts(so_far: &SoFar) -> HostFacts {
         idle_poll: so_far.idle_poll,
         cpu_steal_percent: so_far.cpus.map(|cpus| percent(cpus.cpu_steal)),
         cpu_idle_percent: so_far.cpus.map(|cpus| percent(cpus.cpu_idle)),
+        system_cores: so_far.cpus.and_then(|cpus| cpus.system_cores),
+        other_cores: so_far.cpus.and_then(|cpus| cpus.other_cores),
     }
 }
 

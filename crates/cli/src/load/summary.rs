@@ -101,6 +101,8 @@ pub(crate) struct LoadResult {
     pub(crate) verdict: String,
     /// Why the verdict is not `valid`; empty if it is.
     pub(crate) verdict_reasons: Vec<String>,
+    /// Where the reasons come from, with what may be done, as far as that is known.
+    pub(crate) verdict_causes: Vec<String>,
     /// Remarks that do not affect the verdict.
     pub(crate) remarks: Vec<String>,
     /// The thresholds.
@@ -376,6 +378,10 @@ pub(crate) struct HostFacts {
     pub(crate) cpu_steal_percent: Option<f64>,
     /// Idle CPU time in the measured phase, in percent, idle polling included; null if unknown.
     pub(crate) cpu_idle_percent: Option<f64>,
+    /// CPUs that the processes of the server used in the measured phase, if it runs on this machine; null if unknown.
+    pub(crate) system_cores: Option<f64>,
+    /// CPUs that other programs used in the measured phase; null if unknown.
+    pub(crate) other_cores: Option<f64>,
 }
 
 /// One row of the time series.

@@ -189,6 +189,8 @@ fn load_result(flags: &[&str], intervals: &[IntervalSpec]) -> LoadResult {
         idle_poll: false,
         cpu_steal_percent: None,
         cpu_idle_percent: None,
+        system_cores: None,
+        other_cores: None,
     };
     result
 }

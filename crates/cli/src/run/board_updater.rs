@@ -12,7 +12,7 @@ use std::{
 
 use waggle_analysis::{SearchStep, TrialSoFar, cell_so_far};
 use waggle_load::Interval;
-use waggle_report::wording::{operating_points, search::level};
+use waggle_report::wording::{causes::Place, operating_points, search::level};
 use waggle_results::{PhaseName, RunFolder, TrialKey};
 use waggle_runner::Event;
 use waggle_stats::{Answer, Evidence};
@@ -117,9 +117,10 @@ impl BoardUpdater {
                 });
             }),
             Event::Interval { phase, interval } => self.interval(side, *phase, interval),
-            Event::Machine(machine) => {
+            Event::Machine { used, cpus } => {
                 if let Some(followed) = self.running.side_mut(side) {
-                    followed.so_far.cpus = Some(*machine);
+                    let so_far = &mut followed.so_far;
+                    (so_far.cpus, so_far.cpu_count) = (Some(*used), *cpus);
                 }
             }
             Event::TrialEnded { key, .. } => {
@@ -217,6 +218,7 @@ impl BoardUpdater {
         let shown = ViewModel::new(title(&cell), &shape);
         let mut so_far = SoFar::new(shape);
         so_far.idle_poll = self.facts.idle_poll;
+        so_far.place = Place::Study;
         let pace = JudgePace::new();
         self.running.start(side, Followed { so_far, pace });
         if side == Side::Partner {

@@ -112,9 +112,23 @@ pub(super) fn lasting_line(event: &Event, state: &State) -> Option<String> {
                 &at,
             ))
         }
+        Event::WaitingForQuiet {
+            other_cores,
+            cpus,
+            at_most,
+        } => Some(format!(
+            "{} (at most {:.0} s)",
+            waiting_for_quiet(*other_cores, *cpus),
+            at_most.as_secs_f64().ceil()
+        )),
         Event::Warning(text) => Some(format!("warning: {text}")),
         _ => None,
     }
+}
+
+/// `waiting for a quiet machine: other programs use 1.2 of 2 CPUs`.
+pub(super) fn waiting_for_quiet(other_cores: f64, cpus: u32) -> String {
+    format!("waiting for a quiet machine: other programs use {other_cores:.1} of {cpus} CPUs")
 }
 
 /// `5 trials are added: the intervals of 4 cells are too wide, the machine has disturbed 1`.

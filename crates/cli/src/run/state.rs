@@ -7,6 +7,7 @@ use waggle_results::{LevelKind, PhaseName, TrialKey};
 use waggle_runner::{Event, level_kind};
 use waggle_study::Study;
 
+use super::lines::waiting_for_quiet;
 use crate::{
     table::{duration, microseconds, rate},
     trial::{
@@ -175,6 +176,9 @@ impl State {
                 self.fill(load, (*done, *sessions), elapsed);
                 self.figures(side, preparing(load, (*done, *sessions), *retries));
             }
+            Event::WaitingForQuiet {
+                other_cores, cpus, ..
+            } => self.figures(side, waiting_for_quiet(*other_cores, *cpus)),
             Event::Draining { visible, accepted } => {
                 self.figures(side, format!("{visible} of {accepted} records arrived"))
             }
@@ -190,7 +194,7 @@ impl State {
             Event::Found { not_needed, .. } => {
                 self.trials = self.trials.saturating_sub(*not_needed);
             }
-            Event::Machine(_)
+            Event::Machine { .. }
             | Event::Partner(_)
             | Event::Searched { .. }
             | Event::Calibrating(_)

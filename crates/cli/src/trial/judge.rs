@@ -28,6 +28,7 @@ fn collect_findings(so_far: &SoFar, totals: &CountsRow) -> Findings {
         totals,
         engine: Some(&so_far.engine()),
         machine: so_far.cpus,
+        cpus: so_far.cpu_count,
         kept_awake: so_far.idle_poll,
         offered_per_s: shape.generator.offered_per_s,
         response_time: &so_far.response_time,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use waggle_analysis::{Course, Length};
 use waggle_load::{Counts, Interval};
+use waggle_report::wording::causes::Place;
 use waggle_results::{CountsRow, GeneratorInfo, IntervalRow, MachineInfo, TrialEnd, TrialInfo};
 use waggle_runner::counts::{Carried, Measured, TlsObstacle, interval_row, row, tls_obstacle};
 
@@ -41,6 +42,10 @@ pub(crate) struct SoFar {
     pub(crate) failure: Option<String>,
     /// CPU times of the machine in the measured phase; `None`: not known.
     pub(crate) cpus: Option<MachineInfo>,
+    /// Of how many CPUs; 0: not known yet.
+    pub(crate) cpu_count: u32,
+    /// Where its settings are named.
+    pub(crate) place: Place,
     /// Whether idle polling was requested.
     pub(crate) idle_poll: bool,
 }
@@ -72,6 +77,8 @@ impl SoFar {
             interrupted: false,
             failure: None,
             cpus: None,
+            cpu_count: 0,
+            place: Place::Flags,
             idle_poll: false,
         }
     }

@@ -25,7 +25,8 @@ pub(crate) fn load_code(result: &Value) -> i32 {
     let thresholds = result["thresholds"].as_array().unwrap();
     let all = |key: &str, wanted: bool| thresholds.iter().all(|one| one[key] == wanted);
     let is_limited = result["verdict"] == "instrument-limited" && !thresholds.is_empty();
-    let is_known = (result["verdict"] == "valid" || is_limited) && all("undecided", false);
+    let is_fine = ["valid", "contended"].contains(&result["verdict"].as_str().unwrap());
+    let is_known = (is_fine || is_limited) && all("undecided", false);
     code(is_known, all("holds", true))
 }
 

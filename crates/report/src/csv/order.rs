@@ -55,13 +55,14 @@ const DELIVERY: [&str; 22] = [
     "probe_cpu_s",
 ];
 
-const COST: [&str; 10] = [
+const COST: [&str; 11] = [
     "system_cpu_us_per_request",
     "generator_cpu_us_per_request",
     "generator_utilization",
     "generator_lag_p99_us",
     "cpu_steal",
     "cpu_idle",
+    "other_cores",
     "generator_capacity_per_s",
     "system_rss_max_bytes",
     "bytes_sent",

@@ -11,9 +11,10 @@ use crate::{
 };
 use waggle_analysis::{Model, TrialModel};
 
-const VERDICTS: [Verdict; 7] = [
+const VERDICTS: [Verdict; 8] = [
     Verdict::Valid,
     Verdict::Unsteady,
+    Verdict::Contended,
     Verdict::Overloaded,
     Verdict::InstrumentLimited,
     Verdict::Incomplete,

@@ -4,7 +4,7 @@ use super::columns::{place_of_cell, verdict};
 use crate::{
     format::{self, NONE},
     table::{Column, Field, Table},
-    wording::{cell_name, conditions, findings::cell_reason, imported},
+    wording::{causes, cell_name, conditions, findings::cell_reason, imported},
 };
 use waggle_analysis::{CellModel, Decision, Model, ThresholdCell, ThresholdOutcome};
 
@@ -48,7 +48,9 @@ fn reasons(cell: &CellModel, is_imported: bool) -> String {
             false => "every check passed".to_owned(),
         };
     }
-    let reasons = cell.reasons.iter().map(cell_reason);
+    let causes = cell.causes.iter();
+    let causes = causes.map(|cause| causes::of_cell(cause, cell.ran));
+    let reasons = cell.reasons.iter().map(cell_reason).chain(causes);
     reasons.collect::<Vec<_>>().join("\n")
 }
 

@@ -8,7 +8,7 @@ use waggle_metrics::{Metric, Wish};
 use waggle_stats::{MetricVerdict, TrialsNeeded, Verdict};
 
 use super::{
-    cell_name, conditions, effects,
+    causes, cell_name, conditions, effects,
     format::{self, Unit},
     labels, name_of, operating_points, pooled, search, trials_needed,
 };
@@ -116,6 +116,7 @@ fn of_metrics(model: &Model, metrics: &[MetricAnswer], shown: &CellModel) -> Vec
             .filter(|_| asked().all(|one| one.metric != Metric::ResponseTime) || cells > 1),
         delay(shown).filter(|_| !is_said(Metric::Delay)),
         model.answer.limit.as_ref().map(limit),
+        cpu_capacity(model),
     ];
     // All of them are about this cell: one prefix is enough.
     let prefix = match cells {
@@ -544,6 +545,11 @@ fn delay(cell: &CellModel) -> Option<String> {
             Unit::Time.show(least)
         ),
     })
+}
+
+fn cpu_capacity(model: &Model) -> Option<String> {
+    let capacity = model.answer.limit.as_ref()?.cpu_capacity.as_ref()?;
+    Some(causes::cpu_capacity(capacity))
 }
 
 fn limit(limit: &Limit) -> String {

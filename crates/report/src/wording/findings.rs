@@ -4,8 +4,9 @@ mod system;
 
 use waggle_analysis::{CellReason, TrialRemark};
 use waggle_stats::{
-    AccountingFinding, Calibrated, Drawn, Finding, InstrumentFinding, Lag, LagAllowed,
-    LatenessFinding, MIN_SAMPLES_BEYOND, NthGenerator, Reason, RecordEquation, Stretch, ThinTail,
+    AccountingFinding, CPU_STEAL_MAX, Calibrated, Contention, Drawn, Finding, InstrumentFinding,
+    Lag, LagAllowed, LatenessFinding, MIN_SAMPLES_BEYOND, NthGenerator, Reason, RecordEquation,
+    Stretch, ThinTail,
 };
 
 use self::system::{cell, system};
@@ -77,6 +78,7 @@ pub fn sentence(finding: &Finding) -> String {
         Finding::NothingSent => "no request was sent in the measured phase".to_owned(),
         Finding::Accounting(of) => account(of),
         Finding::Lateness(of) => lateness(of),
+        Finding::Contention(of) => contention(of),
         Finding::Instrument(of) => instrument(of),
         Finding::System(of) => system(of),
         Finding::Cell(of) => cell(of),
@@ -264,18 +266,30 @@ fn lateness(finding: &LatenessFinding) -> String {
             lag_text(lag),
             allowance(*because),
         ),
-        LatenessFinding::CpuSteal {
-            share,
-            idle_poll_may_help,
-        } => format!(
-            "CPU steal: the hypervisor took {} of this machine's CPU time{}",
-            format::share(*share),
-            if *idle_poll_may_help { IDLE_POLL } else { "" }
-        ),
         LatenessFinding::LateThoughIdle { cpu_idle } => format!(
             "the load generator was late although the CPUs were {} idle{IDLE_POLL}",
             format::share(*cpu_idle)
         ),
+    }
+}
+
+fn contention(finding: &Contention) -> String {
+    let steal = format!(
+        "CPU steal: the hypervisor took {} of this machine's CPU time",
+        format::share(finding.cpu_steal)
+    );
+    let others = finding.other_cores.filter(|_| finding.by_programs);
+    let others = others.map(|cores| {
+        format!(
+            "other programs used {} of the {} CPUs",
+            format::three_digits(cores),
+            finding.cpus
+        )
+    });
+    match others {
+        Some(others) if finding.cpu_steal >= CPU_STEAL_MAX => format!("{others}; {steal}"),
+        Some(others) => others,
+        None => steal,
     }
 }
 

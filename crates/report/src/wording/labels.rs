@@ -16,6 +16,9 @@ pub fn meaning(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Valid => "every check passed",
         Verdict::Unsteady => "it never became steady, or its level changed in the measured phase",
+        Verdict::Contended => {
+            "other programs, or the hypervisor, used CPU that the system could have had: alone it does as much or more, as fast or faster"
+        }
         Verdict::Overloaded => "a backlog or queue grew: the system did not keep up",
         Verdict::Incomplete => "accepted records are missing at the end",
         Verdict::InstrumentLimited => {

@@ -1,9 +1,10 @@
 //! How it was measured, as pairs of term and text: what a reader needs to repeat it.
 
 use waggle_results::{
-    FeedInfo, ImportedInfo, LevelKind, LoadModel, RecoveryInfo, Restart, RunInfo, ScenarioInfo,
-    ScheduleInfo, SearchInfo, TrialOrder, WarmUpUntil,
+    FeedInfo, ImportedInfo, LevelKind, LoadModel, QuietWaitInfo, RecoveryInfo, Restart, RunInfo,
+    ScenarioInfo, ScheduleInfo, SearchInfo, TrialOrder, WarmUpUntil,
 };
+use waggle_stats::OTHER_CPU_MAX;
 
 use super::{
     artifacts, asked_before, design, followed,
@@ -84,6 +85,8 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
         facts.push(("Idle polling", idle_polling().to_owned()));
     }
     facts.extend(cpu_steal(&model.trials));
+    facts.extend(other_programs(model));
+    facts.extend(quiet_waits(&model.trials));
     facts.push(("Run", run(info)));
     facts
 }
@@ -175,6 +178,35 @@ fn cpu_steal(trials: &[TrialModel]) -> Option<Fact> {
         format::share(most)
     );
     Some(("CPU steal", text))
+}
+
+fn other_programs(model: &Model) -> Option<Fact> {
+    let contention = model.contention.as_ref()?;
+    let cores = contention.other_cores?;
+    let text = format!(
+        "{} of {} CPUs on average, {} to {} by trial; from {} of the CPUs on a trial is contended",
+        format::three_digits(cores.mean),
+        contention.cpus,
+        format::three_digits(cores.min),
+        format::three_digits(cores.max),
+        format::set_share(OTHER_CPU_MAX)
+    );
+    Some(("CPU used by other programs", text))
+}
+
+/// How trials waited for a quiet machine before their start.
+fn quiet_waits(trials: &[TrialModel]) -> Option<Fact> {
+    let waits: Vec<QuietWaitInfo> = trials.iter().filter_map(|trial| trial.quiet_wait).collect();
+    let in_vain = waits.iter().filter(|wait| !wait.is_quiet).count();
+    let waited_s: f64 = waits.iter().map(|wait| wait.waited_s).sum();
+    let text = format!(
+        "{} of {} trials waited until other programs used less than {} of the CPUs, {} in all, {in_vain} of them in vain",
+        waits.len(),
+        trials.len(),
+        format::set_share(OTHER_CPU_MAX),
+        format::time_s(waited_s)
+    );
+    (!waits.is_empty()).then_some(("Waits for a quiet machine", text))
 }
 
 fn fault_injection() -> &'static str {

@@ -4,6 +4,7 @@ pub mod answer;
 pub(crate) mod artifacts;
 pub(crate) mod asked_before;
 pub(crate) mod best_and_worst;
+pub mod causes;
 pub mod cell;
 pub mod compare;
 pub mod comparisons;

@@ -6,13 +6,14 @@ use crate::{
 };
 use waggle_analysis::{
     AnswerOf, CellModel, Conclusion, Decision, Model, Shortcoming, ThresholdCell, TrialModel,
+    is_contended,
 };
 use waggle_report::{
     csv, html, markdown,
     wording::{answer, delivery, findings, warnings},
 };
 use waggle_results::FailureKind;
-use waggle_stats::{MetricVerdict, Recovery, Verdict};
+use waggle_stats::{Cause, MetricVerdict, Recovery, Verdict};
 
 /// One cell with something wrong in it.
 fn model_with_fault(wrong: Option<Wrong>) -> Model {
@@ -107,14 +108,13 @@ fn a_generator_that_came_late_beside_a_greedy_host_is_told_what_may_help() {
         "{:?}",
         model.warnings
     );
-    let remark =
-        "CPU steal: the hypervisor took 25.0 % of this machine's CPU time; --idle-poll may help";
-    assert!(
-        model
-            .trials
-            .iter()
-            .all(|trial| remarks(trial).contains(&remark.to_owned()))
-    );
+    assert!(model.trials.iter().all(is_contended));
+    let causes: Vec<(Cause, usize)> = cell.causes.iter().map(|of| (of.cause, of.trials)).collect();
+    let steal = Cause::CpuSteal {
+        share: 0.25,
+        idle_poll: false,
+    };
+    assert_eq!(causes, [(steal, 3)]);
     let page = markdown(&model);
     for text in [
         "CPU steal",

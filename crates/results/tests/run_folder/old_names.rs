@@ -234,6 +234,7 @@ fn trial_info() -> TrialInfo {
         machine: Some(MachineInfo {
             cpu_steal: 0.25,
             cpu_idle: 0.5,
+            ..MachineInfo::default()
         }),
         ..whole
     }

@@ -207,6 +207,9 @@ fn what_cpus_did_comes_back_and_may_be_missing() {
         machine: Some(MachineInfo {
             cpu_steal: 0.25,
             cpu_idle: 0.5,
+            own_cores: Some(0.25),
+            system_cores: Some(0.125),
+            other_cores: Some(0.5),
         }),
         ..sample::trial_info(sample::key(2, 1), 1)
     };

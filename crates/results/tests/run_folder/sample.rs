@@ -200,6 +200,7 @@ pub(crate) fn trial_info(key: TrialKey, position: u32) -> TrialInfo {
         preparation: None,
         background: Vec::new(),
         cool_down: None,
+        quiet_wait: None,
         imported: None,
     }
 }

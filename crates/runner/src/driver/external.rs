@@ -1,7 +1,7 @@
 //! The external driver: the server runs already, here or elsewhere. The driver waits until it can be reached, and never starts or
 //! stops it. The same holds for single external components of other systems.
 
-use std::{io, net::SocketAddr, time::Duration};
+use std::{cell::RefCell, io, net::SocketAddr, time::Duration};
 
 use tokio::{
     net::{TcpStream, lookup_host},
@@ -12,6 +12,7 @@ use waggle_load::Tls;
 use waggle_study::{Address, Component, External};
 
 use crate::{
+    cpu_time::{CpuClocks, CpuReading},
     driver::{
         Death, Deaths, Driver, Failure, LimitReading, Setup, Usage,
         idle_check::IdleCheck,
@@ -20,7 +21,12 @@ use crate::{
     },
     peer::Peer,
     proc,
+    server_processes::ServerProcesses,
+    trial::INSTRUMENT,
 };
+
+/// The one component of a system that is given by its URL.
+const COMPONENT: &str = "server";
 
 /// Timeout for one address of a host name; then the next address is tried.
 const ONE_ADDRESS_AT_MOST: Duration = Duration::from_secs(5);
@@ -40,6 +46,9 @@ pub(crate) struct ExternalDriver {
     /// Always empty: the death of a server that waggle does not run shows only in its answers.
     deaths: watch::Sender<Vec<Death>>,
     idle_check: IdleCheck,
+    clocks: CpuClocks,
+    /// Never borrowed across an `.await`.
+    processes: RefCell<ServerProcesses>,
 }
 
 impl ExternalDriver {
@@ -52,13 +61,18 @@ impl ExternalDriver {
             address: None,
             deaths: watch::channel(Vec::new()).0,
             idle_check: IdleCheck::default(),
+            clocks: CpuClocks::default(),
+            processes: RefCell::default(),
         }
     }
 
-    /// The same with the process of idle polling, if there is one.
-    pub(crate) fn with_idle_loops(self, loops: Option<u32>) -> Self {
-        let idle_check = IdleCheck::new(loops);
-        Self { idle_check, ..self }
+    /// The same with the clocks of the CPUs, and so with the process of idle polling.
+    pub(crate) fn with_clocks(self, clocks: CpuClocks) -> Self {
+        Self {
+            idle_check: IdleCheck::new(clocks.loops),
+            clocks,
+            ..self
+        }
     }
 }
 
@@ -153,15 +167,20 @@ impl Driver for ExternalDriver {
     }
 
     async fn ready(&mut self, setup: Setup<'_>) -> Result<(), Failure> {
-        if self.known.is_some() {
-            self.address = self.known;
-            return Ok(());
-        }
-        let server = &self.server;
-        let at = server.address();
-        let found = find(&at.host, at.port, setup.deadline).await;
-        let unreachable = |why| Failure::new(format!("{} cannot be reached: {why}", server.url));
-        self.address = Some(found.map_err(unreachable)?);
+        let address = match self.known {
+            Some(address) => address,
+            None => {
+                let server = &self.server;
+                let at = server.address();
+                let found = find(&at.host, at.port, setup.deadline).await;
+                let unreachable =
+                    |why| Failure::new(format!("{} cannot be reached: {why}", server.url));
+                found.map_err(unreachable)?
+            }
+        };
+        self.address = Some(address);
+        let server = (format!("{COMPONENT}-0"), address);
+        *self.processes.borrow_mut() = ServerProcesses::find([server]);
         Ok(())
     }
 
@@ -183,8 +202,17 @@ impl Driver for ExternalDriver {
     }
 
     fn usage(&self) -> Vec<Usage> {
-        let own = proc::self_usage().map(|used| used.into_usage("waggle"));
-        own.into_iter().collect()
+        let own = proc::own_usage(self.clocks.loops).map(|used| used.into_usage(INSTRUMENT));
+        self.processes.borrow().usage().chain(own).collect()
+    }
+
+    fn cpu_reading(&self) -> Option<CpuReading> {
+        let is_whole = self.processes.borrow().is_whole();
+        self.clocks.reading(&self.usage(), is_whole)
+    }
+
+    fn find_processes(&self) {
+        self.processes.borrow_mut().refresh();
     }
 
     fn limits(&self) -> Vec<LimitReading> {

@@ -24,7 +24,7 @@ pub(crate) use self::{
     process::{ProcessDriver, ProcessParts},
     program::{Programs, Search, artifact_of, distinct, folder_name, names, started_programs},
 };
-use crate::{limits::Throttled, peer::Peer, secrets::Secrets};
+use crate::{cpu_time::CpuReading, limits::Throttled, peer::Peer, secrets::Secrets};
 
 /// What a driver needs to know about the system that it brings up.
 #[derive(Debug, Clone, Copy)]
@@ -130,6 +130,12 @@ pub(crate) trait Driver {
 
     /// CPU and memory of every replica and of waggle.
     fn usage(&self) -> Vec<Usage>;
+
+    /// CPU time so far, of the machine and of all that is known of it; `None`: it cannot be read.
+    fn cpu_reading(&self) -> Option<CpuReading>;
+
+    /// Looks again for the processes of what runs already: some of them are known only by what they do under load.
+    fn find_processes(&self);
 
     /// Limits of every replica that has any, in the order of their starts.
     fn limits(&self) -> Vec<LimitReading>;

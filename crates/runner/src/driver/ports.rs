@@ -19,6 +19,8 @@ pub(crate) struct HeldPort {
     pub(crate) written: String,
     /// Keeps other processes from taking the port until the component starts.
     holder: Option<TcpListener>,
+    /// Of a component that runs already.
+    is_external: bool,
 }
 
 /// Every port of a trial's system.
@@ -38,6 +40,7 @@ impl Ports {
             address,
             written: address.to_string(),
             holder: Some(listener),
+            is_external: false,
         });
         Ok(())
     }
@@ -56,7 +59,20 @@ impl Ports {
             address,
             written,
             holder: None,
+            is_external: true,
         });
+    }
+
+    /// The replicas of external components, each with the address of its first port.
+    pub(crate) fn external(&self) -> Vec<(String, SocketAddr)> {
+        let mut replicas: Vec<(String, SocketAddr)> = Vec::new();
+        for port in self.held.iter().filter(|port| port.is_external) {
+            let name = format!("{}-{}", port.component, port.replica);
+            if !replicas.iter().any(|(known, _)| *known == name) {
+                replicas.push((name, port.address));
+            }
+        }
+        replicas
     }
 
     /// Releases a replica's ports: the replica will bind them itself.

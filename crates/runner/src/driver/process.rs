@@ -16,6 +16,7 @@ use waggle_study::{Component, System};
 
 use crate::{
     certificates::Certificates,
+    cpu_time::{CpuClocks, CpuReading},
     created::{Ledger, Place},
     driver::{
         Death, Deaths, Driver, Failure, LimitReading, Setup, Usage,
@@ -31,7 +32,9 @@ use crate::{
     limits::{Limiter, ReplicaLimits, Throttled},
     peer::Peer,
     proc,
+    server_processes::ServerProcesses,
     transport::TlsOfPorts,
+    trial::INSTRUMENT,
 };
 
 /// How often a system is started again because another process took one of its ports.
@@ -65,6 +68,9 @@ pub(crate) struct ProcessDriver {
     created: Ledger,
     deaths: watch::Sender<Vec<Death>>,
     idle_check: IdleCheck,
+    clocks: CpuClocks,
+    /// Of the components that run already. Never borrowed across an `.await`.
+    external_processes: RefCell<ServerProcesses>,
 }
 
 /// A replica that was started.
@@ -148,13 +154,18 @@ impl ProcessDriver {
             created: Ledger::new(created),
             deaths: watch::channel(Vec::new()).0,
             idle_check: IdleCheck::default(),
+            clocks: CpuClocks::default(),
+            external_processes: RefCell::default(),
         }
     }
 
-    /// The same with the process of idle polling, if there is one.
-    pub(crate) fn with_idle_loops(self, loops: Option<u32>) -> Self {
-        let idle_check = IdleCheck::new(loops);
-        Self { idle_check, ..self }
+    /// The same with the clocks of the CPUs, and so with the process of idle polling.
+    pub(crate) fn with_clocks(self, clocks: CpuClocks) -> Self {
+        Self {
+            idle_check: IdleCheck::new(clocks.loops),
+            clocks,
+            ..self
+        }
     }
 
     /// Starts every component, and waits only for those that others need, or for all.
@@ -174,6 +185,8 @@ impl ProcessDriver {
                 external::wait_until_ready(component, &peers, setup.deadline).await?;
                 self.set_up_external(component, setup).await?;
             }
+            let external = self.ports.external();
+            *self.external_processes.borrow_mut() = ServerProcesses::find(external);
             for (index, component) in system.components.iter().enumerate() {
                 if component.external.is_some() {
                     continue;
@@ -425,9 +438,18 @@ impl Driver for ProcessDriver {
     fn usage(&self) -> Vec<Usage> {
         let running = self.running.borrow();
         let replicas = running.iter().filter_map(Running::usage);
-        replicas
-            .chain(proc::self_usage().map(|used| used.into_usage("waggle")))
-            .collect()
+        let own = proc::own_usage(self.clocks.loops).map(|used| used.into_usage(INSTRUMENT));
+        let external = self.external_processes.borrow();
+        replicas.chain(external.usage()).chain(own).collect()
+    }
+
+    fn cpu_reading(&self) -> Option<CpuReading> {
+        let is_whole = self.external_processes.borrow().is_whole();
+        self.clocks.reading(&self.usage(), is_whole)
+    }
+
+    fn find_processes(&self) {
+        self.external_processes.borrow_mut().refresh();
     }
 
     fn limits(&self) -> Vec<LimitReading> {

@@ -13,6 +13,7 @@ mod faults;
 mod limits;
 mod order;
 mod phase_failures;
+mod quiet;
 mod recovery;
 mod repetitions;
 mod search;
@@ -38,6 +39,7 @@ use crate::{
     events::{Events, Shutdown},
     host, info,
     oauth2::TokenSource,
+    quiet::QuietWaits,
     records::RecordFiles,
     schedule::{self, Series},
     trial::Environments,
@@ -184,6 +186,7 @@ impl Bench {
         let folder = self.open(&records);
         let shares = Shares::default();
         let calibration = Calibration::default();
+        let quiet = QuietWaits::new(&self.plan);
         let series = Series {
             study: &self.study,
             system: &self.system,
@@ -195,6 +198,7 @@ impl Bench {
             shares: &shares,
             calibration: &calibration,
             clocks: None,
+            quiet: &quiet,
             sample_limits: crate::SampleLimits::default(),
             snapshots: None,
         };
@@ -274,7 +278,10 @@ impl Bench {
             changed: None,
         };
         let found = info::Inventory {
-            host: host::host(&Shares::default()),
+            host: waggle_results::Host {
+                cpus: 2,
+                ..host::host(&Shares::default())
+            },
             components: Vec::new(),
             artifacts: Vec::new(),
         };

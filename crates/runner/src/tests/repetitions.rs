@@ -27,7 +27,7 @@ fn make_world(loads: &str) -> Shared {
 }
 
 /// The trials in their order: `c1r1 c2r1`.
-fn keys(keys: impl IntoIterator<Item = TrialKey>) -> String {
+pub(super) fn keys(keys: impl IntoIterator<Item = TrialKey>) -> String {
     let keys = keys.into_iter();
     let keys = keys.map(|key| format!("c{}r{}", key.cell, key.repetition));
     keys.collect::<Vec<_>>().join(" ")

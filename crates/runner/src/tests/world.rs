@@ -3,6 +3,7 @@
 
 use std::{cell::RefCell, collections::VecDeque, rc::Rc, time::Duration};
 
+use rustix::param::clock_ticks_per_second;
 use tokio::{
     sync::watch,
     time::{Instant, sleep, sleep_until},
@@ -17,6 +18,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
+    cpu_time::{CpuReading, Ticks},
     driver::{Death, Deaths, Driver, Failure, LimitReading, Setup, Usage},
     limits::Throttled,
     load::{Load, LoadError},
@@ -109,6 +111,8 @@ pub(crate) struct World {
     /// Records of requests without an answer: those that the store has not taken, and when it takes the next one.
     pub(super) unanswered: VecDeque<(u64, u64)>,
     pub(super) takes_next_at: Option<Instant>,
+    /// Cores that other programs use of two CPUs, each until so many seconds since the start; `None`: nothing is known of them.
+    pub(super) others: Option<Vec<(f64, f64)>>,
     /// The limits of its replicas. Each reading finds ten more periods, four of them throttled.
     pub(super) limits: Vec<LimitReading>,
 }
@@ -138,6 +142,7 @@ impl World {
             load_has_stopped: false,
             unanswered: VecDeque::new(),
             takes_next_at: None,
+            others: None,
             limits: Vec::new(),
         }))
     }
@@ -253,6 +258,37 @@ impl Driver for Fake {
         };
         vec![usage("fake-0"), usage("waggle")]
     }
+
+    fn cpu_reading(&self) -> Option<CpuReading> {
+        let world = self.0.borrow();
+        let others = world.others.as_ref()?;
+        let seconds = world.begun.elapsed().as_secs_f64();
+        let mut from_s = 0.0;
+        let used = others.iter().map(|(until_s, cores)| {
+            let length = until_s.min(seconds) - from_s;
+            from_s = until_s.min(seconds);
+            cores * length
+        });
+        let ticks = |cpu_s: f64| {
+            let ticks =
+                Duration::from_secs_f64(cpu_s) * u32::try_from(clock_ticks_per_second()).unwrap();
+            ticks.as_secs()
+        };
+        let all = ticks(2.0 * seconds);
+        Some(CpuReading {
+            ticks: Ticks {
+                all,
+                idle: all - ticks(used.sum()).min(all),
+                stolen: 0,
+            },
+            cpus: 2,
+            own: Duration::ZERO,
+            system: Duration::ZERO,
+            is_whole: true,
+        })
+    }
+
+    fn find_processes(&self) {}
 
     fn limits(&self) -> Vec<LimitReading> {
         let mut world = self.0.borrow_mut();

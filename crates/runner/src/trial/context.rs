@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use waggle_results::TrialKey;
+use waggle_results::{QuietWaitInfo, TrialKey};
 use waggle_study::{Cell, System};
 
 use crate::{
@@ -130,4 +130,6 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) snapshot: Option<SnapshotUse<'a>>,
     /// `None`: no other trial runs at the same time.
     pub(crate) duet: Option<Part<'a>>,
+    /// How it waited for a quiet machine before; `None`: it did not.
+    pub(crate) quiet_wait: Option<QuietWaitInfo>,
 }

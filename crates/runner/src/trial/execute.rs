@@ -14,7 +14,6 @@ use waggle_results::{PhaseName, TrialWriter};
 use waggle_study::Preparation;
 
 use crate::{
-    cpu_time::CpuClocks,
     driver::{Driver, Failure, Setup},
     events::{Events, Shutdown},
     http::{Connection, HttpConnector},
@@ -293,11 +292,12 @@ impl Trial<'_> {
             expected: (!cell.load.is_clients()).then_some(schedule.measure),
             at_most: schedule.measure + SPARE,
         };
-        let before = self.context.clocks.and_then(CpuClocks::read);
+        driver.find_processes();
+        let before = driver.cpu_reading();
         let limits_before = driver.limits();
         let network_before = report.network.as_ref().map(|_| read_counts());
         let measure = async {
-            load.measure(cell).await?;
+            load.measure(cell, driver).await?;
             match duet {
                 Some(duet) => Ok(duet.meet(Stage::Measured).await?),
                 None => Ok(()),
@@ -306,7 +306,7 @@ impl Trial<'_> {
         let work = race_abort(measure, concurrent.as_mut());
         phases.run(PhaseName::Measure, allowed, work).await?;
         background.ask();
-        report.cpus_while_measured(self.context.clocks, before);
+        report.cpus_while_measured(self.context.clocks, before.zip(driver.cpu_reading()));
         report.set_throttling(&limits_before, &driver.limits());
         if let Some(before) = network_before {
             report.set_network_counts(before, read_counts());

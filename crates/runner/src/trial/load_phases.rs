@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, future::pending, sync::Arc, time::Duration};
 
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 use waggle_load::{Counts, Interval};
 use waggle_results::{
     CountsRow, IntervalHistograms, PhaseName, StepHistograms, StoppedInfo, TrialWriter,
@@ -12,7 +12,6 @@ use waggle_study::{Cell, Recovery, Schedule, WarmUpUntil};
 use crate::{
     Event,
     counts::{Carried, Measured, interval_row, tls_obstacle},
-    cpu_time::CpuClocks,
     driver::{Driver, Failure},
     events::{IntervalEvents, Shutdown},
     job::{self, falls_with, intervals_in},
@@ -27,6 +26,9 @@ use crate::{
     },
 };
 
+/// How often what the CPUs do is shown: who uses them is read of many processes.
+const READING_INTERVAL: Duration = Duration::from_secs(1);
+
 /// The load of one trial while it runs.
 pub(crate) struct LoadPhases<'a, R> {
     pub(crate) run: R,
@@ -39,8 +41,6 @@ pub(crate) struct LoadPhases<'a, R> {
     pub(crate) interval: Duration,
     /// Publishes the measured phase.
     pub(crate) window: watch::Sender<Option<Window>>,
-    /// CPU clocks of the CPUs that waggle may use; `None`: they are not read.
-    pub(crate) clocks: Option<&'a CpuClocks>,
     /// Whether the load is to end early.
     pub(crate) shutdown: Shutdown,
     pub(crate) stop_watch: StopWatch,
@@ -141,7 +141,7 @@ impl<R: LoadRun> LoadPhases<'_, R> {
     }
 
     /// Loads for as many whole intervals as the measured phase has; if the load drops after it, until it does.
-    pub(crate) async fn measure(&mut self, cell: &Cell) -> Result<(), Abort> {
+    pub(crate) async fn measure(&mut self, cell: &Cell, driver: &impl Driver) -> Result<(), Abort> {
         let from = self.progress.done;
         let to = match falls_with(cell) {
             Some(to) if to <= from => {
@@ -155,7 +155,8 @@ impl<R: LoadRun> LoadPhases<'_, R> {
         self.progress.window = Some(Window { from, to });
         let enough = cell.schedule.requests.unwrap_or(u64::MAX);
         let mut answered = 0;
-        let ticks = self.clocks.and_then(CpuClocks::read);
+        let before = driver.cpu_reading();
+        let mut next_reading = Instant::now() + READING_INTERVAL;
         let is_enough = |progress: &Progress| progress.was_enough && progress.done > from;
         while self.progress.done < to && answered < enough && !is_enough(&self.progress) {
             let interval = match self.next_or_enough().await? {
@@ -174,9 +175,15 @@ impl<R: LoadRun> LoadPhases<'_, R> {
             };
             let row = self.write(PhaseName::Measure, &interval)?;
             self.progress.measured.add(&interval, &row);
-            let machine = ticks.and_then(|before| self.clocks?.read()?.shares_since(before));
-            if let Some(machine) = machine {
-                self.events.show_extra(Event::Machine(machine));
+            if let Some(before) = before
+                && Instant::now() >= next_reading
+            {
+                next_reading = Instant::now() + READING_INTERVAL;
+                let now = driver.cpu_reading();
+                if let Some(used) = now.and_then(|now| now.machine_since(before)) {
+                    let cpus = before.cpus;
+                    self.events.show_extra(Event::Machine { used, cpus });
+                }
             }
             answered += interval.counts.succeeded + interval.counts.failed;
             let is_whole = interval.length >= self.interval;

@@ -32,6 +32,7 @@ use waggle_results::{TrialInfo, TrialWriter};
 pub(crate) use self::{
     context::{Environments, Prepared, RunningSystem, SnapshotUse, TrialContext, TrialEnvironment},
     duet::{Duet, Part},
+    resources::{INSTRUMENT, of_system},
     verify::{Target, verify},
 };
 use self::{
@@ -87,6 +88,7 @@ pub(crate) async fn run<D: Driver, L: Load, W: HttpConnector>(
     let mut phases = Phases::new(events.clone(), shutdown.clone());
     let mut report = Report::new(context.key, context.position);
     report.level = context.level;
+    report.quiet_wait = context.quiet_wait;
     report.network = context.cell.network.as_ref().map(network_info);
     if context.is_up {
         let remark = "the system was up already, since an earlier trial";

@@ -8,8 +8,8 @@ use waggle_results::{
     BackgroundInfo, ClientEndInfo, ClientInfo, ConnectingInfo, CoolDownInfo, CountsRow,
     DeliveryInfo, FORMAT, FaultInfo, GeneratorInfo, LedgerInfo, LimitInfo, LoadDropInfo,
     MachineInfo, NetworkCounts, NetworkInfo, PhaseInfo, PhaseName, PreparationInfo, ProbeInfo,
-    SessionsInfo, StageInfo, StepCounts, StepInfo, StoppedInfo, ThrottlingInfo, TrialEnd,
-    TrialInfo, TrialKey,
+    QuietWaitInfo, SessionsInfo, StageInfo, StepCounts, StepInfo, StoppedInfo, ThrottlingInfo,
+    TrialEnd, TrialInfo, TrialKey,
 };
 use waggle_study::{Cell, LoadStage};
 use waggle_units::format_size;
@@ -20,7 +20,7 @@ use crate::{
     counts::{
         Carried, GeneratorSettings, StepFailures, as_f64, failure_kind, session_counts, step_counts,
     },
-    cpu_time::{CpuClocks, Ticks},
+    cpu_time::{CpuClocks, CpuReading},
     driver::{Failure, LimitReading},
     info, job,
     load::LoadRun,
@@ -69,6 +69,7 @@ pub(crate) struct Report {
     pub(crate) preparation: Option<PreparationInfo>,
     background: Vec<BackgroundInfo>,
     pub(crate) cool_down: Option<CoolDownInfo>,
+    pub(crate) quiet_wait: Option<QuietWaitInfo>,
     /// The faults that were injected so far.
     pub(crate) faults: Vec<FaultInfo>,
 }
@@ -115,6 +116,7 @@ impl Report {
             preparation: None,
             background: Vec::new(),
             cool_down: None,
+            quiet_wait: None,
             faults: Vec::new(),
         }
     }
@@ -217,20 +219,14 @@ impl Report {
         }
     }
 
-    /// The measured phase is over; `before` was read when it began.
+    /// The measured phase is over; the readings are from its begin and its end.
     pub(crate) fn cpus_while_measured(
         &mut self,
         clocks: Option<&CpuClocks>,
-        before: Option<Ticks>,
+        readings: Option<(CpuReading, CpuReading)>,
     ) {
-        let Some(clocks) = clocks else {
-            return;
-        };
-        self.machine = clocks
-            .read()
-            .zip(before)
-            .and_then(|(now, before)| now.shares_since(before));
-        if !clocks.loops_run() {
+        self.machine = readings.and_then(|(before, now)| now.machine_since(before));
+        if clocks.is_some_and(|clocks| !clocks.loops_run()) {
             self.remarks
                 .push("idle polling had ended: CPUs may have halted".to_owned());
         }
@@ -473,6 +469,7 @@ impl Report {
             preparation: self.preparation.clone(),
             background: self.background.clone(),
             cool_down: self.cool_down.clone(),
+            quiet_wait: self.quiet_wait,
             imported: None,
         }
     }

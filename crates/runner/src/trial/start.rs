@@ -259,7 +259,6 @@ fn load_phases<'a, R>(
         inspects: cell.inspect().is_some(),
         interval: cell.schedule.interval,
         window,
-        clocks: trial.context.clocks,
         shutdown: trial.shutdown.clone(),
         stop_watch: StopWatch::new(&cell.schedule.stop_when),
         progress: Progress::new(),

@@ -1,6 +1,6 @@
 //! The findings of the checks, and the limits that several of them share.
 
-use crate::{Finding, Reason, Verdict};
+use crate::{Cause, Finding, Reason, Verdict};
 
 /// Answered against due requests, and due against offered requests, in the open model.
 pub const ACHIEVED_MIN: f64 = 0.99;
@@ -18,6 +18,8 @@ pub struct Findings {
     pub remarks: Vec<Finding>,
     /// The load generator was late while CPUs were idle or stolen, without idle polling.
     pub idle_poll_may_help: bool,
+    /// Where the reasons come from, as far as that is known, and what may be done.
+    pub causes: Vec<Cause>,
     /// Whether the measured phase was tested for steadiness.
     pub steadiness: SteadinessTest,
 }

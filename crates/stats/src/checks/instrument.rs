@@ -1,5 +1,6 @@
 //! The generator: whether it, and not the system, made the numbers (method rule 9).
 
+use super::contention::CPU_STEAL_MAX;
 use super::findings::{ACHIEVED_MIN, CHANCE, Findings, SEARCH_BOUND_SHARE, float};
 use crate::{
     Calibrated, InstrumentFinding, Lag, LagAllowed, LatenessFinding, NthGenerator, Verdict,
@@ -8,7 +9,7 @@ use crate::{
 
 /// CPU of the busiest worker thread, used or waited for: worth a remark, and too much.
 pub const GENERATOR_BUSY: f64 = 0.80;
-const BUSY_LIMIT: f64 = 0.95;
+pub(crate) const BUSY_LIMIT: f64 = 0.95;
 /// A rate above this share of the calibrated capacity shows that the calibration is wrong.
 const DISPROVED: f64 = 1.05;
 /// Lag against the median response time.
@@ -31,10 +32,8 @@ const NEGATIVE_DELAYS_MAX: f64 = 0.001;
 const IN_FLIGHT_MIN: f64 = 0.97;
 /// Requests of a uniform schedule that may fall on the other side of the phase's ends.
 const AT_THE_ENDS: f64 = 2.0;
-/// CPU steal from this share on is a remark.
-const CPU_STEAL_REMARK: f64 = 0.02;
 /// CPUs that had so little to do could have been there for the generator.
-const MOSTLY_IDLE: f64 = 0.50;
+pub(crate) const MOSTLY_IDLE: f64 = 0.50;
 /// Open connections against configured ones, in the median interval.
 const CONNECTIONS_MIN: f64 = 0.99;
 
@@ -209,20 +208,15 @@ pub(super) fn rate(facts: &TrialFacts<'_>, found: &mut Findings) -> bool {
     offered - due > apart
 }
 
-/// CPU steal, and whether idle polling may help a load generator that was `late` for want of a CPU.
+/// Whether idle polling may help a load generator that was `late` for want of a CPU: CPUs that halt, or whose time is stolen.
 pub(super) fn machine(facts: &TrialFacts<'_>, late: bool, found: &mut Findings) {
     let Some(machine) = facts.machine else {
         return;
     };
-    let is_greedy = machine.cpu_steal >= CPU_STEAL_REMARK;
+    let is_stolen = machine.cpu_steal >= CPU_STEAL_MAX;
     let is_idle = machine.cpu_idle >= MOSTLY_IDLE;
-    found.idle_poll_may_help = late && !machine.idle_poll && (is_greedy || is_idle);
-    if is_greedy {
-        found.remark(LatenessFinding::CpuSteal {
-            share: machine.cpu_steal,
-            idle_poll_may_help: found.idle_poll_may_help,
-        });
-    } else if found.idle_poll_may_help {
+    found.idle_poll_may_help = late && !machine.idle_poll && (is_stolen || is_idle);
+    if found.idle_poll_may_help && !is_stolen {
         found.remark(LatenessFinding::LateThoughIdle {
             cpu_idle: machine.cpu_idle,
         });

@@ -3,6 +3,7 @@
 //! Which limit holds in which load model, and why, is in docs/design/0003-verdicts.md.
 
 mod accounting;
+mod contention;
 mod findings;
 mod instrument;
 mod system;
@@ -10,11 +11,14 @@ mod system;
 #[cfg(test)]
 mod tests;
 
+pub use contention::{CPU_STEAL_MAX, OTHER_CPU_MAX};
 pub use findings::{ACHIEVED_MIN, Findings, SteadinessTest};
 pub use instrument::GENERATOR_BUSY;
+pub(crate) use instrument::{BUSY_LIMIT, MOSTLY_IDLE};
 
 use crate::{
     Finding, InstrumentFinding, Verdict,
+    cause::causes,
     trial_facts::{Sender, TrialFacts},
 };
 
@@ -40,6 +44,8 @@ pub fn check(facts: &TrialFacts<'_>) -> Findings {
     system::backlogs(facts, &mut found);
     system::steadiness(facts, &mut found);
     system::stalls(facts, &mut found);
+    contention::contention(facts, &mut found);
+    found.causes = causes(&found.reasons, facts.machine.as_ref());
     found
 }
 

@@ -80,8 +80,10 @@ impl Evidence {
             Verdict::Overloaded | Verdict::Incomplete => Self::NotMet,
             Verdict::Unsteady if conditions_hold => Self::Unsteady,
             Verdict::Unsteady => Self::NotMet,
-            Verdict::Valid if conditions_hold => Self::Met,
+            Verdict::Valid | Verdict::Contended if conditions_hold => Self::Met,
             Verdict::Valid => Self::NotMet,
+            // With the CPUs to itself the system may hold the level.
+            Verdict::Contended => Self::Unsteady,
         }
     }
 }

@@ -36,6 +36,7 @@ const WARM_UP_TIMEOUT: Duration = Duration::from_secs(20);
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 const QUIET_PERIOD: Duration = Duration::from_secs(2);
 const READY_TIMEOUT: Duration = Duration::from_secs(30);
+const QUIET_TIMEOUT: Duration = Duration::from_secs(10);
 /// Fewest and most trials of a cell, by default.
 const REPEAT: (u32, u32) = (3, 8);
 /// Widest 95 % interval of a metric that the study asks about before a cell needs no further trial, by default.
@@ -86,6 +87,11 @@ pub(crate) fn schedule(
     let ready_timeout = checker
         .value_or_default(ready_timeout, &path, READY_TIMEOUT)
         .and_then(|time| checker.check_bounds(time, &path, PHASE));
+    let path = ["schedule", "quiet_timeout"];
+    let quiet_timeout = raw.quiet_timeout.map(|raw::DurationText(time)| time);
+    let quiet_timeout = checker
+        .value_or_default(quiet_timeout, &path, QUIET_TIMEOUT)
+        .and_then(|time| checker.check_bounds(time, &path, (Duration::ZERO, MAX_PHASE)));
     let cool_down = cool_down(checker, raw.cool_down.as_ref(), context.system);
     let (warm_up_until, warm_up) = warm_up?;
     let (drain_timeout, drain_quiet_period) = drain?;
@@ -103,6 +109,7 @@ pub(crate) fn schedule(
         drain_timeout,
         drain_quiet_period,
         ready_timeout: ready_timeout?,
+        quiet_timeout: quiet_timeout?,
         cool_down,
         cool_down_until,
     })

@@ -27,6 +27,9 @@ pub(crate) struct Schedule {
     pub drain: Option<Drain>,
     /// How long the system may take until it is ready; 30s by default.
     pub ready_timeout: Option<DurationText>,
+    /// The longest wait before each trial until other programs use less than 15% of the CPUs: 10s by default, 0s: none. All waits of a
+    /// run take at most a tenth of its planned time, and after two in vain there is none.
+    pub quiet_timeout: Option<DurationText>,
     /// Pause between two trials: the longest that it is waited until the CPUs of the machine are idle, or `{ until, poll_interval,
     /// timeout }`; none by default.
     pub cool_down: Option<CoolDown>,

@@ -560,6 +560,7 @@ fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> Tria
         preparation: None,
         background: Vec::new(),
         cool_down: None,
+        quiet_wait: None,
         imported: None,
     }
 }
@@ -604,6 +605,7 @@ fn machine(made: &Made) -> Option<MachineInfo> {
     made.has_fault(Wrong::Stolen).then_some(MachineInfo {
         cpu_steal: 0.25,
         cpu_idle: 0.5,
+        ..MachineInfo::default()
     })
 }
 
@@ -720,6 +722,7 @@ fn failed_trial(seeded: &Seeded, made: &Made) -> TrialInfo {
         preparation: None,
         background: Vec::new(),
         cool_down: None,
+        quiet_wait: None,
         imported: None,
     }
 }
