@@ -34,6 +34,9 @@ pub(crate) fn f_tail(f: f64, (above, below): (f64, f64)) -> f64 {
     incomplete_beta(below / 2.0, above / 2.0, below / (below + above * f))
 }
 
+/// The logarithm of a probability that is no number any more.
+const LEAST_LOG: f64 = 700.0;
+
 /// How many standard errors a 95 % interval reaches to either side.
 pub(crate) fn critical_95(degrees: f64) -> f64 {
     // Groups have as many trials as the study repeats: the same whole degrees come again and again.
@@ -53,25 +56,40 @@ pub(crate) fn critical_90(degrees: f64) -> f64 {
     critical(2.0 * TAIL, degrees)
 }
 
-/// The t with P(|T| > t) = `tail`, by bisection: exact to 1e-12.
+/// The t with P(|T| > t) = `tail`, by Ridders' method on the logarithm of the probability: exact to 1e-12 (Ridders, IEEE Transactions on
+/// Circuits and Systems 26, 1979).
 pub(crate) fn critical(tail: f64, degrees: f64) -> f64 {
+    // Above 0 while t is too small.
+    let excess = |t: f64| (two_sided(t, degrees) / tail).ln().max(-LEAST_LOG);
     let (mut low, mut high) = (0.0, 1.0);
     while two_sided(high, degrees) > tail && high < 1e12 {
+        low = high;
         high *= 2.0;
     }
+    let (mut at_low, mut at_high) = (excess(low), excess(high));
     for _ in 0..100 {
-        let middle = (low + high) / 2.0;
-        // The two are neighbours: there is no number between them.
-        if middle <= low || middle >= high {
+        let middle = f64::midpoint(low, high);
+        // The two are as good as neighbours.
+        if high - low <= 1e-14 * high || at_low <= 0.0 || at_high >= 0.0 {
             break;
         }
-        if two_sided(middle, degrees) > tail {
-            low = middle;
-        } else {
-            high = middle;
+        let at_middle = excess(middle);
+        let root = (at_middle * at_middle - at_low * at_high).sqrt();
+        let guess = middle + (middle - low) * at_middle / root;
+        let at_guess = excess(guess);
+        for (t, at) in [(middle, at_middle), (guess, at_guess)] {
+            if at >= 0.0 && t > low && t < high {
+                (low, at_low) = (t, at);
+            } else if at < 0.0 && t > low && t < high {
+                (high, at_high) = (t, at);
+            }
         }
     }
-    (low + high) / 2.0
+    match (at_low <= 0.0, at_high >= 0.0) {
+        (true, _) => low,
+        (_, true) => high,
+        _ => f64::midpoint(low, high),
+    }
 }
 
 /// Degrees of freedom of a sum of independent terms (Satterthwaite, 1946), each given by its squared standard error and its degrees.
