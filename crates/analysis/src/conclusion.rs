@@ -47,7 +47,7 @@ impl Model {
             .flat_map(|point| point.model.cells_that_ran())
             .map(|cell| self.conclusion_of_cell(cell, is_strict));
         let of_search = self.search.iter().flat_map(|search| &search.cells);
-        let of_search = of_search.map(|search| of_search_answer(&search.answer));
+        let of_search = of_search.map(|search| conclusion_of_search(&search.answer));
         let is_whole = !is_strict || self.info.left_out.is_empty();
         let of_left_out = (!is_whole).then_some(Conclusion::Open);
         let of_cells = of_cells.chain(of_points);
@@ -142,9 +142,10 @@ pub fn expected_verdict(expected: ExpectedVerdict) -> Verdict {
     }
 }
 
-/// A search that shows nothing is open; one in which no level holds fails.
-fn of_search_answer(answer: &SearchAnswer) -> Conclusion {
-    if answer.says_nothing() {
+/// A search that shows nothing but what the load generator can do is open; one in which no level holds fails.
+#[must_use]
+pub fn conclusion_of_search(answer: &SearchAnswer) -> Conclusion {
+    if answer.is_open() {
         Conclusion::Open
     } else if answer.holds.is_none() {
         Conclusion::Failed

@@ -102,7 +102,7 @@ pub use clients::ClientsModel;
 pub use comparisons::{
     Ahead, Compared, ComparisonModel, Difference, Found, Lead, Measure, NoSuccess, Without,
 };
-pub use conclusion::{Conclusion, Doubtful, expected_verdict};
+pub use conclusion::{Conclusion, Doubtful, conclusion_of_search, expected_verdict};
 pub use contention::{ContentionModel, OtherCores, is_contended};
 pub use count_comparison::{CellCounts, CountComparisonModel};
 pub use course::{Course, Length};

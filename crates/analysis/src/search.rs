@@ -1,12 +1,17 @@
 //! The searches of a run: what each trial showed of the level it had, and the answer of each cell.
 
-use waggle_metrics::Unit;
-use waggle_results::{LevelKind, ReadError, Run, RunInfo, SearchInfo, Trial, TrialKey};
-use waggle_stats::{Answer, Evidence, Levels, Reason, Search, SearchTrial, Settings, Verdict};
+use waggle_metrics::{Metric, Unit};
+use waggle_results::{
+    LevelKind, LoadModel, ReadError, Run, RunInfo, SearchInfo, ThresholdInfo, Trial, TrialKey,
+};
+use waggle_stats::{
+    Answer, Backlog, Evidence, Finding, Levels, PoolUse, Reason, Search, SearchTrial, Settings,
+    SystemFinding, Verdict,
+};
 
 use crate::{
-    CellModel, Decision, ThresholdCell, TrialModel, cell, factor::counted_unit, limits,
-    metric::unit, threshold, trial,
+    CellModel, Decision, ThresholdCell, TrialModel, cell, distribution::as_f64,
+    factor::counted_unit, limits, metric::unit, path, threshold, trial,
 };
 
 /// What was searched for, and what was found.
@@ -31,7 +36,10 @@ pub struct CellSearch {
 pub struct SearchStep {
     pub key: TrialKey,
     pub level: f64,
+    /// By all trials of the search.
     pub evidence: Evidence,
+    /// What the search is told of it.
+    pub tried: SearchTrial,
     /// Why it is not met.
     pub why: Vec<Shortfall>,
     /// The number that each condition names, in the order of the conditions; in the unit of the condition's value.
@@ -93,7 +101,7 @@ impl SearchModel {
     }
 }
 
-/// What one trial of a run shows of the level it had; [`SearchStep::to_evidence`] is what [`waggle_stats::Search`] is told of it.
+/// What one trial of a run shows of the level it had; [`SearchStep::tried`] is what [`waggle_stats::Search`] is told of it.
 ///
 /// # Errors
 /// Where the run cannot be read, or has no such trial of a search.
@@ -123,7 +131,7 @@ pub(crate) fn searches(
     let cells = info.cells.iter().map(|cell| {
         let of_cell = trials.iter().filter(|trial| trial.key.cell == cell.cell);
         let of_cell = of_cell.filter(|trial| asked.operating_point(trial.key).is_none());
-        let steps: Vec<SearchStep> = of_cell
+        let mut steps: Vec<SearchStep> = of_cell
             .filter_map(|trial| {
                 let raw = raw.iter().find(|raw| raw.info.key == trial.key)?;
                 step(info, asked, trial, raw)
@@ -131,7 +139,10 @@ pub(crate) fn searches(
             .collect();
         let mut search = Search::new(settings(asked))?;
         for step in &steps {
-            search.report(step.to_evidence());
+            search.report(step.tried);
+        }
+        for (step, evidence) in steps.iter_mut().zip(search.evidence()) {
+            step.evidence = evidence;
         }
         Some(CellSearch {
             cell: cell.cell,
@@ -145,17 +156,6 @@ pub(crate) fn searches(
         info: asked.clone(),
         cells,
     })
-}
-
-impl SearchStep {
-    /// What a search is told of it.
-    #[must_use]
-    pub fn to_evidence(&self) -> SearchTrial {
-        SearchTrial {
-            level: self.level,
-            evidence: self.evidence,
-        }
-    }
 }
 
 /// The level of a cell at a share of the capacity that its search found; `None`: it found none, or has not ended.
@@ -179,6 +179,7 @@ fn settings(asked: &SearchInfo) -> Settings {
         precision: asked.precision,
         confirmations: asked.confirmations,
         max_trials: asked.max_trials,
+        max_connections: asked.max_connections,
         levels: levels(asked),
     }
 }
@@ -205,6 +206,69 @@ fn evidence_of(verdict: Verdict, conditions: &[ThresholdCell]) -> Evidence {
     }
 }
 
+/// What waiting for a free connection makes worse. Failures are not among them.
+const WAITED_FOR: [Metric; 7] = [
+    Metric::ResponseTime,
+    Metric::ClientWaitTime,
+    Metric::AchievedRatio,
+    Metric::Goodput,
+    Metric::Throughput,
+    Metric::Skipped,
+    Metric::SessionsGoodput,
+];
+
+/// How the load's pool of connections was used; `None`: the load has none beside its level, or measured nothing.
+fn pool_use(
+    info: &RunInfo,
+    (trial, raw): (&TrialModel, &Trial),
+    conditions: &[(&ThresholdInfo, &ThresholdCell)],
+) -> Option<PoolUse> {
+    let generator = raw.info.generator.as_ref()?;
+    let numbers = trial.numbers.as_ref()?;
+    if info.load_model != LoadModel::Open {
+        return None;
+    }
+    let is_waited_for = |(condition, cell): &(&ThresholdInfo, &ThresholdCell)| match cell.held {
+        Decision::Holds => true,
+        _ => path::metric(&condition.metric).is_some_and(|metric| WAITED_FOR.contains(&metric)),
+    };
+    let is_of_requests = |reason: &Reason| {
+        matches!(
+            reason.finding,
+            Finding::System(
+                SystemFinding::Unanswered { .. }
+                    | SystemFinding::Grew {
+                        what: Backlog::Requests,
+                        ..
+                    }
+            )
+        )
+    };
+    let mut overloads = trial
+        .reasons
+        .iter()
+        .filter(|reason| matches!(reason.verdict, Verdict::Overloaded | Verdict::Incomplete));
+    // A scenario, or a load that opens a connection for each request, has at least one for each request in flight.
+    let in_flight_max = generator
+        .in_flight_max
+        .unwrap_or(generator.connections_asked);
+    Some(PoolUse {
+        in_flight_max: as_f64(in_flight_max),
+        in_flight_mean: generator.in_flight_mean,
+        service_mean_us: numbers.service.as_ref()?.mean_us?,
+        may_be_limit: raw.info.stopped.is_none()
+            && conditions.iter().all(is_waited_for)
+            && overloads.all(is_of_requests),
+    })
+}
+
+/// Connections that a load in search of a rate had.
+fn connections(asked: &SearchInfo, raw: &Trial) -> Option<u32> {
+    let generator = raw.info.generator.as_ref()?;
+    let asked_for = u32::try_from(generator.connections_asked).ok()?;
+    (asked.maximize == LevelKind::Rate && asked_for > 0).then_some(asked_for)
+}
+
 /// `None` for a trial without a level.
 fn step(info: &RunInfo, asked: &SearchInfo, trial: &TrialModel, raw: &Trial) -> Option<SearchStep> {
     let level = trial.level?;
@@ -225,6 +289,17 @@ fn step(info: &RunInfo, asked: &SearchInfo, trial: &TrialModel, raw: &Trial) -> 
         // It has shown what the study wanted to know before its time was up.
         Some(_) => Evidence::NotMet,
         None => evidence_of(verdict, &held),
+    };
+    let conditions: Vec<_> = asked.conditions.iter().zip(&held).collect();
+    let tried = SearchTrial {
+        level,
+        evidence,
+        connections: connections(asked, raw),
+        pool: pool_use(info, (trial, raw), &conditions),
+        lag_us: trial
+            .numbers
+            .as_ref()
+            .map(|numbers| numbers.generator_lag_p99_us),
     };
     let reasons = trial.reasons.iter();
     let mut why: Vec<Shortfall> = reasons
@@ -247,6 +322,7 @@ fn step(info: &RunInfo, asked: &SearchInfo, trial: &TrialModel, raw: &Trial) -> 
         key: trial.key,
         level,
         evidence,
+        tried,
         why,
         numbers: asked
             .conditions

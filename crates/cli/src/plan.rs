@@ -216,12 +216,18 @@ fn search(text: &mut String, study: &Study, settings: &Search, plan: &waggle_stu
     );
     let _ = writeln!(
         text,
-        "start {}, min {}, max {}, precision {} %, {}",
+        "start {}, min {}, max {}, precision {} %, {}{}",
         level(settings.start),
         level(settings.min),
         level(settings.max),
         settings.precision * 100.0,
-        plural(settings.confirmations, "confirmation")
+        plural(settings.confirmations, "confirmation"),
+        settings
+            .max_connections
+            .map_or_else(String::new, |most| format!(
+                ", up to {}",
+                plural(most, "connection")
+            ))
     );
     let _ = writeln!(
         text,

@@ -1,6 +1,9 @@
 //! What continuous integration shows of a run: its thresholds as test cases, and a short text.
 
-use waggle_analysis::{Conclusion, Decision, Model, left_out_of_run};
+use waggle_analysis::{
+    CellSearch, Conclusion, Decision, Model, conclusion_of_search, left_out_of_run,
+};
+use waggle_results::LevelKind;
 
 use crate::{
     document::{Block, Document, Section},
@@ -10,7 +13,7 @@ use crate::{
     wording::{self, conditions, findings},
 };
 
-/// The run as JUnit XML: a case for each threshold in each cell, and one for the verdict of each cell. What makes the exit code 3
+/// The run as JUnit XML: a case for each threshold in each cell, one for the verdict of each cell, and one for each search. What makes the exit code 3
 /// fails, what makes it 4 is an error, and a cell that was left out is skipped.
 #[must_use]
 pub fn junit(model: &Model) -> String {
@@ -47,6 +50,7 @@ pub fn junit(model: &Model) -> String {
             result: result(model.conclusion_of_cell(cell, false), text),
         })
     });
+    let searches = search_cases(model);
     let left_out = left_out_of_run(&model.info)
         .into_iter()
         .map(|group| TestCase {
@@ -54,7 +58,11 @@ pub fn junit(model: &Model) -> String {
             name: wording::left_out::cells(&group),
             result: TestResult::Skipped(wording::left_out::reason(&group.reason)),
         });
-    let mut cases: Vec<TestCase> = thresholds.chain(verdicts).chain(left_out).collect();
+    let mut cases: Vec<TestCase> = thresholds
+        .chain(verdicts)
+        .chain(searches)
+        .chain(left_out)
+        .collect();
     let shown = cases
         .iter()
         .any(|case| matches!(case.result, TestResult::Failed(_) | TestResult::Error(_)));
@@ -70,6 +78,24 @@ pub fn junit(model: &Model) -> String {
         name: model.info.study.clone(),
         cases,
     })
+}
+
+/// A case for the search of each cell, with its answer.
+fn search_cases(model: &Model) -> Vec<TestCase> {
+    let searches = model.search.iter().flat_map(|search| {
+        let cells = search.cells.iter();
+        cells.map(|found| (search.info.maximize, found))
+    });
+    let case = |(maximize, found): (LevelKind, &CellSearch)| {
+        let why = found.shortfalls().first().map(wording::search::shortfall);
+        let text = wording::search::sentence(maximize, &found.answer, why.as_deref(), "");
+        TestCase {
+            class: "search".to_owned(),
+            name: wording::name_of(model, found.cell),
+            result: result(conclusion_of_search(&found.answer), text),
+        }
+    };
+    searches.map(case).collect()
 }
 
 fn result(conclusion: Conclusion, text: String) -> TestResult {

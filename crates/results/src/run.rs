@@ -215,6 +215,9 @@ pub struct SearchInfo {
     /// Trials of a cell; those planned that the search did not need are never run.
     #[serde(alias = "trials_at_most")]
     pub max_trials: u32,
+    /// As many connections as the pool of the load may have; `None`: it stays as the load has it. Since format 6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_connections: Option<u32>,
     /// Further trials at shares of the capacity; `None`: there are none. Since format 6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operating_points: Option<OperatingPointsInfo>,

@@ -329,6 +329,7 @@ pub(crate) fn search(study: &Study) -> Option<SearchInfo> {
         precision: search.precision,
         confirmations: search.confirmations,
         max_trials: search.max_trials,
+        max_connections: search.max_connections,
         operating_points: (search.operating_points.as_ref()).map(|points| OperatingPointsInfo {
             shares: points.shares.clone(),
             repeat: points.repeat,

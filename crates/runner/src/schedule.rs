@@ -440,7 +440,11 @@ fn system_folder(series: Series<'_>, name: &str, is_up: bool) -> Result<PathBuf,
 /// The capacity of the engine at the trial's shape of load. It was measured with the cell's own connections; if a search changes
 /// their number, the capacity is unknown.
 fn possible_per_s(series: Series<'_>, task: Task<'_>) -> Option<f64> {
-    let same_shape = task.level.is_none() || matches!(task.cell.load, LoadModel::Open { .. });
+    // A search may have enlarged the pool.
+    let connections = |cell: &Cell| cell.load.connections();
+    let same_shape = task.level.is_none()
+        || matches!(task.cell.load, LoadModel::Open { .. })
+            && connections(task.cell) == connections(cell_of(series, task.cell.number));
     series
         .calibration
         .possible_per_s(task.cell)

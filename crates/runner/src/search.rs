@@ -63,7 +63,10 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(
             if shutdown.is_asked() {
                 return Ok(Ended::Interrupted);
             }
-            let next = (cell, point, level);
+            // With the pool that the capacity was found with.
+            let pool = answer.and_then(|answer| answer.pool);
+            let sized = sized(cell, pool.map(|pool| pool.connections));
+            let next = (&sized, point, level);
             if !run_step(environment, series, next, events, shutdown).await? {
                 return Ok(Ended::Interrupted);
             }
@@ -113,7 +116,7 @@ impl CellSteps<'_> {
                 break;
             }
             let step = waggle_analysis::evidence(series.folder.path(), key)?;
-            search.report(step.to_evidence());
+            search.report(step.tried);
             steps.push(step);
         }
         let answer = loop {
@@ -127,12 +130,15 @@ impl CellSteps<'_> {
             let Some(next) = planned.get(search.trials().len()) else {
                 break search.answer();
             };
-            if !run_step(environment, series, (cell, next, level), events, shutdown).await? {
+            let sized = sized(cell, search.connections());
+            let step = (&sized, next, level);
+            if !run_step(environment, series, step, events, shutdown).await? {
                 return Ok(None);
             }
             let key = schedule::key_of(next);
-            let step = waggle_analysis::evidence(series.folder.path(), key)?;
-            search.report(step.to_evidence());
+            let mut step = waggle_analysis::evidence(series.folder.path(), key)?;
+            search.report(step.tried);
+            step.evidence = search.evidence().pop().unwrap_or(step.evidence);
             steps.push(step.clone());
             events.report(Event::Searched(step)).await;
         };
@@ -189,6 +195,18 @@ async fn run_step<D: Driver, L: Load, W: HttpConnector>(
     }
 }
 
+/// The cell with the pool of connections that its search has come to.
+fn sized(cell: &Cell, connections: Option<u32>) -> Cell {
+    let load = match connections {
+        Some(size) => cell.load.with_connections(size),
+        None => cell.load.clone(),
+    };
+    Cell {
+        load,
+        ..cell.clone()
+    }
+}
+
 fn settings(search: &waggle_study::Search) -> Settings {
     Settings {
         start: search.start,
@@ -197,6 +215,7 @@ fn settings(search: &waggle_study::Search) -> Settings {
         precision: search.precision,
         confirmations: search.confirmations,
         max_trials: search.max_trials,
+        max_connections: search.max_connections,
         levels: match search.maximize {
             Sought::Rate => Levels::Fine,
             Sought::Users | Sought::Connections => Levels::Whole,

@@ -80,8 +80,8 @@ pub use scaling_law::{
     UniversalScalability, difference_slope, fit_power_law, fit_universal_scalability,
 };
 pub use search::{
-    Answer, End, Evidence, HoldingLevel, LevelSummary, Levels, MAX_SILENT_TRIALS, Search,
-    SearchTrial, Settings, Step,
+    Answer, End, Evidence, FittedLevel, HoldingLevel, LevelSummary, Levels, MAX_SILENT_TRIALS,
+    PoolLimit, PoolUse, Search, SearchTrial, Settings, Step,
 };
 pub use stall::Stall;
 pub use steady::{MIN_STEADY_BINS, Series, Shape, Steadiness, SteadyBins, steady};

@@ -60,7 +60,7 @@ mod version;
 pub use background::BackgroundLoad;
 pub use check::{
     BODY_MAX_BYTES, MAX_BODY_TEXTS, MAX_CONNECTIONS, MAX_INTERVALS, MAX_PHASE, MAX_RATE_PER_S,
-    MIN_STEADY_INTERVALS, MIN_WARM_UP_INTERVALS, read_threshold,
+    MIN_STEADY_INTERVALS, MIN_WARM_UP_INTERVALS, SEARCH_MAX_CONNECTIONS, read_threshold,
 };
 pub use components::{Arguments, Artifact, SetupStep, Undo, When};
 pub use configure::PROGRAM_OVERRIDE;

@@ -54,6 +54,16 @@ impl LoadModel {
         }
     }
 
+    /// An open load with so many connections; another load as it is.
+    #[must_use]
+    pub fn with_connections(&self, size: u32) -> Self {
+        let mut load = self.clone();
+        if let Self::Open { connections, .. } = &mut load {
+            *connections = size;
+        }
+        load
+    }
+
     /// Whether the load ends by itself, with the last request of its clients.
     #[must_use]
     pub fn is_clients(&self) -> bool {

@@ -190,6 +190,9 @@ pub struct Search {
     pub confirmations: u32,
     /// Of a cell, over all levels.
     pub max_trials: u32,
+    /// As many connections as the load of a search for a rate may get, if its own are the limit; `None`: users and connections are
+    /// the level itself.
+    pub max_connections: Option<u32>,
     /// `None`: a cell has no trials but those of its search.
     pub operating_points: Option<OperatingPoints>,
 }

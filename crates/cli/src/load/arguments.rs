@@ -314,6 +314,10 @@ pub(crate) struct Search {
     /// Number of loads that must hold at the highest holding level [default: 3]
     #[arg(long, value_name = "N", requires = "maximize", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) confirmations: Option<u32>,
+    /// Maximum number of connections of a search for a rate: if --connections are the limit, and not the server, loads are repeated
+    /// with more [default: 10000]
+    #[arg(long, value_name = "N", requires = "maximize", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) max_connections: Option<u32>,
     /// Maximum number of loads [default: 30]
     #[arg(long, value_name = "N", requires = "maximize", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) max_trials: Option<u32>,

@@ -204,21 +204,29 @@ fn find(
     let planned = planned::make_plan(&flags, inputs)?;
     let interrupts = interrupts(to.folders)?;
     let environment = environment(&flags, to, &interrupts);
-    let found = search::run(&planned, (&search, &to.target.url), environment, |step| {
-        if !quiet {
-            output::print_progress(&search_result::line(what.level_kind(), step));
-        }
+    let kind = what.level_kind();
+    let url = &to.target.url;
+    // Steps are a part of the text, and progress beside the JSON: printed once, as they come. A closed pipe is noticed at the end.
+    let print = |line: &str| match (quiet, flags.output.json) {
+        (true, _) => {}
+        (false, true) => output::print_progress(line),
+        (false, false) => drop(output::print_text(&format!("{line}\n"))),
+    };
+    let conditions = search.conditions.iter();
+    let conditions: Vec<String> = conditions.map(|one| one.text.clone()).collect();
+    print(&search_result::heading(url, kind, &conditions));
+    let found = search::run(&planned, (&search, url), environment, |step| {
+        print(&search_result::line(kind, step));
     });
     let found = found.inspect_err(|_| to.folders.give_up())?;
     report_saved(&flags, &planned, to.folders);
     if flags.output.json {
         print_json(&found)?;
     } else {
-        // Steps that were printed to the same terminal are not repeated.
-        let is_printed =
-            !quiet && std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
-        let steps: &[_] = if is_printed { &[] } else { &found.steps };
-        output::print_text(&search_result::text(&found, steps))?;
+        output::print_text(&match quiet {
+            true => search_result::text(&found),
+            false => format!("{}\n", found.answer),
+        })?;
     }
     Ok(search::exit(&found))
 }

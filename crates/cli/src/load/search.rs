@@ -3,9 +3,9 @@
 
 use anyhow::{Context, Result, bail};
 use waggle_analysis::{SearchStep, Shortfall};
-use waggle_report::wording::search::{sentence, shortfall};
+use waggle_report::wording::search::{limiting_key, sentence, shortfall};
 use waggle_stats::{Answer, End, Levels as LevelsAre, Search, Settings as Levels};
-use waggle_study::{MAX_CONNECTIONS, MAX_RATE_PER_S, Threshold};
+use waggle_study::{MAX_CONNECTIONS, MAX_RATE_PER_S, SEARCH_MAX_CONNECTIONS, Threshold};
 
 use super::{
     arguments::{self, Load},
@@ -14,7 +14,7 @@ use super::{
     parse::SearchVariable,
     planned::Planned,
     result::{self, ResultInputs},
-    search_result::{FORMAT, SearchResult, SearchResultStep},
+    search_result::{FORMAT, FittedRange, SearchResult, SearchResultStep},
     study::SearchSettings,
     summary::{LoadResult, Settings},
 };
@@ -43,7 +43,7 @@ pub(super) fn search_settings(
     conditions: Vec<Threshold>,
 ) -> Result<SearchSettings> {
     prepare(flags, what)?;
-    let levels = levels(&flags.search, what)?;
+    let levels = levels(flags, what)?;
     if Search::new(levels).is_none() {
         bail!(
             "--min {}, --start {} and --max {} must be in this order, and must be valid {}",
@@ -73,7 +73,10 @@ pub(super) fn run(
         let Step { showed, observed } = step;
         let inputs = ResultInputs {
             url,
-            settings: at_level(planned.settings.clone(), search.what, showed.level),
+            settings: Settings {
+                connections: (showed.tried.connections).or(planned.settings.connections),
+                ..at_level(planned.settings.clone(), search.what, showed.level)
+            },
             thresholds: &search.conditions,
             remarks: environment.reached.remark.iter().cloned().collect(),
             with_series: false,
@@ -87,6 +90,9 @@ pub(super) fn run(
     let mut replayed = Search::new(search.levels).context("the levels are in order")?;
     for step in &steps {
         replayed.report(step.tried);
+    }
+    for (step, evidence) in steps.iter_mut().zip(replayed.evidence()) {
+        step.evidence = label(evidence);
     }
     Ok(search_result((search, url), (replayed.answer(), steps)))
 }
@@ -145,7 +151,9 @@ pub(super) fn conditions(flags: &arguments::Search, steps: &[String]) -> Result<
     }
 }
 
-fn levels(flags: &arguments::Search, what: SearchVariable) -> Result<Levels> {
+fn levels(flags: &Load, what: SearchVariable) -> Result<Levels> {
+    let own = flags.model.connections;
+    let flags = &flags.search;
     let (from, least, most, kind) = match what {
         SearchVariable::Rate => (START_PER_S, MIN, MAX_RATE_PER_S, LevelsAre::Fine),
         SearchVariable::Users | SearchVariable::Connections => (
@@ -167,6 +175,7 @@ fn levels(flags: &arguments::Search, what: SearchVariable) -> Result<Levels> {
         precision: flags.precision.unwrap_or(PRECISION),
         confirmations: flags.confirmations.unwrap_or(CONFIRMATIONS),
         max_trials: flags.max_trials.unwrap_or(MAX_TRIALS),
+        max_connections: max_connections((flags.max_connections, own), what)?,
         levels: kind,
     };
     if levels.max > most {
@@ -176,6 +185,25 @@ fn levels(flags: &arguments::Search, what: SearchVariable) -> Result<Levels> {
         );
     }
     Ok(levels)
+}
+
+/// How far the pool of connections may grow; only a rate has one beside its level.
+fn max_connections(
+    (most, own): (Option<u32>, Option<u32>),
+    what: SearchVariable,
+) -> Result<Option<u32>> {
+    let own = own.unwrap_or(1);
+    match (what, most) {
+        (SearchVariable::Rate, Some(most)) if most < own => {
+            bail!("--max-connections {most} is less than --connections {own}")
+        }
+        (SearchVariable::Rate, most) => Ok(Some(most.unwrap_or(SEARCH_MAX_CONNECTIONS.max(own)))),
+        (_, None) => Ok(None),
+        (_, Some(_)) => bail!(
+            "--max-connections cannot be used with --search {}, whose levels are the connections themselves; --max limits them",
+            what.level_kind()
+        ),
+    }
 }
 
 /// A level of users or connections as an integer.
@@ -214,6 +242,10 @@ fn at_level(settings: Settings, what: SearchVariable, level: f64) -> Settings {
     }
 }
 
+fn label(evidence: waggle_stats::Evidence) -> String {
+    waggle_report::wording::labels::evidence(evidence).to_owned()
+}
+
 fn step(planned: &Planned, showed: &SearchStep, result: LoadResult) -> SearchResultStep {
     // Conditions are printed as given, without the name of the request.
     let name = format!("{}.", planned.study.cells[0].name());
@@ -223,9 +255,10 @@ fn step(planned: &Planned, showed: &SearchStep, result: LoadResult) -> SearchRes
     };
     SearchResultStep {
         level: showed.level,
-        evidence: waggle_report::wording::labels::evidence(showed.evidence).to_owned(),
+        evidence: label(showed.evidence),
+        connections: showed.tried.connections,
         why: showed.why.iter().map(sentence).collect(),
-        tried: showed.to_evidence(),
+        tried: showed.tried,
         result,
     }
 }
@@ -250,16 +283,26 @@ fn search_result(
         precision: levels.precision,
         confirmations: levels.confirmations,
         max_trials: levels.max_trials,
+        max_connections: levels.max_connections,
         answer: sentence(what, &answer, why.first().map(String::as_str), ""),
         ended: answer.end.name().to_owned(),
         holds_at: answer.holds.map(|held| held.level),
         holds_trials: answer.holds.map_or(0, |held| held.trials),
+        is_lower_bound: answer.is_lower_bound(),
+        limited_by: limiting_key(&answer).map(str::to_owned),
+        fitted: answer.fitted().map(|fitted| FittedRange {
+            level: fitted.level,
+            low: fitted.low,
+            high: fitted.high,
+            loads: fitted.trials,
+        }),
+        instrument_limited_loads: answer.limited_trials,
         fails_at: answer.fails,
         stopped_at: answer.stopped_at,
         stopped_because: why,
         steps,
         end: answer.end,
-        says_nothing: answer.says_nothing(),
+        is_open: answer.is_open(),
     }
 }
 
@@ -267,8 +310,8 @@ fn search_result(
 pub(super) fn exit(found: &SearchResult) -> Exit {
     match (found.end, found.holds_at) {
         (End::Unfinished, _) => Exit::Interrupted,
+        _ if found.is_open => Exit::NotValid,
         (_, Some(_)) => Exit::Fine,
-        (_, None) if found.says_nothing => Exit::NotValid,
         (_, None) => Exit::Threshold,
     }
 }

@@ -42,6 +42,8 @@ pub(crate) struct SearchResult {
     pub(crate) confirmations: u32,
     /// Maximum number of loads.
     pub(crate) max_trials: u32,
+    /// Maximum number of connections of a search for a rate; null otherwise.
+    pub(crate) max_connections: Option<u32>,
     /// The answer as a sentence.
     pub(crate) answer: String,
     /// How the search ended: `found`, `met-up-to-most`, `never-met`, `instrument-limited`, `silent`, `trials-spent` or
@@ -51,6 +53,14 @@ pub(crate) struct SearchResult {
     pub(crate) holds_at: Option<f64>,
     /// Number of loads that held there.
     pub(crate) holds_trials: u32,
+    /// Whether the server may hold more: the search did not find where its own limit is.
+    pub(crate) is_lower_bound: bool,
+    /// The key that held the search there, such as `search.max_connections` (`--max-connections`); null if none did.
+    pub(crate) limited_by: Option<String>,
+    /// The level that half of the loads hold, fitted to all of them; null if none held, or none failed.
+    pub(crate) fitted: Option<FittedRange>,
+    /// Number of loads in which the load generator was the limit.
+    pub(crate) instrument_limited_loads: u32,
     /// The lowest level above it at which a load did not hold; null if there is none.
     pub(crate) fails_at: Option<f64>,
     /// The level above which the search did not go, for whatever reason; null if there is none.
@@ -62,7 +72,18 @@ pub(crate) struct SearchResult {
     #[serde(skip)]
     pub(super) end: End,
     #[serde(skip)]
-    pub(super) says_nothing: bool,
+    pub(super) is_open: bool,
+}
+
+/// A fitted level with its 95 % interval.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(crate) struct FittedRange {
+    pub(crate) level: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+    /// Loads that it rests on.
+    pub(crate) loads: u32,
 }
 
 /// One load of a search.
@@ -71,8 +92,10 @@ pub(crate) struct SearchResult {
 pub(crate) struct SearchResultStep {
     /// Requests per second, users or connections.
     pub(crate) level: f64,
-    /// `holds`, `fails`, `load generator limit` or `no evidence`.
+    /// `holds`, `fails`, `connections were the limit`, `load generator limit`, `unsteady` or `no evidence`.
     pub(crate) evidence: String,
+    /// Connections of the load in a search for a rate; null otherwise.
+    pub(crate) connections: Option<u32>,
     /// Why the conditions are not met.
     pub(crate) why: Vec<String>,
     /// The load itself, as `waggle load --json` prints it (schema: waggle schema load); its thresholds are the conditions.
@@ -94,6 +117,9 @@ pub(super) fn line(what: LevelKind, step: &SearchResultStep) -> String {
         time(result.response_time_us.p50),
         time(result.response_time_us.p99),
     );
+    if let Some(connections) = step.connections {
+        let _ = write!(line, "  {connections} connections");
+    }
     if result.failed > 0 {
         let _ = write!(line, "  {} failed", result.failed);
     }
@@ -103,20 +129,21 @@ pub(super) fn line(what: LevelKind, step: &SearchResultStep) -> String {
     line
 }
 
-/// The result as text: what was searched, the steps that were not printed yet, and the answer.
-pub(super) fn text(found: &SearchResult, steps: &[SearchResultStep]) -> String {
-    let mut out = String::new();
-    let _ = writeln!(
-        out,
-        "{}: the highest {} with {}",
-        found.url,
-        found.maximize,
-        found.conditions.join(" and ")
-    );
-    for step in steps {
-        let _ = writeln!(out, "{}", line(found.maximize, step));
+/// What is searched.
+pub(super) fn heading(url: &str, what: LevelKind, conditions: &[String]) -> String {
+    format!(
+        "{url}: the highest {what} with {}",
+        conditions.join(" and ")
+    )
+}
+
+/// The result as text: what was searched, every step, and the answer.
+pub(super) fn text(found: &SearchResult) -> String {
+    let mut out = heading(&found.url, found.maximize, &found.conditions);
+    for step in &found.steps {
+        let _ = write!(out, "\n{}", line(found.maximize, step));
     }
-    let _ = writeln!(out, "{}", found.answer);
+    let _ = writeln!(out, "\n{}", found.answer);
     out
 }
 

@@ -438,6 +438,9 @@ fn conditions(text: &mut String, spec: &LoadSpec<'_>) {
             max_trials = levels.max_trials,
         );
         text.push_str(&written(&search.conditions, "    "));
+        if let Some(most) = levels.max_connections {
+            let _ = writeln!(text, "  max_connections: {most}");
+        }
     }
     if !spec.thresholds.is_empty() {
         text.push_str("thresholds:\n");

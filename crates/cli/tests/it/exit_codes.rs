@@ -32,10 +32,12 @@ pub(crate) fn load_code(result: &Value) -> i32 {
 
 /// The exit code of a result of `waggle load --search --json`.
 pub(crate) fn find_code(found: &Value) -> i32 {
+    let ended = found["ended"].as_str().unwrap();
     let is_unknown = found["fails_at"].is_null()
-        || ["instrument-limited", "silent"].contains(&found["ended"].as_str().unwrap());
+        || ["instrument-limited", "pool-limited", "silent"].contains(&ended);
     let holds = !found["holds_at"].is_null();
-    code(holds || !is_unknown, holds)
+    let is_generators = ended == "instrument-limited" && found["fails_at"].is_null();
+    code((holds || !is_unknown) && !is_generators, holds)
 }
 
 fn code(is_known: bool, holds: bool) -> i32 {

@@ -1,8 +1,11 @@
 //! Searches from the study or the flags to the answer. The runner's tests with a fake system and clock check the answers
 //! themselves.
 
+use std::time::Duration;
+
 use serde_json::Value;
 use waggle_load::NullServer;
+use waggle_testkit::http::{Reply, Server};
 
 use crate::{
     exit_codes::find_code,
@@ -111,4 +114,59 @@ fn flags_that_conflict_with_a_search_are_refused() {
         &["rate", "--threshold", "failed == 0"],
         "cannot be used with",
     );
+}
+
+/// A server that takes 50 ms and serves any number at once: five connections are good for 100/s, and are not its capacity.
+#[test]
+fn connections_that_are_the_limit_are_no_capacity_of_the_server() {
+    let server = Server::start(|_| Reply::After(Duration::from_millis(50), ANSWER.to_vec()));
+    let workspace = Workspace::new();
+    let url = format!("http://{}/", server.address);
+    let search = |flags: &[&str]| {
+        let common = [
+            "load",
+            &url,
+            "-c",
+            "5",
+            "--search",
+            "rate",
+            "--start",
+            "50",
+            "--max",
+            "200",
+            "--precision",
+            "50%",
+            "--confirmations",
+            "1",
+            "-d",
+            "1s",
+            "--warm-up",
+            "100ms",
+            "--arrivals",
+            "uniform",
+            "--condition",
+            "achieved_ratio >= 95%",
+            "--json",
+            "--quiet",
+        ];
+        let output = workspace.output(&[&common[..], flags].concat());
+        let found: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|_| panic!("{}", output_text(&output)));
+        assert_eq!(output.status.code(), Some(find_code(&found)), "{found}");
+        found
+    };
+    let steps = |found: &Value| found["steps"].as_array().unwrap().clone();
+    let connections = |step: &Value| step["connections"].as_u64().unwrap();
+    // A machine that is busy may make any load say nothing; none says that the server was the limit.
+    let kept = search(&["--max-connections", "5"]);
+    assert_eq!(kept["fails_at"], Value::Null, "{kept}");
+    assert_ne!(kept["ended"], "found", "{kept}");
+    assert!(steps(&kept).iter().all(|step| connections(step) == 5));
+    let grown = search(&[]);
+    assert_eq!(grown["fails_at"], Value::Null, "{grown}");
+    for (step, next) in steps(&grown).iter().zip(&steps(&grown)[1..]) {
+        let is_limited = step["evidence"] == "connections were the limit";
+        let (before, after) = (connections(step), connections(next));
+        assert_eq!(after > before, is_limited, "{step} {next}");
+    }
 }

@@ -1,5 +1,5 @@
 'use strict';
-/* Capacity search: every level that was tried and the metric of a condition; what held, what failed, the answer as a band. */
+/* Capacity search: every level that was tried and the metric of a condition; what held, what failed, the fitted level as a band. */
 
 const searchView = { condition: 0 };
 
@@ -9,16 +9,17 @@ const SYMBOLS = { holds: 'circle', fails: 'path://M-5,-4 L-4,-5 L0,-1 L4,-5 L5,-
 /** The level with its unit, as in the tables. */
 const searchLevel = (level) => loadLevel(model.search.maximize, level);
 
-/** The band between the highest holding and the lowest failing level. */
+/** The interval of the level that half of the trials hold. */
 function answerBand(search, colour) {
-  if (search.holds === null || search.fails === null) return undefined;
-  return { silent: true, itemStyle: { color: colour, opacity: 0.22 }, data: [[{ xAxis: search.holds }, { xAxis: search.fails }]] };
+  if (search.fitted === null) return undefined;
+  const [, low, high] = search.fitted;
+  return { silent: true, itemStyle: { color: colour, opacity: 0.22 }, data: [[{ xAxis: low }, { xAxis: high }]] };
 }
 
-/** A line at the highest holding level, also without an upper end. */
+/** A line at the highest holding level; ≥ where the system may hold more. */
 function answerLine(search, colour, limit, look) {
   const data = [];
-  if (search.holds !== null) data.push({ xAxis: search.holds, lineStyle: { color: colour, width: 2 }, label: { formatter: searchLevel(search.holds), color: look.ink, position: 'end', distance: [0, 4] } });
+  if (search.holds !== null) data.push({ xAxis: search.holds, lineStyle: { color: colour, width: 2 }, label: { formatter: `${search.is_lower_bound ? '≥ ' : ''}${searchLevel(search.holds)}`, color: look.ink, position: 'end', distance: [0, 4] } });
   if (limit) data.push(limit);
   return { silent: true, symbol: 'none', animation: false, data };
 }
@@ -42,7 +43,7 @@ function searchOption(look) {
     tooltip: tooltip(look, { trigger: 'item' }, (point) => {
       const step = point.data && point.data.step;
       if (!step) return null;
-      return [[point.seriesName], ['level', searchLevel(step[1])], ['trial', String(step[0])], [condition.name, number(step) === null ? '–' : format(number(step))], ['evidence', step[3]]];
+      return [[point.seriesName], ['level', searchLevel(step[1])], ['trial', String(step[0])], ['connections', step[4] === null ? '–' : String(step[4])], [condition.name, number(step) === null ? '–' : format(number(step))], ['evidence', step[3]]];
     }),
     xAxis: axis(look, {
       type: 'log', min: Math.min(...levels) / 1.15, max: Math.max(...levels) * 1.15, name: `level tried, ${model.search.maximize === 'rate' ? 'requests/s' : model.search.maximize}`,

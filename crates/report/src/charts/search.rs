@@ -26,12 +26,16 @@ struct CellOf<'a> {
     cell: u32,
     label: Option<String>,
     holds: Option<f64>,
+    /// The system may hold more.
+    is_lower_bound: bool,
+    /// The level that half of the trials hold, with its 95 % interval.
+    fitted: Option<[f64; 3]>,
     fails: Option<f64>,
     steps: Vec<Step<'a>>,
 }
 
-/// Trial, level, the metric of each condition, the evidence.
-type Step<'a> = (u32, f64, &'a [Option<f64>], &'static str);
+/// Trial, level, the metric of each condition, the evidence, the connections of the load.
+type Step<'a> = (u32, f64, &'a [Option<f64>], &'static str, Option<u32>);
 
 impl<'a> Search<'a> {
     pub(super) fn new(found: &'a SearchModel, model: &Model) -> Self {
@@ -57,6 +61,8 @@ impl<'a> CellOf<'a> {
             cell: search.cell,
             label: cell.map(|cell| cell_name(model, cell)),
             holds: search.answer.holds.map(|held| held.level),
+            is_lower_bound: search.answer.is_lower_bound(),
+            fitted: (search.answer.fitted()).map(|fitted| [fitted.level, fitted.low, fitted.high]),
             fails: search.answer.fails,
             steps: search.steps.iter().map(step).collect(),
         }
@@ -69,5 +75,6 @@ fn step(step: &SearchStep) -> Step<'_> {
         step.level,
         &step.numbers,
         labels::evidence(step.evidence),
+        step.tried.connections,
     )
 }

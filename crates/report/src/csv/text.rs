@@ -1,7 +1,7 @@
 //! Columns of `tables.csv` that hold no number of a trial: names, words, and what the study or a search says.
 
 use waggle_results::FailureCount;
-use waggle_stats::{Control, Recovery};
+use waggle_stats::{Control, FittedLevel, Recovery};
 
 use super::number::number;
 use crate::{labels, wording::findings};
@@ -169,7 +169,7 @@ fn control_text(trial: &TrialModel, count: fn(Control) -> usize) -> String {
 }
 
 /// What a trial of a search showed, and the answer of its cell.
-pub(super) const SEARCH: [Named; 5] = [
+pub(super) const SEARCH: [Named; 9] = [
     ("evidence", |model, trial| {
         let step = step(model, trial);
         step.map(|step| labels::evidence(step.evidence).to_owned())
@@ -187,6 +187,20 @@ pub(super) const SEARCH: [Named; 5] = [
         let fails = search(model, trial).and_then(|search| search.answer.fails);
         fails.map(number).unwrap_or_default()
     }),
+    ("cell_holds_is_lower_bound", |model, trial| {
+        let held = search(model, trial).filter(|search| search.answer.holds.is_some());
+        held.map(|search| search.answer.is_lower_bound().to_string())
+            .unwrap_or_default()
+    }),
+    ("cell_fitted_at", |model, trial| {
+        fitted(model, trial, |fitted| fitted.level)
+    }),
+    ("cell_fitted_low", |model, trial| {
+        fitted(model, trial, |fitted| fitted.low)
+    }),
+    ("cell_fitted_high", |model, trial| {
+        fitted(model, trial, |fitted| fitted.high)
+    }),
     ("cell_search_ended", |model, trial| {
         search(model, trial)
             .map(|search| search.answer.end.name().to_owned())
@@ -203,6 +217,13 @@ pub(super) const OPERATING_POINT: [Named; 1] = [("operating_share", |model, tria
 
 fn search<'a>(model: &'a Model, trial: &TrialModel) -> Option<&'a CellSearch> {
     model.search.as_ref()?.of_cell(trial.key.cell)
+}
+
+fn fitted(model: &Model, trial: &TrialModel, part: fn(FittedLevel) -> f64) -> String {
+    let fitted = search(model, trial).and_then(|search| search.answer.fitted());
+    fitted
+        .map(|fitted| number(part(fitted)))
+        .unwrap_or_default()
 }
 
 fn step<'a>(model: &'a Model, trial: &TrialModel) -> Option<&'a SearchStep> {

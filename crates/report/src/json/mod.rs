@@ -6,6 +6,7 @@ mod effects;
 mod growth;
 mod laws;
 mod operating_points;
+mod searches;
 pub(crate) mod values;
 
 use std::collections::BTreeMap;
@@ -78,6 +79,10 @@ pub(crate) struct Report<'a> {
     scaling_pairs: Vec<growth::PairResult<'a>>,
     /// The best and the worst trial of each cell; `null`: the study does not ask for them.
     best_and_worst: Option<best_and_worst::BestAndWorst<'a>>,
+    /// The answer of the search of each cell; empty without `search`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    searches: Vec<searches::CellSearch>,
     /// The cells at shares of their capacities; empty without `search.operating_points`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(default)]
@@ -315,6 +320,7 @@ impl<'a> Report<'a> {
                 .best_and_worst
                 .as_ref()
                 .map(best_and_worst::best_and_worst),
+            searches: searches::searches(model),
             operating_points: operating_points::operating_points(model),
             power: power(model),
             account: model.account.as_ref().map(accounting),

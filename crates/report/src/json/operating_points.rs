@@ -20,6 +20,8 @@ struct CellAtPoint<'a> {
     cell: u32,
     /// The highest level that held; `null`: none did, or the search has not ended.
     capacity: Option<f64>,
+    /// Whether the system may hold more.
+    is_lower_bound: bool,
     /// The lowest level above it that failed; `null`: none did, so the capacity may be higher.
     fails: Option<f64>,
     /// `found`, or why the search ended otherwise.
@@ -43,6 +45,7 @@ fn operating_point<'a>(model: &'a Model, point: &'a OperatingPointModel) -> Oper
         Some(CellAtPoint {
             cell: of.cell,
             capacity: answer.capacity(),
+            is_lower_bound: answer.is_lower_bound(),
             fails: answer.fails,
             search_ended: answer.end.name(),
             level: of.level,

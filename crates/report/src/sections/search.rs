@@ -10,7 +10,8 @@ use waggle_analysis::Model;
 pub(super) fn section(model: &Model) -> Option<Section> {
     Some(Section {
         lead: "Each mark is a trial at one level: a disc if every condition held, a cross if one failed, a grey diamond if the trial is no \
-               evidence. The band lies between the highest holding level and the lowest failing level.",
+               evidence. The line is the highest level that held in all of its trials, with ≥ if the search did not find where the system's own limit \
+               is; the band is the 95 % interval of the level that half of the trials hold, fitted to all of them.",
         blocks: vec![
             Block::Table(tables::answers(model)?),
             Block::choice("search-choice"),

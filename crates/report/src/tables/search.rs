@@ -1,13 +1,14 @@
 //! Capacity search: the answer of each cell, and every level that was tried.
 
+use waggle_results::LevelKind;
 use waggle_stats::Evidence;
 
 use super::columns::{levels, place};
 use crate::{
-    format::in_unit,
+    format::{self, in_unit},
     labels,
     table::{Column, Field, Table},
-    wording::search::{end, level, noun, shortfall},
+    wording::search::{end, fitted_levels, held_level, level, noun, shortfall},
 };
 use waggle_analysis::{CellModel, CellSearch, Model, SearchModel, SearchStep, unit};
 
@@ -35,10 +36,16 @@ fn answers_at<'a>(
     let at = move |of: Option<f64>| Field::optional(of.map(|of| level(what, of)));
     columns.extend([
         Column::numbers("highest holding", move |(_, search): &Row<'_>| {
-            at(search.answer.holds.map(|held| held.level))
+            Field::optional(held_level(what, &search.answer))
         }),
         Column::numbers("lowest failing", move |(_, search): &Row<'_>| {
             at(search.answer.fails)
+        }),
+        Column::numbers("fitted (95 % interval)", move |(_, search): &Row<'_>| {
+            Field::optional(search.answer.fitted().map(|fitted| {
+                let (at, low, high) = fitted_levels(what, fitted);
+                format!("{at} ({low} – {high})")
+            }))
         }),
         Column::numbers("trials", |(_, search): &Row<'_>| {
             Field::plain(search.answer.trials.to_string())
@@ -48,7 +55,8 @@ fn answers_at<'a>(
         }),
     ]);
     let caption = format!(
-        "The highest {} at which every condition holds: between the highest holding and the lowest failing level",
+        "The highest {} at which every condition held in all of its trials, and the lowest above it that failed; fitted to all trials, the \
+         level that half of them hold",
         noun(what)
     );
     Table::new("search", caption, columns, searches(model, search))
@@ -73,10 +81,15 @@ pub(crate) fn levels_table(model: &Model) -> Option<Table> {
         Column::numbers("level", |(_, step): &Tried<'_>| {
             Field::plain(level(search.info.maximize, step.level))
         }),
-        Column::words("evidence", |(_, step): &Tried<'_>| {
-            Field::plain(labels::evidence(step.evidence)).bad_if(step.evidence == Evidence::NotMet)
-        }),
     ]);
+    if search.info.maximize == LevelKind::Rate {
+        columns.push(Column::numbers("connections", |(_, step): &Tried<'_>| {
+            Field::optional(step.tried.connections.map(format::count))
+        }));
+    }
+    columns.extend([Column::words("evidence", |(_, step): &Tried<'_>| {
+        Field::plain(labels::evidence(step.evidence)).bad_if(step.evidence == Evidence::NotMet)
+    })]);
     let conditions = search.info.conditions.iter().enumerate();
     columns.extend(conditions.map(|(place, condition)| {
         let unit = unit(&condition.metric);

@@ -46,6 +46,7 @@ pub fn evidence(evidence: Evidence) -> &'static str {
     match evidence {
         Evidence::Met => "holds",
         Evidence::NotMet => "fails",
+        Evidence::PoolLimited => "connections were the limit",
         Evidence::InstrumentLimited => "load generator limit",
         Evidence::Unsteady => "unsteady",
         Evidence::Nothing => "no evidence",

@@ -226,8 +226,8 @@ fn search(asked: &SearchInfo) -> String {
         "the highest {} with {}; starts at {}, doubles or halves between {} and {}, then bisects on the log scale to a precision of {}; \
          {} confirmations, at most {} trials per cell; in a trial that is overloaded or incomplete the conditions fail; an unsteady trial \
          is repeated; a trial that failed or is inconsistent is no evidence, nor is one in which a limit of the load generator leaves a \
-         condition open; the answer is a bracket, not a confidence interval; the results of a cell are those at its highest \
-         holding level{}",
+         condition open; {}the fitted level is that of half of the trials; the results of a cell are those at its highest holding \
+         level{}",
         search::noun(asked.maximize),
         conditions.join(" and "),
         level(asked.start),
@@ -236,6 +236,10 @@ fn search(asked: &SearchInfo) -> String {
         format::share(asked.precision),
         asked.confirmations,
         asked.max_trials,
+        asked.max_connections.map_or_else(String::new, |most| format!(
+            "a trial in which the connections of the load were the limit, and not the system, is repeated with more, {} at most; ",
+            format::count(most)
+        )),
         operating_points::methodology(asked)
     )
 }

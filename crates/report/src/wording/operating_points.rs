@@ -86,16 +86,15 @@ pub(crate) fn capacity(
     search: &SearchModel,
     found: &CellSearch,
 ) -> Option<(String, Option<String>)> {
-    let level = |at: f64| search::level(search.info.maximize, at);
-    let held = level(found.answer.capacity()?);
-    let is_found = found.answer.end == End::Found;
-    Some(match found.answer.fails.filter(|_| is_found) {
-        Some(fails) => (held, Some(format!("below {}", level(fails)))),
-        None => (
-            format!("≥ {held}"),
-            Some(search::end(found.answer.end).to_owned()),
-        ),
-    })
+    let answer = &found.answer;
+    answer.capacity()?;
+    let held = search::held_level(search.info.maximize, answer)?;
+    let fails = answer.fails.filter(|_| !answer.is_lower_bound());
+    let note = match fails {
+        Some(fails) => format!("below {}", search::level(search.info.maximize, fails)),
+        None => search::end(answer.end).to_owned(),
+    };
+    Some((held, Some(note)))
 }
 
 /// What is tried after the search.

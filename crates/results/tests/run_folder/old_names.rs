@@ -164,6 +164,7 @@ fn run_info() -> RunInfo {
             precision: 0.05,
             confirmations: 3,
             max_trials: 30,
+            max_connections: None,
             operating_points: None,
         }),
         intermediate_probes: vec!["broker".into()],

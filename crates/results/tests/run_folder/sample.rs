@@ -375,6 +375,7 @@ pub(crate) fn scenario_run_info() -> RunInfo {
             precision: 0.05,
             confirmations: 3,
             max_trials: 30,
+            max_connections: None,
             operating_points: None,
         }),
         ..run_info()

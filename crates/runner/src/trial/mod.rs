@@ -89,6 +89,7 @@ pub(crate) async fn run<D: Driver, L: Load, W: HttpConnector>(
     let mut report = Report::new(context.key, context.position);
     report.level = context.level;
     report.quiet_wait = context.quiet_wait;
+    report.set_connections(context.cell.load.connections());
     report.network = context.cell.network.as_ref().map(network_info);
     if context.is_up {
         let remark = "the system was up already, since an earlier trial";

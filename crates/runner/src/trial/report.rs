@@ -193,6 +193,11 @@ impl Report {
         }
     }
 
+    /// Connections that the load is to have, known of a trial that fails before it, too.
+    pub(crate) fn set_connections(&mut self, connections: u32) {
+        self.generator.connections_asked = connections.into();
+    }
+
     /// Sets what the loads beside the measured one did, as far as they have come.
     pub(crate) fn set_background<R: LoadRun>(
         &mut self,

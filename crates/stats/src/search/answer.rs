@@ -1,6 +1,12 @@
 //! The result of a search: an interval, why it ended, and every level that was tried.
 
-use super::level_state::{Ends, LevelState, Stop};
+use super::{
+    SearchTrial,
+    fit::FittedLevel,
+    is_same_level,
+    level_state::{Ends, LevelState, Stop},
+    pool::{PoolLimit, Pools},
+};
 
 /// Conditions hold at `holds`; `fails` is the lowest level above it at which they failed.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,6 +21,10 @@ pub struct Answer {
     /// Index, among all trials, of the last trial of that level that showed what stops the search.
     pub stopped_by: Option<usize>,
     pub trials: u32,
+    /// In so many of them the generator was the limit.
+    pub limited_trials: u32,
+    /// The pool of connections at the end; `None`: the load has none beside its level, or its size is not known.
+    pub pool: Option<PoolLimit>,
     /// Every level that was tried, in ascending order.
     pub levels: Vec<LevelSummary>,
 }
@@ -36,6 +46,8 @@ pub enum End {
     MetUpToMost,
     /// Conditions failed at the lowest allowed level.
     NeverMet,
+    /// At higher levels the pool of connections was the limit, and could not be enlarged; the system may hold more.
+    PoolLimited,
     /// At higher levels the load generator was the limit; the system may hold more.
     InstrumentLimited,
     /// Higher up the trials say nothing: they failed, or their accounts do not add up.
@@ -48,12 +60,14 @@ pub enum End {
 
 impl End {
     /// Of a search that needs no more trials.
-    pub(super) fn from_ends(ends: &Ends<'_>) -> Self {
+    pub(super) fn from_ends(ends: &Ends<'_>, level_states: &[LevelState]) -> Self {
+        let is_limited = !ends.limited(level_states).is_empty();
         match (ends.stops.and_then(|stops| stops.stop), ends.holds) {
+            (None, _) | (_, None) if is_limited => Self::InstrumentLimited,
             (None, _) => Self::MetUpToMost,
             (Some(Stop::NotMet), Some(_)) => Self::Found,
             (Some(Stop::NotMet), None) => Self::NeverMet,
-            (Some(Stop::InstrumentLimited), _) => Self::InstrumentLimited,
+            (Some(Stop::PoolLimited), _) => Self::PoolLimited,
             (Some(Stop::Silent), _) => Self::Silent,
         }
     }
@@ -65,6 +79,7 @@ impl End {
             Self::Found => "found",
             Self::MetUpToMost => "met-up-to-most",
             Self::NeverMet => "never-met",
+            Self::PoolLimited => "pool-limited",
             Self::InstrumentLimited => "instrument-limited",
             Self::Silent => "silent",
             Self::TrialsSpent => "trials-spent",
@@ -79,6 +94,7 @@ pub struct LevelSummary {
     pub level: f64,
     pub met: u32,
     pub not_met: u32,
+    pub pool_limited: u32,
     pub instrument_limited: u32,
     pub silent: u32,
 }
@@ -95,8 +111,36 @@ impl Answer {
     /// Whether the search shows nothing about the system: no level holds, and none is known to fail.
     #[must_use]
     pub fn says_nothing(&self) -> bool {
-        let is_unknown = matches!(self.end, End::InstrumentLimited | End::Silent);
+        let is_unknown = matches!(
+            self.end,
+            End::PoolLimited | End::InstrumentLimited | End::Silent
+        );
         self.holds.is_none() && (self.fails.is_none() || is_unknown)
+    }
+
+    /// Whether the question stays open: the search shows nothing, or nothing but that the generator could do no more.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.says_nothing() || (self.end == End::InstrumentLimited && self.fails.is_none())
+    }
+
+    /// Whether the level that holds is a lower bound of what the system can do.
+    #[must_use]
+    pub fn is_lower_bound(&self) -> bool {
+        self.capacity().is_some() && self.end != End::Found
+    }
+
+    /// The level that half of the trials hold, by all trials that show something of the system.
+    #[must_use]
+    pub fn fitted(&self) -> Option<FittedLevel> {
+        FittedLevel::new(&self.levels)
+    }
+
+    /// The trials of a level that was tried.
+    #[must_use]
+    pub fn at_level(&self, level: f64) -> Option<&LevelSummary> {
+        let mut levels = self.levels.iter();
+        levels.find(|seen| is_same_level(seen.level, level))
     }
 
     /// Levels above the one that holds, and below the lowest that does not, at which some trials held and some did not.
@@ -109,10 +153,20 @@ impl Answer {
         })
     }
 
-    pub(super) fn new(level_states: &[LevelState], trials: usize, end: End) -> Self {
-        let Ends { holds, stops } = Ends::new(level_states);
+    pub(super) fn new(
+        level_states: &[LevelState],
+        (tried, pools): (&[SearchTrial], &Pools<'_>),
+        end: End,
+    ) -> Self {
+        let ends = Ends::new(level_states);
+        let limited = ends.limited(level_states).into_iter().next();
+        let stopped = match end {
+            End::InstrumentLimited => limited.or(ends.stops),
+            _ => ends.stops,
+        };
+        let levels: Vec<LevelSummary> = level_states.iter().map(LevelSummary::new).collect();
         Self {
-            holds: holds.map(|seen| HoldingLevel {
+            holds: ends.holds.map(|seen| HoldingLevel {
                 level: seen.level,
                 trials: seen.met,
             }),
@@ -121,19 +175,31 @@ impl Answer {
                 .find(|seen| seen.stop == Some(Stop::NotMet))
                 .map(|seen| seen.level),
             end,
-            stopped_at: stops.map(|seen| seen.level),
-            stopped_by: stops.and_then(|seen| seen.stopped_by),
-            trials: u32::try_from(trials).unwrap_or(u32::MAX),
-            levels: level_states
-                .iter()
-                .map(|seen| LevelSummary {
-                    level: seen.level,
-                    met: seen.met,
-                    not_met: seen.not_met,
-                    instrument_limited: seen.limited,
-                    silent: seen.silent,
-                })
-                .collect(),
+            stopped_at: stopped.map(|seen| seen.level),
+            stopped_by: stopped.and_then(|seen| seen.stopped_by),
+            trials: u32::try_from(tried.len()).unwrap_or(u32::MAX),
+            limited_trials: level_states.iter().map(|seen| seen.limited).sum(),
+            pool: pools.limit(),
+            levels,
         }
+    }
+}
+
+impl LevelSummary {
+    fn new(seen: &LevelState) -> Self {
+        Self {
+            level: seen.level,
+            met: seen.met,
+            not_met: seen.not_met,
+            pool_limited: seen.pool_limited,
+            instrument_limited: seen.limited,
+            silent: seen.silent,
+        }
+    }
+
+    /// Trials that show whether the system holds the level.
+    #[must_use]
+    pub fn judged(&self) -> u32 {
+        self.met + self.not_met
     }
 }

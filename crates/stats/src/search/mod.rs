@@ -8,9 +8,16 @@
 //! between the two ends on the log scale, until they are within the precision. Confirm: the lower end must hold in every one of
 //! `confirmations` trials; one that fails becomes the upper end and the search continues below it. The upper end, if one trial
 //! alone stopped it, is tried once more, because a single bad trial would cut off all levels above it.
+//!
+//! Two things are no evidence of the system. A trial in which the generator was the limit is repeated at once; a level at which it
+//! always is, is an end of nothing. A trial in which the pool of connections was the limit is repeated with more of them
+//! ([`Search::connections`]).
 
 mod answer;
+mod fit;
 mod level_state;
+mod pool;
+mod steps;
 
 #[cfg(test)]
 mod tests;
@@ -18,7 +25,11 @@ mod tests;
 use crate::Verdict;
 
 pub use answer::{Answer, End, HoldingLevel, LevelSummary};
+pub use fit::FittedLevel;
+pub use pool::{PoolLimit, PoolUse};
+
 use level_state::{Ends, LevelState, level_states};
+use pool::Pools;
 
 /// Trials of one level that may say nothing before the search gives that level up.
 pub const MAX_SILENT_TRIALS: u32 = 3;
@@ -41,6 +52,8 @@ pub struct Settings {
     /// How many trials must hold at the level that is the answer.
     pub confirmations: u32,
     pub max_trials: u32,
+    /// Up to so many connections the search enlarges the pool of the load; `None`: never.
+    pub max_connections: Option<u32>,
     pub levels: Levels,
 }
 
@@ -60,7 +73,10 @@ pub enum Evidence {
     Met,
     /// One did not, by the system's own doing.
     NotMet,
-    /// The generator was the limit: neither this level nor a higher one can be judged with it.
+    /// One did not, for want of a free connection: the system was as fast as ever. A trial alone does not show it; the search does,
+    /// by the service times of all of its trials.
+    PoolLimited,
+    /// The generator was the limit: the trial says nothing of the level.
     InstrumentLimited,
     /// The conditions held on average, but the system did not keep one level. Again and again it shows that the level does not hold;
     /// once, nothing.
@@ -88,11 +104,31 @@ impl Evidence {
     }
 }
 
-/// One trial of the search: its level and its evidence.
+/// One trial of the search: its level, and what it shows by itself.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SearchTrial {
     pub level: f64,
     pub evidence: Evidence,
+    /// Connections that the load had; `None`: not known.
+    pub connections: Option<u32>,
+    /// How the pool of connections was used; `None`: the load has no pool beside its level, or nothing was measured.
+    pub pool: Option<PoolUse>,
+    /// How late the generator was, in microseconds.
+    pub lag_us: Option<f64>,
+}
+
+impl SearchTrial {
+    /// A trial of which nothing but this is known.
+    #[must_use]
+    pub fn new(level: f64, evidence: Evidence) -> Self {
+        Self {
+            level,
+            evidence,
+            connections: None,
+            pool: None,
+            lag_us: None,
+        }
+    }
 }
 
 /// The next step.
@@ -166,12 +202,25 @@ impl Search {
         self.tried.push(tried);
     }
 
+    /// What each trial shows, by all trials so far; in the order in which they were reported.
+    #[must_use]
+    pub fn evidence(&self) -> Vec<Evidence> {
+        pool::judged(&self.tried)
+    }
+
+    /// How many connections the load of the next trial has; `None`: as many as it is set to.
+    #[must_use]
+    pub fn connections(&self) -> Option<u32> {
+        Pools::new(&self.settings, &self.tried).next()
+    }
+
     #[must_use]
     pub fn next(&self) -> Step {
-        let level_states = level_states(&self.settings, &self.tried);
+        let pools = Pools::new(&self.settings, &self.tried);
+        let level_states = level_states(&self.settings, &pools.counted());
         match self.plan(&Ends::new(&level_states), &level_states) {
             Planned::Level(level) => self.step(level, &level_states),
-            Planned::End(end) => Step::Done(Answer::new(&level_states, self.tried.len(), end)),
+            Planned::End(end) => Step::Done(Answer::new(&level_states, (&self.tried, &pools), end)),
         }
     }
 
@@ -180,11 +229,11 @@ impl Search {
     pub fn answer(&self) -> Answer {
         match self.next() {
             Step::Done(answer) => answer,
-            _ => Answer::new(
-                &level_states(&self.settings, &self.tried),
-                self.tried.len(),
-                End::Unfinished,
-            ),
+            _ => {
+                let pools = Pools::new(&self.settings, &self.tried);
+                let level_states = level_states(&self.settings, &pools.counted());
+                Answer::new(&level_states, (&self.tried, &pools), End::Unfinished)
+            }
         }
     }
 
@@ -199,103 +248,6 @@ impl Search {
                 trial: seen.trials() + 1,
             },
         }
-    }
-
-    fn plan(&self, ends: &Ends<'_>, level_states: &[LevelState]) -> Planned {
-        let tried = u32::try_from(self.tried.len()).unwrap_or(u32::MAX);
-        let left = self.settings.max_trials.saturating_sub(tried);
-        // A trial without evidence is repeated before anything else.
-        if let (Some(open), 1..) = (level_states.iter().find(|seen| seen.is_open()), left) {
-            return Planned::Level(open.level);
-        }
-        // One trial at the lowest level is no reason to go below it: a single bad one would halve the answer.
-        if let (None, Some(lowest), 1..) = (ends.holds, level_states.first(), left)
-            && lowest.is_doubtful()
-        {
-            return Planned::Level(lowest.level);
-        }
-        let confirming = ends.holds.map_or(0, |held| {
-            self.settings.confirmations.saturating_sub(held.met)
-                + u32::from(ends.stops.is_some_and(|stops| !stops.is_settled()))
-        });
-        let narrower = self.narrower(ends, level_states);
-        match narrower {
-            _ if left == 0 => {}
-            // The last trials are reserved for confirmation.
-            Some(level) if left > confirming || ends.holds.is_none() => {
-                return Planned::Level(level);
-            }
-            _ => {
-                if let Some(held) = ends
-                    .holds
-                    .filter(|held| held.met < self.settings.confirmations)
-                {
-                    return Planned::Level(held.level);
-                }
-                if let Some(stops) = ends.stops.filter(|stops| !stops.is_settled()) {
-                    return Planned::Level(stops.level);
-                }
-            }
-        }
-        let confirmed = ends
-            .holds
-            .is_none_or(|held| held.met >= self.settings.confirmations);
-        let settled = ends.stops.is_none_or(LevelState::is_settled);
-        Planned::End(if narrower.is_some() || !confirmed || !settled {
-            End::TrialsSpent
-        } else {
-            End::from_ends(ends)
-        })
-    }
-
-    /// The level that makes the interval narrower; `None` if it is narrow enough.
-    fn narrower(&self, ends: &Ends<'_>, level_states: &[LevelState]) -> Option<f64> {
-        let Settings {
-            start, min, max, ..
-        } = self.settings;
-        let Some(lowest) = level_states.first() else {
-            return Some(start);
-        };
-        if ends.holds.is_none() && lowest.level > min {
-            return Some(self.round(lowest.level / 2.0));
-        }
-        let highest = level_states.last().unwrap_or(lowest);
-        if ends.stops.is_none() && highest.level < max {
-            return Some(self.round(highest.level * 2.0));
-        }
-        // Levels between the ends whose trials disagree are neither end; the widest gap next to them is halved.
-        let above = ends.holds.map_or(0.0, |held| held.level);
-        let up_to = ends.stops.map_or(max, |stops| stops.level);
-        let points: Vec<f64> = level_states
-            .iter()
-            .map(|seen| seen.level)
-            .filter(|level| (above..=up_to).contains(level))
-            .collect();
-        points
-            .windows(2)
-            .filter(|gap| self.is_wide(gap[0], gap[1]))
-            .max_by(|one, two| (one[1] / one[0]).total_cmp(&(two[1] / two[0])))
-            .map(|gap| self.round((gap[0] * gap[1]).sqrt()))
-    }
-
-    fn is_wide(&self, low: f64, high: f64) -> bool {
-        let apart = match self.settings.levels {
-            Levels::Whole => high - low > 1.5,
-            Levels::Fine => true,
-        };
-        apart && high > low * (1.0 + self.settings.precision) * (1.0 + SAME)
-    }
-
-    /// A level that people can read, off by a quarter of the precision at most; within the bounds.
-    fn round(&self, level: f64) -> f64 {
-        let Settings {
-            precision,
-            levels,
-            min,
-            max,
-            ..
-        } = self.settings;
-        readable_level(level, precision, levels).clamp(min, max)
     }
 }
 

@@ -68,6 +68,7 @@ pub(crate) use request::{endpoint, request};
 pub(crate) use scenario::{Alone, Around, flow_alone, scenario};
 pub use schedule::{MAX_INTERVALS, MAX_PHASE, MIN_STEADY_INTERVALS, MIN_WARM_UP_INTERVALS};
 pub(crate) use schedule::{ScheduleContext, intervals, schedule};
+pub use search::SEARCH_MAX_CONNECTIONS;
 pub(crate) use search::apply_search_max;
 pub(crate) use server::{parse as parse_url, server};
 pub(crate) use set::{parameters, refusal};

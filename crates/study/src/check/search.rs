@@ -12,6 +12,8 @@ const PRECISION: f64 = 0.05;
 const PRECISION_BOUNDS: (f64, f64) = (0.001, 1.0);
 const CONFIRMATIONS: u32 = 3;
 const MAX_TRIALS: u32 = 30;
+/// As many connections as a search opens by itself: below the local ports that there are to one address.
+pub const SEARCH_MAX_CONNECTIONS: u32 = 10_000;
 /// The default of the first level, as `waggle load --search` has it.
 const START_RATE_PER_S: f64 = 1_000.0;
 const START_COUNT: f64 = 10.0;
@@ -38,6 +40,7 @@ pub(crate) fn search(
     }
     let operating_points = operating_points(checker, raw);
     let maximize = raw.maximize.map(checked_level)?;
+    let max_connections = max_connections(checker, raw, maximize);
     let [start, min, max] = levels(checker, raw, maximize)?;
     Some(Search {
         maximize,
@@ -48,8 +51,26 @@ pub(crate) fn search(
         precision: precision?,
         confirmations,
         max_trials,
+        max_connections,
         operating_points,
     })
+}
+
+/// How far the pool of a load may grow; only a rate has a pool beside it.
+fn max_connections(checker: &mut Checker<'_>, raw: &raw::Search, maximize: Sought) -> Option<u32> {
+    match (maximize, raw.max_connections) {
+        (Sought::Rate, given) => Some(given.unwrap_or(SEARCH_MAX_CONNECTIONS)),
+        (Sought::Users | Sought::Connections, None) => None,
+        (Sought::Users | Sought::Connections, Some(_)) => {
+            let text = format!(
+                "search.max_connections with maximize: {}, whose levels are the connections themselves",
+                maximize.name()
+            );
+            let position = checker.key(&["search", "max_connections"]);
+            checker.report(Finding::new(position, text).with_expected("search.max alone"));
+            None
+        }
+    }
 }
 
 /// Puts the highest level into the load of a cell, so that all that is checked of a load holds for every level.
@@ -93,6 +114,13 @@ pub(crate) fn apply_search_max(checker: &mut Checker<'_>, raw: &raw::Search, loa
         Sought::Rate => load.rate = Some(raw::Rate(highest.clamp(1e-9, MAX_RATE_PER_S))),
         Sought::Users => load.users = Some(whole_level(highest)),
         Sought::Connections => load.connections = Some(whole_level(highest)),
+    }
+    if let (Some(most), Some(own)) = (raw.max_connections, load.connections)
+        && most < own
+    {
+        let text = format!("search.max_connections is {most}, and load.connections is {own}");
+        let position = checker.position_of(&["search", "max_connections"]);
+        checker.report(Finding::new(position, text).with_expected(format!("at least {own}")));
     }
     let is_count = what.is_some_and(|what| what == fits && what != Sought::Rate);
     for (parts, value) in [("workers", load.workers), ("generators", load.generators)] {

@@ -175,6 +175,11 @@ pub(crate) struct Search {
     /// The most trials of a cell, over all levels; 30 by default.
     #[schemars(range(min = 1, max = 1_000))]
     pub max_trials: Option<u32>,
+    /// If a rate is searched for and the load's connections are the limit, and not the system, trials are repeated with more of
+    /// them, up to this many. 10000 by default, or `load.connections` if that is more; `load.connections` itself keeps the pool
+    /// as it is.
+    #[schemars(range(min = 1, max = 100_000))]
+    pub max_connections: Option<u32>,
     /// Operating points: further trials of each cell, at shares of the capacity that its search found. For `maximize: rate` and
     /// `maximize: users`.
     pub operating_points: Option<OperatingPoints>,

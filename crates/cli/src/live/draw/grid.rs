@@ -251,9 +251,12 @@ fn mark_of(frame: &Frame<'_>, mark: Mark) -> (&'static str, Style) {
         Mark::Judged(verdict) => ("○", verdict_style(frame, verdict)),
         Mark::Tried(Evidence::Met) => ("●", frame.palette.colour(GOOD)),
         Mark::Tried(Evidence::NotMet) => ("○", frame.palette.colour(BAD)),
-        Mark::Tried(Evidence::Unsteady | Evidence::InstrumentLimited | Evidence::Nothing) => {
-            ("?", DIM)
-        }
+        Mark::Tried(
+            Evidence::Unsteady
+            | Evidence::PoolLimited
+            | Evidence::InstrumentLimited
+            | Evidence::Nothing,
+        ) => ("?", DIM),
     }
 }
 

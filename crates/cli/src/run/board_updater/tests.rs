@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use waggle_stats::{End, Finding, HoldingLevel, Reason, Verdict};
+use waggle_stats::{End, Finding, HoldingLevel, Reason, SearchTrial, Verdict};
 use waggle_study::{Named, Source};
 
 use super::*;
@@ -212,6 +212,7 @@ fn a_search_shows_what_each_level_showed_and_the_answer() {
             key,
             level: 2.0,
             evidence,
+            tried: SearchTrial::new(2.0, evidence),
             why: Vec::new(),
             numbers: Vec::new(),
         };
@@ -227,6 +228,8 @@ fn a_search_shows_what_each_level_showed_and_the_answer() {
         stopped_at: None,
         stopped_by: None,
         trials: 2,
+        limited_trials: 0,
+        pool: None,
         levels: Vec::new(),
     };
     let found = Event::Found {

@@ -300,6 +300,7 @@ impl Seeded {
                 precision: asked.precision,
                 confirmations: asked.confirmations,
                 max_trials: asked.max_trials,
+                max_connections: asked.max_connections,
                 levels: Levels::Whole,
             })
             .unwrap();
@@ -313,11 +314,7 @@ impl Seeded {
                 let wrong = self.wrong.iter().find(|(cell, _)| *cell == key.cell);
                 let made = trial::Made::new(cell, key, place, wrong.map(|(_, wrong)| *wrong));
                 trial::write(run.begin(key).unwrap(), self, &made.at_level(level));
-                search.report(
-                    waggle_analysis::evidence(folder, key)
-                        .unwrap()
-                        .to_evidence(),
-                );
+                search.report(waggle_analysis::evidence(folder, key).unwrap().tried);
             }
             self.write_points(run, info, (cell, &search.answer()));
         }
@@ -376,6 +373,7 @@ impl Seeded {
             precision: 0.1,
             confirmations: 2,
             max_trials: self.repeat - points.as_ref().map_or(0, |points| 3 * shares(points)),
+            max_connections: None,
             operating_points: points,
         })
     }
