@@ -56,6 +56,7 @@ pub(crate) fn aspect(metric: Metric) -> Aspect {
         Metric::InFlight
         | Metric::ResponseTime
         | Metric::ResponseTimeDeviation
+        | Metric::TimeWeightedResponseTime
         | Metric::ServiceTime
         | Metric::ServiceTimeDeviation
         | Metric::FirstByteTime
@@ -108,6 +109,8 @@ pub(crate) fn aspect(metric: Metric) -> Aspect {
         | Metric::PreparationRetries
         | Metric::PreparationResponseTime
         | Metric::TimeToReady
+        | Metric::LongestStall
+        | Metric::StalledRatio
         | Metric::LongestOutage
         | Metric::FailedWholeLoad
         | Metric::Offered
@@ -138,13 +141,17 @@ pub fn headline(info: &RunInfo) -> Vec<NamedMetric<'_>> {
         let conditions = search.conditions.iter().map(|condition| &condition.metric);
         return resolve_all(info, conditions).collect();
     }
-    vec![match info.load_model {
-        LoadModel::Closed | LoadModel::Clients => NamedMetric::of_all(Metric::Goodput),
-        LoadModel::Open | LoadModel::Users => NamedMetric {
-            statistic: Some(Statistic::P99),
-            ..NamedMetric::of_all(Metric::ResponseTime)
-        },
-    }]
+    let goodput = NamedMetric::of_all(Metric::Goodput);
+    let p99 = NamedMetric {
+        statistic: Some(Statistic::P99),
+        ..NamedMetric::of_all(Metric::ResponseTime)
+    };
+    match info.load_model {
+        // A file comes without a question: it is about all that it shows.
+        LoadModel::Closed if info.imported.is_some() => vec![goodput, p99],
+        LoadModel::Closed | LoadModel::Clients => vec![goodput],
+        LoadModel::Open | LoadModel::Users => vec![p99],
+    }
 }
 
 /// The headline, and what thresholds and conditions name; each once.

@@ -147,7 +147,7 @@ pub(crate) fn of_values(
 }
 
 /// The percentiles of `count` requests, from their values in microseconds; the maximum is the quantile 1.
-fn percentiles(
+pub(crate) fn percentiles(
     count: u64,
     value: impl Fn(f64) -> Option<f64>,
     mean_us: Option<f64>,

@@ -8,7 +8,7 @@ use waggle_results::{
 };
 use waggle_stats::{
     Arrivals, Counts, Findings, Generator, GeneratorPart, InjectedFault, Ledger, LoadModel,
-    LoadProfile, Machine, Sender, SteadyBins, TrialFacts,
+    LoadProfile, Machine, Sender, StallSpan, SteadyBins, TrialFacts,
 };
 
 use crate::{
@@ -62,6 +62,8 @@ pub(crate) struct Judged {
     /// Throughput of the second half of the measured phase ÷ that of the first, as a logarithm; `None` where it should change, or
     /// there are too few bins.
     pub(crate) half_change: Option<f64>,
+    /// Stretches without a success, in their order.
+    pub(crate) stalls: Vec<StallSpan>,
 }
 
 /// Every check of one trial.
@@ -123,6 +125,10 @@ pub(crate) fn trial(
     Judged {
         findings,
         half_change,
+        stalls: waggle_stats::stalls(
+            course.served_intervals(),
+            mean_us(&prepared.service_time_measured),
+        ),
     }
 }
 
@@ -183,7 +189,7 @@ fn facts<'a>(load: &LoadFacts<'_>, course: &'a Course) -> TrialFacts<'a> {
         }),
         offered_per_s: load.offered_per_s,
         response_p50_us: (!response.is_empty()).then(|| as_f64(response.value_at_quantile(0.5))),
-        service_mean_us: (!service.is_empty()).then(|| service.mean()),
+        service_mean_us: mean_us(service),
         time_bound_us: load.time_bound_us,
         arrivals: match load.engine.map(|engine| engine.arrivals) {
             Some(results::Arrivals::Uniform) => Arrivals::Uniform,
@@ -201,6 +207,11 @@ fn facts<'a>(load: &LoadFacts<'_>, course: &'a Course) -> TrialFacts<'a> {
         },
         ..TrialFacts::default()
     }
+}
+
+/// `None` without a value.
+fn mean_us(times: &Histogram<u64>) -> Option<f64> {
+    (!times.is_empty()).then(|| times.mean())
 }
 
 /// Of the probe that saw the largest share of its records before they were sent.

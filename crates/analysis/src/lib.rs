@@ -70,11 +70,13 @@ mod side_load;
 #[cfg(test)]
 mod simulated;
 mod so_far;
+mod stalled;
 mod step;
 mod steps;
 mod system_metric;
 mod system_metrics;
 mod threshold;
+mod time_weighted;
 mod together;
 mod trial;
 mod trial_faults;
@@ -145,6 +147,7 @@ pub use search::{
 pub use series::{CpuSeries, NamedSeries, Series, SeriesPoint};
 pub use shown::Shown;
 pub use so_far::{CellSoFar, TrialSoFar, cell_so_far, findings, trial_so_far};
+pub use stalled::{CellStalls, TwoWeights};
 pub use step::TrialStep;
 pub use steps::{SessionsModel, StepModel};
 pub use system_metric::{MetricSummary, TrialSystemMetric};

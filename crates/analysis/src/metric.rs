@@ -273,6 +273,7 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         Metric::Failed => count(load()?.answer_counts().1),
         Metric::ResponseTime
         | Metric::ResponseTimeDeviation
+        | Metric::TimeWeightedResponseTime
         | Metric::ServiceTime
         | Metric::ServiceTimeDeviation
         | Metric::FirstByteTime
@@ -287,6 +288,8 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         | Metric::ArrivalDelay => value(percentiles(named, trial)?.statistic(named.statistic?)?),
         Metric::Delay | Metric::EndToEndDelay => delay(named, trial),
         Metric::ClientWaitTime => value(load()?.client_wait_mean_us()?),
+        Metric::LongestStall => value(numbers()?.longest_stall_s()? * 1e6),
+        Metric::StalledRatio => value(numbers()?.stalled_ratio()?),
         Metric::Offered => value(numbers()?.offered_per_s?),
         Metric::Skipped => count(numbers()?.skipped),
         Metric::InFlight => value(numbers()?.in_flight_mean),
@@ -411,6 +414,7 @@ fn percentiles<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a Tri
     let probe = probe(named, trial);
     match named.row.metric {
         Metric::ResponseTime | Metric::ResponseTimeDeviation => load()?.response(),
+        Metric::TimeWeightedResponseTime => numbers()?.time_weighted.as_ref(),
         Metric::ServiceTime | Metric::ServiceTimeDeviation => load()?.service(),
         Metric::FirstByteTime | Metric::FirstByteTimeDeviation => numbers()?.first_byte.as_ref(),
         Metric::SessionDuration | Metric::SessionDurationDeviation => {

@@ -30,6 +30,7 @@ fn resolution(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<f64> {
         // Of a single client, over a time that is known to the nanosecond.
         Metric::ClientsThroughput => None,
         Metric::ResponseTime
+        | Metric::TimeWeightedResponseTime
         | Metric::ServiceTime
         | Metric::FirstByteTime
         | Metric::SessionDuration
@@ -44,7 +45,9 @@ fn resolution(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<f64> {
         | Metric::ItemsPerAnswer
         | Metric::BodyBytesPerAnswer
         | Metric::DecodedBytesPerAnswer => Some(1.0),
-        Metric::RecoveryTime | Metric::LongestOutage => Some(trial.interval_s * 1e6),
+        Metric::RecoveryTime | Metric::LongestOutage | Metric::LongestStall => {
+            Some(trial.interval_s * 1e6)
+        }
         Metric::SystemCpuPerRequest | Metric::ComponentCpuPerRequest => {
             Some(CPU_TICK_US / requests(numbers?)?)
         }
@@ -64,6 +67,7 @@ fn max(metric: Metric, trials: &[&TrialModel]) -> f64 {
     match metric {
         Metric::ErrorRate
         | Metric::AchievedRatio
+        | Metric::StalledRatio
         | Metric::LossRate
         | Metric::GeneratorUtilization
         | Metric::CpuSteal

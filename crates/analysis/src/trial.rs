@@ -7,7 +7,7 @@ use waggle_results::{
     PhaseInfo, PhaseName, QuietWaitInfo, RunInfo, SessionCounts, Trial, TrialEnd, TrialInfo,
     TrialKey,
 };
-use waggle_stats::{Cause, Finding, Reason, Verdict};
+use waggle_stats::{Cause, Finding, Reason, Stall, StallSpan, Verdict};
 
 use crate::{
     Counted,
@@ -29,6 +29,7 @@ use crate::{
     series::{self, Series},
     step::{self, TrialStep},
     system_metric::{self, TrialSystemMetric},
+    time_weighted,
     trial_faults::{self, TrialFaults},
 };
 
@@ -122,6 +123,10 @@ pub struct TrialNumbers {
     pub response: Option<TrialPercentiles>,
     /// The lowest that response times may be without the lag of the load generator; `None`: the lag was not noted.
     pub response_without_lag: Option<TrialPercentiles>,
+    /// What an arrival at a random instant of a load that waits for answers waits; `None`: another load, or not known.
+    pub time_weighted: Option<TrialPercentiles>,
+    /// Stretches without a success, in their order; `None`: not known.
+    pub stalls: Option<Vec<StallSpan>>,
     /// From sent to done, of successes.
     pub service: Option<TrialPercentiles>,
     /// From sent to the first byte, of the answers that were inspected.
@@ -197,6 +202,26 @@ pub struct TrialNumbers {
     pub time_resolution_us: f64,
 }
 
+impl TrialNumbers {
+    /// All stalls together; `None`: there was none, or they are not known.
+    #[must_use]
+    pub fn stall(&self) -> Option<Stall> {
+        Stall::new(self.stalls.as_ref()?, self.seconds)
+    }
+
+    /// 0: there was none.
+    pub(crate) fn longest_stall_s(&self) -> Option<f64> {
+        self.stalls.as_ref()?;
+        Some(self.stall().map_or(0.0, |stall| stall.longest_s))
+    }
+
+    /// Of the measured phase.
+    pub(crate) fn stalled_ratio(&self) -> Option<f64> {
+        self.stalls.as_ref()?;
+        Some(self.stall().map_or(0.0, |stall| stall.ratio()))
+    }
+}
+
 impl TrialModel {
     /// Whether the cell's estimates rest on it too: it came to its end and measured something.
     #[must_use]
@@ -212,11 +237,16 @@ impl TrialModel {
 pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialModel {
     let prepared = Prepared::new(trial);
     let machine = contention::machine(&prepared, info);
-    let numbers = numbers(&prepared, counted, machine);
     let Judged {
         findings,
         half_change,
+        stalls,
     } = judge::trial(&prepared, info, machine);
+    let numbers = numbers(&prepared, counted, machine).map(|numbers| TrialNumbers {
+        time_weighted: time_weighted::of_trial(&prepared, info, &stalls),
+        stalls: imported_quantiles(&trial.info).is_none().then_some(stalls),
+        ..numbers
+    });
     let failure = match &trial.info.end {
         TrialEnd::Completed => None,
         TrialEnd::Failed {
@@ -310,6 +340,8 @@ fn numbers(
         response: distribution::of_trial(&times.response_time).or_else(|| quantiles.clone()),
         response_without_lag: (generator.lag.as_ref())
             .and_then(|lag| percentiles_without_lag(&times.response_time, lag)),
+        time_weighted: None,
+        stalls: None,
         service: distribution::of_trial(&times.service_time).or(quantiles),
         first_byte: distribution::of_trial(&times.first_byte_time),
         session_duration: distribution::of_trial(&times.session_duration),

@@ -44,6 +44,12 @@ pub fn junit(model: &Model) -> String {
         for reason in reasons {
             text = format!("{text}; {reason}");
         }
+        for remark in model
+            .trials_of(cell.cell)
+            .flat_map(wording::stalls::remarks)
+        {
+            text = format!("{text}; {remark}");
+        }
         Some(TestCase {
             class: "verdict".to_owned(),
             name: wording::name_of(model, cell.cell),

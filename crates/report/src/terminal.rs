@@ -26,6 +26,7 @@ pub fn terminal(model: &Model, width: Option<usize>) -> String {
         Some(format!("\nat {place}:\n\n{}", laid_out(&table)))
     });
     let ends = [
+        tables::stalls(model),
         tables::left_out(model),
         tables::least_and_most_failures(model),
         tables::best_and_worst_successes(model),

@@ -56,11 +56,17 @@ impl Encoded {
 
     /// Adds its counts to a histogram that grows to the range it needs.
     pub(crate) fn add_to(&self, sum: &mut Histogram<u64>) {
-        let added = each_counter(&self.counters, |index, count| {
-            sum.record_n(self.layout.value(index), count)
-                .map_err(|error| error.to_string())
+        let mut record = |value, count| sum.record_n(value, count);
+        self.each_count(|value, count| record(value, count).expect("the sum grows"));
+    }
+
+    /// Each value that it has, in their order, with its count.
+    pub(crate) fn each_count(&self, mut visit: impl FnMut(u64, u64)) {
+        let visited = each_counter(&self.counters, |index, count| {
+            visit(self.layout.value(index), count);
+            Ok(())
         });
-        added.expect("counters were checked when they were read, and the sum grows");
+        visited.expect("counters were checked when they were read");
     }
 }
 

@@ -84,6 +84,13 @@ impl HistogramLog {
         }
     }
 
+    /// Each value of such intervals with its count, in microseconds; a value may come again.
+    pub fn each_count(&self, from_s: f64, to_s: f64, mut visit: impl FnMut(u64, u64)) {
+        for line in self.lines_within(from_s, to_s) {
+            line.histogram.each_count(&mut visit);
+        }
+    }
+
     /// The lines whose middle lies in `from_s..to_s`. Starts increase, middles need not: no middle lies before its start, or further
     /// behind it than half of the longest line.
     fn lines_within(&self, from_s: f64, to_s: f64) -> impl Iterator<Item = &Line> {

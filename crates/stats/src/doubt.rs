@@ -224,6 +224,8 @@ impl SystemFinding {
                 ..
             } => &[const { doubt(Aspect::Delivery, Bias::AtLeast) }],
             Self::NeverSteady | Self::Stalled(_) => LEVEL,
+            // The mean rate has the stall in it.
+            Self::Omitted(_) => &[const { doubt(Aspect::Times, Bias::AtLeast) }],
             // By its size, in `Finding::doubts`.
             Self::Changed { .. }
             | Self::LeftFromWarmUp { .. }

@@ -207,6 +207,9 @@ pub enum SystemFinding {
     NeverSteady,
     /// Nothing succeeded for a while, though answers were waited for.
     Stalled(Stall),
+    /// The same for a smaller part of the phase, in a load whose next request waits for an answer: nobody arrived meanwhile, so that no
+    /// percentile shows the stall (coordinated omission).
+    Omitted(Stall),
 }
 
 /// An open load that had as many requests in flight as it may have, so that their number and the time of an answer were its limit

@@ -1,6 +1,6 @@
 //! Statistics on plain values: intervals, steadiness, checks of the load generator, verdicts. No I/O, no serde, no async.
 //!
-//! `estimate` works over trials; `steady`, `backlog`, `stall` and `recovery` over the time of one trial; `checks` turns the facts
+//! `estimate` works over trials; `steady`, `backlog`, `stall` and `recovery` over the time of one trial; `closed_load` over that of single requests; `checks` turns the facts
 //! of one trial into reasons; `reason` turns reasons into one verdict; `factorial` works over the cells of a grid; `proportion`
 //! estimates shares of requests; `scaling_law` fits laws over the levels of a factor; `search` is the capacity search. Histograms
 //! belong to their readers.
@@ -10,6 +10,7 @@ mod blocks;
 mod cause;
 mod change_point;
 mod checks;
+mod closed_load;
 mod contrast;
 mod doubt;
 mod equivalence;
@@ -47,6 +48,7 @@ pub use change_point::{
 pub use checks::{
     ACHIEVED_MIN, CPU_STEAL_MAX, Findings, GENERATOR_BUSY, OTHER_CPU_MAX, SteadinessTest, check,
 };
+pub use closed_load::{ClosedLoad, SendingIntervals, closed_load};
 pub use contrast::Sample;
 pub use doubt::{Aspect, Bias, Doubt, MetricVerdict, Range};
 pub use equivalence::{
@@ -83,7 +85,7 @@ pub use search::{
     Answer, End, Evidence, FittedLevel, HoldingLevel, LevelSummary, Levels, MAX_SILENT_TRIALS,
     PoolLimit, PoolUse, Search, SearchTrial, Settings, Step,
 };
-pub use stall::Stall;
+pub use stall::{Stall, StallSpan, stalls};
 pub use steady::{MIN_STEADY_BINS, Series, Shape, Steadiness, SteadyBins, steady};
 pub use trend::{MIN_TREND_POINTS, trend};
 pub use trial_facts::{

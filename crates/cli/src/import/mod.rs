@@ -2,12 +2,13 @@
 //!
 //! `sources` has the cells of the command line, `survey` reads each file once to its end, `trial` reads it again, by the
 //! interval, and writes it. `ab`, `k6`, `jmeter` and `columns` read the formats from lines; `text` names line and column of
-//! mistakes.
+//! mistakes. `load_model` refuses an open load whose file shows a closed one.
 
 mod ab;
 mod columns;
 mod jmeter;
 mod k6;
+mod load_model;
 mod request;
 mod sources;
 mod survey;
@@ -87,6 +88,11 @@ fn reader(arguments: &Import) -> Result<Reader> {
     }
     if arguments.all_succeeded && matches!(arguments.tool, ImportTool::K6 | ImportTool::Jmeter) {
         bail!("--all-succeeded is for ab and csv: other files say which requests failed");
+    }
+    if arguments.tool == ImportTool::Ab && arguments.load_model != ImportLoadModel::Closed {
+        bail!(
+            "--load-model is not for ab: it keeps as many requests in flight as its -c says, which is a closed load"
+        );
     }
     Ok(match arguments.tool {
         ImportTool::Ab => Reader::AbRequests,
@@ -186,6 +192,9 @@ fn write_run(
     let run = RunFolder::create(folder, &info, &text, &text)?;
     for (trial, (place, files)) in trials.iter().zip(&places) {
         let trial = trial.read(plan)?;
+        if arguments.load_model == ImportLoadModel::Open {
+            trial.check_open()?;
+        }
         trial.write(run.begin(place.key)?, plan, *place, files)?;
     }
     Ok(())

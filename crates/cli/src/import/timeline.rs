@@ -92,6 +92,15 @@ impl Timeline {
         (at(index), at(index + 1))
     }
 
+    /// Length of an interval in seconds.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a span of µs stays far below 2^53"
+    )]
+    pub(crate) fn interval_s(&self) -> f64 {
+        self.interval_us as f64 / 1e6
+    }
+
     /// Seconds from the start of the load to an instant.
     #[expect(
         clippy::cast_precision_loss,

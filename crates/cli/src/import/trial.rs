@@ -16,6 +16,7 @@ use waggle_results::{
 
 use super::{
     ab::Summary,
+    load_model,
     survey::{Reader, Requests, Surveyed},
     tally::{TalliedInterval, Tally, note_failure},
     timeline::Timeline,
@@ -183,6 +184,16 @@ impl Trial {
 }
 
 impl TalliedTrial<'_> {
+    /// Refuses files that show a closed load.
+    pub(crate) fn check_open(&self) -> Result<()> {
+        match (self.trial, &self.tally) {
+            (Trial::Requests(requests, _), Some(tally)) => {
+                load_model::check_open(&requests.path.display().to_string(), tally)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Writes the trial.
     pub(crate) fn write(
         &self,

@@ -6,7 +6,7 @@ use std::{fs, path::Path, process::Command};
 
 use waggle_analysis::{Model, TrialModel, TrialNumbers, TrialPercentile};
 use waggle_load::NullServer;
-use waggle_stats::Verdict;
+use waggle_stats::{Aspect, Bias, Verdict};
 
 use crate::workspace::{Workspace, output_text};
 
@@ -368,6 +368,101 @@ fn broken_files_are_told_with_line_and_column() {
         "f:2:15: expected a number that is a time in the unit of --column, found \"-1\"",
     );
     check(columns, b"t,d,s\n1,2,\xff\n", "f:2:5: not UTF-8 text");
+}
+
+/// A JTL file of ten threads over 20 s, whose answers take 20 to 34 ms; from 8 s on none comes for so long.
+fn write_closed_jtl(path: &Path, seed: u64, stall_ms: u64) {
+    let mut random = seed;
+    let mut next = |below: u64| {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) % below
+    };
+    let mut rows = Vec::new();
+    for _ in 0..10 {
+        let mut now_ms = 0;
+        while now_ms < 20_000 {
+            let mut elapsed_ms = 20 + next(15);
+            if now_ms < 8_000 && now_ms + elapsed_ms >= 8_000 {
+                elapsed_ms += stall_ms;
+            }
+            rows.push((now_ms, elapsed_ms));
+            now_ms += elapsed_ms + next(2);
+        }
+    }
+    write_jtl(path, &rows);
+}
+
+/// Start and duration of each sample, in ms.
+fn write_jtl(path: &Path, rows: &[(u64, u64)]) {
+    let rows = rows
+        .iter()
+        .map(|(start, elapsed)| format!("{},{elapsed},true\n", 1_700_000_000_000 + start));
+    let text = format!("timeStamp,elapsed,success\n{}", rows.collect::<String>());
+    fs::write(path, text).unwrap();
+}
+
+#[test]
+fn a_stall_of_a_closed_load_is_in_every_form_of_the_report() {
+    let workspace = workspace();
+    for seed in 1..=3 {
+        let path = workspace.path().join(format!("s{seed}.jtl"));
+        write_closed_jtl(&path, seed, 2_000);
+    }
+    let (model, report) = import_in(&workspace, "jmeter s1.jtl s2.jtl s3.jtl", &[]);
+    assert_eq!(model.cells[0].verdict, Some(Verdict::Unsteady));
+    assert_eq!(
+        model.cells[0].doubts,
+        [(Aspect::Times, vec![Bias::AtLeast])]
+    );
+    let p99 = numbers(&model.trials[0]).time_weighted.as_ref().unwrap();
+    // 1 % of 20 s are left when all but 1 % have been answered.
+    assert_near(p99.p99.as_ref().unwrap().us, 1.8e6, 0.02);
+    assert_near(response(&model, "p99").unwrap(), 34e3, 0.05);
+    let folder = workspace.run_folder();
+    let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+    for text in [&report, &text("report.html"), &text("report.json")] {
+        assert!(text.contains("no request succeeded for up to"), "{text}");
+        assert!(text.contains("arrivals at random instants"), "{text}");
+    }
+    assert!(report.contains("## Stalls"), "{report}");
+    let csv = text("tables.csv");
+    for column in [
+        "time_weighted_response_time_p99_us",
+        "longest_stall_s",
+        "stalled_ratio",
+    ] {
+        assert!(csv.contains(column), "no {column} in {csv}");
+    }
+    let junit = waggle_report::junit(&model);
+    assert!(junit.contains("no request succeeded for"), "{junit}");
+    let terminal = waggle_report::terminal(&model, None);
+    assert!(terminal.contains("time-weighted p99"), "{terminal}");
+}
+
+#[test]
+fn an_open_load_is_not_believed_of_a_file_with_a_closed_one() {
+    let workspace = workspace();
+    write_closed_jtl(&workspace.path().join("closed.jtl"), 4, 0);
+    let message = mistake(
+        &workspace,
+        &["jmeter", "closed.jtl", "--load-model", "open"],
+    );
+    assert!(
+        message.contains("closed.jtl: --load-model open, but the file shows a closed load: "),
+        "{message}"
+    );
+    assert!(message.contains("10 requests were in flight"), "{message}");
+    let message = mistake(&workspace, &["ab", "ab.txt", "--load-model", "open"]);
+    assert!(message.contains("--load-model is not for ab"), "{message}");
+    // Twenty arrivals per second, every 50 ms or so, one of 40 ms after the other.
+    let light: Vec<(u64, u64)> = (0..400)
+        .map(|index| (index * 50 + index * 7 % 30, 40))
+        .collect();
+    write_jtl(&workspace.path().join("light.jtl"), &light);
+    let (model, _) = import_in(&workspace, "jmeter light.jtl --load-model open", &[]);
+    assert!(numbers(&model.trials[0]).time_weighted.is_none());
 }
 
 /// ab is in Debian's apache2-utils, which `scripts/test` installs.

@@ -270,8 +270,19 @@ struct Trial<'a> {
     started: &'a str,
     verdict: &'static str,
     reasons: Vec<ReasonText>,
+    /// Stretches of the measured phase without a success although requests were waiting, in their order; `null`: not known.
+    stalls: Option<Vec<Stall>>,
     /// By name, as in the columns of `tables.csv`, with the unit at the end.
     metrics: BTreeMap<String, f64>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Stall {
+    /// Since the start of the measured phase.
+    from_s: f64,
+    length_s: f64,
+    /// It lasted until the end of the phase.
+    to_the_end: bool,
 }
 
 impl<'a> Report<'a> {
@@ -532,7 +543,19 @@ fn trial<'a>(trial: &'a TrialModel, all: &[NamedMetric<'_>]) -> Trial<'a> {
         started: &trial.started_utc,
         verdict: labels::verdict(trial.verdict),
         reasons: trial.reasons.iter().map(reason_text).collect(),
+        stalls: trial.numbers.as_ref().and_then(|numbers| {
+            let spans = numbers.stalls.as_ref()?;
+            Some(spans.iter().map(stall).collect())
+        }),
         metrics: all.iter().filter_map(metric).collect(),
+    }
+}
+
+fn stall(span: &waggle_stats::StallSpan) -> Stall {
+    Stall {
+        from_s: span.from_s,
+        length_s: span.length_s,
+        to_the_end: span.to_the_end,
     }
 }
 

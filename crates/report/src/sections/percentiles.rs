@@ -21,7 +21,11 @@ pub(super) fn section(model: &Model) -> Section {
         lead: "All trials of a cell are merged. Each step to the right leaves a tenth of the requests; a line ends at the slowest \
                request.",
         link: Some("Response times"),
-        blocks: note.into_iter().chain(blocks).collect(),
+        blocks: note
+            .into_iter()
+            .chain(blocks)
+            .chain(Block::tables(tables::stalls(model)))
+            .collect(),
         ..Section::new("percentiles", "Response time distribution")
     }
 }

@@ -72,12 +72,24 @@ fn caption(model: &Model) -> String {
 }
 
 /// Goodput, response time, errors.
-fn outcome_columns<'a>(model: &Model, quantiles: &[Quantile]) -> Vec<Column<'a, &'a CellModel>> {
+fn outcome_columns<'a>(model: &'a Model, quantiles: &[Quantile]) -> Vec<Column<'a, &'a CellModel>> {
     let mut columns = vec![Column::numbers(
         per_second(model.counted),
         |cell: &&CellModel| Field::estimate(cell.goodput.as_ref(), Unit::Plain),
     )];
     columns.extend(percentiles(quantiles, |cell: &&CellModel| &cell.response));
+    // Beside the other where it says something else in some cell.
+    let p99 = |cell: &CellModel| model.p99_by_weights(cell.cell);
+    let differ = |cell: &CellModel| p99(cell).is_some_and(|p99| p99.differ());
+    if model.cells.iter().any(differ) {
+        columns.push(Column::numbers(
+            "time-weighted p99",
+            move |cell: &&CellModel| {
+                let p99 = p99(cell).map(|p99| p99.by_time);
+                Field::optional(p99.map(|p99| Unit::Time.show(p99.point())))
+            },
+        ));
+    }
     columns.push(Column::numbers("errors", |cell: &&CellModel| {
         Field::errors(cell.failed, cell.error_rate)
     }));

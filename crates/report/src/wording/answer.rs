@@ -10,7 +10,7 @@ use waggle_stats::{MetricVerdict, TrialsNeeded, Verdict};
 use super::{
     causes, cell_name, conditions, effects,
     format::{self, Unit},
-    labels, name_of, operating_points, pooled, search, trials_needed,
+    labels, name_of, operating_points, pooled, search, stalls, trials_needed,
 };
 
 /// Maximum number of cells of a search with a sentence each; of more, only the best cell has one.
@@ -124,6 +124,7 @@ fn of_metrics(model: &Model, metrics: &[MetricAnswer], shown: &CellModel) -> Vec
         _ => format!("At {}, ", cell_name(model, shown)),
     };
     sentences.extend(add_prefix(&prefix, of_cell));
+    sentences.extend(stalls::sentences(model, shown));
     for metric in asked() {
         sentences.extend(ties(model, metric));
     }
@@ -438,6 +439,7 @@ fn of_searches(model: &Model, ranking: &[u32]) -> Vec<String> {
         };
         let of_cell = [response(best), model.answer.limit.as_ref().map(limit)];
         sentences.extend(add_prefix(&at, of_cell));
+        sentences.extend(stalls::sentences(model, best));
     }
     sentences.extend(operating_points::in_short(model));
     sentences

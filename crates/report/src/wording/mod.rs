@@ -33,6 +33,7 @@ pub mod power;
 pub(crate) mod preparation;
 pub(crate) mod ranking;
 pub mod search;
+pub(crate) mod stalls;
 pub(crate) mod tls;
 pub(crate) mod trials_needed;
 pub mod warnings;

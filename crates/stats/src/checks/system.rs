@@ -4,10 +4,10 @@ use super::findings::{
     ACHIEVED_MIN, CHANCE, Findings, SEARCH_BOUND_SHARE, SteadinessTest, float, share,
 };
 use crate::{
-    Backlog, Change, FullInFlight, SteadyBins, SystemFinding, Verdict,
+    Backlog, Change, FullInFlight, Stall, SteadyBins, SystemFinding, Verdict,
     backlog::backlog_grows,
     sample::size,
-    stall::longest_stall,
+    stall::stalls as find_stalls,
     steady::{MIN_STEADY_BINS, Shape, Steadiness, steady},
     trial_facts::{LoadModel, LoadProfile, RunningTotals, TrialFacts},
 };
@@ -16,10 +16,6 @@ use crate::{
 const TIME_RESOLUTION_US: f64 = 2.0;
 /// All requests that may be in flight are if the mean is at least this share of them.
 const FULL_MIN: f64 = 0.9;
-/// Silences shorter than this are not worth a line.
-const STALL_MIN_S: f64 = 0.2;
-/// Nor are those that are no longer than this many mean service times: few and slow requests leave gaps.
-const STALL_MIN_SERVICE_TIMES: f64 = 5.0;
 /// The measured phase is not steady if the longest stall takes this share of it, or if all stalls together do.
 const LONGEST_STALL_SHARE: f64 = 0.20;
 const ALL_STALLS_SHARE: f64 = 0.50;
@@ -154,21 +150,24 @@ pub(super) fn steadiness(facts: &TrialFacts<'_>, found: &mut Findings) {
     }
 }
 
-/// Nothing succeeded for a while although requests were pending. The mean rate then depends on the length of the stall, and not
-/// on what the system does.
+/// Nothing succeeded for a while although requests were pending. The mean rate of a long stall depends on its length, and not on what
+/// the system does. In a shorter one it is what the system does; but a closed load sends nothing meanwhile, so that its times lack
+/// those who would have arrived.
 pub(super) fn stalls(facts: &TrialFacts<'_>, found: &mut Findings) {
-    let Some(stall) = longest_stall(facts.served) else {
+    let spans = find_stalls(facts.served, facts.service_mean_us);
+    let phase_s = facts.served.iter().map(|interval| interval.seconds).sum();
+    let Some(stall) = Stall::new(&spans, phase_s) else {
         return;
     };
-    let usual_s = facts.service_mean_us.unwrap_or(0.0) / 1e6;
-    if stall.longest_s < STALL_MIN_S.max(STALL_MIN_SERVICE_TIMES * usual_s) {
-        return;
-    }
-    let is_large = stall.longest_s >= LONGEST_STALL_SHARE * stall.phase_s
-        || stall.in_all_s >= ALL_STALLS_SHARE * stall.phase_s;
+    let is_large =
+        stall.longest_s >= LONGEST_STALL_SHARE * phase_s || stall.ratio() >= ALL_STALLS_SHARE;
+    let waits_for_answers = matches!(facts.model, LoadModel::Closed | LoadModel::Users);
     // What clients wait for is what they are to show: each has its timeout.
-    if is_large && !facts.has_faults() && facts.model != LoadModel::Clients {
+    let is_judged = !facts.has_faults() && facts.model != LoadModel::Clients;
+    if is_large && is_judged {
         found.reason(Verdict::Unsteady, SystemFinding::Stalled(stall));
+    } else if waits_for_answers && is_judged && stall.is_omission(float(facts.measured.succeeded)) {
+        found.reason(Verdict::Unsteady, SystemFinding::Omitted(stall));
     } else {
         found.remark(SystemFinding::Stalled(stall));
     }

@@ -100,6 +100,10 @@ pub(super) fn system(finding: &SystemFinding) -> String {
             format!("{WARM_UP}, and the measured phase is too short to test")
         }
         SystemFinding::Stalled(silence) => silent(silence),
+        SystemFinding::Omitted(silence) => format!(
+            "{}; nobody arrives meanwhile, so times are at least those measured (coordinated omission)",
+            silent(silence)
+        ),
     }
 }
 
