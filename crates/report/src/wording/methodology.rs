@@ -44,20 +44,15 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
         ("Order", order(info)),
         ("Statistics", statistics(&info.schedule)),
     ];
-    facts.extend(
-        asked_before::fact(model)
-            .into_iter()
-            .chain(power::fact(model)),
-    );
+    let known = [asked_before::fact(model), power::fact(model)];
+    facts.extend(known.into_iter().flatten());
     facts.retain(|(term, text)| !["Artifacts", "Cells"].contains(term) || !text.is_empty());
     if let Some(asked) = &info.search {
         facts.push(("Search", search(asked)));
     }
     if let Some(records) = &info.records_file {
-        facts.push((
-            "Records",
-            format!("from {records}; each with run, worker, sequence number and its own timestamp"),
-        ));
+        let text = "each with run, worker, sequence number and its own timestamp";
+        facts.push(("Records", format!("from {records}; {text}")));
     }
     if let Some(told) = &info.scenario {
         facts.push(("Scenario", scenario(told)));
