@@ -9,8 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::Result;
-use waggle_analysis::history::{HistoryError, HistorySettings, HostScope};
+use anyhow::{Result, bail};
+use waggle_analysis::history::{HistorySettings, HostScope};
 use waggle_report::wording::{format::plural, history::error};
 
 use super::{Finished, resume_command, run_command, run_once};
@@ -24,6 +24,11 @@ const MIN_CHANGE: f64 = 0.02;
 
 /// Runs the study so many times.
 pub(crate) fn run(arguments: &Run, times: u32, interrupts: &Interrupts) -> Result<Exit> {
+    if arguments.comparison.judgement.margin.is_some() {
+        bail!(
+            "--margin decides a comparison, and --times compares nothing; --metric names metrics"
+        );
+    }
     let every = arguments.repeated.every.unwrap_or(Duration::ZERO);
     let mut folders: Vec<PathBuf> = Vec::new();
     let mut worst = Exit::Fine;
@@ -112,7 +117,7 @@ fn show(arguments: &Run, folders: &[PathBuf]) -> Result<()> {
     };
     let found = match history::of_runs(folders, &settings)? {
         Ok(found) => found,
-        Err(why @ (HistoryError::TooFewRuns { .. } | HistoryError::Runs(_))) => {
+        Err(why) => {
             return output::print_result(&format!("no results over runs: {}\n", error(&why)));
         }
     };

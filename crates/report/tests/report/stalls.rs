@@ -152,7 +152,7 @@ fn a_typical_trial_and_all_requests_are_told_apart() {
     let json: serde_json::Value = serde_json::from_str(&report_json(&model)).unwrap();
     let of_cell = &json["cells"][uneven.cell as usize - 1];
     assert_eq!(
-        of_cell["pooled"]["p99_us"].as_f64(),
+        of_cell["pooled"]["response_time_p99_us"].as_f64(),
         Some(pooled),
         "{of_cell}"
     );

@@ -4,10 +4,10 @@ use hdrhistogram::Histogram;
 use proptest::prelude::*;
 use waggle_results::{
     Arrivals, ControlInfo, CountsRow, DeliveryInfo, ExpectedVerdict, GeneratorInfo,
-    GeneratorPartInfo, HistogramLogWriter, InspectedCounts, IntervalHistograms, IntervalRow,
-    LagInfo, LoadDropInfo, LoadStart, MachineInfo, PhaseInfo, PhaseName, RampUpInfo, RecoveryInfo,
-    ResourceRow, Run, RunFolder, RunInfo, ScheduleInfo, TrialEnd, TrialInfo, WriteError,
-    read_histograms, read_run_info, trial_info,
+    GeneratorPartInfo, HistogramLogWriter, InspectedCounts, InstantsInfo, IntervalHistograms,
+    IntervalRow, LagInfo, LoadDropInfo, LoadStart, MachineInfo, MeasuredRecords, PhaseInfo,
+    PhaseName, RampUpInfo, RecoveryInfo, ResourceRow, Run, RunFolder, RunInfo, ScheduleInfo,
+    TrialEnd, TrialInfo, WriteError, read_histograms, read_run_info, trial_info,
 };
 
 use crate::sample;
@@ -336,6 +336,14 @@ fn the_figures_of_generator_and_probe_come_back() {
         delivery: whole.delivery.clone().map(|delivery| DeliveryInfo {
             measured_resolution_ms: Some(50.0),
             measured_probe_lag_s: Some(0.25),
+            measured: Some(MeasuredRecords {
+                found: 1_000,
+                windows: Some(7),
+            }),
+            instants: Some(InstantsInfo {
+                resolution_ns: 1_000,
+                ends_delay: true,
+            }),
             ..delivery
         }),
         ..whole

@@ -10,7 +10,7 @@ use super::LevelSummary;
 
 /// How much the capacity varies from trial to trial, as the standard deviation of its logarithm: the middle of the prior, and the
 /// standard deviation of its logarithm.
-const SCATTER: f64 = 0.07;
+const SCATTER: f64 = 0.08;
 const SCATTER_SPREAD: f64 = 1.0;
 /// Scatters that are summed over, each so many times the one before.
 const SCATTERS: std::ops::Range<i32> = -7..6;

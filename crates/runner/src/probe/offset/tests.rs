@@ -220,6 +220,8 @@ async fn a_store_that_grows_slowly_is_followed_completely() {
     assert!(!found.offset.is_sample());
     assert_eq!((log.followed, log.seen.distinct), (4_000, 4_000));
     assert_eq!(log.delay_histograms(false).delivery.len(), 4_000);
+    let measured = log.measured_records(found.offset.is_sample()).unwrap();
+    assert_eq!((measured.found, measured.windows), (4_000, None));
 }
 
 #[tokio::test(start_paused = true)]
@@ -250,6 +252,12 @@ async fn of_a_store_that_grows_quickly_a_sample_is_followed_and_everything_count
     let arrival = delays.arrival.unwrap();
     assert_eq!(arrival.len(), seen.distinct);
     assert!(arrival.max() <= 1);
+    assert!(log.instants().unwrap().ends_delay);
+    // Every record was found, and the sample is of about one window in 200 ms.
+    let measured = log.measured_records(true).unwrap();
+    assert_eq!(measured.found, seen.distinct);
+    let windows = measured.windows.unwrap();
+    assert!((8..80).contains(&windows), "{windows}");
     assert!(delays.delivery.value_at_quantile(0.5) < 10_000);
     // What is visible is known although it was not read.
     for (visible, came) in &found.looks {
