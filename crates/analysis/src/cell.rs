@@ -242,10 +242,8 @@ pub(crate) fn cell(
 ) -> CellModel {
     let ran = trials.iter().filter(|trial| trial.key.cell == cell.cell);
     let ran: Vec<&TrialModel> = ran.collect();
-    let counted: Vec<(&TrialModel, &TrialNumbers)> = ran
-        .iter()
-        .filter_map(|trial| Some((*trial, trial.counts()?)))
-        .collect();
+    let counted = ran.iter().filter_map(|one| Some((*one, one.counts()?)));
+    let counted: Vec<(&TrialModel, &TrialNumbers)> = counted.collect();
     let of_all = || counted.iter().map(|(_, numbers)| *numbers);
     let own: Vec<&TrialModel> = counted.iter().map(|(trial, _)| *trial).collect();
     let raw_of = |trial: &&TrialModel| raw.iter().find(|raw| raw.info.key == trial.key);

@@ -11,6 +11,8 @@ use crate::{
 
 /// From this share of the CPUs on they are full.
 pub(crate) const CPU_FULL: f64 = 0.9;
+/// Beside other programs that fill the CPUs the system must have so much of its own: else it may be waiting, and not for CPU.
+const BESIDE_OTHERS_MIN: f64 = 0.5;
 
 /// CPU per request or record of a saturated system, and what one CPU is good for.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,7 +45,8 @@ pub(crate) fn cpu_capacity(trials: &[&TrialModel], info: &RunInfo) -> Option<Cpu
         false => quiet.clone(),
         true => saturated(&|trial, numbers| {
             let is_full = 1.0 - numbers.cpu_idle.unwrap_or(1.0) >= CPU_FULL;
-            is_contended(trial) && (is_full || fills_its_cpus(trial, numbers))
+            let is_main = used_share(trial, numbers) >= BESIDE_OTHERS_MIN;
+            is_contended(trial) && is_main && (is_full || fills_its_cpus(trial, numbers))
         }),
     };
     let cpu_us = waggle_stats::estimate(&costs, Scale::default())?;
@@ -57,8 +60,12 @@ pub(crate) fn cpu_capacity(trials: &[&TrialModel], info: &RunInfo) -> Option<Cpu
 }
 
 fn fills_its_cpus(trial: &TrialModel, numbers: &TrialNumbers) -> bool {
-    let used = numbers.system_cores;
-    used.is_some_and(|cores| cores >= CPU_FULL * f64::from(trial.system_cpus))
+    used_share(trial, numbers) >= CPU_FULL
+}
+
+/// Share of its CPUs that the system used; 0 if it is not known.
+fn used_share(trial: &TrialModel, numbers: &TrialNumbers) -> f64 {
+    numbers.system_cores.unwrap_or(0.0) / f64::from(trial.system_cpus)
 }
 
 /// CPU time of the system for one of what goodput counts.

@@ -317,9 +317,10 @@ fn numbers(
         ..
     } = prepared;
     let measured = &trial.info.measured;
-    if trial.info.phase(PhaseName::Measure).is_none() || measured.seconds <= 0.0 {
-        return None;
-    }
+    trial
+        .info
+        .phase(PhaseName::Measure)
+        .filter(|_| measured.seconds > 0.0)?;
     let answered = answer_count(measured);
     let sessions = trial.info.sessions.as_ref().map(|all| all.measured);
     let imported = trial.info.imported.as_ref();

@@ -147,7 +147,8 @@ pub(crate) fn cell_of(series: Series<'_>, number: u32) -> &Cell {
         .expect("a plan is made from the cells of its study")
 }
 
-async fn report_trial(series: Series<'_>, task: Task<'_>, events: &Events) {
+/// `shares`: the CPUs of this trial.
+async fn report_trial(shares: &Shares, series: Series<'_>, task: Task<'_>, events: &Events) {
     let key = key_of(task.planned);
     let info = series.folder.info();
     let search = info.search.as_ref();
@@ -157,7 +158,7 @@ async fn report_trial(series: Series<'_>, task: Task<'_>, events: &Events) {
         levels: levels(task.cell),
         level: task.level,
         operating_share: search.and_then(|search| search.operating_share(key)),
-        workers: (series.shares)
+        workers: shares
             .workers(task.cell.load_workers, task.cell.generators)
             .len(),
     };
@@ -207,24 +208,8 @@ pub(crate) async fn run_duet<D: Driver, L: Load, W: HttpConnector>(
     let duet = Duet::new();
     let [first_part, second_part] = duet.parts();
     let [first_task, second_task] = tasks;
-    report_trial(
-        Series {
-            shares: &first,
-            ..series
-        },
-        first_task,
-        events,
-    )
-    .await;
-    report_trial(
-        Series {
-            shares: &second,
-            ..series
-        },
-        second_task,
-        &partner_events,
-    )
-    .await;
+    report_trial(&first, series, first_task, events).await;
+    report_trial(&second, series, second_task, &partner_events).await;
     let quiet_wait = wait_for_quiet(baseline, series, first_task.cell, events, shutdown).await;
     let of = |shares, task, part| {
         let series = Series { shares, ..series };
@@ -296,7 +281,7 @@ pub(crate) async fn run_trial<D: Driver, L: Load, W: HttpConnector>(
     events: &Events,
     shutdown: &Shutdown,
 ) -> Result<trial::Ended, RunError> {
-    report_trial(series, task, events).await;
+    report_trial(series.shares, series, task, events).await;
     let quiet_wait = wait_for_quiet(environment, series, task.cell, events, shutdown).await;
     let task = Task { quiet_wait, ..task };
     execute_trial(environment, series, task, events, shutdown).await

@@ -9,6 +9,7 @@ use waggle_report::wording::{
 };
 use waggle_results::{CountsRow, FailureKind, GeneratorPartInfo};
 use waggle_runner::{cpus::Shares, host::host};
+use waggle_stats::Findings;
 use waggle_study::Threshold;
 
 use super::{
@@ -106,11 +107,7 @@ pub(crate) fn result(
             .iter()
             .map(findings::named_reason)
             .collect(),
-        verdict_causes: findings
-            .causes
-            .iter()
-            .map(|cause| causes::sentence(*cause, Place::Flags))
-            .collect(),
+        verdict_causes: cause_lines(&findings),
         remarks,
         thresholds: Vec::new(),
         host: host_facts(so_far),
@@ -122,6 +119,13 @@ pub(crate) fn result(
         .map(|threshold| conditions::threshold(threshold, &result, &findings.reasons))
         .collect();
     result
+}
+
+fn cause_lines(findings: &Findings) -> Vec<String> {
+    let causes = findings.causes.iter();
+    causes
+        .map(|cause| causes::sentence(*cause, Place::Flags))
+        .collect()
 }
 
 fn utc(instant: SystemTime) -> String {

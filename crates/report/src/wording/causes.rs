@@ -153,7 +153,7 @@ mod tests {
             share: 0.05,
             idle_poll: false,
         };
-        let text = "the hypervisor took 5.0 % of the CPU time: --idle-poll may help";
+        let text = "the hypervisor took 5.00 % of the CPU time: --idle-poll may help";
         check(steal, text, text);
         let full = Cause::FullWorker {
             busy: 0.98,

@@ -234,9 +234,9 @@ fn what_has_no_value_in_some_runs_is_left_out_of_them() {
 #[test]
 fn what_is_no_history_has_a_sentence() {
     let of = |runs: Vec<NamedRun>| error(&history(runs, &SETTINGS).unwrap_err());
-    let few = of(short(1.0)[..3].to_vec());
+    let few = of(short(1.0)[..2].to_vec());
     assert!(
-        few.contains("needs 4 runs of a cell, and there are 3"),
+        few.contains("needs 3 runs of a cell, and there are 2"),
         "{few}"
     );
     let mut hosts = short(1.0);

@@ -89,8 +89,8 @@ fn the_highest_cell_is_the_highest() {
     );
     check(
         "beside-others",
-        "The highest goodput is 538k records per second at connections=50 pipelining=50",
-        "the lowest is 3.50k records per second at connections=1 pipelining=1",
+        "The highest goodput is at least 538k records per second at connections=50 pipelining=50",
+        "the lowest measured is at least 3.50k records per second at connections=1 pipelining=1",
     );
 }
 

@@ -1,5 +1,5 @@
 //! A recorded run of `studies/ingest.yaml` whose store stalled for 20 to 40 ms at a time: its delays by the store's own instants, and
-//! what is left of them without these. The archive has the files of delays only, and response times of one cell.
+//! what is left of them without these.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -18,7 +18,8 @@ use waggle_results::Run;
 
 /// The run, with a threshold on the p99 of its delay.
 fn recorded(limit_us: f64) -> TempDir {
-    let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/report/recorded/stalls.tar.gz");
+    let archive =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/report/recorded/beside-others.tar.gz");
     let folder = tempfile::tempdir().unwrap();
     tar::Archive::new(GzDecoder::new(fs::File::open(archive).unwrap()))
         .unpack(folder.path())

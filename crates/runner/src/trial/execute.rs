@@ -280,9 +280,8 @@ impl Trial<'_> {
         let cell = self.context.cell;
         let schedule = &cell.schedule;
         let mut concurrent = pin!(concurrent);
-        let expected = Some(schedule.warm_up);
         let allowed = Allowed {
-            expected,
+            expected: Some(schedule.warm_up),
             at_most: schedule.warm_up + SPARE,
         };
         let duet = self.context.duet;

@@ -493,8 +493,7 @@ fn add_recovery_phase(info: &mut TrialInfo, recovery: RecoveryInfo, load_end: f6
 
 fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> TrialInfo {
     let measure_start = WARM_UP as f64 * INTERVAL_S;
-    let accepted = sums.totals.records_succeeded;
-    let missing = lost_records(made);
+    let (accepted, missing) = (sums.totals.records_succeeded, lost_records(made));
     let rate = made.rate_per_s();
     let phase = |phase, start_s, end_s| PhaseInfo {
         phase,
@@ -605,7 +604,9 @@ fn machine(made: &Made) -> Option<MachineInfo> {
     made.has_fault(Wrong::Stolen).then_some(MachineInfo {
         cpu_steal: 0.25,
         cpu_idle: 0.5,
-        ..MachineInfo::default()
+        own_cores: Some(0.25),
+        system_cores: Some(0.125),
+        other_cores: Some(0.0625),
     })
 }
 
