@@ -234,6 +234,7 @@ pub(crate) fn changes<'a>(
 }
 
 /// A cell with what [`changes`] found of it.
+#[expect(clippy::too_many_lines, reason = "a line a field")]
 pub(crate) fn cell(
     (cell, change): (&CellInfo, Option<ChangeOverTrials>),
     info: &RunInfo,

@@ -35,7 +35,7 @@ impl TwoWeights {
     #[must_use]
     pub fn differ(&self) -> bool {
         let ratio = self.by_time.point() / self.by_request.point();
-        ratio > DIFFERS_FROM || ratio < 1.0 / DIFFERS_FROM
+        !(1.0 / DIFFERS_FROM..=DIFFERS_FROM).contains(&ratio)
     }
 }
 

@@ -303,6 +303,7 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "a line a field")]
 fn numbers(
     prepared: &Prepared<'_>,
     counted: Counted,
