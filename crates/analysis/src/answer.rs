@@ -16,8 +16,8 @@ use crate::{
     cpu_capacity::{CPU_FULL, CpuCapacity},
     distribution::as_f64,
     outcome::{Outcome, headline_outcomes, threshold_outcomes},
+    system_kind::is_duet,
     together::ORDER,
-    warning::is_duet,
 };
 
 /// Two cells by themselves differ up to this p-value.
@@ -201,7 +201,7 @@ fn metric_answer(
 ) -> Option<MetricAnswer> {
     let row = outcome.named.row;
     let value = |cell: &CellModel| {
-        let known = outcome.known(cell, trials)?;
+        let known = outcome.known_value(cell, trials)?;
         Some(CellValue {
             cell: cell.cell,
             number: known.number,

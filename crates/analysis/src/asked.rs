@@ -5,129 +5,18 @@
 
 use waggle_metrics::{Metric, NamedMetric, OverTrials, Statistic, Unit};
 use waggle_results::{Comparison, LoadModel, RunInfo};
-use waggle_stats::{
-    Asked, Aspect, Bias, CLEAN_TRIALS_MIN, Estimate, Finding, MetricVerdict, Range, Reason, Scale,
-};
+use waggle_stats::{Asked, Aspect, Bias, Estimate, MetricVerdict, Range, Reason, Scale};
 
 use crate::{
     Decision, TrialModel,
+    aspect::aspect,
+    biases::{has_doubt, has_lag, resolve_biases, shared_biases, trial_biases},
     decision::decide,
     known::Known,
-    lag::is_late,
     metric::{self, Number, Reading, without_names},
     outcome::{Outcome, headline_outcomes},
     scale::scale,
 };
-
-/// What a metric is about.
-#[expect(clippy::too_many_lines, reason = "a line a metric")]
-pub(crate) fn aspect(metric: Metric) -> Aspect {
-    match metric {
-        Metric::Goodput
-        | Metric::GoodputDeviation
-        | Metric::Throughput
-        | Metric::ErrorRate
-        | Metric::Succeeded
-        | Metric::Failed
-        | Metric::AchievedRatio
-        | Metric::Skipped
-        | Metric::BodyBytesPerAnswer
-        | Metric::DecodedBytesPerAnswer
-        | Metric::ItemsPerAnswer
-        | Metric::BytesReceivedPerAnswer
-        | Metric::BytesReceivedRate
-        | Metric::BytesSentRate
-        | Metric::BytesReceived
-        | Metric::BytesSent
-        | Metric::SessionsStarted
-        | Metric::SessionsCompleted
-        | Metric::SessionsFailed
-        | Metric::SessionsGoodput
-        | Metric::ClientsFinished
-        | Metric::ClientsFailed
-        | Metric::ClientsCompleted
-        | Metric::ClientsSucceeded
-        | Metric::ClientsThroughput
-        | Metric::BackgroundGoodput
-        | Metric::BackgroundThroughput
-        | Metric::BackgroundErrorRate
-        | Metric::BackgroundFailed
-        | Metric::BackgroundBytesReceivedPerAnswer => Aspect::Goodput,
-        Metric::InFlight
-        | Metric::ResponseTime
-        | Metric::ResponseTimeDeviation
-        | Metric::TimeWeightedResponseTime
-        | Metric::ServiceTime
-        | Metric::ServiceTimeDeviation
-        | Metric::FirstByteTime
-        | Metric::FirstByteTimeDeviation
-        | Metric::SessionDuration
-        | Metric::SessionDurationDeviation
-        | Metric::ClientWaitTime
-        | Metric::FailedTime
-        | Metric::BackgroundInFlight
-        | Metric::BackgroundResponseTime
-        | Metric::BackgroundServiceTime => Aspect::Times,
-        Metric::Backlog
-        | Metric::Late
-        | Metric::OutOfOrder
-        | Metric::Delay
-        | Metric::DelayDeviation
-        | Metric::EndToEndDelay
-        | Metric::ArrivalDelay
-        | Metric::DrainTime => Aspect::Delivery,
-        Metric::SystemCpuPerRequest
-        | Metric::SystemRss
-        | Metric::ComponentCpu
-        | Metric::ComponentCpuPerRequest
-        | Metric::ComponentRss
-        | Metric::ComponentThrottled
-        | Metric::ListenOverflows
-        | Metric::ListenDrops
-        | Metric::SynCookies
-        | Metric::Retransmissions
-        | Metric::Resets
-        | Metric::SystemMetricMean
-        | Metric::SystemMetricMax
-        | Metric::SystemMetricEnd => Aspect::Cpu,
-        Metric::RecordsSent
-        | Metric::RecordsAccepted
-        | Metric::RecordsRejected
-        | Metric::RecordsUnknown
-        | Metric::Delivered
-        | Metric::Missing
-        | Metric::LossRate
-        | Metric::RejectedDelivered
-        | Metric::UnknownDelivered
-        | Metric::Duplicates
-        | Metric::Unexpected => Aspect::Accounting,
-        // What recovers is a system that did not keep up, or was not steady; what was asked for and how the instrument was are facts.
-        Metric::RecoveryTime
-        | Metric::PreparationDuration
-        | Metric::PreparationGoodput
-        | Metric::PreparationErrorRate
-        | Metric::PreparationRetries
-        | Metric::PreparationResponseTime
-        | Metric::TimeToReady
-        | Metric::LongestStall
-        | Metric::StalledRatio
-        | Metric::LongestOutage
-        | Metric::FailedWholeLoad
-        | Metric::Offered
-        | Metric::MeasuredTime
-        | Metric::Resolution
-        | Metric::NegativeDelays
-        | Metric::ProbeCpu
-        | Metric::GeneratorUtilization
-        | Metric::GeneratorLagP99
-        | Metric::GeneratorCpuPerRequest
-        | Metric::GeneratorCapacity
-        | Metric::GeneratorCapacityUsed
-        | Metric::CpuSteal
-        | Metric::CpuIdle
-        | Metric::OtherCores => Aspect::Generator,
-    }
-}
 
 /// What the study is about: what it `asks`; else what a search must hold; else what its load model leaves open. In closed load
 /// that is the goodput; where the load comes by itself, the goodput is what was asked for, and the response time is open.
@@ -243,7 +132,7 @@ pub(crate) fn asked_readings(info: &RunInfo, trial: &TrialModel) -> Vec<AskedRea
         limits: limits_of(info, &named),
         reading: metric::reading_of(&named, trial),
         scale: scale(&named, &[trial]),
-        biases: resolved(
+        biases: resolve_biases(
             named.row.metric,
             trial_biases(aspect(named.row.metric), trial),
         ),
@@ -270,7 +159,7 @@ pub(crate) fn estimate_readings(trials: &[&[AskedReading]]) -> Vec<Asked> {
         };
         let known = number(&|reading| reading);
         let biases = own.iter().map(|one| one.biases.clone());
-        let biases = common_biases(&biases.collect::<Vec<_>>());
+        let biases = shared_biases(&biases.collect::<Vec<_>>());
         let limits = first.limits.as_deref();
         let is_wide = known.is_some_and(|number| number.shown_least().is_some());
         let is_unbounded = own.iter().any(|one| one.has_lag && !one.biases.is_empty());
@@ -330,76 +219,6 @@ pub(crate) fn estimate_asked_metrics(
         }
     };
     headline_outcomes(info).into_iter().map(metric).collect()
-}
-
-/// Whether a reason makes metrics of a kind doubtful.
-fn has_doubt(aspect: Aspect, reasons: &[Reason]) -> bool {
-    let mut doubts = reasons.iter().flat_map(|reason| reason.finding.doubts());
-    doubts.any(|doubt| doubt.aspect == aspect)
-}
-
-fn has_lag(aspect: Aspect, reasons: &[Reason]) -> bool {
-    aspect == Aspect::Times && is_late(reasons)
-}
-
-/// In which directions the system's own value may differ from what a load with these reasons shows, without an interval.
-pub(crate) fn biases(aspect: Aspect, reasons: &[Reason]) -> Vec<Bias> {
-    let doubts = reasons.iter().flat_map(|reason| reason.finding.doubts());
-    let own = doubts.filter(|doubt| doubt.aspect == aspect);
-    distinct(own.map(|doubt| doubt.bias))
-}
-
-/// The same of a trial with others. A change of level is in the range of its readings. The lag is, too, where it was noted.
-pub(crate) fn trial_biases(aspect: Aspect, trial: &TrialModel) -> Vec<Bias> {
-    let is_lag_noted = trial
-        .numbers
-        .as_ref()
-        .is_some_and(|numbers| numbers.response_without_lag.is_some());
-    let reasons = trial.reasons.iter();
-    let doubts = reasons.flat_map(|reason| {
-        let is_change = matches!(reason.finding, Finding::System(_));
-        let doubts = reason.finding.doubts().into_iter();
-        doubts.filter(move |doubt| !(is_change && matches!(doubt.bias, Bias::Factor(_))))
-    });
-    let own = doubts.filter(|doubt| doubt.aspect == aspect);
-    distinct(own.map(|doubt| match doubt.bias {
-        Bias::ByLag if !is_lag_noted => Bias::AtMost,
-        bias => bias,
-    }))
-}
-
-/// The biases of one metric: the lag is in the range of response times, and only bounds others.
-pub(crate) fn resolved(metric: Metric, biases: impl IntoIterator<Item = Bias>) -> Vec<Bias> {
-    let resolved = biases.into_iter().filter_map(|bias| match bias {
-        Bias::ByLag if metric == Metric::ResponseTime => None,
-        Bias::ByLag => Some(Bias::AtMost),
-        bias => Some(bias),
-    });
-    distinct(resolved)
-}
-
-/// The directions of several trials together, each once. [`CLEAN_TRIALS_MIN`] trials without a doubt leave none.
-pub(crate) fn common_biases(trials: &[Vec<Bias>]) -> Vec<Bias> {
-    if trials.iter().filter(|own| own.is_empty()).count() >= CLEAN_TRIALS_MIN {
-        return Vec::new();
-    }
-    distinct(trials.concat())
-}
-
-/// Each direction once, with the largest factor.
-pub(crate) fn distinct(biases: impl IntoIterator<Item = Bias>) -> Vec<Bias> {
-    let mut distinct: Vec<Bias> = Vec::new();
-    for bias in biases {
-        let known = distinct
-            .iter_mut()
-            .find(|known| std::mem::discriminant(*known) == std::mem::discriminant(&bias));
-        match (known, bias) {
-            (Some(Bias::Factor(known)), Bias::Factor(factor)) => *known = known.max(factor),
-            (Some(_), _) => {}
-            (None, bias) => distinct.push(bias),
-        }
-    }
-    distinct
 }
 
 #[cfg(test)]

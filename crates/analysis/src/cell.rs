@@ -2,6 +2,7 @@
 //!
 //! Estimates rest on every trial that came to its end, whatever its verdict: leaving out the bad ones would
 //! select. The cell's verdict says whether they may be believed.
+// long: a cell is one value with a line a field
 
 use waggle_metrics::{Metric, NamedMetric, Statistic, Subject};
 use waggle_results::{CellInfo, FailureKind, LedgerInfo, RunInfo, SampleInfo, Trial};
@@ -13,10 +14,9 @@ use waggle_stats::{
 use crate::{
     TrialModel, TrialNumbers,
     answers::{self, AnswersModel},
-    asked::{
-        AskedMetric, AskedReading, asked_readings, aspect, biases, common_biases, distinct,
-        estimate_asked_metrics, estimate_readings, resolved, trial_biases,
-    },
+    asked::{AskedMetric, AskedReading, asked_readings, estimate_asked_metrics, estimate_readings},
+    aspect::aspect,
+    biases::{biases, distinct, resolve_biases, shared_biases, trial_biases},
     bottleneck::{self, Bottleneck, whole_components},
     causes::{self, CellCause},
     clients::{self, ClientsModel},
@@ -181,7 +181,7 @@ impl CellModel {
         let aspect = aspect(metric);
         let mut doubts = self.doubts.iter();
         let own = doubts.find(|(of, _)| *of == aspect);
-        resolved(
+        resolve_biases(
             metric,
             own.into_iter()
                 .flat_map(|(_, biases)| biases.iter().copied()),
@@ -208,7 +208,7 @@ impl CellModel {
 
     /// What is known of the number of a path that is that of a few windows of a sample; `None`: it is shown as well as any other.
     #[must_use]
-    pub fn hidden(&self, path: &[String]) -> Option<Hidden> {
+    pub fn hidden_value(&self, path: &[String]) -> Option<Hidden> {
         let mut numbers = self.numbers.iter();
         numbers.find(|known| known.path == path)?.hidden
     }
@@ -372,7 +372,7 @@ fn doubts(trials: &[&TrialModel], of_cell: &[Reason]) -> Vec<(Aspect, Vec<Bias>)
     let aspects = Aspect::ALL.into_iter();
     let all = aspects.map(|aspect| {
         let each = trials.iter().map(|trial| trial_biases(aspect, trial));
-        let own = common_biases(&each.collect::<Vec<_>>());
+        let own = shared_biases(&each.collect::<Vec<_>>());
         let of_cell = biases(aspect, of_cell);
         (aspect, distinct(own.into_iter().chain(of_cell)))
     });

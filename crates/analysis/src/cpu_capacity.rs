@@ -6,7 +6,7 @@ use waggle_stats::{Estimate, Scale};
 
 use crate::{
     Counted, TrialModel, TrialNumbers, contention::is_contended, factor::counted_unit,
-    warning::is_duet,
+    system_kind::is_duet,
 };
 
 /// From this share of the CPUs on they are full.

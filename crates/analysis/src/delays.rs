@@ -90,7 +90,7 @@ impl<'a> DelayLogs<'a> {
     }
 
     pub(crate) fn source(&self) -> DelaySource {
-        let of = self.found();
+        let of = self.found_records();
         let arrived = self.arrival.map_or(0, Histogram::len);
         if self.instants_end_delays() && covers(arrived, of) {
             return DelaySource {
@@ -113,7 +113,7 @@ impl<'a> DelayLogs<'a> {
 
     /// Records of the measured phase that the probe found. Older results have those that succeeded; some of those that were sent
     /// before the phase, or answered after it, may be more.
-    fn found(&self) -> u64 {
+    fn found_records(&self) -> u64 {
         let noted = self.info.measured.map(|measured| measured.found);
         let histograms = [self.arrival, self.delivery].into_iter().flatten();
         let known = histograms.map(Histogram::len).max().unwrap_or(0);
@@ -157,7 +157,9 @@ impl<'a> DelayLogs<'a> {
         };
         let (delay, earliest) = match source.by {
             KnownBy::Instants => (
-                arrival.clone().map(|all| all.later(self.coarseness_us())),
+                arrival
+                    .clone()
+                    .map(|all| all.later_percentiles(self.coarseness_us())),
                 arrival.clone(),
             ),
             KnownBy::Reads | KnownBy::Windows(_) => (of(self.delivery), of(self.earliest)),

@@ -56,7 +56,7 @@ impl TrialPercentiles {
     }
 
     /// The same if each value is so much later.
-    pub(crate) fn later(mut self, by_us: f64) -> Self {
+    pub(crate) fn later_percentiles(mut self, by_us: f64) -> Self {
         for (_, percentile) in self.all_mut() {
             percentile.us += by_us;
         }

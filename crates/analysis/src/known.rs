@@ -8,7 +8,8 @@ use waggle_stats::{Bias, CLEAN_TRIALS_MIN, MetricVerdict, Range, Reason};
 
 use crate::{
     Number, TrialModel,
-    asked::{aspect, biases, common_biases, resolved, trial_biases},
+    aspect::aspect,
+    biases::{biases, resolve_biases, shared_biases, trial_biases},
     metric,
 };
 
@@ -18,19 +19,19 @@ pub(crate) fn open_biases(
     trials: &[&TrialModel],
     of_cell: &[Reason],
 ) -> Vec<Bias> {
-    let own = common_biases(&biases_of_each(named, trials)).into_iter();
+    let own = shared_biases(&biases_of_each(named, trials)).into_iter();
     own.chain(biases_of_cell(named, of_cell)).collect()
 }
 
 fn biases_of_each(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Vec<Vec<Bias>> {
     let metric = named.row.metric;
-    let own = |trial: &&TrialModel| resolved(metric, trial_biases(aspect(metric), trial));
+    let own = |trial: &&TrialModel| resolve_biases(metric, trial_biases(aspect(metric), trial));
     trials.iter().map(own).collect()
 }
 
 fn biases_of_cell(named: &NamedMetric<'_>, reasons: &[Reason]) -> Vec<Bias> {
     let metric = named.row.metric;
-    resolved(metric, biases(aspect(metric), reasons))
+    resolve_biases(metric, biases(aspect(metric), reasons))
 }
 
 /// A metric of a cell.
@@ -52,7 +53,7 @@ impl Known {
         of_cell: &[Reason],
     ) -> Option<Self> {
         let number = metric::over_trials(named, trials)?;
-        if let Some(hidden) = metric::hidden(named, trials) {
+        if let Some(hidden) = metric::hidden_value(named, trials) {
             return Some(Self {
                 number,
                 range: hidden.within,
@@ -60,7 +61,7 @@ impl Known {
             });
         }
         let each = biases_of_each(named, trials);
-        let biases = common_biases(&each).into_iter();
+        let biases = shared_biases(&each).into_iter();
         let range = Range::new(number.ends(), biases.chain(biases_of_cell(named, of_cell)));
         let clean: Vec<&TrialModel> = trials
             .iter()

@@ -28,7 +28,7 @@ use self::{
 };
 pub(crate) use self::{
     reading::Reading,
-    windows::{hidden, too_few_windows},
+    windows::{hidden_value, too_few_windows},
 };
 use crate::{
     TrialModel, TrialNumbers, TrialPercentiles, TrialProbe, TrialSystemMetric, limits,
@@ -109,7 +109,7 @@ pub(crate) fn of_cell(info: &RunInfo, trials: &[&TrialModel]) -> Vec<CellNumber>
         numbers.extend(over_trials(&named, trials).map(|number| CellNumber {
             path: path.clone(),
             number,
-            hidden: hidden(&named, trials),
+            hidden: hidden_value(&named, trials),
         }));
     }
     numbers

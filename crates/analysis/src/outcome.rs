@@ -116,7 +116,7 @@ impl<'a> Outcome<'a> {
     }
 
     /// The same with all values that the system can have.
-    pub(crate) fn known(&self, cell: &CellModel, trials: &[TrialModel]) -> Option<Known> {
+    pub(crate) fn known_value(&self, cell: &CellModel, trials: &[TrialModel]) -> Option<Known> {
         let counted: Vec<&TrialModel> = counted_trials(cell, trials).collect();
         Known::over_trials(&self.named, &counted, &cell.own_reasons())
     }

@@ -68,7 +68,7 @@ pub fn power(model: &Model) -> Option<PowerModel> {
         return None;
     }
     let cells: Vec<&CellModel> = model.cells.iter().collect();
-    let between = between(cells.len());
+    let between = compared_pair(cells.len());
     let outcomes = headline_outcomes(&model.info);
     let metrics = parallel_map(&outcomes, |outcome| {
         let groups = cells
@@ -91,7 +91,7 @@ pub fn planned_power(earlier: &[Model], cells: &[Levels], trials: usize) -> Opti
         .filter(|model| model.search.is_none() && own(model))
         .collect();
     let newest = runs.iter().max_by_key(|model| &model.info.started_utc)?;
-    let between = between(cells.len());
+    let between = compared_pair(cells.len());
     let sources: Vec<(&Model, Vec<&CellModel>)> = runs
         .iter()
         .map(|model| (*model, cells_with_levels(model, cells)))
@@ -108,7 +108,7 @@ pub fn planned_power(earlier: &[Model], cells: &[Levels], trials: usize) -> Opti
     })
 }
 
-fn between(cells: usize) -> Between {
+fn compared_pair(cells: usize) -> Between {
     match cells {
         0 | 1 => Between::Runs,
         _ => Between::Cells,
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
     use crate::simulated::{Scatter, Simulated, share};
 
-    fn simulated(repetitions: u32, ratio: f64) -> Simulated {
+    fn simulated_model(repetitions: u32, ratio: f64) -> Simulated {
         Simulated {
             scatter: Scatter::Host,
             repetitions,
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_run_says_which_difference_it_could_have_shown() {
-        let found = power(&simulated(3, 1.0).model(1)).unwrap();
+        let found = power(&simulated_model(3, 1.0).model(1)).unwrap();
         assert_eq!(found.between, Between::Cells);
         let [goodput] = found.metrics.as_slice() else {
             panic!("{found:?}");
@@ -220,10 +220,10 @@ mod tests {
     #[test]
     fn what_a_pilot_promises_is_found() {
         let found = share(400, |seed| {
-            let pilot = simulated(3, 1.0).model(seed);
+            let pilot = simulated_model(3, 1.0).model(seed);
             let planned = planned_power(std::slice::from_ref(&pilot), &levels(&pilot), 5);
             let smallest = planned.unwrap().power.metrics[0].smallest.unwrap();
-            let run = simulated(5, 1.0 + smallest).model(seed + 100_000);
+            let run = simulated_model(5, 1.0 + smallest).model(seed + 100_000);
             let goodput = &headline_outcomes(&run.info)[0];
             let samples = |cell: usize| goodput.samples(&run.cells[cell], &run.trials);
             let ratio = waggle_stats::ratio(&samples(6), &samples(0), 0.0).unwrap();
@@ -235,9 +235,9 @@ mod tests {
 
     #[test]
     fn runs_without_the_cells_show_nothing() {
-        let run = simulated(3, 1.0).model(1);
+        let run = simulated_model(3, 1.0).model(1);
         let all = levels(&run);
-        let runs = [run.clone(), simulated(3, 1.0).model(2)];
+        let runs = [run.clone(), simulated_model(3, 1.0).model(2)];
         let planned = planned_power(&runs, &all, 3).unwrap();
         assert_eq!(planned.runs, 2);
         assert_eq!(planned.power.metrics[0].scatter.degrees, 44.0);
@@ -251,7 +251,7 @@ mod tests {
             (Between::Runs, false)
         );
         assert!(alone.metrics[0].scatter.deviation > 0.1);
-        let once = simulated(1, 1.0).model(1);
+        let once = simulated_model(1, 1.0).model(1);
         assert_eq!(power(&once), None);
     }
 }

@@ -387,7 +387,7 @@ fn a_threshold_that_holds_changes_no_statement() {
                 let is_led = matches!(leader, Ahead::First | Ahead::Second);
                 assert_eq!(
                     is_led,
-                    compared.shown(of) == Shown::Together,
+                    compared.shown_of(of) == Shown::Together,
                     "{seed} {of:?}"
                 );
             }

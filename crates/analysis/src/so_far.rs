@@ -7,9 +7,8 @@ use waggle_stats::{Estimate, Findings, Reason, Scale, Verdict};
 
 use crate::{
     asked::{AskedReading, asked_readings, estimate_readings},
-    contention,
     factor::counted_unit,
-    judge,
+    judge, machine,
     prepared::Prepared,
     trial,
 };
@@ -67,7 +66,7 @@ pub fn trial_so_far(run: &Path, key: TrialKey) -> Result<TrialSoFar, ReadError> 
 pub fn findings(run: &Path, key: TrialKey) -> Result<Findings, ReadError> {
     let (info, raw) = read(run, key)?;
     let prepared = Prepared::new(&raw);
-    let machine = contention::machine(&prepared, &info);
+    let machine = machine::machine(&prepared, &info);
     Ok(judge::trial(&prepared, &info, machine).findings)
 }
 

@@ -9,7 +9,8 @@ use waggle_stats::{Bias, Range, Reason, ThinTail};
 
 use crate::{
     CellModel, Decision,
-    asked::{aspect, biases},
+    aspect::aspect,
+    biases::biases,
     decision::decide,
     metric::{Hidden, Number, unit},
     path,
@@ -100,7 +101,7 @@ fn compare(
     cell: &CellModel,
 ) -> (Decision, Option<Shortcoming>) {
     let point = number.point();
-    let hidden = cell.hidden(&threshold.metric);
+    let hidden = cell.hidden_value(&threshold.metric);
     let interval = match (threshold.op, hidden) {
         // Equality is asked of counts, which are exact.
         (Comparison::Equal, _) => (point, point),

@@ -145,7 +145,11 @@ fn add_stall(
     for slice in 0..SLICES {
         let us = shortest_us + slice_us * (f64::from(slice) + 0.5);
         let ns = weight_s * NS_PER_S / f64::from(SLICES);
-        record(weighted, whole(us.max(usual_us)), whole(ns));
+        record(
+            weighted,
+            whole_distribution(us.max(usual_us)),
+            whole_distribution(ns),
+        );
     }
 }
 
@@ -171,7 +175,7 @@ fn add_answers(weighted: &mut Histogram<u64>, intervals: &[Interval], seconds: &
         }
         let ns = waiting_s * NS_PER_S / as_f64(answers);
         for (us, count) in &interval.times {
-            record(weighted, *us, whole(ns * as_f64(*count)));
+            record(weighted, *us, whole_distribution(ns * as_f64(*count)));
         }
         waiting_s = 0.0;
     }
@@ -188,7 +192,7 @@ fn record(histogram: &mut Histogram<u64>, us: u64, count: u64) {
     clippy::cast_sign_loss,
     reason = "times of a phase are not negative, and far below 2^53"
 )]
-fn whole(value: f64) -> u64 {
+fn whole_distribution(value: f64) -> u64 {
     value.round() as u64
 }
 

@@ -13,13 +13,12 @@ use crate::{
     Counted,
     background::{self, TrialBackground},
     bottleneck::cpus_of_system,
-    contention,
     delays::{DelayLogs, DelaySource},
     distribution::{self, TrialPercentiles, as_f64},
     imported,
     judge::{self, Judged},
     lag::percentiles_without_lag,
-    limits,
+    limits, machine,
     memory::{self, Memory},
     preparation::{self, TrialPreparation},
     prepared::Prepared,
@@ -236,7 +235,7 @@ impl TrialModel {
 
 pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialModel {
     let prepared = Prepared::new(trial);
-    let machine = contention::machine(&prepared, info);
+    let machine = machine::machine(&prepared, info);
     let Judged {
         findings,
         half_change,

@@ -7,6 +7,7 @@ use waggle_stats::{Drawn, End};
 use crate::{
     CellModel, CountComparisonModel, SearchModel, TrialModel,
     outcome::{Outcome, outcomes},
+    system_kind::{external_components, is_duet, is_external},
 };
 
 /// One thing that a reader must know.
@@ -79,12 +80,6 @@ pub enum SharedCpus {
         load: Vec<u32>,
         system: Vec<u32>,
     },
-}
-
-/// Whether two versions of the system ran at the same time.
-pub(crate) fn is_duet(info: &RunInfo) -> bool {
-    let versions = info.versions.as_ref();
-    versions.is_some_and(|versions| versions.design != VersionDesign::Blocks)
 }
 
 pub(crate) fn warnings(
@@ -223,20 +218,6 @@ fn of_search(search: &SearchModel) -> Vec<Warning> {
         });
     }
     warnings
-}
-
-/// Whether the system ran already: nothing of it was started.
-pub fn is_external(info: &RunInfo) -> bool {
-    info.components.is_empty()
-}
-
-/// Names of the components that waggle did not start, where it started others or could have.
-pub fn external_components(info: &RunInfo) -> Vec<&str> {
-    let components = info.components.iter();
-    components
-        .filter(|component| !component.external.is_empty())
-        .map(|component| component.name.as_str())
-        .collect()
 }
 
 fn ran_already(info: &RunInfo) -> Option<Warning> {

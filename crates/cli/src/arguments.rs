@@ -8,7 +8,7 @@ use waggle_flags::{CompletionsArguments, ManArguments, RenamedFlag, exit_codes_h
 pub(crate) use crate::compare_arguments::{Compare, RunComparison};
 use crate::{
     exit,
-    filter::Form,
+    form::Form,
     load::{arguments::Load, parse},
     output_files::OutputFiles,
 };

@@ -7,7 +7,7 @@ use waggle_study::{
     Cell, MIN_STEADY_INTERVALS, MIN_WARM_UP_INTERVALS, Selection, Study, WarmUpUntil, nearest_word,
 };
 
-use crate::files;
+use crate::{files, form::Form};
 
 /// Precision and maximum number of trials per cell of a quick search.
 const QUICK_PRECISION: f64 = 0.5;
@@ -15,16 +15,6 @@ const QUICK_TRIALS: u32 = 8;
 
 /// Repetitions of a pilot: the fewest whose scatter says something.
 const PILOT: u32 = 3;
-
-/// How much of the schedule is run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    Whole,
-    /// Three repetitions.
-    Pilot,
-    /// One repetition with the shortest phases.
-    Quick,
-}
 
 /// Reduces a study to what `--filter`, `--quick` and `--pilot` leave of it.
 pub(crate) fn select(study: &mut Study, filters: &[String], form: Form) -> Result<()> {

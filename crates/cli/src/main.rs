@@ -12,6 +12,7 @@ mod export;
 mod files;
 mod filter;
 mod folders;
+mod form;
 mod history;
 mod import;
 mod init;

@@ -19,9 +19,9 @@ pub(crate) fn lines(study: &Study, arguments: &Plan) -> Result<Vec<String>> {
         return Ok(Vec::new());
     }
     let (folders, source) = match &arguments.scatter_from {
-        Some(path) => (given(path)?, path.display().to_string()),
+        Some(path) => (given_runs(path)?, path.display().to_string()),
         None => {
-            let folders = earlier(&arguments.runs, study);
+            let folders = earlier_runs(&arguments.runs, study);
             let source = format!("{} on this host", plural(folders.len(), "earlier run"));
             (folders, source)
         }
@@ -48,7 +48,7 @@ pub(crate) fn lines(study: &Study, arguments: &Plan) -> Result<Vec<String>> {
 }
 
 /// The runs at a path that the user gives.
-fn given(path: &Path) -> Result<Vec<PathBuf>> {
+fn given_runs(path: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for folder in compare::list_runs(path)? {
         let info = run_info(&folder);
@@ -59,7 +59,7 @@ fn given(path: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// The newest runs of the study on this host, of which the phases are as long as those that are planned. What cannot be read is none.
-fn earlier(runs: &Path, study: &Study) -> Vec<PathBuf> {
+fn earlier_runs(runs: &Path, study: &Study) -> Vec<PathBuf> {
     let host = waggle_runner::this_host();
     let measure = study.cells.first().map(|cell| cell.schedule.measure);
     let is_alike = |info: &RunInfo| {

@@ -4,24 +4,11 @@
 //! A sum that is noted elsewhere before the run, as `waggle plan` prints it, is one.
 
 use ring::digest::{Context, SHA256};
-use serde::{Deserialize, Serialize};
 
-use crate::{Comparison, RunInfo, ThresholdInfo};
+use crate::{AtStartInfo, Comparison, RunInfo, ThresholdInfo};
 
 /// Digits of [`AtStartInfo::digest`]: 128 bits, short enough to be noted.
 const DIGEST_DIGITS: usize = 32;
-
-/// The sums of what was fixed when the run began, in hexadecimal.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AtStartInfo {
-    pub question: String,
-    pub asks: String,
-    /// Of thresholds and of the conditions of a search.
-    pub thresholds: String,
-    /// Of the text of `study.yaml`.
-    pub study: String,
-}
 
 /// A part of what was fixed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

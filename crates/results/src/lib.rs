@@ -43,13 +43,14 @@ mod parse;
 mod read;
 mod run;
 mod scaling;
+mod sums;
 mod trial;
 mod trial_files;
 mod warm_up;
 mod writer;
 
 pub use artifact::ArtifactInfo;
-pub use at_start::{AtStartInfo, FixedPart};
+pub use at_start::FixedPart;
 pub use best_and_worst::{BestAndWorstInfo, OrderedMetricInfo, SuccessesInfo};
 pub use calibration::{CalibratedShape, CalibrationFile};
 pub use count_comparison::{ComparedCount, CountComparisonInfo};
@@ -82,6 +83,7 @@ pub use run::{
     VersionsInfo,
 };
 pub use scaling::PairInfo;
+pub use sums::AtStartInfo;
 pub use trial::{
     BackgroundInfo, BackgroundLoadInfo, BacklogRow, ClientEndInfo, ClientInfo, ConnectingInfo,
     CoolDownInfo, CountsRow, DeliveryInfo, FailureCount, FaultInfo, GeneratorInfo,

@@ -7,9 +7,9 @@ use std::{fs, time::Duration};
 use waggle_results::MachineInfo;
 
 use crate::{
-    driver::Usage,
     proc,
     trial::{INSTRUMENT, of_system},
+    usage::Usage,
 };
 
 /// CPUs whose time is read.

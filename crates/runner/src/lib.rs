@@ -63,6 +63,7 @@ mod system_metric;
 mod tokens;
 mod transport;
 mod trial;
+mod usage;
 mod version_programs;
 
 #[cfg(test)]

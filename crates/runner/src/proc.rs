@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use procfs::process::{Process, Task};
 
-use crate::driver::Usage;
+use crate::usage::Usage;
 
 /// Limit on the processes of one component.
 const TREE_MAX: usize = 256;

@@ -1,6 +1,7 @@
 //! The entry: checks before the first trial everything that can be wrong by then, and runs the trials on their own thread.
 //!
 //! The thread is pinned to the load's CPUs, and so is the rest of this process: the system has its own.
+// long: the steps of one run
 
 use std::{
     fs,

@@ -65,7 +65,7 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(
             }
             // With the pool that the capacity was found with.
             let pool = answer.and_then(|answer| answer.pool);
-            let sized = sized(cell, pool.map(|pool| pool.connections));
+            let sized = sized_cell(cell, pool.map(|pool| pool.connections));
             let next = (&sized, point, level);
             if !run_step(environment, series, next, events, shutdown).await? {
                 return Ok(Ended::Interrupted);
@@ -130,7 +130,7 @@ impl CellSteps<'_> {
             let Some(next) = planned.get(search.trials().len()) else {
                 break search.answer();
             };
-            let sized = sized(cell, search.connections());
+            let sized = sized_cell(cell, search.connections());
             let step = (&sized, next, level);
             if !run_step(environment, series, step, events, shutdown).await? {
                 return Ok(None);
@@ -196,7 +196,7 @@ async fn run_step<D: Driver, L: Load, W: HttpConnector>(
 }
 
 /// The cell with the pool of connections that its search has come to.
-fn sized(cell: &Cell, connections: Option<u32>) -> Cell {
+fn sized_cell(cell: &Cell, connections: Option<u32>) -> Cell {
     let load = match connections {
         Some(size) => cell.load.with_connections(size),
         None => cell.load.clone(),

@@ -149,7 +149,7 @@ mod tests {
 
     /// Threads with a pause of up to so many seconds between an answer and the next request; all of them wait from 10 s on for
     /// `stall_s`.
-    fn closed(
+    fn closed_requests(
         random: &mut Random,
         threads: usize,
         (mean_s, variation): (f64, Option<f64>),
@@ -197,7 +197,9 @@ mod tests {
                 for pause_s in [0.0, 0.001] {
                     let what = format!("{threads} × {mean_s} s {variation:?} {pause_s}");
                     check(
-                        |random| closed(random, threads, (mean_s, variation), pause_s, 0.0),
+                        |random| {
+                            closed_requests(random, threads, (mean_s, variation), pause_s, 0.0)
+                        },
                         95..=100,
                         &what,
                     );
@@ -205,24 +207,24 @@ mod tests {
             }
         }
         check(
-            |random| closed(random, 10, (0.027, Some(0.02)), 0.0, 3.0),
+            |random| closed_requests(random, 10, (0.027, Some(0.02)), 0.0, 3.0),
             100..=100,
             "stall",
         );
         check(
-            |random| closed(random, 1, (0.027, None), 0.0, 0.0),
+            |random| closed_requests(random, 1, (0.027, None), 0.0, 0.0),
             95..=100,
             "one thread",
         );
         // Nothing tells one thread with regular answers from even arrivals.
         check(
-            |random| closed(random, 1, (0.2, Some(0.1)), 0.0, 0.0),
+            |random| closed_requests(random, 1, (0.2, Some(0.1)), 0.0, 0.0),
             0..=0,
             "regular",
         );
         // Half of the time users think: many look like an open load.
         check(
-            |random| closed(random, 50, (0.1, None), 0.2, 0.0),
+            |random| closed_requests(random, 50, (0.1, None), 0.2, 0.0),
             0..=5,
             "users",
         );

@@ -81,7 +81,7 @@ pub fn hold_changes<'a>(changes: impl IntoIterator<Item = &'a mut ChangeOverTria
 }
 
 /// How far a change on the log scale is beyond what does not matter; 0: it is within.
-fn beyond(change: f64) -> f64 {
+fn excess_change(change: f64) -> f64 {
     let gain = change - MAX_GAIN.ln_1p();
     let loss = (-MAX_LOSS).ln_1p() - change;
     gain.max(loss).max(0.0)
@@ -104,7 +104,7 @@ pub fn change_over_trials(changes: &[f64]) -> Option<ChangeOverTrials> {
             changes.len(),
         )?,
         p_value: two_sided(middle / error.max(ROUNDING), degrees),
-        p_value_beyond: two_sided(beyond(middle) / error.max(ROUNDING), degrees),
+        p_value_beyond: two_sided(excess_change(middle) / error.max(ROUNDING), degrees),
         is_shown: false,
     })
 }

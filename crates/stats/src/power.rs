@@ -396,7 +396,8 @@ mod tests {
                 let mut random = Random::from_seed(*seed);
                 let pilot = groups(&mut random, design, pilot, 1.0);
                 let scatter = TrialScatter::from_groups(&pilot, Scale::default()).unwrap();
-                let difference = scatter.difference_at(needed(scatter, trials), trials as usize);
+                let difference =
+                    scatter.difference_at(needed_trials(scatter, trials), trials as usize);
                 let run = groups(&mut random, design, (2, trials), 1.0 + difference);
                 ratio(&run[1], &run[0], 0.0).unwrap().p_value.unwrap() <= 0.05
             });
@@ -417,7 +418,7 @@ mod tests {
     }
 
     /// The distance depends on degrees of freedom alone, and takes a while.
-    fn needed(scatter: TrialScatter, trials: u32) -> f64 {
+    fn needed_trials(scatter: TrialScatter, trials: u32) -> f64 {
         type Known = BTreeMap<(u64, Design, u32), f64>;
         static KNOWN: Mutex<Known> = Mutex::new(Known::new());
         let key = (scatter.degrees.to_bits(), scatter.design, trials);

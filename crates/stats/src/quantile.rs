@@ -29,11 +29,11 @@ pub enum Drawn {
 impl ThinTail {
     /// How many draws are beyond it; fewer than [`MIN_SAMPLES_BEYOND`]. `None`: not known.
     #[must_use]
-    pub fn beyond(&self) -> Option<u64> {
+    pub fn samples_beyond(&self) -> Option<u64> {
         let (Drawn::Values(draws) | Drawn::Windows(Some(draws))) = self.drawn else {
             return None;
         };
-        Some(beyond(draws, self.quantile))
+        Some(samples_beyond(draws, self.quantile))
     }
 
     /// Whether the values were drawn in windows.
@@ -47,7 +47,7 @@ impl ThinTail {
 /// 1) is an observation and no estimate: it is always shown.
 #[must_use]
 pub fn thin_tail(samples: u64, quantile: f64) -> Option<ThinTail> {
-    let is_thin = quantile < 1.0 && beyond(samples, quantile) < MIN_SAMPLES_BEYOND;
+    let is_thin = quantile < 1.0 && samples_beyond(samples, quantile) < MIN_SAMPLES_BEYOND;
     is_thin.then_some(ThinTail {
         quantile,
         drawn: Drawn::Values(samples),
@@ -58,14 +58,15 @@ pub fn thin_tail(samples: u64, quantile: f64) -> Option<ThinTail> {
 /// they were drawn from.
 #[must_use]
 pub fn thin_tail_of_windows(windows: Option<u64>, quantile: f64) -> Option<ThinTail> {
-    let is_sound = windows.is_some_and(|windows| beyond(windows, quantile) >= MIN_SAMPLES_BEYOND);
+    let is_sound =
+        windows.is_some_and(|windows| samples_beyond(windows, quantile) >= MIN_SAMPLES_BEYOND);
     (!is_sound).then_some(ThinTail {
         quantile,
         drawn: Drawn::Windows(windows),
     })
 }
 
-fn beyond(draws: u64, quantile: f64) -> u64 {
+fn samples_beyond(draws: u64, quantile: f64) -> u64 {
     #[expect(
         clippy::cast_precision_loss,
         reason = "counts of samples are far below 2^52"
@@ -104,7 +105,10 @@ mod tests {
         check(0, 0.5, false);
         check(1, 1.0, true);
         let thin = thin_tail(5_000, 0.999).unwrap();
-        assert_eq!((thin.drawn, thin.beyond()), (Drawn::Values(5_000), Some(5)));
+        assert_eq!(
+            (thin.drawn, thin.samples_beyond()),
+            (Drawn::Values(5_000), Some(5))
+        );
     }
 
     #[test]

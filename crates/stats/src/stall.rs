@@ -113,7 +113,7 @@ mod tests {
     use crate::random::Random;
 
     /// Each letter is an interval of half a second: `.` nothing, `x` successes, `-` nothing, and nothing waited for.
-    fn served(letters: &str) -> Vec<Served> {
+    fn served_intervals(letters: &str) -> Vec<Served> {
         let interval = |letter| Served {
             seconds: 0.5,
             succeeded: u64::from(letter == 'x'),
@@ -123,7 +123,7 @@ mod tests {
     }
 
     fn check(letters: &str, min_s: f64, expected: Option<(f64, f64, bool, f64)>) {
-        let served = served(letters);
+        let served = served_intervals(letters);
         let phase_s = served.iter().map(|one| one.seconds).sum();
         let found = Stall::new(&stretches(&served, min_s), phase_s).map(|found| {
             (

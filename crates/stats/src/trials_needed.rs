@@ -30,7 +30,7 @@ pub struct TrialsNeeded {
 impl TrialsNeeded {
     /// So many that both are decided.
     #[must_use]
-    pub fn and(self, other: Self) -> Self {
+    pub fn combine(self, other: Self) -> Self {
         Self {
             least: self.least.max(other.least),
             most: self.most.zip(other.most).map(|(one, other)| one.max(other)),

@@ -29,7 +29,8 @@ use self::{
 };
 use crate::{
     Counted, LeftOutGroup, Model,
-    asked::{aspect, headline},
+    asked::headline,
+    aspect::aspect,
     metric::{Number, without_names},
     outcome::{Outcome, outcomes_with},
 };
@@ -159,7 +160,7 @@ impl CompareModel {
             _ => None,
         });
         let needed: Vec<TrialsNeeded> = needed.collect::<Option<_>>()?;
-        needed.into_iter().reduce(TrialsNeeded::and)
+        needed.into_iter().reduce(TrialsNeeded::combine)
     }
 }
 

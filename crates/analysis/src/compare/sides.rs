@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     CellModel, LeftOutGroup, Model,
-    asked::distinct,
+    biases::distinct,
     left_out::{left_out_groups, left_out_of_run},
     metric::Number,
     outcome::{Outcome, counted_trials},

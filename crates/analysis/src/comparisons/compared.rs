@@ -170,7 +170,7 @@ impl Compared {
     #[must_use]
     pub fn leader(&self, found: &Found) -> Ahead {
         match found {
-            Found::Number(of) => match self.shown(of) {
+            Found::Number(of) => match self.shown_of(of) {
                 Shown::Unknown => Ahead::Unsure,
                 Shown::Nothing => Ahead::Neither,
                 Shown::Alone => Ahead::Alone,
@@ -183,7 +183,7 @@ impl Compared {
 
     /// What a number shows.
     #[must_use]
-    pub fn shown(&self, found: &Difference) -> Shown {
+    pub fn shown_of(&self, found: &Difference) -> Shown {
         Shown::new(
             &found.estimate,
             self.measure.neutral_value(),

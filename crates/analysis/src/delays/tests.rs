@@ -5,7 +5,7 @@ use waggle_results::{DeliveryInfo, InstantsInfo, MeasuredRecords, SampleInfo};
 
 use super::*;
 
-fn of(values: impl IntoIterator<Item = u64>) -> Histogram<u64> {
+fn delays_of(values: impl IntoIterator<Item = u64>) -> Histogram<u64> {
     let mut histogram = distribution::empty();
     for value in values {
         histogram.record(value).unwrap();
@@ -14,15 +14,15 @@ fn of(values: impl IntoIterator<Item = u64>) -> Histogram<u64> {
 }
 
 /// A store that stalls for 30 ms in 3 % of the time: what all records show, and what a window between two stalls does.
-fn stalling() -> [Histogram<u64>; 2] {
-    let all = of((0..10_000).map(|at| {
+fn stalled_delays() -> [Histogram<u64>; 2] {
+    let all = delays_of((0..10_000).map(|at| {
         if at % 100 < 3 {
             10_000 * (1 + at % 3)
         } else {
             2_500
         }
     }));
-    let windows = of((0..300).map(|at| 2_500 + at));
+    let windows = delays_of((0..300).map(|at| 2_500 + at));
     [all, windows]
 }
 
@@ -48,8 +48,8 @@ impl Case {
     }
 }
 
-fn sampled() -> Case {
-    let [all, windows] = stalling();
+fn sampled_delays() -> Case {
+    let [all, windows] = stalled_delays();
     Case {
         info: DeliveryInfo {
             sample: Some(SampleInfo {
@@ -64,7 +64,7 @@ fn sampled() -> Case {
     }
 }
 
-fn noted(found: u64, windows: u64, ends_delay: bool) -> DeliveryInfo {
+fn noted_delays(found: u64, windows: u64, ends_delay: bool) -> DeliveryInfo {
     DeliveryInfo {
         measured: Some(MeasuredRecords {
             found,
@@ -74,7 +74,7 @@ fn noted(found: u64, windows: u64, ends_delay: bool) -> DeliveryInfo {
             resolution_ns: 1,
             ends_delay,
         }),
-        ..sampled().info
+        ..sampled_delays().info
     }
 }
 
@@ -91,15 +91,15 @@ fn instants_that_cover_the_records_are_the_delay() {
     };
     let (all, few) = ((10_000, 10_000), (300, 10_000));
     // Older results do not say how many windows there were, nor what instants mean; both ends of the delays do.
-    check(sampled(), KnownBy::Instants, all, 20_000.0);
+    check(sampled_delays(), KnownBy::Instants, all, 20_000.0);
     let broker = Case {
-        earliest: Some(of((0..300).map(|at| 2_000 + at))),
-        ..sampled()
+        earliest: Some(delays_of((0..300).map(|at| 2_000 + at))),
+        ..sampled_delays()
     };
     check(broker, KnownBy::Windows(None), few, 2_796.0);
     let info = |found, ends_delay| Case {
-        info: noted(found, 7, ends_delay),
-        ..sampled()
+        info: noted_delays(found, 7, ends_delay),
+        ..sampled_delays()
     };
     check(
         info(10_050, true),
@@ -125,9 +125,9 @@ fn instants_that_cover_the_records_are_the_delay() {
 #[test]
 fn a_sample_of_nearly_all_records_is_no_sample() {
     let case = Case {
-        info: noted(302, 1, false),
+        info: noted_delays(302, 1, false),
         arrival: None,
-        ..sampled()
+        ..sampled_delays()
     };
     let source = case.logs().source();
     assert_eq!(
@@ -138,8 +138,8 @@ fn a_sample_of_nearly_all_records_is_no_sample() {
 
 #[test]
 fn coarse_instants_leave_a_range() {
-    let mut case = sampled();
-    case.info = noted(10_000, 7, true);
+    let mut case = sampled_delays();
+    case.info = noted_delays(10_000, 7, true);
     case.info.instants = Some(InstantsInfo {
         resolution_ns: 1_000_000,
         ends_delay: true,

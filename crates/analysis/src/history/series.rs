@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     CellModel, Model, Number,
-    asked::distinct,
+    biases::distinct,
     compare::{ConditionChange, invert},
     outcome::{Outcome, counted_trials},
     scale::scale,

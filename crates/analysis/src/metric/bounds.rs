@@ -5,7 +5,7 @@ use waggle_metrics::{Metric, NamedMetric, OverTrials};
 use waggle_stats::{Bounded, LevelChange, Series};
 
 use super::{Reading, load::Load};
-use crate::{TrialModel, asked::aspect, lag::is_late};
+use crate::{TrialModel, aspect::aspect, lag::is_late};
 
 /// The reading with the lowest and highest value that the system's own one may have.
 pub(super) fn with_bounds(named: &NamedMetric<'_>, trial: &TrialModel, found: Reading) -> Reading {

@@ -33,7 +33,7 @@ pub(crate) fn too_few_windows(named: &NamedMetric<'_>, trials: &[&TrialModel]) -
 }
 
 /// `None`: the trials show the metric.
-pub(crate) fn hidden(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<Hidden> {
+pub(crate) fn hidden_value(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<Hidden> {
     let thin = too_few_windows(named, trials)?;
     let trials = trials.iter();
     let bounds = trials.map(|trial| delay_bounds(named, trial));

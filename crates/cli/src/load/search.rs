@@ -290,7 +290,7 @@ fn search_result(
         holds_trials: answer.holds.map_or(0, |held| held.trials),
         is_lower_bound: answer.is_lower_bound(),
         limited_by: limiting_key(&answer).map(str::to_owned),
-        fitted: answer.fitted().map(|fitted| FittedRange {
+        fitted: answer.fitted_level().map(|fitted| FittedRange {
             level: fitted.level,
             low: fitted.low,
             high: fitted.high,

@@ -38,13 +38,13 @@ pub(crate) fn run(arguments: &Run, times: u32, interrupts: &Interrupts) -> Resul
         let Finished { exit, folder } = run_once(arguments, interrupts)?;
         if exit == Exit::Interrupted {
             let rest = rest_text(arguments, Some(&folder), times - number);
-            return interrupted(arguments, &folders, &rest);
+            return report_interrupt(arguments, &folders, &rest);
         }
         folders.push(folder);
         worst = worse(worst, exit);
         if number < times && !wait(arguments, every.saturating_sub(begun.elapsed()), interrupts) {
             let rest = rest_text(arguments, None, times - number);
-            return interrupted(arguments, &folders, &rest);
+            return report_interrupt(arguments, &folders, &rest);
         }
     }
     show(arguments, &folders)?;
@@ -72,7 +72,7 @@ fn wait(arguments: &Run, left: Duration, interrupts: &Interrupts) -> bool {
 }
 
 /// What there is, and how the rest is run.
-fn interrupted(arguments: &Run, folders: &[PathBuf], rest: &str) -> Result<Exit> {
+fn report_interrupt(arguments: &Run, folders: &[PathBuf], rest: &str) -> Result<Exit> {
     show(arguments, folders)?;
     output::print_result(rest)?;
     Ok(Exit::Interrupted)

@@ -62,7 +62,8 @@ impl<'a> CellOf<'a> {
             label: cell.map(|cell| cell_name(model, cell)),
             holds: search.answer.holds.map(|held| held.level),
             is_lower_bound: search.answer.is_lower_bound(),
-            fitted: (search.answer.fitted()).map(|fitted| [fitted.level, fitted.low, fitted.high]),
+            fitted: (search.answer.fitted_level())
+                .map(|fitted| [fitted.level, fitted.low, fitted.high]),
             fails: search.answer.fails,
             steps: search.steps.iter().map(step).collect(),
         }

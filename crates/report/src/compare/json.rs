@@ -133,7 +133,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-fn needed(pair: &MetricPair) -> Option<TrialsNeeded> {
+fn trials_needed(pair: &MetricPair) -> Option<TrialsNeeded> {
     match pair.judgement {
         Judgement::Undecided(open) => open.trials_needed,
         _ => None,
@@ -157,8 +157,8 @@ fn cell(model: &CompareModel, at: usize) -> Cell<'_> {
             p_value: pair.p_value,
             judgement: wording::judgement_label(pair.judgement),
             why: wording::open_reason(pair, model.unit),
-            trials_needed_min: needed(pair).map(|needed| needed.least),
-            trials_needed: needed(pair).and_then(|needed| needed.most),
+            trials_needed_min: trials_needed(pair).map(|needed| needed.least),
+            trials_needed: trials_needed(pair).and_then(|needed| needed.most),
         })
     });
     Cell {

@@ -193,13 +193,13 @@ pub(super) const SEARCH: [Named; 9] = [
             .unwrap_or_default()
     }),
     ("cell_fitted_at", |model, trial| {
-        fitted(model, trial, |fitted| fitted.level)
+        fitted_level(model, trial, |fitted| fitted.level)
     }),
     ("cell_fitted_low", |model, trial| {
-        fitted(model, trial, |fitted| fitted.low)
+        fitted_level(model, trial, |fitted| fitted.low)
     }),
     ("cell_fitted_high", |model, trial| {
-        fitted(model, trial, |fitted| fitted.high)
+        fitted_level(model, trial, |fitted| fitted.high)
     }),
     ("cell_search_ended", |model, trial| {
         search(model, trial)
@@ -219,8 +219,8 @@ fn search<'a>(model: &'a Model, trial: &TrialModel) -> Option<&'a CellSearch> {
     model.search.as_ref()?.of_cell(trial.key.cell)
 }
 
-fn fitted(model: &Model, trial: &TrialModel, part: fn(FittedLevel) -> f64) -> String {
-    let fitted = search(model, trial).and_then(|search| search.answer.fitted());
+fn fitted_level(model: &Model, trial: &TrialModel, part: fn(FittedLevel) -> f64) -> String {
+    let fitted = search(model, trial).and_then(|search| search.answer.fitted_level());
     fitted
         .map(|fitted| number(part(fitted)))
         .unwrap_or_default()

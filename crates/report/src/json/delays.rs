@@ -45,7 +45,7 @@ impl DeliveryDelay {
 }
 
 /// By the columns of `tables.csv`.
-pub(super) fn pooled(pooled: &Pooled) -> BTreeMap<String, f64> {
+pub(super) fn pooled_percentiles(pooled: &Pooled) -> BTreeMap<String, f64> {
     let of = |metric: Metric, all: &Option<TrialPercentiles>| -> Vec<(String, f64)> {
         let value = |statistic: Statistic| {
             let named = NamedMetric {

@@ -1,4 +1,5 @@
 //! `report.json`: the report for other programs. What is not known is `null` or absent, never 0.
+// long: the document is one value
 
 mod best_and_worst;
 mod delays;
@@ -437,14 +438,14 @@ fn cell<'a>(model: &Model, cell: &'a CellModel, all: &[NamedMetric<'_>]) -> Cell
             counted: cell.counted,
         },
         error_rate: cell.error_rate,
-        asked: asked(model, cell),
+        asked: asked_metrics(model, cell),
         metrics: all.iter().filter_map(metric).collect(),
-        pooled: delays::pooled(&cell.pooled),
+        pooled: delays::pooled_percentiles(&cell.pooled),
         delivery_delay: cell.delay_source.map(delays::DeliveryDelay::new),
     }
 }
 
-fn asked(model: &Model, cell: &CellModel) -> BTreeMap<String, Asked> {
+fn asked_metrics(model: &Model, cell: &CellModel) -> BTreeMap<String, Asked> {
     let named = headline(&model.info).into_iter().zip(&cell.asked);
     let of_metric = |(named, asked): (NamedMetric<'_>, &waggle_analysis::AskedMetric)| {
         let end = |value: f64| {

@@ -75,7 +75,7 @@ fn cell_search(cell: u32, maximize: &str, answer: &Answer) -> CellSearch {
         fails: answer.fails.and_then(tried),
         is_lower_bound: answer.is_lower_bound(),
         limited_by: limiting_key(answer),
-        fitted: answer.fitted().map(|fitted| Fitted {
+        fitted: answer.fitted_level().map(|fitted| Fitted {
             level: fitted.level,
             low: fitted.low,
             high: fitted.high,

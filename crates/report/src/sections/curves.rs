@@ -80,7 +80,7 @@ fn law_blocks(curves: &CurvesModel) -> Vec<Block> {
     blocks.extend(
         cautions
             .chain(laws::doubtful(curves))
-            .chain(laws::bounded(curves))
+            .chain(laws::bounded_text(curves))
             .map(Block::Caution),
     );
     blocks.extend(Block::tables(tables::coefficients(curves)));

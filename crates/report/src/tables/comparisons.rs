@@ -91,7 +91,7 @@ fn field(outcome: &Compared, at: &At<'_>) -> Field {
         Found::Nothing => return Field::empty(),
     };
     estimate_field(outcome.measure, &found.estimate)
-        .with_shown(outcome.shown(found), outcome.family)
+        .with_shown(outcome.shown_of(found), outcome.family)
 }
 
 fn estimate_field(measure: Measure, found: &Estimate) -> Field {

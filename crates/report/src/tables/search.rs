@@ -42,7 +42,7 @@ fn answers_at<'a>(
             at(search.answer.fails)
         }),
         Column::numbers("fitted (95 % interval)", move |(_, search): &Row<'_>| {
-            Field::optional(search.answer.fitted().map(|fitted| {
+            Field::optional(search.answer.fitted_level().map(|fitted| {
                 let (at, low, high) = fitted_levels(what, fitted);
                 format!("{at} ({low} – {high})")
             }))

@@ -1,4 +1,5 @@
 //! The answer to the study's question, in sentences that claim no more than the results show.
+// long: the sentences of one paragraph
 
 use waggle_analysis::{
     Account, AnswerOf, AnswerRole, CellModel, CellValue, KnownBy, Limit, LimitedBy, MetricAnswer,
@@ -165,15 +166,15 @@ pub(super) fn best_and_worst(model: &Model, answer: &MetricAnswer) -> Vec<String
     };
     sentences.push(format!(
         "{start}{best_word} {}{name} is {best}; the {worst_word} {}is {}.",
-        measured(&answer.best, !is_wish_less),
-        measured(worst, is_wish_less),
+        measured_word(&answer.best, !is_wish_less),
+        measured_word(worst, is_wish_less),
         cell_value(model, answer, worst)
     ));
     sentences
 }
 
 /// `measured ` where the system's own value may be beyond the measured one, away from the end at which it stands.
-fn measured(value: &CellValue, is_high_end: bool) -> &'static str {
+fn measured_word(value: &CellValue, is_high_end: bool) -> &'static str {
     let is_against = match is_high_end {
         true => value.is_open_below(),
         false => value.is_open_above(),
@@ -233,7 +234,7 @@ pub(super) fn ties(model: &Model, answer: &MetricAnswer) -> Vec<String> {
 /// `; if the ratios are those observed, 5 to 12 trials of each cell would show it`, as far as trials can.
 fn enough_trials(tied: &[&TiedCell]) -> String {
     let needed: Option<Vec<TrialsNeeded>> = tied.iter().map(|tied| tied.trials_needed).collect();
-    let needed = needed.and_then(|all| all.into_iter().reduce(TrialsNeeded::and));
+    let needed = needed.and_then(|all| all.into_iter().reduce(TrialsNeeded::combine));
     needed.map_or_else(String::new, |needed| {
         format!(
             "; if the ratios are those observed, {} of each cell would show it",
@@ -273,7 +274,7 @@ fn threshold(model: &Model, answer: &MetricAnswer) -> Option<String> {
     let said = places
         .iter()
         .filter_map(|place| model.thresholds.get(*place));
-    let said: Vec<String> = said.map(held).collect();
+    let said: Vec<String> = said.map(threshold_text).collect();
     let what = match &answer.worst {
         None => format!(
             "{} is {}",
@@ -298,7 +299,7 @@ fn is_of_records(metric: Metric) -> bool {
 }
 
 /// `p99 < 500ms holds in all 6 cells`.
-fn held(outcome: &ThresholdOutcome) -> String {
+fn threshold_text(outcome: &ThresholdOutcome) -> String {
     let of = outcome.cells.len();
     let own = outcome
         .cells

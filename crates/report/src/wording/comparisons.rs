@@ -128,7 +128,7 @@ fn part(told: &Told<'_>, ahead: &[Ahead], who: Ahead) -> Option<String> {
         Ahead::Second => (told.levels[1].as_str(), all.collect()),
         Ahead::Alone => {
             let places: Vec<usize> = all.collect();
-            return (!places.is_empty()).then(|| alone(told, &places));
+            return (!places.is_empty()).then(|| alone_text(told, &places));
         }
         Ahead::Neither => ("no difference found", all.collect()),
         Ahead::Unsure => ("no interval", all.filter(has_success).collect()),
@@ -148,7 +148,7 @@ fn part(told: &Told<'_>, ahead: &[Ahead], who: Ahead) -> Option<String> {
 
 /// Levels whose own interval shows a difference that may be chance among all statements: `at 50 the interval alone excludes 1 (1.93× (1.8 –
 /// 2.1)), but it is not shown together with all 24 statements (Holm)`.
-fn alone(told: &Told<'_>, places: &[usize]) -> String {
+fn alone_text(told: &Told<'_>, places: &[usize]) -> String {
     let compared = told.compared;
     let place = where_in(told.over, places);
     let which = match (places.len(), compared.measure) {
@@ -173,7 +173,7 @@ fn alone(told: &Told<'_>, places: &[usize]) -> String {
         Found::NoSuccess(_) | Found::Nothing => None,
     });
     let needed = needed
-        .reduce(TrialsNeeded::and)
+        .reduce(TrialsNeeded::combine)
         .map_or_else(String::new, |needed| {
             format!(
                 "; {} of each cell would do if the ratio is the observed one",

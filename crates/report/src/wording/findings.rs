@@ -64,7 +64,7 @@ pub fn thin(tail: &ThinTail) -> String {
     }
     format!(
         "{} of {} {what} are above {}; {MIN_SAMPLES_BEYOND} are needed",
-        count(tail.beyond().unwrap_or(0)),
+        count(tail.samples_beyond().unwrap_or(0)),
         count(drawn),
         set_share(tail.quantile)
     )

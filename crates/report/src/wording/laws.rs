@@ -98,7 +98,7 @@ pub fn not_fitted(curves: &CurvesModel) -> Vec<String> {
 }
 
 /// Levels whose values the laws take as bounds; a sentence for each metric.
-pub(crate) fn bounded(curves: &CurvesModel) -> Vec<String> {
+pub(crate) fn bounded_text(curves: &CurvesModel) -> Vec<String> {
     let sentence = |curve: &Curve, bound: LawBound| {
         let levels = |line: &LineLaw| -> Vec<String> {
             let own = line.bounded.iter().filter(|(_, of)| *of == bound);

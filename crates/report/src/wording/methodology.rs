@@ -7,16 +7,15 @@ use waggle_results::{
 use waggle_stats::OTHER_CPU_MAX;
 
 use super::{
-    artifacts, asked_before, design, followed,
+    artifacts, asked_before, design,
+    fact::Fact,
+    followed,
     format::{self, Unit},
     imported, network, operating_points, power,
     search::{self, level},
     tls,
 };
 use waggle_analysis::{Model, TrialModel, as_f64, external_components, is_external};
-
-/// One line of "how it was measured".
-pub(crate) type Fact = (&'static str, String);
 
 pub(crate) fn facts(model: &Model) -> Vec<Fact> {
     let info = &model.info;

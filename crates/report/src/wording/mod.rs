@@ -14,6 +14,7 @@ pub(crate) mod derived;
 mod design;
 pub mod drift;
 pub mod effects;
+pub(crate) mod fact;
 pub mod findings;
 mod followed;
 pub mod format;

@@ -6,8 +6,8 @@ use waggle_analysis::{Model, as_f64};
 use waggle_results::NetworkInfo;
 
 use super::{
+    fact::Fact,
     format::{self, Unit},
-    methodology::Fact,
 };
 
 /// `100 Mbit/s for both ways together, a delay of 1.00 ms each way, packets of 1,500 B, net.core.somaxconn = 128`

@@ -4,8 +4,8 @@ use waggle_analysis::{Between, MetricPower, Model, PlannedPower, PowerModel, pow
 
 use super::{
     answer::uncapitalise,
+    fact::Fact,
     format::{self, plural},
-    methodology::Fact,
 };
 
 /// An interval says how a repetition in this run would scatter, and nothing of another run.
@@ -28,7 +28,7 @@ fn round_difference(share: f64) -> String {
     }
 }
 
-fn between(of: Between) -> &'static str {
+fn pair_text(of: Between) -> &'static str {
     match of {
         Between::Cells => "between two cells",
         Between::Runs => "to another run, if runs scatter no more than their trials do,",
@@ -46,7 +46,7 @@ pub(crate) fn sentence(model: &Model) -> Option<String> {
     (!metrics.is_empty()).then(|| {
         format!(
             "80 of 100 runs like this one show a difference {} of {}.",
-            between(power.between),
+            pair_text(power.between),
             metrics.join(", of ")
         )
     })
@@ -63,7 +63,7 @@ pub(crate) fn fact(model: &Model) -> Option<Fact> {
     let text = format!(
         "smallest difference {} that 80 of 100 runs like this one show, at 5 % on both sides, for one comparison that was chosen before; \
          among many, which are tested together, it must be larger: {}",
-        between(power.between),
+        pair_text(power.between),
         metrics.join("; ")
     );
     Some(("Power", text))
@@ -102,7 +102,7 @@ pub fn plan_lines(planned: &PlannedPower, source: &str) -> Vec<String> {
     let heading = format!(
         "{} of a cell find in 80 of 100 runs, at 5 % on both sides, by the scatter in {source}, a difference {} of",
         plural(first.trials, "repetition"),
-        between(*of)
+        pair_text(*of)
     );
     let line = |one: &MetricPower| {
         let scatter = format::share(one.scatter.deviation);

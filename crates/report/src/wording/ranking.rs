@@ -17,7 +17,7 @@ pub(crate) fn sentences(rankings: &[RankingModel]) -> Vec<String> {
 }
 
 /// How many trials would tell those that are not shown to differ from the best, if that is known of one of them.
-fn needed(outcome: &RankedOutcome) -> String {
+fn needed_text(outcome: &RankedOutcome) -> String {
     let best = outcome.levels.first().map(|first| first.level.as_str());
     let alike = outcome.levels.iter();
     let alike = alike.filter(|level| level.alike.iter().any(|one| Some(one.as_str()) == best));
@@ -47,13 +47,13 @@ fn sentence(ranking: &RankingModel, outcome: &RankedOutcome) -> String {
         _ if first.alike.len() == count - 1 => {
             format!(
                 "no other level is shown to differ from it{}",
-                needed(outcome)
+                needed_text(outcome)
             )
         }
         _ => format!(
             "it is not shown to differ from {}{}",
             first.alike.join(", "),
-            needed(outcome)
+            needed_text(outcome)
         ),
     };
     let part = match outcome.combinations == outcome.of_combinations {

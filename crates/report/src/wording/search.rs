@@ -60,7 +60,7 @@ fn fails_text(answer: &Answer, why: &str, level: &dyn Fn(f64) -> String) -> Stri
     let text = |fails: f64| {
         let seen = answer.at_level(fails);
         let of = seen.map_or_else(String::new, |seen| {
-            format!(" in {} of {}", seen.not_met, trials(seen.judged()))
+            format!(" in {} of {}", seen.not_met, trials(seen.judged_trials()))
         });
         format!(", but not at {}, which failed{of}{why}", level(fails))
     };
@@ -69,7 +69,7 @@ fn fails_text(answer: &Answer, why: &str, level: &dyn Fn(f64) -> String) -> Stri
 
 /// What all trials together say, where the bracket of two levels says what happened.
 fn fitted_text(what: LevelKind, answer: &Answer) -> String {
-    let Some(fitted) = answer.fitted() else {
+    let Some(fitted) = answer.fitted_level() else {
         return String::new();
     };
     let (at, low, high) = fitted_levels(what, fitted);

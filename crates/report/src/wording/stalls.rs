@@ -17,7 +17,8 @@ pub(crate) fn sentences(model: &Model, shown: &CellModel) -> Vec<String> {
     };
     let own = model.stalls_of_cell(shown.cell);
     let own = own.filter(|stalls| stalls.omitted > 0);
-    let stall = own.map(|stalls| format!("{place} {}", omitted(model.info.load_model, &stalls)));
+    let stall =
+        own.map(|stalls| format!("{place} {}", omitted_text(model.info.load_model, &stalls)));
     let others = model.cells.iter().filter(|cell| {
         let stalls = model.stalls_of_cell(cell.cell);
         cell.cell != shown.cell && stalls.is_some_and(|stalls| stalls.omitted > 0)
@@ -36,7 +37,7 @@ pub(crate) fn sentences(model: &Model, shown: &CellModel) -> Vec<String> {
         .collect()
 }
 
-fn omitted(load: LoadModel, stalls: &CellStalls) -> String {
+fn omitted_text(load: LoadModel, stalls: &CellStalls) -> String {
     let trials = match stalls.of {
         1 => "the trial".to_owned(),
         of => format!("{} of {of} trials", stalls.omitted),

@@ -2,7 +2,7 @@
 
 use waggle_analysis::Model;
 
-use super::{format, methodology::Fact};
+use super::{fact::Fact, format};
 
 /// `None` if no connection of the load was encrypted.
 pub(crate) fn fact(model: &Model) -> Option<Fact> {

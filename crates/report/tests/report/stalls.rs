@@ -17,7 +17,7 @@ use waggle_report::{
 use waggle_results::Run;
 
 /// The run, with a threshold on the p99 of its delay.
-fn recorded(limit_us: f64) -> TempDir {
+fn recorded_run(limit_us: f64) -> TempDir {
     let archive =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/report/recorded/beside-others.tar.gz");
     let folder = tempfile::tempdir().unwrap();
@@ -36,7 +36,7 @@ fn recorded(limit_us: f64) -> TempDir {
 
 /// The same without the store's own instants.
 fn without_instants(limit_us: f64) -> Model {
-    let folder = recorded(limit_us);
+    let folder = recorded_run(limit_us);
     for trial in fs::read_dir(folder.path().join("trials")).unwrap() {
         fs::remove_file(trial.unwrap().path().join("arrival_delay.hlog")).unwrap();
     }
@@ -67,7 +67,7 @@ fn check_p99(percentile: &Percentile, point_ms: f64, (low_ms, high_ms): (f64, f6
 
 #[test]
 fn delays_come_from_the_instants_of_the_store() {
-    let model = read(&recorded(20_000.0));
+    let model = read(&recorded_run(20_000.0));
     for cell in &model.cells {
         let source = cell.delay_source.unwrap();
         assert_eq!(source.by, KnownBy::Instants, "{:?}", cell.levels);
@@ -136,7 +136,7 @@ fn a_few_windows_decide_nothing() {
 
 #[test]
 fn a_typical_trial_and_all_requests_are_told_apart() {
-    let model = read(&recorded(20_000.0));
+    let model = read(&recorded_run(20_000.0));
     let uneven = cell(&model, "50", "1");
     let typical = uneven.response.p99.estimate.unwrap().point;
     let pooled = uneven

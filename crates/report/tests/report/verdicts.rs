@@ -1,4 +1,5 @@
 //! What is wrong with a system or with the measurement is found in the numbers, and what is well is left alone.
+// long: a test a verdict
 
 use crate::{
     seeded::{Seeded, Wrong},

@@ -11,7 +11,7 @@ mod program;
 mod ready;
 mod setup;
 
-use std::{collections::BTreeMap, path::Path, time::Duration};
+use std::{collections::BTreeMap, path::Path};
 
 use tokio::{sync::watch, time::Instant};
 use waggle_results::LimitInfo;
@@ -24,6 +24,7 @@ pub(crate) use self::{
     process::{ProcessDriver, ProcessParts},
     program::{Programs, Search, artifact_of, distinct, folder_name, names, started_programs},
 };
+pub(crate) use crate::usage::Usage;
 use crate::{cpu_time::CpuReading, limits::Throttled, peer::Peer, secrets::Secrets};
 
 /// What a driver needs to know about the system that it brings up.
@@ -86,16 +87,6 @@ impl Deaths {
         // No sender is left, so no death can be reported.
         std::future::pending().await
     }
-}
-
-/// What a component has used so far.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Usage {
-    /// `gateway-0`, or `waggle` for the load generator itself.
-    pub(crate) replica: String,
-    pub(crate) cpu: Duration,
-    pub(crate) rss_bytes: u64,
-    pub(crate) threads: u32,
 }
 
 /// The limits of a replica and how it met them so far.

@@ -1,5 +1,6 @@
 //! The process driver: components are processes of this machine, on free ports of the loopback address. External components are
 //! located before the others are started, and never touched.
+// long: one driver
 
 mod again;
 mod port_tls;

@@ -18,7 +18,7 @@ pub(crate) struct Instants {
 
 impl Instants {
     /// Since when the store has shown records, by the lines that it shows.
-    pub(crate) fn shown() -> Self {
+    pub(crate) fn shown_instant() -> Self {
         Self {
             is_known: false,
             resolution_ns: COARSEST_NS,
@@ -27,7 +27,7 @@ impl Instants {
     }
 
     /// When a broker appended records.
-    pub(crate) fn appended() -> Self {
+    pub(crate) fn append_instant() -> Self {
         Self {
             is_known: false,
             resolution_ns: MS_NS,
@@ -63,19 +63,27 @@ mod tests {
             let found = instants.info().map(|info| info.resolution_ns);
             assert_eq!(found, expected, "{all:?}");
         };
-        check(Instants::shown(), &[], None);
-        check(Instants::shown(), &[5_000_000_000], Some(COARSEST_NS));
+        check(Instants::shown_instant(), &[], None);
         check(
-            Instants::shown(),
+            Instants::shown_instant(),
+            &[5_000_000_000],
+            Some(COARSEST_NS),
+        );
+        check(
+            Instants::shown_instant(),
             &[5_000_000_000, 5_001_000_000, 5_002_000_000],
             Some(MS_NS),
         );
         check(
-            Instants::shown(),
+            Instants::shown_instant(),
             &[5_001_000_000, 5_000_007_000],
             Some(1_000),
         );
-        check(Instants::shown(), &[5_001_000_007, 5_000_000_000], Some(1));
-        check(Instants::appended(), &[5_000_999_999], Some(MS_NS));
+        check(
+            Instants::shown_instant(),
+            &[5_001_000_007, 5_000_000_000],
+            Some(1),
+        );
+        check(Instants::append_instant(), &[5_000_999_999], Some(MS_NS));
     }
 }

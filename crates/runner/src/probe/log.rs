@@ -98,8 +98,8 @@ impl ProbeLog {
             due_instants: config.due_instants.clone(),
             instants: match config.probe.kind {
                 // A broker may show a record later than it appended it.
-                ProbeKind::Kafka { .. } => Instants::appended(),
-                _ => Instants::shown(),
+                ProbeKind::Kafka { .. } => Instants::append_instant(),
+                _ => Instants::shown_instant(),
             },
             has_others: config.has_others,
             window: config.window.clone(),

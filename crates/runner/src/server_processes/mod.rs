@@ -69,7 +69,7 @@ impl ServerProcesses {
             };
             let found: BTreeSet<u32> = found.difference(&taken).copied().collect();
             taken.extend(&found);
-            let used = server.used();
+            let used = server.used_cpu();
             server.is_here = is_here;
             server.processes = found;
             server.before = server.total().saturating_sub(used);
@@ -98,7 +98,7 @@ impl Server {
         proc::trees_usage(&self.processes).cpu
     }
 
-    fn used(&self) -> Duration {
+    fn used_cpu(&self) -> Duration {
         self.total().saturating_sub(self.before)
     }
 }

@@ -28,7 +28,7 @@ fn infos(bench: &Bench) -> Vec<TrialInfo> {
 }
 
 /// Contended trials, as `c1r1`.
-fn contended(bench: &Bench) -> String {
+fn contended_machine(bench: &Bench) -> String {
     let model = waggle_analysis::model(&bench.results());
     let trials = model.trials.iter();
     let contended = trials.filter(|trial| waggle_analysis::is_contended(trial));
@@ -49,7 +49,7 @@ async fn a_quiet_machine_delays_nothing() {
     assert!(infos(&bench).iter().all(|info| info.quiet_wait.is_none()));
     let waits = |event: &Event| matches!(event, Event::WaitingForQuiet { .. });
     assert!(!events.iter().any(waits));
-    assert_eq!(contended(&bench), "");
+    assert_eq!(contended_machine(&bench), "");
     let model = waggle_analysis::model(&bench.results());
     let cores = model.contention.unwrap().other_cores.unwrap();
     assert!((cores.mean - 0.2).abs() < 0.02, "{cores:?}");
@@ -76,7 +76,7 @@ async fn a_program_that_ends_is_waited_for() {
         cpus == 2 && (other_cores - 1.5).abs() < 0.1,
         "{other_cores}"
     );
-    assert_eq!(contended(&bench), "");
+    assert_eq!(contended_machine(&bench), "");
 }
 
 #[tokio::test(start_paused = true)]
@@ -112,7 +112,7 @@ async fn programs_that_stay_are_not_waited_for_again_and_nothing_is_replaced() {
 async fn a_disturbed_trial_is_replaced_and_the_quiet_ones_stand_beside() {
     // The first trial's load runs within this time.
     let (bench, _, _) = run(&format!("{FIXED}\n  quiet_timeout: 0s"), &[(4.0, 1.0)]).await;
-    assert_eq!(contended(&bench), "c1r1");
+    assert_eq!(contended_machine(&bench), "c1r1");
     let results = bench.results();
     let added = results.info.added.iter().map(|added| added.key);
     assert_eq!(keys(added), "c1r4");

@@ -1,15 +1,11 @@
 //! The machine: whether other programs, or its host, used CPU that the system could have had (docs/design/0084).
 
 use super::findings::Findings;
+use super::limits::{CPU_STEAL_MAX, OTHER_CPU_MAX};
 use crate::{
     Contention, Verdict,
     trial_facts::{Machine, TrialFacts},
 };
-
-/// Cores that other programs may use, as a share of the CPUs: the kernel's own work stays below it.
-pub const OTHER_CPU_MAX: f64 = 0.15;
-/// CPU steal that a trial may have, as a share of the time of all CPUs.
-pub const CPU_STEAL_MAX: f64 = 0.02;
 
 /// What others used is judged where it is known, CPU steal everywhere.
 pub(super) fn contention(facts: &TrialFacts<'_>, found: &mut Findings) {

@@ -1,15 +1,12 @@
 //! The generator: whether it, and not the system, made the numbers (method rule 9).
 
-use super::contention::CPU_STEAL_MAX;
 use super::findings::{ACHIEVED_MIN, CHANCE, Findings, SEARCH_BOUND_SHARE, float};
+use super::limits::{BUSY_LIMIT, CPU_STEAL_MAX, GENERATOR_BUSY, MOSTLY_IDLE};
 use crate::{
     Calibrated, InstrumentFinding, Lag, LagAllowed, LatenessFinding, NthGenerator, Verdict,
     trial_facts::{Arrivals, GeneratorPart, LoadModel, TrialFacts},
 };
 
-/// CPU of the busiest worker thread, used or waited for: worth a remark, and too much.
-pub const GENERATOR_BUSY: f64 = 0.80;
-pub(crate) const BUSY_LIMIT: f64 = 0.95;
 /// A rate above this share of the calibrated capacity shows that the calibration is wrong.
 const DISPROVED: f64 = 1.05;
 /// Lag against the median response time.
@@ -32,8 +29,6 @@ const NEGATIVE_DELAYS_MAX: f64 = 0.001;
 const IN_FLIGHT_MIN: f64 = 0.97;
 /// Requests of a uniform schedule that may fall on the other side of the phase's ends.
 const AT_THE_ENDS: f64 = 2.0;
-/// CPUs that had so little to do could have been there for the generator.
-pub(crate) const MOSTLY_IDLE: f64 = 0.50;
 /// Open connections against configured ones, in the median interval.
 const CONNECTIONS_MIN: f64 = 0.99;
 

@@ -6,15 +6,15 @@ mod accounting;
 mod contention;
 mod findings;
 mod instrument;
+mod limits;
 mod system;
 
 #[cfg(test)]
 mod tests;
 
-pub use contention::{CPU_STEAL_MAX, OTHER_CPU_MAX};
 pub use findings::{ACHIEVED_MIN, Findings, SteadinessTest};
-pub use instrument::GENERATOR_BUSY;
-pub(crate) use instrument::{BUSY_LIMIT, MOSTLY_IDLE};
+pub(crate) use limits::{BUSY_LIMIT, MOSTLY_IDLE};
+pub use limits::{CPU_STEAL_MAX, GENERATOR_BUSY, OTHER_CPU_MAX};
 
 use crate::{
     Finding, InstrumentFinding, Verdict,

@@ -1,4 +1,5 @@
 //! Designs worked out by hand, and seeded ones with effects that are known.
+// long: a test a property
 
 use super::*;
 use crate::random::Random;

@@ -51,7 +51,7 @@ fn trial(random: &mut Random, length_ms: f64, stalls_per_ms: f64) -> Vec<Record>
 }
 
 /// The delays of what was visible first in windows at equal distances.
-fn followed(records: &[Record], windows: usize, random: &mut Random) -> Vec<f64> {
+fn followed_delays(records: &[Record], windows: usize, random: &mut Random) -> Vec<f64> {
     let apart = records.last().unwrap().0 / windows as f64;
     let first = (apart - WINDOW_MS) * random.unit();
     let of_window = |window: usize| {
@@ -90,7 +90,7 @@ fn rates(windows: usize, quantile: f64, stalls_per_ms: f64) -> Rates {
         let (mut found, mut truth) = (Vec::new(), Vec::new());
         for _ in 0..TRIALS {
             let records = trial(&mut random, length_ms, stalls_per_ms);
-            let sample = followed(&records, windows, &mut random);
+            let sample = followed_delays(&records, windows, &mut random);
             sound += usize::from(thin_tail(sample.len() as u64, quantile).is_none());
             let of_sample = percentile(sample, quantile);
             let all = records.iter().map(|(_, delay)| *delay).collect();

@@ -166,7 +166,7 @@ fn residual_means(
     let off: Vec<f64> = levels
         .all
         .iter()
-        .map(|level| level.off(curve(level)))
+        .map(|level| level.deviation(curve(level)))
         .collect();
     let spread = (size(off.len()) / degrees).sqrt() * critical_95(degrees) / NORMAL_95;
     levels

@@ -74,7 +74,7 @@ impl Grid {
 /// The sum of squares about a curve; not a number if the curve has no value somewhere.
 pub(super) fn sum_of_squares(form: Form, levels: &Levels, at: &Fitted) -> f64 {
     let squares = levels.all.iter().map(|level| {
-        let off = level.off(levels.transform(at.value(form, level.x)));
+        let off = level.deviation(levels.transform(at.value(form, level.x)));
         level.weight() * off * off
     });
     squares.sum()
@@ -97,7 +97,7 @@ fn best_scale(levels: &Levels, values: &[f64]) -> (f64, f64) {
     };
     let squares = |scaled: &dyn Fn(f64) -> f64| -> f64 {
         pairs()
-            .map(|(level, value)| level.weight() * level.off(scaled(*value)).powi(2))
+            .map(|(level, value)| level.weight() * level.deviation(scaled(*value)).powi(2))
             .sum()
     };
     match levels.errors {
@@ -190,7 +190,7 @@ fn normal_equations(
         };
         let gradient = [shape, a, b, c, d].map(|one| one * outer);
         let curve = levels.transform(value);
-        let off = level.off(curve);
+        let off = level.deviation(curve);
         // A bound that is kept says nothing.
         if level.bound.is_some() && off == 0.0 {
             continue;

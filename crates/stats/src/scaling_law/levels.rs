@@ -47,7 +47,7 @@ impl Level {
     }
 
     /// How far the mean is from a curve, as it is fitted; 0 if it is a bound and the curve is on the side that it leaves open.
-    pub(super) fn off(&self, curve: f64) -> f64 {
+    pub(super) fn deviation(&self, curve: f64) -> f64 {
         let off = self.mean - curve;
         match self.bound {
             None => off,

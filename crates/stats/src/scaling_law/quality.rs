@@ -67,7 +67,7 @@ impl FitQuality {
         let relative = |level: &super::levels::Level| {
             let value = at.value(form, level.x);
             let curve = levels.transform(value);
-            levels.restore(curve + level.off(curve)) / value - 1.0
+            levels.restore(curve + level.deviation(curve)) / value - 1.0
         };
         let off: Vec<(f64, f64)> = levels
             .all

@@ -1,5 +1,6 @@
 //! The result of a search: an interval, why it ended, and every level that was tried.
 
+use super::level_summary::LevelSummary;
 use super::{
     SearchTrial,
     fit::FittedLevel,
@@ -61,7 +62,7 @@ pub enum End {
 impl End {
     /// Of a search that needs no more trials.
     pub(super) fn from_ends(ends: &Ends<'_>, level_states: &[LevelState]) -> Self {
-        let is_limited = !ends.limited(level_states).is_empty();
+        let is_limited = !ends.limited_trials(level_states).is_empty();
         match (ends.stops.and_then(|stops| stops.stop), ends.holds) {
             (None, _) | (_, None) if is_limited => Self::InstrumentLimited,
             (None, _) => Self::MetUpToMost,
@@ -86,17 +87,6 @@ impl End {
             Self::Unfinished => "unfinished",
         }
     }
-}
-
-/// The trials of one level, counted by what they showed.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LevelSummary {
-    pub level: f64,
-    pub met: u32,
-    pub not_met: u32,
-    pub pool_limited: u32,
-    pub instrument_limited: u32,
-    pub silent: u32,
 }
 
 impl Answer {
@@ -132,7 +122,7 @@ impl Answer {
 
     /// The level that half of the trials hold, by all trials that show something of the system.
     #[must_use]
-    pub fn fitted(&self) -> Option<FittedLevel> {
+    pub fn fitted_level(&self) -> Option<FittedLevel> {
         FittedLevel::new(&self.levels)
     }
 
@@ -159,12 +149,12 @@ impl Answer {
         end: End,
     ) -> Self {
         let ends = Ends::new(level_states);
-        let limited = ends.limited(level_states).into_iter().next();
+        let limited = ends.limited_trials(level_states).into_iter().next();
         let stopped = match end {
             End::InstrumentLimited => limited.or(ends.stops),
             _ => ends.stops,
         };
-        let levels: Vec<LevelSummary> = level_states.iter().map(LevelSummary::new).collect();
+        let levels: Vec<LevelSummary> = level_states.iter().map(summarize_level).collect();
         Self {
             holds: ends.holds.map(|seen| HoldingLevel {
                 level: seen.level,
@@ -185,21 +175,13 @@ impl Answer {
     }
 }
 
-impl LevelSummary {
-    fn new(seen: &LevelState) -> Self {
-        Self {
-            level: seen.level,
-            met: seen.met,
-            not_met: seen.not_met,
-            pool_limited: seen.pool_limited,
-            instrument_limited: seen.limited,
-            silent: seen.silent,
-        }
-    }
-
-    /// Trials that show whether the system holds the level.
-    #[must_use]
-    pub fn judged(&self) -> u32 {
-        self.met + self.not_met
+fn summarize_level(seen: &LevelState) -> LevelSummary {
+    LevelSummary {
+        level: seen.level,
+        met: seen.met,
+        not_met: seen.not_met,
+        pool_limited: seen.pool_limited,
+        instrument_limited: seen.limited,
+        silent: seen.silent,
     }
 }

@@ -37,7 +37,10 @@ impl FittedLevel {
     /// `None` unless one trial held and one failed.
     #[must_use]
     pub fn new(levels: &[LevelSummary]) -> Option<Self> {
-        let judged: Vec<&LevelSummary> = levels.iter().filter(|seen| seen.judged() > 0).collect();
+        let judged: Vec<&LevelSummary> = levels
+            .iter()
+            .filter(|seen| seen.judged_trials() > 0)
+            .collect();
         let held = judged
             .iter()
             .filter(|seen| seen.met > 0)
@@ -70,7 +73,7 @@ impl FittedLevel {
             level: quantile(0.5),
             low: quantile(TAIL),
             high: quantile(1.0 - TAIL),
-            trials: judged.iter().map(|seen| seen.judged()).sum(),
+            trials: judged.iter().map(|seen| seen.judged_trials()).sum(),
         })
     }
 }

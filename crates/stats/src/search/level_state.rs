@@ -205,7 +205,7 @@ impl<'a> Ends<'a> {
     }
 
     /// Levels between the ends at which the generator always was the limit, the lowest first.
-    pub(super) fn limited(&self, level_states: &'a [LevelState]) -> Vec<&'a LevelState> {
+    pub(super) fn limited_trials(&self, level_states: &'a [LevelState]) -> Vec<&'a LevelState> {
         let above = self.holds.map_or(0.0, |held| held.level);
         let below = self.stops.map_or(f64::INFINITY, |stops| stops.level);
         let all = level_states.iter().filter(|seen| seen.is_limited());

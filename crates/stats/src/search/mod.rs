@@ -16,17 +16,21 @@
 mod answer;
 mod fit;
 mod level_state;
+mod level_summary;
 mod pool;
+mod settings;
 mod steps;
+mod tried;
 
 #[cfg(test)]
 mod tests;
 
-use crate::Verdict;
-
-pub use answer::{Answer, End, HoldingLevel, LevelSummary};
+pub use answer::{Answer, End, HoldingLevel};
 pub use fit::FittedLevel;
+pub use level_summary::LevelSummary;
 pub use pool::{PoolLimit, PoolUse};
+pub use settings::{Levels, Settings};
+pub use tried::{Evidence, SearchTrial};
 
 use level_state::{Ends, LevelState, level_states};
 use pool::Pools;
@@ -39,97 +43,6 @@ const SAME: f64 = 1e-9;
 const OPERATING_PRECISION: f64 = 0.02;
 /// Bounds of the precision that is taken; a wish beyond them is cut to them.
 const PRECISION: (f64, f64) = (0.001, 1.0);
-
-/// Limits and start of a search.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
-    /// The first level; then doubled or halved.
-    pub start: f64,
-    pub min: f64,
-    pub max: f64,
-    /// How close the two ends must come, as a share of the lower one.
-    pub precision: f64,
-    /// How many trials must hold at the level that is the answer.
-    pub confirmations: u32,
-    pub max_trials: u32,
-    /// Up to so many connections the search enlarges the pool of the load; `None`: never.
-    pub max_connections: Option<u32>,
-    pub levels: Levels,
-}
-
-/// Which levels there are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Levels {
-    /// Users, connections.
-    Whole,
-    /// Rates.
-    Fine,
-}
-
-/// What one trial shows about its level.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Evidence {
-    /// Every condition held.
-    Met,
-    /// One did not, by the system's own doing.
-    NotMet,
-    /// One did not, for want of a free connection: the system was as fast as ever. A trial alone does not show it; the search does,
-    /// by the service times of all of its trials.
-    PoolLimited,
-    /// The generator was the limit: the trial says nothing of the level.
-    InstrumentLimited,
-    /// The conditions held on average, but the system did not keep one level. Again and again it shows that the level does not hold;
-    /// once, nothing.
-    Unsteady,
-    /// The trial did not complete, or its accounting does not add up.
-    Nothing,
-}
-
-impl Evidence {
-    /// The evidence of a trial with this verdict. An overloaded or incomplete one shows that the system does not hold the level,
-    /// whatever the conditions are.
-    #[must_use]
-    pub fn from_verdict(verdict: Verdict, conditions_hold: bool) -> Self {
-        match verdict {
-            Verdict::Failed | Verdict::Inconsistent => Self::Nothing,
-            Verdict::InstrumentLimited => Self::InstrumentLimited,
-            Verdict::Overloaded | Verdict::Incomplete => Self::NotMet,
-            Verdict::Unsteady if conditions_hold => Self::Unsteady,
-            Verdict::Unsteady => Self::NotMet,
-            Verdict::Valid | Verdict::Contended if conditions_hold => Self::Met,
-            Verdict::Valid => Self::NotMet,
-            // With the CPUs to itself the system may hold the level.
-            Verdict::Contended => Self::Unsteady,
-        }
-    }
-}
-
-/// One trial of the search: its level, and what it shows by itself.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SearchTrial {
-    pub level: f64,
-    pub evidence: Evidence,
-    /// Connections that the load had; `None`: not known.
-    pub connections: Option<u32>,
-    /// How the pool of connections was used; `None`: the load has no pool beside its level, or nothing was measured.
-    pub pool: Option<PoolUse>,
-    /// How late the generator was, in microseconds.
-    pub lag_us: Option<f64>,
-}
-
-impl SearchTrial {
-    /// A trial of which nothing but this is known.
-    #[must_use]
-    pub fn new(level: f64, evidence: Evidence) -> Self {
-        Self {
-            level,
-            evidence,
-            connections: None,
-            pool: None,
-            lag_us: None,
-        }
-    }
-}
 
 /// The next step.
 #[derive(Debug, Clone, PartialEq)]
@@ -205,7 +118,7 @@ impl Search {
     /// What each trial shows, by all trials so far; in the order in which they were reported.
     #[must_use]
     pub fn evidence(&self) -> Vec<Evidence> {
-        pool::judged(&self.tried)
+        pool::judged_evidence(&self.tried)
     }
 
     /// How many connections the load of the next trial has; `None`: as many as it is set to.
@@ -217,7 +130,7 @@ impl Search {
     #[must_use]
     pub fn next(&self) -> Step {
         let pools = Pools::new(&self.settings, &self.tried);
-        let level_states = level_states(&self.settings, &pools.counted());
+        let level_states = level_states(&self.settings, &pools.counted_trials());
         match self.plan(&Ends::new(&level_states), &level_states) {
             Planned::Level(level) => self.step(level, &level_states),
             Planned::End(end) => Step::Done(Answer::new(&level_states, (&self.tried, &pools), end)),
@@ -231,7 +144,7 @@ impl Search {
             Step::Done(answer) => answer,
             _ => {
                 let pools = Pools::new(&self.settings, &self.tried);
-                let level_states = level_states(&self.settings, &pools.counted());
+                let level_states = level_states(&self.settings, &pools.counted_trials());
                 Answer::new(&level_states, (&self.tried, &pools), End::Unfinished)
             }
         }

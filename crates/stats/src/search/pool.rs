@@ -38,7 +38,7 @@ pub struct PoolLimit {
 }
 
 /// What each trial shows by itself, and by the service times of the others.
-pub(super) fn judged(tried: &[SearchTrial]) -> Vec<Evidence> {
+pub(super) fn judged_evidence(tried: &[SearchTrial]) -> Vec<Evidence> {
     let services = tried.iter().filter_map(|one| one.pool);
     let fastest = services
         .map(|pool| pool.service_mean_us)
@@ -68,7 +68,7 @@ pub(super) struct Pools<'a> {
 
 impl<'a> Pools<'a> {
     pub(super) fn new(settings: &Settings, tried: &'a [SearchTrial]) -> Self {
-        let judged = judged(tried);
+        let judged = judged_evidence(tried);
         let with = |is: fn(Evidence) -> bool| {
             let all = tried.iter().zip(&judged);
             all.filter(move |(_, evidence)| is(**evidence))
@@ -99,7 +99,7 @@ impl<'a> Pools<'a> {
 
     /// Trials that count, with their indices and what they show: of those in which the pool was the limit, only those with the
     /// largest pool there may be; and none with a pool that cannot be used.
-    pub(super) fn counted(&self) -> Vec<(usize, SearchTrial)> {
+    pub(super) fn counted_trials(&self) -> Vec<(usize, SearchTrial)> {
         let all = self.tried.iter().zip(&self.judged).enumerate();
         let counts = |one: &SearchTrial, evidence: Evidence| {
             let is_smaller = one.connections < self.current || self.can_grow();
@@ -124,7 +124,9 @@ impl<'a> Pools<'a> {
         let limited = limited.filter(|(one, evidence)| {
             **evidence == Evidence::PoolLimited && one.connections == Some(current)
         });
-        let wanted = limited.filter_map(|(one, _)| wanted(one, current)).max();
+        let wanted = limited
+            .filter_map(|(one, _)| wanted_size(one, current))
+            .max();
         Some(wanted.map_or(current, |wanted| {
             wanted.max(current.saturating_mul(2)).min(max)
         }))
@@ -140,7 +142,7 @@ impl<'a> Pools<'a> {
 }
 
 /// Connections that the level of a trial needs by Little's law, with room; each carries as many requests as before.
-fn wanted(one: &SearchTrial, connections: u32) -> Option<u32> {
+fn wanted_size(one: &SearchTrial, connections: u32) -> Option<u32> {
     let pool = one.pool?;
     let of_each = pool.in_flight_max / f64::from(connections);
     let needed = ROOM * one.level * pool.service_mean_us / 1e6 / of_each.max(1.0);

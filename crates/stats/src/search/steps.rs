@@ -71,7 +71,7 @@ impl Search {
     /// Of a search that needs no more trials.
     fn end(&self, ends: &Ends<'_>, level_states: &[LevelState]) -> End {
         let is_confirmed = |held: &LevelState| held.met >= self.settings.confirmations;
-        if ends.limited(level_states).len() >= LIMITED_LEVELS
+        if ends.limited_trials(level_states).len() >= LIMITED_LEVELS
             || ends.holds.is_some_and(|held| !is_confirmed(held))
         {
             return End::InstrumentLimited;
@@ -90,7 +90,7 @@ impl Search {
         if ends.holds.is_none() && lowest.level > min {
             return Some(self.round(lowest.level / 2.0));
         }
-        let limited = ends.limited(level_states);
+        let limited = ends.limited_trials(level_states);
         let lowest_limited = limited.first().filter(|_| limited.len() >= LIMITED_LEVELS);
         let highest = level_states.last().unwrap_or(lowest);
         if ends.stops.is_none() && lowest_limited.is_none() && highest.level < max {

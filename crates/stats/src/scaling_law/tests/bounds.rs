@@ -10,7 +10,7 @@ const THREADS: [f64; 8] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
 const CONTENTION: f64 = 0.03;
 
 /// Rates of a system that the load generator cannot load beyond 10,000 per second: what it reaches there is a bound, if it is noted.
-fn limited(random: &mut Random, is_noted: bool) -> Vec<LawTrial> {
+fn limited_trials(random: &mut Random, is_noted: bool) -> Vec<LawTrial> {
     const MOST: f64 = 10_000.0;
     let mut all = Vec::new();
     for level in THREADS {
@@ -28,7 +28,7 @@ fn limited(random: &mut Random, is_noted: bool) -> Vec<LawTrial> {
 fn contention(is_noted: bool) -> (f64, f64) {
     let (mut covered, mut sum) = (0_usize, 0.0);
     for seed in 0..SEEDS {
-        let trials = limited(&mut Random::from_seed(seed), is_noted);
+        let trials = limited_trials(&mut Random::from_seed(seed), is_noted);
         let law = fit_universal_scalability(&trials, &settings(Errors::Relative, 150)).unwrap();
         let (low, high) = ends(&law.contention);
         covered += usize::from((low..=high).contains(&CONTENTION));

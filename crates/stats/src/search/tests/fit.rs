@@ -18,7 +18,7 @@ fn coverage(settings: Settings, scatter: f64, bad_in_100: usize) -> (f64, f64, f
             }
         });
         let answer = search.answer();
-        if let Some(fitted) = answer.fitted() {
+        if let Some(fitted) = answer.fitted_level() {
             fits += u32::from((fitted.low..=fitted.high).contains(&truth));
             widths.push(fitted.high / fitted.low);
         }

@@ -121,7 +121,7 @@ fn a_server_without_a_limit_has_no_capacity() {
     let answer = search_with_pool(&SLEEPER, (10, 10, u32::MAX)).answer();
     assert_eq!((answer.end, answer.fails), (End::PoolLimited, None));
     assert!((185.0..=200.0).contains(&answer.holds.unwrap().level));
-    assert_eq!(answer.fitted(), None);
+    assert_eq!(answer.fitted_level(), None);
 }
 
 #[test]
