@@ -231,6 +231,7 @@ fn places(cells: &[CellSource]) -> Vec<Placed<'_>> {
         .collect()
 }
 
+#[expect(clippy::too_many_lines, reason = "a line a field")]
 fn run_info(
     arguments: &Import,
     cells: &[CellSource],
