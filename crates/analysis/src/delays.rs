@@ -10,6 +10,8 @@ use crate::distribution::{self, TrialPercentiles, as_f64};
 
 /// From this share of the records on, what is known of some is taken as known of all.
 const COVERS_FROM: f64 = 0.99;
+/// Both ends of a delay are the same instant if their medians are this close.
+const SAME_ENDS: f64 = 0.9;
 /// Microseconds are as fine as histograms are.
 const US_NS: u64 = 1_000;
 
@@ -128,9 +130,11 @@ impl<'a> DelayLogs<'a> {
         }
         let median = |of: Option<&Histogram<u64>>| {
             let some = of.filter(|histogram| !histogram.is_empty())?;
-            Some(some.value_at_quantile(0.5))
+            Some(as_f64(some.value_at_quantile(0.5)))
         };
-        self.earliest.is_some() && median(self.earliest) == median(self.delivery)
+        // A record that is read between its commit and the note of it has no instant.
+        let both = median(self.earliest).zip(median(self.delivery));
+        both.is_some_and(|(earliest, latest)| earliest >= SAME_ENDS * latest)
     }
 
     /// The percentiles by the best that is known.

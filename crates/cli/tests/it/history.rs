@@ -111,9 +111,11 @@ fn changes(history: &Value) -> Vec<usize> {
     let place = |name: &Value| runs.iter().position(|run| run["name"] == *name).unwrap();
     let series = history["series"].as_array().unwrap().iter();
     let changes = series.flat_map(|series| series["changes"].as_array().unwrap());
-    changes
+    // Goodput and response time of a closed load change together.
+    let places: std::collections::BTreeSet<usize> = changes
         .map(|change| place(&change["first_run_after"]))
-        .collect()
+        .collect();
+    places.into_iter().collect()
 }
 
 #[test]
@@ -182,8 +184,8 @@ fn what_is_no_history_is_a_mistake() {
     check(&["empty"], "is no run and has no runs in it");
     check(&["runs", "--last", "0"], "--last");
     check(
-        &["runs", "--last", "3"],
-        "needs 4 runs of a cell, and there are 3",
+        &["runs", "--last", "2"],
+        "needs 3 runs of a cell, and there are 2",
     );
     check(
         &["runs", "--since", "yesterday"],

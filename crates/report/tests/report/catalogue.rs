@@ -107,6 +107,7 @@ fn parts() -> [Part; 4] {
         Part {
             study: Seeded::overload(),
             without: &[
+                "put-readings.time_weighted_response_time.*",
                 "put-readings.first_byte*",
                 "put-readings.body_bytes*",
                 "put-readings.decoded_bytes*",
