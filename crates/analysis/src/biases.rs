@@ -46,6 +46,8 @@ pub(crate) fn resolve_biases(metric: Metric, biases: impl IntoIterator<Item = Bi
     let resolved = biases.into_iter().filter_map(|bias| match bias {
         Bias::ByLag if metric == Metric::ResponseTime => None,
         Bias::ByLag => Some(Bias::AtMost),
+        // What failed is a fact of the load that was sent.
+        Bias::AtLeast if is_of_failures(metric) => None,
         bias => Some(bias),
     });
     distinct(resolved)
@@ -73,4 +75,18 @@ pub(crate) fn distinct(biases: impl IntoIterator<Item = Bias>) -> Vec<Bias> {
         }
     }
     distinct
+}
+
+/// Whether a metric counts what failed.
+pub(crate) fn is_of_failures(metric: Metric) -> bool {
+    matches!(
+        metric,
+        Metric::Failed
+            | Metric::ErrorRate
+            | Metric::Skipped
+            | Metric::SessionsFailed
+            | Metric::ClientsFailed
+            | Metric::BackgroundFailed
+            | Metric::BackgroundErrorRate
+    )
 }

@@ -200,8 +200,9 @@ fn evidence_of(verdict: Verdict, conditions: &[ThresholdCell]) -> Evidence {
     match verdict {
         Verdict::InstrumentLimited if holds => Evidence::Met,
         Verdict::InstrumentLimited if is_failing => Evidence::NotMet,
-        // What is undecided was measured to fail: the level does not hold beside these programs.
-        Verdict::Contended if !holds => Evidence::NotMet,
+        Verdict::Contended if is_failing => Evidence::NotMet,
+        // With the CPUs to itself the system may hold the level.
+        Verdict::Contended if !holds => Evidence::Unsteady,
         verdict => Evidence::from_verdict(verdict, !fails),
     }
 }

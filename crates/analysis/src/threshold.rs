@@ -10,7 +10,7 @@ use waggle_stats::{Bias, Range, Reason, ThinTail};
 use crate::{
     CellModel, Decision,
     aspect::aspect,
-    biases::biases,
+    biases::{biases, is_of_failures},
     decision::decide,
     metric::{Hidden, Number, unit},
     path,
@@ -147,7 +147,10 @@ pub fn held_in_load(
     reasons: &[Reason],
 ) -> (Decision, Option<Shortcoming>) {
     let metric = path::metric(&threshold.metric);
-    let biases = metric.map_or_else(Vec::new, |metric| biases(aspect(metric), reasons));
+    let mut biases = metric.map_or_else(Vec::new, |metric| biases(aspect(metric), reasons));
+    if metric.is_some_and(is_of_failures) {
+        biases.retain(|bias| *bias != Bias::AtLeast);
+    }
     let held = decide(
         threshold.op,
         Range::new((value, value), biases.iter().copied()),
