@@ -123,6 +123,9 @@ pub struct AskedReading {
     has_lag: bool,
 }
 
+/// What changes within a trial is in the interval of several.
+const SEVERAL: usize = 2;
+
 /// One for each metric that the study asks about, in the same order for every trial.
 pub(crate) fn asked_readings(info: &RunInfo, trial: &TrialModel) -> Vec<AskedReading> {
     let metrics = asked_metrics(info).into_iter();
@@ -134,7 +137,7 @@ pub(crate) fn asked_readings(info: &RunInfo, trial: &TrialModel) -> Vec<AskedRea
         scale: scale(&named, &[trial]),
         biases: resolve_biases(
             named.row.metric,
-            trial_biases(aspect(named.row.metric), trial),
+            trial_biases(aspect(named.row.metric), trial, SEVERAL),
         ),
         has_lag: has_lag(aspect(named.row.metric), &trial.reasons),
     });

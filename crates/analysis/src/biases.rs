@@ -22,15 +22,15 @@ pub(crate) fn biases(aspect: Aspect, reasons: &[Reason]) -> Vec<Bias> {
     distinct(own.map(|doubt| doubt.bias))
 }
 
-/// The same of a trial with others. A change of level is in the range of its readings. The lag is, too, where it was noted.
-pub(crate) fn trial_biases(aspect: Aspect, trial: &TrialModel) -> Vec<Bias> {
+/// The same of one of so many trials. A change of level is in the interval over several of them. The lag is, too, where it was noted.
+pub(crate) fn trial_biases(aspect: Aspect, trial: &TrialModel, trials: usize) -> Vec<Bias> {
     let is_lag_noted = trial
         .numbers
         .as_ref()
         .is_some_and(|numbers| numbers.response_without_lag.is_some());
     let reasons = trial.reasons.iter();
     let doubts = reasons.flat_map(|reason| {
-        let is_change = matches!(reason.finding, Finding::System(_));
+        let is_change = trials > 1 && matches!(reason.finding, Finding::System(_));
         let doubts = reason.finding.doubts().into_iter();
         doubts.filter(move |doubt| !(is_change && matches!(doubt.bias, Bias::Factor(_))))
     });

@@ -371,7 +371,9 @@ fn change_reason(change: Option<&ChangeOverTrials>) -> Option<Reason> {
 fn doubts(trials: &[&TrialModel], of_cell: &[Reason]) -> Vec<(Aspect, Vec<Bias>)> {
     let aspects = Aspect::ALL.into_iter();
     let all = aspects.map(|aspect| {
-        let each = trials.iter().map(|trial| trial_biases(aspect, trial));
+        let each = trials
+            .iter()
+            .map(|trial| trial_biases(aspect, trial, trials.len()));
         let own = shared_biases(&each.collect::<Vec<_>>());
         let of_cell = biases(aspect, of_cell);
         (aspect, distinct(own.into_iter().chain(of_cell)))

@@ -25,7 +25,9 @@ pub(crate) fn open_biases(
 
 fn biases_of_each(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Vec<Vec<Bias>> {
     let metric = named.row.metric;
-    let own = |trial: &&TrialModel| resolve_biases(metric, trial_biases(aspect(metric), trial));
+    let own = |trial: &&TrialModel| {
+        resolve_biases(metric, trial_biases(aspect(metric), trial, trials.len()))
+    };
     trials.iter().map(own).collect()
 }
 

@@ -14,7 +14,7 @@ use waggle_analysis::TrialSoFar;
 use waggle_results::{
     AddedReason, AddedTrial, RunInfo, TrialInfo, TrialKey, WriteError, trial_info,
 };
-use waggle_stats::Verdict;
+use waggle_stats::{CLEAN_TRIALS_MIN, Verdict};
 use waggle_study::{
     MAX_REPLACEMENTS, Order, PlannedTrial, Restart, Study, expected_duration, since_sentinel,
 };
@@ -362,6 +362,18 @@ fn has_reason(trial: &TrialSoFar, verdict: Verdict) -> bool {
     reasons.any(|reason| reason.verdict == verdict)
 }
 
+/// What the machine did to a cell with this verdict, or to so many of its trials that it is not bounded by the others: a change of level
+/// within a trial only widens the interval.
+fn disturbance(verdict: Verdict, judged: &[TrialSoFar]) -> Option<Verdict> {
+    let steady = |trial: &&TrialSoFar| !has_reason(trial, Verdict::Unsteady);
+    let is_steady = judged.iter().filter(steady).count() >= CLEAN_TRIALS_MIN;
+    match verdict {
+        Verdict::Unsteady | Verdict::Contended | Verdict::InstrumentLimited => Some(verdict),
+        Verdict::Valid if !is_steady => Some(Verdict::Unsteady),
+        _ => None,
+    }
+}
+
 /// Why a cell needs another trial, from those that it has.
 fn reason(
     (study, info, is_contended_throughout): (&Study, &RunInfo, bool),
@@ -380,14 +392,13 @@ fn reason(
         added.key.cell == cell && matches!(added.reason, AddedReason::Disturbed { .. })
     });
     let replaced = u32::try_from(replaced.count()).unwrap_or(u32::MAX);
-    let is_machine = matches!(
-        verdict,
-        Verdict::Unsteady | Verdict::Contended | Verdict::InstrumentLimited
-    );
-    let may_help = is_machine && !is_contended_throughout;
-    if may_help && !is_expected && replaced < MAX_REPLACEMENTS {
+    let disturbance = disturbance(verdict, judged).filter(|_| !is_contended_throughout);
+    if let Some(disturbance) = disturbance
+        && !is_expected
+        && replaced < MAX_REPLACEMENTS
+    {
         let mut trials = judged.iter().zip(keys);
-        let disturbed = trials.rfind(|(trial, _)| has_reason(trial, verdict));
+        let disturbed = trials.rfind(|(trial, _)| has_reason(trial, disturbance));
         if let Some((_, key)) = disturbed {
             let repetition = key.repetition;
             return Some(AddedReason::Disturbed { repetition });

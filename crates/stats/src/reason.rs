@@ -1,6 +1,6 @@
 //! Why a verdict was given, and how several reasons become one verdict.
 
-use crate::{Aspect, Bias, CellFinding, Estimate, Finding, Verdict};
+use crate::{Aspect, Bias, CellFinding, Estimate, Finding, SystemFinding, Verdict};
 
 /// Why a verdict was given.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,18 +44,21 @@ pub struct Asked {
 /// the interval says it. A change of level within a trial is none of the cell either: it widens the interval to both levels.
 #[must_use]
 pub fn cell_reasons(trials: &[&[Reason]], asked: &[Asked]) -> Vec<Reason> {
-    let is_clean = |trial: &&&[Reason]| !trial.iter().any(|reason| concerns(reason, asked));
+    // A single trial has no interval that could hold a change.
+    let is_single = trials.len() == 1;
+    let concerns = |reason: &Reason| is_single && is_change(reason) || concerns(reason, asked);
+    let is_clean = |trial: &&&[Reason]| !trial.iter().any(concerns);
     let clean = trials.iter().filter(is_clean).count();
     let mut kinds: Vec<Verdict> = trials
         .iter()
-        .flat_map(|trial| trial.iter().filter(|reason| concerns(reason, asked)))
+        .flat_map(|trial| trial.iter().filter(|reason| concerns(reason)))
         .map(|reason| reason.verdict)
         .collect();
     kinds.sort_unstable_by(|a, b| b.cmp(a));
     kinds.dedup();
     let of_trials = kinds.into_iter().filter_map(|verdict| {
         let has_it = |trial: &&&[Reason]| {
-            let mut own = trial.iter().filter(|reason| concerns(reason, asked));
+            let mut own = trial.iter().filter(|reason| concerns(reason));
             own.any(|reason| reason.verdict == verdict)
         };
         let count = trials.iter().filter(has_it).count();
@@ -75,6 +78,13 @@ pub fn cell_reasons(trials: &[&[Reason]], asked: &[Asked]) -> Vec<Reason> {
         })
     });
     of_trials.collect()
+}
+
+fn is_change(reason: &Reason) -> bool {
+    matches!(
+        reason.finding,
+        Finding::System(SystemFinding::Changed { .. })
+    )
 }
 
 /// Whether a reason of a trial changes what is said of a metric that is asked about.
@@ -104,8 +114,7 @@ impl Asked {
 mod tests {
     use super::*;
     use crate::{
-        AccountingFinding, Change, InstrumentFinding, Lag, LatenessFinding, Series, SystemFinding,
-        random::Random,
+        AccountingFinding, Change, InstrumentFinding, Lag, LatenessFinding, Series, random::Random,
     };
 
     /// What each trial shows, by a letter: `v` valid, `u` unsteady, `p` with a probe that lags, `o` overloaded, `m` with missing
@@ -260,6 +269,7 @@ mod tests {
         check("lll", times(true, true), Verdict::InstrumentLimited);
         // It holds both levels.
         check("ccc", times(true, true), Verdict::Valid);
+        check("c", times(true, true), Verdict::Unsteady);
     }
 
     #[test]
