@@ -395,6 +395,7 @@ fn reason(
     let disturbance = disturbance(verdict, judged).filter(|_| !is_contended_throughout);
     if let Some(disturbance) = disturbance
         && !is_expected
+        && expected != Some(disturbance)
         && replaced < MAX_REPLACEMENTS
     {
         let mut trials = judged.iter().zip(keys);
