@@ -81,7 +81,8 @@ fn delays_come_from_the_instants_of_the_store() {
         .iter()
         .map(|cell| cell.held)
         .collect();
-    assert_eq!(held.iter().max(), Some(&Decision::Fails), "{held:?}");
+    // Other programs ran in every trial: the system alone may have been quicker.
+    assert_eq!(held.iter().max(), Some(&Decision::Undecided), "{held:?}");
     let page = markdown(&model);
     assert!(page.contains("from sent until the store had the record, by the store's own instants"));
     // 190 µs are no whole milliseconds.
