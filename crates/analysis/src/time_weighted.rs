@@ -273,8 +273,9 @@ mod tests {
 
     #[test]
     fn arrivals_in_a_stall_wait_until_it_is_over() {
-        // A minute with ten connections whose answers take 25 ms, and nothing is answered for five seconds: 1 % of the arrivals wait
-        // for longer than 5 s − 1 % of 60 s.
+        // A minute with ten connections whose answers take 25 ms, and nothing is answered for five seconds. One in forty arrivals of the
+        // second after it waits for longer than that, too: 0.025 s of a minute. So 1 % of the arrivals, 0.6 s, wait for longer than
+        // 5 s − 0.6 s + 0.025 s.
         let usual: &[(u64, u64)] = &[(25, 400)];
         let mut answers = vec![usual; 60];
         answers[30..35].fill(&[]);
@@ -283,12 +284,13 @@ mod tests {
             1.0,
             &answers,
             &[(30.0, 5.0)],
-            &[(0.5, 25.0), (0.9, 25.0), (0.99, 4_400.0)],
+            &[(0.5, 25.0), (0.9, 25.0), (0.99, 4_425.0)],
         );
-        // The stall begins and ends within intervals: half a second of the two at its edges is its own.
+        // The stall begins and ends within intervals: half a second of the two at its edges is its own. One in twenty arrivals of the
+        // 0.75 s that are left of the second edge waits for longer, too: 5.5 s − 0.6 s + 0.0375 s.
         answers[35] = &[(25, 190), (5_525, 10)];
         answers[29] = &[(25, 200)];
-        check(1.0, &answers, &[(30.0, 5.0)], &[(0.99, 4_900.0)]);
+        check(1.0, &answers, &[(30.0, 5.0)], &[(0.99, 4_937.5)]);
         // Until the end of the phase, and the first answer comes half a second later.
         let mut answers = vec![usual; 60];
         answers[55..].fill(&[]);
