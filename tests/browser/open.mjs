@@ -1,5 +1,6 @@
 // Chromium and the reports to open: what every test here starts from.
 
+import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -57,6 +58,11 @@ export async function open(browser, path, options = {}) {
     if (to !== url && !to.startsWith('data:')) seen.requests.push(to);
   });
   await page.goto(url);
-  if (options.javaScriptEnabled !== false) await page.waitForSelector('html[data-ready="true"]');
+  if (options.javaScriptEnabled !== false) {
+    // A script that ended with an error will never be ready.
+    await page.waitForFunction(() => document.documentElement.dataset.ready === 'true' || document.readyState === 'complete');
+    assert.deepEqual(seen.errors, [], 'the page starts without errors');
+    await page.waitForSelector('html[data-ready="true"]');
+  }
   return { context, page, seen };
 }

@@ -105,22 +105,37 @@ function decades(values) {
   return { min, max: max > min ? max : min * 10 };
 }
 
-/** Upright lines with caps: the interval of each point, in data coordinates [x, low, high]. */
+/** Lines with caps: the interval of each point, in data coordinates [x, low, high]. An end that is `null`, or that has no place on a
+ * logarithmic axis, is open: its line goes to the edge of the chart and ends in an arrow. */
 function whiskers(data, colour, name, sideways) {
   return {
     type: 'custom', name, color: colour, data, silent: true, tooltip: { show: false }, z: 4, encode: sideways ? { x: [1, 2], y: 0 } : { x: 0, y: [1, 2] },
-    renderItem: (_, api) => {
+    renderItem: (params, api) => {
       const at = (value) => api.coord(sideways ? [value, api.value(0)] : [api.value(0), value]);
-      const low = at(api.value(1));
-      const high = at(api.value(2));
+      const edges = whiskerEdges(params.coordSys, sideways);
+      const along = sideways ? 0 : 1;
+      const end = (place) => {
+        const point = at(api.value(place));
+        const isOpen = !Number.isFinite(point[along]);
+        if (isOpen) point[along] = edges[place - 1];
+        return { point, isOpen, inward: (place === 1 ? 1 : -1) * (sideways ? 1 : -1) };
+      };
+      const [low, high] = [end(1), end(2)];
       const [cx, cy] = sideways ? [0, 4] : [4, 0];
       const style = { stroke: colour, lineWidth: 1.5, fill: null };
       const line = (a, b) => ({ type: 'line', shape: { x1: a[0], y1: a[1], x2: b[0], y2: b[1] }, style });
-      const cap = (p) => line([p[0] - cx, p[1] - cy], [p[0] + cx, p[1] + cy]);
-      return { type: 'group', children: [line(low, high), cap(low), cap(high)] };
+      const cap = ({ point: [x, y], isOpen, inward }) => {
+        if (!isOpen) return [line([x - cx, y - cy], [x + cx, y + cy])];
+        const back = sideways ? [5 * inward, 0] : [0, 5 * inward];
+        return [-1, 1].map((side) => line([x, y], [x + back[0] + side * cx, y + back[1] + side * cy]));
+      };
+      return { type: 'group', children: [line(low.point, high.point), ...cap(low), ...cap(high)] };
     },
   };
 }
+
+/** Where lines to the lowest and to the highest value end. */
+const whiskerEdges = ({ x, y, width, height }, sideways) => (sideways ? [x, x + width] : [y + height, y]);
 
 /** On paper: light, fitted to the sheet; afterwards as before. */
 function setPrinting(on) {

@@ -15,8 +15,9 @@ function effectRows(outcome) {
 
 /** 1, 2 and 5 of each power of ten around the values; powers alone where they lie far apart, more where they lie close. */
 function ratioTicks(values) {
-  const low = Math.min(...values) / 1.1;
-  const high = Math.max(...values) * 1.1;
+  // An end without a bound has no place on the axis.
+  const bounded = values.filter((value) => value !== null && value > 0);
+  const [low, high] = bounded.length ? [Math.min(...bounded) / 1.1, Math.max(...bounded) * 1.1] : [0.5, 2];
   const powers = [];
   for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power += 1) powers.push(10 ** power);
   const fine = high / low > 1.9 ? [1, 1.5, 2, 3, 4, 5, 7] : [1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.7, 2, 3, 5, 7, 8, 8.5, 9, 9.5];

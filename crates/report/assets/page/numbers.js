@@ -87,9 +87,12 @@ const NUMBER = {
   byte_rate: (value) => perSecond(bytesOf(value)), ratio: (value) => `${factorOf(value)}×`, points: (value) => `${three(100 * value)} points`,
 };
 
-/** The ends of an interval: `1.10 – 1.30 ms`; a ratio's upper end may be missing. */
+/** The ends of an interval: `1.10 – 1.30 ms`; each end of a ratio may be missing, the lower one as 0. */
 function endsOf(low, high, kind) {
-  if (kind === 'ratio') return high === null ? `${factorOf(low)} or more` : `${factorOf(low)} – ${factorOf(high)}`;
+  if (kind === 'ratio') {
+    if (high === null) return low > 0 ? `${factorOf(low)} or more` : 'unknown';
+    return low > 0 ? `${factorOf(low)} – ${factorOf(high)}` : `${factorOf(high)} or less`;
+  }
   if (kind === 'points') return `${three(100 * low)} – ${three(100 * high)}`;
   if (low > 0 && high / low > ENDS_APART_AT_MOST) return 'more than 1000-fold';
   const [from, to] = [low, high].map(NUMBER[kind]);

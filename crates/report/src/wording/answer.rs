@@ -111,6 +111,7 @@ fn of_metrics(model: &Model, metrics: &[MetricAnswer], shown: &CellModel) -> Vec
             _ => [of_cells, of_effects].concat(),
         });
     }
+    sentences.extend(causes::throughout(model));
     let is_said = |metric: Metric| metrics.iter().any(|one| one.metric == metric);
     let of_cell = [
         response(shown)
@@ -430,6 +431,7 @@ fn of_searches(model: &Model, ranking: &[u32]) -> Vec<String> {
         ))
     };
     let mut sentences: Vec<String> = ranking[..told].iter().filter_map(one).collect();
+    sentences.extend(causes::throughout(model));
     if let Some(best) = find_cell(model, model.answer.cell) {
         let at = match model.cells.len() {
             0 | 1 => "At that level, ".to_owned(),

@@ -1,7 +1,7 @@
 //! Where a verdict comes from, and what may be done about it: one line for each cause.
 
-use waggle_analysis::{CellCause, Counted, CpuCapacity};
-use waggle_stats::{Cause, CpuUse, Remedy};
+use waggle_analysis::{CellCause, Counted, CpuCapacity, Model};
+use waggle_stats::{CPU_STEAL_MAX, Cause, CpuUse, Remedy};
 
 use super::format::{self, Unit};
 
@@ -87,6 +87,44 @@ fn cores_text(cores: f64) -> String {
         true => "0".to_owned(),
         false => format::three_digits(cores),
     }
+}
+
+/// Where no trial was without contention: `Other programs used 0.9 of 2 CPUs throughout (0.74 to 1.07 by trial), so goodputs are at least
+/// those measured, and times at most.`
+pub(super) fn throughout(model: &Model) -> Option<String> {
+    let contention = model.contention.as_ref()?;
+    if !contention.is_throughout() {
+        return None;
+    }
+    let programs = contention
+        .other_cores
+        .filter(|cores| cores.mean >= 0.01)
+        .map(|cores| {
+            let by_trial = match cores.trials {
+                1 => String::new(),
+                _ => format!(
+                    " ({} to {} by trial)",
+                    cores_text(cores.min),
+                    cores_text(cores.max)
+                ),
+            };
+            format!(
+                "Other programs used {} of {} throughout{by_trial}",
+                cores_text(cores.mean),
+                format::plural(u64::from(contention.cpus), "CPU")
+            )
+        });
+    let is_stolen = contention.cpu_steal_max >= CPU_STEAL_MAX;
+    let steal = is_stolen.then(|| {
+        let most = format::share(contention.cpu_steal_max);
+        match programs {
+            Some(_) => format!("the hypervisor took up to {most} of the CPU time"),
+            None => format!("The hypervisor took CPU time throughout, up to {most} of it"),
+        }
+    });
+    let parts: Vec<String> = programs.into_iter().chain(steal).collect();
+    let alone = "alone the system does as much or more, as fast or faster";
+    (!parts.is_empty()).then(|| format!("{}: {alone}.", parts.join(", and ")))
 }
 
 fn remedy(cause: Cause, place: Place) -> String {

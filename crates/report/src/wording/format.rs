@@ -217,12 +217,13 @@ pub fn ratio(ratio: &Estimate) -> String {
     format!("{}{}", times(ratio.point), range.unwrap_or_default())
 }
 
-/// The ends of a ratio's interval: `0.10 – 0.15`; `1.25 or more` if the other value may be zero.
+/// The ends of a ratio's interval: `0.10 – 0.15`; `1.25 or more` and `1.25 or less` if the other end has no bound.
 pub fn ratio_ends((low, high): (f64, f64)) -> String {
-    if high.is_finite() {
-        format!("{} – {}", factor(low), factor(high))
-    } else {
-        format!("{} or more", factor(low))
+    match (low > 0.0, high.is_finite()) {
+        (true, true) => format!("{} – {}", factor(low), factor(high)),
+        (true, false) => format!("{} or more", factor(low)),
+        (false, true) => format!("{} or less", factor(high)),
+        (false, false) => "unknown".to_owned(),
     }
 }
 
@@ -386,8 +387,9 @@ mod tests {
 
     #[test]
     fn a_ratio_to_nothing_has_an_end_all_the_same() {
-        check(&ratio_ends((0.0, 0.5)), "0 – 0.50");
+        check(&ratio_ends((0.5, 1.25)), "0.50 – 1.25");
         check(&ratio_ends((1.25, f64::INFINITY)), "1.25 or more");
+        check(&ratio_ends((0.0, 1.25)), "1.25 or less");
     }
 
     #[test]
