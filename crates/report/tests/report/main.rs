@@ -17,6 +17,7 @@ mod numbers;
 mod recorded;
 mod seeded;
 mod stalls;
+mod statements;
 mod verdicts;
 
 use seeded::Seeded;

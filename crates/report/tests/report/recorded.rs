@@ -16,12 +16,27 @@ use waggle_results::Run;
 use crate::golden::check;
 
 const RUNS: u32 = 10;
+/// All recorded runs.
+pub(crate) const RECORDED: [&str; 12] = [
+    "busy-01",
+    "busy-02",
+    "busy-03",
+    "busy-04",
+    "busy-05",
+    "busy-06",
+    "busy-07",
+    "busy-08",
+    "busy-09",
+    "busy-10",
+    "quiet",
+    "beside-others",
+];
 
 fn recorded_run(number: u32) -> Model {
     model(&read_recorded(&format!("busy-{number:02}")))
 }
 
-fn read_recorded(name: &str) -> Run {
+pub(crate) fn read_recorded(name: &str) -> Run {
     let archive = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/report/recorded")
         .join(format!("{name}.tar.gz"));

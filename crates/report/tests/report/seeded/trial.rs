@@ -77,6 +77,22 @@ impl Made {
         }
     }
 
+    /// The same in another draw.
+    pub(crate) fn draw(self, draw: u64) -> Self {
+        if draw == 0 {
+            return self;
+        }
+        let seed = self.seed.wrapping_add(draw.wrapping_mul(1_000_003));
+        let mut chance = Chance::new(seed);
+        let spread = 0.15 * Chance::new(draw).share();
+        Self {
+            pace: (self.pace.0 * chance.jitter(spread), self.pace.1),
+            late_us: self.late_us * chance.jitter(spread),
+            seed,
+            ..self
+        }
+    }
+
     /// How long an answer takes in an interval, at its rate.
     fn typical_us(&self, seeded: &Seeded, place: usize, rate: f64) -> f64 {
         let control = seeded.recovery.and_then(|recovery| recovery.control);
