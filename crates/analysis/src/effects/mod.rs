@@ -74,6 +74,8 @@ pub struct OutcomeEffects {
     pub unit: Unit,
     /// Whether the study asks about it; a threshold alone asks for no comparison.
     pub is_asked: bool,
+    /// It is of what was measured: the doubts about the trials leave every ratio of the system itself open on both sides.
+    pub is_as_measured: bool,
     /// The lowest and the highest cell.
     pub span: (f64, f64),
     /// Degrees of freedom of the scatter between trials; 0: one trial a cell, and nothing has an interval.
@@ -215,16 +217,21 @@ fn of_outcome(
     }
     let levels: Vec<usize> = factors.iter().map(|factor| factor.levels.len()).collect();
     let resolution = outcome.resolution(grid, trials);
-    let design = Factorial::new(&levels, &values, resolution)
-        .map_err(|none| no_effects_reason(none, grid))?;
-    let parts = design.variation();
-    let tested = |factor: usize| -> Vec<TestedEstimate> {
-        let levels = 1..levels[factor];
-        let ratio = |level| design.ratio_of_levels(factor, level, 0);
-        levels.map(ratio).collect()
+    let fit = |values: &[Vec<Sample>]| {
+        Factorial::new(&levels, values, resolution).map_err(|none| no_effects_reason(none, grid))
     };
-    let tested: Vec<Vec<TestedEstimate>> = (0..factors.len()).map(tested).collect();
+    let mut design = fit(&values)?;
+    let mut tested = ratios_to_first(&design, &levels);
+    let is_as_measured = tested.iter().flatten().all(is_unbounded);
+    if is_as_measured {
+        let cells = grid.iter();
+        let measured = cells.map(|cell| outcome.measured_samples(cell, trials));
+        design = fit(&measured.collect::<Vec<_>>())?;
+        tested = ratios_to_first(&design, &levels);
+    }
+    let parts = design.variation();
     Ok(Some(OutcomeEffects {
+        is_as_measured,
         name: outcome.name.clone(),
         column: outcome.named.column(),
         unit: outcome.unit(),
@@ -238,6 +245,21 @@ fn of_outcome(
         comparisons: comparisons(&levels, &design, &parts),
         parts,
     }))
+}
+
+/// Of each factor, each level but the first to the first.
+fn ratios_to_first(design: &Factorial, levels: &[usize]) -> Vec<Vec<TestedEstimate>> {
+    let of_factor = |factor: usize| -> Vec<TestedEstimate> {
+        let ratio = |level| design.ratio_of_levels(factor, level, 0);
+        (1..levels[factor]).map(ratio).collect()
+    };
+    (0..levels.len()).map(of_factor).collect()
+}
+
+/// Whether an interval has no end.
+fn is_unbounded(ratio: &TestedEstimate) -> bool {
+    let is_open = |(low, high): (f64, f64)| low <= 0.0 && high.is_infinite();
+    ratio.estimate.interval.is_some_and(is_open)
 }
 
 fn each_ratio<T>(ratios: &[Vec<TestedEstimate>], of: impl Fn(&TestedEstimate) -> T) -> Vec<Vec<T>> {

@@ -3,20 +3,20 @@
 use serde::Serialize;
 
 use super::{Factor, numbers::estimate};
-use crate::format;
+use crate::{format, wording};
 use waggle_analysis::{EffectsModel, OutcomeEffects};
 
 #[derive(Serialize)]
 pub(super) struct Effects<'a> {
     factors: Vec<Factor<'a>>,
-    outcomes: Vec<Outcome<'a>>,
+    outcomes: Vec<Outcome>,
     /// Place of the outcome that is shown first.
     first: usize,
 }
 
 #[derive(Serialize)]
-struct Outcome<'a> {
-    name: &'a str,
+struct Outcome {
+    name: String,
     /// Of each factor, of each of its levels but the first.
     ratios: Vec<Vec<Vec<f64>>>,
     /// Of each factor, as text.
@@ -37,13 +37,13 @@ impl<'a> Effects<'a> {
     }
 }
 
-impl<'a> Outcome<'a> {
-    fn new(outcome: &'a OutcomeEffects) -> Self {
+impl Outcome {
+    fn new(outcome: &OutcomeEffects) -> Self {
         let of_factors = outcome.ratios.iter();
         let ratios = of_factors.map(|ratios| ratios.iter().map(estimate).collect());
         let shares = outcome.parts.iter().take(outcome.ratios.len());
         Self {
-            name: &outcome.name,
+            name: wording::effects::heading(outcome),
             ratios: ratios.collect(),
             shares: shares.map(|part| format::share(part.share)).collect(),
         }

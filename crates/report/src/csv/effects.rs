@@ -49,6 +49,9 @@ fn columns<'a>() -> Vec<Column<'a, OfOutcome<'a>>> {
             |(outcome, _): &OfOutcome<'_>| Field::plain(outcome.degrees.to_string()),
         ),
         measured_column("p_value", |row| row.share.and_then(|(.., chance)| chance)),
+        Column::words("as_measured", |(outcome, _): &OfOutcome<'_>| {
+            Field::plain(if outcome.is_as_measured { "yes" } else { "no" })
+        }),
     ]
 }
 

@@ -17,6 +17,8 @@ pub(super) struct Effect<'a> {
     ratio: Option<Value>,
     /// `together` with all other statements, `alone`, `no`, or `no interval`.
     shown: &'static str,
+    /// It is of what was measured: doubts about the trials leave the ratio of the system itself open on both sides.
+    as_measured: bool,
 }
 
 /// Of every outcome; empty if the cells form no complete grid.
@@ -50,6 +52,7 @@ fn of_outcome<'a>(
                 Shown::Nothing => "no",
                 Shown::Unknown => "no interval",
             },
+            as_measured: outcome.is_as_measured,
         })
     })
 }

@@ -19,6 +19,7 @@ pub(super) fn section(model: &Model) -> Option<Section> {
     let outcomes = outcomes.map(|one| (one.name.as_str(), one.is_asked));
     blocks.extend(asked_before::mark(model, outcomes).map(Block::Note));
     blocks.extend(wording::caution(effects).map(Block::Caution));
+    blocks.extend(wording::open_ratios(effects).map(Block::Caution));
     let factors = effects.factors.iter().map(|one| one.name.as_str());
     let cautions = derived::cautions(model, &factors.collect::<Vec<_>>());
     blocks.extend(cautions.into_iter().map(Block::Caution));

@@ -5,6 +5,7 @@ use waggle_stats::{Estimate, Source, Variation};
 use crate::{
     format,
     table::{Column, Field, Mark, Table},
+    wording,
 };
 use waggle_analysis::{Comparison, ComparisonModel, EffectsModel, OutcomeEffects, Shown};
 
@@ -17,9 +18,10 @@ pub(crate) fn shares(effects: &EffectsModel) -> Option<Table> {
         Field::plain(source(effects, part.of))
     })];
     columns.extend(effects.outcomes.iter().map(|outcome| {
-        Column::numbers(&outcome.name, move |part: &&Variation| {
-            outcome.part(part.of).map_or_else(Field::empty, share)
-        })
+        Column::numbers(
+            wording::effects::heading(outcome),
+            move |part: &&Variation| outcome.part(part.of).map_or_else(Field::empty, share),
+        )
     }));
     let caption = "Share of the variation that each factor explains, and each interaction beyond the main effects";
     let table = Table::new("effects-shares", caption, columns, parts);
@@ -40,7 +42,7 @@ pub(crate) fn ratios(effects: &EffectsModel) -> Option<Table> {
     ];
     columns.extend(effects.outcomes.iter().map(|outcome| {
         Column::numbers(
-            &outcome.name,
+            wording::effects::heading(outcome),
             move |&(factor, level): &(usize, usize)| match level {
                 0 => Field::plain("1"),
                 _ => ratio(&outcome.ratios[factor][level - 1])
@@ -80,7 +82,9 @@ pub(crate) fn dependences(effects: &EffectsModel, told: &[ComparisonModel]) -> O
         })
     });
     let columns = vec![
-        Column::words("outcome", |at: &AtLevel<'_>| Field::plain(&at.outcome.name)),
+        Column::words("outcome", |at: &AtLevel<'_>| {
+            Field::plain(wording::effects::heading(at.outcome))
+        }),
         Column::words("levels", |at: &AtLevel<'_>| {
             let factor = &factors[at.of.factor];
             let (level, first) = (&factor.levels[at.of.level], &factor.levels[0]);

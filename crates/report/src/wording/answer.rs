@@ -337,7 +337,8 @@ fn cell_value(model: &Model, answer: &MetricAnswer, of: &CellValue) -> String {
     let least = of.number.shown_least();
     let value = match (of.verdict, least) {
         (MetricVerdict::Bound, None) => bound_words(of, value),
-        _ => format::value_with_bound(value, least),
+        (_, Some(_)) => format!("at most {value}"),
+        (_, None) => value,
     };
     format!("{value}{place} ({}{doubt})", certainty(answer, of))
 }
@@ -479,10 +480,12 @@ fn response(cell: &CellModel) -> Option<String> {
         ""
     };
     let typical = pooled::beside_typical(cell, "requests", pooled::RESPONSE);
+    // "Within" says that it is at most so long.
+    let within = format::long(Some(&p99), Unit::Time);
     Some(format!(
         "Half of the requests were answered within {} and 99 % within {}{thin}{typical}; the slowest took {}.",
         Unit::Time.show(p50.point),
-        format::long(Some(&p99), Unit::Time),
+        within.trim_start_matches("≤ "),
         Unit::Time.show(max.point)
     ))
 }
@@ -546,7 +549,7 @@ fn delay(cell: &CellModel) -> Option<String> {
             format!("99 % of the records were {visible} within {within}{typical}.")
         }
         Some(least) => format!(
-            "The p99 of the delivery delay was ≤ {most} (≥ {}){typical}.",
+            "The p99 of the delivery delay was at most {most} (≥ {}){typical}.",
             Unit::Time.show(least)
         ),
     })

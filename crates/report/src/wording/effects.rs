@@ -14,6 +14,25 @@ const LEVELS_TOLD: usize = 4;
 /// Maximum number of interactions with a sentence: of the headline outcome, and of the others.
 const DEPENDENCES: (usize, usize) = (3, 1);
 
+/// What ratios are that the doubts leave open on both sides.
+const LEFT_OPEN: &str = "the doubts about the trials leave those of the system itself open";
+
+/// `Goodput`, or `Goodput as measured` if the doubts about the trials leave all ratios of the system itself open.
+pub(crate) fn heading(outcome: &OutcomeEffects) -> String {
+    match outcome.is_as_measured {
+        true => format!("{} as measured", outcome.name),
+        false => outcome.name.clone(),
+    }
+}
+
+/// Said once, if it is so of any outcome.
+#[must_use]
+pub fn open_ratios(effects: &EffectsModel) -> Option<String> {
+    let mut outcomes = effects.outcomes.iter();
+    let is_any = outcomes.any(|outcome| outcome.is_as_measured);
+    is_any.then(|| format!("Ratios \"as measured\" are those of the measured values: {LEFT_OPEN}."))
+}
+
 /// Of the headline outcome; empty if no outcome has effects.
 #[must_use]
 pub fn headline(effects: &EffectsModel) -> String {
@@ -38,7 +57,7 @@ fn sentence(factors: &[Factor], outcome: &OutcomeEffects, dependences_at_most: u
     match outcome.summary() {
         Summary::HardlyDiffers => format!(
             "{} hardly differs: the highest cell is {} of the lowest.",
-            outcome.name,
+            heading(outcome),
             format::times(outcome.span.1 / outcome.span.0)
         ),
         Summary::Differs {
@@ -72,11 +91,14 @@ pub fn in_answer(effects: &EffectsModel, name: &str) -> Vec<String> {
             false => said.extend(levels),
         }
     }
-    let name = &outcome.name;
+    let name = heading(outcome);
     let shown = (!said.is_empty()).then(|| format!("{name}: {}.", said.join("; ")));
     let chance = (!not_shown.is_empty())
         .then(|| format!("{name}: no effect of {} is shown.", not_shown.join(" or ")));
-    shown.into_iter().chain(chance).collect()
+    let open = outcome
+        .is_as_measured
+        .then(|| format!("These ratios are of what was measured: {LEFT_OPEN}."));
+    shown.into_iter().chain(chance).chain(open).collect()
 }
 
 /// `size 500 instead of 20: 0.63× (0.54 – 0.74)`, of those levels of a factor that differ from its first.
@@ -117,7 +139,7 @@ fn strongest(factors: &[Factor], outcome: &OutcomeEffects, strongest: &Strongest
             let of = &factors[*factor];
             format!(
                 "{} depends {} {} ({} of the variation): with {} it is {} the value with {}{}.",
-                outcome.name,
+                heading(outcome),
                 if factors.len() == 1 { "on" } else { "most on" },
                 of.name,
                 format::share(*share),
@@ -136,7 +158,7 @@ fn strongest(factors: &[Factor], outcome: &OutcomeEffects, strongest: &Strongest
 
 /// No main effect is shown; the largest with its probability.
 fn chance(factors: &[Factor], outcome: &OutcomeEffects, largest: Option<&Largest>) -> String {
-    let name = &outcome.name;
+    let name = heading(outcome);
     let largest = largest.and_then(|largest| Some((largest, largest.p_value?)));
     let Some((largest, p_value)) = largest else {
         return format!("{name}: no main effect is shown.");
