@@ -533,9 +533,13 @@ fn delay(cell: &CellModel) -> Option<String> {
     let thin = cell.delay.p99.thin;
     if thin.is_some_and(|thin| thin.is_of_windows()) {
         return Some(format!(
-            "Of the {} that the probe could follow, 99 % were visible within {most}; what that is for all records, windows of a sample \
-             do not show.",
-            format::plural(source.known, "record")
+            "Of the records that the probe could follow ({} in all), 99 % were visible within {most}{}; what that is for all records, \
+             windows of a sample do not show.",
+            format::count(source.known),
+            match delay.count {
+                0 | 1 => "",
+                _ => " in a typical trial",
+            }
         ));
     }
     let typical = pooled::beside_typical(cell, "records", pooled::DELAY);
