@@ -16,6 +16,7 @@ mod machines;
 mod numbers;
 mod recorded;
 mod seeded;
+mod simulated_machines;
 mod stalls;
 mod statements;
 mod verdicts;

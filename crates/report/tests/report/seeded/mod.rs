@@ -75,6 +75,21 @@ pub(crate) struct Seeded {
     pub(crate) inspects: bool,
     /// A further draw of the same study, in which trials differ by up to 15 % more; 0: the one that goldens show.
     pub(crate) draw: u64,
+    pub(crate) machine: Machine,
+}
+
+/// What else a machine of two CPUs does during a run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Machine {
+    /// It is not known, as in older results.
+    Unknown,
+    Quiet,
+    /// Another program uses most of a CPU all the time.
+    Neighbour,
+    /// It does so for part of the time, in stretches of a half to two seconds.
+    OnOff,
+    /// Nothing else runs, and the rate of each interval differs by itself, by up to this share.
+    Noise(f64),
 }
 
 /// What is wrong in a cell.
@@ -146,6 +161,7 @@ impl Seeded {
             has_clients: false,
             inspects: false,
             draw: 0,
+            machine: Machine::Unknown,
         }
     }
 

@@ -11,7 +11,7 @@ use waggle_results::{
 };
 
 use super::{
-    Chance, Seeded, Wrong,
+    Chance, Machine, Seeded, Wrong,
     background::background,
     broker, growth, load_drop,
     preparation::preparation,
@@ -182,7 +182,8 @@ pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
         } else {
             1.0
         };
-        let rate = made.rate_per_s() * whole * ramp * slow * chance.jitter(0.02);
+        let own = made.rate_per_s() * whole * ramp * slow * chance.jitter(0.02);
+        let rate = own * seeded.machine.pace(made.seed, place);
         interval(&mut out, seeded, made, (place, rate), &mut sums);
     }
     let dropped = seeded.recovery.map_or(0, |_| load_drop::INTERVALS);
@@ -453,6 +454,7 @@ fn completed_trial(
     (load_end, drained): (f64, f64),
 ) -> TrialInfo {
     let mut whole = of_records(made, &sums, (load_end, drained));
+    whole.machine = machine(seeded, made);
     whole.limits = limits(seeded, true);
     whole.network = network(seeded, true);
     if let Some(recovery) = seeded.recovery {
@@ -567,7 +569,7 @@ fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> Tria
         intermediate_probes: Vec::new(),
         faults: faults(made),
         load_drop: None,
-        machine: machine(made),
+        machine: None,
         stages: Vec::new(),
         stopped: None,
         limits: Vec::new(),
@@ -615,15 +617,58 @@ fn faults(made: &Made) -> Vec<FaultInfo> {
     killed.into_iter().collect()
 }
 
-/// Noted where the machine's host takes a part of it.
-fn machine(made: &Made) -> Option<MachineInfo> {
-    made.has_fault(Wrong::Stolen).then_some(MachineInfo {
+impl Machine {
+    /// How fast the system is in an interval, where 1 is alone.
+    fn pace(self, seed: u64, place: usize) -> f64 {
+        match self {
+            Self::Unknown | Self::Quiet => 1.0,
+            Self::Noise(share) => Chance::new(seed ^ place as u64).jitter(share),
+            Self::Neighbour | Self::OnOff => 1.0 - 0.45 * self.busy(seed, place),
+        }
+    }
+
+    /// Whether another program runs in an interval: 0 or 1.
+    fn busy(self, seed: u64, place: usize) -> f64 {
+        match self {
+            Self::Neighbour => 1.0,
+            Self::OnOff => {
+                let mut chance = Chance::new(seed);
+                let (mut until, mut is_on) = (0, chance.share() < 0.5);
+                while until <= place {
+                    until += 2 + (6.0 * chance.share()) as usize;
+                    is_on = !is_on;
+                }
+                f64::from(u8::from(is_on))
+            }
+            Self::Unknown | Self::Quiet | Self::Noise(_) => 0.0,
+        }
+    }
+
+    fn info(self, seed: u64) -> Option<MachineInfo> {
+        let measured = WARM_UP..WARM_UP + MEASURED;
+        let busy: f64 = measured.map(|place| self.busy(seed, place)).sum();
+        let other_cores = 0.02 + 0.9 * busy / MEASURED as f64;
+        (self != Self::Unknown).then_some(MachineInfo {
+            cpu_steal: 0.0,
+            cpu_idle: ((1.0 - other_cores) / 2.0).max(0.0),
+            own_cores: Some(0.25),
+            system_cores: Some(0.7),
+            other_cores: Some(other_cores),
+        })
+    }
+}
+
+/// Noted where the machine's host takes a part of it, and where the study says what the machine does.
+fn machine(seeded: &Seeded, made: &Made) -> Option<MachineInfo> {
+    let known = seeded.machine.info(made.seed);
+    let stolen = made.has_fault(Wrong::Stolen).then_some(MachineInfo {
         cpu_steal: 0.25,
         cpu_idle: 0.5,
         own_cores: Some(0.25),
         system_cores: Some(0.125),
         other_cores: Some(0.0625),
-    })
+    });
+    stolen.or(known)
 }
 
 fn engine(made: &Made, rate: f64) -> GeneratorInfo {
