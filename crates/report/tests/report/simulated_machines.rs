@@ -2,6 +2,8 @@
 //!
 //! `cargo test -p waggle-report --test report simulated_machines -- --nocapture` prints the table.
 
+#![expect(clippy::print_stdout, reason = "the table of the rates")]
+
 use waggle_analysis::{AnswerOf, Model, Shown, is_contended};
 use waggle_stats::Verdict;
 

@@ -79,6 +79,7 @@ pub(crate) struct Seeded {
 }
 
 /// What else a machine of two CPUs does during a run.
+#[allow(dead_code, reason = "the example has none of them")]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Machine {
     /// It is not known, as in older results.
