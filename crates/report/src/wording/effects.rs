@@ -14,8 +14,9 @@ const LEVELS_TOLD: usize = 4;
 /// Maximum number of interactions with a sentence: of the headline outcome, and of the others.
 const DEPENDENCES: (usize, usize) = (3, 1);
 
-/// What ratios are that the doubts leave open on both sides.
-const LEFT_OPEN: &str = "the doubts about the trials leave those of the system itself open";
+/// Said where effects are those of the measured values.
+const LEFT_OPEN: &str =
+    "\"As measured\": the doubts about the trials leave the ratios of the system itself open.";
 
 /// `Goodput`, or `Goodput as measured` if the doubts about the trials leave all ratios of the system itself open.
 pub(crate) fn heading(outcome: &OutcomeEffects) -> String {
@@ -30,7 +31,7 @@ pub(crate) fn heading(outcome: &OutcomeEffects) -> String {
 pub fn open_ratios(effects: &EffectsModel) -> Option<String> {
     let mut outcomes = effects.outcomes.iter();
     let is_any = outcomes.any(|outcome| outcome.is_as_measured);
-    is_any.then(|| format!("Ratios \"as measured\" are those of the measured values: {LEFT_OPEN}."))
+    is_any.then(|| LEFT_OPEN.to_owned())
 }
 
 /// Of the headline outcome; empty if no outcome has effects.
@@ -95,9 +96,7 @@ pub fn in_answer(effects: &EffectsModel, name: &str) -> Vec<String> {
     let shown = (!said.is_empty()).then(|| format!("{name}: {}.", said.join("; ")));
     let chance = (!not_shown.is_empty())
         .then(|| format!("{name}: no effect of {} is shown.", not_shown.join(" or ")));
-    let open = outcome
-        .is_as_measured
-        .then(|| format!("These ratios are of what was measured: {LEFT_OPEN}."));
+    let open = outcome.is_as_measured.then(|| LEFT_OPEN.to_owned());
     shown.into_iter().chain(chance).chain(open).collect()
 }
 

@@ -90,7 +90,7 @@ fn of_shown(model: &Model) -> Vec<String> {
         .collect()
 }
 
-/// No row that is known lies beyond the best or the worst one, and no tied cell is out of reach.
+/// No row that is known lies beyond the best or the worst one.
 fn of_extremes(answer: &MetricAnswer, report: &Value) -> Vec<String> {
     let mut found = Vec::new();
     let sign = match answer.wish {
@@ -193,7 +193,7 @@ fn of_thresholds(model: &Model, report: &Value) -> Vec<String> {
     found
 }
 
-/// A level that was found to fail was not failed by the load's own pool or by the load generator.
+/// The level that holds is below the one that fails, and a step shows it.
 fn of_searches(model: &Model) -> Vec<String> {
     let Some(search) = &model.search else {
         return Vec::new();
