@@ -109,6 +109,24 @@ fn the_highest_cell_is_the_highest() {
     );
 }
 
+/// Where nothing bounds any ratio, the effects are those of the measured values, and that is said; elsewhere it is not.
+#[test]
+fn effects_that_nothing_bounds_are_said_as_measured() {
+    let said = |name: &str| answer::sentences(&model(&read_recorded(name))).join(" ");
+    let beside = said("beside-others");
+    assert!(beside.contains("Goodput as measured: "), "{beside}");
+    assert!(
+        beside.contains("pipelining 50 instead of 1: 25.7×"),
+        "{beside}"
+    );
+    assert!(
+        beside.contains("leave the ratios of the system itself open"),
+        "{beside}"
+    );
+    let quiet = said("quiet");
+    assert!(!quiet.contains("as measured"), "{quiet}");
+}
+
 /// A threshold that holds adds its own sentence, and changes nothing else that is said.
 #[test]
 fn a_threshold_that_holds_changes_no_answer() {
