@@ -46,11 +46,20 @@ pub(crate) fn resolve_biases(metric: Metric, biases: impl IntoIterator<Item = Bi
     let resolved = biases.into_iter().filter_map(|bias| match bias {
         Bias::ByLag if metric == Metric::ResponseTime => None,
         Bias::ByLag => Some(Bias::AtMost),
-        // What failed is a fact of the load that was sent.
-        Bias::AtLeast if is_of_failures(metric) => None,
+        bias if is_of_failures(metric) => failure_bias(bias),
         bias => Some(bias),
     });
     distinct(resolved)
+}
+
+/// What failed is a fact of the load that was sent: more load says nothing against it, and whatever else is doubtful, so much did
+/// fail at least.
+pub(crate) fn failure_bias(bias: Bias) -> Option<Bias> {
+    match bias {
+        Bias::AtLeast => None,
+        Bias::Unknown => Some(Bias::AtLeast),
+        bias => Some(bias),
+    }
 }
 
 /// The directions of several trials together, each once. [`CLEAN_TRIALS_MIN`] trials without a doubt leave none.

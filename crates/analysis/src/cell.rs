@@ -134,6 +134,8 @@ pub struct CellModel {
     pub recovery: Option<CellRecovery>,
     /// The background loads of the study that are absent in it.
     pub absent_background: Vec<String>,
+    /// Trials came to their end, and nothing was killed in any.
+    pub is_without_faults: bool,
     /// Every number that a condition or a column of reference results names, where the cell has it.
     pub numbers: Vec<CellNumber>,
 }
@@ -196,13 +198,18 @@ impl CellModel {
         Some(found.number)
     }
 
-    /// Whether a path names a metric of a background load that is absent in the cell.
+    /// Whether a path names a metric of a background load that is absent in the cell, or of faults in a cell without any.
     #[must_use]
     pub fn lacks(&self, path: &[String]) -> bool {
         resolve_path(path).is_some_and(|named| {
             let mut absent = self.absent_background.iter();
             let of = |name: &&str| absent.any(|known| known == name);
-            named.row.subject == Subject::Background && named.of.as_ref().is_some_and(of)
+            let is_of_faults = matches!(
+                named.row.metric,
+                Metric::LongestOutage | Metric::TimeToReady | Metric::FailedWholeLoad
+            );
+            (self.is_without_faults && is_of_faults)
+                || named.row.subject == Subject::Background && named.of.as_ref().is_some_and(of)
         })
     }
 
@@ -315,6 +322,7 @@ pub(crate) fn cell(
         answers: answers::of_cell(&own),
         recovery: recovered::over_trials(&own),
         absent_background: absent_background(&ran),
+        is_without_faults: !own.is_empty() && ran.iter().all(|trial| trial.faults.is_none()),
         numbers: metric::of_cell(info, &own),
     }
 }

@@ -13,9 +13,11 @@ pub enum Conclusion {
     Answered,
     /// A threshold is shown not to hold, or a cell has another verdict than expected.
     Failed,
-    /// The counts do not add up, accepted records are missing although nothing is said about them, a trial was not completed, no cell
-    /// has a value or a bound of what was asked, or what was asked stays open.
+    /// The counts do not add up, accepted records are missing although nothing is said about them, no cell has a value or a bound of
+    /// what was asked, or what was asked stays open.
     Open,
+    /// A trial failed: something broke, and more trials or a wider look would not help.
+    TrialFailed,
 }
 
 /// Cells that have a doubt, by verdict.
@@ -57,7 +59,7 @@ impl Model {
             self.search.is_some() || self.cells_that_ran().any(|cell| self.is_as_expected(cell));
         match worst {
             Some(worst) if is_known => worst,
-            _ => Conclusion::Open,
+            worst => worst.unwrap_or(Conclusion::Open).max(Conclusion::Open),
         }
     }
 
@@ -116,9 +118,8 @@ impl Model {
         let is_missing = has(Verdict::Incomplete) && !asks_for_missing(&self.info);
         match (self.required_verdict(cell), cell.verdict) {
             (_, verdict) if verdict == self.expected_verdict(cell) => Conclusion::Answered,
-            _ if has(Verdict::Inconsistent) || has(Verdict::Failed) || is_missing => {
-                Conclusion::Open
-            }
+            _ if has(Verdict::Failed) => Conclusion::TrialFailed,
+            _ if has(Verdict::Inconsistent) || is_missing => Conclusion::Open,
             (Some(_), Some(Verdict::Valid)) => Conclusion::Failed,
             (Some(_), _) => Conclusion::Open,
             (None, Some(verdict)) if is_strict && verdict != Verdict::Valid => Conclusion::Open,

@@ -10,7 +10,7 @@ use waggle_stats::{Bias, Range, Reason, ThinTail};
 use crate::{
     CellModel, Decision,
     aspect::aspect,
-    biases::{biases, is_of_failures},
+    biases::{biases, failure_bias, is_of_failures},
     decision::decide,
     metric::{Hidden, Number, unit},
     path,
@@ -149,7 +149,7 @@ pub fn held_in_load(
     let metric = path::metric(&threshold.metric);
     let mut biases = metric.map_or_else(Vec::new, |metric| biases(aspect(metric), reasons));
     if metric.is_some_and(is_of_failures) {
-        biases.retain(|bias| *bias != Bias::AtLeast);
+        biases = biases.into_iter().filter_map(failure_bias).collect();
     }
     let held = decide(
         threshold.op,

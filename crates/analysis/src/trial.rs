@@ -104,6 +104,30 @@ pub struct Failure {
     pub log_tail: Vec<String>,
 }
 
+impl Failure {
+    /// The line of the log that says most: the last one that names an error, else the last one.
+    #[must_use]
+    pub fn log_line(&self) -> Option<&str> {
+        const ERRORS: [&str; 8] = [
+            "error",
+            "exception",
+            "panicked",
+            "fatal",
+            "cannot",
+            "failed",
+            "denied",
+            "refused",
+        ];
+        let lines = || self.log_tail.iter().map(|line| line.trim());
+        let is_error = |line: &&str| {
+            let line = line.to_lowercase();
+            ERRORS.iter().any(|word| line.contains(word))
+        };
+        let named = lines().rfind(is_error);
+        named.or_else(|| lines().rfind(|line| !line.is_empty()))
+    }
+}
+
 /// The measured phase in numbers.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TrialNumbers {

@@ -31,14 +31,20 @@ const MAX_RUNS: usize = 200;
 pub(crate) fn run(arguments: &Compare) -> Result<Exit> {
     let sides = [arguments.first.as_path(), arguments.second.as_path()];
     arguments.files.check()?;
-    compare_folders(sides, &arguments.judgement.settings(), &arguments.files)
+    compare_folders(
+        sides,
+        &arguments.judgement.settings(),
+        &arguments.files,
+        None,
+    )
 }
 
-/// Compares two runs, or two folders of runs.
+/// Compares two runs, or two folders of runs; `run`: the run that was made for it.
 pub(crate) fn compare_folders(
     [first, second]: [&Path; 2],
     settings: &CompareSettings,
     files: &OutputFiles,
+    run: Option<&Model>,
 ) -> Result<Exit> {
     let [first_name, second_name] = names(first, second);
     refuse_same_runs(&run_folders(first)?, &run_folders(second)?)?;
@@ -49,7 +55,7 @@ pub(crate) fn compare_folders(
         settings,
     );
     match found {
-        Ok(found) => show(&found, files),
+        Ok(found) => show(&found, files, run),
         Err(why) => bail!("{}", error(&why)),
     }
 }
@@ -72,13 +78,14 @@ fn refuse_same_runs(first: &[PathBuf], second: &[PathBuf]) -> Result<()> {
 }
 
 /// Writes the files that are asked for, and prints the comparison.
-pub(crate) fn show(found: &CompareModel, files: &OutputFiles) -> Result<Exit> {
+/// `run`: the run that was made for it.
+pub(crate) fn show(found: &CompareModel, files: &OutputFiles, run: Option<&Model>) -> Result<Exit> {
     let version = env!("CARGO_PKG_VERSION");
     files.write(&Texts {
         html: &|| compare_html(found, version),
         markdown: &|| compare_markdown(found, version),
         json: &|| compare_json(found),
-        junit: &|| compare_junit(found),
+        junit: &|| compare_junit(found, run),
         short: &|| sentences(found).join(" "),
     })?;
     output::print_text(&format!("{}\n", compare_terminal(found, output::width())))?;

@@ -5,16 +5,18 @@ use std::process::ExitCode;
 use waggle_flags::ExitCode as Code;
 
 /// The result of the program, as its exit code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// In the order of precedence: of two results the later one counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exit {
     Fine,
-    /// Invalid arguments, an invalid study, a missing file.
-    Mistake,
     /// A threshold is shown not to hold, or a cell has another verdict than the study expects.
     Threshold,
-    /// A trial failed, counts do not add up, records are missing, no cell is reliable, or what was asked stays open. Takes
-    /// precedence.
+    /// Counts do not add up, records are missing, no cell is reliable, or what was asked stays open.
     NotValid,
+    /// A trial failed; of a load: no request succeeded.
+    TrialFailed,
+    /// Invalid arguments, an invalid study, a missing file.
+    Mistake,
     /// Stopped by the user; finished trials are kept.
     Interrupted,
 }
@@ -32,13 +34,14 @@ impl From<Exit> for ExitCode {
             Exit::Mistake => 2,
             Exit::Threshold => 3,
             Exit::NotValid => 4,
+            Exit::TrialFailed => 5,
             Exit::Interrupted => INTERRUPTED,
         })
     }
 }
 
 /// Of every command that has no codes of its own.
-pub(crate) const OF_WAGGLE: [Code; 6] = [
+pub(crate) const OF_WAGGLE: [Code; 7] = [
     (0, "success"),
     (BUG, "a bug in waggle"),
     (
@@ -51,9 +54,14 @@ pub(crate) const OF_WAGGLE: [Code; 6] = [
     ),
     (
         4,
-        "the question stays open: a threshold is undecided, no cell is reliable, a trial failed, or records are missing and no threshold is \
-         about that; has precedence over 3. A cell in which the load generator alone was the limit is reliable if every threshold is decided \
-         in it, because a slow load generator can only make times longer and rates lower",
+        "the question stays open: a threshold is undecided, no cell is reliable, or records are missing and no threshold is about that; has \
+         precedence over 3. A cell in which the load generator alone was the limit is reliable if every threshold is decided in it, \
+         because a slow load generator can only make times longer and rates lower",
+    ),
+    (
+        5,
+        "a trial failed: the system did not start, a check of it failed, or no request succeeded; has precedence over 3 and 4. \
+         `expect_verdict: failed` in the study says that it is what was expected",
     ),
     (
         INTERRUPTED,
@@ -61,7 +69,7 @@ pub(crate) const OF_WAGGLE: [Code; 6] = [
     ),
 ];
 
-pub(crate) const OF_LOAD: [Code; 6] = [
+pub(crate) const OF_LOAD: [Code; 7] = [
     (
         0,
         "the verdict is `valid`, and every threshold holds; of a search: a level holds",
@@ -82,13 +90,20 @@ pub(crate) const OF_LOAD: [Code; 6] = [
          longer and rates lower",
     ),
     (
+        5,
+        "no request succeeded, and no --threshold is shown not to hold",
+    ),
+    (
         INTERRUPTED,
         "ended by Ctrl-C, SIGTERM or SIGHUP; the result so far is printed",
     ),
 ];
 
-pub(crate) const OF_COMPARE: [Code; 5] = [
-    (0, "the same, or better"),
+pub(crate) const OF_COMPARE: [Code; 6] = [
+    (
+        0,
+        "the same, or better; of `waggle run`: and every threshold of the study holds",
+    ),
     (BUG, "a bug in waggle"),
     (
         2,
@@ -96,11 +111,17 @@ pub(crate) const OF_COMPARE: [Code; 5] = [
     ),
     (
         3,
-        "something that the study asks about is worse, or B misses accepted records and A does not",
+        "something that the study asks about is worse, or B misses accepted records and A does not; of `waggle run`: or a threshold of the \
+         study does not hold",
     ),
     (
         4,
-        "nothing is worse, and something is undecided; or a cell is missing on one side",
+        "nothing is worse, and something is undecided; or a cell is missing on one side; of `waggle run`: or the question of the study stays \
+         open, which then has precedence over 3",
+    ),
+    (
+        5,
+        "of `waggle run`: a trial failed; has precedence over 3 and 4",
     ),
 ];
 

@@ -58,6 +58,7 @@ pub(crate) fn write_report(run: &Path, is_strict: bool) -> Result<(String, Model
         Conclusion::Answered => Exit::Fine,
         Conclusion::Failed => Exit::Threshold,
         Conclusion::Open => Exit::NotValid,
+        Conclusion::TrialFailed => Exit::TrialFailed,
     };
     let text = table::closing_text(&written);
     Ok((text, written.model, exit))

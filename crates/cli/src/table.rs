@@ -9,6 +9,9 @@ use waggle_report::{
     wording::{answer, conditions, format, warnings},
 };
 
+/// Letters of a log's line that are shown.
+const LOG_LINE_MAX: usize = 200;
+
 /// `45.2k/s`.
 pub(crate) fn rate(per_s: f64) -> String {
     format!("{}/s", format::plain(per_s))
@@ -41,6 +44,7 @@ pub(crate) fn closing_text(written: &Written) -> String {
     let warnings = warnings::sentences(model);
     parts.extend(warnings.iter().map(|warning| format!("note: {warning}")));
     parts.extend(doubts(model));
+    parts.extend(last_words(model));
     parts.extend(model.thresholds.iter().map(threshold));
     parts.push(answer::sentences(model).join(" "));
     parts.push(written.html.display().to_string());
@@ -72,6 +76,19 @@ fn threshold(outcome: &ThresholdOutcome) -> String {
         first.cell,
         why.join(", ")
     )
+}
+
+/// What the log of a component says whose end failed a trial; of the first one that has a log.
+fn last_words(model: &Model) -> Option<String> {
+    let mut trials = model.trials.iter();
+    trials.find_map(|trial| {
+        let line = trial.failure.as_ref()?.log_line()?;
+        let (cell, repetition) = (trial.key.cell, trial.key.repetition);
+        let line: String = line.chars().take(LOG_LINE_MAX).collect();
+        Some(format!(
+            "note: the log in cell {cell}, repetition {repetition} says: {line}"
+        ))
+    })
 }
 
 /// How many cells have a doubt, and what helps.

@@ -14,9 +14,14 @@ use crate::{
 };
 
 /// The run as JUnit XML: a case for each threshold in each cell, one for the verdict of each cell, and one for each search. What makes the exit code 3
-/// fails, what makes it 4 is an error, and a cell that was left out is skipped.
+/// fails, what makes it 4 or 5 is an error, and a cell that was left out is skipped.
 #[must_use]
 pub fn junit(model: &Model) -> String {
+    junit::xml(&[suite(model)])
+}
+
+/// The cases of a run.
+pub(crate) fn suite(model: &Model) -> TestSuite {
     let thresholds = model.thresholds.iter().flat_map(|outcome| {
         outcome.cells.iter().map(|cell| {
             let observed = cell
@@ -80,10 +85,10 @@ pub fn junit(model: &Model) -> String {
             result: result(model.conclusion(false), conclusion(model).to_owned()),
         });
     }
-    junit::xml(&TestSuite {
+    TestSuite {
         name: model.info.study.clone(),
         cases,
-    })
+    }
 }
 
 /// A case for the search of each cell, with its answer.
@@ -108,7 +113,7 @@ fn result(conclusion: Conclusion, text: String) -> TestResult {
     match conclusion {
         Conclusion::Answered => TestResult::Passed(text),
         Conclusion::Failed => TestResult::Failed(text),
-        Conclusion::Open => TestResult::Error(text),
+        Conclusion::Open | Conclusion::TrialFailed => TestResult::Error(text),
     }
 }
 
@@ -119,6 +124,7 @@ fn conclusion(model: &Model) -> &'static str {
             "A threshold does not hold, or a cell has another verdict than expected."
         }
         Conclusion::Open => "The question stays open: see the thresholds and verdicts.",
+        Conclusion::TrialFailed => "A trial failed: see the verdicts.",
     }
 }
 

@@ -31,23 +31,30 @@ pub(crate) enum TestResult {
     Skipped(String),
 }
 
-/// The suite as a file.
-pub(crate) fn xml(suite: &TestSuite) -> String {
-    let count = |is: fn(&TestResult) -> bool| {
-        let cases = suite.cases.iter();
-        cases.filter(|case| is(&case.result)).count()
-    };
+/// The suites as a file.
+pub(crate) fn xml(suites: &[TestSuite]) -> String {
+    let counts = counts(suites.iter().flat_map(|suite| &suite.cases));
+    let mut out = format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {counts}>\n");
+    for suite in suites {
+        add_suite(&mut out, suite);
+    }
+    out + "</testsuites>\n"
+}
+
+/// The counts of cases as attributes.
+fn counts<'a>(cases: impl Iterator<Item = &'a TestCase> + Clone) -> String {
+    let count = |is: fn(&TestResult) -> bool| cases.clone().filter(|case| is(&case.result)).count();
+    let tests = cases.clone().count();
     let failures = count(|result| matches!(result, TestResult::Failed(_)));
     let errors = count(|result| matches!(result, TestResult::Error(_)));
     let skipped = count(|result| matches!(result, TestResult::Skipped(_)));
-    let counts = format!(
-        "tests=\"{}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\"",
-        suite.cases.len()
-    );
-    let name = escape(&suite.name);
-    let mut out = format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {counts}>\n  <testsuite name=\"{name}\" {counts}>\n"
-    );
+    format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\"")
+}
+
+fn add_suite(out: &mut String, suite: &TestSuite) {
+    let (name, counts) = (escape(&suite.name), counts(suite.cases.iter()));
+    // Writing to a text cannot fail.
+    let _ = writeln!(out, "  <testsuite name=\"{name}\" {counts}>");
     for case in &suite.cases {
         let (class, name) = (escape(&case.class), escape(&case.name));
         let body = match &case.result {
@@ -56,13 +63,12 @@ pub(crate) fn xml(suite: &TestSuite) -> String {
             TestResult::Error(text) => format!("<error message=\"{}\"/>", escape(text)),
             TestResult::Skipped(text) => format!("<skipped message=\"{}\"/>", escape(text)),
         };
-        // Writing to a text cannot fail.
         let _ = writeln!(
             out,
             "    <testcase classname=\"{class}\" name=\"{name}\">{body}</testcase>"
         );
     }
-    out + "  </testsuite>\n</testsuites>\n"
+    out.push_str("  </testsuite>\n");
 }
 
 /// Text in XML 1.0, which has no control characters.

@@ -31,6 +31,12 @@ pub enum Event {
         /// Threads of the load engine.
         workers: usize,
     },
+    /// The server that a study names by its URL does not accept connections, and the run waits for it: at most so long.
+    WaitingForServer {
+        url: String,
+        why: String,
+        at_most: Duration,
+    },
     /// Other programs use so many cores of the CPUs, and the trial waits until they do not: at most so long.
     WaitingForQuiet {
         other_cores: f64,

@@ -18,6 +18,7 @@ mod cpu_time;
 pub mod cpus;
 mod created;
 mod driver;
+mod early_failures;
 mod engine;
 mod event;
 mod events;

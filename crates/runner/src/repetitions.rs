@@ -23,6 +23,7 @@ use crate::{
     Ended, Event, RunError,
     counts::share,
     driver::Driver,
+    early_failures::EarlyFailures,
     events::{Events, Shutdown},
     http::HttpConnector,
     info::expected_verdict,
@@ -43,9 +44,12 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(
     let order = series.folder.info().order.len();
     schedule::report_start(series.plan, (order, finished.len()), events).await;
     let mut history = History::default();
+    let mut failures = EarlyFailures::default();
     for cells in groups(series) {
         loop {
-            while let Some(planned) = next_trial(&series.folder.info(), &cells, &finished) {
+            while let Some(planned) =
+                next_trial(&series.folder.info(), &cells, &finished, &failures)
+            {
                 if shutdown.is_asked() {
                     return Ok(Ended::Interrupted);
                 }
@@ -60,6 +64,10 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(
                 for info in infos {
                     events.report(schedule::ended_event(&info)).await;
                     finished.insert(info.key);
+                    let cells = series.study.cells.len();
+                    if failures.note(&info, cells, events).await {
+                        return Ok(Ended::Finished);
+                    }
                 }
             }
             let added = history.additions(series, &cells)?;
@@ -89,14 +97,17 @@ fn groups(series: Series<'_>) -> Vec<Vec<u32>> {
     }
 }
 
-/// The first trial of these cells without a result.
+/// The first trial of these cells without a result; cells that fail alike have no more.
 fn next_trial(
     info: &RunInfo,
     cells: &[u32],
     finished: &BTreeSet<TrialKey>,
+    failures: &EarlyFailures,
 ) -> Option<PlannedTrial> {
     let mut left = (1..).zip(&info.order);
-    let is_left = |key: &TrialKey| cells.contains(&key.cell) && !finished.contains(key);
+    let is_left = |key: &TrialKey| {
+        cells.contains(&key.cell) && !finished.contains(key) && !failures.has_ended(key.cell)
+    };
     let (position, key) = left.find(|(_, key)| is_left(key))?;
     Some(PlannedTrial {
         position,

@@ -76,7 +76,7 @@ pub enum CpuUse {
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// Every trial of the plan has a result.
+    /// Every trial of the plan has a result, or those that are left would fail as the others did.
     Finished,
     /// The caller stopped the run; finished trials are kept.
     Interrupted,
@@ -85,6 +85,15 @@ pub enum Ended {
 /// Why a run failed. Failures of a system or of a trial are results, not errors.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
+    #[error(
+        "{url} cannot be reached: {why} (tried for {}; schedule.ready_timeout is how long a run waits for its server)",
+        waggle_units::format_duration(*waited)
+    )]
+    Unreachable {
+        url: String,
+        why: std::io::Error,
+        waited: std::time::Duration,
+    },
     #[error(transparent)]
     Program(#[from] ProgramError),
     #[error(transparent)]

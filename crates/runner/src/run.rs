@@ -24,7 +24,7 @@ use crate::{
     cpu_time::CpuClocks,
     cpus::{self, Shares},
     created::Place,
-    driver::{Driver, ExternalDriver, ProcessDriver, ProcessParts, Programs},
+    driver::{Driver, ExternalDriver, ProcessDriver, ProcessParts, Programs, external},
     engine::Engine,
     events::{Events, Shutdown},
     host,
@@ -128,17 +128,9 @@ async fn prepare_and_run(
         cpus: allowed,
         loops: idle_poll.as_ref().map(IdlePoll::pid),
     };
+    find_server(request, events, shutdown).await?;
     let folder = open(request, &records, &programs, &shares).await?;
-    if request.cpus == CpuUse::Shared && !shares.are_disjoint() {
-        let warning = match clocks.cpus.len() {
-            1 => "only one CPU: load and system share it, and the results say so",
-            _ if shares.engine.is_empty() => {
-                "the system uses all CPUs: the load shares them, and the results say so"
-            }
-            _ => "the load uses all CPUs: the system shares them, and the results say so",
-        };
-        events.report(Event::Warning(warning.to_owned())).await;
-    }
+    warn_of_shared_cpus(request, &shares, clocks.cpus.len(), events).await;
     let has_halves = schedule::has_halves(&request.study);
     if has_halves && shares.halves().is_none() {
         return Err(RunError::NoHalves);
@@ -182,6 +174,52 @@ async fn prepare_and_run(
         }),
     };
     trials(request, (programs, limiter, tls), series, events, shutdown).await
+}
+
+/// Waits until a server that is given by its URL can be reached, before anything is written: no trial of the run can do without it.
+async fn find_server(
+    request: &RunRequest,
+    events: &Events,
+    shutdown: &Shutdown,
+) -> Result<(), RunError> {
+    let timeouts = request
+        .study
+        .cells
+        .iter()
+        .map(|cell| cell.schedule.ready_timeout);
+    let Some((server, timeout)) = request.system.external.as_ref().zip(timeouts.max()) else {
+        return Ok(());
+    };
+    if request.server_at.is_some() {
+        return Ok(());
+    }
+    let mut shutdown = shutdown.clone();
+    tokio::select! {
+        biased;
+        // The trials are not begun then.
+        () = shutdown.wait_for_stop() => Ok(()),
+        found = external::wait_for(server, timeout, events) => {
+            found.map_err(|why| RunError::Unreachable {
+                url: server.url.clone(),
+                why,
+                waited: timeout,
+            })
+        }
+    }
+}
+
+/// Says where load and system share CPUs; `cpus`: how many waggle may use.
+async fn warn_of_shared_cpus(request: &RunRequest, shares: &Shares, cpus: usize, events: &Events) {
+    if request.cpus == CpuUse::Shared && !shares.are_disjoint() {
+        let warning = match cpus {
+            1 => "only one CPU: load and system share it, and the results say so",
+            _ if shares.engine.is_empty() => {
+                "the system uses all CPUs: the load shares them, and the results say so"
+            }
+            _ => "the load uses all CPUs: the system shares them, and the results say so",
+        };
+        events.report(Event::Warning(warning.to_owned())).await;
+    }
 }
 
 /// The means for the study's limits; tries before anything is started whether there are any for each of them.

@@ -150,6 +150,7 @@ impl Totals {
                 self.planned = self.planned.saturating_sub(*not_needed);
             }
             Event::Calibrating(_)
+            | Event::WaitingForServer { .. }
             | Event::Phase { .. }
             | Event::Partner(_)
             | Event::Machine { .. }

@@ -267,8 +267,15 @@ fn exit(result: &LoadResult) -> Exit {
         verdict if is_doubt(verdict) => !result.thresholds.is_empty(),
         _ => false,
     };
+    let is_shown = |one: &summary::ThresholdResult| !one.holds && !one.undecided;
     if result.interrupted {
         Exit::Interrupted
+    } else if result.verdict == Verdict::Failed.name() {
+        // What failed is a fact: conditions on it are decided all the same.
+        match result.thresholds.iter().any(is_shown) {
+            true => Exit::Threshold,
+            false => Exit::TrialFailed,
+        }
     } else if is_undecided || !is_believed {
         Exit::NotValid
     } else if result.thresholds.iter().any(|threshold| !threshold.holds) {

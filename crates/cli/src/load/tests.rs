@@ -291,7 +291,7 @@ fn result_without_a_success_has_no_nan() {
     let result = load_result(&["-c", "4", "-n", "160"], &[refused; 4]);
     assert_eq!(
         (exit(&result), result.verdict.as_str()),
-        (Exit::NotValid, "failed")
+        (Exit::TrialFailed, "failed")
     );
     golden("load-failed.txt", &text(&result, Colours::Off));
     assert!(serde_json::to_string(&result).is_ok_and(|json| !json.contains("NaN")));

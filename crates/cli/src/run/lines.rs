@@ -86,6 +86,10 @@ pub(super) fn lasting_line(event: &Event, state: &State) -> Option<String> {
             state.done, state.trials, key.cell, key.repetition
         )),
         Event::TrialsAdded(added) => Some(added_trials(added)),
+        Event::WaitingForServer { url, why, at_most } => Some(format!(
+            "waiting for {url}: {why} (at most {})",
+            waggle_units::format_duration(*at_most)
+        )),
         Event::Calibrating(shape) => Some(format!("calibrating the load generator: {shape}")),
         Event::Searched(step) => {
             let level = search::level(state.outline.what?, step.level);

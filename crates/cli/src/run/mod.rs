@@ -252,8 +252,7 @@ fn refuse_comparison(asked: &RunComparison) -> Result<()> {
     }
 }
 
-/// Compares the two versions of the run, or the run with an earlier one. A trial that failed and counts that do not add up have
-/// precedence.
+/// Compares the two versions of the run, or the run with an earlier one. What the study itself asks counts as it does without a comparison.
 fn compare_run(arguments: &Run, folder: &Path, model: &Model, exit: Exit) -> Result<Exit> {
     let asked = &arguments.comparison;
     let mut settings = asked.judgement.settings();
@@ -263,7 +262,9 @@ fn compare_run(arguments: &Run, folder: &Path, model: &Model, exit: Exit) -> Res
         settings.metrics = vec![path.map(str::to_owned).to_vec()];
     }
     let compared = match &asked.baseline {
-        Some(baseline) => compare::compare_folders([baseline, folder], &settings, &asked.files)?,
+        Some(baseline) => {
+            compare::compare_folders([baseline, folder], &settings, &asked.files, Some(model))?
+        }
         None if arguments.repeated.times.is_some() => return Ok(exit),
         None if arguments.choice.against.is_empty() => {
             let files = &asked.files;
@@ -273,13 +274,12 @@ fn compare_run(arguments: &Run, folder: &Path, model: &Model, exit: Exit) -> Res
         None => {
             let found = compare_levels(model, against::VERSION, &settings);
             let found = found.map_err(|why| anyhow!("{}", compare_error(&why)))?;
-            compare::show(&found, &asked.files)?
+            compare::show(&found, &asked.files, Some(model))?
         }
     };
-    Ok(match exit {
-        Exit::NotValid => exit,
-        _ => compared,
-    })
+    report::write_checks(model, None, asked.files.summary_file.as_deref())?;
+    // Thresholds of the study count beside the comparison.
+    Ok(exit.max(compared))
 }
 
 fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest> {

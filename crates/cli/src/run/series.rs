@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &Run, times: u32, interrupts: &Interrupts) -> Resul
             return report_interrupt(arguments, &folders, &rest);
         }
         folders.push(folder);
-        worst = worse(worst, exit);
+        worst = worst.max(exit);
         if number < times && !wait(arguments, every.saturating_sub(begun.elapsed()), interrupts) {
             let rest = rest_text(arguments, None, times - number);
             return report_interrupt(arguments, &folders, &rest);
@@ -139,19 +139,4 @@ fn show(arguments: &Run, folders: &[PathBuf]) -> Result<()> {
         plural(folders.len(), "run"),
         page.display()
     ))
-}
-
-/// The exit code of two runs together, as of two parts of one.
-fn worse(a: Exit, b: Exit) -> Exit {
-    let rank = |exit: Exit| match exit {
-        Exit::Fine => 0,
-        Exit::Threshold => 1,
-        Exit::NotValid => 2,
-        Exit::Mistake => 3,
-        Exit::Interrupted => 4,
-    };
-    match rank(b) > rank(a) {
-        true => b,
-        false => a,
-    }
 }

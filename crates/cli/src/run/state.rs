@@ -198,6 +198,7 @@ impl State {
             | Event::Partner(_)
             | Event::Searched { .. }
             | Event::Calibrating(_)
+            | Event::WaitingForServer { .. }
             | Event::Warning(_) => {}
         }
     }

@@ -14,6 +14,7 @@ pub(crate) fn run_code(model: &Model) -> i32 {
         Conclusion::Answered => 0,
         Conclusion::Failed => 3,
         Conclusion::Open => 4,
+        Conclusion::TrialFailed => 5,
     }
 }
 
@@ -26,6 +27,14 @@ pub(crate) fn load_code(result: &Value) -> i32 {
     let all = |key: &str, wanted: bool| thresholds.iter().all(|one| one[key] == wanted);
     let is_limited = result["verdict"] == "instrument-limited" && !thresholds.is_empty();
     let is_fine = ["valid", "contended"].contains(&result["verdict"].as_str().unwrap());
+    if result["verdict"] == "failed" {
+        let is_shown = |one: &Value| one["holds"] == false && one["undecided"] == false;
+        return if thresholds.iter().any(is_shown) {
+            3
+        } else {
+            5
+        };
+    }
     let is_known = (is_fine || is_limited) && all("undecided", false);
     code(is_known, all("holds", true))
 }

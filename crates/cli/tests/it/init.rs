@@ -367,9 +367,9 @@ fn unusual_names_and_security_of_a_document_are_kept() {
     assert_eq!(bearer.count(), 6, "{text}");
 }
 
-/// An unreachable server is a failed trial, not a hang.
+/// An unreachable server is a mistake before the first trial, and leaves no run.
 #[test]
-fn unreachable_server_fails_the_trial() {
+fn unreachable_server_is_a_mistake() {
     let workspace = Workspace::new();
     let made = workspace.output(&["init", "http://127.0.0.1:1/", "-o", "made.yaml"]);
     assert_eq!(made.status.code(), Some(0), "{}", output_text(&made));
@@ -377,12 +377,10 @@ fn unreachable_server_fails_the_trial() {
     let short = text.replace("schedule:\n", "schedule:\n  ready_timeout: 1s\n");
     fs::write(workspace.path().join("made.yaml"), short).unwrap();
     let ran = workspace.output(&["run", "made.yaml", "--quick", "--quiet"]);
-    assert_eq!(ran.status.code(), Some(4), "{}", output_text(&ran));
-    let failure = workspace.model().trials.swap_remove(0).failure.unwrap();
-    assert!(
-        failure
-            .reason
-            .contains("http://127.0.0.1:1 cannot be reached"),
-        "{failure:?}"
-    );
+    let said = output_text(&ran);
+    assert_eq!(ran.status.code(), Some(2), "{said}");
+    let expected =
+        "http://127.0.0.1:1 cannot be reached: Connection refused (os error 111) (tried for 1s; ";
+    assert!(said.contains(expected), "{said}");
+    assert!(!workspace.path().join("runs").exists(), "{said}");
 }

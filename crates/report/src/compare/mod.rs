@@ -4,12 +4,15 @@ mod document;
 mod json;
 mod tables;
 
-use waggle_analysis::compare::{CompareModel, Judgement};
+use waggle_analysis::{
+    Model,
+    compare::{CompareModel, Judgement},
+};
 
 pub(crate) use self::{document::difference, json::Difference};
 
 use crate::{
-    format, html,
+    checks, format, html,
     junit::{self, TestCase, TestResult, TestSuite},
     markdown, terminal as lines,
     wording::compare as wording,
@@ -41,9 +44,9 @@ pub fn compare_schema() -> schemars::Schema {
 }
 
 /// The comparison as JUnit XML: a case for each metric that the study asks about, in each cell. What is worse fails; what is undecided
-/// is an error.
+/// is an error. `run`: the run whose thresholds and verdicts are a suite beside it, if a run was made for the comparison.
 #[must_use]
-pub fn compare_junit(model: &CompareModel) -> String {
+pub fn compare_junit(model: &CompareModel, run: Option<&Model>) -> String {
     let cases = model.asked_metrics().flat_map(|metric| {
         let pairs = metric.cells.iter().zip(&model.cells);
         pairs.map(|(pair, cell)| {
@@ -64,10 +67,16 @@ pub fn compare_junit(model: &CompareModel) -> String {
         })
     });
     let [first, second] = model.sides.each_ref().map(|side| &side.name);
-    junit::xml(&TestSuite {
+    let compared = TestSuite {
         name: format!("{}: {second} against {first}", model.study),
         cases: cases.collect(),
-    })
+    };
+    let suites: Vec<TestSuite> = run
+        .map(checks::suite)
+        .into_iter()
+        .chain([compared])
+        .collect();
+    junit::xml(&suites)
 }
 
 /// The tables of what is asked about, at most `width` characters wide if it is known, and what the comparison comes to.

@@ -49,10 +49,10 @@ pub fn history_junit(model: &HistoryModel) -> String {
             .unwrap_or_else(|| model.cells[series.cell].name.clone()),
         result: test_result(model, metric, series),
     };
-    junit::xml(&TestSuite {
+    junit::xml(&[TestSuite {
         name: format!("history of {}", model.study),
         cases: model.current_series().map(case).collect(),
-    })
+    }])
 }
 
 fn test_result(model: &HistoryModel, metric: &MetricHistory, series: &HistorySeries) -> TestResult {

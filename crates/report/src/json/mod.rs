@@ -293,6 +293,7 @@ impl<'a> Report<'a> {
             Conclusion::Answered => ("answered", 0),
             Conclusion::Failed => ("failed", 3),
             Conclusion::Open => ("open", 4),
+            Conclusion::TrialFailed => ("trial_failed", 5),
         };
         let all = numbers(model);
         let components = info.components.iter().map(|one| Component {

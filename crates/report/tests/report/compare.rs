@@ -80,7 +80,7 @@ fn every_format_says_the_same() {
     check(&compare_markdown(&found, "0.1.0"), "compare.md");
     check(&compare_terminal(&found, None), "compare.terminal.txt");
     check(&compare_json(&found), "compare.json");
-    check(&compare_junit(&found), "compare.junit.xml");
+    check(&compare_junit(&found, None), "compare.junit.xml");
     let page = compare_html(&found, "0.1.0");
     for part in [
         "badge worse",
@@ -158,7 +158,7 @@ fn junit_is_xml_whatever_a_study_is_called() {
     let mut first = seeded_model(&Seeded::hostile());
     first.cells.truncate(3);
     let found = compare_runs(&first, &first);
-    let text = compare_junit(&found);
+    let text = compare_junit(&found, None);
     let document = roxmltree::Document::parse(&text).unwrap();
     let cases = document
         .descendants()

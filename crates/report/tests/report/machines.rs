@@ -39,6 +39,7 @@ fn json_has_the_form_of_its_schema_and_the_numbers_of_the_model() {
             Conclusion::Answered => 0,
             Conclusion::Failed => 3,
             Conclusion::Open => 4,
+            Conclusion::TrialFailed => 5,
         };
         assert_eq!(found["exit_code"], code);
         for (cell, found) in model.cells.iter().zip(found["cells"].as_array().unwrap()) {

@@ -161,7 +161,11 @@ fn a_threshold_is_decided_by_what_concerns_its_metric() {
     assert_eq!(model.cells[0].verdict, Some(Verdict::InstrumentLimited));
     assert_eq!(model.conclusion(true), Conclusion::Open);
     assert_eq!(model.doubtful().cells, 1);
-    let model = check(Some(Wrong::Fails), [Holds, Undecided], Conclusion::Open);
+    let model = check(
+        Some(Wrong::Fails),
+        [Holds, Undecided],
+        Conclusion::TrialFailed,
+    );
     // A failure is no doubt, which more trials would help against.
     assert_eq!(model.doubtful().cells, 0);
     assert_eq!(

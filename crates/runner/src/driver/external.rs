@@ -12,6 +12,7 @@ use waggle_load::Tls;
 use waggle_study::{Address, Component, External};
 
 use crate::{
+    Event,
     cpu_time::{CpuClocks, CpuReading},
     driver::{
         Death, Deaths, Driver, Failure, LimitReading, Setup, Usage,
@@ -19,6 +20,7 @@ use crate::{
         ports::Ports,
         ready::{self, ASK_EVERY},
     },
+    events::Events,
     peer::Peer,
     proc,
     server_processes::ServerProcesses,
@@ -82,6 +84,36 @@ impl ExternalDriver {
         Failure::new(format!(
             "{url} runs already: waggle neither kills nor starts it"
         ))
+    }
+}
+
+/// Waits until a server accepts connections, and reports why it does not.
+pub(crate) async fn wait_for(
+    server: &External,
+    timeout: Duration,
+    events: &Events,
+) -> io::Result<()> {
+    let at = server.address();
+    let deadline = Instant::now() + timeout;
+    let mut reported = None;
+    loop {
+        match find_first(&at.host, at.port, deadline).await {
+            Ok(_) => return Ok(()),
+            Err(why) if Instant::now() >= deadline => return Err(why),
+            Err(why) => {
+                let why = why.to_string();
+                if reported.as_ref() != Some(&why) {
+                    let waiting = Event::WaitingForServer {
+                        url: server.url.clone(),
+                        why: why.clone(),
+                        at_most: timeout,
+                    };
+                    events.report(waiting).await;
+                    reported = Some(why);
+                }
+                sleep(ASK_EVERY).await;
+            }
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod child;
 mod env;
-mod external;
+pub(crate) mod external;
 mod idle_check;
 mod log;
 mod ports;

@@ -81,7 +81,7 @@ impl<N: Connection> Source<N> {
                     let text = body(connection, get).await?;
                     let text = String::from_utf8_lossy(&text);
                     sum += prometheus::sum(&text, selector)
-                        .ok_or_else(|| format!("{get} has no metric {}", selector.name))?;
+                        .ok_or_else(|| prometheus::absence(get, &text, selector))?;
                 }
                 Ok(sum)
             }

@@ -2,10 +2,36 @@
 
 use waggle_study::Selector;
 
+/// So many samples are searched for a name that is near.
+const NAMES_MAX: usize = 10_000;
+
 /// The sum over all samples of a metric that have its labels; `None` if there is none.
 pub(super) fn sum(text: &str, selector: &Selector) -> Option<f64> {
     let values = text.lines().filter_map(|line| sample(line, selector));
     values.reduce(|sum, value| sum + value)
+}
+
+/// Why a page has no number for a selector: what it has that comes nearest.
+pub(super) fn absence(page: &str, text: &str, selector: &Selector) -> String {
+    let name = &selector.name;
+    let names = || text.lines().filter_map(sample_name);
+    if names().any(|known| known == name) {
+        return match selector.labels.is_empty() {
+            true => format!("{page} has {name}, but no number for it"),
+            false => format!("{page} has {name}, but no sample of it with these labels"),
+        };
+    }
+    match waggle_study::nearest_word(name, names().take(NAMES_MAX)) {
+        Some(nearest) => format!("{page} has no {name}; did you mean {nearest}?"),
+        None => format!("{page} has no {name}"),
+    }
+}
+
+/// The name of a line that is a sample.
+fn sample_name(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let end = line.find(['{', ' ', '\t'])?;
+    (end > 0 && !line.starts_with('#')).then(|| &line[..end])
 }
 
 /// The value of a line that is a sample of the metric.
@@ -28,7 +54,7 @@ fn sample(line: &str, selector: &Selector) -> Option<f64> {
 mod tests {
     use waggle_study::Selector;
 
-    use super::sum;
+    use super::{absence, sum};
 
     const TEXT: &str = "# HELP queue_depth Readings that wait.
 # TYPE queue_depth gauge
@@ -40,6 +66,24 @@ requests_total 1.2e3
 broken{topic=\"plant 1
 none NaN
 ";
+
+    #[test]
+    fn what_is_not_there_has_its_nearest_name() {
+        let check = |selector: &str, expected: &str| {
+            let found = absence("/metrics", TEXT, &Selector::read(selector).unwrap());
+            assert_eq!(found, expected, "{selector}");
+        };
+        check(
+            "queue_dept",
+            "/metrics has no queue_dept; did you mean queue_depth?",
+        );
+        check("heap_bytes", "/metrics has no heap_bytes");
+        check("none", "/metrics has none, but no number for it");
+        check(
+            "queue_depth{topic=\"none\"}",
+            "/metrics has queue_depth, but no sample of it with these labels",
+        );
+    }
 
     #[test]
     fn samples_with_the_labels_are_added_up() {

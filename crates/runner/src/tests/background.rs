@@ -155,7 +155,11 @@ async fn a_stop_while_loads_are_started_awaits_those_that_have_begun() {
         "joined",
         "joined lists",
     ];
-    assert_eq!(done[done.len() - last.len()..], last);
+    // The last trial has no background load.
+    assert!(
+        done.windows(last.len()).any(|steps| steps == last),
+        "{done:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -122,6 +122,9 @@ impl Trial<'_> {
         let collect = async {
             metrics.read_last(self.writer).await?;
             report.remarks.extend(metrics.remarks());
+            metrics
+                .warn_of_never_read(self.context.key, self.events)
+                .await;
             self.collect(&deliveries, report, &outcome)
         };
         phases.run(PhaseName::Collect, allowed, collect).await

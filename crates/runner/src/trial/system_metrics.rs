@@ -3,11 +3,12 @@
 use std::{cell::RefCell, time::Duration};
 
 use tokio::time::{Instant, sleep_until, timeout};
-use waggle_results::{SystemMetricRow, TrialWriter};
+use waggle_results::{SystemMetricRow, TrialKey, TrialWriter};
 use waggle_study::{System, SystemMetric};
 
 use crate::{
-    clock::Clock, http::Connection, peer::Peer, system_metric::Source, trial::phases::Abort,
+    Event, clock::Clock, events::Events, http::Connection, peer::Peer, system_metric::Source,
+    trial::phases::Abort,
 };
 
 /// Timeout of the last reading of all metrics.
@@ -130,6 +131,16 @@ impl<N: Connection> SystemMetrics<N> {
             writer.borrow_mut().metric(&row)?;
         }
         Ok(())
+    }
+
+    /// Says on the screen why metrics could not be read even once: a name is probably wrong. Once for each cell is enough.
+    pub(crate) async fn warn_of_never_read(&self, key: TrialKey, events: &Events) {
+        let never = self.followed.iter();
+        let never = never.filter(|one| one.problems > 0 && one.readings == 0);
+        for one in never.filter(|_| key.repetition == 1) {
+            let why = format!("metric {} was never read: {}", one.name, one.last_problem);
+            events.report(Event::Warning(why)).await;
+        }
     }
 
     /// Remarks for the report.

@@ -36,6 +36,8 @@ const WARM_UP_TIMEOUT: Duration = Duration::from_secs(20);
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 const QUIET_PERIOD: Duration = Duration::from_secs(2);
 const READY_TIMEOUT: Duration = Duration::from_secs(30);
+/// The same of a server that runs already, which need not start.
+const SERVER_TIMEOUT: Duration = Duration::from_secs(5);
 const QUIET_TIMEOUT: Duration = Duration::from_secs(10);
 /// Fewest and most trials of a cell, by default.
 const REPEAT: (u32, u32) = (3, 8);
@@ -85,7 +87,14 @@ pub(crate) fn schedule(
     let path = ["schedule", "ready_timeout"];
     let ready_timeout = raw.ready_timeout.map(|raw::DurationText(time)| time);
     let ready_timeout = checker
-        .value_or_default(ready_timeout, &path, READY_TIMEOUT)
+        .value_or_default(
+            ready_timeout,
+            &path,
+            match context.is_external {
+                Some(true) => SERVER_TIMEOUT,
+                _ => READY_TIMEOUT,
+            },
+        )
         .and_then(|time| checker.check_bounds(time, &path, PHASE));
     let path = ["schedule", "quiet_timeout"];
     let quiet_timeout = raw.quiet_timeout.map(|raw::DurationText(time)| time);
