@@ -9,6 +9,20 @@ pub(crate) struct Rust {
     pub(crate) passed: usize,
 }
 
+/// Between what was not tested on this machine and why, in a line of a test that says so.
+const NOT_TESTED: &str = " was not tested: ";
+
+/// Lines in which tests say what this machine does not let them check. Each once: several tests may say the same.
+pub(crate) fn not_tested(output: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for line in output.lines().filter(|line| line.contains(NOT_TESTED)) {
+        if !found.iter().any(|other| other == line) {
+            found.push(line.to_owned());
+        }
+    }
+    found
+}
+
 const RESULT: &str = "test result: ";
 const RUNS_LONG: &str = " has been running for over 60 seconds";
 
@@ -104,7 +118,7 @@ pub(crate) fn go(output: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Rust, go, rust, tap};
+    use super::{Rust, go, not_tested, rust, tap};
 
     const ONE_PROGRAM: &str = "
 running 4 tests
@@ -131,6 +145,20 @@ failures:
 
 test result: FAILED. 2 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
 ";
+
+    #[test]
+    fn lines_of_what_was_not_tested() {
+        let output = "running 3 tests\n\ntrot was not tested: no Hex\ntest a ... ok\n\n\
+            trot was not tested: no Hex\n\nlimits was not tested: no cgroup\n";
+        assert_eq!(
+            not_tested(output),
+            [
+                "trot was not tested: no Hex",
+                "limits was not tested: no cgroup"
+            ]
+        );
+        assert!(not_tested(ONE_PROGRAM).is_empty());
+    }
 
     fn names(names: &[&str]) -> Vec<String> {
         names.iter().map(|name| (*name).to_owned()).collect()

@@ -117,7 +117,10 @@ pub(crate) struct Failure {
 
 /// The steps so far and their results. A step runs even if one before it failed, so that all failures are shown at once.
 #[derive(Default)]
-pub(crate) struct Steps(Vec<Step>);
+pub(crate) struct Steps {
+    all: Vec<Step>,
+    not_tested: Vec<String>,
+}
 
 struct Step {
     name: String,
@@ -156,21 +159,26 @@ impl Steps {
             failures,
         };
         println!("── {name}: {}, {:.1} s", step.end(), took.as_secs_f64());
-        self.0.push(step);
+        self.all.push(step);
+    }
+
+    /// Adds what could not be tested on this machine, a line for each, with the reason.
+    pub(crate) fn note_not_tested(&mut self, lines: Vec<String>) {
+        self.not_tested.extend(lines);
     }
 
     pub(crate) fn has_succeeded(&self) -> bool {
-        self.0.iter().all(|step| step.failures.is_empty())
+        self.all.iter().all(|step| step.failures.is_empty())
     }
 
-    /// Every step with its time, then every failure with the command that runs it alone, one per line.
+    /// Every step with its time, what was not tested here, then every failure with the command that runs it alone, one per line.
     pub(crate) fn summary(&self) -> String {
         let mut lines = Vec::new();
         let widest = |texts: &mut dyn Iterator<Item = &String>| {
             texts.map(|text| text.chars().count()).max().unwrap_or(0)
         };
-        let wide = widest(&mut self.0.iter().map(|step| &step.name));
-        for step in &self.0 {
+        let wide = widest(&mut self.all.iter().map(|step| &step.name));
+        for step in &self.all {
             let seconds = step.took.as_secs_f64();
             lines.push(format!(
                 "{:wide$}  {seconds:7.1} s  {}",
@@ -178,7 +186,11 @@ impl Steps {
                 step.end()
             ));
         }
-        let failures = || self.0.iter().flat_map(|step| &step.failures);
+        if !self.not_tested.is_empty() {
+            lines.push("not tested on this machine".to_owned());
+            lines.extend(self.not_tested.iter().map(|line| format!("  {line}")));
+        }
+        let failures = || self.all.iter().flat_map(|step| &step.failures);
         let wide = widest(&mut failures().map(|failure| &failure.what));
         match failures().count() {
             0 => lines.push("all passed".to_owned()),
@@ -235,13 +247,28 @@ mod tests {
     }
 
     #[test]
+    fn the_summary_names_what_was_not_tested() {
+        let mut steps = Steps::default();
+        steps.note("test", Duration::from_secs(2), Vec::new());
+        steps.note_not_tested(vec!["trot was not tested: no registry".to_owned()]);
+        assert!(steps.has_succeeded());
+        assert_eq!(
+            steps.summary(),
+            "test      2.0 s  passed\n\
+             not tested on this machine\n  \
+             trot was not tested: no registry\n\
+             all passed"
+        );
+    }
+
+    #[test]
     fn a_step_that_fails_does_not_keep_others_from_running() {
         let mut steps = Steps::default();
         steps.run("fmt", || bail!("wrong"));
         steps.run("tidy", || Ok(()));
         let summary = steps.summary();
         let ends: Vec<bool> = steps
-            .0
+            .all
             .iter()
             .map(|step| step.failures.is_empty())
             .collect();

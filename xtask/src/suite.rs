@@ -50,6 +50,8 @@ struct Ended {
     /// Number of passed tests, if they are counted.
     passed: Option<usize>,
     failures: Vec<Failure>,
+    /// What this machine does not let it check, with the reasons.
+    not_tested: Vec<String>,
 }
 
 /// Builds and runs all tests, or those of parts whose name contains one of these words.
@@ -92,6 +94,7 @@ pub(crate) fn test(root: &Root, chosen: &[String], steps: &mut Steps) {
                 None => format!("test: {}", ended.name),
             };
             steps.note(&name, ended.took, ended.failures);
+            steps.note_not_tested(ended.not_tested);
         },
     );
     println!("tests: {passed} passed, {failed} failed");
@@ -247,6 +250,7 @@ impl Part {
             log,
             passed,
             failures,
+            not_tested: outputs::not_tested(&output),
         }
     }
 }

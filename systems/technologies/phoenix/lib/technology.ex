@@ -4,13 +4,32 @@ defmodule Technology.ErrorJSON do
   def render(template, _assigns), do: %{error: Phoenix.Controller.status_message_from_template(template)}
 end
 
+# The value of `num`: digits alone, where Integer.parse takes a sign.
+defmodule Technology.Count do
+  @highest 100_000
+
+  # `num[]` and `num[key]` are other names; Plug puts their values under `num` as a list or a map.
+  def of_query(%{"num" => other}) when is_list(other) or is_map(other), do: {:ok, 10}
+  def of_query(%{"num" => given}), do: of_text(given)
+  def of_query(_), do: {:ok, 10}
+
+  defp of_text(<<first, _::binary>> = given) when first in ?0..?9 do
+    case Integer.parse(given) do
+      {num, ""} when num <= @highest -> {:ok, num}
+      _ -> :error
+    end
+  end
+
+  defp of_text(_), do: :error
+end
+
 defmodule Technology.Controller do
   use Phoenix.Controller, formats: [:json]
 
-  def random(conn, params) do
-    case Integer.parse(Map.get(params, "num", "10")) do
-      {num, ""} when num in 0..100_000 -> json(conn, for(_ <- 1..num//1, do: number()))
-      _ -> conn |> put_status(400) |> json(%{error: "num is a number from 0 to 100000"})
+  def random(conn, _params) do
+    case Technology.Count.of_query(conn.query_params) do
+      {:ok, num} -> json(conn, for(_ <- 1..num//1, do: number()))
+      :error -> conn |> put_status(400) |> json(%{error: "num is a number from 0 to 100000"})
     end
   end
 
@@ -25,6 +44,8 @@ defmodule Technology.Router do
 
   pipeline :api do
     plug :accepts, ["json"]
+    # Phoenix fetches the query by itself only where a plug asks for it. One that cannot be decoded is answered with 400.
+    plug :fetch_query_params
   end
 
   scope "/", Technology do
