@@ -168,6 +168,22 @@ fn jmeter_has_cells_steps_and_failures() {
 }
 
 #[test]
+fn jmeter_has_the_delimiter_of_its_header() {
+    for delimiter in [';', '\t', '|'] {
+        let workspace = workspace();
+        let rows = [
+            "timeStamp,elapsed,label,success",
+            "1700000000000,5,a,true",
+            "1700000000100,7,a,false",
+        ];
+        let text = rows.join("\n").replace(',', &delimiter.to_string());
+        fs::write(workspace.path().join("f.jtl"), text).unwrap();
+        let (model, _) = import_in(&workspace, "jmeter f.jtl", &[]);
+        assert_eq!(counts(&model), [(1, 1)], "{delimiter:?}");
+    }
+}
+
+#[test]
 fn files_of_a_cell_are_its_repetitions() {
     let (model, report) = import("jmeter jmeter-ok.jtl jmeter-failed.jtl", &[]);
     assert_eq!(model.cells.len(), 1);
@@ -355,6 +371,11 @@ fn broken_files_are_told_with_line_and_column() {
         "ab f",
         b"This is ApacheBench, Version 2.3 <$Revision$>\nComplete requests:      6x0\n",
         "f:2:25: expected a count, found \"6x0\"",
+    );
+    check(
+        "ab f",
+        b"This is ApacheBench, Version 2.3 <$Revision$>\nThis is ApacheBench, Version 2.3 <$Revision$>\n",
+        "f:2:1: expected the output of one test of ab, found that of another: put each into a file of its own",
     );
     check(
         "ab f",
