@@ -2,6 +2,8 @@
 //!
 //! Where the files come from is in `tests/import/README.md`.
 
+// long: a table of files of every tool, and of the mistakes in them
+
 use std::{fs, path::Path, process::Command};
 
 use waggle_analysis::{Model, TrialModel, TrialNumbers, TrialPercentile};
