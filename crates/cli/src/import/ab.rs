@@ -133,6 +133,10 @@ pub(crate) fn read_text<R: BufRead>(mut lines: Lines<R>) -> Result<Summary> {
 fn note<R: BufRead>(lines: &Lines<R>, found: &mut Found) -> Result<()> {
     let line = &lines.text;
     if let Some(rest) = line.strip_prefix(TEXT) {
+        if !found.version.is_empty() {
+            let problem = "expected the output of one test of ab, found that of another: put each into a file of its own";
+            return Err(lines.mistake(1, problem));
+        }
         found.version = rest.split(' ').next().unwrap_or_default().to_owned();
     } else if let Some((value, column)) = value_of(line, "Time taken for tests:") {
         let seconds = parse::<f64>(lines, value, column, "a number of seconds")?;

@@ -159,10 +159,10 @@ fn split_unit(text: &str) -> (&str, Option<f64>) {
     }
 }
 
-/// The delimiter of a file: of comma, semicolon and tab the one that its first line has most of.
-fn delimiter(first: &str) -> char {
+/// The delimiter of a file: of comma, semicolon, tab and vertical bar the one that its first line has most of.
+pub(super) fn delimiter(first: &str) -> char {
     let count = |delimiter: char| first.matches(delimiter).count();
-    let all = [',', ';', '\t'];
+    let all = [',', ';', '\t', '|'];
     all.into_iter()
         .rev()
         .max_by_key(|one| count(*one))

@@ -31,9 +31,14 @@ struct Columns {
     sent: Option<usize>,
 }
 
-pub(crate) fn read<R: BufRead>(lines: Lines<R>, visit: &mut Visit<'_>) -> Result<FileFacts> {
+/// `delimiter`: that of the header row.
+pub(crate) fn read<R: BufRead>(
+    lines: Lines<R>,
+    delimiter: char,
+    visit: &mut Visit<'_>,
+) -> Result<FileFacts> {
     let name = lines.name.clone();
-    let mut rows = Rows::new(lines, ',');
+    let mut rows = Rows::new(lines, delimiter);
     let header = rows.header(EXPECTED_HEADER)?;
     let columns = columns(&rows, &header)?;
     let mut transactions = 0u64;

@@ -39,7 +39,7 @@ impl Reader {
         match self {
             Self::AbRequests => ab::read_requests(lines, visit),
             Self::K6 => k6::read(lines, visit),
-            Self::Jmeter => jmeter::read(lines, visit),
+            Self::Jmeter => jmeter::read(lines, columns::delimiter(&first_line(path)?), visit),
             Self::Columns(mapping) => columns::read(lines, &first_line(path)?, mapping, visit),
         }
     }

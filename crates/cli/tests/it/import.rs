@@ -2,6 +2,8 @@
 //!
 //! Where the files come from is in `tests/import/README.md`.
 
+// long: a table of files of every tool, and of the mistakes in them
+
 use std::{fs, path::Path, process::Command};
 
 use waggle_analysis::{Model, TrialModel, TrialNumbers, TrialPercentile};
@@ -165,6 +167,22 @@ fn jmeter_has_cells_steps_and_failures() {
             .iter()
             .all(|trial| trial.verdict == Verdict::Valid)
     );
+}
+
+#[test]
+fn jmeter_has_the_delimiter_of_its_header() {
+    for delimiter in [';', '\t', '|'] {
+        let workspace = workspace();
+        let rows = [
+            "timeStamp,elapsed,label,success",
+            "1700000000000,5,a,true",
+            "1700000000100,7,a,false",
+        ];
+        let text = rows.join("\n").replace(',', &delimiter.to_string());
+        fs::write(workspace.path().join("f.jtl"), text).unwrap();
+        let (model, _) = import_in(&workspace, "jmeter f.jtl", &[]);
+        assert_eq!(counts(&model), [(1, 1)], "{delimiter:?}");
+    }
 }
 
 #[test]
@@ -355,6 +373,11 @@ fn broken_files_are_told_with_line_and_column() {
         "ab f",
         b"This is ApacheBench, Version 2.3 <$Revision$>\nComplete requests:      6x0\n",
         "f:2:25: expected a count, found \"6x0\"",
+    );
+    check(
+        "ab f",
+        b"This is ApacheBench, Version 2.3 <$Revision$>\nThis is ApacheBench, Version 2.3 <$Revision$>\n",
+        "f:2:1: expected the output of one test of ab, found that of another: put each into a file of its own",
     );
     check(
         "ab f",

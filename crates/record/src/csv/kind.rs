@@ -25,16 +25,15 @@ impl Kind {
 
     fn detect(cell: &str, decimal: Decimal) -> Self {
         let number = number_text(cell, decimal);
-        if number.starts_with('+') {
-            return Self::Text;
-        }
-        if number.parse::<i64>().is_ok() {
+        if is_identifier(cell.trim_matches(' ')) {
+            Self::Text
+        } else if number.parse::<i64>().is_ok() {
             Self::Integer
         } else if number.parse::<u64>().is_ok() {
             Self::Unsigned
         } else if line_protocol::is_float(&number) && number.contains(['.', 'e', 'E']) {
             Self::Float
-        } else if matches!(cell, "true" | "false") {
+        } else if boolean(cell).is_some() {
             Self::Boolean
         } else {
             Self::Text
@@ -62,21 +61,74 @@ impl Kind {
             Self::Integer => number.parse().ok().map(FieldValue::Integer),
             Self::Unsigned => number.parse().ok().map(FieldValue::Unsigned),
             Self::Float => number.parse().ok().map(FieldValue::Float),
-            Self::Boolean => cell.parse().ok().map(FieldValue::Boolean),
+            Self::Boolean => boolean(cell).map(FieldValue::Boolean),
             Self::Text => None,
         };
         value.unwrap_or_else(|| FieldValue::Text(cell.to_owned()))
     }
 }
 
-/// The cell with a point before its fraction, and without the spaces of columns of one width. With a decimal comma, a cell with a
-/// point is no number: the point may separate thousands.
+/// Most digits after a plus sign of an integer; more are a telephone number (ITU-T E.164).
+const PLUS_DIGITS_MAX: usize = 7;
+
+/// Whether the digits are a name that a number would not keep: a serial number such as `00123`, or a telephone number.
+pub(crate) fn is_identifier(cell: &str) -> bool {
+    let digits = cell.trim_start_matches(['-', '+', MINUS]);
+    let is_whole = !digits.contains(['.', ',']);
+    let has_leading_zero =
+        digits.len() > 1 && digits.starts_with('0') && digits.as_bytes()[1].is_ascii_digit();
+    let is_integer = digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_whole
+        && (has_leading_zero
+            || (cell.starts_with('+') && is_integer && digits.len() > PLUS_DIGITS_MAX))
+}
+
+/// The spellings of line protocol, without its single small letters.
+fn boolean(cell: &str) -> Option<bool> {
+    match cell.trim_matches(' ') {
+        "true" | "True" | "TRUE" | "T" => Some(true),
+        "false" | "False" | "FALSE" | "F" => Some(false),
+        _ => None,
+    }
+}
+
+/// U+2212, the minus sign of typesetting.
+const MINUS: char = '\u{2212}';
+
+/// The cell with a point before its fraction, a minus of ASCII, and no plus. With a decimal comma, points must separate thousands
+/// before it: a cell with a point alone is no number.
 fn number_text(cell: &str, decimal: Decimal) -> std::borrow::Cow<'_, str> {
     let cell = cell.trim_matches(' ');
+    let signed: std::borrow::Cow<'_, str> = match cell.strip_prefix(MINUS) {
+        Some(digits) if !digits.starts_with(['-', '+']) => format!("-{digits}").into(),
+        Some(_) => "".into(),
+        None => match cell.strip_prefix('+') {
+            Some(digits) if digits.starts_with(['-', '+']) => "".into(),
+            Some(digits) => digits.into(),
+            None => cell.into(),
+        },
+    };
     match decimal {
-        Decimal::Point => cell.into(),
-        Decimal::Comma if cell.contains('.') => "".into(),
-        Decimal::Comma if cell.contains(',') => cell.replacen(',', ".", 1).into(),
-        Decimal::Comma => cell.into(),
+        Decimal::Point => signed,
+        Decimal::Comma => match signed.split_once(',') {
+            None if signed.contains('.') => "".into(),
+            None => signed,
+            Some((whole, fraction)) if !whole.contains('.') => format!("{whole}.{fraction}").into(),
+            Some((whole, fraction)) if are_thousands(whole) => {
+                format!("{}.{fraction}", whole.replace('.', "")).into()
+            }
+            Some(_) => "".into(),
+        },
     }
+}
+
+/// Whether points separate groups of three digits: `1.013`.
+fn are_thousands(whole: &str) -> bool {
+    let digits = whole.strip_prefix('-').unwrap_or(whole);
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let mut groups = digits.split('.');
+    let is_first = groups
+        .next()
+        .is_some_and(|first| is_digits(first) && first.len() <= 3);
+    is_first && groups.all(|group| is_digits(group) && group.len() == 3)
 }

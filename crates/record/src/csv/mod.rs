@@ -18,7 +18,7 @@ use crate::{
     source_text::SourceText,
     time,
 };
-pub(crate) use kind::Kind;
+pub(crate) use kind::{Kind, is_identifier};
 pub(crate) use rows::likely_delimiter;
 use rows::{Cell, Rows};
 use wrong::Wrong;

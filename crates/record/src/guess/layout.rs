@@ -121,8 +121,9 @@ fn most_frequent(counts: &[usize]) -> Option<(usize, usize)> {
 pub(super) fn missing_texts(cells: &[&str], is_number: impl Fn(&str) -> bool) -> Vec<String> {
     let numbers = cells.iter().filter(|cell| is_number(cell)).count();
     let mut found: Vec<String> = Vec::new();
-    // Half of the cells must be numbers, or the texts are the values.
-    if numbers * 2 <= cells.len() {
+    // Most other cells must be numbers, and a quarter of all, or the texts are the values.
+    let others = cells.iter().filter(|cell| !is_missing_text(cell)).count();
+    if numbers * 2 <= others || numbers * 4 < cells.len() {
         return found;
     }
     let smallest = cells

@@ -303,17 +303,30 @@ impl Guess {
         }
     }
 
-    /// Columns of numbers that are read as texts because of a few cells: a column has one type.
+    /// Columns of numbers that are read as texts because of some cells, and letters that are read as booleans: a column has one
+    /// type.
     fn note_texts(&mut self, samples: &[Sample]) {
         let decimal = self.columns.layout.decimal.unwrap_or(Decimal::Point);
         for sample in samples {
             let cells = self.values(sample);
+            if !cells.is_empty() && cells.iter().all(|cell| matches!(*cell, "T" | "F")) {
+                self.notes.push(format!(
+                    "column {:?} is read as booleans, such as {:?}: tags reads it as texts",
+                    sample.name, cells[0]
+                ));
+            }
             let is_text = |cell: &&&str| !numbers::is_number_with(decimal, cell);
             let texts = cells.iter().filter(is_text).count();
             let Some(example) = cells.iter().find(is_text) else {
                 continue;
             };
-            if 2 * texts < cells.len() {
+            // Whether commas are decimal is asked, or a mistake of the reader.
+            let is_open = self.columns.layout.decimal.is_none()
+                && cells.iter().any(|cell| numbers::has_comma(cell));
+            let marks = cells.iter().filter(|cell| layout::is_missing_text(cell));
+            let meant = cells.iter().filter(|cell| numbers::is_meant(cell)).count();
+            let are_meant = !is_open && 2 * meant > cells.len() - marks.count();
+            if 2 * texts < cells.len() || are_meant {
                 self.notes.push(format!(
                     "column {:?} is read as texts, because {texts} of its {} cells {} no number, such as {example:?}",
                     sample.name,
@@ -377,6 +390,7 @@ impl Guess {
         let different: BTreeSet<&str> = cells.iter().copied().collect();
         Kind::of_cells(cells.iter().copied(), decimal) == Some(Kind::Text)
             && different.len() <= TAG_VALUES_MAX
+            && !are_unread(cells)
             && (different.len() == 1 || different.len() * 2 <= cells.len())
             && different
                 .iter()
@@ -384,10 +398,7 @@ impl Guess {
     }
 
     fn find_time(&mut self, samples: &[Sample]) {
-        let is_named = |sample: &&Sample| {
-            let name = sample.name.to_lowercase();
-            TIME_NAMES.iter().any(|part| name.contains(part))
-        };
+        let is_named = |sample: &&Sample| is_time_name(&sample.name);
         let named = samples.iter().filter(is_named);
         let others = samples.iter().filter(|sample| !is_named(sample));
         for (sample, has_name) in named.map(|s| (s, true)).chain(others.map(|s| (s, false))) {
@@ -406,21 +417,37 @@ impl Guess {
         }
         self.columns.time = self.date_and_time(samples);
         if self.columns.time.is_none() {
-            self.note_unread_time(samples.iter().filter(is_named));
+            self.note_unread_times(samples);
         }
     }
 
-    /// The first column that has times by its name, and texts that no known format reads.
-    fn note_unread_time<'s>(&mut self, mut named: impl Iterator<Item = &'s Sample>) {
-        let unread = named.find_map(|sample| {
+    /// Columns of times that no known format reads, or not all of them.
+    fn note_unread_times(&mut self, samples: &[Sample]) {
+        for sample in samples {
             let texts = sample.texts();
-            let first = *texts.first()?;
-            (!numbers::are_mostly_numbers(&texts)).then_some((&sample.name, first))
-        });
-        if let Some((name, text)) = unread {
-            self.notes.push(format!(
-                "column {name:?} is not read as times, such as {text:?}: time.format is their pattern"
-            ));
+            let time = texts.iter().find(|text| times::is_likely(text));
+            let is_named = is_time_name(&sample.name) && !numbers::are_mostly_numbers(&texts);
+            let Some(first) = texts.first().filter(|_| is_named || are_unread(&texts)) else {
+                continue;
+            };
+            let others: Vec<&&str> = texts
+                .iter()
+                .filter(|text| !times::is_likely(text))
+                .collect();
+            let note = match (time, &others[..]) {
+                (Some(_), [other, ..]) if 2 * others.len() < texts.len() => format!(
+                    "column {:?} is not read as times, because {} of its {} cells {} no time, such as {other:?}: time names the column once they are corrected",
+                    sample.name,
+                    others.len(),
+                    texts.len(),
+                    if others.len() == 1 { "is" } else { "are" },
+                ),
+                _ => format!(
+                    "column {:?} is not read as times, such as {first:?}: time.format is their pattern, and time.zone their zone",
+                    sample.name
+                ),
+            };
+            self.notes.push(note);
         }
     }
 
@@ -459,4 +486,14 @@ impl Guess {
                 .push(format!("{either} both read the times of column {name:?}"));
         }
     }
+}
+
+fn is_time_name(name: &str) -> bool {
+    let name = name.to_lowercase();
+    TIME_NAMES.iter().any(|part| name.contains(part))
+}
+
+/// Whether most of the texts look like instants.
+fn are_unread(texts: &[&str]) -> bool {
+    2 * texts.iter().filter(|text| times::is_likely(text)).count() > texts.len()
 }

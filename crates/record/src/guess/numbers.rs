@@ -1,7 +1,10 @@
 //! Which cells are numbers, and which lines after the header row are no rows because they have units in place of numbers.
 
 use super::{Sample, layout, times};
-use crate::{Decimal, csv::Kind};
+use crate::{
+    Decimal,
+    csv::{Kind, is_identifier},
+};
 
 /// Lines after the header row that may be no rows.
 const LINES_MAX: usize = 3;
@@ -60,6 +63,12 @@ pub(super) fn are_mostly_numbers(cells: &[&str]) -> bool {
 /// Whether this is a number for a reader, with a point or with a comma.
 pub(super) fn is_number(cell: &str) -> bool {
     is_number_with(Decimal::Point, cell) || has_comma(cell) || decimal_sign(cell).is_some()
+}
+
+/// Whether somebody would take this for a number, also if no type of a field holds it.
+pub(super) fn is_meant(cell: &str) -> bool {
+    let is_long = cell.parse::<f64>().is_ok_and(f64::is_finite) && !is_identifier(cell);
+    is_number(cell) || is_long
 }
 
 /// Whether this is a number with a decimal comma alone: it is none with a point.

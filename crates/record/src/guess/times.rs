@@ -3,7 +3,7 @@
 use crate::{Precision, TimeColumn, TimeFormat, Zone, time};
 
 /// Patterns that loggers and spreadsheets write, more frequent ones first. Day and month can be mistaken for each other.
-const PATTERNS: [&str; 22] = [
+const PATTERNS: [&str; 27] = [
     "%d.%m.%Y %H:%M:%S%.f",
     "%d.%m.%Y %H:%M",
     "%d.%m.%y %H:%M:%S",
@@ -26,6 +26,11 @@ const PATTERNS: [&str; 22] = [
     "%Y%m%d%H%M",
     "%Y%m%d%H",
     "%d %b %Y %H:%M:%S",
+    "%a, %d %b %Y %H:%M:%S GMT",
+    "%a, %d %b %Y %H:%M:%S %z",
+    "%A, %d-%b-%y %H:%M:%S GMT",
+    "%G-W%V-%u",
+    "%G-W%V-%uT%H:%M:%S",
 ];
 /// Patterns of a date whose time of day is in another column.
 const DATES: [&str; 8] = [
@@ -117,6 +122,33 @@ fn nanoseconds(text: &str, format: &TimeFormat) -> Option<i64> {
     };
     time::from_cell(text, &column, Precision::default()).ok()
 }
+
+/// Whether a text looks like an instant, whatever its pattern: a date, or a week, with four digits of a year or a time of day.
+pub(super) fn is_likely(text: &str) -> bool {
+    let shape: String = text
+        .chars()
+        .map(|c| if c.is_ascii_digit() { '0' } else { c })
+        .collect();
+    let has = |part: &str| shape.contains(part);
+    let has_date = [
+        "0000-00-00",
+        "0000/00/00",
+        "00.00.0000",
+        "00/00/0000",
+        "0000-W00",
+    ]
+    .into_iter()
+    .any(has);
+    let has_month = text
+        .split([' ', '-', ','])
+        .any(|word| MONTHS.contains(&word));
+    let is_ordinal = shape == "0000-000" || shape.starts_with("0000-000T");
+    has_date || is_ordinal || (has_month && has("00:00"))
+}
+
+const MONTHS: [&str; 12] = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+];
 
 fn is_number(text: &str) -> bool {
     text.parse::<f64>().is_ok()

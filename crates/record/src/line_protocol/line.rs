@@ -68,7 +68,8 @@ pub enum RawValue<'a> {
 impl<'a> Lines<'a> {
     pub(super) fn new(text: &'a [u8]) -> Self {
         Self {
-            text,
+            // A byte order mark is no part of the first name.
+            text: text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text),
             at: 0,
             number: 1,
             keys: Keys::default(),

@@ -307,12 +307,7 @@ fn units_above_rows_with_empty_cells() {
         "Zeit;T;P\n;°C;bar\n{}09.03.2020 10:15:00;21,5;1.013,5\n",
         rows(10..20)
     );
-    let notes = [
-        unit_note,
-        "column \"P\" is read as texts, because 1 of its 10 cells is no number, such as \"1.013,5\"",
-    ];
-    let first = "m T=21.1,P=\"812,10\" 1583748850000000000";
-    check(&text, Format::Csv, &notes, first, 11);
+    check(&text, Format::Csv, &[unit_note], first, 11);
 }
 
 #[test]
@@ -363,9 +358,75 @@ fn fractions_of_seconds_with_a_comma() {
         "Datum;Uhrzeit;v\n09.03.2020;10 h 14;1\n13.03.2020;10 h 15;2\n",
         Format::Csv,
         &[
-            "column \"Datum\" is not read as times, such as \"09.03.2020\": time.format is their pattern",
+            "column \"Datum\" is not read as times, such as \"09.03.2020\": time.format is their pattern, and time.zone their zone",
+            "column \"Uhrzeit\" is not read as times, such as \"10 h 14\": time.format is their pattern, and time.zone their zone",
         ],
         "m Datum=\"09.03.2020\",Uhrzeit=\"10 h 14\",v=1i",
         2,
     );
+}
+
+#[test]
+fn no_value_changes_silently() {
+    let check = |cells: &[&str], value: &str| {
+        let text: String = cells
+            .iter()
+            .map(|cell| format!("\"{cell}\";0.5\n"))
+            .collect();
+        let text = format!("v;w\n{text}");
+        let columns = crate::Columns::of_measurement("m");
+        let records = Format::Csv
+            .read(text.as_bytes(), Some(&columns), Precision::default())
+            .unwrap();
+        let mut line = Vec::new();
+        line_protocol::write(&records[0], &mut line).unwrap();
+        let line = String::from_utf8(line).unwrap();
+        assert_eq!(line.trim_end(), format!("m v={value},w=0.5"), "{cells:?}");
+    };
+    check(&["00012345", "99"], "\"00012345\"");
+    check(&["+491701234567"], "\"+491701234567\"");
+    check(&["+1.5E-03"], "0.0015");
+    check(&["\u{2212}5"], "-5i");
+    check(&["TRUE", "False"], "true");
+    check(&["0", "0.5"], "0.0");
+}
+
+#[test]
+fn times_that_are_not_read_are_named() {
+    let check = |times: &[&str], expected: &str| {
+        let rows: String = times.iter().map(|time| format!("{time};1\n")).collect();
+        let text = format!("t;v\n{rows}{rows}");
+        let found = guess(text.as_bytes(), Format::Csv, "m").unwrap().unwrap();
+        assert!(found.columns.tags.is_empty(), "{text}");
+        let notes = found.notes.join("\n");
+        assert!(notes.contains(expected), "{text}: {notes}");
+    };
+    check(
+        &["2024-01-01 23:00", "2024-01-01 24:00"],
+        "column \"t\" is not read as times",
+    );
+    check(
+        &["2024-01-01 00:00:00 CET"],
+        "column \"t\" is not read as times",
+    );
+    check(
+        &["2024-01-01T00:00:00Z", "2024-01-01T00:00:01Z", "-"],
+        "because 2 of its 6 cells are no time, such as \"-\"",
+    );
+    let read = |time: &str, expected: i64| {
+        let text = format!("t;v\n{time};1\n");
+        let found = guess(text.as_bytes(), Format::Csv, "m").unwrap().unwrap();
+        let records = Format::Csv
+            .read(text.as_bytes(), Some(&found.columns), Precision::default())
+            .unwrap();
+        assert_eq!(records[0].time_ns, Some(expected * 1_000_000_000), "{time}");
+    };
+    read("Mon, 01 Jan 2024 00:00:00 GMT", 1_704_067_200);
+    read("2024-W01-1", 1_704_067_200);
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_a_name() {
+    let records = line_protocol::read("\u{feff}cpu v=1i 5".as_bytes(), Precision::default());
+    assert_eq!(records.unwrap()[0].measurement, "cpu");
 }
