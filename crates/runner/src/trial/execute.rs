@@ -120,11 +120,8 @@ impl Trial<'_> {
             at_most: COLLECT_AT_MOST,
         };
         let collect = async {
-            metrics.read_last(self.writer).await?;
-            report.remarks.extend(metrics.remarks());
-            metrics
-                .warn_of_never_read(self.context.key, self.events)
-                .await;
+            let remarks = metrics.conclude(self.writer, self.context.key, self.events);
+            report.remarks.extend(remarks.await?);
             self.collect(&deliveries, report, &outcome)
         };
         phases.run(PhaseName::Collect, allowed, collect).await

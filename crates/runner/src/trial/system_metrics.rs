@@ -112,8 +112,20 @@ impl<N: Connection> SystemMetrics<N> {
         }
     }
 
+    /// Reads for the last time, and returns the remarks.
+    pub(crate) async fn conclude(
+        &mut self,
+        writer: &RefCell<TrialWriter>,
+        key: TrialKey,
+        events: &Events,
+    ) -> Result<Vec<String>, Abort> {
+        self.read_last(writer).await?;
+        self.warn_of_never_read(key, events).await;
+        Ok(self.remarks())
+    }
+
     /// Reads once more after the load and the drain, for the final values. A metric that cannot be read in time is left out.
-    pub(crate) async fn read_last(&mut self, writer: &RefCell<TrialWriter>) -> Result<(), Abort> {
+    async fn read_last(&mut self, writer: &RefCell<TrialWriter>) -> Result<(), Abort> {
         let read = timeout(LAST_AT_MOST, self.read(writer)).await;
         read.unwrap_or(Ok(()))
     }
@@ -134,7 +146,7 @@ impl<N: Connection> SystemMetrics<N> {
     }
 
     /// Says on the screen why metrics could not be read even once: a name is probably wrong. Once for each cell is enough.
-    pub(crate) async fn warn_of_never_read(&self, key: TrialKey, events: &Events) {
+    async fn warn_of_never_read(&self, key: TrialKey, events: &Events) {
         let never = self.followed.iter();
         let never = never.filter(|one| one.problems > 0 && one.readings == 0);
         for one in never.filter(|_| key.repetition == 1) {
@@ -144,7 +156,7 @@ impl<N: Connection> SystemMetrics<N> {
     }
 
     /// Remarks for the report.
-    pub(crate) fn remarks(&self) -> Vec<String> {
+    fn remarks(&self) -> Vec<String> {
         let troubled = self
             .followed
             .iter()
