@@ -1,6 +1,7 @@
 //! The intervals of one load as its checks want them: series over its measured phase, an interval at a time.
 //!
 //! A load that goes on and one that is read from disk are both put together here, so that both are judged by the same series.
+// long: every series of a course, and the tests that show each from the same intervals.
 
 use hdrhistogram::Histogram;
 use waggle_results::IntervalRow;
@@ -22,8 +23,7 @@ pub struct Course {
     /// At the end of the warm-up.
     in_flight_start: u64,
     opening: Opening,
-    /// At the end of each measured interval.
-    connections_open: Vec<u64>,
+    connections_open: ConnectionsOpen,
     in_flight: InFlight,
     answers: Totals,
     served: Vec<Served>,
@@ -60,7 +60,7 @@ impl Course {
             interval_s,
             in_flight_start: 0,
             opening: Opening::Since(None),
-            connections_open: Vec::new(),
+            connections_open: ConnectionsOpen::default(),
             in_flight: InFlight::default(),
             answers: Totals::default(),
             served: Vec::new(),
@@ -83,7 +83,7 @@ impl Course {
     pub fn add(&mut self, row: &IntervalRow, add_times: impl Fn(&mut Histogram<u64>)) {
         let counts = &row.counts;
         self.served.push(self.to_served(row));
-        self.connections_open.push(row.connections_open);
+        self.connections_open.add(row);
         self.in_flight.add(row);
         self.answers.add(
             row.start_s + counts.seconds,
@@ -207,11 +207,57 @@ impl Course {
         self.in_flight.mean_while_sending()
     }
 
-    /// Median over the measured intervals; `None` without any.
-    pub(crate) fn connections_open_median(&self) -> Option<u64> {
-        let mut open = self.connections_open.clone();
+    /// Of the intervals in which the load was on its way; `None`: there was none, as of a load that ends within an interval.
+    pub(crate) fn connections_open(&self) -> Option<OpenRange> {
+        self.connections_open.while_sending()
+    }
+}
+
+/// How many connections were open at the ends of intervals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OpenRange {
+    pub(crate) min: u64,
+    pub(crate) median: u64,
+}
+
+/// Open connections at the end of each interval, in two parts: from the last request of a load on, servers may close them, and it
+/// opens none again. A load whose attempts to connect fail has more to send, and so has one that never sent anything: there, few
+/// open connections are missing ones.
+#[derive(Debug, Default)]
+struct ConnectionsOpen {
+    /// Before the interval in which the last request was sent, or up to the last one in which an attempt to connect failed.
+    sending: Vec<u64>,
+    /// After those.
+    ending: Vec<u64>,
+    sent: u64,
+    at_end: u64,
+}
+
+impl ConnectionsOpen {
+    fn add(&mut self, row: &IntervalRow) {
+        if row.counts.sent > 0 {
+            self.sending.append(&mut self.ending);
+        }
+        self.ending.push(row.connections_open);
+        let mut failures = row.counts.failures.iter();
+        if failures.any(|failure| failure.kind.is_connect_attempt()) {
+            self.sending.append(&mut self.ending);
+        }
+        self.sent += row.counts.sent;
+        self.at_end = row.in_flight;
+    }
+
+    /// As of requests in flight, all of a load counts that has some at its end, or that could never send.
+    fn while_sending(&self) -> Option<OpenRange> {
+        let mut open = self.sending.clone();
+        if self.at_end > 0 || self.sent == 0 {
+            open.extend(&self.ending);
+        }
         open.sort_unstable();
-        open.get(open.len() / 2).copied()
+        Some(OpenRange {
+            min: *open.first()?,
+            median: *open.get(open.len() / 2)?,
+        })
     }
 }
 
@@ -360,7 +406,7 @@ impl Bins {
 
 #[cfg(test)]
 mod tests {
-    use waggle_results::CountsRow;
+    use waggle_results::{CountsRow, FailureCount, FailureKind};
 
     use super::*;
 
@@ -433,6 +479,59 @@ mod tests {
         check(&[(90, 40.0, 30), (90, 30.0, 30), (10, 9.0, 0)], Some(35.0));
         // It ends by time, though nothing was sent at its end.
         check(&[(90, 50.0, 50), (0, 20.0, 10)], Some(35.0));
+    }
+
+    #[test]
+    fn connections_that_close_after_the_last_request_are_not_missing() {
+        // Of each interval: requests sent, connections open and requests in flight at its end; fewest and median.
+        let check = |intervals: &[(u64, u64, u64)], expected: Option<(u64, u64)>| {
+            let mut course = Course::new(Some(2), 0.25, Length::Unknown);
+            for (index, (sent, open, in_flight)) in (0..).zip(intervals) {
+                let mut row = interval(index, *open, 0.25);
+                (row.counts.sent, row.in_flight) = (*sent, *in_flight);
+                course.add(&row, |_| ());
+            }
+            let found = course.connections_open();
+            let found = found.map(|open| (open.min, open.median));
+            assert_eq!(found, expected, "{intervals:?}");
+        };
+        check(&[], None);
+        // Over within an interval, by a server that closes; its connections were open for none of its ends.
+        check(&[(20, 0, 0)], None);
+        check(&[(20, 0, 0), (0, 0, 0)], None);
+        check(&[(20, 2, 0), (20, 2, 0), (3, 0, 0)], Some((2, 2)));
+        // A server that refuses half of them.
+        check(&[(20, 1, 1), (20, 1, 1), (20, 1, 1)], Some((1, 1)));
+        check(&[(20, 1, 0), (20, 1, 0), (3, 0, 0)], Some((1, 1)));
+        // None ever opened.
+        check(&[(0, 0, 0), (0, 0, 0)], Some((0, 0)));
+    }
+
+    #[test]
+    fn connections_that_cannot_be_opened_are_missing() {
+        // Of each interval: requests sent, connections open at its end, attempts to connect that were refused.
+        let check = |intervals: &[(u64, u64, u64)], expected: Option<(u64, u64)>| {
+            let mut course = Course::new(Some(2), 0.25, Length::Unknown);
+            for (index, (sent, open, count)) in (0..).zip(intervals) {
+                let mut row = interval(index, *open, 0.25);
+                row.counts.sent = *sent;
+                if *count > 0 {
+                    let (kind, count) = (FailureKind::Refused, *count);
+                    row.counts.failures = vec![FailureCount { kind, count }];
+                }
+                course.add(&row, |_| ());
+            }
+            let found = course.connections_open();
+            let found = found.map(|open| (open.min, open.median));
+            assert_eq!(found, expected, "{intervals:?}");
+        };
+        // The server ends, and is away until the load ends by time.
+        check(
+            &[(20, 2, 0), (5, 0, 2), (0, 0, 1), (0, 0, 0), (0, 0, 1)],
+            Some((0, 0)),
+        );
+        check(&[(20, 1, 3), (0, 1, 0)], Some((1, 1)));
+        check(&[(20, 1, 0), (0, 1, 0)], None);
     }
 
     #[test]

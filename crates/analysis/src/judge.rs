@@ -13,7 +13,7 @@ use waggle_stats::{
 
 use crate::{
     Course,
-    course::{Length, Totals},
+    course::{Length, OpenRange, Totals},
     delays::{DelayLogs, KnownBy},
     distribution::as_f64,
     path,
@@ -380,7 +380,12 @@ fn generator_part(part: &GeneratorPartInfo) -> GeneratorPart {
 }
 
 fn engine(engine: &GeneratorInfo, course: &Course) -> Generator {
-    let connections_open_median = course.connections_open_median();
+    // Without an interval that shows them there is nothing to test: then none is missing.
+    let asked = engine.connections_asked;
+    let open = course.connections_open().unwrap_or(OpenRange {
+        min: asked,
+        median: asked,
+    });
     Generator {
         workers: engine.workers,
         utilization: engine.utilization,
@@ -389,9 +394,9 @@ fn engine(engine: &GeneratorInfo, course: &Course) -> Generator {
         cpu_us_per_request: engine.cpu_us_per_request,
         lag_p99_us: engine.lag_p99_us,
         capacity_per_s: engine.capacity_per_s,
-        connections_asked: engine.connections_asked,
-        connections_open_min: engine.connections_open_min,
-        connections_open_median: connections_open_median.unwrap_or(engine.connections_open_min),
+        connections_asked: asked,
+        connections_open_min: open.min,
+        connections_open_median: open.median,
         in_flight_mean: engine.in_flight_mean,
         in_flight_sending: course.in_flight_sending(),
         in_flight_unexplained: engine.in_flight_unexplained,
