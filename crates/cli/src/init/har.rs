@@ -167,7 +167,10 @@ fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<RecordedCall
             headers,
             body,
             // 304 is the answer to a conditional request of the browser's cache; the condition is not sent here.
-            status: status.map(|status| if status == 304 { 200 } else { status }),
+            statuses: status
+                .map(|status| if status == 304 { 200 } else { status })
+                .into_iter()
+                .collect(),
             ..Call::default()
         },
         #[expect(
@@ -260,7 +263,7 @@ mod tests {
         let calls: Vec<_> = imported
             .calls
             .iter()
-            .map(|call| (&*call.path, call.status, call.pause_ms))
+            .map(|call| (&*call.path, call.statuses.first().copied(), call.pause_ms))
             .collect();
         assert_eq!(
             calls,
