@@ -166,11 +166,7 @@ fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<RecordedCall
             path: target.path,
             headers,
             body,
-            // 304 is the answer to a conditional request of the browser's cache; the condition is not sent here.
-            statuses: status
-                .map(|status| if status == 304 { 200 } else { status })
-                .into_iter()
-                .collect(),
+            statuses: expected_statuses(status),
             ..Call::default()
         },
         #[expect(
@@ -183,6 +179,12 @@ fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<RecordedCall
             .filter(|time| *time > 0.0)
             .unwrap_or(0.0),
     }))
+}
+
+/// 304 is the answer to a conditional request of the browser's cache; the condition is not sent here.
+fn expected_statuses(recorded: Option<u16>) -> Vec<u16> {
+    let sent = recorded.map(|status| if status == 304 { 200 } else { status });
+    sent.into_iter().collect()
 }
 
 fn body(post: &Value, name: &str, left_out: &mut Vec<String>) -> Option<String> {

@@ -5,6 +5,7 @@ mod parameters;
 mod security;
 mod server;
 mod style;
+mod syntax;
 mod values;
 
 use std::path::Path;
@@ -16,6 +17,7 @@ use waggle_report::wording::format::plural;
 use super::call::{Call, ImportedCalls, header, name_of, to_name};
 use crate::load::target::Target;
 use document::Document;
+use syntax::is_json;
 use values::Values;
 
 /// Methods that change nothing, in the order of the study.
@@ -35,19 +37,8 @@ pub(crate) struct Options<'a> {
 
 /// Reads a document in JSON or YAML.
 pub(crate) fn read(text: &str, options: Options<'_>) -> Result<ImportedCalls> {
-    let root = parse(text)?;
-    let version = root["openapi"].as_str().unwrap_or_default();
-    if !version.starts_with("3.") {
-        match &root["swagger"] {
-            Value::Null => {
-                bail!(
-                    "this is not an OpenAPI document: openapi is {version:?}; expected 3.0 or 3.1"
-                )
-            }
-            Value::String(old) => bail!("this is Swagger {old}; expected OpenAPI 3"),
-            old => bail!("this is Swagger {old}; expected OpenAPI 3"),
-        }
-    }
+    let root = syntax::parse(text)?;
+    refuse_other_versions(&root)?;
     let document = Document::new(root, options.folder);
     let paths = document.root()["paths"]
         .as_object()
@@ -58,7 +49,7 @@ pub(crate) fn read(text: &str, options: Options<'_>) -> Result<ImportedCalls> {
     };
     let mut writes = 0_usize;
     for (path, item) in paths {
-        let item = match parameters::whole(&document, item) {
+        let item = match parameters::resolve_object(&document, item) {
             Ok(item) => item,
             Err(why) => {
                 imported.left_out.push(format!("{path}: {why:#}"));
@@ -74,7 +65,7 @@ pub(crate) fn read(text: &str, options: Options<'_>) -> Result<ImportedCalls> {
                 continue;
             }
             let shown = format!("{} {path}", method.to_ascii_uppercase());
-            let called = parameters::whole(&document, operation).and_then(|operation| {
+            let called = parameters::resolve_object(&document, operation).and_then(|operation| {
                 let at = Operation {
                     path,
                     method,
@@ -110,11 +101,20 @@ pub(crate) fn read(text: &str, options: Options<'_>) -> Result<ImportedCalls> {
     Ok(imported)
 }
 
-fn parse(text: &str) -> Result<Value> {
-    if text.trim_start().starts_with('{') {
-        return serde_json::from_str(text).context("the document is not JSON");
+fn refuse_other_versions(root: &Value) -> Result<()> {
+    let version = root["openapi"].as_str().unwrap_or_default();
+    if !version.starts_with("3.") {
+        match &root["swagger"] {
+            Value::Null => {
+                bail!(
+                    "this is not an OpenAPI document: openapi is {version:?}; expected 3.0 or 3.1"
+                )
+            }
+            Value::String(old) => bail!("this is Swagger {old}; expected OpenAPI 3"),
+            old => bail!("this is Swagger {old}; expected OpenAPI 3"),
+        }
     }
-    super::yaml::read(text).context("the document is not YAML")
+    Ok(())
 }
 
 /// One operation and the path that it belongs to.
@@ -226,11 +226,6 @@ fn body(
     };
     headers.push(("Content-Type".to_owned(), kind.clone()));
     Ok(Some(body))
-}
-
-fn is_json(kind: &str) -> bool {
-    let kind = kind.split(';').next().unwrap_or_default().trim();
-    kind == "application/json" || kind.ends_with("+json")
 }
 
 /// All documented 2xx; none, which is any 2xx, if the document has a range or no such status.

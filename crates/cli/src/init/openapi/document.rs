@@ -9,6 +9,8 @@ use anyhow::{Context, Result, bail};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
+use super::syntax::parse_file;
+
 /// Most `$ref`s that lead to one another.
 const REFERENCES_MAX: usize = 16;
 /// Most files of one document.
@@ -132,7 +134,7 @@ impl Loader {
         if self.bytes > FILES_MAX_BYTES {
             bail!("the document's files are longer than {FILES_MAX_BYTES} bytes");
         }
-        super::parse(&super::super::text_of_file(&file)?)
+        parse_file(&file)
     }
 
     /// Makes each `$ref` relative to the document's folder, and notes the files. Values that are examples have no `$ref`.

@@ -4,7 +4,7 @@
 use anyhow::{Result, bail};
 use serde_json::Value;
 
-use super::{Document, Values, style::serialized};
+use super::{document::Document, style::serialize, values::Values};
 
 /// Whether the operation cannot be called without this parameter.
 pub(super) fn is_needed(parameter: &Value) -> bool {
@@ -12,7 +12,7 @@ pub(super) fn is_needed(parameter: &Value) -> bool {
 }
 
 /// A path item or an operation. What stands beside its `$ref` has no defined meaning.
-pub(super) fn whole<'a>(document: &'a Document, value: &'a Value) -> Result<&'a Value> {
+pub(super) fn resolve_object<'a>(document: &'a Document, value: &'a Value) -> Result<&'a Value> {
     let beside = value.as_object().into_iter().flatten();
     let mut beside = beside.map(|(key, _)| &**key);
     let describes = |key: &&str| !["$ref", "summary", "description"].contains(key);
@@ -28,7 +28,7 @@ pub(super) fn whole<'a>(document: &'a Document, value: &'a Value) -> Result<&'a 
 pub(super) fn text(values: &Values<'_>, parameter: &Value) -> Result<String> {
     let content = parameter["content"].as_object();
     let described = content.and_then(|kinds| kinds.values().next());
-    serialized(parameter, &values.value_of(described.unwrap_or(parameter))?)
+    serialize(parameter, &values.value_of(described.unwrap_or(parameter))?)
 }
 
 /// Whether OAS has a parameter ignored: these headers are described by other parts of the document.

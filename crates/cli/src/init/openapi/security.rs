@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use serde_json::Value;
 
-use super::Document;
+use super::document::Document;
 
 impl Document {
     /// The headers of the first alternative that needs only headers. Their values are the names of the schemes; variables replace

@@ -3,10 +3,10 @@
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::{super::names::percent_encoded as encoded, is_json};
+use super::{super::names::percent_encoded as encoded, syntax::is_json};
 
 /// The text of a parameter in a path, in a query (with its name), or in a header.
-pub(super) fn serialized(parameter: &Value, value: &Value) -> Result<String> {
+pub(super) fn serialize(parameter: &Value, value: &Value) -> Result<String> {
     let place = parameter["in"].as_str().unwrap_or_default();
     let name = parameter["name"].as_str().unwrap_or_default();
     let text = match parameter["content"].as_object() {
@@ -19,7 +19,7 @@ pub(super) fn serialized(parameter: &Value, value: &Value) -> Result<String> {
                 _ => text,
             }
         }
-        None => styled(parameter, place, name, value)?,
+        None => style_text(parameter, place, name, value)?,
     };
     if text.is_empty() && place != "header" {
         bail!("its value is empty, and cannot be written in a {place}");
@@ -38,7 +38,7 @@ fn content_text(kind: &str, value: &Value) -> Result<String> {
     }
 }
 
-fn styled(parameter: &Value, place: &str, name: &str, value: &Value) -> Result<String> {
+fn style_text(parameter: &Value, place: &str, name: &str, value: &Value) -> Result<String> {
     let default = if place == "query" { "form" } else { "simple" };
     let style = parameter["style"].as_str().unwrap_or(default);
     let explode = parameter["explode"].as_bool().unwrap_or(style == "form");
@@ -179,20 +179,26 @@ fn with_reserved(text: &str) -> String {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::serialized;
+    use super::serialize;
+
+    #[track_caller]
+    fn check(place: &str, style: &str, explode: bool, value: Value, expected: &str) {
+        let parameter = json!({"name": "color", "in": place, "style": style, "explode": explode});
+        let sent = serialize(&parameter, &value).unwrap_or_else(|why| format!("refused: {why}"));
+        assert_eq!(sent, expected, "{place} {style} {explode} {value}");
+    }
+
+    fn array() -> Value {
+        json!(["blue", "black", "brown"])
+    }
+
+    fn object() -> Value {
+        json!({"B": 150, "G": 200, "R": 100})
+    }
 
     /// The table of examples of OAS 3.1.1, "Style Examples"; members are in the order of their names.
     #[test]
-    fn each_style_is_sent_as_the_specification_says() {
-        let check = |place: &str, style: &str, explode: bool, value: Value, expected: &str| {
-            let parameter =
-                json!({"name": "color", "in": place, "style": style, "explode": explode});
-            let sent =
-                serialized(&parameter, &value).unwrap_or_else(|why| format!("refused: {why}"));
-            assert_eq!(sent, expected, "{place} {style} {explode} {value}");
-        };
-        let array = || json!(["blue", "black", "brown"]);
-        let object = || json!({"B": 150, "G": 200, "R": 100});
+    fn paths_and_headers_are_styled_as_the_specification_says() {
         check("path", "matrix", false, json!(""), ";color");
         check("path", "matrix", false, json!("blue"), ";color=blue");
         check("path", "matrix", false, array(), ";color=blue,black,brown");
@@ -223,6 +229,10 @@ mod tests {
         check("path", "simple", true, object(), "B=150,G=200,R=100");
         check("header", "simple", false, json!("a b"), "a b");
         check("header", "simple", true, object(), "B=150,G=200,R=100");
+    }
+
+    #[test]
+    fn queries_are_styled_as_the_specification_says() {
         check("query", "form", true, json!(""), "color=");
         check("query", "form", false, array(), "color=blue,black,brown");
         check(
@@ -276,6 +286,10 @@ mod tests {
             object(),
             "color[B]=150&color[G]=200&color[R]=100",
         );
+    }
+
+    #[test]
+    fn values_that_a_style_cannot_write_are_refused() {
         check(
             "query",
             "pipeDelimited",
@@ -317,7 +331,7 @@ mod tests {
     fn defaults_reserved_characters_and_content_are_applied() {
         let check = |parameter: Value, value: Value, expected: &str| {
             assert_eq!(
-                serialized(&parameter, &value).unwrap(),
+                serialize(&parameter, &value).unwrap(),
                 expected,
                 "{parameter}"
             );

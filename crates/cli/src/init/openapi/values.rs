@@ -1,7 +1,9 @@
 //! Values that obey their schemas: the examples of a document that do, or made ones, within a budget.
 
 mod fits;
+mod merge;
 mod number;
+mod text;
 
 use std::cell::Cell;
 
@@ -9,13 +11,12 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
 
 use super::document::Document;
+use merge::merge;
 
 /// Deepest nesting of a made value and of its schemas.
 const DEPTH_MAX: usize = 16;
 /// Most steps (schemas that are looked at, with their keywords) for the values of one operation.
 const STEPS_MAX: usize = 50_000;
-/// Most characters of a made text.
-const TEXT_MAX: u64 = 10_000;
 /// Most items of a made array.
 const ITEMS_MAX: u64 = 1_000;
 /// Values that are tried where one does not obey the schema.
@@ -55,7 +56,7 @@ impl<'a> Values<'a> {
             given.extend(self.document.resolve(example)?.get("value"));
         }
         for example in given {
-            let example = self.sent(schema, example, 0)?;
+            let example = self.without_read_only(schema, example, 0)?;
             // In a text all scalars are texts, so an example of another type is the same.
             if schema.is_null()
                 || self.fits(schema, &example, 0)?
@@ -67,11 +68,11 @@ impl<'a> Values<'a> {
         if schema.is_null() {
             bail!("no example and no schema");
         }
-        self.made(schema, 0, 0)
+        self.make(schema, 0, 0)
     }
 
     /// The value number `variant` of a schema.
-    fn made(&self, schema: &Value, depth: usize, variant: usize) -> Result<Value> {
+    fn make(&self, schema: &Value, depth: usize, variant: usize) -> Result<Value> {
         if depth > DEPTH_MAX {
             bail!("its schemas are nested deeper than {DEPTH_MAX}");
         }
@@ -84,7 +85,7 @@ impl<'a> Values<'a> {
             given.extend(flat[key].as_array().into_iter().flatten().skip(variant));
         }
         for example in given.into_iter().take(TRIES) {
-            let example = self.sent(&flat, example, depth)?;
+            let example = self.without_read_only(&flat, example, depth)?;
             if (variant == 0 || flat.get("enum").is_some()) && self.fits(&flat, &example, depth)? {
                 return Ok(example);
             }
@@ -99,8 +100,8 @@ impl<'a> Values<'a> {
         for option in options.iter().take(TRIES) {
             let mut rest = flat.as_object().cloned().unwrap_or_default();
             rest.remove(kind);
-            let tagged = discriminated(&flat, option);
-            match self.made(
+            let tagged = discriminator_schema(&flat, option);
+            match self.make(
                 &json!({"allOf": [rest, option, tagged]}),
                 depth + 1,
                 variant,
@@ -116,7 +117,7 @@ impl<'a> Values<'a> {
     fn made_of_type(&self, flat: &Value, depth: usize, variant: usize) -> Result<Value> {
         let mut tried = None;
         for more in 0..TRIES {
-            let value = self.typed(flat, depth, variant + more)?;
+            let value = self.make_of_kind(flat, depth, variant + more)?;
             if self.fits(flat, &value, depth)? {
                 return Ok(value);
             }
@@ -131,13 +132,13 @@ impl<'a> Values<'a> {
         bail!("no value was found that obeys its schema (such as {shown})")
     }
 
-    fn typed(&self, flat: &Value, depth: usize, variant: usize) -> Result<Value> {
+    fn make_of_kind(&self, flat: &Value, depth: usize, variant: usize) -> Result<Value> {
         let kind = kind_of(flat).context("its schema does not say which value it has")?;
         match kind {
-            "integer" | "number" => number::made(flat, kind == "integer", variant),
-            "boolean" => Ok(Value::Bool(variant % 2 == 0)),
+            "integer" | "number" => number::make(flat, kind == "integer", variant),
+            "boolean" => Ok(Value::Bool(variant.is_multiple_of(2))),
             "null" => Ok(Value::Null),
-            "string" => text(flat, variant).map(Value::String),
+            "string" => text::make(flat, variant).map(Value::String),
             "array" => self.array(flat, depth, variant),
             "object" => self.object(flat, depth, variant),
             other => bail!("its schema has the unknown type {other:?}"),
@@ -158,7 +159,7 @@ impl<'a> Values<'a> {
             let schema = flat["prefixItems"]
                 .get(items.len())
                 .unwrap_or(&flat["items"]);
-            let item = match self.made(schema, depth + 1, if is_unique { number } else { variant })
+            let item = match self.make(schema, depth + 1, if is_unique { number } else { variant })
             {
                 Ok(item) => item,
                 // An array that may be empty ends a recursion.
@@ -191,7 +192,7 @@ impl<'a> Values<'a> {
                 continue;
             }
             let member = self
-                .made(schema, depth + 1, variant)
+                .make(schema, depth + 1, variant)
                 .with_context(|| format!("member {name:?}"))?;
             members.insert(name.to_owned(), member);
         }
@@ -205,7 +206,7 @@ impl<'a> Values<'a> {
             }
             if !members.contains_key(name)
                 && !self.is_read_only(schema)?
-                && let Ok(member) = self.made(schema, depth + 1, variant)
+                && let Ok(member) = self.make(schema, depth + 1, variant)
             {
                 members.insert(name.clone(), member);
             }
@@ -215,7 +216,7 @@ impl<'a> Values<'a> {
             number += 1;
             let extra = &flat["additionalProperties"];
             let member = if extra.is_object() {
-                self.made(extra, depth + 1, variant)?
+                self.make(extra, depth + 1, variant)?
             } else {
                 json!("text")
             };
@@ -229,7 +230,7 @@ impl<'a> Values<'a> {
     }
 
     /// A given value without the members that are only in answers.
-    fn sent(&self, schema: &Value, value: &Value, depth: usize) -> Result<Value> {
+    fn without_read_only(&self, schema: &Value, value: &Value, depth: usize) -> Result<Value> {
         if depth > DEPTH_MAX || !(value.is_object() || value.is_array()) || !schema.is_object() {
             return Ok(value.clone());
         }
@@ -239,7 +240,7 @@ impl<'a> Values<'a> {
             Value::Array(items) => {
                 let items = items
                     .iter()
-                    .map(|item| self.sent(part("items"), item, depth + 1));
+                    .map(|item| self.without_read_only(part("items"), item, depth + 1));
                 Value::Array(items.collect::<Result<_>>()?)
             }
             Value::Object(members) => {
@@ -247,7 +248,10 @@ impl<'a> Values<'a> {
                 for (name, member) in members {
                     let schema = &part("properties")[name.as_str()];
                     if !self.is_read_only(schema)? {
-                        kept.insert(name.clone(), self.sent(schema, member, depth + 1)?);
+                        kept.insert(
+                            name.clone(),
+                            self.without_read_only(schema, member, depth + 1)?,
+                        );
                     }
                 }
                 Value::Object(kept)
@@ -302,86 +306,8 @@ impl<'a> Values<'a> {
     }
 }
 
-/// Adds the keywords of another schema that must hold, too.
-fn merge(whole: &mut Map<String, Value>, other: Map<String, Value>) {
-    for (key, new) in other {
-        let Some(old) = whole.remove(&key) else {
-            whole.insert(key, new);
-            continue;
-        };
-        let both = match (&*key, old, new) {
-            ("properties", Value::Object(mut old), Value::Object(new)) => {
-                for (name, schema) in new {
-                    let schema = match old.remove(&name) {
-                        Some(known) if known != schema => json!({"allOf": [known, schema]}),
-                        _ => schema,
-                    };
-                    old.insert(name, schema);
-                }
-                Value::Object(old)
-            }
-            ("example" | "default", Value::Object(mut old), Value::Object(new)) => {
-                old.extend(new);
-                Value::Object(old)
-            }
-            ("required", Value::Array(mut old), Value::Array(new)) => {
-                old.extend(new);
-                Value::Array(old)
-            }
-            ("enum", Value::Array(old), Value::Array(new)) => old
-                .into_iter()
-                .filter(|value| new.contains(value))
-                .collect(),
-            ("items" | "additionalProperties", old, new)
-                if old.is_object() && new.is_object() && old != new =>
-            {
-                json!({"allOf": [old, new]})
-            }
-            ("not", old, new) => json!({"anyOf": [old, new]}),
-            ("nullable", old, new) => Value::Bool(old == true && new == true),
-            ("readOnly" | "writeOnly" | "uniqueItems", old, new) => {
-                Value::Bool(old == true || new == true)
-            }
-            ("oneOf" | "anyOf", old, new) if old != new => {
-                // The second list is checked of what the first one makes.
-                let rest = json!({"not": {"not": {key.clone(): new}}});
-                let not = whole.remove("not");
-                let both = [not, Some(rest["not"].clone())];
-                whole.insert(
-                    "not".to_owned(),
-                    json!({"anyOf": both.into_iter().flatten().collect::<Vec<_>>()}),
-                );
-                old
-            }
-            (key, old, new) if key.starts_with("min") || key == "exclusiveMinimum" => {
-                larger(old, new, 1)
-            }
-            (key, old, new) if key.starts_with("max") || key == "exclusiveMaximum" => {
-                larger(old, new, -1)
-            }
-            ("type", old, new) => {
-                if old == "number" || (old.is_array() && new.is_string()) {
-                    new
-                } else {
-                    old
-                }
-            }
-            (_, _, new) => new,
-        };
-        whole.insert(key, both);
-    }
-}
-
-fn larger(one: Value, other: Value, sign: i8) -> Value {
-    let (a, b) = (
-        one.as_f64().unwrap_or_default(),
-        other.as_f64().unwrap_or_default(),
-    );
-    if (a > b) == (sign > 0) { one } else { other }
-}
-
 /// The name by which the discriminator of a choice selects this option.
-fn discriminated(choice: &Value, option: &Value) -> Value {
+fn discriminator_schema(choice: &Value, option: &Value) -> Value {
     let (Some(property), Some(reference)) = (
         choice["discriminator"]["propertyName"].as_str(),
         option["$ref"].as_str(),
@@ -441,64 +367,6 @@ fn kind_of(schema: &Value) -> Option<&str> {
         }
         () => None,
     }
-}
-
-fn text(schema: &Value, variant: usize) -> Result<String> {
-    if let Some(pattern) = schema["pattern"].as_str() {
-        bail!("no text is made for the pattern {pattern:?}");
-    }
-    let day = variant % 28 + 1;
-    let text = match schema["format"].as_str() {
-        Some("date-time") => format!("2026-01-{day:02}T00:00:00Z"),
-        Some("date") => format!("2026-01-{day:02}"),
-        Some("time") => format!("00:00:{:02}Z", variant % 60),
-        Some("duration") => format!("PT{}S", variant + 1),
-        Some("uuid") => format!("00000000-0000-4000-8000-{:012x}", variant + 1),
-        Some("email" | "idn-email") => format!("someone{}@example.org", numbered(variant)),
-        Some("uri" | "url" | "iri" | "uri-reference") => {
-            format!("http://example.org/{}", numbered(variant))
-        }
-        Some("hostname" | "idn-hostname") => format!("host{}.example.org", numbered(variant)),
-        Some("ipv4") => format!("192.0.2.{}", variant % 254 + 1),
-        Some("ipv6") => format!("2001:db8::{:x}", variant % 65_535 + 1),
-        Some("byte") => "dGV4dA==".to_owned(),
-        Some("binary") => bail!("no binary text is made"),
-        _ => return plain_text(schema, variant),
-    };
-    Ok(text)
-}
-
-fn numbered(variant: usize) -> String {
-    if variant == 0 {
-        String::new()
-    } else {
-        variant.to_string()
-    }
-}
-
-fn plain_text(schema: &Value, variant: usize) -> Result<String> {
-    let least = schema["minLength"].as_u64().unwrap_or(0);
-    if least > TEXT_MAX {
-        bail!("its text has at least {least} characters; at most {TEXT_MAX} are made");
-    }
-    let most =
-        usize::try_from(schema["maxLength"].as_u64().unwrap_or(TEXT_MAX)).unwrap_or(usize::MAX);
-    let (mut text, mut rest) = (String::new(), variant);
-    while rest > 0 {
-        rest -= 1;
-        text.push(char::from(
-            b'a' + u8::try_from(rest % 26).expect("below 26"),
-        ));
-        rest /= 26;
-    }
-    if variant == 0 {
-        text.push_str("text");
-    }
-    let missing = usize::try_from(least)
-        .unwrap_or_default()
-        .saturating_sub(text.len());
-    text.push_str(&"x".repeat(missing));
-    Ok(text.chars().take(most).collect())
 }
 
 /// The value with its scalars as texts.

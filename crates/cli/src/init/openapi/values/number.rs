@@ -37,7 +37,7 @@ pub(super) fn units(value: &Value) -> Option<i128> {
 }
 
 /// The number of `variant`; the least one first, 1 if there is no least one.
-pub(super) fn made(schema: &Value, is_integer: bool, variant: usize) -> Result<Value> {
+pub(super) fn make(schema: &Value, is_integer: bool, variant: usize) -> Result<Value> {
     let one = 10_i128.pow(DIGITS_MAX);
     let bound = |key: &str| match schema.get(key) {
         None => Ok(None),
