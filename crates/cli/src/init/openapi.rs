@@ -1,5 +1,6 @@
 //! An OpenAPI 3 document → one call for each operation for which the document has all required values.
 
+mod body;
 mod document;
 mod parameters;
 mod security;
@@ -16,8 +17,8 @@ use waggle_report::wording::format::plural;
 
 use super::call::{Call, ImportedCalls, header, name_of, to_name};
 use crate::load::target::Target;
+use body::body;
 use document::Document;
-use syntax::is_json;
 use values::Values;
 
 /// Methods that change nothing, in the order of the study.
@@ -157,7 +158,10 @@ impl Document {
             path.push_str(&query.join("&"));
         }
         let path = Target::parse(&format!("{}{path}", server.origin))?.path;
-        let body = body(&values, &at.operation["requestBody"], &mut headers)?;
+        let body = body(&values, &at.operation["requestBody"])?.map(|(kind, text)| {
+            headers.push(("Content-Type".to_owned(), kind));
+            text
+        });
         let named = at.operation["operationId"]
             .as_str()
             .filter(|id| id.contains(|letter: char| letter.is_ascii_alphanumeric()))
@@ -193,39 +197,6 @@ fn filled_path(template: &str, parameters: &[(&str, String)]) -> Result<String> 
     }
     path.push_str(rest);
     Ok(path)
-}
-
-fn body(
-    values: &Values<'_>,
-    described: &Value,
-    headers: &mut Vec<(String, String)>,
-) -> Result<Option<String>> {
-    let described = values.document.resolve(described)?;
-    let Some(kinds) = described["content"]
-        .as_object()
-        .filter(|kinds| !kinds.is_empty())
-    else {
-        return Ok(None);
-    };
-    let json = kinds.iter().find(|(kind, _)| is_json(kind));
-    let (kind, media) = json
-        .or_else(|| kinds.iter().find(|(kind, _)| kind.starts_with("text/")))
-        .or_else(|| kinds.iter().next())
-        .context("its body has no media type")?;
-    let value = match values.value_of(media) {
-        Ok(value) => value,
-        Err(why) if described["required"].as_bool() == Some(true) => {
-            return Err(why.context(format!("the document has no value for its body of {kind}")));
-        }
-        Err(_) => return Ok(None),
-    };
-    let body = match value {
-        Value::String(text) if !is_json(kind) => text,
-        value if is_json(kind) => value.to_string(),
-        _ => bail!("its body is {kind}, which is not supported"),
-    };
-    headers.push(("Content-Type".to_owned(), kind.clone()));
-    Ok(Some(body))
 }
 
 /// All documented 2xx; none, which is any 2xx, if the document has a range or no such status.

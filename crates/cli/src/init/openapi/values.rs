@@ -115,13 +115,21 @@ impl<'a> Values<'a> {
     }
 
     fn made_of_type(&self, flat: &Value, depth: usize, variant: usize) -> Result<Value> {
-        let mut tried = None;
-        for more in 0..TRIES {
-            let value = self.make_of_kind(flat, depth, variant + more)?;
-            if self.fits(flat, &value, depth)? {
-                return Ok(value);
+        let (mut tried, mut why) = (None, None);
+        for kind in kinds_of(flat).context("its schema does not say which value it has")? {
+            for more in 0..TRIES {
+                match self.make_of_kind(kind, flat, depth, variant + more) {
+                    Ok(value) if self.fits(flat, &value, depth)? => return Ok(value),
+                    Ok(value) => tried = Some(value),
+                    Err(reason) => {
+                        why = Some(reason);
+                        break;
+                    }
+                }
             }
-            tried = Some(value);
+        }
+        if let Some(why) = why {
+            return Err(why);
         }
         let shown: String = tried
             .unwrap_or_default()
@@ -132,8 +140,13 @@ impl<'a> Values<'a> {
         bail!("no value was found that obeys its schema (such as {shown})")
     }
 
-    fn make_of_kind(&self, flat: &Value, depth: usize, variant: usize) -> Result<Value> {
-        let kind = kind_of(flat).context("its schema does not say which value it has")?;
+    fn make_of_kind(
+        &self,
+        kind: &str,
+        flat: &Value,
+        depth: usize,
+        variant: usize,
+    ) -> Result<Value> {
         match kind {
             "integer" | "number" => number::make(flat, kind == "integer", variant),
             "boolean" => Ok(Value::Bool(variant.is_multiple_of(2))),
@@ -329,19 +342,21 @@ fn discriminator_schema(choice: &Value, option: &Value) -> Value {
     json!({"properties": {property: {"const": name}}})
 }
 
-/// The type, by its name or by the keywords that go with one.
-fn kind_of(schema: &Value) -> Option<&str> {
+/// The types, by their names or by the keywords that go with one; `null` is the last.
+fn kinds_of(schema: &Value) -> Option<Vec<&str>> {
     match &schema["type"] {
-        Value::String(kind) => return Some(kind),
+        Value::String(kind) => return Some(vec![kind]),
         Value::Array(kinds) => {
-            let mut names = kinds.iter().filter_map(Value::as_str);
-            return names
-                .clone()
-                .find(|kind| *kind != "null")
-                .or_else(|| names.next());
+            let mut names: Vec<&str> = kinds.iter().filter_map(Value::as_str).collect();
+            names.sort_by_key(|kind| *kind == "null");
+            return Some(names);
         }
         _ => {}
     }
+    kind_by_keywords(schema).map(|kind| vec![kind])
+}
+
+fn kind_by_keywords(schema: &Value) -> Option<&'static str> {
     let has = |keys: &[&str]| keys.iter().any(|key| schema.get(key).is_some());
     match () {
         () if has(&[

@@ -10,11 +10,21 @@ pub(super) fn make(schema: &Value, variant: usize) -> Result<String> {
     if let Some(pattern) = schema["pattern"].as_str() {
         bail!("no text is made for the pattern {pattern:?}");
     }
-    let day = variant % 28 + 1;
+    // Each month has 28 days here, so that each variant is a day.
+    let (year, month, day) = (
+        2026 + variant / 336 % 7_000,
+        variant / 28 % 12 + 1,
+        variant % 28 + 1,
+    );
     let text = match schema["format"].as_str() {
-        Some("date-time") => format!("2026-01-{day:02}T00:00:00Z"),
-        Some("date") => format!("2026-01-{day:02}"),
-        Some("time") => format!("00:00:{:02}Z", variant % 60),
+        Some("date-time") => format!("{year}-{month:02}-{day:02}T00:00:00Z"),
+        Some("date") => format!("{year}-{month:02}-{day:02}"),
+        Some("time") => format!(
+            "{:02}:{:02}:{:02}Z",
+            variant / 3_600 % 24,
+            variant / 60 % 60,
+            variant % 60
+        ),
         Some("duration") => format!("PT{}S", variant + 1),
         Some("uuid") => format!("00000000-0000-4000-8000-{:012x}", variant + 1),
         Some("email" | "idn-email") => format!("someone{}@example.org", suffix(variant)),
@@ -22,7 +32,7 @@ pub(super) fn make(schema: &Value, variant: usize) -> Result<String> {
             format!("http://example.org/{}", suffix(variant))
         }
         Some("hostname" | "idn-hostname") => format!("host{}.example.org", suffix(variant)),
-        Some("ipv4") => format!("192.0.2.{}", variant % 254 + 1),
+        Some("ipv4") => format!("192.0.{}.{}", 2 + variant / 254 % 250, variant % 254 + 1),
         Some("ipv6") => format!("2001:db8::{:x}", variant % 65_535 + 1),
         Some("byte") => "dGV4dA==".to_owned(),
         Some("binary") => bail!("no binary text is made"),
