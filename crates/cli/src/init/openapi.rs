@@ -48,6 +48,7 @@ pub(crate) fn read(text: &str, options: Options<'_>) -> Result<ImportedCalls> {
         title: document.root()["info"]["title"].as_str().map(str::to_owned),
         ..ImportedCalls::default()
     };
+    let values = Values::new(&document);
     let mut writes = 0_usize;
     for (path, item) in paths {
         let item = match parameters::resolve_object(&document, item) {
@@ -73,7 +74,7 @@ pub(crate) fn read(text: &str, options: Options<'_>) -> Result<ImportedCalls> {
                     item,
                     operation,
                 };
-                let call = document.call(at, options.server)?;
+                let call = document.call(at, &values, options.server)?;
                 Ok((call, document.unsent_parameters(item, operation)?))
             });
             match called {
@@ -128,9 +129,9 @@ struct Operation<'a> {
 }
 
 impl Document {
-    fn call(&self, at: Operation<'_>, server: Option<&str>) -> Result<Call> {
+    fn call(&self, at: Operation<'_>, values: &Values<'_>, server: Option<&str>) -> Result<Call> {
         let server = server::server([at.operation, at.item, self.root()], server)?;
-        let values = Values::new(self);
+        values.begin_operation();
         let mut headers = self.security(at.operation)?;
         let secret_fields = headers.iter().map(|(name, _)| name.clone()).collect();
         let mut in_path = Vec::new();
@@ -142,7 +143,7 @@ impl Document {
             if !parameters::is_needed(parameter) || location == "cookie" || is_given {
                 continue;
             }
-            let text = parameters::text(&values, parameter).with_context(|| {
+            let text = parameters::text(values, parameter).with_context(|| {
                 format!("the document has no value for its {location} parameter {name:?}")
             })?;
             match location {
@@ -158,7 +159,7 @@ impl Document {
             path.push_str(&query.join("&"));
         }
         let path = Target::parse(&format!("{}{path}", server.origin))?.path;
-        let body = body(&values, &at.operation["requestBody"])?.map(|(kind, text)| {
+        let body = body(values, &at.operation["requestBody"])?.map(|(kind, text)| {
             headers.push(("Content-Type".to_owned(), kind));
             text
         });
@@ -301,6 +302,23 @@ components:
             post.body.as_deref(),
             Some("{\"items\":[{\"count\":3}],\"name\":\"textxx\"}")
         );
+    }
+
+    #[test]
+    fn all_documented_successes_are_expected() {
+        let check = |responses: &str, expected: &[u16]| {
+            let text = format!(
+                "openapi: 3.0.0\nservers: [{{url: 'http://h'}}]\npaths: {{/a: {{get: {{responses: {responses}}}}}}}\n"
+            );
+            let imported = read(&text, options(false, None)).unwrap();
+            assert_eq!(imported.calls[0].statuses, expected, "{responses}");
+        };
+        check("{200: {}, '202': {}, 204: {}, 404: {}}", &[200, 202, 204]);
+        check("{'2XX': {}, 201: {}}", &[]);
+        check("{2xx: {}}", &[]);
+        check("{default: {}}", &[]);
+        check("{default: {}, 201: {}}", &[201]);
+        check("{404: {}}", &[]);
     }
 
     #[test]

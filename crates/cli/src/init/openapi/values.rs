@@ -3,6 +3,8 @@
 mod fits;
 mod merge;
 mod number;
+#[cfg(test)]
+mod tests;
 mod text;
 
 use std::cell::Cell;
@@ -16,16 +18,23 @@ use merge::merge;
 /// Deepest nesting of a made value and of its schemas.
 const DEPTH_MAX: usize = 16;
 /// Most steps (schemas that are looked at, with their keywords) for the values of one operation.
-const STEPS_MAX: usize = 50_000;
+const OPERATION_STEPS_MAX: usize = 50_000;
+/// Most steps for the values of all operations of a document.
+const DOCUMENT_STEPS_MAX: usize = 5_000_000;
 /// Most items of a made array.
 const ITEMS_MAX: u64 = 1_000;
+/// Members that an error names, from outside in.
+const SHOWN_DEPTH: usize = 4;
 /// Values that are tried where one does not obey the schema.
 const TRIES: usize = 8;
 
-/// Makes the values of one operation.
+/// Makes the values of operations.
 pub(super) struct Values<'a> {
     pub(super) document: &'a Document,
+    /// Those of the operation.
     steps: Cell<usize>,
+    /// Those of all operations.
+    document_steps: Cell<usize>,
 }
 
 impl<'a> Values<'a> {
@@ -33,13 +42,27 @@ impl<'a> Values<'a> {
         Self {
             document,
             steps: Cell::new(0),
+            document_steps: Cell::new(0),
         }
     }
 
+    pub(super) fn begin_operation(&self) {
+        self.steps.set(0);
+    }
+
     fn spend(&self, steps: usize) -> Result<()> {
-        self.steps.set(self.steps.get() + steps);
-        if self.steps.get() > STEPS_MAX {
-            bail!("its schemas take more than {STEPS_MAX} steps");
+        for (spent, what, most) in [
+            (&self.steps, "its schemas take", OPERATION_STEPS_MAX),
+            (
+                &self.document_steps,
+                "the document's schemas take",
+                DOCUMENT_STEPS_MAX,
+            ),
+        ] {
+            spent.set(spent.get() + steps);
+            if spent.get() > most {
+                bail!("{what} more than {most} steps");
+            }
         }
         Ok(())
     }
@@ -204,9 +227,12 @@ impl<'a> Values<'a> {
             if self.is_read_only(schema)? {
                 continue;
             }
-            let member = self
-                .make(schema, depth + 1, variant)
-                .with_context(|| format!("member {name:?}"))?;
+            let member =
+                self.make(schema, depth + 1, variant)
+                    .map_err(|why| match depth < SHOWN_DEPTH {
+                        true => why.context(format!("member {name:?}")),
+                        false => why,
+                    })?;
             members.insert(name.to_owned(), member);
         }
         let least = flat["minProperties"].as_u64().unwrap_or(0);

@@ -3,7 +3,10 @@
 use anyhow::{Result, bail};
 use serde_json::{Map, Value};
 
-use super::{DEPTH_MAX, Values, number::units};
+use super::{
+    DEPTH_MAX, Values,
+    number::{DIGITS_MAX, format_range, units},
+};
 
 impl Values<'_> {
     /// `pattern` and `format` are not tested: a document's own examples are believed in these.
@@ -147,7 +150,15 @@ fn has_bounds(flat: &Map<String, Value>, value: &Value) -> bool {
                     .zip(units(value))
                     .is_none_or(|(limit, number)| holds(number, limit))
             };
-            bound("minimum", |number, limit| number >= limit)
+            let is_in_format = || {
+                let range = flat.get("format").and_then(format_range);
+                let whole = units(value).map(|units| units.div_euclid(10_i128.pow(DIGITS_MAX)));
+                range
+                    .zip(whole)
+                    .is_none_or(|(range, whole)| range.contains(&whole))
+            };
+            is_in_format()
+                && bound("minimum", |number, limit| number >= limit)
                 && bound("exclusiveMinimum", |number, limit| number > limit)
                 && bound("maximum", |number, limit| number <= limit)
                 && bound("exclusiveMaximum", |number, limit| number < limit)

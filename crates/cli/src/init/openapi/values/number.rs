@@ -1,10 +1,12 @@
 //! Numbers within bounds and multiples, computed in exact decimals.
 
+use std::ops::RangeInclusive;
+
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Number, Value};
 
 /// Most digits after the point.
-const DIGITS_MAX: u32 = 12;
+pub(super) const DIGITS_MAX: u32 = 12;
 
 /// `exclusiveMinimum: true` of OpenAPI 3.0 → the number of 3.1.
 pub(super) fn make_bounds_numbers(schema: &mut Map<String, Value>) {
@@ -36,6 +38,15 @@ pub(super) fn units(value: &Value) -> Option<i128> {
     (digits % power == 0).then_some(digits / power)
 }
 
+/// The integers of a format.
+pub(super) fn format_range(format: &Value) -> Option<RangeInclusive<i128>> {
+    match format.as_str() {
+        Some("int32") => Some(i32::MIN.into()..=i32::MAX.into()),
+        Some("int64") => Some(i64::MIN.into()..=i64::MAX.into()),
+        _ => None,
+    }
+}
+
 /// The number of `variant`; the least one first, 1 if there is no least one.
 pub(super) fn make(schema: &Value, is_integer: bool, variant: usize) -> Result<Value> {
     let one = 10_i128.pow(DIGITS_MAX);
@@ -56,7 +67,9 @@ pub(super) fn make(schema: &Value, is_integer: bool, variant: usize) -> Result<V
         None => one,
     };
     let (least, above) = (bound("minimum")?, bound("exclusiveMinimum")?);
-    let (most, below) = (bound("maximum")?, bound("exclusiveMaximum")?);
+    let of_format = format_range(&schema["format"]).map(|range| *range.end() * one);
+    let most = [bound("maximum")?, of_format].into_iter().flatten().min();
+    let (most, below) = (most, bound("exclusiveMaximum")?);
     let on_grid = is_integer || multiple.is_some();
     let unit = if on_grid { step } else { 1 };
     // The grid's first point at or above, and last one at or below.
