@@ -27,7 +27,7 @@ fn python() -> PathBuf {
 }
 
 /// Method, path and what openapi-core says of it, which is `valid`, for each call of the studies; names of documents come first.
-fn validated(documents_and_studies: &[PathBuf]) -> Vec<[String; 4]> {
+fn validate(documents_and_studies: &[PathBuf]) -> Vec<[String; 4]> {
     let output = Command::new(python())
         .arg(Path::new(FOLDER).join("validate.py"))
         .args(documents_and_studies)
@@ -98,7 +98,7 @@ fn requests_are_valid_by_their_documents() {
         files.push(document.clone());
         files.push(study(&workspace, document, number));
     }
-    let calls = validated(&files);
+    let calls = validate(&files);
     let invalid: Vec<_> = calls.iter().filter(|[.., said]| said != "valid").collect();
     assert!(invalid.is_empty(), "{invalid:#?}");
     for (document, count) in documents {
@@ -119,7 +119,7 @@ fn requests_that_break_their_document_are_found() {
         let changed = valid.replacen(old, new, 1);
         assert_ne!(changed, valid, "{old}");
         fs::write(&file, changed).unwrap();
-        let calls = validated(&[document.clone(), file.clone()]);
+        let calls = validate(&[document.clone(), file.clone()]);
         let invalid = calls.iter().filter(|[.., said]| said != "valid").count();
         assert_eq!(invalid, 1, "{old} {new}: {calls:#?}");
     };

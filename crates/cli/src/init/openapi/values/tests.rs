@@ -7,7 +7,7 @@ use super::{
 };
 
 /// The value that is made of a schema in a document of this version, or why none is.
-fn made(version: &str, schema: Value) -> String {
+fn value_or_reason(version: &str, schema: Value) -> String {
     let document = Document::new(json!({"openapi": version}), None);
     let value = Values::new(&document).value_of(&json!({ "schema": schema }));
     value.map_or_else(|why| format!("refused: {why:#}"), |value| value.to_string())
@@ -16,13 +16,13 @@ fn made(version: &str, schema: Value) -> String {
 #[track_caller]
 fn check(schema: Value, expected: &str) {
     let shown = schema.to_string();
-    assert_eq!(made("3.1.0", schema), expected, "{shown}");
+    assert_eq!(value_or_reason("3.1.0", schema), expected, "{shown}");
 }
 
 #[track_caller]
 fn check_3_0(schema: Value, expected: &str) {
     let shown = schema.to_string();
-    assert_eq!(made("3.0.3", schema), expected, "{shown}");
+    assert_eq!(value_or_reason("3.0.3", schema), expected, "{shown}");
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn objects_have_what_is_sent() {
 
 #[test]
 fn limits_are_kept() {
-    let reason = |schema: Value| made("3.1.0", schema);
+    let reason = |schema: Value| value_or_reason("3.1.0", schema);
     assert_eq!(
         reason(json!({"type": "string", "minLength": TEXT_MAX + 1})),
         "refused: its text has at least 10001 characters; at most 10000 are made"
