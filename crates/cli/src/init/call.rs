@@ -14,8 +14,8 @@ pub(crate) struct Call {
     /// Names of headers whose values are secret, regardless of the name.
     pub(crate) secret_fields: Vec<String>,
     pub(crate) body: Option<String>,
-    /// The recorded or documented status.
-    pub(crate) status: Option<u16>,
+    /// The recorded or documented statuses of success; empty: any 2xx.
+    pub(crate) statuses: Vec<u16>,
     /// The pause before the call in milliseconds, if one was recorded.
     pub(crate) pause_ms: Option<u64>,
 }

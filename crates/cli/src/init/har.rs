@@ -166,8 +166,7 @@ fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<RecordedCall
             path: target.path,
             headers,
             body,
-            // 304 is the answer to a conditional request of the browser's cache; the condition is not sent here.
-            status: status.map(|status| if status == 304 { 200 } else { status }),
+            statuses: expected_statuses(status),
             ..Call::default()
         },
         #[expect(
@@ -180,6 +179,12 @@ fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<RecordedCall
             .filter(|time| *time > 0.0)
             .unwrap_or(0.0),
     }))
+}
+
+/// 304 is the answer to a conditional request of the browser's cache; the condition is not sent here.
+fn expected_statuses(recorded: Option<u16>) -> Vec<u16> {
+    let sent = recorded.map(|status| if status == 304 { 200 } else { status });
+    sent.into_iter().collect()
 }
 
 fn body(post: &Value, name: &str, left_out: &mut Vec<String>) -> Option<String> {
@@ -260,7 +265,7 @@ mod tests {
         let calls: Vec<_> = imported
             .calls
             .iter()
-            .map(|call| (&*call.path, call.status, call.pause_ms))
+            .map(|call| (&*call.path, call.statuses.first().copied(), call.pause_ms))
             .collect();
         assert_eq!(
             calls,

@@ -191,6 +191,7 @@ fn secrets_of_an_openapi_document_do_not_leak() {
     let wishes = openapi::Options {
         with_writes: true,
         server: None,
+        folder: None,
     };
     for name in SECRETS {
         let parameter = |location: &str| json!({ "name": name, "in": location, "required": true, "example": MARKER });

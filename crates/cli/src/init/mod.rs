@@ -185,6 +185,11 @@ fn read_source(arguments: &Init) -> Result<ImportedCalls> {
             openapi::Options {
                 with_writes: arguments.include_writes,
                 server: arguments.server.as_deref(),
+                folder: (arguments.source != "-").then_some(if folder.as_os_str().is_empty() {
+                    Path::new(".")
+                } else {
+                    &folder
+                }),
             },
         ),
         InitFrom::Data => bail!("a file of records has no calls"),

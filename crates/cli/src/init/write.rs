@@ -157,8 +157,11 @@ fn call(text: &mut String, call: &Call, name: &str, nesting: Nesting) {
     if let Some(body) = &call.body {
         let _ = writeln!(text, "{indent}body: {}", value(body));
     }
-    if let Some(status) = call.status {
+    if let [status] = call.statuses[..] {
         let _ = writeln!(text, "{indent}expect: {{ status: {status} }}");
+    } else if !call.statuses.is_empty() {
+        let statuses = &call.statuses;
+        let _ = writeln!(text, "{indent}expect: {{ status: {statuses:?} }}");
     }
 }
 

@@ -148,6 +148,9 @@ pub(super) fn plain(text: &str) -> Value {
     if let Ok(whole) = text.parse::<i64>() {
         return Value::from(whole);
     }
+    if let Ok(whole) = text.parse::<u64>() {
+        return Value::from(whole);
+    }
     let number = text
         .parse::<f64>()
         .ok()

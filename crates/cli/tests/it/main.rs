@@ -22,6 +22,7 @@ mod idle_poll;
 mod import;
 mod init;
 mod init_data;
+mod init_openapi;
 mod installed;
 mod interrupts;
 mod kubernetes;

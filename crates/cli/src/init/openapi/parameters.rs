@@ -1,13 +1,41 @@
 //! Parameters of an OpenAPI operation: which there are, and which a study sends. Optional ones exclude each other or change what is
 //! asked, so their examples are not sent unasked.
 
+use anyhow::{Result, bail};
 use serde_json::Value;
 
-use super::Document;
+use super::{document::Document, style::serialize, values::Values};
 
 /// Whether the operation cannot be called without this parameter.
 pub(super) fn is_needed(parameter: &Value) -> bool {
     parameter["required"].as_bool().unwrap_or(false) || parameter["in"] == "path"
+}
+
+/// A path item or an operation. What stands beside its `$ref` has no defined meaning.
+pub(super) fn resolve_object<'a>(document: &'a Document, value: &'a Value) -> Result<&'a Value> {
+    let beside = value.as_object().into_iter().flatten();
+    let mut beside = beside.map(|(key, _)| &**key);
+    let describes = |key: &&str| !["$ref", "summary", "description"].contains(key);
+    if value.get("$ref").is_some()
+        && let Some(key) = beside.find(describes)
+    {
+        bail!("it has both $ref and {key}, of which OpenAPI does not say which counts");
+    }
+    document.resolve(value)
+}
+
+/// The text of a parameter as it is sent.
+pub(super) fn text(values: &Values<'_>, parameter: &Value) -> Result<String> {
+    let content = parameter["content"].as_object();
+    let described = content.and_then(|kinds| kinds.values().next());
+    serialize(parameter, &values.value_of(described.unwrap_or(parameter))?)
+}
+
+/// Whether OAS has a parameter ignored: these headers are described by other parts of the document.
+fn is_ignored(parameter: &Value) -> bool {
+    let name = parameter["name"].as_str().unwrap_or_default();
+    parameter["in"] == "header"
+        && ["accept", "content-type", "authorization"].contains(&&*name.to_ascii_lowercase())
 }
 
 impl Document {
@@ -16,16 +44,13 @@ impl Document {
         &'a self,
         item: &'a Value,
         operation: &'a Value,
-    ) -> Vec<&'a Value> {
-        let list = |of: &'a Value| {
-            of["parameters"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .map(|parameter| self.resolve(parameter))
+    ) -> Result<Vec<&'a Value>> {
+        let list = |of: &'a Value| -> Result<Vec<&'a Value>> {
+            let given = of["parameters"].as_array().into_iter().flatten();
+            given.map(|parameter| self.resolve(parameter)).collect()
         };
-        let mut all: Vec<&Value> = list(operation).collect();
-        for shared in list(item) {
+        let mut all = list(operation)?;
+        for shared in list(item)? {
             let is_given = all
                 .iter()
                 .any(|own| own["name"] == shared["name"] && own["in"] == shared["in"]);
@@ -33,12 +58,13 @@ impl Document {
                 all.push(shared);
             }
         }
-        all
+        all.retain(|parameter| !is_ignored(parameter));
+        Ok(all)
     }
 
     /// The names of parameters that are not sent: optional ones, and cookies.
-    pub(super) fn unsent_parameters(&self, item: &Value, operation: &Value) -> Vec<String> {
-        let unsent = self.parameters(item, operation).into_iter();
+    pub(super) fn unsent_parameters(&self, item: &Value, operation: &Value) -> Result<Vec<String>> {
+        let unsent = self.parameters(item, operation)?.into_iter();
         let named = unsent.filter_map(|parameter| {
             let name = parameter["name"].as_str()?;
             match is_needed(parameter) {
@@ -47,6 +73,6 @@ impl Document {
                 true => None,
             }
         });
-        named.collect()
+        Ok(named.collect())
     }
 }

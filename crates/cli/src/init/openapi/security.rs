@@ -3,13 +3,15 @@
 use anyhow::{Result, bail};
 use serde_json::Value;
 
-use super::Document;
+use super::document::Document;
 
 impl Document {
     /// The headers of the first alternative that needs only headers. Their values are the names of the schemes; variables replace
     /// them later.
     pub(super) fn security(&self, operation: &Value) -> Result<Vec<(String, String)>> {
-        let required = operation.get("security").unwrap_or(&self.0["security"]);
+        let required = operation
+            .get("security")
+            .unwrap_or(&self.root()["security"]);
         let alternatives = required.as_array().map(Vec::as_slice).unwrap_or_default();
         let mut beyond = Vec::new();
         for schemes in alternatives.iter().filter_map(Value::as_object) {
@@ -35,7 +37,9 @@ impl Document {
     }
 
     fn scheme(&self, name: &str) -> Option<(String, String)> {
-        let scheme = self.resolve(&self.0["components"]["securitySchemes"][name]);
+        let scheme = self
+            .resolve(&self.root()["components"]["securitySchemes"][name])
+            .ok()?;
         let part = |key: &str| scheme[key].as_str().unwrap_or_default();
         let authorization =
             |kind: &str| Some(("Authorization".to_owned(), format!("{kind} {name}")));
