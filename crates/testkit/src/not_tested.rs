@@ -9,5 +9,7 @@ pub fn not_tested(what: &str, why: &str) {
     let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
     // `eprintln!` is captured by the test harness, which shows it of failing tests alone. A line begins where it may follow another text.
     let line = format!("\n{what} was not tested: {why}\n");
-    std::io::stderr().write_all(line.as_bytes()).unwrap();
+    std::io::stderr()
+        .write_all(line.as_bytes())
+        .expect("stderr can be written");
 }
