@@ -11,5 +11,5 @@ pub fn not_tested(what: &str, why: &str) {
     let line = format!("\n{what} was not tested: {why}\n");
     std::io::stderr()
         .write_all(line.as_bytes())
-        .expect("a test has an output for errors");
+        .expect("stderr can be written");
 }
