@@ -22,7 +22,7 @@ pub(super) fn explain_block(stop: &Stop<'_>) -> Option<YamlError> {
             let found = mistake(stop.place, "a second `: ` in a plain value");
             return Some(found.with_expected("the value in quotes"));
         }
-        return missing_space(stop, line).or_else(|| continued(stop));
+        return missing_space(stop, line).or_else(|| key_in_value(stop));
     }
     if is_about("expected key") || is_about("expected '-' indicator") {
         return after_bracket(stop).or_else(|| indentation(stop));
@@ -83,7 +83,7 @@ fn no_key(stop: &Stop<'_>, line: usize) -> YamlError {
 }
 
 /// A key on a line that continues the value of the line above.
-fn continued(stop: &Stop<'_>) -> Option<YamlError> {
+fn key_in_value(stop: &Stop<'_>) -> Option<YamlError> {
     let line = stop.place.line;
     let above = stop.line_above(line)?;
     let text = stop.line(above);

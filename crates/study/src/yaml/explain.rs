@@ -6,7 +6,7 @@ use saphyr_parser::Marker;
 use super::{
     YamlError,
     block::explain_block,
-    scan::{Mark, Place, Scan, closing},
+    scan::{Mark, Place, Scan, closing_sign},
 };
 
 /// Where the parser stopped, and why.
@@ -69,9 +69,9 @@ pub(super) fn explain(text: &str, scan: &Scan, at: Marker, info: &str) -> YamlEr
         info,
     };
     bare_use(&stop)
-        .or_else(|| unclosed(&stop, scan))
+        .or_else(|| open_sign(&stop, scan))
         .or_else(|| tab(&stop))
-        .or_else(|| quoted(&stop, scan))
+        .or_else(|| quotes(&stop, scan))
         .or_else(|| name_of_alias(&stop))
         .or_else(|| first_sign(&stop))
         .or_else(|| flow(&stop))
@@ -110,7 +110,7 @@ fn bare_use(stop: &Stop<'_>) -> Option<YamlError> {
     Some(YamlError { width: 2, ..found })
 }
 
-fn unclosed(stop: &Stop<'_>, scan: &Scan) -> Option<YamlError> {
+fn open_sign(stop: &Stop<'_>, scan: &Scan) -> Option<YamlError> {
     let is_before = |mark: &Mark| mark.place <= stop.place;
     // A text that ends on the line where the parser stopped, or that it refused as a whole.
     let reached = scan.long_quotes.iter().find(|quote| {
@@ -124,7 +124,7 @@ fn unclosed(stop: &Stop<'_>, scan: &Scan) -> Option<YamlError> {
         return Some(not_closed(quote, quote.sign));
     }
     let bracket = scan.unclosed_bracket().filter(is_before)?;
-    Some(not_closed(bracket, closing(bracket.sign)))
+    Some(not_closed(bracket, closing_sign(bracket.sign)))
 }
 
 fn not_closed(mark: Mark, end: char) -> YamlError {
@@ -154,7 +154,7 @@ fn tab(stop: &Stop<'_>) -> Option<YamlError> {
     ))
 }
 
-fn quoted(stop: &Stop<'_>, scan: &Scan) -> Option<YamlError> {
+fn quotes(stop: &Stop<'_>, scan: &Scan) -> Option<YamlError> {
     if stop.info.contains("unknown escape") {
         let found = mistake(stop.place, "an unknown escape in a text in \"…\"");
         return Some(

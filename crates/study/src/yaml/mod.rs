@@ -58,18 +58,21 @@ impl<'a> YamlText<'a> {
     pub fn events(&self) -> impl Iterator<Item = Result<(Event<'_>, Span), YamlError>> {
         Parser::new_from_str(&self.padded).map(|event| match event {
             Ok((event, span)) => {
-                let span = Span::new(self.unpadded(span.start), self.unpadded(span.end));
+                let span = Span::new(
+                    self.original_place(span.start),
+                    self.original_place(span.end),
+                );
                 Ok((event, span))
             }
             Err(error) => {
-                let at = self.unpadded(*error.marker());
+                let at = self.original_place(*error.marker());
                 Err(explain::explain(self.text, &self.scan, at, error.info()))
             }
         })
     }
 
     /// Line and column in the text as it was given; the index keeps that of the padded text.
-    fn unpadded(&self, marker: Marker) -> Marker {
+    fn original_place(&self, marker: Marker) -> Marker {
         let pad = self.scan.pads().get(&marker.line()).copied();
         let column = marker.col().saturating_sub(pad.unwrap_or(0));
         Marker::new(marker.index(), marker.line(), column)

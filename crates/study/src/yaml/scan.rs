@@ -248,7 +248,7 @@ impl Scan {
         let Some(open) = self.brackets.last().copied() else {
             return;
         };
-        if closing(open.sign) == sign {
+        if closing_sign(open.sign) == sign {
             self.brackets.pop();
         } else if self.passed_key {
             self.unclosed = self.brackets.first().copied();
@@ -321,7 +321,7 @@ fn looks_like_key(line: &[char]) -> bool {
             .all(|c| c.is_alphanumeric() || "_-./$".contains(c))
 }
 
-pub(super) fn closing(open: char) -> char {
+pub(super) fn closing_sign(open: char) -> char {
     if open == '[' { ']' } else { '}' }
 }
 
