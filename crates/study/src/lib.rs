@@ -56,6 +56,7 @@ mod tree;
 mod uses;
 mod validate;
 mod version;
+mod yaml;
 
 pub use background::BackgroundLoad;
 pub use check::{
@@ -112,3 +113,4 @@ pub use system::{
 };
 pub use system_metric::{ComparedCount, CountComparison, MetricSource, Selector, SystemMetric};
 pub use version::{CellVersion, Design, DuetCpus, Version, Versions};
+pub use yaml::{YamlError, YamlText};

@@ -3,11 +3,12 @@
 //! Read is YAML 1.2's core schema in one document; refused are keys given twice, anchors and aliases (so a small
 //! text cannot grow), tags, and keys that are not text.
 
-use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span};
+use saphyr_parser::{Event, Marker, ScalarStyle, Span};
 
 use crate::{
     Level,
     mistake::{Finding, Position},
+    yaml::{YamlError, YamlText},
 };
 
 /// Longest text that is read.
@@ -123,10 +124,10 @@ pub(crate) fn parse(text: &str, findings: &mut Vec<Finding>) -> Result<Node, Fin
         open: Vec::new(),
         root: None,
     };
-    let mut parser = Parser::new_from_str(text.trim_start_matches('\u{feff}'));
+    let text = YamlText::new(text);
     let mut documents = 0;
-    while let Some(event) = parser.next_event() {
-        let (event, span) = event.map_err(|error| syntax_error(text, &error))?;
+    for event in text.events() {
+        let (event, span) = event.map_err(syntax_error)?;
         if matches!(event, Event::DocumentStart(_)) {
             documents += 1;
         }
@@ -143,21 +144,17 @@ pub(crate) fn parse(text: &str, findings: &mut Vec<Finding>) -> Result<Node, Fin
         .ok_or_else(|| Finding::new(Position::START, "the file is empty"))
 }
 
-fn syntax_error(text: &str, error: &ScanError) -> Finding {
-    let position = position_between(*error.marker(), *error.marker());
-    let lead = text.chars().nth(error.marker().index().saturating_sub(1));
-    let brace = text.chars().nth(error.marker().index());
-    if (lead, brace) == (Some('$'), Some('{')) {
-        // The parser stops at the brace; the mistake begins before it.
-        let position = Position {
-            column: position.column.saturating_sub(1).max(1),
-            width: 2,
-            ..position
-        };
-        return Finding::new(position, "a bare ${…} inside { } or [ ] is not YAML")
-            .with_expected("\"${…}\" in quotes");
+fn syntax_error(error: YamlError) -> Finding {
+    let position = Position {
+        file: 0,
+        line: fit(error.line),
+        column: fit(error.column),
+        width: fit(error.width),
+    };
+    Finding {
+        expected: error.expected,
+        ..Finding::new(position, error.what)
     }
-    Finding::new(position, format!("not YAML: {}", error.info()))
 }
 
 /// A map or list that is being read.
@@ -349,11 +346,14 @@ fn position_between(start: Marker, end: Marker) -> Position {
     } else {
         1
     };
-    let fit = |number: usize| u32::try_from(number).unwrap_or(u32::MAX - 1);
     Position {
         file: 0,
         line: fit(start.line().max(1)),
         column: fit(start.col()) + 1,
         width: fit(width.max(1)),
     }
+}
+
+fn fit(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX - 1)
 }

@@ -1,12 +1,13 @@
 //! Parses a YAML document, such as an OpenAPI document, to plain values: aliases are resolved, tags are ignored.
 //!
-//! Crate `study` parses study files: it keeps positions and is stricter.
+//! Crate `study` has the syntax and its mistakes. It parses study files, too: it keeps positions and is stricter.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
-use saphyr_parser::{Event, Parser, ScalarStyle};
+use saphyr_parser::{Event, ScalarStyle};
 use serde_json::{Map, Value};
+use waggle_study::YamlText;
 
 /// Maximum nesting.
 const DEPTH_MAX: usize = 100;
@@ -16,16 +17,14 @@ const VALUES_MAX: usize = 5_000_000;
 /// Parses the first document of a text.
 pub(super) fn read(text: &str) -> Result<Value> {
     let mut reader = Reader::default();
-    for event in Parser::new_from_str(text.trim_start_matches('\u{feff}')) {
-        let (event, span) = match event {
-            Ok(event) => event,
-            Err(error) => bail!("line {}: {}", error.marker().line(), error.info()),
-        };
+    let text = YamlText::new(text);
+    for event in text.events() {
+        let (event, span) = event?;
         if matches!(event, Event::DocumentEnd) {
             break;
         }
         if let Err(why) = reader.take(event) {
-            bail!("line {}: {why}", span.start.line());
+            bail!("{}:{}: {why}", span.start.line(), span.start.col() + 1);
         }
     }
     Ok(reader.root.unwrap_or(Value::Null))
@@ -184,9 +183,33 @@ mod tests {
             json!({"a": "3.0.1", "b": "-x", "c": "t\n"}),
         );
         check("--- a\n--- b\n", json!("a"));
+        // A collection over several lines may end at the column of its key, whatever its last item is.
+        for item in ["x", "\"x\"", "'x'", "\"x\",", "\n  \"x\"\n"] {
+            check(
+                &format!("m:\n  a: [\n    {item}\n  ]\n  b: 1\n"),
+                json!({"m": {"a": ["x"], "b": 1}}),
+            );
+        }
+        check(
+            "m:\n  a: {\n    b: {},\n    c: \"x\n    y\"\n  }\n",
+            json!({"m": {"a": {"b": {}, "c": "x y"}}}),
+        );
         for text in ["a: [", "? {a: 1}\n: 2\n", "a: *b", &"[".repeat(1_000)] {
             assert!(read(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn mistakes_have_their_places() {
+        let check = |text: &str, expected: &str| {
+            assert_eq!(read(text).unwrap_err().to_string(), expected, "{text}");
+        };
+        check(
+            "a: [\nb: 1\n",
+            "1:4: the [ is not closed; expected ] at its end",
+        );
+        check("a: 1\nb:2\nc: 3\n", "2:3: a space is missing after `b:`");
+        check("a: 1\n? {a: 1}\n: 2\n", "2:8: a key is a mapping or a list");
     }
 
     #[test]
