@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 use self::options::{FLAGS, IN_HEADERS, REFUSED, WITHOUT_MEANING, options};
 use super::{
     call::{Call, ImportedCalls, is_token, name_of},
+    cmd,
     names::percent_encoded,
     shell::{self, EXPANSION},
 };
@@ -32,7 +33,14 @@ struct Command {
 /// Parses every curl command in the text; `read` returns the text of a file that a command names.
 pub(crate) fn read(text: &str, read: &dyn Fn(&str) -> Result<String>) -> Result<ImportedCalls> {
     let mut imported = ImportedCalls::default();
-    for words in shell::commands(text)? {
+    let commands = match cmd::is_cmd(text) {
+        true => cmd::commands(text)?,
+        false => {
+            refuse_powershell(text)?;
+            shell::commands(text)?
+        }
+    };
+    for words in commands {
         let Some((first, rest)) = words.split_first() else {
             continue;
         };
@@ -41,7 +49,8 @@ pub(crate) fn read(text: &str, read: &dyn Fn(&str) -> Result<String>) -> Result<
             ("$" | "%" | ">", [next, rest @ ..]) => (next, rest),
             _ => (first, rest),
         };
-        if first.rsplit('/').next() != Some("curl") {
+        let program = first.rsplit(['/', '\\']).next();
+        if !matches!(program, Some("curl" | "curl.exe")) {
             // Hides the value of an assignment such as TOKEN=…, which may be secret.
             let shown = first.split('=').next().unwrap_or_default();
             bail!("{shown:?} is not curl; expected: curl [options] URL");
@@ -58,6 +67,20 @@ pub(crate) fn read(text: &str, read: &dyn Fn(&str) -> Result<String>) -> Result<
     }
     imported.is_session = imported.calls.len() > 1;
     Ok(imported)
+}
+
+/// PowerShell has other quotes and escapes, and often another program.
+fn refuse_powershell(text: &str) -> Result<()> {
+    let programs = ["Invoke-WebRequest", "Invoke-RestMethod", "New-Object"];
+    let is_powershell = text.lines().any(|line| {
+        let line = line.trim();
+        let is_call = programs.iter().any(|program| line.starts_with(program));
+        is_call || line.starts_with("$session") || line.ends_with(" `")
+    });
+    if is_powershell {
+        bail!("this is a command for PowerShell; copy it as cURL (bash) or cURL (cmd)");
+    }
+    Ok(())
 }
 
 fn command(words: &[String], read: &dyn Fn(&str) -> Result<String>) -> Result<Command> {
@@ -118,7 +141,7 @@ impl Command {
         match option {
             "--url" => self.urls.push(value()?),
             "-X" | "--request" => self.method = Some(value()?),
-            "-H" | "--header" => self.header(&value()?),
+            "-H" | "--header" => self.headers_of(&value()?, read)?,
             "-d" | "--data" | "--data-ascii" => self.data.push(ascii(&value()?, read)?),
             "--data-raw" => self.data.push(value()?),
             "--data-binary" => self.data.push(file_or_text(&value()?, read)?),
@@ -168,6 +191,19 @@ impl Command {
             option => bail!(
                 "curl's {option} is not supported; remove it, or write it as a header or body"
             ),
+        }
+        Ok(())
+    }
+
+    /// A header, or those of a file, one a line.
+    fn headers_of(&mut self, text: &str, read: &dyn Fn(&str) -> Result<String>) -> Result<()> {
+        match text.strip_prefix('@') {
+            Some(file) => {
+                let lines = read(file)?;
+                let lines = lines.lines().filter(|line| !line.trim().is_empty());
+                lines.for_each(|line| self.header(line));
+            }
+            None => self.header(text),
         }
         Ok(())
     }
@@ -361,6 +397,12 @@ mod tests {
         );
         check("curl -I http://h/", ("HEAD", "/"), &[], None);
         check(
+            "curl.exe ^\"http://h/a?x=1^&y=2^\" ^\n -d ^\"^{^}^\"",
+            ("POST", "/a?x=1&y=2"),
+            &[FORM],
+            Some("{}"),
+        );
+        check(
             "curl -d a=1 -d b=2 http://h/",
             ("POST", "/"),
             &[FORM],
@@ -471,6 +513,11 @@ mod tests {
             ("curl h -H \"a: $(cat b)\"", "-H contains a command"),
             ("curl -d @- h << EOF\na\nEOF", "here-document"),
             ("A=b curl h", "\"A\" is not curl"),
+            (
+                "Invoke-WebRequest -Uri \"http://h\" `\n -Method POST",
+                "copy it as cURL (bash)",
+            ),
+            ("curl.exe http://h `\n -X POST", "copy it as cURL (bash)"),
         ] {
             let error = format!("{:#}", read(text, &nothing).unwrap_err());
             assert!(error.contains(why), "{text}: {error}");

@@ -4,6 +4,7 @@
 //! `names` and `mask`) removes secrets. `write` renders the text, which is checked as a study before it is written to a file.
 
 mod call;
+mod cmd;
 mod curl;
 mod data;
 mod har;
@@ -173,15 +174,16 @@ fn read_source(arguments: &Init) -> Result<ImportedCalls> {
         });
     };
     let text = text_of(&arguments.source)?;
+    let text = text.trim_start_matches('\u{feff}');
     let folder = Path::new(&arguments.source)
         .parent()
         .map(Path::to_path_buf)
         .unwrap_or_default();
     match from {
-        InitFrom::Curl => curl::read(&text, &|file| text_of_file(&folder.join(file))),
-        InitFrom::Har => har::read(&text),
+        InitFrom::Curl => curl::read(text, &|file| text_of_file(&folder.join(file))),
+        InitFrom::Har => har::read(text),
         InitFrom::Openapi => openapi::read(
-            &text,
+            text,
             openapi::Options {
                 with_writes: arguments.include_writes,
                 server: arguments.server.as_deref(),
