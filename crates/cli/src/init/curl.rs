@@ -1,6 +1,8 @@
 //! curl command lines, as in documentation and from browsers → calls.
 
+mod headers;
 mod options;
+mod powershell;
 
 use anyhow::{Context, Result, bail};
 
@@ -36,7 +38,7 @@ pub(crate) fn read(text: &str, read: &dyn Fn(&str) -> Result<String>) -> Result<
     let commands = match cmd::is_cmd(text) {
         true => cmd::commands(text)?,
         false => {
-            refuse_powershell(text)?;
+            powershell::refuse(text)?;
             shell::commands(text)?
         }
     };
@@ -67,20 +69,6 @@ pub(crate) fn read(text: &str, read: &dyn Fn(&str) -> Result<String>) -> Result<
     }
     imported.is_session = imported.calls.len() > 1;
     Ok(imported)
-}
-
-/// PowerShell has other quotes and escapes, and often another program.
-fn refuse_powershell(text: &str) -> Result<()> {
-    let programs = ["Invoke-WebRequest", "Invoke-RestMethod", "New-Object"];
-    let is_powershell = text.lines().any(|line| {
-        let line = line.trim();
-        let is_call = programs.iter().any(|program| line.starts_with(program));
-        is_call || line.starts_with("$session") || line.ends_with(" `")
-    });
-    if is_powershell {
-        bail!("this is a command for PowerShell; copy it as cURL (bash) or cURL (cmd)");
-    }
-    Ok(())
 }
 
 fn command(words: &[String], read: &dyn Fn(&str) -> Result<String>) -> Result<Command> {
@@ -193,46 +181,6 @@ impl Command {
             ),
         }
         Ok(())
-    }
-
-    /// A header, or those of a file, one a line.
-    fn headers_of(&mut self, text: &str, read: &dyn Fn(&str) -> Result<String>) -> Result<()> {
-        match text.strip_prefix('@') {
-            Some(file) => {
-                let lines = read(file)?;
-                let lines = lines.lines().filter(|line| !line.trim().is_empty());
-                lines.for_each(|line| self.header(line));
-            }
-            None => self.header(text),
-        }
-        Ok(())
-    }
-
-    /// `Name: value`; `Name;` sends an empty value, `Name:` removes a default header.
-    fn header(&mut self, text: &str) {
-        let (name, value) = match (text.split_once(':'), text.strip_suffix(';')) {
-            (Some((name, value)), _) => (
-                name.trim(),
-                Some(value.trim()).filter(|value| !value.is_empty()),
-            ),
-            (None, Some(name)) => (name, Some("")),
-            (None, None) => ("", None),
-        };
-        let line = match value {
-            Some(value) if is_token(name) => {
-                return self.headers.push((name.to_owned(), value.to_owned()));
-            }
-            None if ["host", "content-length"].contains(&&*name.to_ascii_lowercase()) => {
-                format!("curl's -H {name}: this header is always sent")
-            }
-            None if is_token(name) => return self.removed.push(name.to_owned()),
-            // Only the name of an invalid header is shown: the rest may be secret.
-            _ => match text.split_once([':', ';', ' ']) {
-                Some((name, _)) if is_token(name) => format!("a header {name}: it has no value"),
-                _ => "a header without a colon".to_owned(),
-            },
-        };
-        self.left_out.push(line);
     }
 }
 
