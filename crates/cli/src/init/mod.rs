@@ -43,6 +43,9 @@ pub(crate) use write::{beginning, call_text, json_string, literal, question};
 /// Maximum number of calls of a study; further ones are left out.
 const CALLS_MAX: usize = 100;
 
+/// Maximum size of a file that a curl command names, line ends that are dropped included.
+const COMMAND_FILE_MAX_BYTES: u64 = 1024 * 1024;
+
 pub(crate) fn run(arguments: &Init) -> Result<Exit> {
     refuse_unused(arguments)?;
     let (written, summary) = if arguments.from == Some(InitFrom::Data) {
@@ -180,7 +183,7 @@ fn read_source(arguments: &Init) -> Result<ImportedCalls> {
         .map(Path::to_path_buf)
         .unwrap_or_default();
     match from {
-        InitFrom::Curl => curl::read(text, &|file| text_of_file(&folder.join(file))),
+        InitFrom::Curl => curl::read(text, &|file| text_of_command_file(&folder.join(file))),
         InitFrom::Har => har::read(text),
         InitFrom::Openapi => openapi::read(
             text,
@@ -207,6 +210,15 @@ fn text_of(source: &str) -> Result<String> {
 fn text_of_file(path: &Path) -> Result<String> {
     let what = path.display().to_string();
     text(input::file(path, &what)?, &what)
+}
+
+/// A file that a curl command names.
+fn text_of_command_file(path: &Path) -> Result<String> {
+    let what = path.display().to_string();
+    text(
+        input::file_within(path, &what, COMMAND_FILE_MAX_BYTES)?,
+        &what,
+    )
 }
 
 fn text(bytes: Vec<u8>, what: &str) -> Result<String> {

@@ -1,8 +1,9 @@
 //! curl's `-H`: a header, its removal, or a file of them.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
-use super::{Command, is_token};
+use super::{super::shell::EXPANSION, Command, is_token};
+use crate::load::target::basic;
 
 impl Command {
     /// A header, or those of a file, one a line.
@@ -47,5 +48,34 @@ impl Command {
             },
         };
         self.left_out.push(line);
+    }
+
+    /// A header that curl writes for another option; of several of one name the last counts.
+    pub(super) fn header_by_option(&mut self, option: &str, value: String) -> Result<()> {
+        let (name, value) = match option {
+            "-u" | "--user" if !value.contains([':', EXPANSION]) => {
+                bail!("curl's -u asks for the password; expected name:password")
+            }
+            "-u" | "--user" => ("Basic", basic(&value)),
+            "--oauth2-bearer" => ("Authorization", format!("Bearer {value}")),
+            "-A" | "--user-agent" => ("User-Agent", value),
+            "-e" | "--referer" => {
+                let first = value.split(";auto").next().unwrap_or_default();
+                ("Referer", first.to_owned())
+            }
+            "-r" | "--range" => ("Range", format!("bytes={value}")),
+            _ if value.contains(['=', EXPANSION]) => {
+                self.cookies.push(value);
+                return Ok(());
+            }
+            _ => {
+                let what = "curl's -b: a cookie file is not read".to_owned();
+                self.left_out.push(what);
+                return Ok(());
+            }
+        };
+        self.by_option.retain(|(known, _)| *known != name);
+        self.by_option.push((name, value));
+        Ok(())
     }
 }
