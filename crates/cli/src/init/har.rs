@@ -1,8 +1,10 @@
 //! A HAR file (HTTP Archive 1.2, as browsers save it) → the calls of one session, in order of time.
+// long: the tests of what each browser writes
 
 use std::borrow::Cow;
 
 use anyhow::{Context, Result};
+use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
 use waggle_report::wording::format::plural;
 
@@ -62,6 +64,51 @@ const ASSET_MEDIA_TYPES: [&str; 10] = [
     "application/vnd.ms-fontobject",
 ];
 
+/// A kind of entry that is no call of a program.
+type IsKind = fn(&Value) -> bool;
+/// Entries that are no calls, with why.
+const NO_CALLS: [(IsKind, &str); 3] = [
+    (
+        is_local,
+        "without a server (data:, blob:, file:, about: or of a browser extension)",
+    ),
+    (
+        is_preflight,
+        "for a preflight (OPTIONS by the browser itself)",
+    ),
+    (
+        is_unanswered,
+        "without an answer (status 0: aborted, blocked or failed)",
+    ),
+];
+
+fn is_local(entry: &Value) -> bool {
+    let schemes = ["data:", "blob:", "file:", "about:"];
+    let url = entry["request"]["url"].as_str().unwrap_or_default();
+    let url = url.trim_start().to_ascii_lowercase();
+    let scheme = url.split("://").next().unwrap_or_default();
+    schemes.iter().any(|scheme| url.starts_with(scheme)) || scheme.ends_with("-extension")
+}
+
+fn is_preflight(entry: &Value) -> bool {
+    let request = &entry["request"];
+    let mut headers = request["headers"].as_array().into_iter().flatten();
+    let is_asked = headers.any(|field| {
+        let name = field["name"].as_str().unwrap_or_default();
+        name.eq_ignore_ascii_case("access-control-request-method")
+    });
+    let is_options = request["method"]
+        .as_str()
+        .is_some_and(|method| method.eq_ignore_ascii_case("OPTIONS"));
+    is_options && (is_asked || entry["_resourceType"] == "preflight")
+}
+
+/// Sockets have their own reason.
+fn is_unanswered(entry: &Value) -> bool {
+    let url = entry["request"]["url"].as_str().unwrap_or_default();
+    entry["response"]["status"] == 0 && !url.starts_with("ws")
+}
+
 /// Parses a HAR file; keeps the calls of the origin that has most of them.
 pub(crate) fn read(text: &str) -> Result<ImportedCalls> {
     let text = without_lone_surrogates(text.trim_start_matches('\u{feff}'));
@@ -76,7 +123,12 @@ pub(crate) fn read(text: &str) -> Result<ImportedCalls> {
     };
     let mut recorded: Vec<RecordedCall> = Vec::new();
     let mut assets = 0_usize;
+    let mut counts = NO_CALLS.map(|(_, what)| (what, 0_usize));
     for (index, entry) in entries.iter().enumerate() {
+        if let Some(kind) = NO_CALLS.iter().position(|(is_kind, _)| is_kind(entry)) {
+            counts[kind].1 += 1;
+            continue;
+        }
         match call(entry, &mut imported.left_out)
             .with_context(|| format!("log.entries[{index}] of the HAR"))?
         {
@@ -84,6 +136,11 @@ pub(crate) fn read(text: &str) -> Result<ImportedCalls> {
             Some(one) => recorded.push(one),
             None => {}
         }
+    }
+    for (what, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
+        imported
+            .left_out
+            .push(format!("{} {what}", plural(count, "request")));
     }
     if assets > 0 {
         imported.left_out.push(format!(
@@ -150,10 +207,6 @@ struct RecordedCall {
 fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<RecordedCall>> {
     let request = &entry["request"];
     let url = request["url"].as_str().context("request.url is missing")?;
-    if url.starts_with("data:") || url.starts_with("blob:") || url.starts_with("chrome-extension:")
-    {
-        return Ok(None);
-    }
     if url.starts_with("ws:") || url.starts_with("wss:") {
         let url = display_url(url);
         left_out.push(format!("{url}: a WebSocket, not a request"));
@@ -224,8 +277,12 @@ fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<RecordedCall
 fn body(post: &Value, name: &str, left_out: &mut Vec<String>) -> Option<String> {
     if let Some(text) = post["text"].as_str().filter(|text| !text.is_empty()) {
         if post["encoding"].as_str() == Some("base64") {
-            left_out.push(format!("the body of {name}: it is not text"));
-            return None;
+            let bytes = STANDARD.decode(text.trim()).ok();
+            let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+            if text.is_none() {
+                left_out.push(format!("the body of {name}: it is not text"));
+            }
+            return text;
         }
         return Some(text.to_owned());
     }
@@ -348,13 +405,12 @@ mod tests {
             calls,
             [
                 ("/login", Some(200), None),
-                ("/me", None, None),
-                ("/orders", Some(200), Some(3_750)),
+                ("/orders", Some(200), Some(3_900)),
             ]
         );
         assert_eq!(imported.calls[0].body.as_deref(), Some("{\"a\":1}"));
         assert!(
-            imported.is_session && imported.left_out.len() == 2,
+            imported.is_session && imported.left_out.len() == 3,
             "{:?}",
             imported.left_out
         );
@@ -404,6 +460,57 @@ mod tests {
         check(r"\udc00\ud83d\ude00", "\u{fffd}😀");
         check(r"\\ud800", r"\ud800");
         check(r"\ud800\u0041ä", "\u{fffd}Aä");
+    }
+
+    #[test]
+    fn entries_that_are_no_calls_are_left_out_with_their_reason() {
+        let check = |change: &dyn Fn(&mut serde_json::Value), expected: &str| {
+            let mut one = entry("05.000", "GET", "http://h/one", 200);
+            change(&mut one);
+            let other = entry("06.000", "OPTIONS", "http://h/other", 204);
+            let har = json!({ "log": { "entries": [one, other] } });
+            let imported = read(&har.to_string()).unwrap();
+            assert_eq!(imported.calls.len(), 1, "{har}");
+            assert_eq!(imported.left_out, [expected]);
+        };
+        let local =
+            "1 request without a server (data:, blob:, file:, about: or of a browser extension)";
+        check(&|one| one["request"]["url"] = json!("data:,x"), local);
+        check(
+            &|one| one["request"]["url"] = json!("blob:http://h/1"),
+            local,
+        );
+        check(
+            &|one| one["request"]["url"] = json!("moz-extension://a/b"),
+            local,
+        );
+        check(
+            &|one| one["response"]["status"] = json!(0),
+            "1 request without an answer (status 0: aborted, blocked or failed)",
+        );
+        check(
+            &|one| {
+                one["request"]["method"] = json!("OPTIONS");
+                one["request"]["headers"] =
+                    json!([{ "name": "access-control-request-method", "value": "PUT" }]);
+            },
+            "1 request for a preflight (OPTIONS by the browser itself)",
+        );
+    }
+
+    #[test]
+    fn bodies_in_base64_are_decoded() {
+        let check = |text: &str, expected: Option<&str>| {
+            let mut post = entry("05.000", "POST", "http://h/", 200);
+            post["request"]["postData"] = json!({ "text": text, "encoding": "base64" });
+            let har = json!({ "log": { "entries": [post] } });
+            let imported = read(&har.to_string()).unwrap();
+            assert_eq!(imported.calls[0].body.as_deref(), expected, "{text}");
+            assert_eq!(imported.left_out.is_empty(), expected.is_some());
+        };
+        check("eyJhIjoiw6QifQ==", Some("{\"a\":\"ä\"}"));
+        check("//4=", None);
+        check("no base64", None);
     }
 
     #[test]
