@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::names::{is_secret, mentions_secrets, percent_decoded, percent_encoded};
 
 /// Replaces a secret.
-pub(super) const MARK: &str = "REPLACE-ME";
+pub(crate) const MARK: &str = "REPLACE-ME";
 /// Maximum depth of texts within texts (JSON in a string of JSON).
 const DEPTH_MAX: usize = 4;
 

@@ -37,6 +37,7 @@ use crate::{
 };
 pub(crate) use call::Call;
 use call::{ImportedCalls, most_called, name_of};
+pub(crate) use mask::MARK;
 pub(crate) use simplify::BODY_MAX_BYTES;
 pub(crate) use write::{beginning, call_text, json_string, literal, question};
 
