@@ -145,10 +145,10 @@ pub(super) fn body(parts: &[Part]) -> (String, String) {
     for part in parts {
         body.push_str(&format!(
             "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{}\"",
-            quoted(&part.name)
+            escape_name(&part.name)
         ));
         if let Some(name) = &part.file_name {
-            body.push_str(&format!("; filename=\"{}\"", quoted(name)));
+            body.push_str(&format!("; filename=\"{}\"", escape_name(name)));
         }
         if let Some(media_type) = &part.media_type {
             body.push_str(&format!("\r\nContent-Type: {media_type}"));
@@ -160,7 +160,7 @@ pub(super) fn body(parts: &[Part]) -> (String, String) {
 }
 
 /// As browsers and curl write names in quotes.
-fn quoted(name: &str) -> String {
+fn escape_name(name: &str) -> String {
     name.replace('"', "%22")
         .replace('\r', "%0D")
         .replace('\n', "%0A")
