@@ -15,6 +15,7 @@ use crate::{
     against::{self, Changes},
     arguments::Choice,
     filter,
+    init::MARK,
 };
 
 /// A checked study and its system, with their texts.
@@ -55,6 +56,28 @@ pub(crate) fn take_values(study: &mut Study, file: &Path, source: &Source) -> Re
         file: &files,
     });
     taken.map_err(|why| error_with_position(&why, source, &files))
+}
+
+/// Refuses a study, scenario or system in which a secret that `waggle init` did not write still has to be set.
+pub(crate) fn check_marks(loaded: &Loaded, study: &Path) -> Result<()> {
+    let beside_study = waggle_runner::files_beside(study);
+    let system = loaded.system_folder.join("system.yaml");
+    let beside_system = waggle_runner::files_beside(&system);
+    let marked = waggle_study::mark_place(&loaded.study_source, &beside_study, MARK)
+        .or_else(|| waggle_study::mark_place(&loaded.system_source, &beside_system, MARK));
+    let Some((place, word)) = marked else {
+        return Ok(());
+    };
+    let of = match &*word {
+        "" => String::new(),
+        word => format!(" of {word:?}"),
+    };
+    bail!(
+        "{}:{}:{}: {MARK} is in place of the value{of}, a secret that was not written; replace it by the value",
+        place.file,
+        place.line,
+        place.column
+    )
 }
 
 /// The error, with its position in the study or scenario.

@@ -44,11 +44,13 @@ pub(crate) fn run(arguments: &Plan) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// The first value from outside that the study needs and that is not here. The plan may be read where secrets are not.
+/// The first value that still has to be set: a secret that was not written, or a value from outside that is not here. The plan may be read where secrets are not.
 fn missing_value(loaded: &Loaded, arguments: &Plan) -> Option<String> {
     let mut study = loaded.study.clone();
-    let why =
-        files::take_values(&mut study, &arguments.choice.study, &loaded.study_source).err()?;
+    let file = &arguments.choice.study;
+    let why = files::check_marks(loaded, file)
+        .and_then(|()| files::take_values(&mut study, file, &loaded.study_source))
+        .err()?;
     Some(format!("cannot be run here yet: {why}"))
 }
 

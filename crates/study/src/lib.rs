@@ -85,7 +85,7 @@ pub use operating_points::OperatingPoints;
 pub use origin::{GivenSecret, Origin, TakenValue};
 pub use parameters::parameter_levels;
 pub use phases::{RampUp, Recovery, Schedule, StopBound, StopWhen, WarmUpUntil};
-pub use place::{Place, file_place};
+pub use place::{Place, file_place, mark_place};
 pub use plan::{Level, MAX_REPLACEMENTS, Plan, PlannedTrial, expected_duration, plan};
 pub use port_tls::{Certificate, PortTls, Trust};
 pub use prepare::{Preparation, PrepareLoad, Settle};

@@ -32,6 +32,25 @@ pub fn file_place(
     })
 }
 
+/// The first text of a study, its scenario or a system that contains a mark, except the question; and the word before the mark.
+#[must_use]
+pub fn mark_place(source: &Source, files: Files<'_>, mark: &str) -> Option<(Place, String)> {
+    let marked = std::cell::RefCell::new(None);
+    let place = first_place(source, files, &|text, path| {
+        let is_question = path.first().is_some_and(|key| key == "question");
+        let Some((before, _)) = text.split_once(mark).filter(|_| !is_question) else {
+            return false;
+        };
+        marked.replace(Some(before.to_owned()));
+        true
+    })?;
+    let is_of_word = |letter: char| letter.is_alphanumeric() || "-_%.".contains(letter);
+    let before = marked.take()?;
+    let mut words = before.split(|letter| !is_of_word(letter));
+    let word = words.rfind(|word| !word.is_empty()).unwrap_or_default();
+    Some((place, word.to_owned()))
+}
+
 /// The first text that is wanted, by the text and the keys that lead to it.
 pub(crate) fn first_place(
     source: &Source,

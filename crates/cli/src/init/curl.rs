@@ -1,16 +1,28 @@
 //! curl command lines, as in documentation and from browsers → calls.
 
+mod data;
+mod form;
+mod glob;
+mod headers;
 mod options;
+mod powershell;
+mod request;
 
 use anyhow::{Context, Result, bail};
 
-use self::options::{FLAGS, IN_HEADERS, REFUSED, WITHOUT_MEANING, options};
+use self::{
+    data::{ascii, file, file_or_text, url_query, urlencode},
+    options::{FLAGS, IN_HEADERS, REFUSED, WITHOUT_MEANING, options},
+};
 use super::{
-    call::{Call, ImportedCalls, is_token, name_of},
+    call::{ImportedCalls, is_token},
+    cmd,
     names::percent_encoded,
     shell::{self, EXPANSION},
 };
-use crate::load::target::{Target, basic};
+
+/// Maximum number of requests of all commands together.
+const CALLS_MAX: usize = 1_000;
 
 /// A command that is being parsed.
 #[derive(Default)]
@@ -20,7 +32,17 @@ struct Command {
     headers: Vec<(String, String)>,
     /// Names of default headers that are not sent.
     removed: Vec<String>,
-    data: Vec<String>,
+    /// Headers by other options than `-H`, which come before them.
+    by_option: Vec<(&'static str, String)>,
+    cookies: Vec<String>,
+    data: Option<String>,
+    /// `--url-query`.
+    query: Vec<String>,
+    form: Vec<form::Part>,
+    upload: Option<Upload>,
+    is_literal_url: bool,
+    /// Options that do not change the request.
+    ignored: Vec<String>,
     is_json: bool,
     is_get: bool,
     is_head: bool,
@@ -29,10 +51,24 @@ struct Command {
     left_out: Vec<String>,
 }
 
+/// The file of `-T`.
+struct Upload {
+    file_name: String,
+    content: String,
+}
+
 /// Parses every curl command in the text; `read` returns the text of a file that a command names.
 pub(crate) fn read(text: &str, read: &dyn Fn(&str) -> Result<String>) -> Result<ImportedCalls> {
     let mut imported = ImportedCalls::default();
-    for words in shell::commands(text)? {
+    let mut ignored: Vec<String> = Vec::new();
+    let commands = match cmd::is_cmd(text) {
+        true => cmd::commands(text)?,
+        false => {
+            powershell::refuse(text)?;
+            shell::commands(text)?
+        }
+    };
+    for words in commands {
         let Some((first, rest)) = words.split_first() else {
             continue;
         };
@@ -41,7 +77,8 @@ pub(crate) fn read(text: &str, read: &dyn Fn(&str) -> Result<String>) -> Result<
             ("$" | "%" | ">", [next, rest @ ..]) => (next, rest),
             _ => (first, rest),
         };
-        if first.rsplit('/').next() != Some("curl") {
+        let program = first.rsplit(['/', '\\']).next();
+        if !matches!(program, Some("curl" | "curl.exe")) {
             // Hides the value of an assignment such as TOKEN=…, which may be secret.
             let shown = first.split('=').next().unwrap_or_default();
             bail!("{shown:?} is not curl; expected: curl [options] URL");
@@ -49,9 +86,23 @@ pub(crate) fn read(text: &str, read: &dyn Fn(&str) -> Result<String>) -> Result<
         for part in rest.split(|word| word == "--next" || word == "-:") {
             let command = command(part, read)?;
             imported.is_insecure |= command.is_insecure;
-            imported.left_out.extend(command.left_out.iter().cloned());
-            imported.calls.extend(calls(command)?);
+            for option in &command.ignored {
+                if !ignored.contains(option) {
+                    ignored.push(option.clone());
+                }
+            }
+            for line in &command.left_out {
+                imported.leave_out(line.clone());
+            }
+            imported.calls.extend(request::calls(command)?);
+            if imported.calls.len() > CALLS_MAX {
+                bail!("the commands are more than {CALLS_MAX} requests; expected fewer");
+            }
         }
+    }
+    if !ignored.is_empty() {
+        let names = ignored.join(", ");
+        imported.leave_out(format!("curl's {names}: without effect on the request"));
     }
     if imported.calls.is_empty() {
         bail!("there is no curl command; expected: curl [options] URL");
@@ -118,34 +169,21 @@ impl Command {
         match option {
             "--url" => self.urls.push(value()?),
             "-X" | "--request" => self.method = Some(value()?),
-            "-H" | "--header" => self.header(&value()?),
-            "-d" | "--data" | "--data-ascii" => self.data.push(ascii(&value()?, read)?),
-            "--data-raw" => self.data.push(value()?),
-            "--data-binary" => self.data.push(file_or_text(&value()?, read)?),
-            "--data-urlencode" => self.data.push(urlencode(&value()?, read)?),
+            "-H" | "--header" => self.headers_of(&value()?, read)?,
+            "-d" | "--data" | "--data-ascii" => self.data(&ascii(&value()?, read)?, "&"),
+            "--data-raw" => self.data(&value()?, "&"),
+            "--data-binary" => self.data(&file_or_text(&value()?, read)?, "&"),
+            "--data-urlencode" => self.data(&urlencode(&value()?, read)?, "&"),
             "--json" => {
                 self.is_json = true;
-                self.data.push(file_or_text(&value()?, read)?);
+                self.data(&file_or_text(&value()?, read)?, "");
             }
-            "-u" | "--user" => {
-                let value = basic(&value()?);
-                self.headers.push(("Authorization".to_owned(), value));
-            }
-            "--oauth2-bearer" => {
-                let value = format!("Bearer {}", value()?);
-                self.headers.push(("Authorization".to_owned(), value));
-            }
-            "-A" | "--user-agent" => self.headers.push(("User-Agent".to_owned(), value()?)),
-            "-e" | "--referer" => self.headers.push(("Referer".to_owned(), value()?)),
-            "-b" | "--cookie" => {
-                let value = value()?;
-                if value.contains(['=', EXPANSION]) {
-                    self.headers.push(("Cookie".to_owned(), value));
-                } else {
-                    let what = "curl's -b: a cookie file is not read".to_owned();
-                    self.left_out.push(what);
-                }
-            }
+            "--url-query" => self.query.push(url_query(&value()?, read)?),
+            "-F" | "--form" => self.form.push(form::part(&value()?, read)?),
+            "--form-string" => self.form.push(form::literal_part(&value()?)?),
+            "-T" | "--upload-file" => self.upload(&value()?, read)?,
+            "-g" | "--globoff" => self.is_literal_url = true,
+            option if IN_HEADERS.contains(&option) => self.header_by_option(option, value()?)?,
             "--compressed" => self.is_compressed = true,
             "-I" | "--head" => self.is_head = true,
             "-G" | "--get" => self.is_get = true,
@@ -158,9 +196,10 @@ impl Command {
                     "curl's {option}: load.protocol of the study sets the protocol"
                 ))
             }
-            option if FLAGS.contains(&option) => {}
+            option if FLAGS.contains(&option) => self.ignored.push(option.to_owned()),
             option if WITHOUT_MEANING.contains(&option) => {
                 value()?;
+                self.ignored.push(option.to_owned());
             }
             option if REFUSED.contains(&option) => {
                 bail!("curl's {option} has no equivalent in a study")
@@ -172,150 +211,32 @@ impl Command {
         Ok(())
     }
 
-    /// `Name: value`; `Name;` sends an empty value, `Name:` removes a default header.
-    fn header(&mut self, text: &str) {
-        let (name, value) = match (text.split_once(':'), text.strip_suffix(';')) {
-            (Some((name, value)), _) => (
-                name.trim(),
-                Some(value.trim()).filter(|value| !value.is_empty()),
-            ),
-            (None, Some(name)) => (name, Some("")),
-            (None, None) => ("", None),
-        };
-        let line = match value {
-            Some(value) if is_token(name) => {
-                return self.headers.push((name.to_owned(), value.to_owned()));
-            }
-            None if ["host", "content-length"].contains(&&*name.to_ascii_lowercase()) => {
-                format!("curl's -H {name}: this header is always sent")
-            }
-            None if is_token(name) => return self.removed.push(name.to_owned()),
-            // Only the name of an invalid header is shown: the rest may be secret.
-            _ => match text.split_once([':', ';', ' ']) {
-                Some((name, _)) if is_token(name) => format!("a header {name}: it has no value"),
-                _ => "a header without a colon".to_owned(),
-            },
-        };
-        self.left_out.push(line);
-    }
-}
-
-/// Removes line ends from a file, as curl's `-d` does.
-fn ascii(value: &str, read: &dyn Fn(&str) -> Result<String>) -> Result<String> {
-    match value.strip_prefix('@') {
-        Some(file) => Ok(read(file)?.replace(['\r', '\n'], "")),
-        None => Ok(value.to_owned()),
-    }
-}
-
-fn file_or_text(value: &str, read: &dyn Fn(&str) -> Result<String>) -> Result<String> {
-    match value.strip_prefix('@') {
-        Some(file) => read(file),
-        None => Ok(value.to_owned()),
-    }
-}
-
-/// `content`, `=content`, `name=content`, `@file`, `name@file`.
-fn urlencode(value: &str, read: &dyn Fn(&str) -> Result<String>) -> Result<String> {
-    let (name, content) = match value.find(['=', '@']) {
-        Some(at) if value.as_bytes()[at] == b'=' => (&value[..at], value[at + 1..].to_owned()),
-        Some(at) => (&value[..at], read(&value[at + 1..])?),
-        None => ("", value.to_owned()),
-    };
-    let encoded = percent_encoded(&content);
-    Ok(if name.is_empty() {
-        encoded
-    } else {
-        format!("{name}={encoded}")
-    })
-}
-
-fn calls(command: Command) -> Result<Vec<Call>> {
-    if command.urls.is_empty() {
-        bail!("a curl command has no URL");
-    }
-    let Command {
-        urls,
-        method,
-        headers: given,
-        removed,
-        data,
-        is_json,
-        is_get,
-        is_head,
-        is_compressed,
-        ..
-    } = command;
-    let separator = if is_json { "" } else { "&" };
-    let data = (!data.is_empty()).then(|| data.join(separator));
-    let (body, query) = match is_get {
-        true => (None, data),
-        false => (data, None),
-    };
-    let mut headers = given.clone();
-    // Adds a default header, unless it is given or removed.
-    let add = |headers: &mut Vec<(String, String)>, name: &str, value: &str| {
-        let mut set = given.iter().map(|(name, _)| name).chain(&removed);
-        if !set.any(|set| set.eq_ignore_ascii_case(name)) {
-            headers.push((name.to_owned(), value.to_owned()));
+    /// Appends data behind a separator.
+    fn data(&mut self, text: &str, separator: &str) {
+        match &mut self.data {
+            Some(data) => data.extend([separator, text]),
+            None => self.data = Some(text.to_owned()),
         }
-    };
-    if body.is_some() {
-        let kind = match is_json {
-            true => "application/json",
-            false => "application/x-www-form-urlencoded",
-        };
-        add(&mut headers, "Content-Type", kind);
     }
-    if is_json {
-        add(&mut headers, "Accept", "application/json");
-    }
-    if is_compressed {
-        add(&mut headers, "Accept-Encoding", "gzip, deflate");
-    }
-    let method = method.unwrap_or_else(|| {
-        match (is_head, body.is_some()) {
-            (true, _) => "HEAD",
-            (_, true) => "POST",
-            _ => "GET",
-        }
-        .to_owned()
-    });
-    urls.iter()
-        .map(|url| {
-            let target = Target::parse(&match &query {
-                Some(query) => with_query(url, query),
-                None => url.clone(),
-            })?;
-            let mut headers = headers.clone();
-            if let Some(user) = &target.user {
-                add(&mut headers, "Authorization", &basic(user));
-            }
-            Ok(Call {
-                name: name_of(&method, &target.path),
-                method: method.clone(),
-                origin: target.origin(),
-                path: target.path,
-                headers,
-                body: body.clone(),
-                ..Call::default()
-            })
-        })
-        .collect()
-}
 
-/// Appends data to the query, as curl's `-G` does.
-fn with_query(url: &str, query: &str) -> String {
-    let url = url.split('#').next().unwrap_or_default();
-    let sign = if url.contains('?') { '&' } else { '?' };
-    format!("{url}{sign}{}", query.replace('#', "%23"))
+    fn upload(&mut self, name: &str, read: data::Files<'_>) -> Result<()> {
+        if self.upload.is_some() || name.contains(['{', '[']) {
+            bail!("curl's -T has several files; expected one");
+        }
+        let base = name.rsplit(['/', '\\']).next().unwrap_or_default();
+        self.upload = Some(Upload {
+            file_name: base.to_owned(),
+            content: file(name, read)?,
+        });
+        Ok(())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use anyhow::bail;
 
-    use super::{Call, read};
+    use super::{super::call::Call, read};
 
     fn parse_one(text: &str) -> Call {
         let file = |name: &str| match name {
@@ -361,6 +282,12 @@ mod tests {
         );
         check("curl -I http://h/", ("HEAD", "/"), &[], None);
         check(
+            "curl.exe ^\"http://h/a?x=1^&y=2^\" ^\n -d ^\"^{^}^\"",
+            ("POST", "/a?x=1&y=2"),
+            &[FORM],
+            Some("{}"),
+        );
+        check(
             "curl -d a=1 -d b=2 http://h/",
             ("POST", "/"),
             &[FORM],
@@ -382,7 +309,7 @@ mod tests {
             "curl --data-urlencode 'q=a b&c' http://h/",
             ("POST", "/"),
             &[FORM],
-            Some("q=a%20b%26c"),
+            Some("q=a+b%26c"),
         );
         check(
             "curl -d @body.json h",
@@ -457,7 +384,13 @@ mod tests {
             ("", "no curl command"),
             ("wget http://h", "is not curl"),
             ("curl", "no URL"),
-            ("curl -F a=@b http://h", "-F has no equivalent"),
+            ("curl -F a=@b http://h", "no file b"),
+            ("curl -F 'a=b;headers=c' h", ";headers is not supported"),
+            ("curl -x p http://h", "-x has no equivalent"),
+            ("curl -d a -F b=c h", "both -d and -F"),
+            ("curl -d @- h", "standard input"),
+            ("curl 'h/?a[b]=c'", "no range"),
+            ("curl -u n h", "expected name:password"),
             (
                 "curl --frobnicate http://h",
                 "--frobnicate is not supported",
@@ -471,6 +404,11 @@ mod tests {
             ("curl h -H \"a: $(cat b)\"", "-H contains a command"),
             ("curl -d @- h << EOF\na\nEOF", "here-document"),
             ("A=b curl h", "\"A\" is not curl"),
+            (
+                "Invoke-WebRequest -Uri \"http://h\" `\n -Method POST",
+                "copy it as cURL (bash)",
+            ),
+            ("curl.exe http://h `\n -X POST", "copy it as cURL (bash)"),
         ] {
             let error = format!("{:#}", read(text, &nothing).unwrap_err());
             assert!(error.contains(why), "{text}: {error}");

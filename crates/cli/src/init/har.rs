@@ -1,11 +1,15 @@
 //! A HAR file (HTTP Archive 1.2, as browsers save it) → the calls of one session, in order of time.
+// long: the tests of what each browser writes
+
+use std::borrow::Cow;
 
 use anyhow::{Context, Result};
+use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
 use waggle_report::wording::format::plural;
 
 use super::{
-    call::{Call, ImportedCalls, most_called, name_of},
+    call::{Call, ImportedCalls, header, most_called, name_of},
     names::percent_encoded,
 };
 use crate::load::target::{Target, display_url};
@@ -18,16 +22,98 @@ const PAUSE_MAX_MS: f64 = 30_000.0;
 const PAUSES_MAX_MS: u64 = 60_000;
 /// Maximum time of an answer that counts towards the length of a session.
 const ANSWER_MAX_MS: f64 = 10_000.0;
-/// File extensions of page resources, which a study of an API leaves out.
-const ASSETS: [&str; 16] = [
-    ".css", ".js", ".mjs", ".map", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".ico",
-    ".woff", ".woff2", ".ttf", ".mp4", ".wasm",
+/// Types of resources of a page (`_resourceType`), which a study of an API leaves out.
+const ASSET_TYPES: [&str; 9] = [
+    "stylesheet",
+    "script",
+    "image",
+    "font",
+    "media",
+    "manifest",
+    "texttrack",
+    "preflight",
+    "ping",
 ];
+/// Types of resources that are calls of a program.
+const CALL_TYPES: [&str; 4] = ["xhr", "fetch", "document", "eventsource"];
+/// Destinations of requests for resources of a page (`Sec-Fetch-Dest`).
+const ASSET_DESTINATIONS: [&str; 11] = [
+    "style",
+    "script",
+    "image",
+    "font",
+    "audio",
+    "video",
+    "track",
+    "manifest",
+    "worker",
+    "sharedworker",
+    "serviceworker",
+];
+/// How the media types of resources of a page begin.
+const ASSET_MEDIA_TYPES: [&str; 10] = [
+    "text/css",
+    "text/javascript",
+    "application/javascript",
+    "application/x-javascript",
+    "application/ecmascript",
+    "image/",
+    "font/",
+    "application/font",
+    "application/wasm",
+    "application/vnd.ms-fontobject",
+];
+
+/// A kind of entry that is no call of a program.
+type IsKind = fn(&Value) -> bool;
+/// Entries that are no calls, with why.
+const NO_CALLS: [(IsKind, &str); 3] = [
+    (
+        is_local,
+        "without a server (data:, blob:, file:, about: or of a browser extension)",
+    ),
+    (
+        is_preflight,
+        "for a preflight (OPTIONS by the browser itself)",
+    ),
+    (
+        is_unanswered,
+        "without an answer (status 0: aborted, blocked or failed)",
+    ),
+];
+
+fn is_local(entry: &Value) -> bool {
+    let schemes = ["data:", "blob:", "file:", "about:"];
+    let url = entry["request"]["url"].as_str().unwrap_or_default();
+    let url = url.trim_start().to_ascii_lowercase();
+    let scheme = url.split("://").next().unwrap_or_default();
+    schemes.iter().any(|scheme| url.starts_with(scheme)) || scheme.ends_with("-extension")
+}
+
+fn is_preflight(entry: &Value) -> bool {
+    let request = &entry["request"];
+    let mut headers = request["headers"].as_array().into_iter().flatten();
+    let is_asked = headers.any(|field| {
+        let name = field["name"].as_str().unwrap_or_default();
+        name.eq_ignore_ascii_case("access-control-request-method")
+    });
+    let is_options = request["method"]
+        .as_str()
+        .is_some_and(|method| method.eq_ignore_ascii_case("OPTIONS"));
+    is_options && (is_asked || entry["_resourceType"] == "preflight")
+}
+
+/// Sockets have their own reason.
+fn is_unanswered(entry: &Value) -> bool {
+    let url = entry["request"]["url"].as_str().unwrap_or_default();
+    entry["response"]["status"] == 0 && !url.starts_with("ws")
+}
 
 /// Parses a HAR file; keeps the calls of the origin that has most of them.
 pub(crate) fn read(text: &str) -> Result<ImportedCalls> {
+    let text = without_lone_surrogates(text.trim_start_matches('\u{feff}'));
     let har: Value =
-        serde_json::from_str(text).context("this is not a HAR file: it is not JSON")?;
+        serde_json::from_str(&text).context("this is not a HAR file: it is not JSON")?;
     let entries = har["log"]["entries"]
         .as_array()
         .context("this is not a HAR file: log.entries is missing")?;
@@ -37,14 +123,24 @@ pub(crate) fn read(text: &str) -> Result<ImportedCalls> {
     };
     let mut recorded: Vec<RecordedCall> = Vec::new();
     let mut assets = 0_usize;
+    let mut counts = NO_CALLS.map(|(_, what)| (what, 0_usize));
     for (index, entry) in entries.iter().enumerate() {
+        if let Some(kind) = NO_CALLS.iter().position(|(is_kind, _)| is_kind(entry)) {
+            counts[kind].1 += 1;
+            continue;
+        }
         match call(entry, &mut imported.left_out)
             .with_context(|| format!("log.entries[{index}] of the HAR"))?
         {
-            Some(one) if is_asset(&one.call) => assets += 1,
+            Some(one) if is_asset(entry, &one.call) => assets += 1,
             Some(one) => recorded.push(one),
             None => {}
         }
+    }
+    for (what, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
+        imported
+            .left_out
+            .push(format!("{} {what}", plural(count, "request")));
     }
     if assets > 0 {
         imported.left_out.push(format!(
@@ -111,10 +207,6 @@ struct RecordedCall {
 fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<RecordedCall>> {
     let request = &entry["request"];
     let url = request["url"].as_str().context("request.url is missing")?;
-    if url.starts_with("data:") || url.starts_with("blob:") || url.starts_with("chrome-extension:")
-    {
-        return Ok(None);
-    }
     if url.starts_with("ws:") || url.starts_with("wss:") {
         let url = display_url(url);
         left_out.push(format!("{url}: a WebSocket, not a request"));
@@ -190,8 +282,12 @@ fn expected_statuses(recorded: Option<u16>) -> Vec<u16> {
 fn body(post: &Value, name: &str, left_out: &mut Vec<String>) -> Option<String> {
     if let Some(text) = post["text"].as_str().filter(|text| !text.is_empty()) {
         if post["encoding"].as_str() == Some("base64") {
-            left_out.push(format!("the body of {name}: it is not text"));
-            return None;
+            let bytes = STANDARD.decode(text.trim()).ok();
+            let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+            if text.is_none() {
+                left_out.push(format!("the body of {name}: it is not text"));
+            }
+            return text;
         }
         return Some(text.to_owned());
     }
@@ -216,14 +312,55 @@ fn body(post: &Value, name: &str, left_out: &mut Vec<String>) -> Option<String> 
     Some(pairs.collect::<Vec<_>>().join("&"))
 }
 
-fn is_asset(call: &Call) -> bool {
-    let path = call
-        .path
-        .split('?')
-        .next()
-        .unwrap_or_default()
-        .to_ascii_lowercase();
-    call.method == "GET" && ASSETS.iter().any(|ending| path.ends_with(ending))
+/// Whether a call loads a resource of a page, by what the browser says of it, or else by the request and the answer's media type.
+fn is_asset(entry: &Value, call: &Call) -> bool {
+    let kind = entry["_resourceType"].as_str().unwrap_or_default();
+    if ASSET_TYPES.contains(&kind) || CALL_TYPES.contains(&kind) {
+        return ASSET_TYPES.contains(&kind);
+    }
+    let field = |name: &str| header(&call.headers, name).unwrap_or_default();
+    let destination = field("sec-fetch-dest");
+    if ASSET_DESTINATIONS.contains(&destination) {
+        return true;
+    }
+    let is_script_call = destination == "empty" || !field("x-requested-with").is_empty();
+    if is_script_call || call.method != "GET" {
+        return false;
+    }
+    let media_type = entry["response"]["content"]["mimeType"].as_str();
+    let media_type = media_type.unwrap_or_default().trim().to_ascii_lowercase();
+    ASSET_MEDIA_TYPES
+        .iter()
+        .any(|beginning| media_type.starts_with(beginning))
+}
+
+/// Replaces each escape of half a surrogate pair by that of U+FFFD: JavaScript writes such strings, and no text can hold them.
+fn without_lone_surrogates(text: &str) -> Cow<'_, str> {
+    let unit = |at: usize| {
+        let escape = text.get(at..at + 6)?.strip_prefix("\\u")?;
+        u16::from_str_radix(escape, 16).ok()
+    };
+    let (mut whole, mut done, mut at) = (String::new(), 0, 0);
+    while let Some(found) = text[at..].find('\\') {
+        at += found;
+        match (unit(at), unit(at + 6)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => at += 12,
+            (Some(0xd800..=0xdfff), _) => {
+                whole.push_str(&text[done..at]);
+                whole.push_str("\\ufffd");
+                at += 6;
+                done = at;
+            }
+            (Some(_), _) => at += 6,
+            // The character behind a backslash begins no escape; JSON has only ASCII there.
+            (None, _) => at += 1 + text[at + 1..].chars().next().map_or(0, char::len_utf8),
+        }
+    }
+    if done == 0 {
+        return Cow::Borrowed(text);
+    }
+    whole.push_str(&text[done..]);
+    Cow::Owned(whole)
 }
 
 #[expect(
@@ -254,10 +391,12 @@ mod tests {
         let mut post = entry("05.000", "POST", "http://h/login", 200);
         post["request"]["postData"] =
             json!({ "mimeType": "application/json", "text": "{\"a\":1}" });
+        let mut style = entry("05.200", "GET", "http://h/style", 200);
+        style["_resourceType"] = json!("stylesheet");
         let har = json!({ "log": { "entries": [
             entry("09.000", "GET", "http://h/orders", 304),
             post,
-            entry("05.200", "GET", "http://h/style.css", 200),
+            style,
             entry("05.150", "GET", "http://h/me", 0),
             entry("06.000", "GET", "http://elsewhere/x", 200),
         ] } });
@@ -271,16 +410,112 @@ mod tests {
             calls,
             [
                 ("/login", Some(200), None),
-                ("/me", None, None),
-                ("/orders", Some(200), Some(3_750)),
+                ("/orders", Some(200), Some(3_900)),
             ]
         );
         assert_eq!(imported.calls[0].body.as_deref(), Some("{\"a\":1}"));
         assert!(
-            imported.is_session && imported.left_out.len() == 2,
+            imported.is_session && imported.left_out.len() == 3,
             "{:?}",
             imported.left_out
         );
+    }
+
+    #[test]
+    fn resources_of_a_page_are_known_by_type_and_content() {
+        let check = |change: &dyn Fn(&mut serde_json::Value), is_kept: bool| {
+            let mut one = entry("05.000", "GET", "http://h/map.js", 200);
+            change(&mut one);
+            let other = entry("06.000", "GET", "http://h/other", 200);
+            let har = json!({ "log": { "entries": [one, other] } });
+            let imported = read(&har.to_string()).unwrap();
+            assert_eq!(imported.calls.len() == 2, is_kept, "{har}");
+        };
+        let media = |kind: &'static str| {
+            move |one: &mut serde_json::Value| {
+                one["response"]["content"] = json!({ "mimeType": kind });
+            }
+        };
+        let field = |name: &'static str, value: &'static str| {
+            move |one: &mut serde_json::Value| {
+                one["request"]["headers"] = json!([{ "name": name, "value": value }]);
+                one["response"]["content"] = json!({ "mimeType": "text/javascript" });
+            }
+        };
+        check(&|one| one["_resourceType"] = json!("xhr"), true);
+        check(&|one| one["_resourceType"] = json!("script"), false);
+        check(&media("application/json"), true);
+        check(&media("text/javascript; charset=utf-8"), false);
+        check(&media("image/png"), false);
+        check(&field("Sec-Fetch-Dest", "empty"), true);
+        check(&field("X-Requested-With", "XMLHttpRequest"), true);
+        check(&field("Sec-Fetch-Dest", "script"), false);
+    }
+
+    #[test]
+    fn half_pairs_and_marks_do_not_refuse_a_file() {
+        let check = |body: &str, expected: &str| {
+            let har = format!(
+                r#"{{"log":{{"entries":[{{"request":{{"method":"POST","url":"http://h/","postData":{{"text":"{body}"}}}}}}]}}}}"#
+            );
+            let imported = read(&format!("\u{feff}{har}")).unwrap();
+            assert_eq!(imported.calls[0].body.as_deref(), Some(expected));
+        };
+        check(r"a\ud800b", "a\u{fffd}b");
+        check(r"\udc00\ud83d\ude00", "\u{fffd}😀");
+        check(r"\\ud800", r"\ud800");
+        check(r"\ud800\u0041ä", "\u{fffd}Aä");
+    }
+
+    #[test]
+    fn entries_that_are_no_calls_are_left_out_with_their_reason() {
+        let check = |change: &dyn Fn(&mut serde_json::Value), expected: &str| {
+            let mut one = entry("05.000", "GET", "http://h/one", 200);
+            change(&mut one);
+            let other = entry("06.000", "OPTIONS", "http://h/other", 204);
+            let har = json!({ "log": { "entries": [one, other] } });
+            let imported = read(&har.to_string()).unwrap();
+            assert_eq!(imported.calls.len(), 1, "{har}");
+            assert_eq!(imported.left_out, [expected]);
+        };
+        let local =
+            "1 request without a server (data:, blob:, file:, about: or of a browser extension)";
+        check(&|one| one["request"]["url"] = json!("data:,x"), local);
+        check(
+            &|one| one["request"]["url"] = json!("blob:http://h/1"),
+            local,
+        );
+        check(
+            &|one| one["request"]["url"] = json!("moz-extension://a/b"),
+            local,
+        );
+        check(
+            &|one| one["response"]["status"] = json!(0),
+            "1 request without an answer (status 0: aborted, blocked or failed)",
+        );
+        check(
+            &|one| {
+                one["request"]["method"] = json!("OPTIONS");
+                one["request"]["headers"] =
+                    json!([{ "name": "access-control-request-method", "value": "PUT" }]);
+            },
+            "1 request for a preflight (OPTIONS by the browser itself)",
+        );
+    }
+
+    #[test]
+    fn bodies_in_base64_are_decoded() {
+        let check = |text: &str, expected: Option<&str>| {
+            let mut post = entry("05.000", "POST", "http://h/", 200);
+            post["request"]["postData"] = json!({ "text": text, "encoding": "base64" });
+            let har = json!({ "log": { "entries": [post] } });
+            let imported = read(&har.to_string()).unwrap();
+            assert_eq!(imported.calls[0].body.as_deref(), expected, "{text}");
+            assert_eq!(imported.left_out.is_empty(), expected.is_some());
+        };
+        check("eyJhIjoiw6QifQ==", Some("{\"a\":\"ä\"}"));
+        check("//4=", None);
+        check("no base64", None);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::names::{is_secret, mentions_secrets, percent_decoded, percent_encoded};
 
 /// Replaces a secret.
-pub(super) const MARK: &str = "REPLACE-ME";
+pub(crate) const MARK: &str = "REPLACE-ME";
 /// Maximum depth of texts within texts (JSON in a string of JSON).
 const DEPTH_MAX: usize = 4;
 
@@ -32,6 +32,52 @@ pub(super) fn body(text: &str) -> Option<Masked> {
             Some(Masked { text, names })
         }
     }
+}
+
+/// Masks a multipart form; `None` if it is not one, or a part names secrets in an unknown format.
+pub(super) fn multipart(text: &str, media_type: &str) -> Option<Masked> {
+    let (_, boundary) = media_type.split_once("boundary=")?;
+    let delimiter = format!("\r\n--{}", boundary.trim().trim_matches('"'));
+    let text = format!("\r\n{text}");
+    let mut sections = text.split(&*delimiter);
+    let mut whole = sections
+        .next()
+        .filter(|before| before.is_empty())?
+        .to_owned();
+    let (mut names, mut is_complete) = (Vec::new(), false);
+    for section in sections {
+        if is_complete {
+            return None;
+        }
+        whole.push_str(&delimiter);
+        if section.trim_end() == "--" {
+            is_complete = true;
+            whole.push_str(section);
+            continue;
+        }
+        let (head, content) = section.split_once("\r\n\r\n")?;
+        let mut fields = head.trim_start().lines();
+        let is_known = |line: &str| {
+            let line = line.to_ascii_lowercase();
+            line.starts_with("content-disposition:") || line.starts_with("content-type:")
+        };
+        if !fields.all(is_known) {
+            return None;
+        }
+        let (_, name) = head.split_once(" name=\"")?;
+        let name = name.split('"').next().unwrap_or_default();
+        let content = if is_secret(name) {
+            names.push(percent_decoded(name));
+            MARK.to_owned()
+        } else {
+            let mut masked = body(content)?;
+            names.append(&mut masked.names);
+            masked.text
+        };
+        whole.push_str(&format!("{head}\r\n\r\n{content}"));
+    }
+    let text = whole.strip_prefix("\r\n").unwrap_or(&whole).to_owned();
+    is_complete.then_some(Masked { text, names })
 }
 
 /// Masks the value of a header, or a path without its query.

@@ -4,6 +4,7 @@
 //! `names` and `mask`) removes secrets. `write` renders the text, which is checked as a study before it is written to a file.
 
 mod call;
+mod cmd;
 mod curl;
 mod data;
 mod har;
@@ -36,11 +37,15 @@ use crate::{
 };
 pub(crate) use call::Call;
 use call::{ImportedCalls, most_called, name_of};
+pub(crate) use mask::MARK;
 pub(crate) use simplify::BODY_MAX_BYTES;
 pub(crate) use write::{beginning, call_text, json_string, literal, question};
 
 /// Maximum number of calls of a study; further ones are left out.
 const CALLS_MAX: usize = 100;
+
+/// Maximum size of a file that a curl command names, line ends that are dropped included.
+const COMMAND_FILE_MAX_BYTES: u64 = 1024 * 1024;
 
 pub(crate) fn run(arguments: &Init) -> Result<Exit> {
     refuse_unused(arguments)?;
@@ -173,15 +178,16 @@ fn read_source(arguments: &Init) -> Result<ImportedCalls> {
         });
     };
     let text = text_of(&arguments.source)?;
+    let text = text.trim_start_matches('\u{feff}');
     let folder = Path::new(&arguments.source)
         .parent()
         .map(Path::to_path_buf)
         .unwrap_or_default();
     match from {
-        InitFrom::Curl => curl::read(&text, &|file| text_of_file(&folder.join(file))),
-        InitFrom::Har => har::read(&text),
+        InitFrom::Curl => curl::read(text, &|file| text_of_command_file(&folder.join(file))),
+        InitFrom::Har => har::read(text),
         InitFrom::Openapi => openapi::read(
-            &text,
+            text,
             openapi::Options {
                 with_writes: arguments.include_writes,
                 server: arguments.server.as_deref(),
@@ -210,6 +216,15 @@ fn text_of(source: &str) -> Result<String> {
 fn text_of_file(path: &Path) -> Result<String> {
     let what = path.display().to_string();
     text(input::file(path, &what)?, &what)
+}
+
+/// A file that a curl command names.
+fn text_of_command_file(path: &Path) -> Result<String> {
+    let what = path.display().to_string();
+    text(
+        input::file_within(path, &what, COMMAND_FILE_MAX_BYTES)?,
+        &what,
+    )
 }
 
 fn text(bytes: Vec<u8>, what: &str) -> Result<String> {

@@ -170,12 +170,16 @@ impl Removal {
         let is_multipart = kind.to_ascii_lowercase().starts_with("multipart/")
             || (text.starts_with("--")
                 && text.to_ascii_lowercase().contains("content-disposition"));
-        let why = if is_multipart {
-            "a multipart form"
-        } else if let Some(masked) = mask::body(&text) {
+        let masked = match is_multipart {
+            true => mask::multipart(&text, kind),
+            false => mask::body(&text),
+        };
+        let why = if let Some(masked) = masked {
             self.mark(&masked.names, "the body", call);
             call.body = Some(masked.text);
             return;
+        } else if is_multipart {
+            "a multipart form that is not text, or names secrets in an unknown format"
         } else {
             "it names secrets, and is neither JSON nor a form"
         };

@@ -212,36 +212,91 @@ fn double_quoted(characters: &mut Characters<'_>) -> Result<String> {
     bail!("a \" is not closed")
 }
 
-/// `$'…'`: browsers write bodies with quotes or line ends in this form.
+/// `$'…'`: browsers write bodies with quotes or line ends in this form. All escapes of bash's ANSI-C quoting; `\xHH` and `\NNN`
+/// are bytes, which together must be UTF-8.
 fn c_quoted(characters: &mut Characters<'_>) -> Result<String> {
-    let mut inner = String::new();
+    let mut inner = Vec::new();
     while let Some(character) = characters.next() {
         match character {
-            '\'' => return Ok(inner),
-            '\\' => match characters.next() {
-                Some('n') => inner.push('\n'),
-                Some('r') => inner.push('\r'),
-                Some('t') => inner.push('\t'),
-                Some('u') => inner.push(unicode(characters, 4)?),
-                Some('U') => inner.push(unicode(characters, 8)?),
-                Some('x') => inner.push(unicode(characters, 2)?),
-                Some(next @ ('\'' | '"' | '\\' | '?')) => inner.push(next),
-                Some(next) => inner.extend(['\\', next]),
-                None => break,
-            },
-            character => inner.push(character),
+            '\'' => {
+                if inner.contains(&0) {
+                    bail!("a $'…' has a NUL, which no argument can have");
+                }
+                return match String::from_utf8(inner) {
+                    Ok(inner) => Ok(inner),
+                    Err(_) => bail!("the bytes of a $'…' are not UTF-8 text"),
+                };
+            }
+            '\\' => {
+                let Some(escaped) = characters.next() else {
+                    break;
+                };
+                push_escape(&mut inner, escaped, characters)?;
+            }
+            character => push(&mut inner, character),
         }
     }
     bail!("a $' is not closed")
 }
 
-fn unicode(characters: &mut Characters<'_>, most: usize) -> Result<char> {
+fn push(bytes: &mut Vec<u8>, character: char) {
+    bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+}
+
+fn push_escape(bytes: &mut Vec<u8>, escaped: char, characters: &mut Characters<'_>) -> Result<()> {
+    let byte = match escaped {
+        'a' => 7,
+        'b' => 8,
+        'e' | 'E' => 27,
+        'f' => 12,
+        'n' => b'\n',
+        'r' => b'\r',
+        't' => b'\t',
+        'v' => 11,
+        'u' | 'U' => {
+            let most = if escaped == 'u' { 4 } else { 8 };
+            push(bytes, unicode(characters, most)?);
+            return Ok(());
+        }
+        'x' if characters.peek().is_some_and(char::is_ascii_hexdigit) => {
+            let digits = digits(characters, 2, 16);
+            u8::from_str_radix(&digits, 16)?
+        }
+        '0'..='7' => {
+            let digits = format!("{escaped}{}", digits(characters, 2, 8));
+            // As in bash: of three digits the lowest eight bits.
+            u16::from_str_radix(&digits, 8)?.to_be_bytes()[1]
+        }
+        'c' => match characters.next() {
+            Some(key) if key.is_ascii() => key.to_ascii_uppercase() as u8 & 0x1f,
+            _ => bail!("\\c in a $'…' needs a key"),
+        },
+        '\'' | '"' | '\\' | '?' => {
+            push(bytes, escaped);
+            return Ok(());
+        }
+        other => {
+            bytes.push(b'\\');
+            push(bytes, other);
+            return Ok(());
+        }
+    };
+    bytes.push(byte);
+    Ok(())
+}
+
+fn digits(characters: &mut Characters<'_>, most: usize, radix: u32) -> String {
     let mut digits = String::new();
     while digits.len() < most
-        && let Some(digit) = characters.next_if(char::is_ascii_hexdigit)
+        && let Some(digit) = characters.next_if(|next| next.is_digit(radix))
     {
         digits.push(digit);
     }
+    digits
+}
+
+fn unicode(characters: &mut Characters<'_>, most: usize) -> Result<char> {
+    let digits = digits(characters, most, 16);
     let code = u32::from_str_radix(&digits, 16).ok();
     match code.and_then(char::from_u32) {
         Some(character) => Ok(character),
@@ -268,10 +323,22 @@ mod tests {
             r"a $'it\'s\n\u00e4\x41'",
             &[&["a", "it's\nä"]].map(|_| &["a", "it's\näA"][..]),
         );
+        check(
+            r"$'\xc3\xa4\303\244\e\cA\a\z\U0001F600\?'",
+            &[&["ää\u{1b}\u{1}\u{7}\\z😀?"]],
+        );
         check("a ''", &[&["a", ""]]);
         check("# c\na;b && c\n", &[&["a"], &["b"], &["c"]]);
         check("a'b'\"c\"", &[&["abc"]]);
-        for text in ["'", "\"a", "$'a", "\"a\\", "$'\\uD800'"] {
+        for text in [
+            "'",
+            "\"a",
+            "$'a",
+            "\"a\\",
+            "$'\\uD800'",
+            "$'\\xff'",
+            "$'\\0'",
+        ] {
             assert!(commands(text).is_err(), "{text}");
         }
     }

@@ -59,6 +59,7 @@ struct Finished {
 
 fn run_once(arguments: &Run, interrupts: &Interrupts) -> Result<Finished> {
     let mut loaded = files::load(&arguments.choice)?;
+    files::check_marks(&loaded, &arguments.choice.study)?;
     loaded.take_values(&arguments.choice.study)?;
     // While the process has one thread.
     if loaded.study.cells.iter().any(|cell| cell.network.is_some()) {

@@ -1,7 +1,7 @@
 //! The options of curl by their meaning for a study, and splitting of combined short options.
 
 /// Options with a value that do not change the request, or that a load does not need.
-pub(super) const WITHOUT_MEANING: [&str; 14] = [
+pub(super) const WITHOUT_MEANING: [&str; 30] = [
     "-o",
     "--output",
     "-w",
@@ -16,9 +16,25 @@ pub(super) const WITHOUT_MEANING: [&str; 14] = [
     "--dump-header",
     "-c",
     "--cookie-jar",
+    "--trace",
+    "--trace-ascii",
+    "--stderr",
+    "--limit-rate",
+    "-Y",
+    "--speed-limit",
+    "-y",
+    "--speed-time",
+    "--retry-max-time",
+    "--keepalive-time",
+    "--output-dir",
+    "--expect100-timeout",
+    "--cacert",
+    "--capath",
+    "--parallel-max",
+    "--max-filesize",
 ];
 /// Options without a value that do not change the request.
-pub(super) const FLAGS: [&str; 22] = [
+pub(super) const FLAGS: [&str; 43] = [
     "-s",
     "--silent",
     "-S",
@@ -33,17 +49,38 @@ pub(super) const FLAGS: [&str; 22] = [
     "--progress-bar",
     "-N",
     "--no-buffer",
-    "-g",
-    "--globoff",
     "--http1.1",
     "-4",
     "--ipv4",
     "-6",
     "--ipv6",
     "--fail-with-body",
+    "-O",
+    "--remote-name",
+    "--remote-name-all",
+    "-J",
+    "--remote-header-name",
+    "-R",
+    "--remote-time",
+    "-j",
+    "--junk-session-cookies",
+    "-q",
+    "--disable",
+    "-Z",
+    "--parallel",
+    "--no-progress-meter",
+    "--create-dirs",
+    "--tcp-nodelay",
+    "--no-keepalive",
+    "--trace-time",
+    "--styled-output",
+    "--basic",
+    "--retry-connrefused",
+    "--retry-all-errors",
+    "--tlsv1.2",
 ];
 /// Options that become headers; their values may contain environment variables.
-pub(super) const IN_HEADERS: [&str; 11] = [
+pub(super) const IN_HEADERS: [&str; 13] = [
     "-H",
     "--header",
     "-u",
@@ -55,17 +92,35 @@ pub(super) const IN_HEADERS: [&str; 11] = [
     "--referer",
     "-b",
     "--cookie",
+    "-r",
+    "--range",
 ];
 /// Options without an equivalent in a study.
-pub(super) const REFUSED: [&str; 8] = [
-    "-F",
-    "--form",
+pub(super) const REFUSED: [&str; 24] = [
     "-x",
     "--proxy",
     "--unix-socket",
-    "-T",
-    "--upload-file",
     "--socks5",
+    "-K",
+    "--config",
+    "-E",
+    "--cert",
+    "--key",
+    "--resolve",
+    "--connect-to",
+    "-z",
+    "--time-cond",
+    "-C",
+    "--continue-at",
+    "-n",
+    "--netrc",
+    "--digest",
+    "--ntlm",
+    "--negotiate",
+    "--anyauth",
+    "--aws-sigv4",
+    "--path-as-is",
+    "--request-target",
 ];
 
 /// Splits combined short options: `-sSXPUT` is `-s -S -X PUT`. Any other word is one option or a URL.
@@ -83,8 +138,8 @@ pub(super) fn options(word: &str) -> Vec<(String, Option<String>)> {
     let mut rest = word[1..].chars();
     while let Some(letter) = rest.next() {
         let option = format!("-{letter}");
-        let takes_none =
-            FLAGS.contains(&&*option) || ["-k", "-G", "-I", "-L", "-0"].contains(&&*option);
+        let takes_none = FLAGS.contains(&&*option)
+            || ["-k", "-G", "-I", "-L", "-0", "-g", "-n"].contains(&&*option);
         if takes_none {
             options.push((option, None));
         } else {
