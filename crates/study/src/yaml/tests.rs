@@ -58,6 +58,7 @@ fn missing_spaces_and_colons_are_named() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn open_brackets_and_quotes_are_named_where_they_were_opened() {
     check(
         "a: [1, 2\nb: 3\nc: 4\n",
@@ -192,6 +193,7 @@ fn open_brackets_and_quotes_are_named_where_they_were_opened() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn wrong_indentation_and_tabs_are_named() {
     check("a:\n\tb: 1\n", "2:1", "a tab: YAML is indented by spaces");
     check("a: 1\n\tb: 1\n", "2:1", "a tab: YAML is indented by spaces");
@@ -304,6 +306,7 @@ fn wrong_indentation_and_tabs_are_named() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn values_that_need_quotes_or_commas_are_named() {
     check(
         "a: @x\n",
