@@ -25,7 +25,8 @@ pub(crate) struct Schedule {
     pub stop_when: Option<Vec<StopWhen>>,
     /// How long records are awaited after the load has stopped; 30s by default if delivery is followed.
     pub drain: Option<Drain>,
-    /// How long the system may take until it is ready; 30s by default.
+    /// How long the system may take until it is ready, or a server that is given by its URL until it accepts connections; 30s by default,
+    /// of a server 5s.
     pub ready_timeout: Option<DurationText>,
     /// The longest wait before each trial until other programs use less than 15% of the CPUs: 10s by default, 0s: none. All waits of a
     /// run take at most a tenth of its planned time, and after two in vain there is none.
