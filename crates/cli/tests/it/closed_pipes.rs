@@ -28,7 +28,7 @@ fn progress_without_a_reader_loses_nothing() {
         .stderr(unread())
         .output()
         .unwrap();
-    assert_eq!(output.status.code(), Some(4), "{}", output_text(&output));
+    assert_eq!(output.status.code(), Some(5), "{}", output_text(&output));
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(result["failed"].as_u64().unwrap() > 0, "{result}");
     let status = workspace
@@ -37,7 +37,7 @@ fn progress_without_a_reader_loses_nothing() {
         .stdout(unread())
         .status()
         .unwrap();
-    assert_eq!(status.code(), Some(4));
+    assert_eq!(status.code(), Some(5));
 }
 
 #[test]

@@ -145,14 +145,16 @@ fn missing_secret_and_component_are_named() {
     fs::write(&study, text.replace("min: 2", "min: 1")).unwrap();
     let mut run = workspace.waggle(&["run", "study.yaml", "--quiet"]);
     let run = run.env("PAIR_DOOR", SECRET).output().unwrap();
-    assert_eq!(run.status.code(), Some(4), "{}", output_text(&run));
+    assert_eq!(run.status.code(), Some(5), "{}", output_text(&run));
     let TrialEnd::Failed { reason, .. } = &Run::read(&workspace.run_folder()).unwrap().trials[0]
         .info
         .end
     else {
         panic!("{}", output_text(&run));
     };
-    let expected = format!("store runs already, but its port http at {at} cannot be reached");
+    let expected = format!(
+        "store runs already, but its port http at {at} cannot be reached: Connection refused"
+    );
     assert!(reason.starts_with(&expected), "{reason}");
     workspace.assert_none_left();
 }

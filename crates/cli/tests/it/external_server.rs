@@ -89,8 +89,12 @@ fn report_states_only_known_properties_of_the_server() {
 #[test]
 fn folder_that_cannot_be_written_names_its_flag() {
     let workspace = Workspace::new();
-    let text = "study: s\nquestion: Is it there?\nsystem: { url: 'http://127.0.0.1:1' }\n\
-                load: { model: closed, connections: 1, request: { name: g, get: / } }\nschedule: { warm_up: 1s, measure: 1s }\n";
+    let there = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let text = format!(
+        "study: s\nquestion: Is it there?\nsystem: {{ url: 'http://{}' }}\n\
+         load: {{ model: closed, connections: 1, request: {{ name: g, get: / }} }}\nschedule: {{ warm_up: 1s, measure: 1s }}\n",
+        there.local_addr().unwrap()
+    );
     fs::write(workspace.path().join("study.yaml"), text).unwrap();
     fs::write(workspace.path().join("file"), "").unwrap();
     let ran = workspace.output(&["run", "study.yaml", "--runs", "file"]);

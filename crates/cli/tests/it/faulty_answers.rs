@@ -81,7 +81,7 @@ fn a_server_that_dies_while_it_answers_is_a_row() {
 
 fn check_refusal(system: &str, files: &[(&str, &str)], parts: &[&str]) {
     let (_, text, code) = run(system, 10, files);
-    assert_eq!(code, Some(4), "{text}");
+    assert_eq!(code, Some(5), "{text}");
     for part in parts {
         assert!(text.contains(part), "{part} in {text}");
     }

@@ -116,7 +116,7 @@ fn cells_whose_system_cannot_be_had_are_left_out_with_the_reason() {
     check_contains(&plan, &["2 cells × 1 repetition = 2 trials"]);
 
     // A trial fails, because a store does not start.
-    let said = text(&workspace, &["run", "study.yaml", "--quick"], 4);
+    let said = text(&workspace, &["run", "study.yaml", "--quick"], 5);
     check_contains(&said, &lines);
     check_contains(&said, &["Cells left out"]);
     let model = workspace.model();
@@ -165,7 +165,7 @@ fn cells_whose_system_cannot_be_had_are_left_out_with_the_reason() {
 fn resumed_run_leaves_out_the_same_cells() {
     let workspace = workspace();
     fetch(&workspace, 2);
-    text(&workspace, &["run", "study.yaml", "--quick"], 4);
+    text(&workspace, &["run", "study.yaml", "--quick"], 5);
     let begun = info(&workspace);
     let fetched = output(&workspace, &["system", "fetch", "stores"], "reached");
     assert_eq!(fetched.status.code(), Some(2), "{}", output_text(&fetched));

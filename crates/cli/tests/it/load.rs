@@ -174,7 +174,7 @@ fn series_are_written_to_the_given_files() {
 }
 
 #[test]
-fn load_without_a_success_has_code_4() {
+fn load_without_a_success_has_code_5() {
     let workspace = Workspace::new();
     let server = server(SORRY);
     let url = server.address().to_string();
@@ -188,7 +188,7 @@ fn load_without_a_success_has_code_4() {
         "response_time.p99 < 50ms",
     ];
     let output = workspace.output(&flags);
-    assert_eq!(output.status.code(), Some(4), "{}", output_text(&output));
+    assert_eq!(output.status.code(), Some(5), "{}", output_text(&output));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
         text.contains("no request succeeded: 50 × status 503"),

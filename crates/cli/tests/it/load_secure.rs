@@ -54,7 +54,7 @@ fn refused_certificate_ends_the_load_early() {
         let flags = ["load", &url, "-c", "2", "-d", "1h", "--warm-up", warm_up];
         let output = workspace.output(&[&flags[..], &["--quiet"]].concat());
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert_eq!(output.status.code(), Some(4), "{}", output_text(&output));
+        assert_eq!(output.status.code(), Some(5), "{}", output_text(&output));
         assert!(text.contains("no request could be sent: "), "{text}");
         assert!(text.contains("handshake unknown issuer"), "{text}");
         assert!(text.contains("ended early (--cacert FILE names"), "{text}");

@@ -94,37 +94,49 @@ pub(crate) async fn wait_for(
     events: &Events,
 ) -> io::Result<()> {
     let at = server.address();
-    let deadline = Instant::now() + timeout;
-    let mut reported = None;
+    let mut reported = String::new();
+    let report = async |why: &io::Error| {
+        let why = why.to_string();
+        if why != reported {
+            reported.clone_from(&why);
+            let url = server.url.clone();
+            let at_most = timeout;
+            events
+                .report(Event::WaitingForServer { url, why, at_most })
+                .await;
+        }
+    };
+    find(&at.host, at.port, Instant::now() + timeout, report)
+        .await
+        .map(|_| ())
+}
+
+/// Waits until one of the host's addresses accepts a connection; `report` is told why none does yet.
+async fn find(
+    host: &str,
+    port: u16,
+    deadline: Instant,
+    mut report: impl AsyncFnMut(&io::Error),
+) -> io::Result<SocketAddr> {
+    let mut known = None;
     loop {
-        match find_first(&at.host, at.port, deadline).await {
-            Ok(_) => return Ok(()),
-            Err(why) if Instant::now() >= deadline => return Err(why),
+        match find_first(host, port, deadline).await {
+            Ok(address) => return Ok(address),
+            // The last attempt may have had no time for more than its start.
+            Err(why) if Instant::now() >= deadline => {
+                return Err(known.filter(|_| is_timeout(&why)).unwrap_or(why));
+            }
             Err(why) => {
-                let why = why.to_string();
-                if reported.as_ref() != Some(&why) {
-                    let waiting = Event::WaitingForServer {
-                        url: server.url.clone(),
-                        why: why.clone(),
-                        at_most: timeout,
-                    };
-                    events.report(waiting).await;
-                    reported = Some(why);
-                }
+                report(&why).await;
+                known = Some(why);
                 sleep(ASK_EVERY).await;
             }
         }
     }
 }
 
-/// Waits until one of the host's addresses accepts a connection.
-async fn find(host: &str, port: u16, deadline: Instant) -> io::Result<SocketAddr> {
-    loop {
-        match find_first(host, port, deadline).await {
-            Err(_) if Instant::now() < deadline => sleep(ASK_EVERY).await,
-            found => return found,
-        }
-    }
+fn is_timeout(why: &io::Error) -> bool {
+    why.kind() == io::ErrorKind::TimedOut
 }
 
 /// The first of the host's addresses that accepts a connection.
@@ -160,12 +172,14 @@ pub(super) async fn find_ports(
     let name = &component.name;
     for port in component.external.iter().flatten() {
         for (replica, at) in (0..).zip(&port.at) {
-            let address = find(&at.host, at.port, deadline).await.map_err(|why| {
-                Failure::new(format!(
-                    "{name} runs already, but its port {} at {at} cannot be reached: {why}",
-                    port.name
-                ))
-            })?;
+            let address = find(&at.host, at.port, deadline, async |_| {})
+                .await
+                .map_err(|why| {
+                    Failure::new(format!(
+                        "{name} runs already, but its port {} at {at} cannot be reached: {why}",
+                        port.name
+                    ))
+                })?;
             ports.note((name, replica, &port.name), address, at.to_string());
         }
     }
@@ -204,7 +218,7 @@ impl Driver for ExternalDriver {
             None => {
                 let server = &self.server;
                 let at = server.address();
-                let found = find(&at.host, at.port, setup.deadline).await;
+                let found = find(&at.host, at.port, setup.deadline, async |_| {}).await;
                 let unreachable =
                     |why| Failure::new(format!("{} cannot be reached: {why}", server.url));
                 found.map_err(unreachable)?

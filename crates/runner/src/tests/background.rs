@@ -155,11 +155,7 @@ async fn a_stop_while_loads_are_started_awaits_those_that_have_begun() {
         "joined",
         "joined lists",
     ];
-    // The last trial has no background load.
-    assert!(
-        done.windows(last.len()).any(|steps| steps == last),
-        "{done:?}"
-    );
+    assert_eq!(done[done.len() - last.len()..], last);
 }
 
 #[tokio::test(start_paused = true)]
@@ -183,7 +179,11 @@ async fn a_start_that_fails_late_awaits_the_loads_that_have_begun() {
         "joined lists",
         "down",
     ];
-    assert_eq!(done[done.len() - last.len()..], last);
+    // Three trials that fail alike are enough, and the last of them has no background load.
+    assert!(
+        done.windows(last.len()).any(|steps| steps == last),
+        "{done:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
