@@ -171,7 +171,7 @@ fn resumed_run_leaves_out_the_same_cells() {
     assert_eq!(fetched.status.code(), Some(2), "{}", output_text(&fetched));
     let plan = text(&workspace, &["plan", "study.yaml"], 0);
     check_contains(&plan, &["3 cells", "left out: make=toolless"]);
-    let said = text(&workspace, &["run", "study.yaml", "--quick", "--resume"], 4);
+    let said = text(&workspace, &["run", "study.yaml", "--quick", "--resume"], 5);
     check_contains(&said, &["left out: make=broken", "left out: make=toolless"]);
     assert_eq!(info(&workspace).left_out, begun.left_out);
 }
