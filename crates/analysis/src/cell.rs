@@ -204,12 +204,11 @@ impl CellModel {
         resolve_path(path).is_some_and(|named| {
             let mut absent = self.absent_background.iter();
             let of = |name: &&str| absent.any(|known| known == name);
-            let is_of_faults = matches!(
-                named.row.metric,
-                Metric::LongestOutage | Metric::TimeToReady | Metric::FailedWholeLoad
-            );
-            (self.is_without_faults && is_of_faults)
-                || named.row.subject == Subject::Background && named.of.as_ref().is_some_and(of)
+            match named.row.subject {
+                Subject::Fault => self.is_without_faults,
+                Subject::Background => named.of.as_ref().is_some_and(of),
+                _ => false,
+            }
         })
     }
 

@@ -119,15 +119,14 @@ fn early_cause(end: &TrialEnd, totals: &CountsRow) -> Option<String> {
 
 /// Whether the server answered a request that failed.
 fn is_answer(kind: FailureKind) -> bool {
-    !matches!(
+    let is_without_answer = matches!(
         kind,
-        FailureKind::Refused
-            | FailureKind::ConnectFailed
-            | FailureKind::NoPort
-            | FailureKind::Reset
+        FailureKind::Reset
             | FailureKind::TimedOut
+            | FailureKind::NotConnected
             | FailureKind::ClientEnded
-    )
+    );
+    kind.is_of_request() && !is_without_answer
 }
 
 #[cfg(test)]
@@ -141,6 +140,7 @@ mod tests {
         Fine,
         Refused(u16),
         Crashed,
+        Untrusted,
         Answered404,
     }
 
@@ -159,11 +159,12 @@ mod tests {
                 format!("127.0.0.1:{port} refused after {} ms", port / 7),
             ),
             End::Crashed => failed(PhaseName::Up, "server-0 ended with exit code 1".to_owned()),
-            End::Answered404 => {
-                totals.failures = vec![FailureCount {
-                    kind: FailureKind::Status(404),
-                    count: 9,
-                }];
+            End::Untrusted | End::Answered404 => {
+                let kind = match end {
+                    End::Untrusted => FailureKind::HandshakeUnknownIssuer,
+                    _ => FailureKind::Status(404),
+                };
+                totals.failures = vec![FailureCount { kind, count: 9 }];
                 failed(PhaseName::Measure, "no request succeeded".to_owned())
             }
         };
@@ -183,7 +184,7 @@ mod tests {
 
     #[test]
     fn three_that_fail_alike_are_enough() {
-        use End::{Answered404, Crashed, Fine, Refused};
+        use End::{Answered404, Crashed, Fine, Refused, Untrusted};
         // Different cells: the run. Numbers in a reason, such as ports, make no difference.
         let refused = [(1, Refused(80)), (2, Refused(8080)), (3, Refused(9))];
         check(3, &refused, Some(3), &[]);
@@ -191,6 +192,8 @@ mod tests {
         // Of one cell, if there is no other.
         let same = [(1, Refused(1)), (1, Refused(2)), (1, Refused(3))];
         check(1, &same, Some(3), &[]);
+        // A connection that no handshake completed has answered nothing.
+        check(1, &[(1, Untrusted); 4], Some(3), &[]);
         // Of one cell of several: that cell, and the others go on.
         check(2, &same, None, &[1]);
         check(2, &[same[0], same[1], same[2], (2, Fine)], None, &[1]);

@@ -61,13 +61,15 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(
                 let Some(infos) = Box::pin(next.run(environments, events, shutdown)).await? else {
                     return Ok(Ended::Interrupted);
                 };
+                let mut is_over = false;
                 for info in infos {
                     events.report(schedule::ended_event(&info)).await;
                     finished.insert(info.key);
                     let cells = series.study.cells.len();
-                    if failures.note(&info, cells, events).await {
-                        return Ok(Ended::Finished);
-                    }
+                    is_over |= failures.note(&info, cells, events).await;
+                }
+                if is_over {
+                    return Ok(Ended::Finished);
                 }
             }
             let added = history.additions(series, &cells)?;

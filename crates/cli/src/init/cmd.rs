@@ -3,10 +3,15 @@
 
 use anyhow::{Result, bail};
 
-/// Whether a text is written for cmd: a caret ends a line, or is before the quote that begins a word.
+/// Whether a text is written for cmd: its first quote has a caret, or carets continue its lines. Single quotes are those of a shell, in
+/// which carets are text.
 pub(super) fn is_cmd(text: &str) -> bool {
-    let has_line_end = text.lines().any(|line| line.ends_with(" ^"));
-    has_line_end || text.contains(" ^\"")
+    let first = text.find(['"', '\'']).map(|at| text.split_at(at));
+    match first {
+        Some((_, quoted)) if quoted.starts_with('\'') => false,
+        Some((before, _)) if before.ends_with(" ^") => true,
+        _ => text.lines().any(|line| line.ends_with(" ^")),
+    }
 }
 
 /// The commands of a text, each as a list of words. Commands end at line ends and at `&`.
@@ -124,7 +129,14 @@ mod tests {
             &[&["curl", "a", "-s"], &["curl", "b\\"]],
         );
         check("curl \"a\"\"b\" ^\n c\\d", &[&["curl", "a\"b", "c\\d"]]);
-        assert!(!is_cmd("curl 'http://h' -d 'a^b'"));
+        // In single quotes a caret is text.
+        for text in [
+            "curl 'http://h' -d 'a^b'",
+            "curl 'http://h' -d 'a ^\"b'",
+            "curl -d 'a ^\nb' http://h",
+        ] {
+            assert!(!is_cmd(text), "{text}");
+        }
         assert!(commands("curl ^\"a").is_err());
     }
 }

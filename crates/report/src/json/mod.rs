@@ -48,7 +48,7 @@ pub(crate) struct Report<'a> {
     system: &'a str,
     components: Vec<Component<'a>>,
     host: Host<'a>,
-    /// `answered`, `failed` or `open`.
+    /// `answered`, `failed`, `open` or `trial_failed`.
     conclusion: &'static str,
     /// That of `waggle report`, without `--strict`.
     exit_code: u8,

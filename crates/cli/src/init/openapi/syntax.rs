@@ -13,7 +13,7 @@ pub(super) fn parse(text: &str) -> Result<Value> {
     if text.trim_start().starts_with('{') {
         return serde_json::from_str(text).context("the document is not JSON");
     }
-    yaml::read(text).context("the document is not YAML")
+    yaml::read(text).context("the document cannot be read")
 }
 
 pub(super) fn parse_file(path: &Path) -> Result<Value> {
