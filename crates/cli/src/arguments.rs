@@ -3,7 +3,9 @@
 use std::{net::SocketAddr, num::NonZero, path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use waggle_flags::{CompletionsArguments, ManArguments, RenamedFlag, exit_codes_help};
+use waggle_flags::{
+    CompletionsArguments, ForeignFlag, ManArguments, OtherNames, RenamedFlag, exit_codes_help,
+};
 
 pub(crate) use crate::compare_arguments::{Compare, RunComparison};
 use crate::{
@@ -28,6 +30,32 @@ pub(crate) const RENAMED_FLAGS: [RenamedFlag; 12] = [
     ("--trials-at-most", "--max-trials"),
     ("--ready-within", "--ready-timeout"),
 ];
+
+/// Flags of other load tools: an error for one names ours.
+const FOREIGN_FLAGS: [ForeignFlag; 17] = [
+    ("--vus", "--users"),
+    ("--stage", "--stages"),
+    ("--spawn-rate", "--stages"),
+    ("--iterations", "--requests"),
+    ("--amount", "--requests"),
+    ("--num-requests", "--requests"),
+    ("--reps", "--requests"),
+    ("--rps", "--rate"),
+    ("--qps", "--rate"),
+    ("--concurrency", "--connections"),
+    ("--concurrent", "--connections"),
+    ("--clients", "--connections"),
+    ("--max-concurrent-streams", "--pipelining"),
+    ("--time", "--duration"),
+    ("--run-time", "--duration"),
+    ("--latencies", "--latency"),
+    ("--output", "--json"),
+];
+
+pub(crate) const OTHER_NAMES: OtherNames<'static> = OtherNames {
+    renamed: &RENAMED_FLAGS,
+    foreign: &FOREIGN_FLAGS,
+};
 
 /// Performance studies of REST APIs and of the pipelines behind them.
 #[derive(Debug, Parser)]
@@ -424,7 +452,7 @@ mod tests {
 
     fn message(line: &str) -> String {
         let words = ["waggle"].into_iter().chain(line.split_whitespace());
-        let parsed = waggle_flags::try_parse_from::<Arguments>(words, &RENAMED_FLAGS);
+        let parsed = waggle_flags::try_parse_from::<Arguments>(words, OTHER_NAMES);
         parsed.unwrap_err().to_string()
     }
 
@@ -435,6 +463,16 @@ mod tests {
             assert!(message.contains(expected), "{line}: {message}");
         };
         check("run s.yaml --only a=1", "--only is now --filter");
+        check("load h --vus 5", "--vus of other tools is --users here");
+        check("load h --rps=5", "--rps of other tools is --rate here");
+        check(
+            "load h --iterations 9",
+            "--iterations of other tools is --requests here",
+        );
+        check(
+            "load h --concurrency 9",
+            "--concurrency of other tools is --connections here",
+        );
         check("plan s.yaml --only=a=1", "--only is now --filter");
         check("run s.yaml --keep-awake", "--keep-awake is now --idle-poll");
         check("load h --keep-awake", "--keep-awake is now --idle-poll");

@@ -42,13 +42,13 @@ mod wrap;
 use std::process::ExitCode;
 
 use crate::{
-    arguments::{Arguments, Command, RENAMED_FLAGS},
+    arguments::{Arguments, Command, OTHER_NAMES},
     exit::Exit,
 };
 
 fn main() -> ExitCode {
     exit_code_for_panics();
-    let outcome = match waggle_flags::parse::<Arguments>(&RENAMED_FLAGS).command {
+    let outcome = match waggle_flags::parse::<Arguments>(OTHER_NAMES).command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Load(arguments) => load::run(&arguments),

@@ -8,5 +8,5 @@ mod values;
 
 pub use documents::{CompletionsArguments, ManArguments, ManError, completions, man_page};
 pub use reference::{ExitCode, exit_codes_help, exit_codes_table, flags_page, table_cell};
-pub use renamed::{RenamedFlag, parse, try_parse_from};
+pub use renamed::{ForeignFlag, OtherNames, RenamedFlag, parse, try_parse_from};
 pub use values::{BoundsError, duration, duration_within, positive_duration, size};

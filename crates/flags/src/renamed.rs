@@ -1,4 +1,4 @@
-//! Flags that were renamed: an old one is refused with an error that names the new one.
+//! Flags by other names: one that was renamed, and one of another tool, is refused with an error that names ours.
 
 use std::{ffi::OsString, path::Path};
 
@@ -8,24 +8,50 @@ use clap::{Command, Error, Parser};
 /// Old and new name of a flag, each with its hyphens.
 pub type RenamedFlag = (&'static str, &'static str);
 
+/// A flag of other tools, and ours for the same.
+pub type ForeignFlag = (&'static str, &'static str);
+
+/// The names by which flags are refused with a hint.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct OtherNames<'a> {
+    pub renamed: &'a [RenamedFlag],
+    pub foreign: &'a [ForeignFlag],
+}
+
+impl<'a> From<&'a [RenamedFlag]> for OtherNames<'a> {
+    fn from(renamed: &'a [RenamedFlag]) -> Self {
+        Self {
+            renamed,
+            foreign: &[],
+        }
+    }
+}
+
+impl<'a, const N: usize> From<&'a [RenamedFlag; N]> for OtherNames<'a> {
+    fn from(renamed: &'a [RenamedFlag; N]) -> Self {
+        Self::from(&renamed[..])
+    }
+}
+
 /// The arguments of this process. Wrong arguments end it with an error on stderr, `--help` and `--version` with their text.
-pub fn parse<P: Parser>(renamed: &[RenamedFlag]) -> P {
-    try_parse_from(std::env::args_os(), renamed).unwrap_or_else(|error| error.exit())
+pub fn parse<'a, P: Parser>(others: impl Into<OtherNames<'a>>) -> P {
+    try_parse_from(std::env::args_os(), others).unwrap_or_else(|error| error.exit())
 }
 
 /// The arguments of a program; the first one is the program's name.
 ///
 /// # Errors
 /// For wrong arguments. If one is an old flag and the command has the new one, the error says so: `--only is now --filter`.
-pub fn try_parse_from<P: Parser>(
+pub fn try_parse_from<'a, P: Parser>(
     arguments: impl IntoIterator<Item = impl Into<OsString>>,
-    renamed: &[RenamedFlag],
+    others: impl Into<OtherNames<'a>>,
 ) -> Result<P, Error> {
+    let others = others.into();
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
     P::try_parse_from(&arguments).map_err(|mut error| {
         let program = P::command();
         let command = command(&program, &arguments);
-        let hint = hint(&error, command, renamed).or_else(|| known_commands(&error, command));
+        let hint = hint(&error, command, others).or_else(|| known_commands(&error, command));
         if let Some(hint) = hint {
             error.remove(ContextKind::SuggestedArg);
             let hint = ContextValue::StyledStrs(vec![hint.into()]);
@@ -48,7 +74,7 @@ fn command<'a>(program: &'a Command, arguments: &[OsString]) -> &'a Command {
 }
 
 /// The new name of the unknown argument, or where it may come from.
-fn hint(error: &Error, command: &Command, renamed: &[RenamedFlag]) -> Option<String> {
+fn hint(error: &Error, command: &Command, others: OtherNames<'_>) -> Option<String> {
     if error.kind() != ErrorKind::UnknownArgument {
         return None;
     }
@@ -64,10 +90,13 @@ fn hint(error: &Error, command: &Command, renamed: &[RenamedFlag]) -> Option<Str
         let mut arguments = command.get_arguments();
         arguments.any(|argument| argument.get_long() == flag.strip_prefix("--"))
     };
-    let (old, new) = renamed
-        .iter()
-        .find(|(old, new)| old == unknown && has(new))?;
-    Some(format!("{old} is now {new}"))
+    let mut renamed = others.renamed.iter();
+    if let Some((old, new)) = renamed.find(|(old, new)| old == unknown && has(new)) {
+        return Some(format!("{old} is now {new}"));
+    }
+    let mut foreign = others.foreign.iter();
+    let (flag, ours) = foreign.find(|(flag, ours)| flag == unknown && has(ours))?;
+    Some(format!("{flag} of other tools is {ours} here"))
 }
 
 /// The subcommands that there are, if an unknown one is like none of them.

@@ -39,7 +39,7 @@ fn main() -> ExitCode {
         &waggle_gateway::RENAMED_FLAGS[..],
         &waggle_sink::RENAMED_FLAGS,
     ];
-    let command = waggle_flags::parse::<Arguments>(&renamed.concat()).command;
+    let command = waggle_flags::parse::<Arguments>(&renamed.concat()[..]).command;
     let token = std::env::var(TOKEN_VARIABLE).ok();
     program::exit_code(match command {
         Command::Serve(settings) => program::run_until_signal(async |shutdown| {

@@ -73,6 +73,16 @@ pub(crate) fn laid_out(table: &Table, width: Option<usize>) -> String {
     }
 }
 
+/// How many characters wide the whole table is.
+pub(crate) fn width(table: &Table) -> usize {
+    Grid::new(table).width()
+}
+
+/// The whole table with its texts broken where it is wider than this.
+pub(crate) fn wrapped(table: &Table, width: Option<usize>) -> String {
+    Grid::new(table).tighten().text(width)
+}
+
 /// Heads of columns that a narrow terminal can do without: the report has them.
 const SECONDARY: [&str; 2] = ["max", "delivered"];
 /// Those of a very narrow one.

@@ -1,8 +1,8 @@
 //! The cookies of one session: takes `Set-Cookie` lines and writes `Cookie` lines (RFC 6265).
 //!
-//! A scenario has one host, so `Domain` is ignored. Times are seconds since 1970.
+//! A scenario has one host: a cookie for another one is not kept. Times are seconds since 1970.
 
-use std::cmp::Reverse;
+use std::{cmp::Reverse, net::IpAddr};
 
 /// Most cookies of one session; the oldest is dropped for a new one.
 const COOKIES_MAX: usize = 50;
@@ -34,14 +34,18 @@ impl Jar {
         self.cookies.clear();
     }
 
-    /// Takes the value of a `Set-Cookie` line in the answer to a request for `path` (its query is ignored).
-    pub fn set(&mut self, line: &[u8], path: &[u8], now: i64) {
+    /// Takes the value of a `Set-Cookie` line in the answer of `host` (its port is ignored) to a request for `path` (its query is
+    /// ignored).
+    pub fn set(&mut self, line: &[u8], (host, path): (&str, &[u8]), now: i64) {
         if line.len() > COOKIE_MAX_BYTES {
             return;
         }
-        let Some(cookie) = parse(line, path, now) else {
+        let Some((cookie, domain)) = parse(line, path, now) else {
             return;
         };
+        if !is_of(host, domain) {
+            return;
+        }
         let is_gone = cookie.until.is_some_and(|until| until <= now);
         let old = self
             .cookies
@@ -103,8 +107,30 @@ impl Cookie {
     }
 }
 
-/// RFC 6265, section 5.2.
-fn parse(line: &[u8], path: &[u8], now: i64) -> Option<Cookie> {
+/// RFC 6265, section 5.3, steps 5 and 6: whether a cookie with this domain, empty if it has none, may come from a host. A domain
+/// without a dot is a public suffix, as far as it is not the host itself.
+fn is_of(host: &str, domain: &[u8]) -> bool {
+    let host = without_port(host).to_ascii_lowercase();
+    let domain = domain.strip_prefix(b".").unwrap_or(domain);
+    let domain = domain.to_ascii_lowercase();
+    if domain.is_empty() || host.as_bytes() == domain {
+        return true;
+    }
+    let is_address = host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+    let before = host.as_bytes().strip_suffix(&*domain);
+    !is_address && domain.contains(&b'.') && before.is_some_and(|rest| rest.ends_with(b"."))
+}
+
+/// A host without its port; an address of IPv6 is in brackets.
+fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    }
+}
+
+/// RFC 6265, section 5.2: the cookie, and its domain.
+fn parse<'a>(line: &'a [u8], path: &[u8], now: i64) -> Option<(Cookie, &'a [u8])> {
     if line
         .iter()
         .any(|byte| byte.is_ascii_control() && *byte != b'\t')
@@ -125,6 +151,7 @@ fn parse(line: &[u8], path: &[u8], now: i64) -> Option<Cookie> {
         until: None,
     };
     let (mut expires, mut max_age) = (None, None);
+    let mut domain: &[u8] = b"";
     for (name, value) in parts.map(pair) {
         let value = value.unwrap_or_default();
         if name.eq_ignore_ascii_case(b"path") {
@@ -134,6 +161,11 @@ fn parse(line: &[u8], path: &[u8], now: i64) -> Option<Cookie> {
                 default_path(path)
             };
             cookie.path = path.to_vec();
+        } else if name.eq_ignore_ascii_case(b"domain") {
+            // The last one counts; an empty one is none (section 5.2.3).
+            if !value.is_empty() {
+                domain = value;
+            }
         } else if name.eq_ignore_ascii_case(b"secure") {
             cookie.is_secure = true;
         } else if name.eq_ignore_ascii_case(b"expires") {
@@ -143,7 +175,7 @@ fn parse(line: &[u8], path: &[u8], now: i64) -> Option<Cookie> {
         }
     }
     cookie.until = max_age.map(|age| now.saturating_add(age)).or(expires);
-    Some(cookie)
+    Some((cookie, domain))
 }
 
 fn pair(part: &[u8]) -> (&[u8], Option<&[u8]>) {
@@ -251,13 +283,14 @@ mod tests {
     use super::*;
 
     const NOW: i64 = 1_000_000;
+    const HOST: &str = "shop.example.org:8443";
 
     /// Lines that are set in order in answers to requests for `/a/b`; the cookies of a request for a path then, without and with
     /// TLS.
     fn check(lines: &[&str], path: &str, expected: [&str; 2]) {
         let mut jar = Jar::default();
         for line in lines {
-            jar.set(line.as_bytes(), b"/a/b?c=/d/e", NOW);
+            jar.set(line.as_bytes(), (HOST, b"/a/b?c=/d/e"), NOW);
         }
         let found = [false, true].map(|is_secure| {
             let mut out = Vec::new();
@@ -281,6 +314,37 @@ mod tests {
         check(&["s=\"a b\"; Path=/"], "/", ["s=\"a b\""; 2]);
         check(&["s=; Path=/", "t=2=3;path=/"], "/", ["s=; t=2=3"; 2]);
         check(&["s=1; Path=/", "t=2; Path=/a"], "/a", ["t=2; s=1"; 2]);
+    }
+
+    #[test]
+    fn a_cookie_for_another_host_is_not_kept() {
+        let check = |host: &str, domain: &str, is_kept: bool| {
+            let mut jar = Jar::default();
+            jar.set(
+                format!("s=1; Domain={domain}").as_bytes(),
+                (host, b"/"),
+                NOW,
+            );
+            assert_eq!(jar.value(b"s", NOW).is_some(), is_kept, "{host} {domain}");
+        };
+        check("shop.example.org", "", true);
+        check("shop.example.org", "shop.example.org", true);
+        check("shop.example.org:80", "Example.org", true);
+        check("shop.example.org", ".example.org", true);
+        check("shop.example.org", "other.example", false);
+        check("shop.example.org", "a.shop.example.org", false);
+        check("myexample.org", "example.org", false);
+        check("shop.example.org", "org", false);
+        check("localhost:8080", "localhost", true);
+        check("127.0.0.1:8080", "other.example", false);
+        check("127.0.0.1:8080", "127.0.0.1", true);
+        check("127.0.0.1", "0.0.1", false);
+        check("[::1]:8080", "[::1]", true);
+        check("[::1]:8080", "example.org", false);
+        let two = "s=1; Domain=other.example; Domain=example.org";
+        let mut jar = Jar::default();
+        jar.set(two.as_bytes(), (HOST, b"/"), NOW);
+        assert!(jar.value(b"s", NOW).is_some());
     }
 
     #[test]
@@ -310,7 +374,7 @@ mod tests {
             .collect();
         let mut jar = Jar::default();
         for line in &many {
-            jar.set(line.as_bytes(), b"/", NOW);
+            jar.set(line.as_bytes(), (HOST, b"/"), NOW);
         }
         assert_eq!(jar.value(b"c0", NOW), None);
         assert_eq!(jar.value(b"c1", NOW), Some(&b""[..]));
@@ -319,7 +383,7 @@ mod tests {
     #[test]
     fn a_cookie_lives_for_its_time() {
         let mut jar = Jar::default();
-        jar.set(b"s=1; Max-Age=10", b"/", NOW);
+        jar.set(b"s=1; Max-Age=10", (HOST, b"/"), NOW);
         assert_eq!(jar.value(b"s", NOW + 9), Some(&b"1"[..]));
         assert_eq!(jar.value(b"s", NOW + 10), None);
         assert!(!jar.write(b"/", true, NOW + 10, &mut Vec::new()));

@@ -201,7 +201,8 @@ impl Session {
     ) -> Result<(), Failure> {
         for (name, value) in headers(head) {
             if name.eq_ignore_ascii_case(b"set-cookie") {
-                self.jar.set(value, &self.path, seconds(unix));
+                let host = hosts.first().map_or("", String::as_str);
+                self.jar.set(value, (host, &self.path), seconds(unix));
             }
         }
         request.matcher.check(&mut self.body_match, answer)?;

@@ -6,7 +6,7 @@ mod tables;
 
 use waggle_analysis::{
     Model,
-    compare::{CompareModel, Judgement},
+    compare::{CompareModel, Judgement, MetricComparison},
 };
 
 pub(crate) use self::{document::difference, json::Difference};
@@ -79,16 +79,38 @@ pub fn compare_junit(model: &CompareModel, run: Option<&Model>) -> String {
     junit::xml(&suites)
 }
 
+/// The table of a metric in as much detail as fits; the ratio with its interval and the judgement are never left out.
+fn metric_in_width(
+    model: &CompareModel,
+    metric: &MetricComparison,
+    width: Option<usize>,
+) -> String {
+    let mut details = tables::Detail::ALL.into_iter();
+    let fits = |detail: &tables::Detail| {
+        let table = tables::metric_in_detail(model, metric, *detail);
+        width.is_none_or(|width| lines::width(&table) <= width)
+    };
+    let detail = details.find(fits).unwrap_or(tables::Detail::Ratio);
+    let table = tables::metric_in_detail(model, metric, detail);
+    let laid_out = match fits(&detail) {
+        true => lines::laid_out(&table, None),
+        false => lines::wrapped(&table, width),
+    };
+    let left_out = detail.left_out(model.sides.each_ref().map(|side| &*side.name));
+    let note = match left_out.is_empty() {
+        true => String::new(),
+        false => format!("\nleft out at this width: {left_out}"),
+    };
+    format!("{}\n{laid_out}{note}", table.caption)
+}
+
 /// The tables of what is asked about, at most `width` characters wide if it is known, and what the comparison comes to.
 #[must_use]
 pub fn compare_terminal(model: &CompareModel, width: Option<usize>) -> String {
     let tables = model
         .asked_metrics()
         .filter(|metric| metric.left_out.is_none());
-    let tables = tables.map(|metric| {
-        let table = tables::metric(model, metric);
-        format!("{}\n{}", table.caption, lines::laid_out(&table, width))
-    });
+    let tables = tables.map(|metric| metric_in_width(model, metric, width));
     let warnings = wording::warnings(model).into_iter();
     let warnings = warnings.map(|warning| format!("note: {warning}"));
     let changes = model

@@ -15,14 +15,56 @@ use crate::{
 /// A cell with what one metric shows.
 type Row<'a> = (&'a CellPair, &'a MetricPair);
 
+/// How much of a comparison is shown: what a narrow terminal leaves out first comes last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Detail {
+    /// The ratio with its interval, and what is judged of it.
+    Ratio,
+    /// And what was measured.
+    Points,
+    /// And the intervals of that.
+    Intervals,
+    /// And the verdicts of cells that are not valid.
+    Verdicts,
+}
+
+impl Detail {
+    /// From the widest to the narrowest.
+    pub(super) const ALL: [Self; 4] = [Self::Verdicts, Self::Intervals, Self::Points, Self::Ratio];
+
+    /// What is left out; `sides`: their names.
+    pub(super) fn left_out(self, [first, second]: [&str; 2]) -> String {
+        match self {
+            Self::Verdicts => String::new(),
+            Self::Intervals => "not valid".to_owned(),
+            Self::Points => format!("not valid, intervals of {first} and {second}"),
+            Self::Ratio => format!("not valid, {first}, {second}"),
+        }
+    }
+}
+
 /// One metric, a row for each cell.
 pub(super) fn metric(model: &CompareModel, metric: &MetricComparison) -> Table {
+    metric_in_detail(model, metric, Detail::Verdicts)
+}
+
+/// The same with less.
+pub(super) fn metric_in_detail(
+    model: &CompareModel,
+    metric: &MetricComparison,
+    detail: Detail,
+) -> Table {
     let unit = metric.unit;
     let name = label(metric.metric, None, &metric.name, model.counted);
     let mut columns = cell_columns(model);
-    for (at, side) in model.sides.iter().enumerate() {
+    let measured = model.sides.iter().enumerate();
+    for (at, side) in measured.filter(|_| detail >= Detail::Points) {
         columns.push(Column::numbers(&side.name, move |row: &Row<'_>| {
-            number(row.1.numbers[at], unit)
+            let field = number(row.1.numbers[at], unit);
+            match detail >= Detail::Intervals {
+                true => field,
+                false => field.with_aside(None),
+            }
         }));
     }
     let [first, second] = model.sides.each_ref().map(|side| &side.name);
@@ -35,10 +77,12 @@ pub(super) fn metric(model: &CompareModel, metric: &MetricComparison) -> Table {
             let label = wording::judgement_label(row.1.judgement);
             Field::verdict(label).with_aside(wording::open_reason(row.1, sampled))
         }),
-        Column::words("not valid", move |row: &Row<'_>| {
-            Field::plain(not_valid(model, row.0))
-        }),
     ]);
+    if detail == Detail::Verdicts {
+        columns.push(Column::words("not valid", move |row: &Row<'_>| {
+            Field::plain(not_valid(model, row.0))
+        }));
+    }
     let rows = model.cells.iter().zip(&metric.cells);
     Table::new("compared", name, columns, rows)
 }

@@ -19,6 +19,44 @@ use crate::{
     seeded_model,
 };
 
+/// However narrow the terminal is, the ratios with their intervals and the judgements stay.
+fn check_widths(found: &CompareModel) {
+    let whole = compare_terminal(found, None);
+    let rows = |text: &str| -> Vec<String> {
+        let rows = text.lines().filter(|line| line.contains('×'));
+        rows.map(|row| row.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect()
+    };
+    let ratios = |text: &str| -> Vec<String> {
+        let rows = rows(text).into_iter();
+        rows.filter_map(|row| {
+            let at = row.find('×')?;
+            Some(row[at..].chars().take(16).collect())
+        })
+        .collect()
+    };
+    let [first, second] = found.sides.each_ref().map(|side| &side.name);
+    for width in [80, 100, 120, 160] {
+        let text = compare_terminal(found, Some(width));
+        assert!(
+            text.contains(&format!("{second} ÷ {first}")),
+            "{width}: {text}"
+        );
+        assert!(text.contains("judgement"), "{width}: {text}");
+        assert_eq!(ratios(&text), ratios(&whole), "{width}: {text}");
+        let mut tables = text.lines().filter(|line| line.contains(['═', '─']));
+        assert!(
+            tables.all(|line| line.chars().count() <= width),
+            "{width}: {text}"
+        );
+    }
+    let narrow = compare_terminal(found, Some(80));
+    assert!(
+        narrow.contains("left out at this width: not valid"),
+        "{narrow}"
+    );
+}
+
 const SETTINGS: CompareSettings = CompareSettings {
     margin: 0.05,
     metrics: Vec::new(),
@@ -79,6 +117,7 @@ fn every_format_says_the_same() {
     assert_eq!(found.outcome(), Outcomes::Worse);
     check(&compare_markdown(&found, "0.1.0"), "compare.md");
     check(&compare_terminal(&found, None), "compare.terminal.txt");
+    check_widths(&found);
     check(&compare_json(&found), "compare.json");
     check(&compare_junit(&found, None), "compare.junit.xml");
     let page = compare_html(&found, "0.1.0");
