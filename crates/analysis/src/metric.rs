@@ -13,7 +13,7 @@ mod source;
 mod windows;
 
 use waggle_metrics::{Metric, NamedMetric, OverTrials, Subject, Unit, resolve_in_load};
-use waggle_results::{DeliveryInfo, LedgerInfo, RunInfo};
+use waggle_results::{DeliveryInfo, LedgerInfo, RunInfo, SystemMetricInfo};
 use waggle_stats::{Bounded, Drawn, Estimate, Part, Range, Scale, ThinTail};
 
 pub use self::number::Number;
@@ -32,7 +32,7 @@ pub(crate) use self::{
 };
 use crate::{
     TrialModel, TrialNumbers, TrialPercentiles, TrialProbe, TrialSystemMetric, limits,
-    path::resolve_path, probe::resolution_us, scale::scale,
+    path::resolve_in_run, probe::resolution_us, scale::scale,
 };
 
 /// A number that the run names somewhere, in one cell.
@@ -45,10 +45,10 @@ pub struct CellNumber {
     pub hidden: Option<Hidden>,
 }
 
-/// What a number that a path names is counted in.
+/// What a number that a path names is counted in, in a run with these system metrics.
 #[must_use]
-pub fn unit(path: &[String]) -> Unit {
-    resolve_path(path).map_or(Unit::Count, |named| named.row.unit)
+pub fn unit(path: &[String], metrics: &[SystemMetricInfo]) -> Unit {
+    resolve_in_run(path, metrics).map_or(Unit::Count, |named| named.row.unit)
 }
 
 /// The number of a path in a load of which these numbers are known and no more; what is sent has no name in the path.
@@ -103,7 +103,7 @@ pub(crate) fn of_cell(info: &RunInfo, trials: &[&TrialModel]) -> Vec<CellNumber>
         if numbers.iter().any(|known| known.path == *path) {
             continue;
         }
-        let Some(named) = resolve_path(path) else {
+        let Some(named) = resolve_in_run(path, &info.metrics) else {
             continue;
         };
         numbers.extend(over_trials(&named, trials).map(|number| CellNumber {
@@ -118,7 +118,7 @@ pub(crate) fn of_cell(info: &RunInfo, trials: &[&TrialModel]) -> Vec<CellNumber>
 /// The metric of a path, the same by whichever of its names: all that is sent, and the probe where records must arrive, are not named.
 #[must_use]
 pub fn without_names<'a>(path: &'a [String], info: &RunInfo) -> Option<NamedMetric<'a>> {
-    let named = resolve_path(path)?;
+    let named = resolve_in_run(path, &info.metrics)?;
     let scenario = info.scenario.iter();
     let steps: Vec<&String> = scenario.flat_map(|scenario| &scenario.steps).collect();
     let of = named.of.filter(|of| match named.row.subject {

@@ -1,11 +1,39 @@
 //! Which metric a path of a study or of a load names, also one that a run of an earlier version has.
 
-use waggle_metrics::{Metric, NamedMetric, new_path, resolve, resolve_in_load};
+use waggle_metrics::{Metric, NamedMetric, Unit, new_path, resolve, resolve_in_load};
+use waggle_results::{SystemMetricInfo, SystemMetricUnit};
 
 /// `None`: there is no such metric.
 pub(crate) fn resolve_path(path: &[String]) -> Option<NamedMetric<'_>> {
     let parts: Vec<&str> = path.iter().map(String::as_str).collect();
     resolve(&parts).or_else(|| resolve(&new_path(&parts)?))
+}
+
+/// The metric of a path in a run with these system metrics, in the unit of its values.
+pub(crate) fn resolve_in_run<'a>(
+    path: &'a [String],
+    metrics: &[SystemMetricInfo],
+) -> Option<NamedMetric<'a>> {
+    let named = resolve_path(path)?;
+    let own = metrics.iter().find(|one| Some(&*one.name) == named.of);
+    Some(match own {
+        Some(own) => named.in_own_unit(own_unit(own)),
+        None => named,
+    })
+}
+
+/// The unit of the values of a system metric.
+#[must_use]
+pub fn own_unit(metric: &SystemMetricInfo) -> Unit {
+    match metric.unit {
+        None => Unit::Count,
+        Some(SystemMetricUnit::Microseconds) => Unit::Time,
+        Some(SystemMetricUnit::PerSecond) => Unit::Rate,
+        Some(SystemMetricUnit::Share) => Unit::Share,
+        Some(SystemMetricUnit::Cpus) => Unit::Cpus,
+        Some(SystemMetricUnit::Bytes) => Unit::Bytes,
+        Some(SystemMetricUnit::BytesPerSecond) => Unit::ByteRate,
+    }
 }
 
 /// `None`: there is no such metric.

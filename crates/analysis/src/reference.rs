@@ -78,7 +78,7 @@ pub(crate) fn reference_model(info: &RunInfo, cells: &[CellModel]) -> Option<Ref
         units: reference
             .columns
             .iter()
-            .map(|column| unit(&column.metric))
+            .map(|column| unit(&column.metric, &info.metrics))
             .collect(),
         rows: rows.collect(),
         info: reference.clone(),

@@ -178,7 +178,7 @@ pub(crate) fn of_trials(
     let thresholds = info
         .thresholds
         .iter()
-        .map(|text| threshold::outcome(text, &cells))
+        .map(|text| threshold::outcome(text, &cells, info))
         .collect();
     let factors = factors(info);
     let count_comparisons = count_comparison::count_comparisons(info, &cells, &trials);

@@ -314,7 +314,7 @@ fn step(info: &RunInfo, asked: &SearchInfo, trial: &TrialModel, raw: &Trial) -> 
         why = failing
             .map(|(condition, one)| Shortfall::Condition {
                 text: condition.text.clone(),
-                unit: unit(&condition.metric),
+                unit: unit(&condition.metric, &info.metrics),
                 cell: one.clone(),
             })
             .collect();

@@ -4,7 +4,7 @@
 //! on which a doubt leaves more possible. Otherwise it is undecided.
 
 use waggle_metrics::{Metric, Unit};
-use waggle_results::{Comparison, ThresholdInfo};
+use waggle_results::{Comparison, RunInfo, ThresholdInfo};
 use waggle_stats::{Bias, Range, Reason, ThinTail};
 
 use crate::{
@@ -68,12 +68,16 @@ pub enum Shortcoming {
     NoMetric(Vec<String>),
 }
 
-pub(crate) fn outcome(threshold: &ThresholdInfo, cells: &[CellModel]) -> ThresholdOutcome {
+pub(crate) fn outcome(
+    threshold: &ThresholdInfo,
+    cells: &[CellModel],
+    info: &RunInfo,
+) -> ThresholdOutcome {
     let cells: Vec<ThresholdCell> = cells.iter().map(|cell| in_cell(threshold, cell)).collect();
     let worst = cells.iter().map(|cell| cell.held).max();
     ThresholdOutcome {
         text: threshold.text.clone(),
-        unit: unit(&threshold.metric),
+        unit: unit(&threshold.metric, &info.metrics),
         held: worst.unwrap_or(Decision::Undecided),
         cells,
     }

@@ -3,58 +3,15 @@
 use std::{net::SocketAddr, num::NonZero, path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use waggle_flags::{
-    CompletionsArguments, ForeignFlag, ManArguments, OtherNames, RenamedFlag, exit_codes_help,
-};
+use waggle_flags::{CompletionsArguments, ManArguments, exit_codes_help};
 
 pub(crate) use crate::compare_arguments::{Compare, RunComparison};
+pub(crate) use crate::other_names::OTHER_NAMES;
 use crate::{
     exit,
     form::Form,
     load::{arguments::Load, parse},
     output_files::OutputFiles,
-};
-
-/// Flags that were renamed: an error for an old one names the new one.
-pub(crate) const RENAMED_FLAGS: [RenamedFlag; 12] = [
-    ("--only", "--filter"),
-    ("--keep-awake", "--idle-poll"),
-    ("--think", "--think-time"),
-    ("--records-as", "--records-send-as"),
-    ("--find", "--search"),
-    ("--where", "--condition"),
-    ("--from", "--start"),
-    ("--at-least", "--min"),
-    ("--at-most", "--max"),
-    ("--confirm", "--confirmations"),
-    ("--trials-at-most", "--max-trials"),
-    ("--ready-within", "--ready-timeout"),
-];
-
-/// Flags of other load tools: an error for one names ours.
-const FOREIGN_FLAGS: [ForeignFlag; 17] = [
-    ("--vus", "--users"),
-    ("--stage", "--stages"),
-    ("--spawn-rate", "--stages"),
-    ("--iterations", "--requests"),
-    ("--amount", "--requests"),
-    ("--num-requests", "--requests"),
-    ("--reps", "--requests"),
-    ("--rps", "--rate"),
-    ("--qps", "--rate"),
-    ("--concurrency", "--connections"),
-    ("--concurrent", "--connections"),
-    ("--clients", "--connections"),
-    ("--max-concurrent-streams", "--pipelining"),
-    ("--time", "--duration"),
-    ("--run-time", "--duration"),
-    ("--latencies", "--latency"),
-    ("--output", "--json"),
-];
-
-pub(crate) const OTHER_NAMES: OtherNames<'static> = OtherNames {
-    renamed: &RENAMED_FLAGS,
-    foreign: &FOREIGN_FLAGS,
 };
 
 /// Performance studies of REST APIs and of the pipelines behind them.

@@ -21,7 +21,7 @@ use crate::{
     arguments::Compare,
     exit::Exit,
     output,
-    output_files::{OutputFiles, Texts},
+    output_files::{OutputFiles, StandardOutput, Texts},
     runs,
 };
 
@@ -30,7 +30,7 @@ const MAX_RUNS: usize = 200;
 
 pub(crate) fn run(arguments: &Compare) -> Result<Exit> {
     let sides = [arguments.first.as_path(), arguments.second.as_path()];
-    arguments.files.check()?;
+    arguments.files.check(StandardOutput::Free)?;
     compare_folders(
         sides,
         &arguments.judgement.settings(),
@@ -88,7 +88,9 @@ pub(crate) fn show(found: &CompareModel, files: &OutputFiles, run: Option<&Model
         junit: &|| compare_junit(found, run),
         short: &|| sentences(found).join(" "),
     })?;
-    output::print_text(&format!("{}\n", compare_terminal(found, output::width())))?;
+    if !files.has_stdout() {
+        output::print_text(&format!("{}\n", compare_terminal(found, output::width())))?;
+    }
     Ok(exit(found))
 }
 

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::arguments::{Arguments, RENAMED_FLAGS};
+use crate::{arguments::Arguments, other_names::RENAMED_FLAGS};
 
 fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")

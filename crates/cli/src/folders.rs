@@ -22,6 +22,11 @@ pub(crate) fn creation_notes() -> Option<PathBuf> {
     Some(of_user("XDG_STATE_HOME", ".local/state")?.join("created"))
 }
 
+/// The processes that measure now, a file each.
+pub(crate) fn measuring() -> Option<PathBuf> {
+    Some(of_user("XDG_STATE_HOME", ".local/state")?.join("measuring"))
+}
+
 fn of_user(variable: &str, below_home: &str) -> Option<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     let folder = set(variable).map(PathBuf::from);

@@ -25,7 +25,7 @@ use crate::{
     compare,
     exit::Exit,
     output,
-    output_files::{OutputFiles, Texts},
+    output_files::{OutputFiles, StandardOutput, Texts},
 };
 
 /// Runs of a history; of more, `--last` takes the newest.
@@ -44,7 +44,7 @@ struct FoundRun {
 }
 
 pub(crate) fn run(arguments: &History) -> Result<Exit> {
-    arguments.files.check()?;
+    arguments.files.check(StandardOutput::Free)?;
     let settings = HistorySettings {
         min_change: arguments.min_change,
         metrics: arguments.metric.clone(),
@@ -89,7 +89,9 @@ pub(crate) fn show(found: &HistoryModel, files: &OutputFiles) -> Result<Exit> {
         junit: &|| history_junit(found),
         short: &|| sentences(found).join(" "),
     })?;
-    output::print_text(&format!("{}\n", history_terminal(found, output::width())))?;
+    if !files.has_stdout() {
+        output::print_text(&format!("{}\n", history_terminal(found, output::width())))?;
+    }
     Ok(exit(found))
 }
 

@@ -9,13 +9,16 @@ use std::{
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
+use crate::output;
+
 /// GitHub shows the summary of a step up to this size.
 const SUMMARY_MAX_BYTES: usize = 1024 * 1024;
 
 /// Files that a comparison or a history is written to.
 #[derive(Debug, Args)]
 pub(crate) struct OutputFiles {
-    /// Write the comparison or history as a page
+    /// Write the comparison or history as a page; of these files, one can be `-`: the standard output of `waggle compare` and `waggle
+    /// history`
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     /// Write it as Markdown, for a pull request
@@ -32,6 +35,18 @@ pub(crate) struct OutputFiles {
     pub(crate) summary_file: Option<PathBuf>,
 }
 
+/// Whether the standard output can be one of the files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StandardOutput {
+    Free,
+    /// It has the result of a run.
+    Taken,
+}
+
+fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
 /// The text of each file, made if the file is asked for.
 pub(crate) struct Texts<'a> {
     pub(crate) html: &'a dyn Fn() -> String,
@@ -46,8 +61,9 @@ impl OutputFiles {
     /// Refuses files that cannot be written, before anything is read or run.
     ///
     /// # Errors
-    /// Two of them are the same file, one is a folder, or the folder of one does not exist.
-    pub(crate) fn check(&self) -> Result<()> {
+    /// Two of them are the same file, one is a folder, the folder of one does not exist, or one is `-` and the standard output is
+    /// not free for it.
+    pub(crate) fn check(&self, stdout: StandardOutput) -> Result<()> {
         let wanted = [
             ("--html", &self.html),
             ("--markdown", &self.markdown),
@@ -55,6 +71,12 @@ impl OutputFiles {
             ("--junit", &self.junit),
             ("--summary-file", &self.summary_file),
         ];
+        for (flag, path) in wanted {
+            let is_free = stdout == StandardOutput::Free && flag != "--summary-file";
+            if path.as_deref().is_some_and(is_stdout) && !is_free {
+                bail!("{flag} -: the result goes to the standard output; expected a file");
+            }
+        }
         let mut seen: Vec<(&str, &Path)> = Vec::new();
         for (flag, path) in wanted {
             let Some(path) = path.as_deref() else {
@@ -77,6 +99,12 @@ impl OutputFiles {
         Ok(())
     }
 
+    /// Whether one of them goes to the standard output, in place of the text for a terminal.
+    pub(crate) fn has_stdout(&self) -> bool {
+        let files = [&self.html, &self.markdown, &self.json, &self.junit];
+        files.into_iter().flatten().any(|path| is_stdout(path))
+    }
+
     /// Writes each file that is asked for.
     pub(crate) fn write(&self, texts: &Texts<'_>) -> Result<()> {
         let files = [
@@ -86,9 +114,11 @@ impl OutputFiles {
             (&self.junit, texts.junit),
         ];
         for (path, text) in files {
-            if let Some(path) = path {
-                fs::write(path, text())
-                    .with_context(|| format!("cannot write {}", path.display()))?;
+            match path {
+                Some(path) if is_stdout(path) => output::print_result(&text())?,
+                Some(path) => fs::write(path, text())
+                    .with_context(|| format!("cannot write {}", path.display()))?,
+                None => {}
             }
         }
         match &self.summary_file {

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
@@ -152,22 +153,58 @@ fn is_stamp(text: &str) -> bool {
     stamp.len() == 16 && stamp.ends_with('Z') && stamp.as_bytes()[8] == b'T'
 }
 
-/// `RUNS/STUDY-UTCTIME`, with a counter if several runs start in the same second.
-pub(crate) fn new_run(runs: &Path, study: &str) -> Result<PathBuf> {
-    let stamp = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
-    let name = format!("{study}-{stamp}");
-    let names =
-        std::iter::once(name.clone()).chain((2..100).map(|count| format!("{name}-{count}")));
-    match names
-        .map(|name| runs.join(name))
-        .find(|folder| !folder.exists())
-    {
-        Some(folder) => Ok(folder),
-        None => bail!(
-            "{} has a hundred runs of this second already",
-            runs.display()
-        ),
+/// The folder of a new run, which exists already so that no other run has it. It is removed again if nothing was written into it.
+#[derive(Debug)]
+pub(crate) struct NewRun {
+    folder: PathBuf,
+    /// The folder of runs, if it was made for this one.
+    made: Option<PathBuf>,
+}
+
+impl NewRun {
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
+}
+
+impl Drop for NewRun {
+    fn drop(&mut self) {
+        // A folder with files stays.
+        let is_removed = fs::remove_dir(&self.folder).is_ok() || !self.folder.exists();
+        if let Some(runs) = self.made.as_ref().filter(|_| is_removed) {
+            fs::remove_dir(runs).ok();
+        }
+    }
+}
+
+/// `RUNS/STUDY-UTCTIME`, with a counter if several runs start in the same second.
+pub(crate) fn new_run(runs: &Path, study: &str) -> Result<NewRun> {
+    let stamp = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+    create_run(runs, &format!("{study}-{stamp}"))
+}
+
+fn create_run(runs: &Path, name: &str) -> Result<NewRun> {
+    let cannot_create = |folder: &Path| {
+        format!(
+            "cannot create {}; --runs FOLDER has runs written elsewhere",
+            folder.display()
+        )
+    };
+    let made = (!runs.exists()).then(|| runs.to_path_buf());
+    fs::create_dir_all(runs).with_context(|| cannot_create(runs))?;
+    let others = (2..100).map(|count| format!("{name}-{count}"));
+    for name in std::iter::once(name.to_owned()).chain(others) {
+        let folder = runs.join(name);
+        match fs::create_dir(&folder) {
+            Ok(()) => return Ok(NewRun { folder, made }),
+            Err(problem) if problem.kind() == ErrorKind::AlreadyExists => {}
+            Err(problem) => return Err(problem).with_context(|| cannot_create(&folder)),
+        }
+    }
+    bail!(
+        "{} has a hundred runs of this second already",
+        runs.display()
+    )
 }
 
 /// A word as a shell reads it: in quotes if it has more than letters, digits and signs without a meaning.
@@ -176,5 +213,34 @@ pub(crate) fn shell_word(word: &str) -> String {
     match !word.is_empty() && word.chars().all(is_plain) {
         true => word.to_owned(),
         false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_the_same_second_have_folders_of_their_own() {
+        let around = tempfile::tempdir().unwrap();
+        let runs = around.path().join("runs");
+        let first = create_run(&runs, "s-20260102T030405Z").unwrap();
+        let second = create_run(&runs, "s-20260102T030405Z").unwrap();
+        assert_eq!(second.folder(), runs.join("s-20260102T030405Z-2"));
+        // A folder with a file stays, an empty one does not.
+        fs::write(second.folder().join("run.json"), "{}").unwrap();
+        let kept = second.folder().to_owned();
+        drop((first, second));
+        assert!(kept.join("run.json").is_file());
+        assert_eq!(runs_in(&runs).unwrap(), [kept]);
+        assert!(!runs.join("s-20260102T030405Z").exists());
+    }
+
+    #[test]
+    fn a_run_that_did_not_begin_leaves_nothing() {
+        let around = tempfile::tempdir().unwrap();
+        let runs = around.path().join("runs");
+        drop(create_run(&runs, "s-20260102T030405Z").unwrap());
+        assert!(!runs.exists());
     }
 }

@@ -6,6 +6,7 @@
 //! over [`Metric`].
 
 mod catalogue;
+mod own_unit;
 mod path;
 mod renamed;
 mod row;

@@ -132,6 +132,25 @@ impl Table {
         }
     }
 
+    /// Without the columns of numbers of which no row has one.
+    pub(crate) fn without_empty_columns(mut self) -> Self {
+        let shown: Vec<bool> = (0..self.heads.len())
+            .map(|column| {
+                let mut rows = self.rows.iter();
+                self.heads[column].align == Align::Left
+                    || rows.any(|row| row.get(column).is_some_and(|field| field.text() != NONE))
+            })
+            .collect();
+        let mut places = shown.iter();
+        self.heads
+            .retain(|_| places.next().is_none_or(|shown| *shown));
+        for row in &mut self.rows {
+            let mut places = shown.iter();
+            row.retain(|_| places.next().is_none_or(|shown| *shown));
+        }
+        self
+    }
+
     /// `None` if it has no row.
     pub(crate) fn unless_empty(self) -> Option<Self> {
         (!self.rows.is_empty()).then_some(self)

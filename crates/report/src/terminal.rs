@@ -79,7 +79,7 @@ pub(crate) fn width(table: &Table) -> usize {
 }
 
 /// The whole table with its texts broken where it is wider than this.
-pub(crate) fn wrapped(table: &Table, width: Option<usize>) -> String {
+pub(crate) fn wrapped_text(table: &Table, width: Option<usize>) -> String {
     Grid::new(table).tighten().text(width)
 }
 

@@ -44,6 +44,7 @@ mod read;
 mod run;
 mod scaling;
 mod sums;
+mod system_metric;
 mod trial;
 mod trial_files;
 mod warm_up;
@@ -74,16 +75,18 @@ pub use parse::{
     TextError, read_backlog, read_intervals, read_metrics, read_resources, read_run_info,
     read_trial_info,
 };
-pub use read::{Limits, Run, StepLogs, StepTimes, Trial, TrialHistograms, run_info, trial_info};
+pub use read::{
+    Limits, Run, StepLogs, StepTimes, Trial, TrialHistograms, finished_trials, run_info, trial_info,
+};
 pub use run::{
     AddedReason, AddedTrial, CellInfo, ComponentInfo, ControlInfo, CoolDownUntilInfo,
     DerivedLevelInfo, FeedInfo, FlowInfo, Host, NamedText, RampUpInfo, RecoveryInfo,
     ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo, RunInfo, ScalingInfo, ScenarioInfo,
-    ScheduleInfo, SearchInfo, SystemMetricInfo, ThresholdInfo, TrialKey, VersionDesign,
-    VersionsInfo,
+    ScheduleInfo, SearchInfo, ThresholdInfo, TrialKey, VersionDesign, VersionsInfo,
 };
 pub use scaling::PairInfo;
 pub use sums::AtStartInfo;
+pub use system_metric::{SystemMetricInfo, SystemMetricUnit};
 pub use trial::{
     BackgroundInfo, BackgroundLoadInfo, BacklogRow, ClientEndInfo, ClientInfo, ConnectingInfo,
     CoolDownInfo, CountsRow, DeliveryInfo, FailureCount, FaultInfo, GeneratorInfo,

@@ -240,7 +240,10 @@ pub fn trial_info(path: &Path, key: TrialKey) -> Result<Option<TrialInfo>, ReadE
     Ok(folder.map(|(_, trial)| trial))
 }
 
-pub(crate) fn finished_trials(path: &Path, info: &RunInfo) -> Result<Vec<TrialKey>, ReadError> {
+/// The trials of a run that have a result, in the order of execution; another process may be writing the run.
+/// # Errors
+/// A result cannot be read.
+pub fn finished_trials(path: &Path, info: &RunInfo) -> Result<Vec<TrialKey>, ReadError> {
     let folders = trial_folders(path, info, Limits::default())?;
     Ok(folders.into_iter().map(|(_, trial)| trial.key).collect())
 }

@@ -5,9 +5,9 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
-    ArtifactInfo, AtStartInfo, BestAndWorstInfo, Comparison, CountComparisonInfo, ExpectedVerdict,
-    FeedOrder, ImportedInfo, LeftOutInfo, LevelKind, LoadModel, OperatingPointsInfo, PairInfo,
-    Restart, SelectionInfo, TrialOrder, WarmUpUntil,
+    ArtifactInfo, AtStartInfo, BestAndWorstInfo, Comparison, ExpectedVerdict, FeedOrder,
+    ImportedInfo, LeftOutInfo, LevelKind, LoadModel, OperatingPointsInfo, PairInfo, Restart,
+    SelectionInfo, SystemMetricInfo, TrialOrder, WarmUpUntil,
 };
 
 /// The whole of `run.json`.
@@ -176,18 +176,6 @@ fn one_or_several<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::
         Given::One(text) => vec![text],
         Given::Several(texts) => texts,
     })
-}
-
-/// A metric of the system, read at intervals.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SystemMetricInfo {
-    pub name: String,
-    /// What it counts, in a few words.
-    pub summary: String,
-    /// What it should grow by in a trial; `None`: it is compared with nothing. Since format 6.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub comparison: Option<CountComparisonInfo>,
 }
 
 /// The search for the highest level of the load at which conditions hold.

@@ -6,12 +6,13 @@ use waggle_results::{
     FORMAT, FeedInfo, FlowInfo, Host, LevelKind, NamedText, OperatingPointsInfo, OrderedMetricInfo,
     PairInfo, RampUpInfo, RecoveryInfo, ReferenceColumnInfo, ReferenceInfo, ReferenceRowInfo,
     RunInfo, ScalingInfo, ScenarioInfo, ScheduleInfo, SearchInfo, SelectionInfo, SuccessesInfo,
-    SystemMetricInfo, ThresholdInfo, TrialKey, TrialOrder, VersionDesign, VersionsInfo,
+    SystemMetricInfo, SystemMetricUnit, ThresholdInfo, TrialKey, TrialOrder, VersionDesign,
+    VersionsInfo,
 };
 use waggle_study::{
     BestAndWorst, Cell, CountComparison, DerivedLevel, Design, DuetCpus, FeedOrder, Level,
     LoadModel, Order, Plan, Reference, Restart, Scaling, Scenario, Schedule, Sought, Study,
-    Threshold, ThresholdOp, WarmUpUntil,
+    Threshold, ThresholdOp, Unit, WarmUpUntil,
 };
 
 use crate::{clock::now_utc, cool_down, records::RecordFiles, request::RunRequest};
@@ -72,6 +73,7 @@ pub(crate) fn run_info(
             .map(|metric| SystemMetricInfo {
                 name: metric.name.clone(),
                 summary: metric.summary.clone(),
+                unit: metric_unit(metric.unit.of_values),
                 comparison: metric.comparison.map(comparison_info),
             })
             .collect(),
@@ -83,6 +85,19 @@ pub(crate) fn run_info(
         derived: derived_levels(study),
         left_out: request.left_out.clone(),
         selection: selection_info(study),
+    }
+}
+
+/// `None`: a count.
+fn metric_unit(unit: Unit) -> Option<SystemMetricUnit> {
+    match unit {
+        Unit::Count => None,
+        Unit::Time => Some(SystemMetricUnit::Microseconds),
+        Unit::Rate => Some(SystemMetricUnit::PerSecond),
+        Unit::Share => Some(SystemMetricUnit::Share),
+        Unit::Cpus => Some(SystemMetricUnit::Cpus),
+        Unit::Bytes => Some(SystemMetricUnit::Bytes),
+        Unit::ByteRate => Some(SystemMetricUnit::BytesPerSecond),
     }
 }
 

@@ -129,8 +129,17 @@ pub enum RunError {
     },
     #[error("the secret \"{0}\" has no value yet")]
     NoSecret(String),
-    #[error("{} cannot be resumed: {what} differs from the one the run was begun with", folder.display())]
-    Different { folder: PathBuf, what: &'static str },
+    #[error(
+        "{} cannot be resumed: {what} differs from the one the run was begun with{}",
+        folder.display(),
+        line.as_ref().map_or_else(String::new, |line| format!(": {line}"))
+    )]
+    Different {
+        folder: PathBuf,
+        what: &'static str,
+        /// The first line that differs, if it is a text.
+        line: Option<String>,
+    },
     #[error("{} cannot be resumed: {problem}", folder.display())]
     CannotCompare { folder: PathBuf, problem: io::Error },
     #[error("cannot {attempt} {}: {problem}", path.display())]

@@ -476,6 +476,9 @@ fn is_on_this_machine(system: &System) -> bool {
         })
 }
 
+/// Letters of a line of a study that an error shows.
+const SHOWN_LINE_MAX: usize = 80;
+
 /// Trials of one run are comparable only if nothing has changed in between.
 fn is_the_same(
     request: &RunRequest,
@@ -485,13 +488,21 @@ fn is_the_same(
     let different = |what| RunError::Different {
         folder: request.run_folder.clone(),
         what,
+        line: None,
     };
-    let text = |name: &str| read(&request.run_folder, name);
-    if text("study.yaml")? != request.study_text {
-        return Err(different("the study"));
-    }
-    if text("system.yaml")? != request.system_text {
-        return Err(different("the system"));
+    let texts = [
+        ("the study", "study.yaml", &request.study_text),
+        ("the system", "system.yaml", &request.system_text),
+    ];
+    for (what, name, now) in texts {
+        let then = read(&request.run_folder, name)?;
+        if then != *now {
+            return Err(RunError::Different {
+                folder: request.run_folder.clone(),
+                what,
+                line: first_difference(&then, now),
+            });
+        }
     }
     let begun = folder.info();
     let scenario_then = begun
@@ -530,6 +541,27 @@ fn is_the_same(
         return Err(different("the choice of trials"));
     }
     Ok(())
+}
+
+/// Where two texts first differ: `line 7 was "repeat: 3" and is "repeat: 5"`.
+fn first_difference(then: &str, now: &str) -> Option<String> {
+    let lines = then.lines().count().max(now.lines().count());
+    let at = |text: &str, line: usize| text.lines().nth(line).map(str::to_owned);
+    let line = (0..lines).find(|line| at(then, *line) != at(now, *line))?;
+    let shown = |text: &str| match at(text, line) {
+        Some(found) if found.trim().is_empty() => "empty".to_owned(),
+        Some(found) => {
+            let cut: String = found.trim().chars().take(SHOWN_LINE_MAX).collect();
+            format!("{cut:?}")
+        }
+        None => "not there".to_owned(),
+    };
+    Some(format!(
+        "line {} was {} and is {}",
+        line + 1,
+        shown(then),
+        shown(now)
+    ))
 }
 
 fn read(folder: &Path, name: &str) -> Result<String, RunError> {

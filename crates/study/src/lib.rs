@@ -111,6 +111,10 @@ pub use system::{
     Check, Component, Endpoint, External, ExternalTls, Parameter, ParameterKind, ProcessDriver,
     ReadyCheck, System,
 };
-pub use system_metric::{ComparedCount, CountComparison, MetricSource, Selector, SystemMetric};
+pub use system_metric::{
+    ComparedCount, CountComparison, MetricSource, MetricUnit, Selector, SystemMetric,
+};
 pub use version::{CellVersion, Design, DuetCpus, Version, Versions};
+/// Of the values of a [`SystemMetric`].
+pub use waggle_metrics::Unit;
 pub use yaml::{YamlError, YamlText};

@@ -203,6 +203,13 @@ fn is_scenario(root: &Node) -> bool {
     root.entry("flows").is_some() && root.entry("study").is_none() && root.entry("load").is_none()
 }
 
+/// Whether the keys are those of a system file.
+fn is_system(root: &Node) -> bool {
+    root.entry("components").is_some()
+        && root.entry("study").is_none()
+        && root.entry("load").is_none()
+}
+
 /// What all cells share.
 #[derive(Clone, Copy)]
 struct AllCells<'a> {
@@ -219,6 +226,11 @@ impl Examined {
             Ok(root) if is_scenario(&root) => found.push(
                 Finding::new(root.position, "this is a scenario, and not a study").with_expected(
                     "a study that names it (load: { scenario: { file: … } }); `waggle load URL --scenario FILE` runs it without one",
+                ),
+            ),
+            Ok(root) if is_system(&root) => found.push(
+                Finding::new(root.position, "this is a system, and not a study").with_expected(
+                    "a study that names it (system: NAME, with the file in systems/NAME/system.yaml); `waggle system` runs it without one",
                 ),
             ),
             Ok(mut root) => {

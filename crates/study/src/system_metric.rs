@@ -1,5 +1,7 @@
 //! Metrics of a system, which are read while load runs.
 
+use waggle_metrics::Unit;
+
 use crate::When;
 
 /// A metric of the system, which is read repeatedly.
@@ -14,8 +16,26 @@ pub struct SystemMetric {
     pub source: MetricSource,
     /// Its value is the growth of the number in a second.
     pub per_second: bool,
+    pub unit: MetricUnit,
     /// What the number should grow by; `None`: it is compared with nothing.
     pub comparison: Option<CountComparison>,
+}
+
+/// The unit of a metric's values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MetricUnit {
+    pub of_values: Unit,
+    /// What the number that is read, or its growth in a second, is multiplied by.
+    pub factor: f64,
+}
+
+impl Default for MetricUnit {
+    fn default() -> Self {
+        Self {
+            of_values: Unit::Count,
+            factor: 1.0,
+        }
+    }
 }
 
 /// A count of the load generator with which a number of the system is compared.

@@ -151,7 +151,8 @@ fn write(
     surveyed: Vec<Surveyed>,
     plan: &Plan<'_>,
 ) -> Result<PathBuf> {
-    let folder = runs::new_run(&arguments.runs, plan.name)?;
+    let new = runs::new_run(&arguments.runs, plan.name)?;
+    let folder = new.folder().to_path_buf();
     let name = trial::file_name(&folder);
     let partial = folder.with_file_name(format!(".{name}.partial"));
     let written = write_run(arguments, cells, surveyed, plan, &partial).and_then(|()| {

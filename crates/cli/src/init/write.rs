@@ -204,9 +204,14 @@ fn yaml_name(name: &str) -> String {
     }
 }
 
+/// For editors with the YAML language server.
+const EDITOR_SCHEMA: &str = "# yaml-language-server: $schema=study.schema.json
+# The schema for an editor: waggle schema study > study.schema.json
+";
+
 /// The comments at the start of a study.
 pub(crate) fn beginning(by: &str, wanted: &[String], left_out: &[String]) -> String {
-    let mut text = format!("# Written by {by}\n");
+    let mut text = format!("{EDITOR_SCHEMA}# Written by {by}\n");
     let needs = wanted.iter().map(|line| ("Needs in the environment", line));
     let left_out = left_out.iter().map(|line| ("Left out", line));
     for (what, line) in needs.chain(left_out) {

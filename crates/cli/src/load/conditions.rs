@@ -45,7 +45,7 @@ pub(crate) fn threshold(
             Some(Shortcoming::NoMetric(threshold.metric.clone())),
         ),
     };
-    let unit = waggle_analysis::unit(&threshold.metric);
+    let unit = waggle_analysis::unit(&threshold.metric, &[]);
     ThresholdResult {
         condition: condition.text,
         holds: held == Decision::Holds,

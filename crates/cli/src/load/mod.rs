@@ -53,7 +53,10 @@ use self::{
 use crate::{
     exit::{Exit, INTERRUPTED},
     interrupts::Interrupts,
-    live, output, runs,
+    live,
+    measuring::Measuring,
+    output,
+    runs::{self, NewRun},
 };
 
 /// Timeout of the first connection.
@@ -67,9 +70,16 @@ pub(crate) fn run(flags: &Load) -> Result<Exit> {
     let steps = scenario::step_names(flags, &target)?;
     let thresholds = conditions::conditions("--threshold", &flags.judged.thresholds, &steps)?;
     let search = search::conditions(&flags.search, &steps)?;
-    let folders = RunFolders::new(save_folder(flags)?);
+    let new = new_folder(flags)?;
+    let folders = match (&new, &flags.output.save) {
+        (Some(new), _) => RunFolders::in_new(new.folder()),
+        (None, Some(Some(folder))) => RunFolders::new(Some(folder.clone())),
+        (None, _) => RunFolders::new(None),
+    };
     let reached = target.reach(&flags.way.connect_to, REACH)?;
+    let measuring = Measuring::new(&format!("waggle load {}", target.authority));
     let to = Destination {
+        beside: measuring.note(),
         target: &target,
         reached: &reached,
         folders: &folders,
@@ -100,17 +110,18 @@ fn report_saved(flags: &Load, planned: &Planned, folders: &RunFolders) {
 /// The target of a load, and the folders of its run.
 #[derive(Debug, Clone, Copy)]
 struct Destination<'a> {
+    /// What is said of another waggle that measures.
+    beside: Option<&'a str>,
     target: &'a Target,
     reached: &'a ReachedServer,
     folders: &'a RunFolders,
 }
 
-/// The folder of a saved run.
-fn save_folder(flags: &Load) -> Result<Option<std::path::PathBuf>> {
-    match &flags.output.save {
-        None => Ok(None),
-        Some(Some(folder)) => Ok(Some(folder.clone())),
+/// The folder of a run that is saved under the name of a load.
+fn new_folder(flags: &Load) -> Result<Option<NewRun>> {
+    match flags.output.save {
         Some(None) => runs::new_run(std::path::Path::new(RUNS), NAME).map(Some),
+        Some(Some(_)) | None => Ok(None),
     }
 }
 
@@ -139,13 +150,19 @@ fn run_load(flags: &Load, thresholds: &[Threshold], to: Destination<'_>) -> Resu
         url: &to.target.url,
         settings: planned.settings.clone(),
         thresholds,
-        remarks: to.reached.remark.iter().cloned().collect(),
+        remarks: remarks(to),
         with_series: output.series,
     };
     report_saved(flags, &planned, to.folders);
     let result = result::result(&planned, observed, inputs);
     show(&result, output.json)?;
     Ok(exit(&result))
+}
+
+/// What is said of the machine and of the server before the load.
+fn remarks(to: Destination<'_>) -> Vec<String> {
+    let beside = to.beside.map(str::to_owned);
+    to.reached.remark.iter().cloned().chain(beside).collect()
 }
 
 fn environment<'a>(

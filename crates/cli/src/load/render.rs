@@ -12,8 +12,8 @@ use crate::{table::duration, trial::aggregate::as_f64};
 /// Width of the labels on the left.
 const NAME: usize = 15;
 
-/// CPU steal below this, in percent, is usual on virtual machines and not shown.
-const CPU_STEAL_MIN: f64 = 0.5;
+/// CPU steal below this, in percent, is usual on virtual machines and not shown: above it, it counts as contention.
+const CPU_STEAL_MIN: f64 = 100.0 * waggle_stats::CPU_STEAL_MAX;
 
 /// Whether colours are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,12 +120,13 @@ pub(super) fn load(model: ModelName, settings: &Settings) -> String {
         let stages: Vec<String> = settings
             .stages
             .iter()
-            .map(|stage| {
-                format!(
+            .map(|stage| match stage.duration_s > 0.0 {
+                true => format!(
                     "{} in {}",
                     exact(stage.target),
                     seconds_of(stage.duration_s)
-                )
+                ),
+                false => format!("{} at once", exact(stage.target)),
             })
             .collect();
         let _ = write!(text, ", by stages to {}", stages.join(", "));

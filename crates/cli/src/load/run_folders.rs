@@ -88,6 +88,13 @@ impl RunFolders {
         }
     }
 
+    /// Saves the run in this folder, which was created for it.
+    pub(crate) fn in_new(folder: &Path) -> Self {
+        let folders = Self::new(Some(folder.to_path_buf()));
+        folders.is_new.get_or_init(|| true);
+        folders
+    }
+
     /// The folder of the run. A folder to save is created; of a temporary one, its parent.
     ///
     /// # Errors

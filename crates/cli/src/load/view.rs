@@ -123,7 +123,7 @@ fn line(row: &Row) -> String {
     let time = |us: Option<u64>| us.map_or_else(|| "–".to_owned(), microseconds);
     let rate = match row.phase {
         // Answers that come while nothing is sent have no rate of the load.
-        Phase::Finish => String::new(),
+        Phase::Finish => "finish".to_owned(),
         Phase::WarmUp | Phase::Measured => format!("{}/s", plain(row.goodput_per_s)),
     };
     let mut line = format!(
@@ -142,7 +142,7 @@ fn line(row: &Row) -> String {
     match row.phase {
         Phase::WarmUp => line += "  warm-up",
         Phase::Measured => {}
-        Phase::Finish => line += "  last answers",
+        Phase::Finish => line += "  last answers: nothing is sent any more",
     }
     line
 }
@@ -170,7 +170,7 @@ mod tests {
         assert!(shown(Phase::Measured).contains("/s  p50"));
         let last = shown(Phase::Finish);
         assert!(
-            !last.contains("/s") && last.ends_with("  last answers"),
+            !last.contains("/s") && last.contains("  finish  p50"),
             "{last}"
         );
     }

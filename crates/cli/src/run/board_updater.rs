@@ -13,7 +13,7 @@ use std::{
 use waggle_analysis::{SearchStep, TrialSoFar, cell_so_far};
 use waggle_load::Interval;
 use waggle_report::wording::{causes::Place, operating_points, search::level};
-use waggle_results::{PhaseName, RunFolder, TrialKey};
+use waggle_results::{PhaseName, TrialKey, finished_trials, run_info};
 use waggle_runner::Event;
 use waggle_stats::{Answer, Evidence};
 use waggle_study::{Cell, Study};
@@ -190,9 +190,9 @@ impl BoardUpdater {
 
     /// Reads trials of an interrupted run in the same folder.
     fn read_ended(&mut self) {
-        let finished = RunFolder::open(&self.facts.run_folder)
-            .ok()
-            .and_then(|folder| folder.finished_trials().ok());
+        let folder = &self.facts.run_folder;
+        let info = run_info(folder).ok();
+        let finished = info.and_then(|info| finished_trials(folder, &info).ok());
         for key in finished.into_iter().flatten() {
             self.trial_ended(key);
         }

@@ -65,6 +65,11 @@ impl Lines {
 pub(super) fn lasting_line(event: &Event, state: &State) -> Option<String> {
     let (_, event) = Side::split(event);
     match event {
+        Event::RunStarted {
+            trials,
+            already_done,
+            ..
+        } if *already_done > 0 => Some(resume_line(*trials, *already_done, state)),
         Event::TrialEnded {
             key,
             failure: None,
@@ -127,6 +132,19 @@ pub(super) fn lasting_line(event: &Event, state: &State) -> Option<String> {
         )),
         Event::Warning(text) => Some(format!("warning: {text}")),
         _ => None,
+    }
+}
+
+/// `resumed: 4 of 6 trials have a result, 2 are left`. How many a search needs is not known before.
+fn resume_line(trials: u32, already_done: u32, state: &State) -> String {
+    let left = trials.saturating_sub(already_done);
+    let done = waggle_report::wording::format::plural(already_done, "trial");
+    match (state.outline.what, left) {
+        (Some(_), _) => format!("resumed: {done} of the search, which goes on"),
+        (None, 0) => format!("nothing is left to run: all {done} have a result"),
+        (None, left) => {
+            format!("resumed: {already_done} of {trials} trials have a result, {left} left")
+        }
     }
 }
 

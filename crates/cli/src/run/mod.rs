@@ -37,7 +37,11 @@ use crate::{
     files::{self, Loaded},
     folders,
     interrupts::Interrupts,
-    left_out, live, output, report, runs, seed, system,
+    left_out, live,
+    measuring::Measuring,
+    output,
+    output_files::StandardOutput,
+    report, runs, seed, system,
 };
 
 /// Events that may wait for the screen.
@@ -45,6 +49,11 @@ const EVENTS_MAX: usize = 1024;
 
 pub(crate) fn run(arguments: &Run) -> Result<Exit> {
     let interrupts = Interrupts::new(|| {});
+    let study = arguments.choice.study.display();
+    let measuring = Measuring::new(&format!("waggle run {study}"));
+    if let Some(note) = measuring.note().filter(|_| !arguments.quiet) {
+        output::print_progress(&format!("note: {note}"));
+    }
     match arguments.repeated.times {
         Some(times) => series::run(arguments, times, &interrupts),
         None => run_once(arguments, &interrupts).map(|finished| finished.exit),
@@ -66,7 +75,7 @@ fn run_once(arguments: &Run, interrupts: &Interrupts) -> Result<Finished> {
         waggle_runner::allow_namespaces()
             .context("the study's networks need a user namespace, which cannot be set up")?;
     }
-    arguments.comparison.files.check()?;
+    arguments.comparison.files.check(StandardOutput::Taken)?;
     check_metrics(&loaded.study, &arguments.comparison)?;
     match &arguments.comparison.baseline {
         Some(baseline) => drop(compare::run_folders(baseline)?),
@@ -75,10 +84,14 @@ fn run_once(arguments: &Run, interrupts: &Interrupts) -> Result<Finished> {
         None if arguments.choice.against.is_empty() => refuse_comparison(&arguments.comparison)?,
         None => {}
     }
+    let mut new = None;
     let folder = match &arguments.resume {
         Some(Some(folder)) => runs::run_of_study(folder, &loaded.study.name)?,
         Some(None) => runs::run_to_resume(&arguments.runs, &loaded.study)?,
-        None => runs::new_run(&arguments.runs, &loaded.study.name)?,
+        None => {
+            let made = runs::new_run(&arguments.runs, &loaded.study.name)?;
+            new.insert(made).folder().to_path_buf()
+        }
     };
     let left_out = match &arguments.resume {
         Some(_) => left_out::find_as_begun(&folder)?,

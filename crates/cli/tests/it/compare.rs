@@ -176,6 +176,21 @@ fn mistakes_in_output_files_and_metrics_are_found_first() {
         "--html and --json name the same file",
     );
     check(
+        &[
+            "run",
+            "study.yaml",
+            "--against",
+            "fault=dies",
+            "--markdown",
+            "-",
+        ],
+        "--markdown -: the result goes to the standard output; expected a file",
+    );
+    check(
+        &["compare", "empty", "empty", "--json", "-", "--html", "-"],
+        "--html and --json name the same file",
+    );
+    check(
         &["history", "empty", "--html", "."],
         "--html: . is a folder",
     );

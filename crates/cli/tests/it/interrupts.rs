@@ -53,8 +53,18 @@ fn trials(workspace: &Workspace) -> Vec<(u32, u32)> {
 }
 
 fn resumes_to_the_end(workspace: &Workspace) {
-    let output = workspace.output(&["run", "study.yaml", "--resume", "--quiet"]);
+    let kept = trials(workspace).len();
+    let output = workspace.output(&["run", "study.yaml", "--resume"]);
     workspace.report_of(&output);
+    let said = output_text(&output);
+    let (of, left) = (format!("resumed: {kept} of 3 trials"), 3 - kept);
+    let is_said = said.contains(&of) && said.contains(&format!("have a result, {left} left"));
+    assert!(is_said || kept == 0, "{said}");
+    // Nothing is run twice.
+    let again = workspace.output(&["run", "study.yaml", "--resume"]);
+    let said = output_text(&again);
+    let nothing = "nothing is left to run: all 3 trials have a result";
+    assert!(said.contains(nothing), "{said}");
     assert_eq!(trials(workspace), [(1, 1), (1, 2), (1, 3)]);
     let left: Vec<_> = std::fs::read_dir(workspace.run_folder().join("trials"))
         .unwrap()

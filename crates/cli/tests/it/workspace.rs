@@ -115,7 +115,9 @@ impl Workspace {
             .args(arguments)
             .current_dir(self.path())
             .env("PATH", path.unwrap())
-            .env("XDG_CACHE_HOME", calibration_cache());
+            .env("XDG_CACHE_HOME", calibration_cache())
+            // Other tests measure at the same time.
+            .env("XDG_STATE_HOME", self.path().join("state"));
         command
     }
 

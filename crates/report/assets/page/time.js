@@ -95,8 +95,8 @@ function readings(name) {
   return found ? found[1] : [];
 }
 
-function metricOption(name) {
-  return (look) => timeOption(look, [{ name, data: readings(name) }], plain, name);
+function metricOption(name, kind) {
+  return (look) => timeOption(look, [{ name, data: readings(name) }], NUMBER[kind], name);
 }
 
 function drawTime() {
@@ -117,7 +117,9 @@ function drawTime() {
   show('time-latency', latencyOption, trial.points.length > 0);
   show('time-cpu', cpuOption, trial.cpu.length > 0);
   show('time-backlog', backlogOption, trial.backlog.length > 0 || trial.before.length > 0);
-  model.system_metrics.forEach((name, place) => show(`time-metric-${place}`, metricOption(name), readings(name).length > 0));
+  model.system_metrics.forEach(([name, kind], place) => {
+    show(`time-metric-${place}`, metricOption(name, kind), readings(name).length > 0);
+  });
 }
 
 /** Selectors of the cell, and of one of its trials. */

@@ -15,7 +15,7 @@ pub(crate) use map::has_multiples;
 use serde::Serialize;
 
 use crate::labels;
-use waggle_analysis::Model;
+use waggle_analysis::{Model, own_unit};
 
 /// All data of the page.
 #[derive(Serialize)]
@@ -33,7 +33,8 @@ pub(crate) struct Charts<'a> {
     best: Option<u32>,
     /// Name of the last probe.
     probe: Option<&'a str>,
-    system_metrics: Vec<&'a str>,
+    /// Name and unit of each.
+    system_metrics: Vec<(&'a str, &'static str)>,
     curves: Option<curves::Curves<'a>>,
     comparisons: Vec<comparisons::Comparison<'a>>,
     effects: Option<effects::Effects<'a>>,
@@ -73,7 +74,7 @@ impl<'a> Charts<'a> {
                 .info
                 .metrics
                 .iter()
-                .map(|metric| metric.name.as_str())
+                .map(|metric| (metric.name.as_str(), labels::unit(own_unit(metric))))
                 .collect(),
             curves: model.curves.as_ref().map(curves::Curves::new),
             comparisons: model

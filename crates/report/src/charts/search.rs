@@ -43,7 +43,7 @@ impl<'a> Search<'a> {
             text: &condition.text,
             name: condition.metric.join("."),
             limit: condition.value,
-            kind: labels::unit(unit(&condition.metric)),
+            kind: labels::unit(unit(&condition.metric, &model.info.metrics)),
         });
         let cells = found.cells.iter();
         Self {

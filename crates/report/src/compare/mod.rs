@@ -94,7 +94,7 @@ fn metric_in_width(
     let table = tables::metric_in_detail(model, metric, detail);
     let laid_out = match fits(&detail) {
         true => lines::laid_out(&table, None),
-        false => lines::wrapped(&table, width),
+        false => lines::wrapped_text(&table, width),
     };
     let left_out = detail.left_out(model.sides.each_ref().map(|side| &*side.name));
     let note = match left_out.is_empty() {

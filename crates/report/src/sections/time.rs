@@ -63,7 +63,7 @@ fn over_time(model: &Model, trial: &TrialModel) -> Option<Block> {
         trial.key.repetition,
         labels::verdict(trial.verdict)
     );
-    let table = tables::over_time(trial, model.counted, &title)?;
+    let table = tables::over_time(model, trial, &title)?;
     Some(Block::Folded(Folded {
         what: Fold::Trial,
         summary: title,

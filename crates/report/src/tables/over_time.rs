@@ -5,17 +5,17 @@ use crate::{
     format::{self, NONE, Unit},
     table::{Field, Head, Table},
 };
-use waggle_analysis::{Counted, TrialModel};
+use waggle_analysis::{Model, TrialModel, own_unit};
 
 /// A row for each interval of load, then one for each later sample while the system drained; `None` if the trial has no series.
-pub(crate) fn over_time(trial: &TrialModel, counted: Counted, title: &str) -> Option<Table> {
+pub(crate) fn over_time(model: &Model, trial: &TrialModel, title: &str) -> Option<Table> {
     let series = &trial.series;
     if series.points.is_empty() && series.cpu.is_empty() {
         return None;
     }
     let figures = [
         "end, s".to_owned(),
-        per_second(counted),
+        per_second(model.counted),
         "failed/s".to_owned(),
         "p50".to_owned(),
         "p99".to_owned(),
@@ -38,19 +38,19 @@ pub(crate) fn over_time(trial: &TrialModel, counted: Counted, title: &str) -> Op
         title: None,
         caption: format!("{title}, time series"),
         heads: heads.collect(),
-        rows: rows(trial),
+        rows: rows(model, trial),
         has_summary: false,
     })
 }
 
-fn rows(trial: &TrialModel) -> Vec<Vec<Field>> {
+fn rows(model: &Model, trial: &TrialModel) -> Vec<Vec<Field>> {
     let series = &trial.series;
     let load_end = series
         .points
         .last()
         .map_or(f64::NEG_INFINITY, |point| point.end_s);
     let mut rows: Vec<Vec<Field>> = Vec::new();
-    let mut samples = Samples::from_trial(trial);
+    let mut samples = Samples::new(model, trial);
     for point in &series.points {
         let time = |us: Option<f64>| us.map_or_else(|| NONE.to_owned(), |us| Unit::Time.show(us));
         let figures = [
@@ -96,29 +96,44 @@ fn sample_times_after_load(trial: &TrialModel, load_end: f64) -> Vec<f64> {
 /// Samples of each component, of the backlogs and of the metrics of the system, from one instant on.
 struct Samples<'a> {
     /// In ascending order, those that were passed left out.
-    ahead: Vec<&'a [(f64, f64)]>,
+    ahead: Vec<Ahead<'a>>,
 }
 
+/// Samples of one thing that are still to come, and their unit; `None`: they have none.
+type Ahead<'a> = (&'a [(f64, f64)], Option<waggle_metrics::Unit>);
+
 impl<'a> Samples<'a> {
-    fn from_trial(trial: &'a TrialModel) -> Self {
+    fn new(model: &Model, trial: &'a TrialModel) -> Self {
         let series = &trial.series;
         let cpu = series.cpu.iter().map(|one| &one.points[..]);
         let backlog = (!series.backlog.is_empty()).then_some(&series.backlog[..]);
-        let named = series.intermediate_probes.iter().chain(&series.metrics);
-        let named = named.map(|one| &one.points[..]);
+        let before = series.intermediate_probes.iter();
+        let before = before.map(|one| &one.points[..]);
+        let counts = cpu.chain(backlog).chain(before);
+        let unit = |name: &str| {
+            let mut all = model.info.metrics.iter();
+            all.find(|metric| metric.name == name).map(own_unit)
+        };
+        let metrics = series.metrics.iter();
+        let metrics = metrics.map(|one| (&one.points[..], unit(&one.name)));
         Self {
-            ahead: cpu.chain(backlog).chain(named).collect(),
+            ahead: counts.map(|points| (points, None)).chain(metrics).collect(),
         }
     }
 
     /// The last sample of each up to an instant and after the instant before; passes them.
     fn samples_up_to(&mut self, to: f64) -> impl Iterator<Item = String> {
-        self.ahead.iter_mut().map(move |ahead| {
+        self.ahead.iter_mut().map(move |(ahead, unit)| {
+            let unit = *unit;
             let passed = ahead.iter().take_while(|(at, _)| *at <= to).count();
             let (in_interval, later) = ahead.split_at(passed);
             *ahead = later;
             let last = in_interval.last();
-            last.map_or_else(|| NONE.to_owned(), |(_, value)| format::plain(*value))
+            let shown = |value: f64| match unit {
+                None | Some(waggle_metrics::Unit::Count) => format::plain(value),
+                Some(unit) => format::in_unit(value, unit),
+            };
+            last.map_or_else(|| NONE.to_owned(), |(_, value)| shown(*value))
         })
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     format::{self, NONE, Unit},
     table::{Column, Field, Table},
 };
-use waggle_analysis::{CellModel, Model, SystemMetricModel};
+use waggle_analysis::{CellModel, Model, SystemMetricModel, own_unit};
 
 /// A row for each cell.
 pub(crate) fn resources(model: &Model) -> Table {
@@ -59,7 +59,9 @@ pub(crate) fn resources(model: &Model) -> Table {
         })
     }));
     let caption = "CPU time per request, peak memory, load generator, and CPU of each component in the measured phase";
-    Table::new("resources", caption, columns, &model.cells).with_title("Resource use")
+    Table::new("resources", caption, columns, &model.cells)
+        .without_empty_columns()
+        .with_title("Resource use")
 }
 
 /// A column for each metric that was read from the system; `None` if none was.
@@ -83,23 +85,28 @@ pub(crate) fn system_metrics(model: &Model) -> Option<Table> {
     );
     let mut columns = place_of_cell(model);
     columns.extend(names.into_iter().map(|name| {
+        let mut all = model.info.metrics.iter();
+        let info = all.find(|metric| metric.name == name);
+        let unit = info.map_or(waggle_metrics::Unit::Count, own_unit);
         Column::numbers(name, move |cell: &&CellModel| {
             let mut metrics = cell.metrics.iter();
             metrics
                 .find(|metric| metric.name == name)
-                .map_or_else(Field::empty, metric_field)
+                .map_or_else(Field::empty, |metric| metric_field(metric, unit))
         })
     }));
     let table = Table::new("system-metrics", caption, columns, &model.cells);
     Some(table.with_title("System metrics"))
 }
 
-fn metric_field(metric: &SystemMetricModel) -> Field {
-    let shown = |value: Option<f64>| value.map_or_else(|| NONE.to_owned(), format::amount);
+fn metric_field(metric: &SystemMetricModel, unit: waggle_metrics::Unit) -> Field {
+    let shown = |value: Option<f64>| {
+        value.map_or_else(|| NONE.to_owned(), |value| format::in_unit(value, unit))
+    };
     Field::plain(shown(metric.mean.map(|mean| mean.point))).with_aside(format!(
         "max {}, end {}",
         shown(metric.max),
-        format::amount(metric.end)
+        shown(Some(metric.end))
     ))
 }
 

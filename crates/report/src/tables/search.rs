@@ -92,7 +92,7 @@ pub(crate) fn levels_table(model: &Model) -> Option<Table> {
     })]);
     let conditions = search.info.conditions.iter().enumerate();
     columns.extend(conditions.map(|(place, condition)| {
-        let unit = unit(&condition.metric);
+        let unit = unit(&condition.metric, &model.info.metrics);
         Column::numbers(condition.metric.join("."), move |(_, step): &Tried<'_>| {
             let number = step.numbers.get(place).copied().flatten();
             Field::optional(number.map(|number| in_unit(number, unit)))

@@ -170,6 +170,7 @@ fn run_info() -> RunInfo {
         intermediate_probes: vec!["broker".into()],
         metrics: vec![SystemMetricInfo {
             comparison: None,
+            unit: None,
             name: "depth".into(),
             summary: "what waits".into(),
         }],

@@ -1,5 +1,6 @@
 //! Which phase runs when, over all trials, and what a good run leaves on disk.
 
+use waggle_analysis::Decision;
 use waggle_results::{PhaseName, TrialEnd, TrialKey};
 
 use super::{
@@ -337,6 +338,27 @@ async fn several_probes_have_a_ledger_each_and_metrics_are_read() {
         let last = trial.metrics.last().unwrap();
         assert!(last.at_s >= drain.unwrap().end_s, "{last:?} {drain:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_metric_is_judged_and_shown_in_its_unit() {
+    let metric = "{ summary: the seventh offset, component: fake, port: http, get: /store/7/1, json: $.offset, unit: ms }";
+    let system = SYSTEM.replace("verify:", &format!("metrics:\n  own: {metric}\nverify:"));
+    let study =
+        format!("{STUDY}\nthresholds:\n  - metrics.own.max <= 7ms\n  - metrics.own.max < 7ms\n");
+    assert!(!STUDY.contains("thresholds:"), "it has some already");
+    let bench = Bench::with_system(&system, &study);
+    bench.run(&world(None), Then::Nothing).await.0.unwrap();
+    let run = bench.results();
+    let mut values = run.trials.iter().flat_map(|trial| &trial.metrics);
+    assert!(values.all(|row| (row.value - 7_000.0).abs() < 1e-9));
+    let model = waggle_analysis::model(&run);
+    let [met, failed] = &model.thresholds[..] else {
+        panic!("{:?}", model.thresholds);
+    };
+    assert_eq!(met.unit, waggle_study::Unit::Time);
+    let held = (met.held, failed.held);
+    assert_eq!(held, (Decision::Holds, Decision::Fails));
 }
 
 #[tokio::test(start_paused = true)]

@@ -27,6 +27,8 @@ struct Followed<N> {
     name: String,
     source: Result<Source<N>, String>,
     growth: Option<Growth>,
+    /// From the number that is read, or its growth, to the unit of the values.
+    factor: f64,
     /// It is compared with a count of the load generator, so that it is also read before the load.
     is_compared: bool,
     /// What was read before the load.
@@ -54,6 +56,7 @@ impl<N: Connection> SystemMetrics<N> {
             name: metric.name.clone(),
             source: Source::new(metric, &peers(metric), &connection),
             growth: metric.per_second.then(Growth::default),
+            factor: metric.unit.factor,
             is_compared: metric.comparison.is_some(),
             before: None,
             readings: 0,
@@ -199,10 +202,11 @@ impl<N: Connection> Followed<N> {
         match read {
             Ok(value) => {
                 self.readings += 1;
-                match &mut self.growth {
+                let value = match &mut self.growth {
                     Some(growth) => growth.per_second(Instant::now(), value),
                     None => Some(value),
-                }
+                };
+                value.map(|value| value * self.factor)
             }
             Err(problem) => {
                 self.problems += 1;

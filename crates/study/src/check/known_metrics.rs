@@ -28,8 +28,8 @@ pub(crate) struct Sent {
     pub probes: Vec<String>,
     /// The components of the system.
     pub components: Vec<String>,
-    /// The metrics of the system.
-    pub metrics: Vec<String>,
+    /// The metrics of the system, and the unit of each.
+    pub metrics: Vec<(String, Unit)>,
     /// Whether the study has a recovery phase.
     pub recovery: bool,
     /// Whether components are killed on purpose.
@@ -92,12 +92,15 @@ pub(super) fn known_metrics(sent: &Sent) -> Vec<Known> {
         (prepare, &sent.prepare_loads, Subject::Preparation),
         (background, &sent.background, Subject::Background),
         (components, &sent.components, Subject::Component),
-        (metrics, &sent.metrics, Subject::SystemMetric),
     ];
     for (first, names, subject) in named {
         for name in names {
             known.extend(metric_paths(&format!("{first}.{name}"), &[subject]));
         }
+    }
+    for (name, unit) in &sent.metrics {
+        let paths = metric_paths(&format!("{metrics}.{name}"), &[Subject::SystemMetric]);
+        known.extend(paths.into_iter().map(|(path, _)| (path, *unit)));
     }
     known
 }

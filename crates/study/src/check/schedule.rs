@@ -32,6 +32,10 @@ pub(super) const PHASE: (Duration, Duration) = (Duration::from_millis(10), MAX_P
 /// Bounds of a histogram interval and of a sampling interval.
 const INTERVAL: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(60));
 const DEFAULT_INTERVAL: Duration = Duration::from_secs(1);
+/// Defaults for a measured phase of fewer than [`WANTED_INTERVALS`] seconds, the first of which it is a multiple.
+const SHORT_INTERVALS: [Duration; 2] = [Duration::from_millis(250), Duration::from_millis(100)];
+/// With so many the test of steadiness has something to go by.
+const WANTED_INTERVALS: u32 = 12;
 const WARM_UP_TIMEOUT: Duration = Duration::from_secs(20);
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 const QUIET_PERIOD: Duration = Duration::from_secs(2);
@@ -129,19 +133,37 @@ pub(crate) fn intervals(
     checker: &mut Checker<'_>,
     raw: Option<&raw::Schedule>,
 ) -> (Option<Duration>, Option<Duration>) {
-    let mut time = |given: Option<raw::DurationText>, key: &str| {
+    let default = default_interval(raw);
+    let mut time = |given: Option<raw::DurationText>, key: &str, default: Duration| {
         let path = ["schedule", key];
         let given = given.map(|raw::DurationText(time)| time);
-        let given = checker.value_or_default(given, &path, DEFAULT_INTERVAL)?;
+        let given = checker.value_or_default(given, &path, default)?;
         checker.check_bounds(given, &path, INTERVAL)
     };
     (
-        time(raw.and_then(|raw| raw.interval), "interval"),
+        time(raw.and_then(|raw| raw.interval), "interval", default),
         time(
             raw.and_then(|raw| raw.sampling_interval),
             "sampling_interval",
+            DEFAULT_INTERVAL,
         ),
     )
+}
+
+/// The histogram interval of a schedule that does not give it.
+fn default_interval(raw: Option<&raw::Schedule>) -> Duration {
+    let measured = match raw.and_then(|raw| raw.measure.as_ref()) {
+        Some(raw::Measured::Time(raw::DurationText(time))) => *time,
+        Some(raw::Measured::Requests(_)) | None => return DEFAULT_INTERVAL,
+    };
+    if measured >= DEFAULT_INTERVAL * WANTED_INTERVALS {
+        return DEFAULT_INTERVAL;
+    }
+    let is_divisor = |interval: &Duration| {
+        measured >= *interval && measured.as_nanos().is_multiple_of(interval.as_nanos())
+    };
+    let found = SHORT_INTERVALS.into_iter().find(is_divisor);
+    found.unwrap_or(DEFAULT_INTERVAL)
 }
 
 /// The order of the trials; the same for every cell.

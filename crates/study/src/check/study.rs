@@ -262,8 +262,10 @@ fn sent_names(tree: &Node, raw: &raw::Study, system: Option<&System>) -> Sent {
             .map(|component| component.name.clone())
             .collect(),
         metrics: system.map_or_else(Vec::new, |system| {
-            let names = system.metrics.iter().map(|metric| metric.name.clone());
-            names.collect()
+            let metrics = system.metrics.iter();
+            metrics
+                .map(|metric| (metric.name.clone(), metric.unit.of_values))
+                .collect()
         }),
         recovery: tree
             .child("schedule")

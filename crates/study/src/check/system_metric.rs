@@ -1,9 +1,11 @@
 //! A metric of a system: what it is read from, and whether it has the keys of that source.
 
+use waggle_metrics::Unit;
+
 use super::{Checker, components::Conditions, probe::Keys, system_text::Names};
 use crate::{
-    ComparedCount, CountComparison, MetricSource, Selector, SystemMetric, mistake::Finding, raw,
-    tree::quote,
+    ComparedCount, CountComparison, MetricSource, MetricUnit, Selector, SystemMetric,
+    mistake::Finding, raw, tree::quote,
 };
 
 const SOURCES: [&str; 3] = ["prometheus", "json", "consumer_lag"];
@@ -50,6 +52,7 @@ pub(super) fn system_metric(
         (.., lag) => lag.and_then(|lag| keys.consumer_lag(lag)),
     };
     let per_second = raw.per_second.unwrap_or(false);
+    let unit = keys.unit(raw.unit, per_second, raw.compare_with.is_some());
     let comparison = keys.comparison(raw.compare_with, raw.tolerance, per_second, &source);
     let (component, port) = port?;
     Some(SystemMetric {
@@ -59,12 +62,66 @@ pub(super) fn system_metric(
         port,
         source: source?,
         per_second,
+        unit,
         comparison,
         name,
     })
 }
 
+/// The unit of values that are read in this unit; `None`: there is no such value per second.
+fn unit_of_values(read: raw::MetricUnit, per_second: bool) -> Option<MetricUnit> {
+    use raw::MetricUnit as Read;
+    let (of_values, factor) = match (read, per_second) {
+        (Read::Count, false) => (Unit::Count, 1.0),
+        (Read::Count, true) | (Read::PerSecond, false) => (Unit::Rate, 1.0),
+        (Read::Bytes, false) => (Unit::Bytes, 1.0),
+        (Read::Bytes, true) | (Read::BytesPerSecond, false) => (Unit::ByteRate, 1.0),
+        (Read::Seconds, false) => (Unit::Time, 1e6),
+        (Read::Milliseconds, false) => (Unit::Time, 1e3),
+        (Read::Microseconds, false) => (Unit::Time, 1.0),
+        // Time in each second, as of process_cpu_seconds_total.
+        (Read::Seconds, true) => (Unit::Cpus, 1.0),
+        (Read::Milliseconds, true) => (Unit::Cpus, 1e-3),
+        (Read::Microseconds, true) => (Unit::Cpus, 1e-6),
+        (Read::Share, false) => (Unit::Share, 1.0),
+        (Read::Percent, false) => (Unit::Share, 1e-2),
+        (Read::PerSecond | Read::BytesPerSecond | Read::Share | Read::Percent, true) => {
+            return None;
+        }
+    };
+    Some(MetricUnit { of_values, factor })
+}
+
 impl Keys<'_, '_, '_> {
+    fn unit(
+        &mut self,
+        read: Option<raw::MetricUnit>,
+        per_second: bool,
+        is_compared: bool,
+    ) -> MetricUnit {
+        let Some(read) = read else {
+            return MetricUnit::default();
+        };
+        let unit = unit_of_values(read, per_second);
+        let wrong = match unit {
+            None => Some((
+                "cannot be used with per_second: true",
+                "count, bytes, s, ms or us: what the counter counts",
+            )),
+            Some(_) if is_compared && read != raw::MetricUnit::Count => {
+                Some(("cannot be compared with requests", "count, or no unit"))
+            }
+            Some(_) => None,
+        };
+        if let Some((why, expected)) = wrong {
+            let what = format!("{}.unit {why}", self.path_text());
+            let position = self.checker.position_of(&self.path(&["unit"]));
+            self.checker
+                .report(Finding::new(position, what).with_expected(expected));
+        }
+        unit.unwrap_or_default()
+    }
+
     fn comparison(
         &mut self,
         compare_with: Option<raw::ComparedCount>,

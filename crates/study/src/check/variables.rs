@@ -180,15 +180,21 @@ impl<'a> Variables<'a> {
     }
 
     fn unknown(&self, name: &str, known: &Known) -> (String, String, Option<String>) {
-        let names: Vec<String> = known
+        let mut names: Vec<String> = Vec::new();
+        let all = known
             .captured
             .iter()
             .cloned()
             .chain(self.feeds.iter().flat_map(|feed| {
                 let columns = feed.rows.iter().flat_map(FeedRows::columns);
                 columns.map(|column| format!("{}.{column}", feed.name))
-            }))
-            .collect();
+            }));
+        // Several steps may capture the same name.
+        for name in all {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
         let words = || names.iter().map(String::as_str);
         let expected = match self.named {
             _ if !names.is_empty() => list(words()),

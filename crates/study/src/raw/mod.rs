@@ -59,4 +59,4 @@ pub(crate) use system::{
     Certificate, Component, Endpoint, Parameter, PortTls, Process, ReadyCheck, Replicas, System,
     Verify, WrittenSecret,
 };
-pub(crate) use system_metric::{ComparedCount, ConsumerLag, SystemMetric};
+pub(crate) use system_metric::{ComparedCount, ConsumerLag, MetricUnit, SystemMetric};

@@ -13,7 +13,8 @@ pub(crate) struct Schedule {
     pub warm_up: Option<WarmUp>,
     /// The measured phase: a time, or `{ requests: 10000 }`. With `load.stages` the rest of them by default, else required.
     pub measure: Option<Measured>,
-    /// Length of one histogram interval; 1s by default. `measure` is a whole number of them.
+    /// Length of one histogram interval; by default 1s, and 250ms or 100ms if `measure` is shorter than 12s. `measure` is a whole
+    /// number of them.
     pub interval: Option<DurationText>,
     /// Time between two samples of CPU, memory and the system's metrics; 1s by default.
     pub sampling_interval: Option<DurationText>,

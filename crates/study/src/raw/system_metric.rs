@@ -32,11 +32,46 @@ pub(crate) struct SystemMetric {
     pub consumer_lag: Option<ConsumerLag>,
     /// By how much the number grows in a second, for one that only counts up; false by default.
     pub per_second: Option<bool>,
+    /// The unit of the number: `bytes`, `s`, `ms`, `us`, `/s`, `bytes/s`, `share` (0 to 1) or `%`; a count by default. With per_second,
+    /// bytes become bytes per second, and times become CPUs.
+    pub unit: Option<MetricUnit>,
     /// What the load generator counts of the whole load that this number, which only counts up, should grow by: the report shows both
     /// and judges the difference.
     pub compare_with: Option<ComparedCount>,
     /// The largest difference in a trial that is no finding, as a share of the load generator's count; 0 by default.
     pub tolerance: Option<Share>,
+}
+
+/// The unit of a number that a system exposes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+pub(crate) enum MetricUnit {
+    /// No unit.
+    #[serde(rename = "count")]
+    Count,
+    /// Bytes.
+    #[serde(rename = "bytes")]
+    Bytes,
+    /// Seconds.
+    #[serde(rename = "s")]
+    Seconds,
+    /// Milliseconds.
+    #[serde(rename = "ms")]
+    Milliseconds,
+    /// Microseconds.
+    #[serde(rename = "us")]
+    Microseconds,
+    /// Per second.
+    #[serde(rename = "/s")]
+    PerSecond,
+    /// Bytes per second.
+    #[serde(rename = "bytes/s")]
+    BytesPerSecond,
+    /// A share from 0 to 1.
+    #[serde(rename = "share")]
+    Share,
+    /// A share from 0 to 100.
+    #[serde(rename = "%")]
+    Percent,
 }
 
 /// Requests of the whole load, warm-up included, as the load generator counts them.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use waggle_metrics::{CATALOGUE, Subject, Unit};
-use waggle_study::{Mistakes, Study, read_study, read_study_and_files};
+use waggle_study::{Mistakes, Study, read_study, read_study_and_files, read_system};
 
 use super::{STUDY, accepted, change_text, headlines, prepare, probes, scenarios, source};
 
@@ -232,4 +232,82 @@ fn only_words_with_which_metrics_begin_are_taken() {
     for free in ["engine", "watches", "machine"] {
         read_as(free).unwrap_or_else(|mistakes| panic!("{mistakes}"));
     }
+}
+
+/// A metric of the system in this unit has its thresholds in it; `expected`: the value of the condition, or what is expected.
+#[track_caller]
+fn check_unit(keys: &str, value: &str, expected: Result<f64, &str>) {
+    let system = probes::text().replace(
+        "metrics:\n",
+        &format!("metrics:\n  own: {{ summary: s, component: front, port: http, get: /m, json: $.n{keys} }}\n"),
+    );
+    let system = read_system(&source("system.yaml", system)).expect("a system");
+    let (before, _) = STUDY.split_once("thresholds:\n").expect("it is there");
+    let text = format!("{before}thresholds:\n  - metrics.own.max < {value}\n");
+    let read = read_study(&source("study.yaml", text), &system);
+    match (read, expected) {
+        (Ok(study), Ok(value)) => {
+            let found = study.thresholds[0].value;
+            assert!(
+                (found - value).abs() <= value * 1e-9,
+                "{keys} {value}: {found}"
+            );
+        }
+        (Err(mistakes), Err(expected)) => {
+            assert!(
+                mistakes.to_string().contains(expected),
+                "{keys}: {mistakes}"
+            );
+        }
+        (read, _) => panic!("{keys} {value}: {read:?}"),
+    }
+}
+
+#[test]
+fn a_metric_of_a_system_has_the_unit_that_its_system_says() {
+    check_unit("", "200", Ok(200.0));
+    check_unit("", "200MB", Err("expected a count such as 0"));
+    check_unit(", unit: count", "200", Ok(200.0));
+    check_unit(", unit: bytes", "200MB", Ok(2e8));
+    check_unit(", unit: bytes", "4KiB", Ok(4096.0));
+    check_unit(", unit: bytes", "200", Err("expected a size such as 4KiB"));
+    check_unit(", unit: s", "50ms", Ok(50_000.0));
+    check_unit(", unit: ms", "50ms", Ok(50_000.0));
+    check_unit(", unit: us", "50ms", Ok(50_000.0));
+    check_unit(", unit: /s", "1000/s", Ok(1000.0));
+    check_unit(", unit: bytes/s", "10MiB/s", Ok(10_485_760.0));
+    check_unit(", unit: share", "5%", Ok(0.05));
+    check_unit(", unit: '%'", "5%", Ok(0.05));
+    check_unit(
+        ", unit: bytes, per_second: true",
+        "10MiB/s",
+        Ok(10_485_760.0),
+    );
+    check_unit(", unit: s, per_second: true", "150%", Ok(1.5));
+    check_unit(", unit: count, per_second: true", "9/s", Ok(9.0));
+    // Without a unit the growth stays a number, as ever.
+    check_unit(", per_second: true", "9", Ok(9.0));
+}
+
+/// What a number that is read is multiplied by, so that values are in µs, bytes, CPUs or a share of 1.
+#[test]
+fn values_are_in_the_unit_of_all_metrics() {
+    let check = |keys: &str, factor: f64| {
+        let system = probes::text().replace(
+            "metrics:\n",
+            &format!("metrics:\n  own: {{ summary: s, component: front, port: http, get: /m, json: $.n, {keys} }}\n"),
+        );
+        let system = read_system(&source("system.yaml", system)).unwrap();
+        let mut metrics = system.metrics.iter();
+        let own = metrics.find(|metric| metric.name == "own").unwrap();
+        assert!((own.unit.factor - factor).abs() < 1e-12, "{keys}: {own:?}");
+    };
+    check("unit: s", 1e6);
+    check("unit: ms", 1e3);
+    check("unit: us", 1.0);
+    check("unit: bytes", 1.0);
+    check("unit: '%'", 0.01);
+    check("unit: s, per_second: true", 1.0);
+    check("unit: ms, per_second: true", 1e-3);
+    check("unit: us, per_second: true", 1e-6);
 }

@@ -131,3 +131,47 @@ fn an_unknown_system_is_named_with_all_else_that_is_wrong() {
     ];
     assert_eq!(headlines(&mistakes), expected);
 }
+
+/// A file of another kind is named, in place of a list of its keys.
+#[test]
+fn a_file_of_another_kind_is_named() {
+    let check = |text: &str, expected: &str| {
+        let mistakes = read_study(&source("study.yaml", text), &system())
+            .expect_err("it is no study")
+            .to_string();
+        assert!(mistakes.contains(expected), "{mistakes}");
+        assert_eq!(mistakes.matches("study.yaml:").count(), 1, "{mistakes}");
+    };
+    check(
+        SYSTEM,
+        "study.yaml:1:1: this is a system, and not a study; expected a study that names it",
+    );
+    check(
+        "flows:\n  - steps: []\n",
+        "study.yaml:1:1: this is a scenario, and not a study; expected a study that names it",
+    );
+}
+
+/// Without `schedule.interval`, a short measured phase has at least twelve where it can be divided.
+#[test]
+fn a_short_measured_phase_has_short_intervals() {
+    let check = |measure: &str, expected_ms: u64| {
+        let changes = [
+            ("measure: 3s", &*format!("measure: {measure}")),
+            ("  interval: 250ms\n", ""),
+            ("warm_up: { until: steady, timeout: 2s }", "warm_up: 1s"),
+        ];
+        let text = change_text(STUDY, &changes);
+        let study = read_study(&source("study.yaml", text), &system());
+        let study = study.unwrap_or_else(|mistakes| panic!("{measure}: {mistakes}"));
+        let interval = study.cells[0].schedule.interval;
+        assert_eq!(interval.as_millis(), u128::from(expected_ms), "{measure}");
+    };
+    check("60s", 1_000);
+    check("12s", 1_000);
+    check("11s", 250);
+    check("3s", 250);
+    check("2500ms", 250);
+    check("1300ms", 100);
+    check("100ms", 100);
+}

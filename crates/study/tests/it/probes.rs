@@ -47,7 +47,7 @@ metrics:
 verify:"#;
 
 /// The fixture with a probe and a metric of each kind.
-fn text() -> String {
+pub(super) fn text() -> String {
     change_text(SYSTEM, &[("verify:", MORE)])
 }
 

@@ -191,12 +191,8 @@ fn left_axis(area: &mut Area<'_>, top: f64) {
     let mut marks = marks.take_left(MARKS - 1);
     marks.put_right(0, &plain(top), DIM);
     if rows >= 5 {
-        // A label is for the middle of its row.
-        marks.put_right(
-            rows / 2,
-            &plain(top * (1.0 - f64::from(rows / 2) / f64::from(rows))),
-            DIM,
-        );
+        // The upper edge of this row, or of an odd number of rows its middle.
+        marks.put_right(rows / 2, &plain(top / 2.0), DIM);
     }
     marks.put_right(rows.saturating_sub(1), "0", DIM);
     for row in 0..rows {

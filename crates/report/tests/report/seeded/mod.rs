@@ -507,6 +507,7 @@ impl Seeded {
                 .has_broker
                 .then(|| SystemMetricInfo {
                     comparison: None,
+                    unit: None,
                     name: "lag".to_owned(),
                     summary: "messages not yet committed by the writer".to_owned(),
                 })
