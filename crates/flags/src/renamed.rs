@@ -99,7 +99,7 @@ fn hint(error: &Error, command: &Command, others: OtherNames<'_>) -> Option<Stri
     Some(format!("{flag} of other tools is {ours} here"))
 }
 
-/// The subcommands that there are, if an unknown one is like none of them.
+/// The subcommand with the same letters in another order, else those that there are, if an unknown one is like none of them.
 fn known_commands(error: &Error, command: &Command) -> Option<String> {
     let is_like_one = error.get(ContextKind::SuggestedSubcommand).is_some();
     if error.kind() != ErrorKind::InvalidSubcommand || is_like_one {
@@ -109,7 +109,20 @@ fn known_commands(error: &Error, command: &Command) -> Option<String> {
         .get_subcommands()
         .filter(|subcommand| !subcommand.is_hide_set());
     let names: Vec<&str> = shown.map(Command::get_name).collect();
-    Some(format!("expected {}", names.join(", ")))
+    let letters = |word: &str| {
+        let mut letters: Vec<char> = word.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    let unknown = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(unknown)) => letters(unknown),
+        _ => Vec::new(),
+    };
+    let mut meant = names.iter().filter(|name| letters(name) == unknown);
+    Some(match meant.next() {
+        Some(name) => format!("a similar subcommand exists: '{name}'"),
+        None => format!("expected {}", names.join(", ")),
+    })
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ pub(crate) struct EarlyFailures {
     has_others: bool,
     /// Cells of which no more trials run.
     ended: BTreeSet<u32>,
+    is_run_over: bool,
 }
 
 #[derive(Debug)]
@@ -59,6 +60,22 @@ impl EarlyFailures {
         next == Next::EndRun
     }
 
+    /// The same of a trial of a search, whose next trial has another level: only what failed before the load would fail alike there.
+    pub(crate) async fn note_step(&mut self, info: &TrialInfo, cells: usize, events: &Events) {
+        let is_by_level =
+            matches!(&info.end, TrialEnd::Failed { phase, .. } if *phase >= PhaseName::WarmUp);
+        if is_by_level {
+            self.next(info.key.cell, None, cells);
+        } else {
+            self.note(info, cells, events).await;
+        }
+    }
+
+    /// Whether no more trials of any cell run.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_run_over
+    }
+
     /// Whether no more trials of a cell run.
     pub(crate) fn has_ended(&self, cell: u32) -> bool {
         self.ended.contains(&cell)
@@ -72,7 +89,8 @@ impl EarlyFailures {
             return Next::Continue;
         };
         self.failed.push(Failed { cell, cause });
-        if self.is_run_over(cells) {
+        if self.are_all_over(cells) {
+            self.is_run_over = true;
             Next::EndRun
         } else if self.is_cell_over(cell) && self.ended.insert(cell) {
             Next::EndCell
@@ -81,7 +99,7 @@ impl EarlyFailures {
         }
     }
 
-    fn is_run_over(&self, cells: usize) -> bool {
+    fn are_all_over(&self, cells: usize) -> bool {
         let distinct: BTreeSet<u32> = self.failed.iter().map(|failed| failed.cell).collect();
         !self.has_others
             && distinct.len() >= cells.min(ENOUGH)

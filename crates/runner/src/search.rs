@@ -6,13 +6,14 @@
 
 use std::collections::BTreeMap;
 
-use waggle_results::TrialKey;
+use waggle_results::{TrialInfo, TrialKey};
 use waggle_stats::{Answer, Levels, Search, Settings, Step};
 use waggle_study::{Cell, PlannedTrial, Sought};
 
 use crate::{
     Ended, Event, RunError,
     driver::Driver,
+    early_failures::EarlyFailures,
     events::{Events, Shutdown},
     http::HttpConnector,
     load::Load,
@@ -32,6 +33,7 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(
     let trials = (series.plan.trials.len(), finished.len());
     schedule::report_start(series.plan, trials, events).await;
     let mut answers: BTreeMap<u32, Answer> = BTreeMap::new();
+    let mut failures = EarlyFailures::default();
     let of_cells = series
         .plan
         .trials
@@ -49,9 +51,13 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(
                 planned: steps,
                 finished: &finished,
             };
-            let Some(answer) = of_cell.run(environment, events, shutdown).await? else {
+            let searched = of_cell.run(environment, &mut failures, events, shutdown);
+            let Some(answer) = searched.await? else {
                 return Ok(Ended::Interrupted);
             };
+            if failures.is_over() {
+                return Ok(Ended::Finished);
+            }
             answers.insert(cell.number, answer);
         }
         let answer = answers.get(&cell.number);
@@ -67,7 +73,8 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: HttpConnector>(
             let pool = answer.and_then(|answer| answer.pool);
             let sized = sized_cell(cell, pool.map(|pool| pool.connections));
             let next = (&sized, point, level);
-            if !run_step(environment, series, next, events, shutdown).await? {
+            let ran = run_step(environment, series, next, events, shutdown).await?;
+            if ran.is_none() {
                 return Ok(Ended::Interrupted);
             }
         }
@@ -98,6 +105,7 @@ impl CellSteps<'_> {
     async fn run<D: Driver, L: Load, W: HttpConnector>(
         &self,
         environment: &mut TrialEnvironment<D, L, W>,
+        failures: &mut EarlyFailures,
         events: &Events,
         shutdown: &Shutdown,
     ) -> Result<Option<Answer>, RunError> {
@@ -132,15 +140,20 @@ impl CellSteps<'_> {
             };
             let sized = sized_cell(cell, search.connections());
             let step = (&sized, next, level);
-            if !run_step(environment, series, step, events, shutdown).await? {
+            let Some(info) = run_step(environment, series, step, events, shutdown).await? else {
                 return Ok(None);
-            }
+            };
             let key = schedule::key_of(next);
             let mut step = waggle_analysis::evidence(series.folder.path(), key)?;
             search.report(step.tried);
             step.evidence = search.evidence().pop().unwrap_or(step.evidence);
             steps.push(step.clone());
             events.report(Event::Searched(step)).await;
+            let cells = series.study.cells.len();
+            failures.note_step(&info, cells, events).await;
+            if failures.is_over() || failures.has_ended(cell.number) {
+                break search.answer();
+            }
         };
         let found = Event::Found {
             cell: cell.number,
@@ -163,14 +176,14 @@ impl CellSteps<'_> {
     }
 }
 
-/// Runs one trial at a level, and writes it; `false`: interrupted.
+/// Runs one trial at a level, and writes it; `None`: interrupted.
 async fn run_step<D: Driver, L: Load, W: HttpConnector>(
     environment: &mut TrialEnvironment<D, L, W>,
     series: Series<'_>,
     (cell, planned, level): (&Cell, &PlannedTrial, f64),
     events: &Events,
     shutdown: &Shutdown,
-) -> Result<bool, RunError> {
+) -> Result<Option<TrialInfo>, RunError> {
     let cell = Cell {
         load: cell.load.at_level(level),
         ..cell.clone()
@@ -189,9 +202,9 @@ async fn run_step<D: Driver, L: Load, W: HttpConnector>(
         trial::Ended::Completed(unwritten) => {
             let info = unwritten.write()?;
             events.report(schedule::ended_event(&info)).await;
-            Ok(true)
+            Ok(Some(info))
         }
-        trial::Ended::Interrupted => Ok(false),
+        trial::Ended::Interrupted => Ok(None),
     }
 }
 

@@ -143,7 +143,8 @@ fn filter_and_resume_explain_mistakes() {
     fs::create_dir_all(workspace.path().join(run)).unwrap();
     fs::write(workspace.path().join(run).join("run.json"), "{}").unwrap();
     check(&["report", "runs"], &format!("; it has runs in it: {run}"));
-    check(&["rnu"], "unrecognized subcommand");
+    check(&["rnu"], "a similar subcommand exists: 'run'");
+    check(&["frobnicate"], "expected run, plan, load");
     check(&["system", "fetch", "ingets"], "; did you mean ingest?");
     check(
         &["run", "study.yaml", "--only", "a=1"],

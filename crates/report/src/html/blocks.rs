@@ -22,7 +22,7 @@ fn block(block: &Block) -> Markup {
         Block::Headline(text) => html! { p class="effect" { (unbroken(text)) } },
         Block::Sentences(all) => sentences(all),
         Block::Caution(text) => warning(text),
-        Block::Note(text) => html! { p class="lead" { (unbroken(text)) } },
+        Block::Note(text) => html! { p class="lead" { (prose(text)) } },
         Block::Drawn(drawn) => self::charts_markup(drawn),
         Block::Timeline(of) => timeline::timeline(of),
         Block::Terms(all) => terms(all),
@@ -39,13 +39,27 @@ fn block(block: &Block) -> Markup {
 pub(super) fn sentences(all: &[String]) -> Markup {
     html! {
         @if !all.is_empty() {
-            ul class="more" { @for sentence in all { li { (unbroken(sentence)) } } }
+            ul class="more" { @for sentence in all { li { (prose(sentence)) } } }
         }
     }
 }
 
+/// A sentence; what is between backticks is code.
+fn prose(text: &str) -> Markup {
+    let text = unbroken(text);
+    let is_paired = text.matches('`').count().is_multiple_of(2);
+    let parts = text.split('`').enumerate();
+    html! {
+        @if is_paired {
+            @for (place, part) in parts {
+                @if place % 2 == 1 { code { (part) } } @else { (part) }
+            }
+        } @else { (text) }
+    }
+}
+
 pub(super) fn warning(text: &str) -> Markup {
-    html! { p class="warning" { strong { "Note." } " " (text) } }
+    html! { p class="warning" { strong { "Note." } " " (prose(text)) } }
 }
 
 fn charts_markup(drawn: &Drawn) -> Markup {

@@ -109,9 +109,34 @@ async fn an_interrupted_search_goes_on_where_it_stopped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn trials_that_fail_are_no_evidence() {
+async fn searches_end_if_trials_fail_alike_before_the_load() {
     let bench = bench();
     let world = world(Some(Fault::Fails(PhaseName::Ready)));
+    let (ended, events) = bench.run(&world, Then::Nothing).await;
+    assert_eq!(ended.unwrap(), Ended::Finished);
+    let ends: Vec<_> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Found { answer, .. } => Some((answer.end, answer.holds, answer.trials)),
+            _ => None,
+        })
+        .collect();
+    // Three trials of the first cell, then one of the other shows that it is not the cell.
+    assert_eq!(
+        ends,
+        [(End::Unfinished, None, 3), (End::Unfinished, None, 1)]
+    );
+    let warnings = events
+        .iter()
+        .filter(|event| matches!(event, Event::Warning(_)));
+    assert_eq!(warnings.count(), 2);
+}
+
+/// What fails while the load runs may not fail at a lower level.
+#[tokio::test(start_paused = true)]
+async fn trials_that_fail_are_no_evidence() {
+    let bench = bench();
+    let world = world(Some(Fault::Fails(PhaseName::Measure)));
     let (ended, events) = bench.run(&world, Then::Nothing).await;
     assert_eq!(ended.unwrap(), Ended::Finished);
     let ends: Vec<_> = events
