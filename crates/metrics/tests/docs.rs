@@ -70,7 +70,12 @@ const SECTIONS: [(Subject, &str, &str, &str); 17] = [
         "components.NAME.",
         ", all its replicas together",
     ),
-    (Subject::SystemMetric, "System metrics", "metrics.NAME.", ""),
+    (
+        Subject::SystemMetric,
+        "System metrics",
+        "metrics.NAME.",
+        "Counts, or in the unit that the system says ([probes.md](probes.md#system-metrics-prometheus-json-consumer-lag)): columns then end with it, as `metric_NAME_max_bytes`.",
+    ),
     (
         Subject::Preparation,
         "A load of the preparation",
