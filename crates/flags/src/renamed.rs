@@ -179,10 +179,11 @@ mod tests {
 
     #[test]
     fn unknown_command_names_the_known_ones() {
-        let message = message(&["rnu"]);
-        assert!(
-            message.contains("tip: expected run, list, show"),
-            "{message}"
-        );
+        let check = |unknown: &str, expected: &str| {
+            let message = message(&[unknown]);
+            assert!(message.contains(expected), "{message}");
+        };
+        check("frobnicate", "tip: expected run, list, show");
+        check("rnu", "tip: a similar subcommand exists: 'run'");
     }
 }

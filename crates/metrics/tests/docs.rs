@@ -74,7 +74,7 @@ const SECTIONS: [(Subject, &str, &str, &str); 17] = [
         Subject::SystemMetric,
         "System metrics",
         "metrics.NAME.",
-        "Counts, or in the unit that the system says ([probes.md](probes.md#system-metrics-prometheus-json-consumer-lag)): columns then end with it, as `metric_NAME_max_bytes`.",
+        ": counts, or what the system says with `unit` ([probes.md](probes.md#system-metrics-prometheus-json-consumer-lag)), whose name is then the end of the column, as in `metric_NAME_max_bytes`",
     ),
     (
         Subject::Preparation,
