@@ -15,7 +15,8 @@ pub enum Format {
 }
 
 impl Format {
-    /// Reads a text of this format. CSV needs columns; NDJSON with columns is read as objects of any shape.
+    /// Reads the text of a file. CSV needs columns; JSON and NDJSON with columns are read as objects of any shape. A field has one type
+    /// over the whole text, except in line protocol, whose values say theirs.
     pub fn read(
         self,
         text: &[u8],
@@ -24,8 +25,9 @@ impl Format {
     ) -> Result<Vec<Record>, Vec<Mistake>> {
         match (self, columns) {
             (Self::LineProtocol, _) => line_protocol::read(text, precision),
-            (Self::Json, _) => json::read(text, precision),
-            (Self::Ndjson, None) => ndjson::read(text, precision),
+            (Self::Json, None) => json::read_file(text, precision),
+            (Self::Json, Some(columns)) => json::read_flat(text, columns, precision),
+            (Self::Ndjson, None) => ndjson::read_file(text, precision),
             (Self::Ndjson, Some(columns)) => ndjson::read_flat(text, columns, precision),
             (Self::Csv, Some(columns)) => csv::read(text, columns, precision),
             (Self::Csv, None) => Err(vec![Mistake::new(

@@ -10,7 +10,7 @@ pub struct RecordsBody {
     /// How to write the body.
     pub send_as: RecordsFormat,
     pub per_request: u32,
-    /// CSV, and NDJSON of any shape.
+    /// CSV, and JSON and NDJSON of any shape.
     pub table: Table,
 }
 
@@ -61,7 +61,7 @@ impl RecordsFormat {
 /// How the rows of a table become records: roles of its columns and its layout, as written in the study.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Table {
-    /// `None`: the records of NDJSON have measurement, tags, fields and time of their own.
+    /// `None`: the records have measurement, tags, fields and time of their own.
     pub measurement: Option<RecordMeasurement>,
     pub time: Option<RecordTime>,
     pub tags: Vec<String>,

@@ -158,6 +158,12 @@ fn summary(file: &Path, found: &RecordsFound) -> Summary {
             (vec![line, problem.to_string()], Next::CorrectRecords)
         }
     };
+    if !found.widened.is_empty() {
+        lines.push(format!(
+            "integers and floats, sent as floats: {}",
+            found.widened.join(", ")
+        ));
+    }
     lines.extend(found.notes.iter().map(|note| format!("check: {note}")));
     Summary { lines, next }
 }

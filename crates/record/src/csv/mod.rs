@@ -18,7 +18,8 @@ use crate::{
     source_text::SourceText,
     time,
 };
-pub(crate) use kind::{Kind, is_identifier};
+use kind::is_inexact_integer;
+pub(crate) use kind::{Kind, is_identifier, is_telephone_number, rounded};
 pub(crate) use rows::likely_delimiter;
 use rows::{Cell, Rows};
 use wrong::Wrong;
@@ -167,9 +168,26 @@ impl<'a> Table<'a> {
                 let remedy = "decimal: comma reads them as numbers, decimal: point as texts";
                 wrongs.add(Wrong::new(cell.at, problem).with_remedy(remedy));
             }
+            if found == Some(Kind::Float) && *role == Role::Field {
+                wrongs.extend(self.wrong_integer(columns, column));
+            }
             kinds.push(found);
         }
         kinds
+    }
+
+    /// An integer of a column of floats that no float is equal to.
+    fn wrong_integer(&self, columns: &Columns, column: usize) -> Option<Wrong> {
+        let decimal = columns.layout.decimal.unwrap_or(Decimal::Point);
+        let mut cells = self.cells(columns, column);
+        let cell = cells.find(|cell| is_inexact_integer(&cell.text, decimal))?;
+        let name = &self.header[column].text;
+        let problem = format!(
+            "expected an integer that a float holds, because no other type has all numbers of column {name:?}, found {:?}",
+            cell.text
+        );
+        let remedy = format!("tags reads {name:?} as texts, and leave_out leaves it out");
+        Some(Wrong::new(cell.at, problem).with_remedy(remedy))
     }
 
     /// A number with a comma, if most cells of the column are such.
@@ -185,11 +203,13 @@ impl<'a> Table<'a> {
         first.filter(|_| is_most)
     }
 
-    /// The name of each column, with its cells.
-    pub(crate) fn samples(&self) -> Vec<(String, Vec<String>)> {
+    /// The name of each column, with its cells and their offsets in the text.
+    pub(crate) fn samples(&self) -> Vec<(String, Vec<(String, usize)>)> {
         let sample = |column: usize| {
             let cells = self.rows.iter().map(|row| &row[column]);
-            cells.map(|cell| cell.text.clone().into_owned()).collect()
+            cells
+                .map(|cell| (cell.text.clone().into_owned(), cell.at))
+                .collect()
         };
         (self.header.iter().enumerate())
             .map(|(column, name)| (name.text.clone().into_owned(), sample(column)))

@@ -334,12 +334,14 @@ fn columns_of_texts_with_few_of_them_are_named() {
     };
     check(
         &format!("v,w\n{}ERR,x\n", rows(20)),
-        &["column \"v\" is read as texts, because 1 of its 21 cells is no number, such as \"ERR\""],
+        &[
+            "column \"v\" is read as texts, because 1 of its 21 cells is no number, such as \"ERR\" in line 22",
+        ],
     );
     check(
         &format!("v,w\n{}ERR,x\nOFF,y\n", rows(20)),
         &[
-            "column \"v\" is read as texts, because 2 of its 22 cells are no number, such as \"ERR\"",
+            "column \"v\" is read as texts, because 2 of its 22 cells are no number, such as \"ERR\" in line 22",
         ],
     );
     check(&format!("v,w\n{}NAN,x\n", rows(20)), &[]);
@@ -358,8 +360,8 @@ fn fractions_of_seconds_with_a_comma() {
         "Datum;Uhrzeit;v\n09.03.2020;10 h 14;1\n13.03.2020;10 h 15;2\n",
         Format::Csv,
         &[
-            "column \"Datum\" is not read as times, such as \"09.03.2020\": time.format is their pattern, and time.zone their zone",
-            "column \"Uhrzeit\" is not read as times, such as \"10 h 14\": time.format is their pattern, and time.zone their zone",
+            "column \"Datum\" is not read as times, such as \"09.03.2020\" in line 2: time.format is their pattern, and time.zone their zone",
+            "column \"Uhrzeit\" is not read as times, such as \"10 h 14\" in line 2: time.format is their pattern, and time.zone their zone",
         ],
         "m Datum=\"09.03.2020\",Uhrzeit=\"10 h 14\",v=1i",
         2,

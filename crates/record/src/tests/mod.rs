@@ -5,6 +5,7 @@ mod json;
 mod layouts;
 mod properties;
 mod stamp;
+mod types;
 
 use crate::{FieldValue, Mistake, Record};
 

@@ -113,6 +113,8 @@ pub struct RecordsFound {
     pub body: RecordsBody,
     /// What is not certain, in sentences.
     pub notes: Vec<String>,
+    /// Columns of JSON whose integers are read as floats, because others of their values are.
+    pub widened: Vec<String>,
     /// The records that are read so, or what cannot be.
     pub records: Result<usize, RecordsError>,
 }
@@ -142,14 +144,19 @@ pub fn look_at_records(
         }
     };
     let records = read(guess.as_ref().map(|guess| &guess.columns));
-    let (table, mut notes) = match guess {
-        Some(Guess { columns, notes }) => (table_of(columns), notes),
-        None => (Table::default(), Vec::new()),
+    let (table, mut notes, widened) = match guess {
+        Some(Guess {
+            columns,
+            notes,
+            widened,
+        }) => (table_of(columns), notes, widened),
+        None => (Table::default(), Vec::new(), Vec::new()),
     };
     notes.extend(encoding.map(|name| format!("the text is not UTF-8, and is taken for {name}")));
     Ok(RecordsFound {
         body: body(file, format, table, encoding),
         notes,
+        widened,
         records,
     })
 }
