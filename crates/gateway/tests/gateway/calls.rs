@@ -104,6 +104,67 @@ fn records_are_accepted_in_every_format_and_read_back() {
 }
 
 #[test]
+fn a_byte_order_mark_is_no_part_of_a_body() {
+    let (_folder, gateway) = start_gateway();
+    let json = r#"{"measurement":"m","fields":{"f":1.5},"time":2}"#;
+    for (media_type, body) in [
+        ("text/plain", "m f=1.5 2"),
+        ("application/json", json),
+        ("application/x-ndjson", json),
+    ] {
+        take(&gateway, "PUT", "", media_type, &format!("\u{feff}{body}"));
+    }
+    let expected = |offset| {
+        format!(
+            r#"{{"offset":{offset},"time":2,"measurement":"m","tags":{{}},"fields":{{"f":1.5}}}}"#
+        )
+    };
+    assert_eq!(gateway.records("t"), [0, 1, 2].map(expected));
+}
+
+#[test]
+fn names_with_control_characters_are_refused() {
+    let (_folder, gateway) = start_gateway();
+    let check = |media_type: &str, body: &str, contains: &str| {
+        let fields = format!("Content-Type: {media_type}\r\n");
+        let request = request_text("PUT", RECORDS, &fields, body);
+        check(&gateway, &request, 400, contains);
+    };
+    check(
+        "text/plain",
+        "a\tb f=1",
+        "control character in the measurement",
+    );
+    check(
+        "text/plain",
+        "m,t\u{1}=a f=1",
+        "control character in the tag key",
+    );
+    check(
+        "text/plain",
+        "m,t=a\u{7f} f=1",
+        "control character in the tag value",
+    );
+    check(
+        "text/plain",
+        "m f\u{0}=1",
+        "control character in the field key",
+    );
+    let json = r#"{"measurement":"m","tags":{"t":"a\tb"},"fields":{"f":1}}"#;
+    check(
+        "application/json",
+        json,
+        "a tag value holds a control character",
+    );
+    check(
+        "application/x-ndjson",
+        json,
+        "a tag value holds a control character",
+    );
+    assert_eq!(gateway.records("t"), Vec::<String>::new());
+}
+
+#[test]
 fn records_show_when_they_were_committed() {
     let (_folder, gateway) = start_gateway();
     let now = || {

@@ -28,6 +28,9 @@ const TIME_NAMES: [&str; 8] = [
     "time", "date", "datum", "zeit", "ts", "epoch", "stamp", "when",
 ];
 
+/// White space that no name may have.
+const BREAKS: [char; 5] = ['\n', '\r', '\t', '\u{b}', '\u{c}'];
+
 /// How a file is to be read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Guess {
@@ -74,7 +77,7 @@ impl Look<'_> {
     fn guess_csv(mut self) -> Result<Guess, Vec<Mistake>> {
         self.columns.layout = layout::layout(self.source.text);
         let mut samples = csv_samples(self.source, &self.columns)?;
-        if samples.iter().any(|sample| sample.name.contains('\n')) {
+        if samples.iter().any(|sample| sample.name.contains(BREAKS)) {
             self.join_names(&samples);
         }
         self.columns.layout.skip_after_header = numbers::lines_of_units(&samples);
@@ -164,7 +167,7 @@ fn names_without_header(samples: &[Sample]) -> Option<Vec<String>> {
 }
 
 impl Look<'_> {
-    /// Gives the columns the names of the header row without their line ends, which no name may have.
+    /// Gives the columns the names of the header row without their line ends and tabs, which no name may have.
     fn join_names(&mut self, samples: &[Sample]) {
         let layout = &mut self.columns.layout;
         let first_line = self
@@ -182,7 +185,7 @@ impl Look<'_> {
         layout.skip_lines += 1 + ends.sum::<usize>();
         let joined = |sample: &Sample| sample.name.split_whitespace().collect::<Vec<_>>().join(" ");
         layout.header = Some(samples.iter().map(joined).collect());
-        self.note("header has the names of the columns, which have line ends in the file");
+        self.note("header has the names of the columns, which have line ends or tabs in the file");
     }
 
     /// Texts of columns of numbers that stand for no value, unless they are values of another column.
@@ -300,9 +303,9 @@ impl Look<'_> {
             && different.len() <= TAG_VALUES_MAX
             && !are_unread(cells)
             && (different.len() == 1 || different.len() * 2 <= cells.len())
-            && different
-                .iter()
-                .all(|text| !text.ends_with('\\') && !text.contains('\n'))
+            && different.iter().all(|text| {
+                !text.ends_with('\\') && !text.bytes().any(|byte| byte.is_ascii_control())
+            })
     }
 
     fn find_time(&mut self, samples: &[Sample]) {

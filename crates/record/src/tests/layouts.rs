@@ -161,6 +161,18 @@ Plant 3; 5\" disk\r
 }
 
 #[test]
+fn tabs_within_names_are_spaces() {
+    let text = "time,\"oven\t1\",\"note\"\n2020-03-09T10:14:33Z,1,\"a\tb\"\n2020-03-09T10:14:34Z,2,\"a\tb\"\n";
+    check(
+        text,
+        Format::Csv,
+        &["header has the names of the columns, which have line ends or tabs in the file"],
+        "m oven\\ 1=1i,note=\"a\tb\" 1583748873000000000",
+        2,
+    );
+}
+
+#[test]
 fn tabs_and_epochs_without_a_header() {
     let text = "1583748873123\t21.5\toven-1\n1583748874123\t22\toven-1\n1583748875123\t23\toven-2\n1583748876123\t23\toven-2\n";
     let found = guess(text.as_bytes(), Format::Csv, "m").unwrap().unwrap();
