@@ -355,7 +355,7 @@ pub(crate) struct Import {
     /// The tool that measured
     #[arg(value_name = "TOOL")]
     pub(crate) tool: ImportTool,
-    /// The files, each a trial; FACTOR=LEVEL before files names their cell. Files of one trial are joined by a comma: a.txt,a.tsv
+    /// The files, each a trial, which may be compressed by gzip or zstd; FACTOR=LEVEL before files names their cell. Files of one trial are joined by a comma: a.txt,a.tsv
     #[arg(value_name = "[FACTOR=LEVEL…] FILE…", required = true)]
     pub(crate) sources: Vec<String>,
     /// Folder of the run folders
@@ -385,8 +385,12 @@ pub(crate) enum ImportTool {
     Ab,
     /// `k6 run --out json=FILE`
     K6,
-    /// A JTL file in CSV format
+    /// A JTL file in CSV or XML format
     Jmeter,
+    /// `vegeta encode --to csv`
+    Vegeta,
+    /// `hey -o csv`
+    Hey,
     /// A CSV file of single requests; needs --column
     Csv,
 }
