@@ -218,6 +218,14 @@ fn a_wrong_record_refuses_its_whole_request() {
         "{\"line\":4,\"column\":4,",
     );
     check(&gateway, &put("t", ""), 400, "\"line\":1,\"column\":1");
+    let form = "Content-Type: application/x-www-form-urlencoded\r\n";
+    let as_lines = "the body is read as line protocol";
+    for fields in [form, ""] {
+        let request = request_text("PUT", RECORDS, fields, "{\"measurement\":\"m\"}");
+        check(&gateway, &request, 400, as_lines);
+    }
+    let plain = request_text("PUT", RECORDS, "Content-Type: text/plain\r\n", "x");
+    assert!(!gateway.ask(&plain).body.contains(as_lines));
     let json = "Content-Type: application/json\r\n";
     check(
         &gateway,
@@ -254,6 +262,19 @@ fn unsupported_requests_are_refused_with_a_problem() {
         "identity",
     );
     check("PUT", RECORDS, "Content-Encoding: identity\r\n", 204, "");
+    for media_type in [
+        "text/csv",
+        "Text/CSV; header=present",
+        "application/xml",
+        "application/soap+xml",
+        "multipart/form-data; boundary=x",
+    ] {
+        let field = format!("Content-Type: {media_type}\r\n");
+        let taken = "line protocol (text/plain), JSON (application/json) or NDJSON";
+        check("PUT", RECORDS, &field, 415, taken);
+    }
+    let form = "Content-Type: application/x-www-form-urlencoded\r\n";
+    check("PUT", RECORDS, form, 204, "");
     check(
         "PUT",
         &format!("{RECORDS}?precision=h"),
@@ -359,6 +380,14 @@ fn wrong_parameters_are_named() {
     check(query, &format!("{asked}&aggregate=sum&window=0s"), "window");
     check(query, &format!("{asked}&aggregate=sum&window=1"), "unit");
     check(query, &format!("{asked}&x=1"), "x");
+    check(
+        query,
+        &format!("{asked}&agregate=sum"),
+        "did you mean aggregate?",
+    );
+    check(query, &format!("{asked}&Window=1s"), "did you mean window?");
+    check(RECORDS, "offfset=1", "did you mean offset?");
+    check(RECORDS, "nonsense=1", "expected offset, limit, from, to");
 }
 
 #[test]
