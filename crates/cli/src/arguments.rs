@@ -327,6 +327,9 @@ pub(crate) struct Init {
     /// The kind of file: a curl command line, an HTTP archive as browsers save it, an OpenAPI 3 document, or data to send
     #[arg(long, value_name = "KIND")]
     pub(crate) from: Option<InitFrom>,
+    /// With --from data: the format of the file [default: from its extension; of .dat, .txt and .log from its content]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<parse::FormatName>,
     /// The file to write; - is the standard output [default: a file in this folder, named after the request]
     #[arg(long, short, value_name = "STUDY.yaml")]
     pub(crate) output: Option<PathBuf>,

@@ -2,8 +2,9 @@
 //!
 //! Cells are separated by a comma, a semicolon, a tab or a vertical bar, which is found in the header row or named. A column has
 //! integers, floats or booleans if all its cells do; integers in a column with floats are floats; anything else is text. An empty
-//! cell is an absent field or tag.
+//! cell is an absent field or tag. `InfluxDB`'s annotated CSV says the types itself.
 
+mod annotated;
 mod kind;
 mod rows;
 mod wrong;
@@ -11,13 +12,14 @@ mod wrong;
 use std::collections::HashMap;
 
 use crate::{
-    Columns, Decimal, Measurement, Mistake, Precision, Record,
+    Columns, Decimal, Layout, Measurement, Mistake, Precision, Record,
     columns::Role,
     guess,
     names::{check_measurement, check_name, over_limit},
     source_text::SourceText,
     time,
 };
+pub(crate) use annotated::{columns as annotated_columns, is_annotated};
 use kind::is_inexact_integer;
 pub(crate) use kind::{Kind, is_identifier, is_telephone_number, rounded};
 pub(crate) use rows::likely_delimiter;
@@ -36,6 +38,10 @@ pub fn read(
 ) -> Result<Vec<Record>, Vec<Mistake>> {
     let source = SourceText::parse_utf8(text)?;
     let mut wrongs = Wrongs::default();
+    if is_annotated(source.text) && columns.layout == Layout::default() {
+        let records = annotated::read(source, (columns, precision), &mut wrongs);
+        return wrongs.into_result(source, records);
+    }
     let Some(table) = Table::parse(source, columns, &mut wrongs) else {
         return wrongs.into_result(source, Vec::new());
     };
@@ -77,6 +83,7 @@ impl<'a> Table<'a> {
             let cell = |name: &'a String| Cell {
                 text: name.as_str().into(),
                 at: 0,
+                is_quoted: true,
             };
             names.iter().map(cell).collect()
         } else {
@@ -102,7 +109,11 @@ impl<'a> Table<'a> {
             rows: Vec::new(),
             delimiter: rows.delimiter,
         };
-        while let Some(row) = rows.next_row(wrongs) {
+        while let Some(mut row) = rows.next_row(wrongs) {
+            // A delimiter at the end of a row, which the header row lacks, separates nothing.
+            if row.len() == table.header.len() + 1 && row.last().is_some_and(Cell::is_absent) {
+                row.pop();
+            }
             // A row with a mistake in its quotes has no cells.
             if row.is_empty() {
             } else if row.len() == table.header.len() {
@@ -123,10 +134,7 @@ impl<'a> Table<'a> {
             row[0].at,
             format!("expected {expected} cells as in the header, found {found}"),
         );
-        let ends_in_delimiter = row.last().is_some_and(|cell| cell.text.is_empty());
-        let remedy = if found == expected + 1 && ends_in_delimiter {
-            "the row ends in a delimiter that the header row lacks: skip_lines leaves the header row out, and header has its names"
-        } else if found > expected {
+        let remedy = if found > expected {
             "correct the row; skip_lines leaves out lines before the header row, if another line is that"
         } else if self.delimiter != ',' {
             "delimiter names what separates cells, if it is another character"

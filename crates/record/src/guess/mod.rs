@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::samples::{JsonKind, Sample, csv_samples, json_samples};
 use crate::{
-    Columns, Decimal, Format, Mistake, TimeColumn, TimeFormat, Zone,
+    Columns, Decimal, Format, Measurement, Mistake, TimeColumn, TimeFormat, Zone,
     columns::Role,
-    csv::{Kind, likely_delimiter},
+    csv::{Kind, annotated_columns, is_annotated, likely_delimiter},
     source_text::SourceText,
 };
 pub(crate) use times::remedy as time_remedy;
@@ -75,6 +75,13 @@ struct Look<'a> {
 
 impl Look<'_> {
     fn guess_csv(mut self) -> Result<Guess, Vec<Mistake>> {
+        if is_annotated(self.source.text) {
+            let Measurement::Name(measurement) = &self.columns.measurement else {
+                return Ok(self.into_guess(Vec::new()));
+            };
+            self.columns = annotated_columns(self.source, measurement)?;
+            return Ok(self.into_guess(Vec::new()));
+        }
         self.columns.layout = layout::layout(self.source.text);
         let mut samples = csv_samples(self.source, &self.columns)?;
         if samples.iter().any(|sample| sample.name.contains(BREAKS)) {
@@ -82,9 +89,15 @@ impl Look<'_> {
         }
         self.columns.layout.skip_after_header = numbers::lines_of_units(&samples);
         if let Some(names) = names_without_header(&samples) {
-            self.note("the file has no header row: name its columns in header");
-            self.columns.layout.header = Some(names);
+            let layout = &self.columns.layout;
+            let in_comment = layout::names_in_comment(self.source.text, layout, names.len());
+            self.note(match in_comment {
+                Some(_) => "header has the names of the columns, which are in a comment",
+                None => "the file has no header row: name its columns in header",
+            });
+            self.columns.layout.header = Some(in_comment.unwrap_or(names));
         }
+        self.note_comments();
         if self.columns.layout.skip_after_header > 0 || self.columns.layout.header.is_some() {
             samples = csv_samples(self.source, &self.columns)?;
         }

@@ -12,6 +12,19 @@ impl Look<'_> {
         self.notes.push(note.into());
     }
 
+    /// Lines that are left out although they are among the rows.
+    pub(super) fn note_comments(&mut self) {
+        let layout = &self.columns.layout;
+        let count = layout::count_comments(self.source.text, layout);
+        if let (Some(comment), 1..) = (layout.comment.clone(), count) {
+            let lines = if count == 1 { "line" } else { "lines" };
+            let begin = if count == 1 { "begins" } else { "begin" };
+            self.note(format!(
+                "comment leaves out {count} {lines} below the header row that {begin} with {comment:?}"
+            ));
+        }
+    }
+
     /// `"ERR" in line 7`: a cell of the column as an example.
     fn example(&self, sample: &Sample, text: &str) -> String {
         format!("{text:?} in line {}", sample.line(text, self.source))

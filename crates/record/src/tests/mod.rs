@@ -1,6 +1,7 @@
 //! Tables of accepted and refused texts of each reader, and properties of all readers.
 
 mod csv;
+mod files;
 mod json;
 mod layouts;
 mod properties;

@@ -119,16 +119,17 @@ pub struct RecordsFound {
     pub records: Result<usize, RecordsError>,
 }
 
-/// Looks at a file of records and finds out how it is read.
+/// Looks at a file of records and finds out how it is read. Without a format, that is found, too.
 ///
 /// # Errors
 /// The file cannot be read, or is no text.
 pub fn look_at_records(
     file: &Path,
-    format: RecordsFormat,
+    format: Option<RecordsFormat>,
     measurement: &str,
 ) -> Result<RecordsFound, RecordsError> {
     let (text, encoding) = text_and_encoding(file)?;
+    let format = format.unwrap_or_else(|| named_format(Format::of_text(&text)));
     let mistakes = |mistakes| RecordsError::Mistakes {
         file: file.to_path_buf(),
         mistakes,
@@ -214,6 +215,15 @@ fn damaged_line(text: &[u8]) -> Option<usize> {
         }
     }
     first.filter(|_| characters > mistakes)
+}
+
+fn named_format(format: Format) -> RecordsFormat {
+    match format {
+        Format::LineProtocol => RecordsFormat::LineProtocol,
+        Format::Ndjson => RecordsFormat::Ndjson,
+        Format::Json => RecordsFormat::Json,
+        Format::Csv => RecordsFormat::Csv,
+    }
 }
 
 pub(super) fn format_of(format: RecordsFormat) -> Format {
