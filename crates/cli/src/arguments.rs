@@ -1,5 +1,7 @@
 //! Commands and flags of the program, except those of `waggle load`.
 
+// long: the flags of every command, a table
+
 use std::{net::SocketAddr, num::NonZero, path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -94,7 +96,7 @@ pub(crate) enum Command {
     /// Write a study of a running server, from its URL, a curl command, a HAR file or an OpenAPI document, or its part `records`
     /// from a file of data
     Init(Init),
-    /// Make a run of the results of ab, k6, JMeter or a CSV file, for the statistics and the report of waggle
+    /// Make a run of the results of ab, k6, JMeter, vegeta, hey or a CSV file, for the statistics and the report of waggle
     Import(Import),
     /// Fetch the artifacts of a system, start it without a study, show its status, stop it
     #[command(subcommand)]

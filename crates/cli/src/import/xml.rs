@@ -262,14 +262,14 @@ fn unescape(value: &str) -> Result<String, String> {
             )
         };
         let (reference, after) = rest[at + 1..].split_once(';').ok_or_else(wrong)?;
-        text.push(referenced(reference).ok_or_else(wrong)?);
+        text.push(referenced_char(reference).ok_or_else(wrong)?);
         rest = after;
     }
     text.push_str(rest);
     Ok(text)
 }
 
-fn referenced(name: &str) -> Option<char> {
+fn referenced_char(name: &str) -> Option<char> {
     match name {
         "amp" => Some('&'),
         "lt" => Some('<'),

@@ -194,7 +194,7 @@ fn broken_xml_is_told_with_line_and_column() {
     );
     check(&results(&[]), "f has no samples");
     check(
-        &results(&[one.clone()])
+        &results(std::slice::from_ref(&one))
             .repeat(2)
             .replace("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n", ""),
         "f:6:1: expected the results of one test, found those of another: put each into a file of its own",

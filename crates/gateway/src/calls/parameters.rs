@@ -135,7 +135,7 @@ impl Parameters {
             return Ok(());
         };
         let known = self.known.iter().map(String::as_str);
-        let hint = match nearest(name, known) {
+        let hint = match nearest_name(name, known) {
             Some(nearest) => format!("did you mean {nearest}?"),
             None => format!("expected {}", self.known.join(", ")),
         };
@@ -147,7 +147,7 @@ impl Parameters {
 }
 
 /// The name of which `word` is most likely a misspelling: up to a third of its letters wrong.
-fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+fn nearest_name<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     /// Longer words are not compared: the cost grows with the square.
     const COMPARED_MAX: usize = 64;
     if word.len() > COMPARED_MAX {

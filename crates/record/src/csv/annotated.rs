@@ -188,15 +188,10 @@ fn record(
     (columns, precision): (&Columns, Precision),
     wrongs: &mut Wrongs,
 ) -> Option<Record> {
-    let mut wrong = Vec::new();
-    if table.index("error").is_some() && table.index("reference").is_some() {
-        let message = table
-            .index("error")
-            .map_or("", |index| table.text(row, index));
-        wrongs.add(Wrong::new(
-            row[0].at,
-            format!("the table is an error of the database: {message}"),
-        ));
+    if let (Some(index), Some(_)) = (table.index("error"), table.index("reference")) {
+        let message = table.text(row, index);
+        let problem = format!("the table is an error of the database: {message}");
+        wrongs.add(Wrong::new(row[0].at, problem));
         return None;
     }
     let mut record = Record {
@@ -208,42 +203,10 @@ fn record(
         fields: Vec::new(),
         time_ns: None,
     };
-    let field = table.index(FIELD).map(|index| table.text(row, index));
-    for (index, cell) in row.iter().enumerate() {
-        let (name, text) = (&*table.header[index].text, table.text(row, index));
-        let role = columns.role(name);
-        let key = match (role, field) {
-            (Role::Field, Some(field)) if name == VALUE => field,
-            (Role::Field, _) if name != VALUE && is_of_answer(name) => continue,
-            _ => name,
-        };
-        let is_missing = columns.is_missing(text);
-        let checked = match role {
-            Role::Measurement => {
-                record.measurement = text.to_owned();
-                check_measurement(text)
-            }
-            Role::Tag if !is_missing => {
-                record.tags.push((key.to_owned(), text.to_owned()));
-                check_name("a tag value", text)
-            }
-            Role::Field if !is_missing => {
-                match value(text, table.datatype(index)) {
-                    Ok(value) => record.fields.push((key.to_owned(), value)),
-                    Err(expected) => wrong.push(Wrong::new(
-                        cell.at,
-                        format!("expected {expected} in column {name:?}, found {text:?}"),
-                    )),
-                }
-                check_name("a field key", key)
-            }
-            Role::Tag | Role::Field | Role::Time(_) | Role::LeftOut => Ok(()),
-        };
-        wrong.extend(
-            checked
-                .err()
-                .map(|problem| Wrong::new(cell.at, problem.to_string())),
-        );
+    let mut wrong: Vec<Wrong> = Vec::new();
+    for index in 0..row.len() {
+        let problem = add_cell(table, (row, index), columns, &mut record).err();
+        wrong.extend(problem.map(|problem| Wrong::new(row[index].at, problem)));
     }
     match time(table, row, (columns, precision)) {
         Ok(time) => record.time_ns = time,
@@ -261,6 +224,41 @@ fn record(
     let is_right = wrong.is_empty();
     wrongs.extend(wrong);
     is_right.then_some(record)
+}
+
+/// Adds what a cell says by the role of its column; the error is what is wrong with it.
+fn add_cell(
+    table: &AnnotatedTable<'_>,
+    (row, index): (&[Cell<'_>], usize),
+    columns: &Columns,
+    record: &mut Record,
+) -> Result<(), String> {
+    let (name, text) = (&*table.header[index].text, table.text(row, index));
+    let named = |problem: crate::Unwritable| problem.to_string();
+    match columns.role(name) {
+        Role::Measurement => {
+            text.clone_into(&mut record.measurement);
+            check_measurement(text).map_err(named)
+        }
+        Role::Tag if !columns.is_missing(text) => {
+            record.tags.push((name.to_owned(), text.to_owned()));
+            check_name("a tag value", text).map_err(named)
+        }
+        Role::Field if !columns.is_missing(text) => {
+            let key = match table.index(FIELD) {
+                Some(field) if name == VALUE => table.text(row, field),
+                _ if name != VALUE && is_of_answer(name) => return Ok(()),
+                _ => name,
+            };
+            check_name("a field key", key).map_err(named)?;
+            let value = value(text, table.datatype(index)).map_err(|expected| {
+                format!("expected {expected} in column {name:?}, found {text:?}")
+            })?;
+            record.fields.push((key.to_owned(), value));
+            Ok(())
+        }
+        Role::Tag | Role::Field | Role::Time(_) | Role::LeftOut => Ok(()),
+    }
 }
 
 fn time(

@@ -89,7 +89,7 @@ pub(super) fn is_inexact_integer(cell: &str, decimal: Decimal) -> bool {
 }
 
 /// A number whose digits a float does not hold, and the float: of as many digits as the text has, it has others.
-pub(crate) fn rounded(cell: &str, decimal: Decimal) -> Option<f64> {
+pub(crate) fn lossy_value(cell: &str, decimal: Decimal) -> Option<f64> {
     let number = number_text(cell, decimal);
     let (mantissa, _) = number.split_once(['e', 'E']).unwrap_or((&number, ""));
     let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();

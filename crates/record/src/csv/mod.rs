@@ -21,7 +21,7 @@ use crate::{
 };
 pub(crate) use annotated::{columns as annotated_columns, is_annotated};
 use kind::is_inexact_integer;
-pub(crate) use kind::{Kind, is_identifier, is_telephone_number, rounded};
+pub(crate) use kind::{Kind, is_identifier, is_telephone_number, lossy_value};
 pub(crate) use rows::likely_delimiter;
 use rows::{Cell, Rows};
 use wrong::Wrong;

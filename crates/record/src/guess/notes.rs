@@ -4,7 +4,7 @@ use super::{Look, layout, numbers, samples::Sample, times};
 use crate::{
     Decimal, TimeFormat,
     columns::Role,
-    csv::{is_telephone_number, rounded},
+    csv::{is_telephone_number, lossy_value},
 };
 
 impl Look<'_> {
@@ -88,7 +88,7 @@ impl Look<'_> {
             }
             let lost = cells
                 .iter()
-                .find_map(|cell| Some((cell, rounded(cell, decimal)?)));
+                .find_map(|cell| Some((cell, lossy_value(cell, decimal)?)));
             if let Some((cell, value)) = lost {
                 self.note(format!(
                     "column {:?} has more digits than a float of 64 bits: {} is sent as {value}",

@@ -2,6 +2,8 @@
 //! that what is expected comes from no parser. Escapes, texts, numbers, booleans, times and white space are exhaustive up to a
 //! length; whole texts of several lines are drawn with a seed.
 
+// long: tables of parts, one for each kind of them
+
 use super::{read, write};
 use crate::{FieldValue, Precision, Record};
 
@@ -74,14 +76,14 @@ struct Case {
     expected: Result<Vec<Record>, Vec<usize>>,
 }
 
-fn accepted(text: impl Into<String>, record: Record) -> Case {
+fn accepted_case(text: impl Into<String>, record: Record) -> Case {
     Case {
         text: text.into(),
         expected: Ok(vec![record]),
     }
 }
 
-fn refused(text: impl Into<String>) -> Case {
+fn refused_case(text: impl Into<String>) -> Case {
     Case {
         text: text.into(),
         expected: Err(vec![1]),
@@ -111,20 +113,26 @@ fn names() -> Vec<Case> {
             measurement: value,
             ..record()
         };
-        cases.push(accepted(format!("{written} f=1"), record));
+        cases.push(accepted_case(format!("{written} f=1"), record));
     }
     for (written, value) in sequences(&NAME) {
         let tags = |key: &str, value: &str| Record {
             tags: vec![(key.into(), value.into())],
             ..record()
         };
-        cases.push(accepted(format!("m,{written}=x f=1"), tags(&value, "x")));
-        cases.push(accepted(format!("m,x={written} f=1"), tags("x", &value)));
+        cases.push(accepted_case(
+            format!("m,{written}=x f=1"),
+            tags(&value, "x"),
+        ));
+        cases.push(accepted_case(
+            format!("m,x={written} f=1"),
+            tags("x", &value),
+        ));
         let fields = Record {
             fields: vec![(value, FieldValue::Float(1.0))],
             ..record()
         };
-        cases.push(accepted(format!("m {written}=1"), fields));
+        cases.push(accepted_case(format!("m {written}=1"), fields));
     }
     cases
 }
@@ -141,10 +149,10 @@ fn control_characters() -> Vec<Case> {
         ];
         names.into_iter().flat_map(|name| {
             [
-                refused(format!("{name} f=1")),
-                refused(format!("m,{name}=x f=1")),
-                refused(format!("m,x={name} f=1")),
-                refused(format!("m {name}=1")),
+                refused_case(format!("{name} f=1")),
+                refused_case(format!("m,{name}=x f=1")),
+                refused_case(format!("m,x={name} f=1")),
+                refused_case(format!("m {name}=1")),
             ]
         })
     };
@@ -152,18 +160,18 @@ fn control_characters() -> Vec<Case> {
 }
 
 fn quoted_texts() -> Vec<Case> {
-    let mut cases = vec![accepted(
+    let mut cases = vec![accepted_case(
         "m f=\"\"",
         with_value(FieldValue::Text(String::new())),
     )];
     for (written, value) in sequences(&TEXT) {
         let record = with_value(FieldValue::Text(value));
-        cases.push(accepted(format!("m f=\"{written}\""), record));
+        cases.push(accepted_case(format!("m f=\"{written}\""), record));
     }
     let open = ["m f=\"", r#"m f="\""#, r#"m f="a\\\""#];
-    cases.extend(open.map(refused));
+    cases.extend(open.map(refused_case));
     let closed = [r#"m f="a"b"#, r#"m f=a"b""#, r#"m f="a""b""#, "m f='a'"];
-    cases.extend(closed.map(refused));
+    cases.extend(closed.map(refused_case));
     cases
 }
 
@@ -200,9 +208,9 @@ fn floats() -> Vec<Case> {
                     let has_digits = !whole.is_empty() || fraction.len() > 1;
                     let value = of_sign * (of_whole + of_fraction) * factor / divisor;
                     cases.push(if has_digits && value.is_finite() {
-                        accepted(text, with_value(FieldValue::Float(value)))
+                        accepted_case(text, with_value(FieldValue::Float(value)))
                     } else {
-                        refused(text)
+                        refused_case(text)
                     });
                 }
             }
@@ -212,7 +220,7 @@ fn floats() -> Vec<Case> {
         "1e", "1e+", "1e-", "e5", ".e5", "1.2.3", "1e5e5", "1e5.0", "1_000", "0x1f", "1f", "1d",
         "1e309", "-1e309", "NaN", "nan", "Inf", "inf", "-inf", "Infinity", "1,5i", "1 .5", "١",
     ];
-    cases.extend(wrong.map(|value| refused(format!("m f={value}"))));
+    cases.extend(wrong.map(|value| refused_case(format!("m f={value}"))));
     cases
 }
 
@@ -226,13 +234,13 @@ fn integers() -> Vec<Case> {
         for zeros in ["", "0", "0000000000000000000000000"] {
             let sign = if value < 0 { "-" } else { "" };
             let text = format!("m f={sign}{zeros}{}i", value.unsigned_abs());
-            cases.push(accepted(text, with_value(FieldValue::Integer(value))));
+            cases.push(accepted_case(text, with_value(FieldValue::Integer(value))));
         }
     }
     for value in [0, 1, 1 << 63, u64::MAX - 1, u64::MAX] {
         for zeros in ["", "0", "0000000000000000000000000"] {
             let text = format!("m f={zeros}{value}u");
-            cases.push(accepted(text, with_value(FieldValue::Unsigned(value))));
+            cases.push(accepted_case(text, with_value(FieldValue::Unsigned(value))));
         }
     }
     let wrong = [
@@ -258,7 +266,7 @@ fn integers() -> Vec<Case> {
         "0x1i",
         "1i2",
     ];
-    cases.extend(wrong.map(|value| refused(format!("m f={value}"))));
+    cases.extend(wrong.map(|value| refused_case(format!("m f={value}"))));
     cases
 }
 
@@ -279,18 +287,18 @@ fn booleans() -> Vec<Case> {
                     || (length == word.len()
                         && (capitals == 0 || capitals == 1 || capitals == (1 << length) - 1));
                 cases.push(match is_word {
-                    true => accepted(
+                    true => accepted_case(
                         format!("m f={text}"),
                         with_value(FieldValue::Boolean(value)),
                     ),
-                    false => refused(format!("m f={text}")),
+                    false => refused_case(format!("m f={text}")),
                 });
             }
         }
     }
     cases.extend(
         ["yes", "truee", "tt", "1t", "t1", "true\"", "null", "None"]
-            .map(|word| refused(format!("m f={word}"))),
+            .map(|word| refused_case(format!("m f={word}"))),
     );
     cases
 }
@@ -305,7 +313,7 @@ fn times() -> Vec<Case> {
                 time_ns: Some(time),
                 ..record()
             };
-            accepted(format!("m f=1 {time}"), record)
+            accepted_case(format!("m f=1 {time}"), record)
         })
         .collect();
     let wrong = [
@@ -328,7 +336,7 @@ fn times() -> Vec<Case> {
         "1\t",
         "\t1",
     ];
-    cases.extend(wrong.map(|time| refused(format!("m f=1 {time}"))));
+    cases.extend(wrong.map(|time| refused_case(format!("m f=1 {time}"))));
     cases
 }
 
@@ -346,7 +354,7 @@ fn white_space() -> Vec<Case> {
                             ..record()
                         };
                         let text = format!("{indent}m{between}f=1{written}{after}{end}");
-                        cases.push(accepted(text, record));
+                        cases.push(accepted_case(text, record));
                     }
                 }
             }
@@ -365,7 +373,7 @@ fn white_space() -> Vec<Case> {
         text: text.to_owned(),
         expected: Ok(Vec::new()),
     }));
-    cases.push(accepted("\u{feff}m f=1", record()));
+    cases.push(accepted_case("\u{feff}m f=1", record()));
     let wrong = [
         "m\tf=1",
         "m f=1\t",
@@ -377,7 +385,7 @@ fn white_space() -> Vec<Case> {
         "m f=1, g=2",
         "m f=1 ,g=2",
     ];
-    cases.extend(wrong.map(refused));
+    cases.extend(wrong.map(refused_case));
     cases
 }
 
@@ -411,7 +419,7 @@ fn structures() -> Vec<Case> {
         "m f=1 g=2",
         "m,t=a 5",
     ]
-    .map(refused)
+    .map(refused_case)
     .into()
 }
 
@@ -419,7 +427,7 @@ fn structures() -> Vec<Case> {
 struct Random(u64);
 
 impl Random {
-    fn below(&mut self, limit: usize) -> usize {
+    fn number_below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut word = self.0;
         word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -428,13 +436,13 @@ impl Random {
     }
 
     fn pick<T: Clone>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())].clone()
+        from[self.number_below(from.len())].clone()
     }
 
     /// A name with a number that makes it unique.
     fn name(&mut self, atoms: &[Atom], index: usize) -> (String, String) {
         let (mut written, mut value) = (format!("n{index}"), format!("n{index}"));
-        for _ in 0..self.below(4) {
+        for _ in 0..self.number_below(4) {
             let (more, meant) = self.pick(atoms);
             written += more;
             value += meant;
@@ -443,17 +451,18 @@ impl Random {
     }
 
     fn value(&mut self) -> (String, FieldValue) {
-        match self.below(5) {
+        match self.number_below(5) {
             0 => {
-                let value = i64::try_from(self.below(1 << 40)).expect("it is small") - (1 << 39);
+                let value =
+                    i64::try_from(self.number_below(1 << 40)).expect("it is small") - (1 << 39);
                 (format!("{value}i"), FieldValue::Integer(value))
             }
             1 => {
-                let value = self.below(1 << 40) as u64;
+                let value = self.number_below(1 << 40) as u64;
                 (format!("{value}u"), FieldValue::Unsigned(value))
             }
             2 => {
-                let quarters = u32::try_from(self.below(1 << 20)).expect("it is small");
+                let quarters = u32::try_from(self.number_below(1 << 20)).expect("it is small");
                 let parts = [".00", ".25", ".50", ".75"];
                 let part = parts[usize::try_from(quarters % 4).expect("it is below 4")];
                 let value = f64::from(quarters) / 4.0;
@@ -470,7 +479,7 @@ impl Random {
             }
             _ => {
                 let (mut written, mut value) = (String::from("\""), String::new());
-                for _ in 0..self.below(6) {
+                for _ in 0..self.number_below(6) {
                     let (more, meant) = self.pick(&TEXT);
                     written += more;
                     value += meant;
@@ -488,19 +497,20 @@ impl Random {
             fields: Vec::new(),
             time_ns: None,
         };
-        for index in 0..self.below(20) {
+        for index in 0..self.number_below(20) {
             let ((key, of_key), (value, of_value)) = (self.name(&NAME, index), self.name(&NAME, 0));
             text += &format!(",{key}={value}");
             record.tags.push((of_key, of_value));
         }
         text += self.pick(&[" ", "  "]);
-        for index in 0..=self.below(20) {
+        for index in 0..=self.number_below(20) {
             let ((key, of_key), (value, of_value)) = (self.name(&NAME, index), self.value());
             text += &format!("{}{key}={value}", if index > 0 { "," } else { "" });
             record.fields.push((of_key, of_value));
         }
-        if self.below(2) == 0 {
-            let time = i64::try_from(self.below(1 << 60)).expect("it is below 2^60") - (1 << 59);
+        if self.number_below(2) == 0 {
+            let time =
+                i64::try_from(self.number_below(1 << 60)).expect("it is below 2^60") - (1 << 59);
             text += &format!(" {time}");
             record.time_ns = Some(time);
         }
@@ -516,8 +526,8 @@ fn mixed_texts() -> Vec<Case> {
         .map(|index| {
             let (mut text, mut records, mut mistakes, mut line) =
                 (String::new(), Vec::new(), Vec::new(), 1);
-            for _ in 0..random.below(6) {
-                match random.below(if index % 3 == 0 { 5 } else { 4 }) {
+            for _ in 0..random.number_below(6) {
+                match random.number_below(if index % 3 == 0 { 5 } else { 4 }) {
                     0 => text += random.pick(&["# a comment, with=signs \"1", "", "  ", " \t"]),
                     4 => {
                         text += &random.pick(&wrong);

@@ -1,5 +1,7 @@
 //! The documented grammar as tables: accepted texts with their values, refused texts with the position.
 
+// long: tables of accepted and refused texts
+
 use super::{FIELDS_MAX, LINE_MAX_BYTES, TAGS_MAX, lines, read, write};
 use crate::{FieldValue, MISTAKES_MAX, Precision, Record};
 
