@@ -90,7 +90,9 @@ fn recognize_object(head: &str) -> Option<(&'static str, &'static str)> {
     let is_summary = has("root_group")
         || (has("metrics")
             && (has("iterations") || has("http_reqs") || has("vus") || has("iteration_duration")))
-        || (has("results") && has("metrics") && has("scenarios"));
+        || (has("results")
+            && has("metrics")
+            && (has("checks") || has("thresholds") || has("scenarios")));
     (!is_line && is_summary).then_some((
         "k6's summary at the end of a test, which has sums and quantiles",
         K6,
@@ -126,6 +128,11 @@ mod tests {
         check(
             "{\"type\":\"Metric\",\"data\":{\"name\":\"http_reqs\",\"submetrics\":null},\"metric\":\"http_reqs\"}\n{\"type\":\"Point\",\"metric\":\"vus\",\"root_group\":1}",
             None,
+        );
+        // The format that followed both.
+        check(
+            "{\"metadata\":{},\"config\":{},\"results\":{\"checks\":{},\"metrics\":[{\"name\":\"http_req_duration\"}]}}",
+            Some(k6),
         );
         check(
             "metric_name,timestamp,metric_value,check,error,error_code,expected_response\nhttp_reqs,1641298536,1.000000",

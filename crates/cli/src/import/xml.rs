@@ -181,15 +181,19 @@ impl<R: BufRead> Tags<R> {
         }
     }
 
-    /// Reads up to and with these bytes; false if the file ends before.
+    /// Reads up to and with these bytes, of which there are one to three; false if the file ends before.
     fn skip_until(&mut self, end: &[u8]) -> Result<bool> {
-        let mut last = Vec::with_capacity(end.len());
+        // The last bytes, as many as the end has: at most three.
+        let bits = |bytes: &[u8]| {
+            bytes
+                .iter()
+                .fold(0_u32, |bits, &byte| bits << 8 | u32::from(byte))
+        };
+        let (wanted, mask) = (bits(end), u32::MAX >> (32 - 8 * end.len()));
+        let mut last = 0;
         while let Some(byte) = self.next_byte()? {
-            if last.len() == end.len() {
-                last.remove(0);
-            }
-            last.push(byte);
-            if last == end {
+            last = (last << 8 | u32::from(byte)) & mask;
+            if last == wanted {
                 return Ok(true);
             }
         }

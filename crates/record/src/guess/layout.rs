@@ -78,7 +78,7 @@ fn header<'r, 'a>(rows: &'r [Row<'a>], delimiter: char, width: usize) -> Option<
 }
 
 /// What comments begin with.
-const COMMENTS: [&str; 3] = ["#", "//", "%"];
+const COMMENTS: [&str; 3] = ["#", "//", "% "];
 
 /// What lines begin with that are comments: some of the first lines do, but fewer than half of them, unless they are all at the top.
 fn comment(text: &str) -> Option<&'static str> {

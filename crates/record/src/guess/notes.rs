@@ -112,6 +112,9 @@ impl Look<'_> {
             else {
                 continue;
             };
+            // Of times such as 24:00 among others, the one that is not read.
+            let unread = texts.iter().find(|text| times::formats(&[text]).is_empty());
+            let first = unread.unwrap_or(first);
             let others: Vec<&&str> = texts
                 .iter()
                 .filter(|text| !times::is_likely(text))

@@ -43,6 +43,7 @@ fn comments_are_no_rows_whatever_is_in_them() {
     let in_comment = "header has the names of the columns, which are in a comment";
     check("#a,b\n1,2\n3,4\n5,6\n", &[in_comment], &ROWS);
     check("# logger\n# a;b\n1;2\n3;4\n5;6\n", &[in_comment], &ROWS);
+    check("% a,b\n1,2\n3,4\n5,6\n", &[in_comment], &ROWS);
     let numbered = ["m #=1i,b=2i", "m #=3i,b=4i", "m #=5i,b=6i"];
     check("#,b\n1,2\n3,4\n5,6\n", &[in_comment], &numbered);
     // The name of a column in quotes begins no comment.

@@ -417,7 +417,7 @@ fn times_that_are_not_read_are_named() {
     };
     check(
         &["2024-01-01 23:00", "2024-01-01 24:00"],
-        "column \"t\" is not read as times",
+        "column \"t\" is not read as times, such as \"2024-01-01 24:00\" in line 3: time.format is",
     );
     check(
         &["2024-01-01 00:00:00 CET"],
