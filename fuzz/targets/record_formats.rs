@@ -18,7 +18,7 @@ fuzz_target!(|text: &[u8]| {
     check(ndjson::read(text, precision));
     check(ndjson::read_flat(text, &columns, precision));
     check(csv::read(text, &columns, precision));
-    for format in [Format::Csv, Format::Ndjson] {
+    for format in [Format::Csv, Format::Ndjson, Format::Json] {
         if let Ok(Some(found)) = guess(text, format, "m") {
             check(format.read(text, Some(&found.columns), precision));
         }

@@ -1,5 +1,7 @@
 //! Commands and flags of the program, except those of `waggle load`.
 
+// long: the flags of every command, a table
+
 use std::{net::SocketAddr, num::NonZero, path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -51,7 +53,7 @@ pub(crate) enum Command {
     /// Write a study of a running server, from its URL, a curl command, a HAR file or an OpenAPI document, or its part `records`
     /// from a file of data
     Init(Init),
-    /// Make a run of the results of ab, k6, JMeter or a CSV file, for the statistics and the report of waggle
+    /// Make a run of the results of ab, k6, JMeter, vegeta, hey or a CSV file, for the statistics and the report of waggle
     Import(Import),
     /// Fetch the artifacts of a system, start it without a study, show its status, stop it
     #[command(subcommand)]
@@ -284,6 +286,9 @@ pub(crate) struct Init {
     /// The kind of file: a curl command line, an HTTP archive as browsers save it, an OpenAPI 3 document, or data to send
     #[arg(long, value_name = "KIND")]
     pub(crate) from: Option<InitFrom>,
+    /// With --from data: the format of the file [default: from its extension; of .dat, .txt and .log from its content]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<parse::FormatName>,
     /// The file to write; - is the standard output [default: a file in this folder, named after the request]
     #[arg(long, short, value_name = "STUDY.yaml")]
     pub(crate) output: Option<PathBuf>,
@@ -312,7 +317,7 @@ pub(crate) struct Import {
     /// The tool that measured
     #[arg(value_name = "TOOL")]
     pub(crate) tool: ImportTool,
-    /// The files, each a trial; FACTOR=LEVEL before files names their cell. Files of one trial are joined by a comma: a.txt,a.tsv
+    /// The files, each a trial, which may be compressed by gzip or zstd; FACTOR=LEVEL before files names their cell. Files of one trial are joined by a comma: a.txt,a.tsv
     #[arg(value_name = "[FACTOR=LEVEL…] FILE…", required = true)]
     pub(crate) sources: Vec<String>,
     /// Folder of the run folders
@@ -342,8 +347,12 @@ pub(crate) enum ImportTool {
     Ab,
     /// `k6 run --out json=FILE`
     K6,
-    /// A JTL file in CSV format
+    /// A JTL file in CSV or XML format
     Jmeter,
+    /// `vegeta encode --to csv`
+    Vegeta,
+    /// `hey -o csv`
+    Hey,
     /// A CSV file of single requests; needs --column
     Csv,
 }

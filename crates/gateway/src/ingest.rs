@@ -86,6 +86,8 @@ enum Format {
     LineProtocol,
     Json,
     Ndjson,
+    /// None is named, or one that says nothing, as that of curl's `--data-binary`: read as line protocol.
+    Unknown,
 }
 
 /// Receives checked records one by one; `'a` is the body that they borrow from.
@@ -98,6 +100,8 @@ pub(crate) trait Intake<'a> {
 pub(crate) struct Body<'a> {
     text: Cow<'a, [u8]>,
     precision: Precision,
+    /// Whether no type says that it is line protocol.
+    is_assumed: bool,
 }
 
 /// Checks the request's format; other formats are converted to line protocol.
@@ -111,11 +115,12 @@ pub(crate) fn body<'a>(query: &str, request: &http1::Request<'a, '_>) -> Result<
             "the only Content-Encoding taken is identity",
         ));
     }
-    let records = match format(request.head.content_type) {
-        Format::LineProtocol => {
+    let records = match format(request.head.content_type)? {
+        format @ (Format::LineProtocol | Format::Unknown) => {
             return Ok(Body {
                 text: Cow::Borrowed(request.body),
                 precision,
+                is_assumed: format == Format::Unknown,
             });
         }
         Format::Json => waggle_record::json::read(request.body, precision),
@@ -124,6 +129,7 @@ pub(crate) fn body<'a>(query: &str, request: &http1::Request<'a, '_>) -> Result<
     Ok(Body {
         text: Cow::Owned(as_lines(&records.map_err(Problem::mistakes)?)?),
         precision: Precision::Nanoseconds,
+        is_assumed: false,
     })
 }
 
@@ -164,10 +170,13 @@ impl Body<'_> {
             mistakes.push(Mistake::new(1, 1, problem));
         }
         if mistakes.is_empty() {
-            Ok(count)
-        } else {
-            Err(Problem::mistakes(mistakes))
+            return Ok(count);
         }
+        let mut problem = Problem::mistakes(mistakes);
+        if self.is_assumed {
+            problem.detail += "; the body is read as line protocol, because its Content-Type is neither application/json nor application/x-ndjson";
+        }
+        Err(problem)
     }
 }
 
@@ -180,20 +189,53 @@ impl<'a> Intake<'a> for Nowhere {
     }
 }
 
-fn format(content_type: Option<&[u8]>) -> Format {
+/// Media types of other formats, which are never line protocol.
+const OTHERS: [&[u8]; 12] = [
+    b"text/csv",
+    b"application/csv",
+    b"text/tab-separated-values",
+    b"text/xml",
+    b"application/xml",
+    b"text/html",
+    b"application/yaml",
+    b"application/x-yaml",
+    b"text/yaml",
+    b"application/cbor",
+    b"application/x-protobuf",
+    b"multipart/form-data",
+];
+
+/// The format that a Content-Type names.
+///
+/// # Errors
+/// It names one that is not taken.
+fn format(content_type: Option<&[u8]>) -> Result<Format, Problem> {
     let Some(value) = content_type else {
-        return Format::LineProtocol;
+        return Ok(Format::Unknown);
     };
     let end = memchr::memchr(b';', value).unwrap_or(value.len());
     let media_type = value[..end].trim_ascii();
     let is = |name: &[u8]| media_type.eq_ignore_ascii_case(name);
-    if is(b"application/json") {
+    let is_xml =
+        media_type.len() > 4 && media_type[media_type.len() - 4..].eq_ignore_ascii_case(b"+xml");
+    if is_xml || OTHERS.into_iter().any(is) {
+        let media_type = String::from_utf8_lossy(media_type).to_lowercase();
+        return Err(Problem::new(
+            415,
+            format!(
+                "records are taken as line protocol (text/plain), JSON (application/json) or NDJSON (application/x-ndjson), not as {media_type}"
+            ),
+        ));
+    }
+    Ok(if is(b"application/json") {
         Format::Json
     } else if is(b"application/x-ndjson") || is(b"application/ndjson") || is(b"application/jsonl") {
         Format::Ndjson
-    } else {
+    } else if is(b"text/plain") {
         Format::LineProtocol
-    }
+    } else {
+        Format::Unknown
+    })
 }
 
 fn precision(query: &str) -> Result<Precision, Problem> {

@@ -12,7 +12,7 @@ pub(crate) struct Corrupt;
 
 /// The line of an entry.
 pub(crate) fn line<'a>(entry: &Entry<'a>) -> Result<Line<'a>, Corrupt> {
-    line_protocol::lines(entry.line)
+    line_protocol::stored_lines(entry.line)
         .next()
         .and_then(Result::ok)
         .ok_or(Corrupt)

@@ -5,6 +5,7 @@
 
 mod columns;
 pub mod csv;
+mod field_types;
 mod format;
 mod guess;
 pub mod json;

@@ -20,6 +20,10 @@ pub(crate) fn check_name(part: &'static str, text: &str) -> Result<(), Unwritabl
         let text = text.to_owned();
         return Err(Unwritable::LineBreak { part, text });
     }
+    if text.bytes().any(|byte| byte.is_ascii_control()) {
+        let text = text.to_owned();
+        return Err(Unwritable::Control { part, text });
+    }
     // A backslash would escape the comma, equals sign or space after the name.
     if text.ends_with('\\') {
         let text = text.to_owned();

@@ -1,9 +1,9 @@
 //! NDJSON: one object per line; blank lines are skipped; each line has its own mistakes.
 
-use std::collections::HashSet;
-
 use crate::{
-    Columns, FieldValue, Mistake, Precision, Record, Unwritable, json,
+    Columns, Mistake, Precision, Record, Unwritable,
+    field_types::{FieldTypes, Scope},
+    json,
     source_text::{Mistakes, SourceText},
 };
 
@@ -14,13 +14,27 @@ pub fn read(text: &[u8], precision: Precision) -> Result<Vec<Record>, Vec<Mistak
         let object = json::parse(source)
             .map_err(|mistake| mistakes.add(mistake))
             .ok()?;
-        json::record(source, object, precision, mistakes)
+        json::record(source, object, (precision, None), mistakes)
     })?;
     mistakes.into_result(records)
 }
 
+/// The same of a file: a field of a measurement has one type, and integers are floats if others are.
+pub(crate) fn read_file(text: &[u8], precision: Precision) -> Result<Vec<Record>, Vec<Mistake>> {
+    let mut types = FieldTypes::new(Scope::Measurement);
+    let mut mistakes = Mistakes::default();
+    let mut records = read_lines(text, &mut mistakes, |source, mistakes| {
+        let object = json::parse(source)
+            .map_err(|mistake| mistakes.add(mistake))
+            .ok()?;
+        json::record(source, object, (precision, Some(&mut types)), mistakes)
+    })?;
+    types.unify(&mut records, &mut mistakes);
+    mistakes.into_result(records)
+}
+
 /// Every record of a text whose lines are objects of any shape, `{"time":…,"host":"a","load":{"one":1.5}}`, or the mistakes. A
-/// column with integers and floats is a float in every record.
+/// column has one type; one with integers and floats is a float in every record.
 pub fn read_flat(
     text: &[u8],
     columns: &Columns,
@@ -28,29 +42,13 @@ pub fn read_flat(
 ) -> Result<Vec<Record>, Vec<Mistake>> {
     let mut reader = json::FlatReader::new(columns, precision);
     let mut mistakes = Mistakes::of_table();
-    let mut records = read_lines(text, &mut mistakes, |source, mistakes| {
+    let records = read_lines(text, &mut mistakes, |source, mistakes| {
         let object = json::parse(source)
             .map_err(|mistake| mistakes.add(mistake))
             .ok()?;
         reader.record(source, object, mistakes)
     })?;
-    // A typing error in a name would send other records than was meant.
-    if mistakes.is_empty() {
-        for name in reader.unseen() {
-            mistakes.add(Mistake::new(1, 1, format!("no object has {name:?}")));
-        }
-    }
-    records = mistakes.into_result(records)?;
-    let floats: HashSet<String> = (records.iter().flat_map(|record| &record.fields))
-        .filter(|(_, value)| matches!(value, FieldValue::Float(_)))
-        .map(|(key, _)| key.clone())
-        .collect();
-    for (key, value) in records.iter_mut().flat_map(|record| &mut record.fields) {
-        if floats.contains(key) {
-            to_float(value);
-        }
-    }
-    Ok(records)
+    reader.finish(records, mistakes)
 }
 
 /// Appends the record as one line with its line break. On an error `out` is as it was.
@@ -74,6 +72,7 @@ fn read_lines(
         let source = SourceText {
             text: line,
             first_line: index + 1,
+            columns_before: 0,
         };
         records.extend(read_line(source, mistakes));
         if mistakes.is_full() {
@@ -81,13 +80,4 @@ fn read_lines(
         }
     }
     Ok(records)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "the column also has floats")]
-fn to_float(value: &mut FieldValue) {
-    match *value {
-        FieldValue::Integer(whole) => *value = FieldValue::Float(whole as f64),
-        FieldValue::Unsigned(whole) => *value = FieldValue::Float(whole as f64),
-        _ => {}
-    }
 }

@@ -8,6 +8,8 @@ pub(crate) struct SourceText<'a> {
     pub(crate) text: &'a str,
     /// The number of the text's first line.
     pub(crate) first_line: usize,
+    /// Characters of the first line before the text.
+    pub(crate) columns_before: usize,
 }
 
 impl<'a> SourceText<'a> {
@@ -18,6 +20,7 @@ impl<'a> SourceText<'a> {
             Ok(text) => Ok(Self {
                 text: text.strip_prefix('\u{feff}').unwrap_or(text),
                 first_line: 1,
+                columns_before: 0,
             }),
             Err(error) => {
                 let (valid, _) = bytes.split_at(error.valid_up_to());
@@ -25,6 +28,7 @@ impl<'a> SourceText<'a> {
                 let source = Self {
                     text,
                     first_line: 1,
+                    columns_before: 0,
                 };
                 Err(vec![
                     source.mistake(text.len(), "the text is not UTF-8 here".into()),
@@ -35,13 +39,37 @@ impl<'a> SourceText<'a> {
 
     /// The problem with its line and column; `at` is an offset of a character in the text, or its end.
     pub(crate) fn mistake(&self, at: usize, problem: String) -> Mistake {
+        let (line, column) = self.place(at);
+        Mistake::new(line, column, problem)
+    }
+
+    /// Line and column of an offset of a character in the text, or of its end.
+    pub(crate) fn place(&self, at: usize) -> (usize, usize) {
         let before = self.text.get(..at).unwrap_or(self.text);
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        Mistake::new(
+        let (line_start, columns_before) = match before.rfind('\n') {
+            Some(newline) => (newline + 1, 0),
+            None => (0, self.columns_before),
+        };
+        (
             self.first_line + memchr::memchr_iter(b'\n', before.as_bytes()).count(),
-            1 + before[line_start..].chars().count(),
-            problem,
+            1 + columns_before + before[line_start..].chars().count(),
         )
+    }
+
+    /// A piece of this text that lies after another one, whose text begins at an offset of this one.
+    pub(crate) fn piece_after(&self, (from, last): (usize, Self), piece: &'a str) -> (usize, Self) {
+        let at = self.offset_of(piece);
+        let passed = Self {
+            text: self.text.get(from..at).unwrap_or_default(),
+            ..last
+        };
+        let (line, column) = passed.place(passed.text.len());
+        let source = Self {
+            text: piece,
+            first_line: line,
+            columns_before: column - 1,
+        };
+        (at, source)
     }
 
     /// The offset of a piece of this text.

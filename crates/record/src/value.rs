@@ -138,6 +138,8 @@ pub enum Unwritable {
     Empty { part: &'static str },
     #[error("{part} holds a line break: {text:?}")]
     LineBreak { part: &'static str, text: String },
+    #[error("{part} holds a control character: {text:?}")]
+    Control { part: &'static str, text: String },
     #[error("{part} ends in a backslash, which line protocol cannot say: {text:?}")]
     LastBackslash { part: &'static str, text: String },
     #[error("a measurement that starts with # would be a comment: {text:?}")]

@@ -64,6 +64,7 @@ mod system_metric;
 mod tokens;
 mod transport;
 mod trial;
+mod unpack;
 mod usage;
 mod version_programs;
 
@@ -92,3 +93,4 @@ pub use run::run;
 pub use scenario::{Kept, load_scenario};
 pub use supervise::supervise;
 pub use transport::TransportError;
+pub use unpack::TextFile;

@@ -10,7 +10,7 @@ pub struct RecordsBody {
     /// How to write the body.
     pub send_as: RecordsFormat,
     pub per_request: u32,
-    /// CSV, and NDJSON of any shape.
+    /// CSV, and JSON and NDJSON of any shape.
     pub table: Table,
 }
 
@@ -32,17 +32,25 @@ impl RecordsFormat {
     #[must_use]
     pub fn of_file_name(name: &str) -> Option<Self> {
         let name = name.to_ascii_lowercase();
-        let name = [".gz", ".zst"]
-            .iter()
-            .find_map(|ending| name.strip_suffix(ending))
-            .unwrap_or(&name);
-        let (_, ending) = name.rsplit_once('.')?;
+        let (_, ending) = without_compression(&name).rsplit_once('.')?;
         match ending {
             "lp" | "line" | "influx" => Some(Self::LineProtocol),
             "ndjson" | "jsonl" => Some(Self::Ndjson),
             "json" => Some(Self::Json),
             "csv" | "tsv" => Some(Self::Csv),
             _ => None,
+        }
+    }
+
+    /// Whether the end of a file's name says nothing of its format: `.dat`, `.txt`, `.log`, or none, also with `.gz` or `.zst`.
+    #[must_use]
+    pub fn is_open_in(name: &str) -> bool {
+        let name = name.to_ascii_lowercase();
+        let name = without_compression(&name);
+        let (_, file) = name.rsplit_once(['/', '\\']).unwrap_or(("", name));
+        match file.rsplit_once('.') {
+            None | Some(("", _)) => !file.is_empty(),
+            Some((_, ending)) => matches!(ending, "dat" | "txt" | "log"),
         }
     }
 
@@ -58,10 +66,16 @@ impl RecordsFormat {
     }
 }
 
+fn without_compression(name: &str) -> &str {
+    let mut endings = [".gz", ".zst"].iter();
+    let plain = endings.find_map(|ending| name.strip_suffix(ending));
+    plain.unwrap_or(name)
+}
+
 /// How the rows of a table become records: roles of its columns and its layout, as written in the study.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Table {
-    /// `None`: the records of NDJSON have measurement, tags, fields and time of their own.
+    /// `None`: the records have measurement, tags, fields and time of their own.
     pub measurement: Option<RecordMeasurement>,
     pub time: Option<RecordTime>,
     pub tags: Vec<String>,
@@ -123,5 +137,13 @@ mod tests {
         check("a.gz", None);
         check("a.txt", None);
         check("", None);
+        let check_open =
+            |name, expected| assert_eq!(RecordsFormat::is_open_in(name), expected, "{name}");
+        for name in ["a.txt", "b/a.DAT.gz", "a.b.log", "b.c/readings", "a.zst"] {
+            check_open(name, true);
+        }
+        for name in ["a.csv", "a.xlsx", "a.csv.1", ""] {
+            check_open(name, false);
+        }
     }
 }

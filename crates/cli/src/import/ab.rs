@@ -27,6 +27,11 @@ pub(crate) enum Kind {
     Requests,
 }
 
+/// Whether the output of a test begins in the line.
+pub(crate) fn begins_text(line: &str) -> bool {
+    line.starts_with(TEXT)
+}
+
 /// The kind of a file, by its first line.
 pub(crate) fn kind(first: &str) -> Option<Kind> {
     let kinds = [
@@ -71,14 +76,33 @@ struct Found {
     points: Vec<QuantilePoint>,
 }
 
-/// Reads the text output.
-pub(crate) fn read_text<R: BufRead>(mut lines: Lines<R>) -> Result<Summary> {
-    let mut found = Found::default();
+/// Reads the text output: that of one test, or of several, one after the other.
+pub(crate) fn read_text<R: BufRead>(mut lines: Lines<R>) -> Result<Vec<Summary>> {
+    let mut all = Vec::new();
+    let mut found: Option<Found> = None;
     while lines.next_line()? {
-        note(&lines, &mut found)?;
+        if let Some(rest) = lines.text.strip_prefix(TEXT) {
+            let version = rest.split(' ').next().unwrap_or_default().to_owned();
+            let next = Found {
+                version,
+                ..Found::default()
+            };
+            if let Some(last) = found.replace(next) {
+                all.push(summary(&lines, last, "the output of the next test")?);
+            }
+        } else if let Some(found) = &mut found {
+            note(&lines, found)?;
+        }
     }
+    let last = found.unwrap_or_default();
+    all.push(summary(&lines, last, "the end of the file")?);
+    Ok(all)
+}
+
+/// What the output of a test says, up to its end.
+fn summary<R: BufRead>(lines: &Lines<R>, found: Found, end: &str) -> Result<Summary> {
     let lacks = |what: &str| {
-        let problem = format!("expected {what} before the end of the file: did ab end its test?");
+        let problem = format!("expected {what} before {end}: did ab end its test?");
         lines.mistake(1, &problem)
     };
     let complete = found
@@ -132,13 +156,7 @@ pub(crate) fn read_text<R: BufRead>(mut lines: Lines<R>) -> Result<Summary> {
 /// Notes what a line of the text says.
 fn note<R: BufRead>(lines: &Lines<R>, found: &mut Found) -> Result<()> {
     let line = &lines.text;
-    if let Some(rest) = line.strip_prefix(TEXT) {
-        if !found.version.is_empty() {
-            let problem = "expected the output of one test of ab, found that of another: put each into a file of its own";
-            return Err(lines.mistake(1, problem));
-        }
-        found.version = rest.split(' ').next().unwrap_or_default().to_owned();
-    } else if let Some((value, column)) = value_of(line, "Time taken for tests:") {
+    if let Some((value, column)) = value_of(line, "Time taken for tests:") {
         let seconds = parse::<f64>(lines, value, column, "a number of seconds")?;
         if !(seconds > 0.0 && seconds < 1e9) {
             return Err(unexpected_value(lines, value, column, "a time above 0"));

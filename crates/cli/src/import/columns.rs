@@ -159,7 +159,7 @@ fn split_unit(text: &str) -> (&str, Option<f64>) {
     }
 }
 
-/// The delimiter of a file: of comma, semicolon, tab and vertical bar the one that its first line has most of.
+/// The delimiter of a file: of comma, semicolon, tab and vertical bar the one that its first row has most of.
 pub(super) fn delimiter(first: &str) -> char {
     let count = |delimiter: char| first.matches(delimiter).count();
     let all = [',', ';', '\t', '|'];
@@ -194,7 +194,7 @@ pub(crate) fn read<R: BufRead>(
         has_bytes_sent: places.sent.is_some(),
         has_bytes_received: places.received.is_some(),
         resolution_us: finest.max(1.0),
-        remarks: Vec::new(),
+        ..FileFacts::default()
     })
 }
 

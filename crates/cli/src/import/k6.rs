@@ -83,14 +83,13 @@ pub(crate) fn read<R: BufRead>(mut lines: Lines<R>, visit: &mut Visit<'_>) -> Re
     )];
     if dropped > 0.0 {
         remarks.push(format!(
-            "k6 dropped {dropped} iterations: it did not hold its rate"
+            "k6 dropped {dropped:.0} iterations: it did not hold its rate"
         ));
     }
     Ok(FileFacts {
-        has_bytes_sent: false,
-        has_bytes_received: false,
         resolution_us: 1.0,
         remarks,
+        ..FileFacts::default()
     })
 }
 

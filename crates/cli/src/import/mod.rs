@@ -1,11 +1,13 @@
 //! `waggle import`: the results of another tool as the folder of a run.
 //!
 //! `sources` has the cells of the command line, `survey` reads each file once to its end, `trial` reads it again, by the
-//! interval, and writes it. `ab`, `k6`, `jmeter` and `columns` read the formats from lines; `text` names line and column of
-//! mistakes. `load_model` refuses an open load whose file shows a closed one.
+//! interval, and writes it. `ab`, `k6`, `jmeter`, `vegeta`, `hey` and `columns` read the formats, and `foreign` names those without
+//! single requests; `text` and `xml` name line and column of mistakes. `load_model` refuses an open load whose file shows a closed one.
 
 mod ab;
 mod columns;
+mod foreign;
+mod hey;
 mod jmeter;
 mod k6;
 mod load_model;
@@ -16,6 +18,8 @@ mod tally;
 mod text;
 mod timeline;
 mod trial;
+mod vegeta;
+mod xml;
 
 use std::{
     fs,
@@ -49,8 +53,8 @@ const NAME_MAX: usize = 60;
 pub(crate) fn run(arguments: &Import) -> Result<Exit> {
     let name = study_name(arguments)?;
     let reader = reader(arguments)?;
-    let cells = sources::cells(&arguments.sources)?;
-    let surveyed = survey_all(arguments, &reader, &cells)?;
+    let mut cells = sources::cells(&arguments.sources)?;
+    let surveyed = survey_all(arguments, &reader, &mut cells)?;
     let steps = steps(&surveyed);
     let warm_up_us = u64::try_from(arguments.warm_up.as_micros()).unwrap_or(u64::MAX);
     let plan = Plan {
@@ -73,6 +77,8 @@ fn study_name(arguments: &Import) -> Result<String> {
         ImportTool::Ab => "ab",
         ImportTool::K6 => "k6",
         ImportTool::Jmeter => "jmeter",
+        ImportTool::Vegeta => "vegeta",
+        ImportTool::Hey => "hey",
         ImportTool::Csv => "csv",
     });
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
@@ -86,7 +92,7 @@ fn reader(arguments: &Import) -> Result<Reader> {
     if arguments.tool != ImportTool::Csv && !arguments.column.is_empty() {
         bail!("--column requires csv");
     }
-    if arguments.all_succeeded && matches!(arguments.tool, ImportTool::K6 | ImportTool::Jmeter) {
+    if arguments.all_succeeded && !matches!(arguments.tool, ImportTool::Ab | ImportTool::Csv) {
         bail!("--all-succeeded is for ab and csv: other files say which requests failed");
     }
     if arguments.tool == ImportTool::Ab && arguments.load_model != ImportLoadModel::Closed {
@@ -98,23 +104,34 @@ fn reader(arguments: &Import) -> Result<Reader> {
         ImportTool::Ab => Reader::AbRequests,
         ImportTool::K6 => Reader::K6,
         ImportTool::Jmeter => Reader::Jmeter,
+        ImportTool::Vegeta => Reader::Vegeta,
+        ImportTool::Hey => Reader::Hey,
         ImportTool::Csv => {
             Reader::Columns(Mapping::parse(&arguments.column, arguments.all_succeeded)?)
         }
     })
 }
 
-/// The first pass: every mistake is found before anything is written. One for each trial, cell by cell.
-fn survey_all(arguments: &Import, reader: &Reader, cells: &[CellSource]) -> Result<Vec<Surveyed>> {
-    let trials = cells.iter().flat_map(|cell| &cell.trials);
-    trials
-        .map(|files| match arguments.tool {
-            ImportTool::Ab => survey::ab(files, arguments.all_succeeded),
-            ImportTool::K6 | ImportTool::Jmeter | ImportTool::Csv => {
-                survey::requests(reader, files)
-            }
-        })
-        .collect()
+/// The first pass: every mistake is found before anything is written. One for each trial, cell by cell. A file with several trials
+/// becomes as many in `cells`.
+fn survey_all(
+    arguments: &Import,
+    reader: &Reader,
+    cells: &mut [CellSource],
+) -> Result<Vec<Surveyed>> {
+    let mut all = Vec::new();
+    for cell in cells {
+        for files in std::mem::take(&mut cell.trials) {
+            let found = match arguments.tool {
+                ImportTool::Ab => survey::ab(&files, arguments.all_succeeded)?,
+                _ => vec![survey::requests(reader, &files)?],
+            };
+            sources::check_count(all.len() + found.len())?;
+            cell.trials.extend(found.iter().map(|_| files.clone()));
+            all.extend(found);
+        }
+    }
+    Ok(all)
 }
 
 /// The steps of all trials.
@@ -217,6 +234,8 @@ fn tool_name(tool: ImportTool, trials: &[Surveyed]) -> String {
         ImportTool::Ab => format!("ab {}", versions.join(", ")).trim_end().to_owned(),
         ImportTool::K6 => "k6".to_owned(),
         ImportTool::Jmeter => "JMeter".to_owned(),
+        ImportTool::Vegeta => "vegeta".to_owned(),
+        ImportTool::Hey => "hey".to_owned(),
         ImportTool::Csv => "CSV files".to_owned(),
     }
 }
@@ -241,7 +260,8 @@ fn run_info(
     tool: String,
 ) -> RunInfo {
     let files = places.iter().flat_map(|(_, files)| files.iter());
-    let files: Vec<String> = files.map(|path| trial::file_name(path)).collect();
+    let mut files: Vec<String> = files.map(|path| trial::file_name(path)).collect();
+    files.dedup();
     let mut unknown: Vec<UnknownFact> = trials
         .iter()
         .flat_map(|trial| trial.unknown(plan))

@@ -27,14 +27,28 @@ impl Request<'_> {
 pub(crate) type Visit<'v> = dyn FnMut(&Request<'_>) -> Result<()> + 'v;
 
 /// What a reader says of a whole file.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FileFacts {
+    /// Whether times are those of a clock; else the date of the file stands for the start.
+    pub(crate) has_start_time: bool,
     pub(crate) has_bytes_sent: bool,
     pub(crate) has_bytes_received: bool,
     /// Resolution of times.
     pub(crate) resolution_us: f64,
     /// What was left out, and other things that a reader of the report must know.
     pub(crate) remarks: Vec<String>,
+}
+
+impl Default for FileFacts {
+    fn default() -> Self {
+        Self {
+            has_start_time: true,
+            has_bytes_sent: false,
+            has_bytes_received: false,
+            resolution_us: 0.0,
+            remarks: Vec::new(),
+        }
+    }
 }
 
 /// The label of requests without one.

@@ -4,7 +4,7 @@ use std::{collections::HashSet, path::PathBuf};
 
 use anyhow::{Result, bail};
 
-/// The most files of an import.
+/// The most trials of an import.
 const TRIALS_MAX: usize = 1_000;
 
 /// A cell: its levels, and its trials, each with its files.
@@ -87,9 +87,13 @@ fn check(cells: &[CellSource]) -> Result<()> {
         }
     }
     check_files(cells)?;
-    let trials: usize = cells.iter().map(|cell| cell.trials.len()).sum();
+    check_count(cells.iter().map(|cell| cell.trials.len()).sum())
+}
+
+/// Refuses more trials than an import has.
+pub(crate) fn check_count(trials: usize) -> Result<()> {
     if trials > TRIALS_MAX {
-        bail!("{trials} files are more than {TRIALS_MAX}");
+        bail!("{trials} trials are more than {TRIALS_MAX}");
     }
     Ok(())
 }

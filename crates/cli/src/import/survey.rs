@@ -11,15 +11,19 @@ use waggle_results::QuantilePoint;
 use super::{
     ab::{self, Kind, Summary},
     columns::{self, Mapping},
-    jmeter, k6,
+    foreign, hey, jmeter, k6,
     request::{FileFacts, Visit},
     text,
+    trial::modified_us,
+    vegeta,
 };
 
 /// More labels than this are no steps.
 pub(crate) const STEPS_MAX: usize = 50;
 /// A load that is shorter than this has no rate.
 const SPAN_MIN_US: u64 = 1_000;
+/// Most lines above the first output of ab.
+const LINES_ABOVE_AB_MAX: usize = 100;
 /// Starts in the files of `ab -g` are whole seconds.
 const AB_SECOND_US: u64 = 1_000_000;
 
@@ -29,18 +33,26 @@ pub(crate) enum Reader {
     AbRequests,
     K6,
     Jmeter,
+    Vegeta,
+    Hey,
     Columns(Mapping),
 }
 
 impl Reader {
     /// Reads all requests of a file.
     pub(crate) fn read(&self, path: &Path, visit: &mut Visit<'_>) -> Result<FileFacts> {
-        let lines = text::open(path)?;
         match self {
-            Self::AbRequests => ab::read_requests(lines, visit),
-            Self::K6 => k6::read(lines, visit),
-            Self::Jmeter => jmeter::read(lines, columns::delimiter(&first_line(path)?), visit),
-            Self::Columns(mapping) => columns::read(lines, &first_line(path)?, mapping, visit),
+            Self::AbRequests => ab::read_requests(text::open(path)?, visit),
+            Self::K6 => k6::read(text::open(path)?, visit),
+            Self::Jmeter => jmeter::read(path, &first_line(path)?, visit),
+            Self::Vegeta => vegeta::read(text::open(path)?, visit),
+            Self::Hey => {
+                let base_us = modified_us(path).unwrap_or(0);
+                hey::read(path, (&first_line(path)?, base_us), visit)
+            }
+            Self::Columns(mapping) => {
+                columns::read(text::open(path)?, &first_line(path)?, mapping, visit)
+            }
         }
     }
 }
@@ -76,6 +88,7 @@ pub(crate) fn requests(reader: &Reader, files: &[PathBuf]) -> Result<Surveyed> {
             names(files)
         );
     };
+    foreign::refuse(path)?;
     survey(reader, path, None)
 }
 
@@ -155,12 +168,40 @@ struct AbFiles {
     requests: Option<PathBuf>,
 }
 
-/// A trial of ab: the text, the files of `-e` and `-g`, or several of them.
-pub(crate) fn ab(files: &[PathBuf], all_succeeded: bool) -> Result<Surveyed> {
+/// A trial of ab: the text, the files of `-e` and `-g`, or several of them. A text with the output of several tests is as many
+/// trials.
+pub(crate) fn ab(files: &[PathBuf], all_succeeded: bool) -> Result<Vec<Surveyed>> {
+    for path in files {
+        foreign::refuse(path)?;
+    }
     let found = ab_files(files)?;
+    let Some(path) = &found.text else {
+        return Ok(vec![ab_test(files, found, None, all_succeeded)?]);
+    };
+    let mut summaries = ab::read_text(text::open(path)?)?;
+    if let ([_, _, ..], [_, _, ..]) = (&summaries[..], files) {
+        bail!(
+            "{} has the output of {} tests: only that of one is joined with other files",
+            path.display(),
+            summaries.len()
+        );
+    }
+    match (summaries.pop(), &summaries[..]) {
+        (last, []) => Ok(vec![ab_test(files, found, last, all_succeeded)?]),
+        (last, _) => Ok((summaries.into_iter().chain(last))
+            .map(|summary| Surveyed::Summary(path.clone(), Box::new(summary)))
+            .collect()),
+    }
+}
+
+/// `summary`: what the text says.
+fn ab_test(
+    files: &[PathBuf],
+    found: AbFiles,
+    mut summary: Option<Summary>,
+    all_succeeded: bool,
+) -> Result<Surveyed> {
     let text = found.text.as_ref();
-    let summary = text.map(|path| ab::read_text(text::open(path)?));
-    let mut summary = summary.transpose()?;
     if let (Some(path), Some(summary)) = (&found.quantiles, &mut summary) {
         let points: Vec<QuantilePoint> = ab::read_quantiles(text::open(path)?)?;
         summary.quantiles.points = points;
@@ -210,7 +251,8 @@ fn ab_files(files: &[PathBuf]) -> Result<AbFiles> {
     let mut found = AbFiles::default();
     for path in files {
         let first = first_line(path)?;
-        let slot = match ab::kind(&first) {
+        let kind = ab::kind(&first).or(has_ab_text(path)?.then_some(Kind::Text));
+        let slot = match kind {
             Some(Kind::Text) => &mut found.text,
             Some(Kind::Quantiles) => &mut found.quantiles,
             Some(Kind::Requests) => &mut found.requests,
@@ -230,13 +272,30 @@ fn ab_files(files: &[PathBuf]) -> Result<AbFiles> {
     Ok(found)
 }
 
-/// Empty if the file is.
+/// The first line that is not empty; empty if there is none.
 fn first_line(path: &Path) -> Result<String> {
     let mut lines = text::open(path)?;
-    lines
-        .next_line()
-        .with_context(|| format!("cannot import {}", path.display()))?;
-    Ok(lines.text)
+    loop {
+        let is_line = lines.next_line();
+        let is_line = is_line.with_context(|| format!("cannot import {}", path.display()))?;
+        if !is_line || !lines.text.trim().is_empty() {
+            return Ok(lines.text);
+        }
+    }
+}
+
+/// Whether the output of a test of ab begins within the first lines: a script may have written others above it.
+fn has_ab_text(path: &Path) -> Result<bool> {
+    let mut lines = text::open(path)?;
+    for _ in 0..LINES_ABOVE_AB_MAX {
+        if !lines.next_line()? {
+            return Ok(false);
+        }
+        if ab::begins_text(&lines.text) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn names(files: &[PathBuf]) -> String {

@@ -1,16 +1,16 @@
 //! Text files of any length, line by line or as rows of cells. A mistake has file, line and column.
 
 use std::{
-    fs::File,
     io::{BufRead, BufReader, Read},
     ops::Range,
     path::Path,
 };
 
 use anyhow::{Context, Error, Result, anyhow};
+use waggle_runner::TextFile;
 
-/// The longest line or row.
-const LENGTH_MAX: usize = 1 << 20;
+/// The longest line, row or tag.
+pub(crate) const LENGTH_MAX: usize = 1 << 20;
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// The lines of a file.
@@ -24,10 +24,14 @@ pub(crate) struct Lines<R> {
     pub(crate) text: String,
 }
 
-pub(crate) fn open(path: &Path) -> Result<Lines<BufReader<File>>> {
-    let name = path.display().to_string();
-    let file = File::open(path).with_context(|| format!("cannot read {name}"))?;
-    Ok(Lines::new(name, BufReader::with_capacity(1 << 16, file)))
+/// A file, which may be compressed or UTF-16.
+pub(crate) fn open_file(path: &Path) -> Result<BufReader<TextFile>> {
+    let file = TextFile::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(BufReader::with_capacity(1 << 16, file))
+}
+
+pub(crate) fn open(path: &Path) -> Result<Lines<BufReader<TextFile>>> {
+    Ok(Lines::new(path.display().to_string(), open_file(path)?))
 }
 
 impl<R: BufRead> Lines<R> {
@@ -95,6 +99,10 @@ pub(crate) struct Rows<R> {
     cells: Vec<Cell>,
     /// Cells of each row; `None`: as many as there are.
     expected: Option<usize>,
+    /// Whether the current row comes again as the next one.
+    is_repeated: bool,
+    /// What the first row is called.
+    first_row: &'static str,
 }
 
 /// A cell of the current row.
@@ -112,6 +120,8 @@ impl<R: BufRead> Rows<R> {
             text: String::new(),
             cells: Vec::new(),
             expected: None,
+            is_repeated: false,
+            first_row: "header",
         }
     }
 
@@ -127,8 +137,22 @@ impl<R: BufRead> Rows<R> {
             .collect())
     }
 
+    /// The first row is no header: it comes again as the next row.
+    pub(crate) fn repeat_row(&mut self) {
+        self.first_row = "first row";
+        self.is_repeated = true;
+    }
+
+    /// Cells of the current row.
+    pub(crate) fn width(&self) -> usize {
+        self.cells.len()
+    }
+
     /// Reads the next row that is not empty; false at the end of the file.
     pub(crate) fn next_row(&mut self) -> Result<bool> {
+        if std::mem::take(&mut self.is_repeated) {
+            return Ok(true);
+        }
         self.text.clear();
         self.cells.clear();
         loop {
@@ -143,7 +167,8 @@ impl<R: BufRead> Rows<R> {
         match self.expected {
             Some(expected) if self.cells.len() != expected => {
                 let found = self.cells.len();
-                let problem = format!("expected {expected} cells as in the header, found {found}");
+                let first = self.first_row;
+                let problem = format!("expected {expected} cells as in the {first}, found {found}");
                 Err(self.mistake(found - 1, &problem))
             }
             _ => Ok(true),
@@ -227,10 +252,24 @@ impl<R: BufRead> Rows<R> {
 
     /// A cell that is a count.
     pub(crate) fn count(&self, index: usize, expected: &str) -> Result<u64> {
-        let read = self.cell(index).trim().parse().ok();
-        read.filter(|count| *count <= COUNT_MAX)
-            .ok_or_else(|| self.unexpected_value(index, expected))
+        parse_count(self.cell(index)).ok_or_else(|| self.unexpected_value(index, expected))
     }
+}
+
+/// A count, which is a whole number; spreadsheets and data frames write some as `24.0`.
+pub(crate) fn parse_count(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let digits = match text.split_once('.') {
+        Some((whole, fraction))
+            if !fraction.is_empty() && fraction.bytes().all(|byte| byte == b'0') =>
+        {
+            whole
+        }
+        _ => text,
+    };
+    let is_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let count = is_digits.then(|| digits.parse().ok()).flatten();
+    count.filter(|count| *count <= COUNT_MAX)
 }
 
 /// Larger counts cannot be read back from a run.
@@ -293,6 +332,25 @@ mod tests {
             "a,b\n1\n",
             "f.csv:2:1: expected 2 cells as in the header, found 1",
         );
+    }
+
+    #[test]
+    fn counts_are_whole_numbers() {
+        let check = |text: &str, expected| assert_eq!(parse_count(text), expected, "{text}");
+        check("24", Some(24));
+        check(" 24.00 ", Some(24));
+        for text in [
+            "24.5",
+            "24.",
+            ".0",
+            "",
+            "-1",
+            "+1",
+            "1e3",
+            "99999999999999999999",
+        ] {
+            check(text, None);
+        }
     }
 
     #[test]

@@ -153,6 +153,7 @@ impl Trial {
             Self::Requests(requests, _) => {
                 let is_counted = requests.summary.is_some() && plan.warm_up_us == 0;
                 let has_received = requests.facts.has_bytes_received || is_counted;
+                lacks(UnknownFact::StartTime, !requests.facts.has_start_time);
                 lacks(UnknownFact::BytesSent, !requests.facts.has_bytes_sent);
                 lacks(UnknownFact::BytesReceived, !has_received);
             }
@@ -300,7 +301,8 @@ impl Trial {
     }
 }
 
-fn modified_us(path: &Path) -> Option<u64> {
+/// When a file was written, in µs since 1970.
+pub(crate) fn modified_us(path: &Path) -> Option<u64> {
     let modified = path.metadata().and_then(|of| of.modified()).ok()?;
     let since = modified.duration_since(UNIX_EPOCH).ok()?;
     u64::try_from(since.as_micros()).ok()

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use waggle_report::wording::format::plural;
 use waggle_runner::{RecordsFound, look_at_records};
 use waggle_study::{RecordsBody, RecordsFormat};
@@ -28,13 +28,15 @@ pub(super) struct DataStudy {
 
 pub(super) fn study(arguments: &Init) -> Result<DataStudy> {
     let file = Path::new(&arguments.source);
-    let format = RecordsFormat::of_file_name(&arguments.source).with_context(|| {
-        format!(
-            "the ending of {} does not say its format; expected {}",
+    let format = (arguments.format.map(RecordsFormat::from))
+        .or_else(|| RecordsFormat::of_file_name(&arguments.source));
+    if format.is_none() && !RecordsFormat::is_open_in(&arguments.source) {
+        bail!(
+            "the ending of {} does not say its format; expected --format csv, ndjson, json or line-protocol, or {}; of .dat, .txt and .log it is found",
             arguments.source,
             RecordsFormat::ENDINGS
-        )
-    })?;
+        );
+    }
     let server = arguments.server.as_deref().map(Target::parse).transpose()?;
     if server.as_ref().is_some_and(|server| server.user.is_some()) {
         bail!("--server has a user or password; expected http://HOST:PORT/PATH");
@@ -158,6 +160,12 @@ fn summary(file: &Path, found: &RecordsFound) -> Summary {
             (vec![line, problem.to_string()], Next::CorrectRecords)
         }
     };
+    if !found.widened.is_empty() {
+        lines.push(format!(
+            "integers and floats, sent as floats: {}",
+            found.widened.join(", ")
+        ));
+    }
     lines.extend(found.notes.iter().map(|note| format!("check: {note}")));
     Summary { lines, next }
 }

@@ -81,6 +81,7 @@ fn carriers(name: &str) -> Vec<Carrier> {
 
 fn arguments(from: InitFrom) -> Init {
     Init {
+        format: None,
         source: "source".to_owned(),
         from: Some(from),
         output: None,

@@ -144,6 +144,9 @@ fn refuse_unused(arguments: &Init) -> Result<()> {
     if arguments.include_writes && arguments.from != Some(InitFrom::Openapi) {
         bail!("--include-writes requires --from openapi");
     }
+    if arguments.format.is_some() && arguments.from != Some(InitFrom::Data) {
+        bail!("--format requires --from data");
+    }
     if arguments.from.is_none() && arguments.server.is_some() {
         bail!(
             "--server requires --from curl, har, openapi or data; without --from the URL is the server"

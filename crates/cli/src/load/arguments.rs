@@ -159,10 +159,10 @@ pub(crate) struct Records {
     /// Records per request [default: 1]
     #[arg(long, value_name = "N", requires = "records", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) records_per_request: Option<u32>,
-    /// CSV and NDJSON: name of the measurement
+    /// CSV, JSON and NDJSON: name of the measurement
     #[arg(long, value_name = "NAME", requires = "records")]
     pub(crate) records_measurement: Option<String>,
-    /// CSV and NDJSON: column with the time, or several, such as a date and a time of day
+    /// CSV, JSON and NDJSON: column with the time, or several, such as a date and a time of day
     #[arg(
         long,
         value_name = "COLUMN,…",
@@ -170,13 +170,13 @@ pub(crate) struct Records {
         value_delimiter = ','
     )]
     pub(crate) records_time: Vec<String>,
-    /// CSV and NDJSON: s, ms, us or ns since 1970, or a pattern such as "%d.%m.%Y %H:%M:%S" [default: RFC 3339, or ns]
+    /// CSV, JSON and NDJSON: s, ms, us or ns since 1970, or a pattern such as "%d.%m.%Y %H:%M:%S" [default: RFC 3339, or ns]
     #[arg(long, value_name = "FORMAT", requires = "records_time")]
     pub(crate) records_time_format: Option<String>,
-    /// CSV and NDJSON: zone of times without an offset, such as Europe/Berlin or +01:00 [default: UTC]
+    /// CSV, JSON and NDJSON: zone of times without an offset, such as Europe/Berlin or +01:00 [default: UTC]
     #[arg(long, value_name = "ZONE", requires = "records_time")]
     pub(crate) records_time_zone: Option<String>,
-    /// CSV and NDJSON: columns that are tags
+    /// CSV, JSON and NDJSON: columns that are tags
     #[arg(
         long,
         value_name = "COLUMN,…",
@@ -184,7 +184,7 @@ pub(crate) struct Records {
         value_delimiter = ','
     )]
     pub(crate) records_tags: Vec<String>,
-    /// CSV and NDJSON: columns that are fields [default: all without another role]
+    /// CSV, JSON and NDJSON: columns that are fields [default: all without another role]
     #[arg(
         long,
         value_name = "COLUMN,…",
@@ -192,7 +192,7 @@ pub(crate) struct Records {
         value_delimiter = ','
     )]
     pub(crate) records_fields: Vec<String>,
-    /// CSV and NDJSON: columns that are not used
+    /// CSV, JSON and NDJSON: columns that are not used
     #[arg(
         long,
         value_name = "COLUMN,…",
@@ -200,7 +200,7 @@ pub(crate) struct Records {
         value_delimiter = ','
     )]
     pub(crate) records_leave_out: Vec<String>,
-    /// CSV and NDJSON: texts of cells without a value, such as NAN
+    /// CSV, JSON and NDJSON: texts of cells without a value, such as NAN
     #[arg(
         long,
         value_name = "TEXT,…",
@@ -208,7 +208,7 @@ pub(crate) struct Records {
         value_delimiter = ','
     )]
     pub(crate) records_missing: Vec<String>,
-    /// CSV and NDJSON: leave out rows without the value of any field
+    /// CSV, JSON and NDJSON: leave out rows without the value of any field
     #[arg(long, requires = "records_measurement")]
     pub(crate) records_skip_empty: bool,
     /// CSV: what separates cells: , ; | or tab [default: what the header row has most of]

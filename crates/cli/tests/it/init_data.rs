@@ -66,6 +66,80 @@ fn a_file_of_records_is_sent_to_a_gateway_by_default() {
     assert_eq!(ledger.missing, 0, "{}", output_text(&ran));
 }
 
+#[test]
+fn the_format_is_found_or_given() {
+    let workspace = Workspace::new();
+    let check = |name: &str, text: &str, more: &[&str], expected: &str| {
+        fs::write(workspace.path().join(name), text).unwrap();
+        let arguments = [
+            &[
+                "init",
+                "--from",
+                "data",
+                name,
+                "--force",
+                "--server",
+                "http://h/",
+            ],
+            more,
+        ];
+        let said = output_text(&workspace.output(&arguments.concat()));
+        assert!(said.contains(expected), "{name}: {said}");
+    };
+    let table = "# logger, 3\nt;v\n1;2\n3;4\n";
+    check("a.dat", table, &[], "a.dat: 2 records, read as csv");
+    check(
+        "a.txt",
+        "m v=1 5\n",
+        &[],
+        "a.txt: 1 record, read as line-protocol",
+    );
+    check(
+        "a.log",
+        "{\"v\":1}\n{\"v\":1.5}\n",
+        &[],
+        "2 records, read as ndjson; no time",
+    );
+    check(
+        "a.log",
+        "{\"v\":1}\n{\"v\":1.5}\n",
+        &[],
+        "integers and floats, sent as floats: v",
+    );
+    check(
+        "a.json",
+        "[{\"v\":1},\n{\"v\":2}]",
+        &[],
+        "2 records, read as json",
+    );
+    check(
+        "a.out",
+        table,
+        &["--format", "csv"],
+        "2 records, read as csv",
+    );
+    check(
+        "a.out",
+        table,
+        &[],
+        "expected --format csv, ndjson, json or line-protocol",
+    );
+    check(
+        "a.ndjson",
+        "{\"v\":1}\n{\"v\":\"bad\"}\n{\"v\":true}\n",
+        &[],
+        "a.ndjson:2:6: expected a number in field \"v\" as in line 1, found \"bad\"",
+    );
+    check(
+        "a.dat",
+        "v,w\n1,2\nERR,3\n4,5\n6,7\n",
+        &[],
+        "such as \"ERR\" in line 3",
+    );
+    let refused = workspace.output(&["init", "http://h/", "--format", "csv"]);
+    assert!(output_text(&refused).contains("--format requires --from data"));
+}
+
 /// The study is written, to be corrected, and nothing says that it can be run. Plan and run refuse it with the same mistakes.
 #[test]
 fn a_file_that_is_not_read_becomes_a_study_to_correct() {

@@ -20,6 +20,7 @@ mod faulty_answers;
 mod history;
 mod idle_poll;
 mod import;
+mod import_formats;
 mod init;
 mod init_curl;
 mod init_data;

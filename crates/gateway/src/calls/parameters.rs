@@ -10,19 +10,27 @@ use crate::problem::Problem;
 
 /// Parameters that no caller has taken yet.
 #[derive(Debug)]
-pub(crate) struct Parameters(Vec<(String, String)>);
+pub(crate) struct Parameters {
+    left: Vec<(String, String)>,
+    /// Names that callers have asked for.
+    known: Vec<String>,
+}
 
 impl Parameters {
     pub(crate) fn parse(uri: &Uri) -> Result<Self, Problem> {
         Query::<Vec<(String, String)>>::try_from_uri(uri)
-            .map(|Query(pairs)| Self(pairs))
+            .map(|Query(left)| Self {
+                left,
+                known: Vec::new(),
+            })
             .map_err(|rejection| Problem::new(400, rejection.body_text()))
     }
 
     pub(crate) fn text(&mut self, name: &str) -> Result<Option<String>, Problem> {
+        self.known.push(name.to_owned());
         let mut found = None;
-        while let Some(at) = self.0.iter().position(|(key, _)| key == name) {
-            let (_, value) = self.0.swap_remove(at);
+        while let Some(at) = self.left.iter().position(|(key, _)| key == name) {
+            let (_, value) = self.left.swap_remove(at);
             if found.replace(value).is_some() {
                 return Err(Problem::new(400, format!("{name} is given twice")));
             }
@@ -107,13 +115,14 @@ impl Parameters {
 
     /// Every `prefix.NAME=value`.
     pub(crate) fn take_prefixed(&mut self, prefix: &str) -> Vec<(String, String)> {
-        let (found, rest) = std::mem::take(&mut self.0)
+        self.known.push(format!("{prefix}NAME"));
+        let (found, rest) = std::mem::take(&mut self.left)
             .into_iter()
             .partition::<Vec<_>, _>(|(key, _)| {
                 key.strip_prefix(prefix)
                     .is_some_and(|name| !name.is_empty())
             });
-        self.0 = rest;
+        self.left = rest;
         found
             .into_iter()
             .map(|(key, value)| (key[prefix.len()..].to_owned(), value))
@@ -122,9 +131,32 @@ impl Parameters {
 
     /// Refuses parameters that are left; called after all known ones are taken.
     pub(crate) fn finish(self) -> Result<(), Problem> {
-        match self.0.first() {
-            None => Ok(()),
-            Some((name, _)) => Err(Problem::new(400, format!("unknown parameter {name:?}"))),
-        }
+        let Some((name, _)) = self.left.first() else {
+            return Ok(());
+        };
+        let known = self.known.iter().map(String::as_str);
+        let hint = match nearest_name(name, known) {
+            Some(nearest) => format!("did you mean {nearest}?"),
+            None => format!("expected {}", self.known.join(", ")),
+        };
+        Err(Problem::new(
+            400,
+            format!("unknown parameter {name:?}; {hint}"),
+        ))
     }
+}
+
+/// The name of which `word` is most likely a misspelling: up to a third of its letters wrong.
+fn nearest_name<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    /// Longer words are not compared: the cost grows with the square.
+    const COMPARED_MAX: usize = 64;
+    if word.len() > COMPARED_MAX {
+        return None;
+    }
+    let wrong = word.to_lowercase();
+    names
+        .map(|name| (strsim::damerau_levenshtein(&wrong, name), name))
+        .filter(|(distance, name)| *distance <= (name.len() / 3).max(1))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
 }

@@ -40,7 +40,7 @@ const LIMIT: &str = "waggle-limit";
             (inline(JsonRecords) = "application/json", example = json!({"measurement": "cpu", "tags": {"host": "plant-01"}, "fields": {"user": 12.5}, "time": 1_700_000_000_000_000_000_i64})),
             (String = "application/x-ndjson", example = "{\"measurement\":\"cpu\",\"fields\":{\"user\":12.5}}\n{\"measurement\":\"cpu\",\"fields\":{\"user\":12.7}}\n"),
         ),
-        description = "Line protocol (`text/plain`, any other type, or none), one JSON object or an array of them, or a JSON object a line",
+        description = "Line protocol (`text/plain`, none, or a type that says nothing of the format), one JSON object or an array of them, or a JSON object a line",
     ),
     responses(
         (status = 204, description = "Every record is durable"),
@@ -49,7 +49,7 @@ const LIMIT: &str = "waggle-limit";
         (status = 408, description = "The request did not arrive in time", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 409, description = "Kafka refuses the topic: another one differs from it in `.` and `_` alone", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 413, description = "The body is larger than `--body-max-bytes`, or a record is larger than its topic in Kafka accepts", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 415, description = "The Content-Encoding is not identity", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 415, description = "The Content-Encoding is not identity, or the Content-Type is that of another format, such as `text/csv` or `application/xml`", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 431, description = "The head is larger than `--head-max-bytes`", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 503, description = "Too much is in flight, or the log cannot be written; nothing was stored, unless `detail` says that some records may be", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
         (status = 507, description = "`--topics-max` topics exist", body = crate::problem::ProblemBody, content_type = "application/problem+json"),

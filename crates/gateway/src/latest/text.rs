@@ -35,7 +35,7 @@ fn first_reading(text: &[u8]) -> Option<(Reading<'_>, usize)> {
 }
 
 fn first_of_any(text: &[u8]) -> Option<(Reading<'_>, usize)> {
-    let line = line_protocol::lines(text).next()?.ok()?;
+    let line = line_protocol::stored_lines(text).next()?.ok()?;
     let reading = Reading {
         series: line.series().as_bytes(),
         fields: line.fields_raw().as_bytes(),
@@ -50,6 +50,6 @@ pub(super) fn series_and_fields(line: &[u8]) -> Option<(&[u8], &[u8])> {
     if line[end] == b' ' {
         return Some((&line[..end], &line[end + 1..]));
     }
-    let line = line_protocol::lines(line).next()?.ok()?;
+    let line = line_protocol::stored_lines(line).next()?.ok()?;
     Some((line.series().as_bytes(), line.fields_raw().as_bytes()))
 }

@@ -104,6 +104,67 @@ fn records_are_accepted_in_every_format_and_read_back() {
 }
 
 #[test]
+fn a_byte_order_mark_is_no_part_of_a_body() {
+    let (_folder, gateway) = start_gateway();
+    let json = r#"{"measurement":"m","fields":{"f":1.5},"time":2}"#;
+    for (media_type, body) in [
+        ("text/plain", "m f=1.5 2"),
+        ("application/json", json),
+        ("application/x-ndjson", json),
+    ] {
+        take(&gateway, "PUT", "", media_type, &format!("\u{feff}{body}"));
+    }
+    let expected = |offset| {
+        format!(
+            r#"{{"offset":{offset},"time":2,"measurement":"m","tags":{{}},"fields":{{"f":1.5}}}}"#
+        )
+    };
+    assert_eq!(gateway.records("t"), [0, 1, 2].map(expected));
+}
+
+#[test]
+fn names_with_control_characters_are_refused() {
+    let (_folder, gateway) = start_gateway();
+    let check = |media_type: &str, body: &str, contains: &str| {
+        let fields = format!("Content-Type: {media_type}\r\n");
+        let request = request_text("PUT", RECORDS, &fields, body);
+        check(&gateway, &request, 400, contains);
+    };
+    check(
+        "text/plain",
+        "a\tb f=1",
+        "control character in the measurement",
+    );
+    check(
+        "text/plain",
+        "m,t\u{1}=a f=1",
+        "control character in the tag key",
+    );
+    check(
+        "text/plain",
+        "m,t=a\u{7f} f=1",
+        "control character in the tag value",
+    );
+    check(
+        "text/plain",
+        "m f\u{0}=1",
+        "control character in the field key",
+    );
+    let json = r#"{"measurement":"m","tags":{"t":"a\tb"},"fields":{"f":1}}"#;
+    check(
+        "application/json",
+        json,
+        "a tag value holds a control character",
+    );
+    check(
+        "application/x-ndjson",
+        json,
+        "a tag value holds a control character",
+    );
+    assert_eq!(gateway.records("t"), Vec::<String>::new());
+}
+
+#[test]
 fn records_show_when_they_were_committed() {
     let (_folder, gateway) = start_gateway();
     let now = || {
@@ -157,6 +218,14 @@ fn a_wrong_record_refuses_its_whole_request() {
         "{\"line\":4,\"column\":4,",
     );
     check(&gateway, &put("t", ""), 400, "\"line\":1,\"column\":1");
+    let form = "Content-Type: application/x-www-form-urlencoded\r\n";
+    let as_lines = "the body is read as line protocol";
+    for fields in [form, ""] {
+        let request = request_text("PUT", RECORDS, fields, "{\"measurement\":\"m\"}");
+        check(&gateway, &request, 400, as_lines);
+    }
+    let plain = request_text("PUT", RECORDS, "Content-Type: text/plain\r\n", "x");
+    assert!(!gateway.ask(&plain).body.contains(as_lines));
     let json = "Content-Type: application/json\r\n";
     check(
         &gateway,
@@ -193,6 +262,19 @@ fn unsupported_requests_are_refused_with_a_problem() {
         "identity",
     );
     check("PUT", RECORDS, "Content-Encoding: identity\r\n", 204, "");
+    for media_type in [
+        "text/csv",
+        "Text/CSV; header=present",
+        "application/xml",
+        "application/soap+xml",
+        "multipart/form-data; boundary=x",
+    ] {
+        let field = format!("Content-Type: {media_type}\r\n");
+        let taken = "line protocol (text/plain), JSON (application/json) or NDJSON";
+        check("PUT", RECORDS, &field, 415, taken);
+    }
+    let form = "Content-Type: application/x-www-form-urlencoded\r\n";
+    check("PUT", RECORDS, form, 204, "");
     check(
         "PUT",
         &format!("{RECORDS}?precision=h"),
@@ -298,6 +380,14 @@ fn wrong_parameters_are_named() {
     check(query, &format!("{asked}&aggregate=sum&window=0s"), "window");
     check(query, &format!("{asked}&aggregate=sum&window=1"), "unit");
     check(query, &format!("{asked}&x=1"), "x");
+    check(
+        query,
+        &format!("{asked}&agregate=sum"),
+        "did you mean aggregate?",
+    );
+    check(query, &format!("{asked}&Window=1s"), "did you mean window?");
+    check(RECORDS, "offfset=1", "did you mean offset?");
+    check(RECORDS, "nonsense=1", "expected offset, limit, from, to");
 }
 
 #[test]

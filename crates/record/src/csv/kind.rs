@@ -1,11 +1,14 @@
 //! The type of a column: that of all its cells.
 
-use crate::{Decimal, FieldValue, line_protocol};
+use crate::{Decimal, FieldValue, field_types::is_exact, line_protocol};
 
 /// The type of a column's cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
+    /// From 0, within the range of integers with a sign.
+    Natural,
     Integer,
+    /// Integers from 0, some beyond those with a sign.
     Unsigned,
     Float,
     Boolean,
@@ -27,8 +30,12 @@ impl Kind {
         let number = number_text(cell, decimal);
         if is_identifier(cell.trim_matches(' ')) {
             Self::Text
-        } else if number.parse::<i64>().is_ok() {
-            Self::Integer
+        } else if let Ok(integer) = number.parse::<i64>() {
+            if integer < 0 {
+                Self::Integer
+            } else {
+                Self::Natural
+            }
         } else if number.parse::<u64>().is_ok() {
             Self::Unsigned
         } else if line_protocol::is_float(&number) && number.contains(['.', 'e', 'E']) {
@@ -42,23 +49,26 @@ impl Kind {
 
     /// The type that holds both.
     fn widen(self, other: Self) -> Self {
-        if self == other {
-            self
-        } else if self.is_number() && other.is_number() {
-            Self::Float
-        } else {
-            Self::Text
+        match (self, other) {
+            (one, another) if one == another => one,
+            (Self::Natural, Self::Integer) | (Self::Integer, Self::Natural) => Self::Integer,
+            (Self::Natural, Self::Unsigned) | (Self::Unsigned, Self::Natural) => Self::Unsigned,
+            (one, another) if one.is_number() && another.is_number() => Self::Float,
+            _ => Self::Text,
         }
     }
 
     pub(crate) fn is_number(self) -> bool {
-        matches!(self, Self::Integer | Self::Unsigned | Self::Float)
+        matches!(
+            self,
+            Self::Natural | Self::Integer | Self::Unsigned | Self::Float
+        )
     }
 
     pub(super) fn value(self, cell: &str, decimal: Decimal) -> FieldValue {
         let number = number_text(cell, decimal);
         let value = match self {
-            Self::Integer => number.parse().ok().map(FieldValue::Integer),
+            Self::Natural | Self::Integer => number.parse().ok().map(FieldValue::Integer),
             Self::Unsigned => number.parse().ok().map(FieldValue::Unsigned),
             Self::Float => number.parse().ok().map(FieldValue::Float),
             Self::Boolean => boolean(cell).map(FieldValue::Boolean),
@@ -66,6 +76,32 @@ impl Kind {
         };
         value.unwrap_or_else(|| FieldValue::Text(cell.to_owned()))
     }
+}
+
+/// Whether the cell is an integer that no float is equal to.
+pub(super) fn is_inexact_integer(cell: &str, decimal: Decimal) -> bool {
+    let number = number_text(cell, decimal);
+    // Fifteen digits are in every float.
+    number.len() > 15
+        && number
+            .parse::<i128>()
+            .is_ok_and(|integer| !is_exact(integer))
+}
+
+/// A number whose digits a float does not hold, and the float: of as many digits as the text has, it has others.
+pub(crate) fn lossy_value(cell: &str, decimal: Decimal) -> Option<f64> {
+    let number = number_text(cell, decimal);
+    let (mantissa, _) = number.split_once(['e', 'E']).unwrap_or((&number, ""));
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    let digits = digits.trim_start_matches('0');
+    // Fifteen digits are in every float, and no float needs more than 767.
+    if !(16..=767).contains(&digits.len()) {
+        return None;
+    }
+    let value: f64 = number.parse().ok()?;
+    let written = format!("{:.*e}", digits.len() - 1, value.abs());
+    let (written, _) = written.split_once('e')?;
+    (written.replace('.', "") != digits).then_some(value)
 }
 
 /// Most digits after a plus sign of an integer; more are a telephone number (ITU-T E.164).
@@ -77,10 +113,14 @@ pub(crate) fn is_identifier(cell: &str) -> bool {
     let is_whole = !digits.contains(['.', ',']);
     let has_leading_zero =
         digits.len() > 1 && digits.starts_with('0') && digits.as_bytes()[1].is_ascii_digit();
-    let is_integer = digits.bytes().all(|byte| byte.is_ascii_digit());
-    is_whole
-        && (has_leading_zero
-            || (cell.starts_with('+') && is_integer && digits.len() > PLUS_DIGITS_MAX))
+    is_whole && (has_leading_zero || is_telephone_number(cell))
+}
+
+/// Whether a plus sign is before so many digits that they are a telephone number.
+pub(crate) fn is_telephone_number(cell: &str) -> bool {
+    cell.strip_prefix('+').is_some_and(|digits| {
+        digits.len() > PLUS_DIGITS_MAX && digits.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
 /// The spellings of line protocol, without its single small letters.

@@ -2,8 +2,9 @@
 //!
 //! Cells are separated by a comma, a semicolon, a tab or a vertical bar, which is found in the header row or named. A column has
 //! integers, floats or booleans if all its cells do; integers in a column with floats are floats; anything else is text. An empty
-//! cell is an absent field or tag.
+//! cell is an absent field or tag. `InfluxDB`'s annotated CSV says the types itself.
 
+mod annotated;
 mod kind;
 mod rows;
 mod wrong;
@@ -11,14 +12,16 @@ mod wrong;
 use std::collections::HashMap;
 
 use crate::{
-    Columns, Decimal, Measurement, Mistake, Precision, Record,
+    Columns, Decimal, Layout, Measurement, Mistake, Precision, Record,
     columns::Role,
     guess,
     names::{check_measurement, check_name, over_limit},
     source_text::SourceText,
     time,
 };
-pub(crate) use kind::{Kind, is_identifier};
+pub(crate) use annotated::{columns as annotated_columns, is_annotated};
+use kind::is_inexact_integer;
+pub(crate) use kind::{Kind, is_identifier, is_telephone_number, lossy_value};
 pub(crate) use rows::likely_delimiter;
 use rows::{Cell, Rows};
 use wrong::Wrong;
@@ -35,6 +38,10 @@ pub fn read(
 ) -> Result<Vec<Record>, Vec<Mistake>> {
     let source = SourceText::parse_utf8(text)?;
     let mut wrongs = Wrongs::default();
+    if is_annotated(source.text) && columns.layout == Layout::default() {
+        let records = annotated::read(source, (columns, precision), &mut wrongs);
+        return wrongs.into_result(source, records);
+    }
     let Some(table) = Table::parse(source, columns, &mut wrongs) else {
         return wrongs.into_result(source, Vec::new());
     };
@@ -76,6 +83,7 @@ impl<'a> Table<'a> {
             let cell = |name: &'a String| Cell {
                 text: name.as_str().into(),
                 at: 0,
+                is_quoted: true,
             };
             names.iter().map(cell).collect()
         } else {
@@ -101,7 +109,11 @@ impl<'a> Table<'a> {
             rows: Vec::new(),
             delimiter: rows.delimiter,
         };
-        while let Some(row) = rows.next_row(wrongs) {
+        while let Some(mut row) = rows.next_row(wrongs) {
+            // A delimiter at the end of a row, which the header row lacks, separates nothing.
+            if row.len() == table.header.len() + 1 && row.last().is_some_and(Cell::is_absent) {
+                row.pop();
+            }
             // A row with a mistake in its quotes has no cells.
             if row.is_empty() {
             } else if row.len() == table.header.len() {
@@ -122,10 +134,7 @@ impl<'a> Table<'a> {
             row[0].at,
             format!("expected {expected} cells as in the header, found {found}"),
         );
-        let ends_in_delimiter = row.last().is_some_and(|cell| cell.text.is_empty());
-        let remedy = if found == expected + 1 && ends_in_delimiter {
-            "the row ends in a delimiter that the header row lacks: skip_lines leaves the header row out, and header has its names"
-        } else if found > expected {
+        let remedy = if found > expected {
             "correct the row; skip_lines leaves out lines before the header row, if another line is that"
         } else if self.delimiter != ',' {
             "delimiter names what separates cells, if it is another character"
@@ -167,9 +176,26 @@ impl<'a> Table<'a> {
                 let remedy = "decimal: comma reads them as numbers, decimal: point as texts";
                 wrongs.add(Wrong::new(cell.at, problem).with_remedy(remedy));
             }
+            if found == Some(Kind::Float) && *role == Role::Field {
+                wrongs.extend(self.wrong_integer(columns, column));
+            }
             kinds.push(found);
         }
         kinds
+    }
+
+    /// An integer of a column of floats that no float is equal to.
+    fn wrong_integer(&self, columns: &Columns, column: usize) -> Option<Wrong> {
+        let decimal = columns.layout.decimal.unwrap_or(Decimal::Point);
+        let mut cells = self.cells(columns, column);
+        let cell = cells.find(|cell| is_inexact_integer(&cell.text, decimal))?;
+        let name = &self.header[column].text;
+        let problem = format!(
+            "expected an integer that a float holds, because no other type has all numbers of column {name:?}, found {:?}",
+            cell.text
+        );
+        let remedy = format!("tags reads {name:?} as texts, and leave_out leaves it out");
+        Some(Wrong::new(cell.at, problem).with_remedy(remedy))
     }
 
     /// A number with a comma, if most cells of the column are such.
@@ -185,11 +211,13 @@ impl<'a> Table<'a> {
         first.filter(|_| is_most)
     }
 
-    /// The name of each column, with its cells.
-    pub(crate) fn samples(&self) -> Vec<(String, Vec<String>)> {
+    /// The name of each column, with its cells and their offsets in the text.
+    pub(crate) fn samples(&self) -> Vec<(String, Vec<(String, usize)>)> {
         let sample = |column: usize| {
             let cells = self.rows.iter().map(|row| &row[column]);
-            cells.map(|cell| cell.text.clone().into_owned()).collect()
+            cells
+                .map(|cell| (cell.text.clone().into_owned(), cell.at))
+                .collect()
         };
         (self.header.iter().enumerate())
             .map(|(column, name)| (name.text.clone().into_owned(), sample(column)))

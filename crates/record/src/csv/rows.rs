@@ -11,6 +11,14 @@ use crate::{DELIMITERS, Layout};
 pub(super) struct Cell<'a> {
     pub(super) text: Cow<'a, str>,
     pub(super) at: usize,
+    pub(super) is_quoted: bool,
+}
+
+impl Cell<'_> {
+    /// Whether nothing is between the delimiters, no quotes either.
+    pub(super) fn is_absent(&self) -> bool {
+        matches!(self.text, Cow::Borrowed("")) && !self.is_quoted
+    }
 }
 
 pub(super) struct Rows<'a> {
@@ -117,6 +125,7 @@ impl<'a> Rows<'a> {
         Ok(Cell {
             text: Cow::Borrowed(text),
             at,
+            is_quoted: false,
         })
     }
 
@@ -150,7 +159,11 @@ impl<'a> Rows<'a> {
         } else {
             Cow::Borrowed(text)
         };
-        Ok(Cell { text, at })
+        Ok(Cell {
+            text,
+            at,
+            is_quoted: true,
+        })
     }
 }
 

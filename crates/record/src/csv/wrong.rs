@@ -38,6 +38,10 @@ impl Wrongs {
         }
     }
 
+    pub(super) fn extend(&mut self, wrongs: impl IntoIterator<Item = Wrong>) {
+        wrongs.into_iter().for_each(|wrong| self.add(wrong));
+    }
+
     pub(super) fn is_full(&self) -> bool {
         self.0.len() >= TABLE_MISTAKES_MAX
     }

@@ -1,16 +1,18 @@
 //! Looks at a file of records and says how it is to be read: what `Columns` need, found in the file itself.
 
 mod layout;
+mod notes;
 mod numbers;
+mod samples;
 mod times;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-
+use self::samples::{JsonKind, Sample, csv_samples, json_samples};
 use crate::{
-    Columns, Decimal, Format, Mistake, TimeColumn, TimeFormat, Zone,
-    csv::{Kind, Table, Wrongs, likely_delimiter},
+    Columns, Decimal, Format, Measurement, Mistake, TimeColumn, TimeFormat, Zone,
+    columns::Role,
+    csv::{Kind, annotated_columns, is_annotated, likely_delimiter},
     source_text::SourceText,
 };
 pub(crate) use times::remedy as time_remedy;
@@ -26,16 +28,21 @@ const TIME_NAMES: [&str; 8] = [
     "time", "date", "datum", "zeit", "ts", "epoch", "stamp", "when",
 ];
 
+/// White space that no name may have.
+const BREAKS: [char; 5] = ['\n', '\r', '\t', '\u{b}', '\u{c}'];
+
 /// How a file is to be read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Guess {
     pub columns: Columns,
     /// What is not certain, in sentences.
     pub notes: Vec<String>,
+    /// Columns of JSON whose integers are read as floats, because others of their values are.
+    pub widened: Vec<String>,
 }
 
-/// How a table of this measurement is to be read. `None` for line protocol, JSON, and NDJSON that has measurement and fields of
-/// its own: they need no columns.
+/// How a table of this measurement is to be read. `None` for line protocol, and for JSON and NDJSON that have measurement and
+/// fields of their own: they need no columns.
 ///
 /// # Errors
 /// The text is not UTF-8, or has no header row.
@@ -44,82 +51,105 @@ pub fn guess(
     format: Format,
     measurement: &str,
 ) -> Result<Option<Guess>, Vec<Mistake>> {
-    match format {
-        Format::LineProtocol | Format::Json => Ok(None),
-        Format::Csv => of_csv(text, measurement).map(Some),
-        Format::Ndjson => of_ndjson(text, measurement),
+    if format == Format::LineProtocol {
+        return Ok(None);
     }
-}
-
-/// The cells of a column, in the order of rows.
-struct Sample {
-    name: String,
-    cells: Vec<String>,
-}
-
-impl Sample {
-    /// The cells that are not empty.
-    fn texts(&self) -> Vec<&str> {
-        let cells = self.cells.iter().map(|cell| cell.trim_ascii());
-        cells.filter(|cell| !cell.is_empty()).collect()
-    }
-}
-
-fn of_csv(text: &[u8], measurement: &str) -> Result<Guess, Vec<Mistake>> {
-    let source = SourceText::parse_utf8(text)?;
-    let mut guess = Guess {
+    let look = Look {
+        source: SourceText::parse_utf8(text)?,
         columns: Columns::of_measurement(measurement),
         notes: Vec::new(),
     };
-    guess.columns.layout = layout::layout(source.text);
-    let mut samples = csv_samples(source, &guess.columns)?;
-    if samples.iter().any(|sample| sample.name.contains('\n')) {
-        guess.join_names(source.text, &samples);
+    match format {
+        Format::LineProtocol => Ok(None),
+        Format::Csv => look.guess_csv().map(Some),
+        Format::Json | Format::Ndjson => look.guess_json(format),
     }
-    guess.columns.layout.skip_after_header = numbers::lines_of_units(&samples);
-    if let Some(names) = names_without_header(&samples) {
-        guess
-            .notes
-            .push("the file has no header row: name its columns in header".into());
-        guess.columns.layout.header = Some(names);
-    }
-    if guess.columns.layout.skip_after_header > 0 || guess.columns.layout.header.is_some() {
-        samples = csv_samples(source, &guess.columns)?;
-    }
-    let skipped = guess.columns.layout.skip_after_header;
-    if skipped > 0 {
-        let lines = if skipped == 1 { "line" } else { "lines" };
-        guess.notes.push(format!(
-            "skip_after_header leaves out {skipped} {lines} after the header row"
-        ));
-    }
-    guess.find_missing(&samples);
-    guess.find_decimal(&samples);
-    guess.note_texts(&samples);
-    guess.find_roles(samples);
-    Ok(guess)
 }
 
-fn csv_samples(source: SourceText<'_>, columns: &Columns) -> Result<Vec<Sample>, Vec<Mistake>> {
-    // Rows with mistakes are left out; whoever reads the file is told them.
-    let end = source
-        .text
-        .match_indices('\n')
-        .nth(columns.layout.skip_lines + ROWS)
-        .map_or(source.text.len(), |(at, _)| at + 1);
-    let head = SourceText {
-        text: &source.text[..end],
-        ..source
-    };
-    let mut wrongs = Wrongs::default();
-    let Some(table) = Table::parse(head, columns, &mut wrongs) else {
-        return wrongs.into_result(source, Vec::new());
-    };
-    Ok(table
-        .samples()
-        .into_iter()
-        .map(|(name, cells)| Sample { name, cells })
-        .collect())
+/// What is found so far.
+struct Look<'a> {
+    source: SourceText<'a>,
+    columns: Columns,
+    notes: Vec<String>,
+}
+
+impl Look<'_> {
+    fn guess_csv(mut self) -> Result<Guess, Vec<Mistake>> {
+        if is_annotated(self.source.text) {
+            let Measurement::Name(measurement) = &self.columns.measurement else {
+                return Ok(self.into_guess(Vec::new()));
+            };
+            self.columns = annotated_columns(self.source, measurement)?;
+            return Ok(self.into_guess(Vec::new()));
+        }
+        self.columns.layout = layout::layout(self.source.text);
+        let mut samples = csv_samples(self.source, &self.columns)?;
+        if samples.iter().any(|sample| sample.name.contains(BREAKS)) {
+            self.join_names(&samples);
+        }
+        self.columns.layout.skip_after_header = numbers::lines_of_units(&samples);
+        if let Some(names) = names_without_header(&samples) {
+            let layout = &self.columns.layout;
+            let in_comment = layout::names_in_comment(self.source.text, layout, names.len());
+            self.note(match in_comment {
+                Some(_) => "header has the names of the columns, which are in a comment",
+                None => "the file has no header row: name its columns in header",
+            });
+            self.columns.layout.header = Some(in_comment.unwrap_or(names));
+        }
+        self.note_comments();
+        if self.columns.layout.skip_after_header > 0 || self.columns.layout.header.is_some() {
+            samples = csv_samples(self.source, &self.columns)?;
+        }
+        let skipped = self.columns.layout.skip_after_header;
+        if skipped > 0 {
+            let lines = if skipped == 1 { "line" } else { "lines" };
+            self.note(format!(
+                "skip_after_header leaves out {skipped} {lines} after the header row"
+            ));
+        }
+        self.find_missing(&samples, |sample| {
+            layout::missing_texts(&sample.texts(), numbers::is_number)
+        });
+        self.find_decimal(&samples);
+        self.note_texts(&samples);
+        self.find_roles(&samples);
+        self.note_digits(&samples);
+        Ok(self.into_guess(Vec::new()))
+    }
+
+    fn guess_json(mut self, format: Format) -> Result<Option<Guess>, Vec<Mistake>> {
+        let Some(samples) = json_samples(self.source, format)? else {
+            return Ok(None);
+        };
+        self.find_missing(&samples, |sample| {
+            if sample.is_numeric_json() && sample.json_texts().all(layout::is_missing_text) {
+                let mut texts: Vec<String> = sample.json_texts().map(str::to_owned).collect();
+                texts.retain(|text| !text.is_empty());
+                texts
+            } else {
+                Vec::new()
+            }
+        });
+        self.find_roles(&samples);
+        self.note_digits(&samples);
+        let is_widened = |sample: &&Sample| {
+            sample.has_json(JsonKind::Integer)
+                && sample.has_json(JsonKind::Float)
+                && self.columns.role(&sample.name) == Role::Field
+        };
+        let widened = samples.iter().filter(is_widened);
+        let widened = widened.map(|sample| sample.name.clone()).collect();
+        Ok(Some(self.into_guess(widened)))
+    }
+
+    fn into_guess(self, widened: Vec<String>) -> Guess {
+        Guess {
+            columns: self.columns,
+            notes: self.notes,
+            widened,
+        }
+    }
 }
 
 /// Names for the columns of a file whose first row has values: the names of all columns of numbers are numbers.
@@ -149,83 +179,16 @@ fn names_without_header(samples: &[Sample]) -> Option<Vec<String>> {
         })
 }
 
-fn of_ndjson(text: &[u8], measurement: &str) -> Result<Option<Guess>, Vec<Mistake>> {
-    let source = SourceText::parse_utf8(text)?;
-    let mut samples = Samples::default();
-    let mut is_own = true;
-    for line in source
-        .text
-        .lines()
-        .filter(|line| !line.trim_ascii().is_empty())
-        .take(ROWS)
-    {
-        // A line that is not JSON is a mistake that the reader reports.
-        let Ok(value) = serde_json::from_str::<Value>(line) else {
-            continue;
-        };
-        is_own &= value.get("measurement").is_some_and(Value::is_string)
-            && value.get("fields").is_some_and(Value::is_object);
-        samples.flatten(None, &value);
-    }
-    let samples = samples.all;
-    if is_own && !samples.is_empty() {
-        return Ok(None);
-    }
-    let mut guess = Guess {
-        columns: Columns::of_measurement(measurement),
-        notes: Vec::new(),
-    };
-    guess.find_roles(samples);
-    Ok(Some(guess))
-}
-
-/// Columns of objects, found by their paths.
-#[derive(Default)]
-struct Samples {
-    all: Vec<Sample>,
-    places: HashMap<String, usize>,
-}
-
-impl Samples {
-    fn flatten(&mut self, path: Option<&str>, value: &Value) {
-        let within =
-            |key: &str| path.map_or_else(|| key.to_owned(), |path| format!("{path}.{key}"));
-        match value {
-            Value::Null => {}
-            Value::Object(members) => {
-                for (key, value) in members {
-                    self.flatten(Some(&within(key)), value);
-                }
-            }
-            Value::Array(elements) => {
-                for (index, value) in elements.iter().enumerate().take(COLUMNS) {
-                    self.flatten(Some(&within(&index.to_string())), value);
-                }
-            }
-            Value::String(text) => self.add(path, text.clone()),
-            other => self.add(path, other.to_string()),
-        }
-    }
-
-    fn add(&mut self, path: Option<&str>, cell: String) {
-        let name = path.unwrap_or_default();
-        if let Some(&place) = self.places.get(name) {
-            self.all[place].cells.push(cell);
-        } else if self.all.len() < COLUMNS {
-            self.places.insert(name.to_owned(), self.all.len());
-            self.all.push(Sample {
-                name: name.to_owned(),
-                cells: vec![cell],
-            });
-        }
-    }
-}
-
-impl Guess {
-    /// Gives the columns the names of the header row without their line ends, which no name may have.
-    fn join_names(&mut self, text: &str, samples: &[Sample]) {
+impl Look<'_> {
+    /// Gives the columns the names of the header row without their line ends and tabs, which no name may have.
+    fn join_names(&mut self, samples: &[Sample]) {
         let layout = &mut self.columns.layout;
-        let first_line = text.lines().nth(layout.skip_lines).unwrap_or_default();
+        let first_line = self
+            .source
+            .text
+            .lines()
+            .nth(layout.skip_lines)
+            .unwrap_or_default();
         layout
             .delimiter
             .get_or_insert_with(|| likely_delimiter(first_line));
@@ -235,29 +198,25 @@ impl Guess {
         layout.skip_lines += 1 + ends.sum::<usize>();
         let joined = |sample: &Sample| sample.name.split_whitespace().collect::<Vec<_>>().join(" ");
         layout.header = Some(samples.iter().map(joined).collect());
-        self.notes
-            .push("header has the names of the columns, which have line ends in the file".into());
+        self.note("header has the names of the columns, which have line ends or tabs in the file");
     }
 
     /// Texts of columns of numbers that stand for no value, unless they are values of another column.
-    fn find_missing(&mut self, samples: &[Sample]) {
-        let of_columns: Vec<Vec<String>> = samples
-            .iter()
-            .map(|sample| layout::missing_texts(&sample.texts(), numbers::is_number))
-            .collect();
+    fn find_missing(&mut self, samples: &[Sample], missing_texts: impl Fn(&Sample) -> Vec<String>) {
+        let of_columns: Vec<Vec<String>> = samples.iter().map(missing_texts).collect();
         let all: BTreeSet<&String> = of_columns.iter().flatten().collect();
         for text in all {
             let is_value = samples.iter().zip(&of_columns).any(|(sample, missing)| {
                 !missing.contains(text) && sample.texts().contains(&text.as_str())
             });
             if is_value {
-                self.notes.push(format!(
+                self.note(format!(
                     "{text:?} stands for no value in one column, and is one in another"
                 ));
                 continue;
             }
             if numbers::is_number(text) {
-                self.notes.push(format!("{text:?} is taken for no value"));
+                self.note(format!("{text:?} is taken for no value"));
             }
             self.columns.missing.push(text.clone());
         }
@@ -296,56 +255,22 @@ impl Guess {
         }
         match first {
             None => {}
-            Some(name) if has_point || are_thousands => self.notes.push(format!(
+            Some(name) if has_point || are_thousands => self.note(format!(
                 "the commas of column {name:?} may separate thousands or fractions: decimal says which"
             )),
             Some(_) => self.columns.layout.decimal = Some(Decimal::Comma),
         }
     }
 
-    /// Columns of numbers that are read as texts because of some cells, and letters that are read as booleans: a column has one
-    /// type.
-    fn note_texts(&mut self, samples: &[Sample]) {
-        let decimal = self.columns.layout.decimal.unwrap_or(Decimal::Point);
-        for sample in samples {
-            let cells = self.values(sample);
-            if !cells.is_empty() && cells.iter().all(|cell| matches!(*cell, "T" | "F")) {
-                self.notes.push(format!(
-                    "column {:?} is read as booleans, such as {:?}: tags reads it as texts",
-                    sample.name, cells[0]
-                ));
-            }
-            let is_text = |cell: &&&str| !numbers::is_number_with(decimal, cell);
-            let texts = cells.iter().filter(is_text).count();
-            let Some(example) = cells.iter().find(is_text) else {
-                continue;
-            };
-            // Whether commas are decimal is asked, or a mistake of the reader.
-            let is_open = self.columns.layout.decimal.is_none()
-                && cells.iter().any(|cell| numbers::has_comma(cell));
-            let marks = cells.iter().filter(|cell| layout::is_missing_text(cell));
-            let meant = cells.iter().filter(|cell| numbers::is_meant(cell)).count();
-            let are_meant = !is_open && 2 * meant > cells.len() - marks.count();
-            if 2 * texts < cells.len() || are_meant {
-                self.notes.push(format!(
-                    "column {:?} is read as texts, because {texts} of its {} cells {} no number, such as {example:?}",
-                    sample.name,
-                    cells.len(),
-                    if texts == 1 { "is" } else { "are" },
-                ));
-            }
-        }
-    }
-
     /// Time, tags, and columns that cannot be sent.
-    fn find_roles(&mut self, samples: Vec<Sample>) {
-        self.find_time(&samples);
+    fn find_roles(&mut self, samples: &[Sample]) {
+        self.find_time(samples);
         let rows = samples.iter().map(|sample| sample.cells.len()).max();
         let rows = rows.unwrap_or_default();
         let time_columns = self.columns.time.iter().flat_map(|time| &time.columns);
         let time_columns: Vec<String> = time_columns.cloned().collect();
         let mut names: BTreeMap<String, usize> = BTreeMap::new();
-        for sample in &samples {
+        for sample in samples {
             *names.entry(sample.name.clone()).or_default() += 1;
         }
         // Rows of the field that has most.
@@ -354,13 +279,13 @@ impl Guess {
             if time_columns.contains(&sample.name) {
                 continue;
             }
-            let cells = self.values(&sample);
+            let cells = self.values(sample);
             let is_twice = names[&sample.name] > 1;
             let is_unnamed = sample.name.is_empty() || sample.name.ends_with('\\');
             if is_twice || is_unnamed || cells.is_empty() {
-                self.leave_out(sample.name, is_twice && !is_unnamed);
-            } else if self.is_tag(&cells) {
-                self.columns.tags.push(sample.name);
+                self.leave_out(sample.name.clone(), is_twice && !is_unnamed);
+            } else if !is_mixed(sample) && self.is_tag(&cells) {
+                self.columns.tags.push(sample.name.clone());
             } else {
                 filled_rows = filled_rows.max(cells.len());
             }
@@ -378,8 +303,7 @@ impl Guess {
             return;
         }
         if is_noted {
-            self.notes
-                .push(format!("column {name:?} is there twice, and left out"));
+            self.note(format!("column {name:?} is there twice, and left out"));
         }
         self.columns.leave_out.push(name);
     }
@@ -392,9 +316,9 @@ impl Guess {
             && different.len() <= TAG_VALUES_MAX
             && !are_unread(cells)
             && (different.len() == 1 || different.len() * 2 <= cells.len())
-            && different
-                .iter()
-                .all(|text| !text.ends_with('\\') && !text.contains('\n'))
+            && different.iter().all(|text| {
+                !text.ends_with('\\') && !text.bytes().any(|byte| byte.is_ascii_control())
+            })
     }
 
     fn find_time(&mut self, samples: &[Sample]) {
@@ -421,36 +345,6 @@ impl Guess {
         }
     }
 
-    /// Columns of times that no known format reads, or not all of them.
-    fn note_unread_times(&mut self, samples: &[Sample]) {
-        for sample in samples {
-            let texts = sample.texts();
-            let time = texts.iter().find(|text| times::is_likely(text));
-            let is_named = is_time_name(&sample.name) && !numbers::are_mostly_numbers(&texts);
-            let Some(first) = texts.first().filter(|_| is_named || are_unread(&texts)) else {
-                continue;
-            };
-            let others: Vec<&&str> = texts
-                .iter()
-                .filter(|text| !times::is_likely(text))
-                .collect();
-            let note = match (time, &others[..]) {
-                (Some(_), [other, ..]) if 2 * others.len() < texts.len() => format!(
-                    "column {:?} is not read as times, because {} of its {} cells {} no time, such as {other:?}: time names the column once they are corrected",
-                    sample.name,
-                    others.len(),
-                    texts.len(),
-                    if others.len() == 1 { "is" } else { "are" },
-                ),
-                _ => format!(
-                    "column {:?} is not read as times, such as {first:?}: time.format is their pattern, and time.zone their zone",
-                    sample.name
-                ),
-            };
-            self.notes.push(note);
-        }
-    }
-
     /// A date in one column and the time of day in another.
     fn date_and_time(&mut self, samples: &[Sample]) -> Option<TimeColumn> {
         let (date, patterns) = samples
@@ -471,21 +365,6 @@ impl Guess {
             zone: Zone::default(),
         })
     }
-
-    fn note_ambiguity(&mut self, name: &str, formats: &[TimeFormat]) {
-        let patterns: Vec<String> = formats
-            .iter()
-            .filter_map(|format| match format {
-                TimeFormat::Pattern(pattern) => Some(format!("{pattern:?}")),
-                _ => None,
-            })
-            .collect();
-        if patterns.len() > 1 {
-            let either = patterns.join(" and ");
-            self.notes
-                .push(format!("{either} both read the times of column {name:?}"));
-        }
-    }
 }
 
 fn is_time_name(name: &str) -> bool {
@@ -496,4 +375,10 @@ fn is_time_name(name: &str) -> bool {
 /// Whether most of the texts look like instants.
 fn are_unread(texts: &[&str]) -> bool {
     2 * texts.iter().filter(|text| times::is_likely(text)).count() > texts.len()
+}
+
+/// Whether a column of JSON has texts and others: its type is to be corrected.
+fn is_mixed(sample: &Sample) -> bool {
+    sample.has_json(JsonKind::Text)
+        && (sample.is_numeric_json() || sample.has_json(JsonKind::Boolean))
 }

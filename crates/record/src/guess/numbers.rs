@@ -1,6 +1,10 @@
 //! Which cells are numbers, and which lines after the header row are no rows because they have units in place of numbers.
 
-use super::{Sample, layout, times};
+use super::{
+    layout,
+    samples::{Sample, SampleCell},
+    times,
+};
 use crate::{
     Decimal,
     csv::{Kind, is_identifier},
@@ -28,9 +32,13 @@ fn are_units(samples: &[Sample], lines: usize) -> bool {
         .filter(|sample| are_mostly_numbers(&values(&sample.cells[lines..])))
         .collect();
     let is_units = |row: usize| {
-        let cells = || numeric.iter().map(|sample| sample.cells[row].trim_ascii());
+        let cells = || {
+            numeric
+                .iter()
+                .map(|sample| sample.cells[row].text.trim_ascii())
+        };
         let is_value = |sample: &&Sample| {
-            let cell = sample.cells[row].trim_ascii();
+            let cell = sample.cells[row].text.trim_ascii();
             !cell.is_empty() && values(&sample.cells[lines..]).contains(&cell)
         };
         // A row in which every number is missing is a row.
@@ -41,15 +49,15 @@ fn are_units(samples: &[Sample], lines: usize) -> bool {
     let is_timed = |row: usize| {
         let mut timed = samples
             .iter()
-            .filter(|sample| !sample.cells[row].trim_ascii().is_empty());
+            .filter(|sample| !sample.cells[row].text.trim_ascii().is_empty());
         timed.any(|sample| times::are_times(&sample.texts()))
     };
     !numeric.is_empty() && (0..lines).all(|row| is_units(row) && !is_timed(row))
 }
 
 /// The cells that have a value, as far as one knows before texts that stand for none are found.
-fn values(cells: &[String]) -> Vec<&str> {
-    let cells = cells.iter().map(|cell| cell.trim_ascii());
+fn values(cells: &[SampleCell]) -> Vec<&str> {
+    let cells = cells.iter().map(|cell| cell.text.trim_ascii());
     cells
         .filter(|cell| !cell.is_empty() && !layout::is_missing_text(cell))
         .collect()
@@ -75,6 +83,11 @@ pub(super) fn is_meant(cell: &str) -> bool {
 pub(super) fn has_comma(cell: &str) -> bool {
     !is_number_with(Decimal::Point, cell)
         && (is_number_with(Decimal::Comma, cell) || decimal_sign(cell) == Some(Decimal::Comma))
+}
+
+/// Whether the readers take the cells for floats.
+pub(super) fn are_floats(cells: &[&str], decimal: Decimal) -> bool {
+    Kind::of_cells(cells.iter().copied(), decimal) == Some(Kind::Float)
 }
 
 /// Whether the readers of tables take this for a number.

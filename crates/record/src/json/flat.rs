@@ -6,8 +6,14 @@ use serde_json::value::RawValue;
 
 use super::object::{Reader, excerpt};
 use crate::{
-    Columns, Measurement, Precision, Record, columns::Role, guess, names::over_limit,
-    source_text::Mistakes, source_text::SourceText, time,
+    Columns, Measurement, Mistake, Precision, Record,
+    columns::Role,
+    field_types::{FieldTypes, Scope},
+    guess,
+    names::over_limit,
+    source_text::Mistakes,
+    source_text::SourceText,
+    time,
 };
 
 /// Most objects and lists within each other.
@@ -19,6 +25,7 @@ pub(crate) struct FlatReader<'c> {
     precision: Precision,
     /// Names of `columns` that no object had so far.
     unseen: HashSet<&'c str>,
+    types: FieldTypes,
 }
 
 impl<'c> FlatReader<'c> {
@@ -27,14 +34,26 @@ impl<'c> FlatReader<'c> {
             columns,
             precision,
             unseen: columns.names().map(String::as_str).collect(),
+            types: FieldTypes::new(Scope::Text),
         }
     }
 
-    /// The names of `columns` that no object had, in order.
-    pub(crate) fn unseen(&self) -> Vec<&'c str> {
-        let mut unseen: Vec<&str> = self.unseen.iter().copied().collect();
-        unseen.sort_unstable();
-        unseen
+    /// The records with one type for each column, or the mistakes.
+    pub(crate) fn finish(
+        self,
+        mut records: Vec<Record>,
+        mut mistakes: Mistakes,
+    ) -> Result<Vec<Record>, Vec<Mistake>> {
+        // A typing error in a name would send other records than was meant.
+        if mistakes.is_empty() {
+            let mut unseen: Vec<&str> = self.unseen.iter().copied().collect();
+            unseen.sort_unstable();
+            for name in unseen {
+                mistakes.add(Mistake::new(1, 1, format!("no object has {name:?}")));
+            }
+        }
+        self.types.unify(&mut records, &mut mistakes);
+        mistakes.into_result(records)
     }
 
     /// The record of an object; `None` if mistakes were noted, or if it has no value and such are left out.
@@ -135,7 +154,7 @@ impl<'c> FlatReader<'c> {
     }
 
     fn leaf<'r>(
-        &self,
+        &mut self,
         reader: &mut Reader<'_, '_>,
         (raw_key, column): (&'r RawValue, String),
         value: &'r RawValue,
@@ -172,8 +191,15 @@ impl<'c> FlatReader<'c> {
             }
             Role::Field => {
                 reader.name(raw_key, "a field key", &column);
-                let found = reader.value(value);
-                flat.fields.extend(found.map(|found| (column, found)));
+                let Some(found) = reader.value(value) else {
+                    return Some(());
+                };
+                let place = || reader.place(value);
+                if let Err(expected) = self.types.note(("", &column), &found, place) {
+                    let problem = format!("{expected}, found {}", excerpt(value));
+                    reader.mistake(value, problem, Some(type_remedy(&column)));
+                }
+                flat.fields.push((column, found));
             }
         }
         Some(())
@@ -222,6 +248,12 @@ struct Flat<'r> {
     time: Vec<Option<&'r RawValue>>,
     /// Columns with a role.
     seen: HashSet<String>,
+}
+
+fn type_remedy(column: &str) -> String {
+    format!(
+        "a column has one type: missing names texts that stand for no value, and leave_out or tags {column:?}"
+    )
 }
 
 fn join_path(path: Option<&str>, key: &str) -> String {

@@ -9,35 +9,102 @@ mod object;
 mod write;
 
 pub(crate) use flat::FlatReader;
-pub(crate) use object::record;
+pub(crate) use object::{members, record};
 pub(crate) use write::write_before_time;
 pub use write::{write, write_all};
 
 use serde_json::value::RawValue;
 
 use crate::{
-    Mistake, Precision, Record,
+    Columns, Mistake, Precision, Record,
+    field_types::{FieldTypes, Scope},
     source_text::{Mistakes, SourceText},
 };
 
 /// Every record of an object or an array of objects, or the mistakes.
 pub fn read(text: &[u8], precision: Precision) -> Result<Vec<Record>, Vec<Mistake>> {
-    let source = SourceText::parse_utf8(text)?;
-    let whole = parse(source).map_err(|mistake| vec![mistake])?;
     let mut mistakes = Mistakes::default();
+    let records = read_objects(text, &mut mistakes, |source, object, mistakes| {
+        record(source, object, (precision, None), mistakes)
+    })?;
+    mistakes.into_result(records)
+}
+
+/// The same of a file: a field of a measurement has one type, and integers are floats if others are.
+pub(crate) fn read_file(text: &[u8], precision: Precision) -> Result<Vec<Record>, Vec<Mistake>> {
+    let mut types = FieldTypes::new(Scope::Measurement);
+    let mut mistakes = Mistakes::default();
+    let records = read_objects(text, &mut mistakes, |source, object, mistakes| {
+        record(source, object, (precision, Some(&mut types)), mistakes)
+    });
+    let mut records = records.map_err(|mistakes| name_ndjson(text, mistakes))?;
+    types.unify(&mut records, &mut mistakes);
+    mistakes.into_result(records)
+}
+
+/// Every record of an object or an array of objects of any shape, `[{"time":…,"host":"a","load":{"one":1.5}}]`, or the mistakes.
+pub(crate) fn read_flat(
+    text: &[u8],
+    columns: &Columns,
+    precision: Precision,
+) -> Result<Vec<Record>, Vec<Mistake>> {
+    let mut reader = FlatReader::new(columns, precision);
+    let mut mistakes = Mistakes::default();
+    let records = read_objects(text, &mut mistakes, |source, object, mistakes| {
+        reader.record(source, object, mistakes)
+    });
+    let records = records.map_err(|mistakes| name_ndjson(text, mistakes))?;
+    reader.finish(records, mistakes)
+}
+
+fn read_objects(
+    text: &[u8],
+    mistakes: &mut Mistakes,
+    mut read_object: impl FnMut(SourceText<'_>, &RawValue, &mut Mistakes) -> Option<Record>,
+) -> Result<Vec<Record>, Vec<Mistake>> {
+    let source = SourceText::parse_utf8(text)?;
     let mut records = Vec::new();
+    for (source, object) in objects(source)? {
+        records.extend(read_object(source, object, mistakes));
+        if mistakes.is_full() {
+            break;
+        }
+    }
+    Ok(records)
+}
+
+/// The object that a text is, or those of its array, each with its place.
+pub(crate) fn objects(
+    source: SourceText<'_>,
+) -> Result<impl Iterator<Item = (SourceText<'_>, &RawValue)>, Vec<Mistake>> {
+    let whole = parse(source).map_err(|mistake| vec![mistake])?;
     let objects: Vec<&RawValue> = if whole.get().starts_with('[') {
         serde_json::from_str(whole.get()).expect("it was parsed as JSON before, and it is an array")
     } else {
         vec![whole]
     };
-    for object in objects {
-        records.extend(record(source, object, precision, &mut mistakes));
-        if mistakes.is_full() {
-            break;
-        }
+    let mut last = (0, source);
+    Ok(objects.into_iter().map(move |object| {
+        last = source.piece_after(last, object.get());
+        (last.1, object)
+    }))
+}
+
+/// Names the format of a text that has an object a line.
+pub(crate) fn name_ndjson(text: &[u8], mut mistakes: Vec<Mistake>) -> Vec<Mistake> {
+    let is_object = |line: &[u8]| {
+        line.starts_with(b"{") && serde_json::from_slice::<&RawValue>(line.trim_ascii()).is_ok()
+    };
+    let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
+    let mut lines = text.split(|&byte| byte == b'\n');
+    if let ([first, ..], Some(true), Some(true)) = (
+        &mut mistakes[..],
+        lines.next().map(is_object),
+        lines.next().map(is_object),
+    ) {
+        first.remedy = Some("format: ndjson reads an object a line".into());
     }
-    mistakes.into_result(records)
+    mistakes
 }
 
 /// The text as one JSON value, or the position of the error.

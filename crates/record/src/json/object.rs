@@ -10,28 +10,33 @@ use serde_json::value::RawValue;
 
 use crate::{
     FieldValue, Mistake, Precision, Record,
+    field_types::FieldTypes,
     names::{check_measurement, check_name, over_limit},
     source_text::{Mistakes, SourceText},
     time,
 };
 
-/// The record of `{"measurement", "tags", "fields", "time"}`; `None` if mistakes were noted.
+/// The record of `{"measurement", "tags", "fields", "time"}`; `None` if mistakes were noted. `types`: those of the text's fields, if
+/// each has one.
 pub(crate) fn record(
     source: SourceText<'_>,
     object: &RawValue,
-    precision: Precision,
+    (precision, types): (Precision, Option<&mut FieldTypes>),
     mistakes: &mut Mistakes,
 ) -> Option<Record> {
     let mut reader = Reader::new(source, mistakes);
     let mut measurement = None;
     let mut tags = None;
-    let mut fields = None;
+    let (mut fields, mut raw_fields) = (None, object);
     let mut time_ns = None;
     for (raw_key, key, value) in reader.pairs(object, "a record: an object")? {
         match &*key {
             "measurement" => measurement = reader.measurement(value),
             "tags" => tags = reader.tags(value),
-            "fields" => fields = reader.fields(value),
+            "fields" => {
+                raw_fields = value;
+                fields = reader.fields(value);
+            }
             "time" => time_ns = reader.time(value, precision),
             _ => reader.wrong(
                 raw_key,
@@ -51,6 +56,9 @@ pub(crate) fn record(
         fields: fields?,
         time_ns,
     };
+    if let Some(types) = types {
+        reader.note_types(&record, raw_fields, types);
+    }
     reader.finish(object, record)
 }
 
@@ -76,6 +84,34 @@ impl<'a, 'm> Reader<'a, 'm> {
 }
 
 impl Reader<'_, '_> {
+    /// Line and column of a piece of the text.
+    pub(super) fn place(&self, raw: &RawValue) -> (usize, usize) {
+        self.source.place(self.source.offset_of(raw.get()))
+    }
+
+    /// Notes the types of a record's fields, which were read from `raw`.
+    fn note_types(&mut self, record: &Record, raw: &RawValue, types: &mut FieldTypes) {
+        for (key, value) in &record.fields {
+            // Rarely asked for, so it is looked up again.
+            let raw_value = || {
+                let Members(members) = serde_json::from_str(raw.get()).ok()?;
+                let mut members = members.into_iter();
+                let is_key = |raw_key: &RawValue| {
+                    serde_json::from_str::<Text<'_>>(raw_key.get()).is_ok_and(|text| text.0 == *key)
+                };
+                members.find_map(|(raw_key, value)| is_key(raw_key).then_some(value))
+            };
+            let place = || self.place(raw_value().unwrap_or(raw));
+            if let Err(expected) = types.note((&record.measurement, key), value, place) {
+                let raw_value = raw_value().unwrap_or(raw);
+                self.wrong(
+                    raw_value,
+                    format!("{expected}, found {}", excerpt(raw_value)),
+                );
+            }
+        }
+    }
+
     pub(super) fn wrong(&mut self, raw: &RawValue, problem: String) {
         self.mistake(raw, problem, None);
     }
@@ -235,6 +271,18 @@ fn number(json: &str) -> Option<FieldValue> {
     integer
         .or_else(|_| json.parse().map(FieldValue::Unsigned))
         .ok()
+}
+
+/// The keys and values of an object; `None` if it is none.
+pub(crate) fn members(raw: &RawValue) -> Option<Vec<(Cow<'_, str>, &RawValue)>> {
+    let Members(members) = serde_json::from_str(raw.get()).ok()?;
+    let mut pairs = Vec::with_capacity(members.len());
+    for (raw_key, value) in members {
+        if let Ok(Text(key)) = serde_json::from_str(raw_key.get()) {
+            pairs.push((key, value));
+        }
+    }
+    Some(pairs)
 }
 
 /// Longest piece of the text that a message repeats, in characters.

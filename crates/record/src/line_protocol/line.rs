@@ -2,7 +2,7 @@
 
 use super::{
     measurement_text, name_text, number,
-    scan::{self, Fault, Keys, Parts, Problem},
+    scan::{self, Fault, Keys, Names, Parts, Problem},
     string_text,
 };
 use crate::{FieldValue, Mistake, Precision, Record};
@@ -15,6 +15,7 @@ pub struct Lines<'a> {
     /// Number of the line that starts at `at`.
     number: usize,
     keys: Keys,
+    names: Names,
 }
 
 /// One line that holds a record, every part of it checked. Text is as written, escapes included.
@@ -73,7 +74,12 @@ impl<'a> Lines<'a> {
             at: 0,
             number: 1,
             keys: Keys::default(),
+            names: Names::Printable,
         }
+    }
+
+    pub(super) fn with_names(self, names: Names) -> Self {
+        Self { names, ..self }
     }
 
     /// Skips blank lines and comments; `None` at the end of the text. Leaves `self.at` at the start of a line.
@@ -171,7 +177,7 @@ impl<'a> Iterator for Lines<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let start = self.find_line()?;
-        let scanned = scan::scan(self.text, start, &mut self.keys);
+        let scanned = scan::scan(self.text, start, &mut self.keys, self.names);
         let line = scanned.and_then(|parts| Ok((self.line(&parts)?, parts)));
         Some(match line {
             Ok((line, parts)) => {

@@ -3,8 +3,10 @@
 //! [`lines`] is the hot path: one pass over the text, every part checked, nothing copied. [`read`] makes records of lines,
 //! [`write()`] makes text of a record. Like `InfluxDB`, readers take more than one space between the parts, spaces at both ends
 //! of a line, `\r\n`, and keep a backslash that escapes nothing. Unlike `InfluxDB`, they refuse a tag or field key that occurs
-//! twice in a line. Names that start with `_` are taken: `InfluxDB` reserves them but leaves it to the writer.
+//! twice in a line, and names with control characters of ASCII, which its grammar does not have (`nonprintable_char`). Names that start with `_` are taken: `InfluxDB` reserves them but leaves it to the writer.
 
+#[cfg(test)]
+mod corpus;
 mod limits;
 mod line;
 mod number;
@@ -27,6 +29,12 @@ use crate::{MISTAKES_MAX, Mistake, Precision, Record};
 #[must_use]
 pub fn lines(text: &[u8]) -> Lines<'_> {
     Lines::new(text)
+}
+
+/// The lines of a text that was checked before, when names could have control characters; else as [`lines`].
+#[must_use]
+pub fn stored_lines(text: &[u8]) -> Lines<'_> {
+    Lines::new(text).with_names(scan::Names::Any)
 }
 
 /// Whether the text is a float as a field's value would be written.

@@ -59,6 +59,8 @@ const EQUALS: u8 = 4;
 const NEWLINE: u8 = 8;
 const RETURN: u8 = 16;
 const BACKSLASH: u8 = 32;
+/// A control character of ASCII; line ends are, too.
+const CONTROL: u8 = 64;
 
 /// What ends a measurement; a backslash is examined and skipped.
 const MEASUREMENT: u8 = COMMA | SPACE | NEWLINE | BACKSLASH;
@@ -69,28 +71,47 @@ const BARE: u8 = COMMA | SPACE | NEWLINE | RETURN;
 
 const CLASS: [u8; 256] = {
     let mut class = [0; 256];
+    let mut byte = 0;
+    while byte < 32 {
+        class[byte] = CONTROL;
+        byte += 1;
+    }
+    class[0x7F] = CONTROL;
     class[b',' as usize] = COMMA;
     class[b' ' as usize] = SPACE;
     class[b'=' as usize] = EQUALS;
     class[b'\n' as usize] = NEWLINE;
-    class[b'\r' as usize] = RETURN;
+    class[b'\r' as usize] = RETURN | CONTROL;
     class[b'\\' as usize] = BACKSLASH;
     class
 };
 
+/// Which characters names may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Names {
+    Printable,
+    /// As they were accepted once.
+    Any,
+}
+
 /// Scans the line that starts at `start`, which is neither blank, comment nor space.
-pub(super) fn scan(text: &[u8], start: usize, keys: &mut Keys) -> Result<Parts, Fault> {
-    let measurement_end = name_end::<MEASUREMENT>(text, start);
+pub(super) fn scan(
+    text: &[u8],
+    start: usize,
+    keys: &mut Keys,
+    names: Names,
+) -> Result<Parts, Fault> {
+    let measurement_end = checked_end::<MEASUREMENT>((text, start), names, "the measurement")?;
     if measurement_end == start {
         return expected_fault(start, "expected a measurement");
     }
-    let series_end = tags(text, measurement_end, keys)?;
+    let series_end = tags(text, measurement_end, keys, names)?;
     if text.get(series_end) != Some(&b' ') {
         return expected_fault(series_end, "expected a space and fields");
     }
     let fields_start = spaces_end(text, series_end);
     let mut breaks = 0;
-    let fields_end = fields(text, fields_start, keys, &mut breaks)?;
+    let fields_end = fields((text, fields_start), keys, &mut breaks, names)?;
     let mut end = fields_end;
     let mut at = spaces_end(text, fields_end);
     let mut time = None;
@@ -126,11 +147,11 @@ pub(super) fn scan(text: &[u8], start: usize, keys: &mut Keys) -> Result<Parts, 
 }
 
 /// Checks the tags; returns where they end.
-fn tags(text: &[u8], mut at: usize, keys: &mut Keys) -> Result<usize, Fault> {
+fn tags(text: &[u8], mut at: usize, keys: &mut Keys, names: Names) -> Result<usize, Fault> {
     keys.clear();
     while text.get(at) == Some(&b',') {
         let key = at + 1;
-        let key_end = name_end::<NAME>(text, key);
+        let key_end = checked_end::<NAME>((text, key), names, "the tag key")?;
         if key_end == key {
             return expected_fault(key, "expected a tag key");
         }
@@ -138,7 +159,7 @@ fn tags(text: &[u8], mut at: usize, keys: &mut Keys) -> Result<usize, Fault> {
             return expected_fault(key_end, "expected = and a value after the tag key");
         }
         let value = key_end + 1;
-        at = name_end::<NAME>(text, value);
+        at = checked_end::<NAME>((text, value), names, "the tag value")?;
         if at == value {
             return expected_fault(value, "expected a tag value");
         }
@@ -155,10 +176,15 @@ fn tags(text: &[u8], mut at: usize, keys: &mut Keys) -> Result<usize, Fault> {
 }
 
 /// Checks the fields; returns where they end.
-fn fields(text: &[u8], mut at: usize, keys: &mut Keys, breaks: &mut usize) -> Result<usize, Fault> {
+fn fields(
+    (text, mut at): (&[u8], usize),
+    keys: &mut Keys,
+    breaks: &mut usize,
+    names: Names,
+) -> Result<usize, Fault> {
     keys.clear();
     loop {
-        let key_end = name_end::<NAME>(text, at);
+        let key_end = checked_end::<NAME>((text, at), names, "the field key")?;
         if key_end == at {
             return expected_fault(at, "expected a field key");
         }
@@ -248,6 +274,35 @@ fn expected_fault<T>(at: usize, wanted: &'static str) -> Result<T, Fault> {
         at,
         problem: Problem::Expected(wanted),
     })
+}
+
+/// Where a name ends; a control character in it is a fault.
+#[inline]
+fn checked_end<const ENDS: u8>(
+    (text, mut at): (&[u8], usize),
+    names: Names,
+    part: &'static str,
+) -> Result<usize, Fault> {
+    loop {
+        let end = if ENDS == NAME {
+            name_end::<{ NAME | CONTROL }>(text, at)
+        } else {
+            name_end::<{ MEASUREMENT | CONTROL }>(text, at)
+        };
+        let is_control = |&byte: &u8| CLASS[usize::from(byte)] & CONTROL != 0;
+        if !text.get(end).is_some_and(is_control) || line_end(text, end).is_some() {
+            return Ok(end);
+        }
+        if names == Names::Printable {
+            let found = char::from(text[end]);
+            let problem = format!("expected no control character in {part}, found {found:?}");
+            return Err(Fault {
+                at: end,
+                problem: Problem::Plain(problem),
+            });
+        }
+        at = end + 1;
+    }
 }
 
 /// The first byte from `at` that ends a name and has no backslash before it.

@@ -1,5 +1,7 @@
 //! The documented grammar as tables: accepted texts with their values, refused texts with the position.
 
+// long: tables of accepted and refused texts
+
 use super::{FIELDS_MAX, LINE_MAX_BYTES, TAGS_MAX, lines, read, write};
 use crate::{FieldValue, MISTAKES_MAX, Precision, Record};
 
@@ -485,4 +487,23 @@ fn records_that_a_format_cannot_express_are_not_written() {
         record("m", &[], &[("f", float(f64::NAN))], None),
         "field \"f\" is not a finite number: NaN",
     );
+}
+
+#[test]
+fn lines_that_were_stored_once_are_still_read() {
+    let text = b"m\tx,t\x01=a\x7f f\r=1";
+    let mut found = super::stored_lines(text);
+    let read = found
+        .next()
+        .unwrap()
+        .unwrap()
+        .to_record(Precision::Nanoseconds);
+    let expected = record(
+        "m\tx",
+        &[("t\u{1}", "a\u{7f}")],
+        &[("f\r", float(1.0))],
+        None,
+    );
+    assert_eq!(read, Ok(expected));
+    assert!(lines(text).all(|line| line.is_err()));
 }

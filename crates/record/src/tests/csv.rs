@@ -288,9 +288,9 @@ fn rows_that_are_wrong_in_unusual_ways() {
         &["line 1, column 11: column \"host\" occurs twice in the header"],
     );
     refuse_csv(
-        "time;host;a\n1;x;2;\n",
+        "time;host;a\n1;x;2;\"\"\n",
         &[
-            "line 2, column 1: expected 3 cells as in the header, found 4; the row ends in a delimiter that the header row lacks: skip_lines leaves the header row out, and header has its names",
+            "line 2, column 1: expected 3 cells as in the header, found 4; correct the row; skip_lines leaves out lines before the header row, if another line is that",
         ],
     );
     // One text among numbers with a comma.

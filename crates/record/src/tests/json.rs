@@ -151,6 +151,34 @@ fn mistakes_and_their_positions() {
 }
 
 #[test]
+fn names_have_no_control_characters() {
+    refuse_json(
+        r#"{"measurement":"a\u0001","tags":{"t\t":"x","u":"\u007f"},"fields":{"f\r":1}}"#,
+        &[
+            "line 1, column 16: the measurement holds a control character: \"a\\u{1}\"",
+            "line 1, column 34: a tag key holds a control character: \"t\\t\"",
+            "line 1, column 48: a tag value holds a control character: \"\\u{7f}\"",
+            "line 1, column 68: a field key holds a control character: \"f\\r\"",
+        ],
+    );
+    let columns = Columns::of_measurement("m");
+    let flat = "{\"a\\tb\":1}";
+    check_refused(
+        flat,
+        ndjson::read_flat(flat.as_bytes(), &columns, Precision::Seconds),
+        &["line 1, column 2: a field key holds a control character: \"a\\tb\""],
+    );
+    let table = "a,b\u{1}\n1,2\n";
+    check_refused(
+        table,
+        crate::csv::read(table.as_bytes(), &columns, Precision::Seconds),
+        &[
+            "line 1, column 3: a column's name holds a control character: \"b\\u{1}\"; leave_out: names columns that are not used",
+        ],
+    );
+}
+
+#[test]
 fn deep_nesting_is_a_mistake() {
     let deep = "[".repeat(100_000);
     refuse_json(

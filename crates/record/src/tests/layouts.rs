@@ -161,6 +161,18 @@ Plant 3; 5\" disk\r
 }
 
 #[test]
+fn tabs_within_names_are_spaces() {
+    let text = "time,\"oven\t1\",\"note\"\n2020-03-09T10:14:33Z,1,\"a\tb\"\n2020-03-09T10:14:34Z,2,\"a\tb\"\n";
+    check(
+        text,
+        Format::Csv,
+        &["header has the names of the columns, which have line ends or tabs in the file"],
+        "m oven\\ 1=1i,note=\"a\tb\" 1583748873000000000",
+        2,
+    );
+}
+
+#[test]
 fn tabs_and_epochs_without_a_header() {
     let text = "1583748873123\t21.5\toven-1\n1583748874123\t22\toven-1\n1583748875123\t23\toven-2\n1583748876123\t23\toven-2\n";
     let found = guess(text.as_bytes(), Format::Csv, "m").unwrap().unwrap();
@@ -334,12 +346,14 @@ fn columns_of_texts_with_few_of_them_are_named() {
     };
     check(
         &format!("v,w\n{}ERR,x\n", rows(20)),
-        &["column \"v\" is read as texts, because 1 of its 21 cells is no number, such as \"ERR\""],
+        &[
+            "column \"v\" is read as texts, because 1 of its 21 cells is no number, such as \"ERR\" in line 22",
+        ],
     );
     check(
         &format!("v,w\n{}ERR,x\nOFF,y\n", rows(20)),
         &[
-            "column \"v\" is read as texts, because 2 of its 22 cells are no number, such as \"ERR\"",
+            "column \"v\" is read as texts, because 2 of its 22 cells are no number, such as \"ERR\" in line 22",
         ],
     );
     check(&format!("v,w\n{}NAN,x\n", rows(20)), &[]);
@@ -358,8 +372,8 @@ fn fractions_of_seconds_with_a_comma() {
         "Datum;Uhrzeit;v\n09.03.2020;10 h 14;1\n13.03.2020;10 h 15;2\n",
         Format::Csv,
         &[
-            "column \"Datum\" is not read as times, such as \"09.03.2020\": time.format is their pattern, and time.zone their zone",
-            "column \"Uhrzeit\" is not read as times, such as \"10 h 14\": time.format is their pattern, and time.zone their zone",
+            "column \"Datum\" is not read as times, such as \"09.03.2020\" in line 2: time.format is their pattern, and time.zone their zone",
+            "column \"Uhrzeit\" is not read as times, such as \"10 h 14\" in line 2: time.format is their pattern, and time.zone their zone",
         ],
         "m Datum=\"09.03.2020\",Uhrzeit=\"10 h 14\",v=1i",
         2,
@@ -403,7 +417,7 @@ fn times_that_are_not_read_are_named() {
     };
     check(
         &["2024-01-01 23:00", "2024-01-01 24:00"],
-        "column \"t\" is not read as times",
+        "column \"t\" is not read as times, such as \"2024-01-01 24:00\" in line 3: time.format is",
     );
     check(
         &["2024-01-01 00:00:00 CET"],

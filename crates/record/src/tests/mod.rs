@@ -1,10 +1,12 @@
 //! Tables of accepted and refused texts of each reader, and properties of all readers.
 
 mod csv;
+mod files;
 mod json;
 mod layouts;
 mod properties;
 mod stamp;
+mod types;
 
 use crate::{FieldValue, Mistake, Record};
 

@@ -113,20 +113,23 @@ pub struct RecordsFound {
     pub body: RecordsBody,
     /// What is not certain, in sentences.
     pub notes: Vec<String>,
+    /// Columns of JSON whose integers are read as floats, because others of their values are.
+    pub widened: Vec<String>,
     /// The records that are read so, or what cannot be.
     pub records: Result<usize, RecordsError>,
 }
 
-/// Looks at a file of records and finds out how it is read.
+/// Looks at a file of records and finds out how it is read. Without a format, that is found, too.
 ///
 /// # Errors
 /// The file cannot be read, or is no text.
 pub fn look_at_records(
     file: &Path,
-    format: RecordsFormat,
+    format: Option<RecordsFormat>,
     measurement: &str,
 ) -> Result<RecordsFound, RecordsError> {
     let (text, encoding) = text_and_encoding(file)?;
+    let format = format.unwrap_or_else(|| named_format(Format::of_text(&text)));
     let mistakes = |mistakes| RecordsError::Mistakes {
         file: file.to_path_buf(),
         mistakes,
@@ -142,14 +145,19 @@ pub fn look_at_records(
         }
     };
     let records = read(guess.as_ref().map(|guess| &guess.columns));
-    let (table, mut notes) = match guess {
-        Some(Guess { columns, notes }) => (table_of(columns), notes),
-        None => (Table::default(), Vec::new()),
+    let (table, mut notes, widened) = match guess {
+        Some(Guess {
+            columns,
+            notes,
+            widened,
+        }) => (table_of(columns), notes, widened),
+        None => (Table::default(), Vec::new(), Vec::new()),
     };
     notes.extend(encoding.map(|name| format!("the text is not UTF-8, and is taken for {name}")));
     Ok(RecordsFound {
         body: body(file, format, table, encoding),
         notes,
+        widened,
         records,
     })
 }
@@ -207,6 +215,15 @@ fn damaged_line(text: &[u8]) -> Option<usize> {
         }
     }
     first.filter(|_| characters > mistakes)
+}
+
+fn named_format(format: Format) -> RecordsFormat {
+    match format {
+        Format::LineProtocol => RecordsFormat::LineProtocol,
+        Format::Ndjson => RecordsFormat::Ndjson,
+        Format::Json => RecordsFormat::Json,
+        Format::Csv => RecordsFormat::Csv,
+    }
 }
 
 pub(super) fn format_of(format: RecordsFormat) -> Format {

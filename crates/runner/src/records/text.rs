@@ -1,4 +1,4 @@
-//! The text of a file of records: read within a limit, decompressed, and converted to UTF-8.
+//! The text of a file of records, read within a limit.
 
 use std::{
     fs::File,
@@ -6,141 +6,59 @@ use std::{
     path::Path,
 };
 
-use flate2::read::MultiGzDecoder;
-use ruzstd::decoding::StreamingDecoder;
-
 use super::error::RecordsError;
+use crate::unpack::{TextFile, UnpackError};
 
 /// A file of records longer than this is refused, also if it is that long after decompression.
 pub const RECORDS_FILE_MAX_BYTES: u64 = 256 * 1024 * 1024;
-const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];
-const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
-/// The text of a file. Compression by gzip or zstd is recognized by the first bytes, UTF-16 by its byte order mark; `encoding` is
-/// the name of any other encoding than UTF-8.
+/// The text of a file; `encoding` is the name of any other encoding than UTF-8, or UTF-16 with a byte order mark.
 pub(super) fn read_text(file: &Path, encoding: Option<&str>) -> Result<Vec<u8>, RecordsError> {
-    let problem = |problem| RecordsError::Io {
-        file: file.to_path_buf(),
-        problem,
-    };
-    let opened = File::open(file).map_err(problem)?;
-    if opened.metadata().map_err(problem)?.len() > RECORDS_FILE_MAX_BYTES {
-        return Err(too_long(file));
-    }
-    // A file that is not regular has no length to check.
-    let bytes = read_bounded(file, opened).map_err(|error| error.unwrap_or_else(problem))?;
-    let compression = |name| {
-        move |problem| RecordsError::Compressed {
+    let wrong = |problem| failure(file, problem);
+    let named = encoding.map(|name| {
+        encoding_rs::Encoding::for_label(name.as_bytes()).ok_or_else(|| RecordsError::Encoding {
             file: file.to_path_buf(),
-            compression: name,
-            problem,
-        }
-    };
-    let bytes = if bytes.starts_with(&GZIP_MAGIC) {
-        let unpacked = read_bounded(file, MultiGzDecoder::new(&*bytes));
-        unpacked.map_err(|error| error.unwrap_or_else(compression("gzip")))?
-    } else if bytes.starts_with(&ZSTD_MAGIC) || skippable_frame(&bytes).is_some() {
-        let unpacked = decompress_zstd(&bytes).map_err(compression("zstd"))?;
-        if unpacked.len() as u64 > RECORDS_FILE_MAX_BYTES {
-            return Err(too_long(file));
-        }
-        unpacked
-    } else {
-        bytes
-    };
-    decode_text(file, bytes, encoding)
-}
-
-/// All frames, one after the other, as far as one byte beyond the limit.
-fn decompress_zstd(bytes: &[u8]) -> io::Result<Vec<u8>> {
-    let mut rest = bytes;
-    let mut unpacked = Vec::new();
-    while !rest.is_empty() {
-        if let Some(length) = skippable_frame(rest) {
-            rest = rest
-                .get(length..)
-                .ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?;
-            continue;
-        }
-        let decoder = StreamingDecoder::new(&mut rest).map_err(io::Error::other)?;
-        let left = (RECORDS_FILE_MAX_BYTES + 1).saturating_sub(unpacked.len() as u64);
-        decoder.take(left).read_to_end(&mut unpacked)?;
-        if unpacked.len() as u64 > RECORDS_FILE_MAX_BYTES {
-            break;
-        }
-    }
-    Ok(unpacked)
-}
-
-/// The length of the frame at the start, if it is one of zstd that has no content.
-fn skippable_frame(bytes: &[u8]) -> Option<usize> {
-    let (head, rest) = bytes.split_first_chunk::<4>()?;
-    let (length, _) = rest.split_first_chunk::<4>()?;
-    let is_skippable = head[0] & 0xF0 == 0x50 && head[1..] == [0x2A, 0x4D, 0x18];
-    let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
-    is_skippable.then(|| length.saturating_add(8))
-}
-
-/// What ended a bounded read.
-enum ReadError {
-    Io(io::Error),
-    Other(RecordsError),
-}
-
-impl ReadError {
-    fn unwrap_or_else(self, of_io: impl FnOnce(io::Error) -> RecordsError) -> RecordsError {
-        match self {
-            Self::Io(error) => of_io(error),
-            Self::Other(error) => error,
-        }
-    }
-}
-
-fn read_bounded(file: &Path, from: impl Read) -> Result<Vec<u8>, ReadError> {
-    let mut bytes = Vec::new();
-    from.take(RECORDS_FILE_MAX_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(ReadError::Io)?;
-    if bytes.len() as u64 > RECORDS_FILE_MAX_BYTES {
-        return Err(ReadError::Other(too_long(file)));
-    }
-    Ok(bytes)
-}
-
-fn too_long(file: &Path) -> RecordsError {
-    RecordsError::TooLong {
-        file: file.to_path_buf(),
-    }
-}
-
-fn decode_text(
-    file: &Path,
-    bytes: Vec<u8>,
-    encoding: Option<&str>,
-) -> Result<Vec<u8>, RecordsError> {
-    let problem = |problem| RecordsError::Encoding {
-        file: file.to_path_buf(),
-        problem,
-    };
-    let named = match encoding {
-        None => match encoding_rs::Encoding::for_bom(&bytes) {
-            // The readers take UTF-8 with its byte order mark.
-            None => return Ok(bytes),
-            Some((encoding, _)) if encoding == encoding_rs::UTF_8 => return Ok(bytes),
-            Some((encoding, _)) => encoding,
-        },
-        Some(name) => encoding_rs::Encoding::for_label(name.as_bytes()).ok_or_else(|| {
-            problem(format!(
+            problem: format!(
                 "expected the name of an encoding, such as windows-1252 or utf-16le, found {name:?}"
-            ))
-        })?,
+            ),
+        })
+    });
+    let named = named.transpose()?;
+    let opened = File::open(file).map_err(wrong)?;
+    let too_long = || RecordsError::TooLong {
+        file: file.to_path_buf(),
     };
-    let (text, used, is_wrong) = named.decode(&bytes);
-    if is_wrong {
-        let name = used.name();
-        return Err(problem(format!("its text is not {name}")));
+    if opened.metadata().map_err(wrong)?.len() > RECORDS_FILE_MAX_BYTES {
+        return Err(too_long());
     }
-    Ok(text.into_owned().into_bytes())
+    // A file that is not regular has no length to check, and one that is compressed is longer.
+    let mut text = Vec::new();
+    TextFile::new(opened, named)
+        .and_then(|from| from.take(RECORDS_FILE_MAX_BYTES + 1).read_to_end(&mut text))
+        .map_err(wrong)?;
+    if text.len() as u64 > RECORDS_FILE_MAX_BYTES {
+        return Err(too_long());
+    }
+    Ok(text)
+}
+
+fn failure(file: &Path, problem: io::Error) -> RecordsError {
+    let file = file.to_path_buf();
+    match problem.downcast::<UnpackError>() {
+        Ok(UnpackError::Compressed {
+            compression,
+            problem,
+        }) => RecordsError::Compressed {
+            file,
+            compression,
+            problem,
+        },
+        Ok(problem @ UnpackError::Encoding { .. }) => RecordsError::Encoding {
+            file,
+            problem: problem.to_string(),
+        },
+        Err(problem) => RecordsError::Io { file, problem },
+    }
 }
 
 #[cfg(test)]
@@ -190,6 +108,9 @@ mod tests {
         let skippable = [0x50, 0x2A, 0x4D, 0x18, 2, 0, 0, 0, 7, 7];
         let frames = [&skippable[..], &zstd, &skippable, &zstd].concat();
         check(&frames, None, "a,b\na,b\n");
+        // Frames are read one after the other, however many there are.
+        let frames = zstd.repeat(3_000);
+        check(&frames, None, &"a,b\n".repeat(3_000));
         refuse(&skippable[..9], None, "is not valid zstd");
         let whole = gzip("a,b\n");
         refuse(&whole[..whole.len() - 6], None, "is not valid gzip");
@@ -202,6 +123,12 @@ mod tests {
         check(b"\xFF\xFEa\0\xB0\0", None, "a°");
         check(b"a\0\xB0\0", Some("utf-16le"), "a°");
         check("\u{feff}a".as_bytes(), None, "\u{feff}a");
+        // Longer than the pieces that are converted at once, with a character on their border.
+        let long = "x€😀°".repeat(40_000);
+        let units = long.encode_utf16();
+        let bytes: Vec<u8> = units.flat_map(u16::to_be_bytes).collect();
+        check(&[&b"\xFE\xFF"[..], &bytes].concat(), None, &long);
+        check(&gzip("\u{feff}a"), None, "\u{feff}a");
         refuse(b"a", Some("klingon"), "expected the name of an encoding");
         refuse(b"a\0\xB0", Some("utf-16le"), "its text is not UTF-16LE");
     }

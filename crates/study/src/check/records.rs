@@ -76,7 +76,7 @@ fn refuse_too_many(checker: &mut Checker<'_>, per_request: u32, model: Option<&L
     }
 }
 
-/// Reports keys that the format has no use for: line protocol and JSON contain all that a table says, and only CSV has lines.
+/// Reports keys that the format has no use for: line protocol contains all that a table says, and only CSV has lines.
 fn refuse_keys_of_others(
     checker: &mut Checker<'_>,
     raw: &raw::Records,
@@ -105,10 +105,12 @@ fn refuse_keys_of_others(
     };
     let (keys, whose, expected) = match format {
         None | Some(RecordsFormat::Csv) => (Vec::new(), "", ""),
-        Some(RecordsFormat::Ndjson) => (refused(&of_csv), "CSV", "no such key for NDJSON"),
-        Some(RecordsFormat::LineProtocol | RecordsFormat::Json) => (
+        Some(RecordsFormat::Ndjson | RecordsFormat::Json) => {
+            (refused(&of_csv), "CSV", "no such key for JSON or NDJSON")
+        }
+        Some(RecordsFormat::LineProtocol) => (
             [refused(&of_tables), refused(&of_csv)].concat(),
-            "CSV and NDJSON; line protocol and JSON have their own",
+            "CSV, JSON and NDJSON; line protocol has its own",
             "file, format, send_as, per_request, encoding",
         ),
     };
@@ -117,13 +119,13 @@ fn refuse_keys_of_others(
         checker.report(Finding::new(checker.key(&path(key)), what).with_expected(expected));
     }
     let others = of_tables[1..].iter().any(|(_, is_given)| *is_given);
-    let is_needed =
-        format == Some(RecordsFormat::Csv) || (format == Some(RecordsFormat::Ndjson) && others);
+    let is_json = matches!(format, Some(RecordsFormat::Json | RecordsFormat::Ndjson));
+    let is_needed = format == Some(RecordsFormat::Csv) || (is_json && others);
     if is_needed && raw.measurement.is_none() && !checker.is_invalid(&path("measurement")) {
         let whose = if format == Some(RecordsFormat::Csv) {
             "CSV needs"
         } else {
-            "NDJSON with columns needs"
+            "JSON with columns needs"
         };
         let what = format!("load.request.records lacks the key \"measurement\", which {whose}");
         let expected = "measurement: a name, or { column: NAME }";

@@ -19,20 +19,20 @@ pub(crate) struct Records {
     /// Records in one request; 1 by default.
     #[schemars(range(min = 1, max = 100_000))]
     pub per_request: Option<u32>,
-    /// The measurement of records from CSV or NDJSON: a name, or `{column: NAME}`.
+    /// The measurement of records from CSV, JSON or NDJSON: a name, or `{column: NAME}`.
     pub measurement: Option<Measurement>,
-    /// The column with the time, in CSV or NDJSON; or its columns, format and zone.
+    /// The column with the time, in CSV, JSON or NDJSON; or its columns, format and zone.
     pub time: Option<Time>,
-    /// The columns that are tags, in CSV or NDJSON. The columns of an object are its keys, those within it by their path:
+    /// The columns that are tags, in CSV, JSON or NDJSON. The columns of an object are its keys, those within it by their path:
     /// `device.id`, `samples.0`.
     pub tags: Option<Vec<String>>,
-    /// The columns that are fields, in CSV or NDJSON; all without another role by default.
+    /// The columns that are fields, in CSV, JSON or NDJSON; all without another role by default.
     pub fields: Option<Vec<String>>,
-    /// The columns that are not used, in CSV or NDJSON.
+    /// The columns that are not used, in CSV, JSON or NDJSON.
     pub leave_out: Option<Vec<String>>,
-    /// Texts of cells without a value, such as `NAN`, in CSV or NDJSON; an empty cell never has one.
+    /// Texts of cells without a value, such as `NAN`, in CSV, JSON or NDJSON; an empty cell never has one.
     pub missing: Option<Vec<String>>,
-    /// Whether rows without the value of any field are left out, in CSV or NDJSON; they are mistakes by default.
+    /// Whether rows without the value of any field are left out, in CSV, JSON or NDJSON; they are mistakes by default.
     pub skip_empty: Option<bool>,
     /// What separates cells in CSV: `,`, `;`, a tab (`"\t"`) or `|`; by default what the header row has most of.
     pub delimiter: Option<String>,

@@ -1,0 +1,306 @@
+//! `InfluxDB`'s annotated CSV: tables whose columns have their types in lines above the header row (`#datatype`, `#group`, `#default`).
+//!
+//! A table of `InfluxDB` has a value in each row, whose field is named in another column: `_value` and `_field`. Columns without a
+//! role that belong to the answer (`result`, `table`) or begin with an underscore (`_start`, `_stop`) are left out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    rows::{Cell, Rows},
+    wrong::{Wrong, Wrongs},
+};
+use crate::{
+    Columns, FieldValue, Layout, Measurement, Mistake, Precision, Record, TimeColumn,
+    columns::Role,
+    names::{check_measurement, check_name, over_limit},
+    source_text::SourceText,
+    time,
+};
+
+const FIELD: &str = "_field";
+const VALUE: &str = "_value";
+const MEASUREMENT: &str = "_measurement";
+const TIME: &str = "_time";
+
+/// Whether the text begins with an annotation.
+pub(crate) fn is_annotated(text: &str) -> bool {
+    let text = text.trim_start();
+    ["#datatype,", "#group,", "#default,"]
+        .iter()
+        .any(|start| text.starts_with(start))
+}
+
+/// Every record of the tables; mistakes are noted.
+pub(super) fn read(
+    source: SourceText<'_>,
+    (columns, precision): (&Columns, Precision),
+    wrongs: &mut Wrongs,
+) -> Vec<Record> {
+    let mut records = Vec::new();
+    let mut seen: BTreeSet<String> = BTreeSet::new();
+    for_each_row(source, wrongs, |table, row, wrongs| match row {
+        None => {
+            seen.extend(
+                table
+                    .header
+                    .iter()
+                    .map(|cell| cell.text.clone().into_owned()),
+            );
+            wrongs.extend(
+                table
+                    .header
+                    .iter()
+                    .filter_map(|cell| wrong_name(cell, columns)),
+            );
+        }
+        Some(row) => records.extend(record(table, row, (columns, precision), wrongs)),
+    });
+    for name in columns.names().filter(|name| !seen.contains(*name)) {
+        wrongs.add(Wrong::new(0, format!("no table has a column {name:?}")));
+    }
+    records
+}
+
+/// The columns of the tables, by what their annotations say of them.
+pub(crate) fn columns(source: SourceText<'_>, measurement: &str) -> Result<Columns, Vec<Mistake>> {
+    let mut wrongs = Wrongs::default();
+    let mut found = Columns::of_measurement(measurement);
+    let mut tags: BTreeMap<String, bool> = BTreeMap::new();
+    for_each_row(source, &mut wrongs, |table, row, _| {
+        if row.is_some() {
+            return;
+        }
+        for (index, cell) in table.header.iter().enumerate() {
+            let name = &*cell.text;
+            if name == MEASUREMENT {
+                found.measurement = Measurement::Column(name.to_owned());
+            } else if name == TIME {
+                found.time = Some(TimeColumn::of_column(name));
+            } else if !is_of_answer(name) && name != FIELD && name != VALUE {
+                let is_text = table.datatype(index) == "string";
+                let is_group = table.annotation(&table.groups, index) == "true";
+                *tags.entry(name.to_owned()).or_insert(true) &= is_text && is_group;
+            }
+        }
+    });
+    found.tags = (tags.into_iter())
+        .filter_map(|(name, is_tag)| is_tag.then_some(name))
+        .collect();
+    wrongs.into_result(source, found)
+}
+
+/// The current table.
+#[derive(Default)]
+struct AnnotatedTable<'a> {
+    datatypes: Vec<Cell<'a>>,
+    groups: Vec<Cell<'a>>,
+    defaults: Vec<Cell<'a>>,
+    header: Vec<Cell<'a>>,
+}
+
+impl AnnotatedTable<'_> {
+    fn annotation<'t>(&'t self, of: &'t [Cell<'_>], index: usize) -> &'t str {
+        of.get(index).map_or("", |cell| &*cell.text)
+    }
+
+    fn datatype(&self, index: usize) -> &str {
+        self.annotation(&self.datatypes, index)
+    }
+
+    /// The cell, or the default of its column.
+    fn text<'t>(&'t self, row: &'t [Cell<'_>], index: usize) -> &'t str {
+        match &*row[index].text {
+            "" => self.annotation(&self.defaults, index),
+            text => text,
+        }
+    }
+
+    fn index(&self, name: &str) -> Option<usize> {
+        self.header.iter().position(|cell| cell.text == name)
+    }
+}
+
+/// Gives each header row (`None`), and each row of its table.
+fn for_each_row<'a>(
+    source: SourceText<'a>,
+    wrongs: &mut Wrongs,
+    mut visit: impl FnMut(&AnnotatedTable<'a>, Option<&[Cell<'a>]>, &mut Wrongs),
+) {
+    let layout = Layout {
+        delimiter: Some(','),
+        ..Layout::default()
+    };
+    let mut rows = Rows::new(source.text, &layout);
+    let mut table = AnnotatedTable::default();
+    while let Some(row) = rows.next_row(wrongs) {
+        if wrongs.is_full() {
+            return;
+        }
+        let Some(first) = row.first() else {
+            continue;
+        };
+        if let Some(annotation) = first.text.strip_prefix('#') {
+            if !table.header.is_empty() {
+                table = AnnotatedTable::default();
+            }
+            match annotation {
+                "datatype" => table.datatypes = row,
+                "group" => table.groups = row,
+                "default" => table.defaults = row,
+                _ => {
+                    let found = &first.text;
+                    let problem =
+                        format!("expected #datatype, #group or #default, found {found:?}");
+                    wrongs.add(Wrong::new(first.at, problem));
+                }
+            }
+        } else if table.header.is_empty() {
+            table.header = row;
+            visit(&table, None, wrongs);
+        } else if row.len() == table.header.len() {
+            visit(&table, Some(&row), wrongs);
+        } else {
+            let (expected, found) = (table.header.len(), row.len());
+            let problem =
+                format!("expected {expected} cells as in the header of the table, found {found}");
+            wrongs.add(Wrong::new(first.at, problem));
+        }
+    }
+}
+
+/// Whether a column belongs to the answer of a query, and not to its records.
+fn is_of_answer(name: &str) -> bool {
+    matches!(name, "" | "result" | "table") || name.starts_with('_')
+}
+
+fn wrong_name(cell: &Cell<'_>, columns: &Columns) -> Option<Wrong> {
+    let is_used =
+        matches!(columns.role(&cell.text), Role::Tag | Role::Field) && !is_of_answer(&cell.text);
+    let problem = check_name("a column's name", &cell.text)
+        .err()
+        .filter(|_| is_used)?;
+    Some(Wrong::new(cell.at, problem.to_string()))
+}
+
+fn record(
+    table: &AnnotatedTable<'_>,
+    row: &[Cell<'_>],
+    (columns, precision): (&Columns, Precision),
+    wrongs: &mut Wrongs,
+) -> Option<Record> {
+    if let (Some(index), Some(_)) = (table.index("error"), table.index("reference")) {
+        let message = table.text(row, index);
+        let problem = format!("the table is an error of the database: {message}");
+        wrongs.add(Wrong::new(row[0].at, problem));
+        return None;
+    }
+    let mut record = Record {
+        measurement: match &columns.measurement {
+            Measurement::Name(name) => name.clone(),
+            Measurement::Column(_) => String::new(),
+        },
+        tags: Vec::new(),
+        fields: Vec::new(),
+        time_ns: None,
+    };
+    let mut wrong: Vec<Wrong> = Vec::new();
+    for index in 0..row.len() {
+        let problem = add_cell(table, (row, index), columns, &mut record).err();
+        wrong.extend(problem.map(|problem| Wrong::new(row[index].at, problem)));
+    }
+    match time(table, row, (columns, precision)) {
+        Ok(time) => record.time_ns = time,
+        Err(problem) => wrong.push(Wrong::new(row[0].at, problem)),
+    }
+    if record.fields.is_empty() && wrong.is_empty() {
+        if columns.skip_empty {
+            return None;
+        }
+        let remedy = "skip_empty: true leaves out rows without values";
+        wrong.push(Wrong::new(row[0].at, "the row has no fields").with_remedy(remedy));
+    }
+    let limit = over_limit(record.tags.len(), record.fields.len());
+    wrong.extend(limit.map(|problem| Wrong::new(row[0].at, problem)));
+    let is_right = wrong.is_empty();
+    wrongs.extend(wrong);
+    is_right.then_some(record)
+}
+
+/// Adds what a cell says by the role of its column; the error is what is wrong with it.
+fn add_cell(
+    table: &AnnotatedTable<'_>,
+    (row, index): (&[Cell<'_>], usize),
+    columns: &Columns,
+    record: &mut Record,
+) -> Result<(), String> {
+    let (name, text) = (&*table.header[index].text, table.text(row, index));
+    let named = |problem: crate::Unwritable| problem.to_string();
+    match columns.role(name) {
+        Role::Measurement => {
+            text.clone_into(&mut record.measurement);
+            check_measurement(text).map_err(named)
+        }
+        Role::Tag if !columns.is_missing(text) => {
+            record.tags.push((name.to_owned(), text.to_owned()));
+            check_name("a tag value", text).map_err(named)
+        }
+        Role::Field if !columns.is_missing(text) => {
+            let key = match table.index(FIELD) {
+                Some(field) if name == VALUE => table.text(row, field),
+                _ if name != VALUE && is_of_answer(name) => return Ok(()),
+                _ => name,
+            };
+            check_name("a field key", key).map_err(named)?;
+            let value = value(text, table.datatype(index)).map_err(|expected| {
+                format!("expected {expected} in column {name:?}, found {text:?}")
+            })?;
+            record.fields.push((key.to_owned(), value));
+            Ok(())
+        }
+        Role::Tag | Role::Field | Role::Time(_) | Role::LeftOut => Ok(()),
+    }
+}
+
+fn time(
+    table: &AnnotatedTable<'_>,
+    row: &[Cell<'_>],
+    (columns, precision): (&Columns, Precision),
+) -> Result<Option<i64>, String> {
+    let Some(column) = &columns.time else {
+        return Ok(None);
+    };
+    let mut texts = Vec::with_capacity(column.columns.len());
+    for name in &column.columns {
+        let index = table.index(name);
+        let index =
+            index.ok_or_else(|| format!("the table has no column {name:?} with the time"))?;
+        texts.push(table.text(row, index));
+    }
+    time::from_cell(&texts.join(" "), column, precision).map(Some)
+}
+
+/// A value of a type of Flux; the error is what was expected. Types without a counterpart are texts.
+fn value(text: &str, datatype: &str) -> Result<FieldValue, &'static str> {
+    match datatype {
+        "double" => {
+            let value = text.parse().ok().filter(|value: &f64| value.is_finite());
+            value
+                .map(FieldValue::Float)
+                .ok_or("a finite number (#datatype double)")
+        }
+        "long" => {
+            let value = text.parse().map(FieldValue::Integer);
+            value.map_err(|_| "an integer of 64 bits (#datatype long)")
+        }
+        "unsignedLong" => {
+            let value = text.parse().map(FieldValue::Unsigned);
+            value.map_err(|_| "an unsigned integer of 64 bits (#datatype unsignedLong)")
+        }
+        "boolean" => match text {
+            "true" => Ok(FieldValue::Boolean(true)),
+            "false" => Ok(FieldValue::Boolean(false)),
+            _ => Err("true or false (#datatype boolean)"),
+        },
+        _ => Ok(FieldValue::Text(text.to_owned())),
+    }
+}
