@@ -1,6 +1,8 @@
 //! A HAR file (HTTP Archive 1.2, as browsers save it) → the calls of one session, in order of time.
 // long: the tests of what each browser writes
 
+mod answer;
+
 use std::borrow::Cow;
 
 use anyhow::{Context, Result};
@@ -132,7 +134,11 @@ pub(crate) fn read(text: &str) -> Result<ImportedCalls> {
         match call(entry, &mut imported.left_out)
             .with_context(|| format!("log.entries[{index}] of the HAR"))?
         {
-            Some(one) if is_asset(entry, &one.call) => assets += 1,
+            Some(one) if is_asset(entry, &one.call) => {
+                assets += 1;
+                let body = one.call.answer.map(|answer| answer.body);
+                imported.page_texts.extend(body);
+            }
             Some(one) => recorded.push(one),
             None => {}
         }
@@ -228,15 +234,7 @@ fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<RecordedCall
         return Ok(None);
     }
     let name = name_of(method, &target.path);
-    let headers = request["headers"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|field| {
-            let (name, value) = (field["name"].as_str()?, field["value"].as_str()?);
-            Some((name.to_owned(), value.to_owned()))
-        })
-        .collect();
+    let headers = answer::fields(&request["headers"]);
     if target.user.is_some() {
         left_out.push(format!("the user in the URL of {name}"));
     }
@@ -246,10 +244,14 @@ fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<RecordedCall
         .as_u64()
         .and_then(|status| u16::try_from(status).ok())
         .filter(|status| (200..600).contains(status));
-    let started = entry["startedDateTime"]
+    let started_ms = entry["startedDateTime"]
         .as_str()
         .and_then(|text| text.parse::<jiff::Timestamp>().ok())
-        .map_or(0, jiff::Timestamp::as_millisecond);
+        .map(jiff::Timestamp::as_millisecond);
+    let took = entry["time"]
+        .as_f64()
+        .filter(|time| *time > 0.0)
+        .unwrap_or(0.0);
     Ok(Some(RecordedCall {
         call: Call {
             name,
@@ -259,17 +261,16 @@ fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<RecordedCall
             headers,
             body,
             statuses: expected_statuses(status),
+            started_ms,
+            answer: Some(answer::read(&entry["response"], started_ms, took)),
             ..Call::default()
         },
         #[expect(
             clippy::cast_precision_loss,
             reason = "milliseconds since 1970 are below 2^52"
         )]
-        started: started as f64,
-        took: entry["time"]
-            .as_f64()
-            .filter(|time| *time > 0.0)
-            .unwrap_or(0.0),
+        started: started_ms.unwrap_or(0) as f64,
+        took,
     }))
 }
 

@@ -5,6 +5,7 @@
 
 mod call;
 mod cmd;
+mod correlation;
 mod curl;
 mod data;
 mod har;
@@ -16,6 +17,7 @@ mod openapi;
 mod secrets;
 mod shell;
 mod simplify;
+mod slot;
 mod write;
 mod yaml;
 
@@ -76,7 +78,8 @@ pub(crate) fn run(arguments: &Init) -> Result<Exit> {
 
 /// Simplifies a call and removes its secrets. Returns the call, the environment variables that it needs, and one line for each
 /// thing that was left out.
-pub(crate) fn without_secrets(call: Call) -> (Call, Vec<String>, Vec<String>) {
+pub(crate) fn without_secrets(mut call: Call) -> (Call, Vec<String>, Vec<String>) {
+    call.drop_noncharacters();
     let mut imported = ImportedCalls {
         calls: vec![call],
         ..ImportedCalls::default()
@@ -89,8 +92,29 @@ pub(crate) fn without_secrets(call: Call) -> (Call, Vec<String>, Vec<String>) {
 
 /// Replaces named secrets in a text by a mark; returns the text and the names.
 pub(crate) fn text_without_secrets(text: &str) -> (String, Vec<String>) {
-    let masked = mask::text(text);
-    (masked.text, masked.names)
+    marked(|masking| masking.text(text))
+}
+
+/// Replaces the secrets of a body in a file, which has no variables, by a mark; returns the text and the names.
+///
+/// # Errors
+/// The secrets cannot be found; why.
+pub(crate) fn file_without_secrets(
+    body: &str,
+    media_type: &str,
+) -> Result<(String, Vec<String>), &'static str> {
+    let (masked, names) = marked(|masking| secrets::masked_body(masking, body, media_type));
+    masked.map(|text| (text, names))
+}
+
+fn marked<T>(mask: impl FnOnce(&mut mask::Masking<'_>) -> T) -> (T, Vec<String>) {
+    let mut names = Vec::new();
+    let mut replace = |name: &str, _: &str| {
+        names.push(name.to_owned());
+        MARK.to_owned()
+    };
+    let masked = mask(&mut mask::Masking::new(&mut replace));
+    (masked, names)
 }
 
 /// A study, and the content of its summary.
@@ -111,8 +135,11 @@ fn make_study(mut imported: ImportedCalls, arguments: &Init) -> Result<NewStudy>
         ));
         imported.calls.truncate(CALLS_MAX);
     }
+    imported.calls.iter_mut().for_each(Call::drop_noncharacters);
+    correlation::correlate(&mut imported);
     simplify::drop_headers(&mut imported, simplify::Fields::Recorded);
     let wanted = secrets::remove_secrets(&mut imported);
+    correlation::drop_unused(&mut imported);
     if let (Some(server), Some(InitFrom::Curl | InitFrom::Har)) =
         (&arguments.server, arguments.from)
     {

@@ -21,6 +21,7 @@ mod history;
 mod idle_poll;
 mod import;
 mod init;
+mod init_captures;
 mod init_curl;
 mod init_data;
 mod init_openapi;
