@@ -8,10 +8,12 @@ mod cmd;
 mod correlation;
 mod curl;
 mod data;
+mod exact;
 mod har;
 #[cfg(test)]
 mod leaks;
 mod mask;
+mod multipart;
 mod names;
 mod openapi;
 mod secrets;
@@ -135,7 +137,6 @@ fn make_study(mut imported: ImportedCalls, arguments: &Init) -> Result<NewStudy>
         ));
         imported.calls.truncate(CALLS_MAX);
     }
-    imported.calls.iter_mut().for_each(Call::drop_noncharacters);
     correlation::correlate(&mut imported);
     simplify::drop_headers(&mut imported, simplify::Fields::Recorded);
     let wanted = secrets::remove_secrets(&mut imported);
@@ -204,13 +205,12 @@ fn read_source(arguments: &Init) -> Result<ImportedCalls> {
             ..ImportedCalls::default()
         });
     };
-    let text = text_of(&arguments.source)?;
-    let text = text.trim_start_matches('\u{feff}');
+    let text = &*text_of(&arguments.source)?;
     let folder = Path::new(&arguments.source)
         .parent()
         .map(Path::to_path_buf)
         .unwrap_or_default();
-    match from {
+    let imported = match from {
         InitFrom::Curl => curl::read(text, &|file| text_of_command_file(&folder.join(file))),
         InitFrom::Har => har::read(text),
         InitFrom::Openapi => openapi::read(
@@ -226,35 +226,29 @@ fn read_source(arguments: &Init) -> Result<ImportedCalls> {
             },
         ),
         InitFrom::Data => bail!("a file of records has no calls"),
+    };
+    let mut imported =
+        imported.with_context(|| format!("cannot create a study from {}", arguments.source))?;
+    if from == InitFrom::Curl {
+        imported.calls.iter_mut().for_each(Call::drop_noncharacters);
     }
-    .with_context(|| format!("cannot create a study from {}", arguments.source))
+    Ok(imported)
 }
 
 fn text_of(source: &str) -> Result<String> {
     match source {
         "-" => {
             let what = "the standard input";
-            text(input::standard_input(what)?, what)
+            input::text(input::standard_input(what)?, what)
         }
-        file => text_of_file(Path::new(file)),
+        file => input::text(input::file(Path::new(file), file)?, file),
     }
 }
 
-fn text_of_file(path: &Path) -> Result<String> {
-    let what = path.display().to_string();
-    text(input::file(path, &what)?, &what)
-}
-
-/// A file that a curl command names.
+/// A file that a curl command names, as it is.
 fn text_of_command_file(path: &Path) -> Result<String> {
     let what = path.display().to_string();
-    text(
-        input::file_within(path, &what, COMMAND_FILE_MAX_BYTES)?,
-        &what,
-    )
-}
-
-fn text(bytes: Vec<u8>, what: &str) -> Result<String> {
+    let bytes = input::file_within(path, &what, COMMAND_FILE_MAX_BYTES)?;
     String::from_utf8(bytes).with_context(|| format!("{what} is not UTF-8 text"))
 }
 

@@ -11,6 +11,11 @@ const CLOSE: char = '\u{fdd1}';
 const ENVIRONMENT: &str = "env.";
 /// Before the name of a variable that is written without the quotes around it: a number in JSON.
 const NUMBER: &str = "#";
+/// Before digits that are written as they are.
+const EXACT: &str = "=";
+
+/// Quotes of a string in a string of JSON, in a form, and in JSON itself.
+const QUOTES: [&str; 3] = ["\\\"", "%22", "\""];
 
 /// A variable of the session.
 pub(super) fn session(variable: &str) -> String {
@@ -20,6 +25,17 @@ pub(super) fn session(variable: &str) -> String {
 /// A variable of the session in place of a number of JSON. As a string it leaves the text JSON until it is written.
 pub(super) fn json_number(variable: &str) -> String {
     format!("\"{OPEN}{NUMBER}{variable}{CLOSE}\"")
+}
+
+/// A number that no type of a program holds, as a string of JSON that is written without its quotes.
+pub(super) fn exact_number(digits: &str) -> String {
+    format!("{OPEN}{NUMBER}{EXACT}{digits}{CLOSE}")
+}
+
+/// The digits of such a number.
+pub(super) fn exact_digits(text: &str) -> Option<&str> {
+    let name = text.strip_prefix(OPEN)?.strip_suffix(CLOSE)?;
+    name.strip_prefix(NUMBER)?.strip_prefix(EXACT)
 }
 
 /// A slot as a string that is written without the quotes around it; another text as it is.
@@ -39,7 +55,12 @@ pub(super) fn without_noncharacters(text: &str) -> String {
 
 /// Whether a text is one slot or several, and nothing else.
 pub(super) fn is_slots(text: &str) -> bool {
-    text.contains(OPEN) && literals(text).is_empty()
+    let is_variable = |part: &Part<'_>| match part {
+        Part::Literal(_) => false,
+        Part::Slot(name) => !name.trim_start_matches(NUMBER).starts_with(EXACT),
+    };
+    let parts = parts(text);
+    !parts.is_empty() && parts.iter().all(is_variable)
 }
 
 /// The text between its slots.
@@ -87,15 +108,17 @@ pub(super) fn environment_names(text: &str) -> Vec<&str> {
 /// The text as a study has it.
 pub(super) fn study_text(text: &str) -> String {
     let number = format!("{OPEN}{NUMBER}");
-    // Quotes of a string in a string of JSON have a backslash.
-    let text = text.replace(&format!("\\\"{number}"), &number);
-    let text = text.replace(&format!("\"{number}"), &number);
+    let mut text = text.to_owned();
+    for quote in QUOTES {
+        text = text.replace(&format!("{quote}{number}"), &number);
+    }
     let mut whole = String::new();
     let mut is_number = false;
     for part in parts(&text) {
         match part {
             Part::Literal(literal) => {
-                let behind_quote = literal.strip_prefix("\\\"").or(literal.strip_prefix('"'));
+                let mut quotes = QUOTES.iter();
+                let behind_quote = quotes.find_map(|quote| literal.strip_prefix(quote));
                 let literal = behind_quote.filter(|_| is_number).unwrap_or(literal);
                 whole.push_str(&escape(&literal.replace("${", "$${")));
                 is_number = false;
@@ -103,14 +126,29 @@ pub(super) fn study_text(text: &str) -> String {
             Part::Slot(name) => {
                 is_number = name.starts_with(NUMBER);
                 let name = name.strip_prefix(NUMBER).unwrap_or(name);
-                match name.strip_prefix(ENVIRONMENT) {
-                    Some(variable) => whole.push_str(&format!("${{env.{variable}}}")),
-                    None => whole.push_str(&format!("{{{{{name}}}}}")),
+                match (name.strip_prefix(EXACT), name.strip_prefix(ENVIRONMENT)) {
+                    (Some(digits), _) => whole.push_str(digits),
+                    (None, Some(variable)) => whole.push_str(&format!("${{env.{variable}}}")),
+                    (None, None) => whole.push_str(&format!("{{{{{name}}}}}")),
                 }
             }
         }
     }
     whole
+}
+
+/// The length of the string at the beginning of a text of JSON, quotes included.
+pub(super) fn string_length(text: &str) -> usize {
+    let mut is_escaped = false;
+    for (at, byte) in text.bytes().enumerate().skip(1) {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'"' => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
 }
 
 enum Part<'a> {
@@ -150,6 +188,14 @@ mod tests {
             r##"{"a":"#1","id":{{id}},"b":"c"}"##,
         );
         check(&format!("{{{{{}}}}}", session("a")), "{{{{{{a}}}}");
+        let big = exact_number("18446744073709551616");
+        check(&format!("[\"{big}\"]"), "[18446744073709551616]");
+        check(
+            &format!("a=%5B%22{big}%22%5D&b={big}"),
+            "a=%5B18446744073709551616%5D&b=18446744073709551616",
+        );
+        assert_eq!(exact_digits(&big), Some("18446744073709551616"));
+        assert!(!is_slots(&big));
         check(&without_noncharacters(&session("a")), "\u{fffd}a\u{fffd}");
     }
 

@@ -141,7 +141,7 @@ fn replaced_json(body: &str, value: &str, variable: &str) -> String {
     let is_of_number = |letter: char| letter.is_ascii_alphanumeric() || "+-.".contains(letter);
     while !rest.is_empty() {
         let length = if rest.starts_with('"') {
-            string_length(rest)
+            slot::string_length(rest)
         } else if rest.starts_with(is_of_number) {
             rest.find(|letter| !is_of_number(letter))
                 .unwrap_or(rest.len())
@@ -159,20 +159,6 @@ fn replaced_json(body: &str, value: &str, variable: &str) -> String {
         rest = behind;
     }
     whole
-}
-
-/// The length of the string at the beginning of a text of JSON, quotes included.
-fn string_length(text: &str) -> usize {
-    let mut is_escaped = false;
-    for (at, byte) in text.bytes().enumerate().skip(1) {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' => is_escaped = true,
-            b'"' => return at + 1,
-            _ => {}
-        }
-    }
-    text.len()
 }
 
 #[derive(Default)]
