@@ -112,7 +112,7 @@ fn fill_node<'a>(
                      }| Entry {
                         key: key.clone(),
                         position: *position,
-                        node: fill_node(node, level, place.below(key)),
+                        node: fill_node(node, level, place.child(key)),
                     },
                 )
                 .collect(),

@@ -36,7 +36,7 @@ pub(crate) type ChangeAt<'a, E> = dyn FnMut(&str, RequestTexts<'_>) -> Result<()
 pub(crate) fn is_request_text<T: AsRef<str>>(path: &[T]) -> bool {
     let mut place = Place::Other;
     for key in path {
-        place = place.below(key.as_ref());
+        place = place.child(key.as_ref());
     }
     matches!(place, Place::Header | Place::Text)
 }
@@ -54,7 +54,7 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    pub(crate) fn below(self, key: &str) -> Self {
+    pub(crate) fn child(self, key: &str) -> Self {
         match self {
             Self::Headers | Self::Header => Self::Header,
             _ if key == "headers" => Self::Headers,

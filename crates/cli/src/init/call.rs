@@ -35,6 +35,14 @@ impl Call {
         let texts = headers.chain([&mut self.path]).chain(&mut self.body);
         texts.for_each(|text| *text = slot::without_noncharacters(text));
     }
+
+    /// Sets the path; a name that was made of the old one is made of the new one, so that no removed value is in it.
+    pub(super) fn set_path(&mut self, path: String) {
+        if self.name == name_of(&self.method, &self.path) {
+            self.name = name_of(&self.method, &slot::text_of_name(&path));
+        }
+        self.path = path;
+    }
 }
 
 /// A recorded answer.

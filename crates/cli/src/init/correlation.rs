@@ -47,8 +47,11 @@ pub(super) fn drop_unused(imported: &mut ImportedCalls) {
     for index in 0..imported.calls.len() {
         let (calls, later) = imported.calls.split_at_mut(index + 1);
         let Some(call) = calls.last_mut() else { break };
-        let is_used =
-            |capture: &Capture| later.iter().any(|call| uses::has(call, &capture.variable));
+        let is_used = |capture: &Capture| {
+            later
+                .iter()
+                .any(|call| uses::uses_variable(call, &capture.variable))
+        };
         call.captures.retain(is_used);
     }
 }

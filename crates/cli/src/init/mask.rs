@@ -275,7 +275,7 @@ fn value(text: &str, behind: usize, separator: &str) -> Range<usize> {
 mod tests {
     use super::{super::slot, Masking};
 
-    fn replaced(mask: impl Fn(&mut Masking<'_>) -> Option<String>) -> Option<String> {
+    fn with_variables(mask: impl Fn(&mut Masking<'_>) -> Option<String>) -> Option<String> {
         let mut replace = |name: &str, _: &str| slot::environment(&name.to_uppercase());
         mask(&mut Masking::new(&mut replace)).map(|text| slot::study_text(&text))
     }
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn bodies_lose_their_secrets() {
         let check = |given: &str, expected: Option<&str>| {
-            let masked = replaced(|masking| masking.body(given));
+            let masked = with_variables(|masking| masking.body(given));
             assert_eq!(masked.as_deref(), expected, "{given}");
         };
         check("{\"a\": 1}", Some("{\"a\": 1}"));
@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn texts_and_parameters_lose_their_secrets() {
         let check = |given: &str, expected: &str| {
-            let masked = replaced(|masking| Some(masking.text(given)));
+            let masked = with_variables(|masking| Some(masking.text(given)));
             assert_eq!(masked.as_deref(), Some(expected));
         };
         check(
@@ -331,7 +331,7 @@ mod tests {
         );
         check("/a;jsessionid=x/y=", "/a;jsessionid=${env.JSESSIONID}");
         let parameter = |name: &str, value: &str, expected: &str| {
-            let masked = replaced(|masking| Some(masking.parameter(name, value)));
+            let masked = with_variables(|masking| Some(masking.parameter(name, value)));
             assert_eq!(masked.as_deref(), Some(expected));
         };
         parameter(

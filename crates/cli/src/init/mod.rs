@@ -94,7 +94,7 @@ pub(crate) fn without_secrets(mut call: Call) -> (Call, Vec<String>, Vec<String>
 
 /// Replaces named secrets in a text by a mark; returns the text and the names.
 pub(crate) fn text_without_secrets(text: &str) -> (String, Vec<String>) {
-    marked(|masking| masking.text(text))
+    with_marks(|masking| masking.text(text))
 }
 
 /// Replaces the secrets of a body in a file, which has no variables, by a mark; returns the text and the names.
@@ -105,11 +105,11 @@ pub(crate) fn file_without_secrets(
     body: &str,
     media_type: &str,
 ) -> Result<(String, Vec<String>), &'static str> {
-    let (masked, names) = marked(|masking| secrets::masked_body(masking, body, media_type));
+    let (masked, names) = with_marks(|masking| secrets::masked_body(masking, body, media_type));
     masked.map(|text| (text, names))
 }
 
-fn marked<T>(mask: impl FnOnce(&mut mask::Masking<'_>) -> T) -> (T, Vec<String>) {
+fn with_marks<T>(mask: impl FnOnce(&mut mask::Masking<'_>) -> T) -> (T, Vec<String>) {
     let mut names = Vec::new();
     let mut replace = |name: &str, _: &str| {
         names.push(name.to_owned());

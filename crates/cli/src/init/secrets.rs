@@ -58,7 +58,7 @@ impl Removal {
             let text = if is_named && !value.is_empty() {
                 self.secret(&name, &value)
             } else {
-                let masked = self.masked(|masking| masking.text(&value));
+                let masked = self.mask(|masking| masking.text(&value));
                 self.expand(&masked)
             };
             call.headers.push((name, text));
@@ -137,7 +137,7 @@ impl Removal {
     }
 
     /// Masks by variables.
-    fn masked<T>(&mut self, mask: impl FnOnce(&mut Masking<'_>) -> T) -> T {
+    fn mask<T>(&mut self, mask: impl FnOnce(&mut Masking<'_>) -> T) -> T {
         let mut replace = |name: &str, value: &str| {
             let variable = self.variable(name, value);
             self.want(variable.clone());
@@ -151,11 +151,11 @@ impl Removal {
             Some((path, query)) => (path, Some(query)),
             None => (&*call.path, None),
         };
-        let mut whole = self.masked(|masking| masking.text(path));
+        let mut whole = self.mask(|masking| masking.text(path));
         if let Some(query) = query {
             let pairs = query.split('&').map(|pair| match pair.split_once('=') {
                 Some((name, value)) => {
-                    let value = self.masked(|masking| masking.parameter(name, value));
+                    let value = self.mask(|masking| masking.parameter(name, value));
                     format!("{name}={value}")
                 }
                 None => pair.to_owned(),
@@ -163,13 +163,13 @@ impl Removal {
             let pairs: Vec<String> = pairs.collect();
             whole.push_str(&format!("?{}", pairs.join("&")));
         }
-        call.path = whole;
+        call.set_path(whole);
     }
 
     fn body(&mut self, call: &mut Call) {
         let Some(text) = call.body.take() else { return };
         let kind = header(&call.headers, "content-type").unwrap_or_default();
-        let masked = self.masked(|masking| masked_body(masking, &text, kind));
+        let masked = self.mask(|masking| masked_body(masking, &text, kind));
         let why = match masked {
             Ok(masked) => {
                 call.body = Some(masked);

@@ -92,6 +92,17 @@ pub(super) fn has_session(text: &str, variable: &str) -> bool {
     })
 }
 
+/// The text with the names of its session's variables, for the name of a call; those of the environment are left out.
+pub(super) fn text_of_name(text: &str) -> String {
+    let parts = parts(text).into_iter();
+    let texts = parts.map(|part| match part {
+        Part::Literal(literal) => literal,
+        Part::Slot(name) if name.starts_with(ENVIRONMENT) => "",
+        Part::Slot(name) => name.trim_start_matches(NUMBER),
+    });
+    texts.collect()
+}
+
 /// The variables of the environment that a text has.
 pub(super) fn environment_names(text: &str) -> Vec<&str> {
     let parts = parts(text).into_iter();
@@ -107,6 +118,15 @@ pub(super) fn environment_names(text: &str) -> Vec<&str> {
 
 /// The text as a study has it.
 pub(super) fn study_text(text: &str) -> String {
+    write_slots(text, |literal| escape(&literal.replace("${", "$${")))
+}
+
+/// The text with the digits of its exact numbers; it has no other slots.
+pub(super) fn with_exact_digits(text: &str) -> String {
+    write_slots(text, str::to_owned)
+}
+
+fn write_slots(text: &str, write: impl Fn(&str) -> String) -> String {
     let number = format!("{OPEN}{NUMBER}");
     let mut text = text.to_owned();
     for quote in QUOTES {
@@ -120,7 +140,7 @@ pub(super) fn study_text(text: &str) -> String {
                 let mut quotes = QUOTES.iter();
                 let behind_quote = quotes.find_map(|quote| literal.strip_prefix(quote));
                 let literal = behind_quote.filter(|_| is_number).unwrap_or(literal);
-                whole.push_str(&escape(&literal.replace("${", "$${")));
+                whole.push_str(&write(literal));
                 is_number = false;
             }
             Part::Slot(name) => {

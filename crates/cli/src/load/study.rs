@@ -3,6 +3,7 @@
 //! The text can be saved and run again, so it contains no secrets, by the rules of `waggle init`. It names files of the user by
 //! absolute path; a scenario and its feeds are copied to the folder of the study. Repeated headers and headers of the connection,
 //! which a study cannot express, are left out, and a comment in the study says so.
+// long: one function for each part of a saved study
 
 use std::{
     fmt::{Display, Write},

@@ -164,7 +164,7 @@ fn marks_in_place_of_secrets_are_found_before_the_run() {
     fs::write(other.join("system.yaml"), system).unwrap();
     check(
         "body: a",
-        &["--against", "systems/other"],
+        &["--against", "system=systems/other"],
         "systems/other/system.yaml:3:10",
     );
 }

@@ -74,7 +74,7 @@ fn each_user_has_a_login_of_its_own() {
     let workspace = Workspace::new();
     fs::write(
         workspace.path().join("shop.har"),
-        recorded(&server.address.to_string()),
+        archive(&server.address.to_string()),
     )
     .unwrap();
     let made = workspace.output(&["init", "--from", "har", "shop.har", "-o", "shop.yaml"]);
@@ -101,7 +101,7 @@ fn each_user_has_a_login_of_its_own() {
     assert!(used.len() > model.trials.len(), "{used:?}");
 }
 
-fn recorded(host: &str) -> String {
+fn archive(host: &str) -> String {
     let entry = |second: u32, method: &str, path: &str, headers: serde_json::Value| {
         json!({
             "startedDateTime": format!("2026-01-02T03:04:{second:02}.000Z"), "time": 10, "_resourceType": "fetch",

@@ -60,7 +60,7 @@ impl<'a> Filling<'a> {
                     position: Position::new(syntax),
                     names: from_outside,
                 };
-                *text = self.filled(text, receiver, into)?;
+                *text = self.fill_text(text, receiver, into)?;
             }
             Ok(())
         };
@@ -81,21 +81,21 @@ impl<'a> Filling<'a> {
         }
     }
 
-    fn filled(
+    fn fill_text(
         &mut self,
         text: &str,
         receiver: Receiver,
         mut into: Text<'_>,
     ) -> Result<String, EnvironmentError> {
         match receiver {
-            Receiver::Text => self.filled_text(text, &mut into),
-            Receiver::Template => self.filled_template(text, &mut into),
+            Receiver::Text => self.fill_between_variables(text, &mut into),
+            Receiver::Template => self.fill_template(text, &mut into),
         }
     }
 
     /// Fills in the values in the texts between the variables of a template. Each text is escaped as a whole: two braces may come
     /// from two values, or from a value and the text next to it.
-    fn filled_template(
+    fn fill_template(
         &mut self,
         template: &str,
         into: &mut Text<'_>,
@@ -107,17 +107,25 @@ impl<'a> Filling<'a> {
             match part {
                 variable::Part::Text(more) => text.push_str(more),
                 variable::Part::Variable(name) => {
-                    whole.push_str(&variable::escape(&self.filled_text(&text, into)?));
+                    whole.push_str(&variable::escape(
+                        &self.fill_between_variables(&text, into)?,
+                    ));
                     whole.extend(["{{", name, "}}"]);
                     text.clear();
                 }
             }
         }
-        whole.push_str(&variable::escape(&self.filled_text(&text, into)?));
+        whole.push_str(&variable::escape(
+            &self.fill_between_variables(&text, into)?,
+        ));
         Ok(whole)
     }
 
-    fn filled_text(&mut self, text: &str, into: &mut Text<'_>) -> Result<String, EnvironmentError> {
+    fn fill_between_variables(
+        &mut self,
+        text: &str,
+        into: &mut Text<'_>,
+    ) -> Result<String, EnvironmentError> {
         let mut filled = String::new();
         let mut rest = text;
         while let Some((at, opening)) = next_opening(rest, self.openings) {

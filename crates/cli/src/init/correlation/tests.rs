@@ -157,6 +157,7 @@ fn values_are_captured_from_every_part_of_an_answer() {
         "access_token: { regex: ",
     );
     from(&json("T\n"), &[], "text: { regex: ");
+    from(&json("\"T\""), &[], r#"text: { json: "$" }"#);
 }
 
 /// Where the value is in a request.
@@ -215,6 +216,11 @@ fn captured_values_are_used_in_every_part_of_a_request() {
         json,
         r#"{"query":"{ me(token: \"q7Zf3-91_xK\") }"}"#,
         r#"{ me(token: \\\"{{token}}\\\") }"#,
+    );
+    in_body(
+        json,
+        r#"{"a":"q7Zf3\u002d91_xK"}"#,
+        r#"{\"a\":\"{{token}}\"}"#,
     );
     let form = "application/x-www-form-urlencoded";
     in_body(form, "a=b&csrf=q7Zf3-91_xK", "a=b&csrf={{token}}");
@@ -277,6 +283,33 @@ fn each_step_has_the_newest_value() {
     ] {
         assert!(text.contains(line), "{line}\n{text}");
     }
+}
+
+/// A name that is made of a path has no value of it.
+#[test]
+fn names_of_steps_have_no_values() {
+    let login = Entry {
+        request: ("POST", "http://h/login"),
+        answer: r#"{"token":"q7Zf3k91"}"#,
+        ..NOTHING
+    };
+    let get = |url: &'static str| Entry {
+        request: ("GET", url),
+        ..NOTHING
+    };
+    let entries = [
+        login,
+        get("http://h/a/q7Zf3k91/b"),
+        get("http://h/c;jsessionid=hush123"),
+    ];
+    let text = study(&archive(&entries));
+    assert!(text.contains("name: get-a-token-b\n"), "{text}");
+    assert!(text.contains("name: get-c-jsessionid\n"), "{text}");
+    let lower = text.to_ascii_lowercase();
+    assert!(
+        !lower.contains("q7zf3k91") && !lower.contains("hush"),
+        "{text}"
+    );
 }
 
 /// What is equal by chance, or known before, is not captured.

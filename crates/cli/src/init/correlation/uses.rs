@@ -61,7 +61,7 @@ pub(super) fn text(call: &Call) -> String {
 }
 
 /// Whether a request uses a variable.
-pub(super) fn has(call: &Call, variable: &str) -> bool {
+pub(super) fn uses_variable(call: &Call, variable: &str) -> bool {
     let headers = call.headers.iter().map(|(_, value)| value);
     let mut texts = headers.chain([&call.path]).chain(&call.body);
     texts.any(|text| slot::has_session(text, variable))
@@ -75,8 +75,9 @@ pub(super) fn contains(text: &str, value: &str) -> bool {
 /// Puts a variable of the environment in place of a value that is percent-encoded in a path or a form.
 pub(super) fn replace_encoded(call: &mut Call, encoded: &str, variable: &str) {
     let slot = slot::environment(variable);
-    for text in call.body.iter_mut().chain([&mut call.path]) {
-        *text = replaced(text, encoded, &slot);
+    call.set_path(with_slot(&call.path, encoded, &slot));
+    for text in &mut call.body {
+        *text = with_slot(text, encoded, &slot);
     }
 }
 
@@ -86,20 +87,20 @@ pub(super) fn replace(call: &mut Call, value: &str, variable: &str) {
     match value.starts_with('/') {
         true => {
             if let Some(rest) = call.path.strip_prefix(value).filter(|rest| is_end(rest)) {
-                call.path = format!("{slot}{rest}");
+                call.set_path(format!("{slot}{rest}"));
             }
         }
-        false => call.path = replaced(&call.path, value, &slot),
+        false => call.set_path(with_slot(&call.path, value, &slot)),
     }
     for (name, text) in &mut call.headers {
         if !is_foreign(name, text) {
-            *text = replaced(text, value, &slot);
+            *text = with_slot(text, value, &slot);
         }
     }
     if let Some(body) = &mut call.body {
         *body = match serde_json::from_str::<Json>(body).is_ok() {
             true => replaced_json(body, value, variable),
-            false => replaced(body, value, &slot),
+            false => with_slot(body, value, &slot),
         };
     }
 }
@@ -109,7 +110,7 @@ fn is_end(rest: &str) -> bool {
     rest.is_empty() || rest.starts_with(['/', '?', '&'])
 }
 
-fn replaced(text: &str, value: &str, slot: &str) -> String {
+fn with_slot(text: &str, value: &str, slot: &str) -> String {
     slot::map_literals(text, |literal| {
         let (mut whole, mut rest) = (String::new(), literal);
         while let Some(at) = occurrence(rest, value) {
@@ -151,8 +152,15 @@ fn replaced_json(body: &str, value: &str, variable: &str) -> String {
         let (token, behind) = rest.split_at(length);
         match token {
             number if number == value => whole.push_str(&slot::json_number(variable)),
+            // A string may have escapes that the value does not need.
+            string
+                if !value.contains(['"', '\\'])
+                    && serde_json::from_str::<Json>(string).is_ok_and(|text| text == *value) =>
+            {
+                whole.push_str(&format!("\"{}\"", slot::session(variable)));
+            }
             string if string.starts_with('"') => {
-                whole.push_str(&replaced(string, value, &slot::session(variable)));
+                whole.push_str(&with_slot(string, value, &slot::session(variable)));
             }
             other => whole.push_str(other),
         }
@@ -188,7 +196,7 @@ impl Uses {
             self.add(&path[..end], false);
         }
         for segment in path.split(['/', ';']) {
-            self.encoded(segment, false);
+            self.add_encoded(segment, false);
         }
         self.pairs(query);
     }
@@ -196,13 +204,13 @@ impl Uses {
     fn pairs(&mut self, pairs: &str) {
         for pair in pairs.split('&').filter(|pair| !pair.is_empty()) {
             match pair.split_once('=') {
-                Some((name, value)) => self.encoded(value, is_secret(name)),
-                None => self.encoded(pair, false),
+                Some((name, value)) => self.add_encoded(value, is_secret(name)),
+                None => self.add_encoded(pair, false),
             }
         }
     }
 
-    fn encoded(&mut self, text: &str, is_secret: bool) {
+    fn add_encoded(&mut self, text: &str, is_secret: bool) {
         self.add(text, is_secret);
         let decoded = percent_decoded(text);
         if decoded != text {

@@ -55,8 +55,8 @@ pub(super) fn values(answer: &Answer, origin: &str) -> Vec<Value> {
         values: Vec::new(),
     };
     match serde_json::from_str::<Json>(&answer.body) {
-        Ok(json @ (Json::Object(_) | Json::Array(_))) => values.json(&json, "$", ""),
-        _ => {}
+        Ok(Json::Number(_)) | Err(_) => {}
+        Ok(json) => values.json(&json, "$", "text"),
     }
     for (name, value) in &answer.headers {
         values.header(name, value);
@@ -65,7 +65,7 @@ pub(super) fn values(answer: &Answer, origin: &str) -> Vec<Value> {
         values.add(name, value, Extractor::Cookie(name.clone()));
     }
     let body = answer.body.trim_start();
-    if !body.starts_with(['{', '[']) {
+    if !body.starts_with(['{', '[', '"']) {
         values.text(body);
     }
     values.values

@@ -125,7 +125,7 @@ impl Grid {
             None => Ok(None),
             Some(value) => Decimal::new(value)
                 .map(Some)
-                .with_context(|| format!("its {key} {} is not used", shown(value))),
+                .with_context(|| format!("its {key} {} is not used", text_of(value))),
         };
         let keys = [
             "multipleOf",
@@ -149,7 +149,7 @@ impl Grid {
         for (key, number) in keys.into_iter().zip(&found) {
             let of_grid = number.map(|number| number.units(fraction));
             if of_grid == Some(None) {
-                bail!("its {key} {} is not used", shown(&schema[key]));
+                bail!("its {key} {} is not used", text_of(&schema[key]));
             }
             units.push(of_grid.flatten());
         }
@@ -166,7 +166,7 @@ impl Grid {
     }
 }
 
-fn shown(value: &Value) -> String {
+fn text_of(value: &Value) -> String {
     exact::digits(value).unwrap_or_else(|| value.to_string())
 }
 
@@ -184,13 +184,13 @@ pub(super) fn make(schema: &Value, is_integer: bool, variant: usize) -> Result<V
     let on_grid = is_integer || grid.multiple.is_some();
     let unit = if on_grid { step } else { 1 };
     let variant = i128::try_from(variant).unwrap_or_default();
-    chosen(&grid, (step, unit, on_grid), variant)
+    choose(&grid, (step, unit, on_grid), variant)
         .context("its bounds are not used")?
         .and_then(|units| number(units, grid.fraction))
 }
 
 /// `None` if a bound is too large to compute with.
-fn chosen(
+fn choose(
     grid: &Grid,
     (step, unit, on_grid): (i128, i128, bool),
     variant: i128,
