@@ -76,8 +76,8 @@ pub(super) fn contains(text: &str, value: &str) -> bool {
 pub(super) fn replace_encoded(call: &mut Call, encoded: &str, variable: &str) {
     let slot = slot::environment(variable);
     call.set_path(with_slot(&call.path, encoded, &slot));
-    for text in &mut call.body {
-        *text = with_slot(text, encoded, &slot);
+    if let Some(body) = &mut call.body {
+        *body = with_slot(body, encoded, &slot);
     }
 }
 
