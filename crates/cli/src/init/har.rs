@@ -255,11 +255,6 @@ fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<RecordedCall
         }
         None => body(&request["postData"], &name, left_out),
     };
-    // Browsers write status 0 for an aborted call.
-    let status = entry["response"]["status"]
-        .as_u64()
-        .and_then(|status| u16::try_from(status).ok())
-        .filter(|status| (200..600).contains(status));
     let started_ms = entry["startedDateTime"]
         .as_str()
         .and_then(|text| text.parse::<jiff::Timestamp>().ok())
@@ -276,7 +271,7 @@ fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<RecordedCall
             path: target.path,
             headers,
             body,
-            statuses: expected_statuses(status),
+            statuses: expected_statuses(&entry["response"]["status"]),
             started_ms,
             answer: Some(answer::read(&entry["response"], started_ms, took)),
             ..Call::default()
@@ -291,7 +286,12 @@ fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<RecordedCall
 }
 
 /// 304 is the answer to a conditional request of the browser's cache; the condition is not sent here.
-fn expected_statuses(recorded: Option<u16>) -> Vec<u16> {
+fn expected_statuses(recorded: &Value) -> Vec<u16> {
+    // Browsers write status 0 for an aborted call.
+    let recorded = recorded
+        .as_u64()
+        .and_then(|status| u16::try_from(status).ok())
+        .filter(|status| (200..600).contains(status));
     let sent = recorded.map(|status| if status == 304 { 200 } else { status });
     sent.into_iter().collect()
 }

@@ -31,6 +31,14 @@ impl<'r> Masking<'r> {
         (self.replace)(&percent_decoded(name), value)
     }
 
+    /// The replacement of a text, unless it is empty or has one already.
+    fn replacement_of_text(&mut self, name: &str, text: &str) -> String {
+        match text.is_empty() || slot::is_slots(text) {
+            true => text.to_owned(),
+            false => self.replacement(name, text),
+        }
+    }
+
     /// Masks a body; `None` if it names secrets in an unknown format.
     pub(super) fn body(&mut self, text: &str) -> Option<String> {
         let whole = self
@@ -173,9 +181,7 @@ impl<'r> Masking<'r> {
                 }
             }
             Value::String(text) if is_below => {
-                if !slot::is_slots(text) && !text.is_empty() {
-                    *text = self.replacement(name, text);
-                }
+                *text = self.replacement_of_text(name, text);
             }
             Value::Number(_) | Value::Bool(_) if is_below => {
                 let replacement = self.replacement(name, &value.to_string());

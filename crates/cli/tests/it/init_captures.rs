@@ -30,7 +30,7 @@ impl Shop {
         let (path, _) = request.path.split_once('?').unwrap_or((&request.path, ""));
         if path == "/login" {
             let expected = json!({ "user": "ada", "password": PASSWORD });
-            if serde_json::from_str::<serde_json::Value>(&request.text()).ok() != Some(expected) {
+            if serde_json::from_str::<serde_json::Value>(request.text()).ok() != Some(expected) {
                 return answer(401, "", "wrong password");
             }
             let number = self.logins.fetch_add(1, Ordering::SeqCst) + 1;

@@ -82,26 +82,29 @@ fn check_none(entries: &[Entry<'_>]) {
     assert!(!text.contains("capture"), "{text}");
 }
 
-/// Where the value is in an answer, and what the study takes it from.
+/// A session whose first answer has the value, and what the study takes it from.
+#[track_caller]
+fn check_from(answer: &str, headers: &[(&str, &str)], expected: &str) {
+    let first = Entry {
+        request: ("POST", "http://h/login"),
+        answer,
+        answer_headers: headers,
+        ..NOTHING
+    };
+    let bearer = format!("Bearer {TOKEN}");
+    let second = Entry {
+        headers: &[("Authorization", &bearer)],
+        ..NOTHING
+    };
+    let whole = format!("            capture:\n              {expected}");
+    let name = expected.split(':').next().unwrap();
+    let used = format!("\"Authorization\": \"Bearer {{{{{name}}}}}\"");
+    check(&[first, second], &[&whole, &used]);
+}
+
 #[test]
 fn values_are_captured_from_every_part_of_an_answer() {
-    let from = |answer: &str, headers: &[(&str, &str)], expected: &str| {
-        let first = Entry {
-            request: ("POST", "http://h/login"),
-            answer,
-            answer_headers: headers,
-            ..NOTHING
-        };
-        let bearer = format!("Bearer {TOKEN}");
-        let second = Entry {
-            headers: &[("Authorization", &bearer)],
-            ..NOTHING
-        };
-        let whole = format!("            capture:\n              {expected}");
-        let name = expected.split(':').next().unwrap();
-        let used = format!("\"Authorization\": \"Bearer {{{{{name}}}}}\"");
-        check(&[first, second], &[&whole, &used]);
-    };
+    let from = check_from;
     let json = |pattern: &str| pattern.replace('T', TOKEN);
     from(
         &json(r#"{"token":"T"}"#),

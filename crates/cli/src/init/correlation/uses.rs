@@ -131,7 +131,7 @@ fn occurrence(text: &str, value: &str) -> Option<usize> {
     found.find(|at| {
         let before = text[..*at].chars().next_back();
         let behind = text[at + value.len()..].chars().next();
-        !(begins && is_of_word(before)) && !(ends && is_of_word(behind))
+        !(begins && is_of_word(before) || ends && is_of_word(behind))
     })
 }
 

@@ -215,7 +215,7 @@ fn choose(
     }
     let nth = variant.checked_mul(step)?;
     let between =
-        |parts: i128, low: i128, high: i128| Some(low.checked_add(high.checked_sub(low)? / parts)?);
+        |parts: i128, low: i128, high: i128| low.checked_add(high.checked_sub(low)? / parts);
     Some(Ok(match (low, high) {
         (Some(low), Some(high)) if low > high => {
             return Some(Err(anyhow::anyhow!("no number is within its bounds")));
