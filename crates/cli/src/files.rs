@@ -8,7 +8,8 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 use waggle_runner::{ChangedSystem, RecordsError};
 use waggle_study::{
-    EnvironmentError, ExternalComponent, Files, Named, Source, Study, System, Values, nearest_word,
+    BODY_MAX_BYTES, Body, EnvironmentError, ExternalComponent, Files, Named, Place, Source, Study,
+    System, Values, What, nearest_word,
 };
 
 use crate::{
@@ -16,6 +17,7 @@ use crate::{
     arguments::Choice,
     filter,
     init::MARK,
+    input,
 };
 
 /// A checked study and its system, with their texts.
@@ -58,13 +60,26 @@ pub(crate) fn take_values(study: &mut Study, file: &Path, source: &Source) -> Re
     taken.map_err(|why| error_with_position(&why, source, &files))
 }
 
-/// Refuses a study, scenario or system in which a secret that `waggle init` did not write still has to be set.
+/// Refuses a study, scenario, system or file of a body in which a secret that `waggle init` did not write still has to be set.
 pub(crate) fn check_marks(loaded: &Loaded, study: &Path) -> Result<()> {
     let beside_study = waggle_runner::files_beside(study);
-    let system = loaded.system_folder.join("system.yaml");
-    let beside_system = waggle_runner::files_beside(&system);
-    let marked = waggle_study::mark_place(&loaded.study_source, &beside_study, MARK)
-        .or_else(|| waggle_study::mark_place(&loaded.system_source, &beside_system, MARK));
+    let mark = || waggle_study::mark_place(&loaded.study_source, &beside_study, MARK);
+    let mark_of_system = |source: &Source, folder: &Path| {
+        let beside = waggle_runner::files_beside(&folder.join("system.yaml"));
+        waggle_study::mark_place(source, &beside, MARK)
+    };
+    let mark_of_changed = || {
+        let changed = loaded.changed.as_ref()?;
+        let source = Source {
+            name: changed.folder.join("system.yaml").display().to_string(),
+            text: changed.text.clone(),
+        };
+        mark_of_system(&source, &changed.folder)
+    };
+    let marked = mark()
+        .or_else(|| mark_of_system(&loaded.system_source, &loaded.system_folder))
+        .or_else(mark_of_changed)
+        .or_else(|| mark_in_bodies(&loaded.study, study));
     let Some((place, word)) = marked else {
         return Ok(());
     };
@@ -78,6 +93,34 @@ pub(crate) fn check_marks(loaded: &Loaded, study: &Path) -> Result<()> {
         place.line,
         place.column
     )
+}
+
+/// The first mark in a file that is a body; one that cannot be read is reported when it is sent.
+fn mark_in_bodies(study: &Study, file: &Path) -> Option<(Place, String)> {
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let mut names: Vec<&String> = Vec::new();
+    for cell in &study.cells {
+        if let What::Request(request) = &cell.what
+            && let Body::File(name) = &request.body
+            && !names.contains(&name)
+        {
+            names.push(name);
+        }
+    }
+    names.into_iter().find_map(|name| {
+        let path = folder.join(name);
+        let bytes = input::file_within(&path, name, BODY_MAX_BYTES).ok()?;
+        let text = String::from_utf8_lossy(&bytes);
+        let (before, _) = text.split_once(MARK)?;
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next()?.chars().count() + 1;
+        let place = Place {
+            file: path.display().to_string(),
+            line: u32::try_from(line).ok()?,
+            column: u32::try_from(column).ok()?,
+        };
+        Some((place, waggle_study::last_word(before).to_owned()))
+    })
 }
 
 /// The error, with its position in the study or scenario.

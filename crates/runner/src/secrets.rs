@@ -24,7 +24,7 @@ const PREFIX: &str = "secret.";
 pub(crate) const TOKEN: &str = "oauth2.token";
 /// Random bytes of a secret; they are written as twice as many hexadecimal digits.
 const BYTES: usize = 20;
-/// Values of headers from outside may be no secrets. A shorter value occurs too often in the output of components, and is not
+/// Values of requests from outside may be no secrets. A shorter value occurs too often in the output of components, and is not
 /// replaced.
 const TAKEN_MIN_BYTES: usize = 6;
 
@@ -36,10 +36,8 @@ pub(crate) struct Secrets {
     given: BTreeSet<String>,
     /// Those that components give once they are ready.
     awaited: RefCell<BTreeSet<String>>,
-    /// Values of the load's headers from outside: source and value.
+    /// Values of the load's requests from outside: source and value.
     taken: Vec<(String, String)>,
-    /// The sources of all of them, also of values that are too short to be hidden.
-    taken_names: Vec<String>,
     pub(crate) tokens: Tokens,
 }
 
@@ -54,7 +52,6 @@ impl Secrets {
     pub(crate) fn from_given(given: &[GivenSecret], taken: &[TakenValue]) -> Self {
         let value = |given: &GivenSecret| Some((given.name.clone(), given.value.clone()?));
         let words: BTreeMap<String, String> = given.iter().filter_map(value).collect();
-        let taken_names = taken.iter().map(|taken| taken.origin.name()).collect();
         let taken = taken.iter();
         let taken = taken.filter(|taken| taken.value.len() >= TAKEN_MIN_BYTES);
         Self {
@@ -64,7 +61,6 @@ impl Secrets {
             taken: taken
                 .map(|taken| (taken.origin.name(), taken.value.clone()))
                 .collect(),
-            taken_names,
             tokens: Tokens::default(),
         }
     }
@@ -136,11 +132,6 @@ impl Secrets {
             .collect()
     }
 
-    /// Where the load takes values of its headers from.
-    pub(crate) fn taken_names(&self) -> &[String] {
-        &self.taken_names
-    }
-
     /// The text without any secret.
     pub(crate) fn redact(&self, text: &str) -> String {
         let mut text = text.to_owned();
@@ -152,7 +143,7 @@ impl Secrets {
         text
     }
 
-    /// Also as strings of JSON have them. One that was given may be part of another.
+    /// Also as strings of JSON, paths and forms have them. One that was given may be part of another.
     fn longest_first(&self) -> Vec<(String, String)> {
         let mut known = self.used_values();
         let awaited = self.awaited.borrow();
@@ -162,7 +153,8 @@ impl Secrets {
         let tokens = tokens.filter(|token| token.len() >= TAKEN_MIN_BYTES);
         known.extend(tokens.map(|token| (TOKEN.to_owned(), token)));
         let escaped: Vec<_> = known.iter().filter_map(json_form).collect();
-        known.extend(escaped);
+        let encoded: Vec<_> = known.iter().filter_map(percent_form).collect();
+        known.extend(escaped.into_iter().chain(encoded));
         known.sort_by_key(|(_, word)| std::cmp::Reverse(word.len()));
         known
     }
@@ -224,6 +216,12 @@ fn json_form((name, word): &(String, String)) -> Option<(String, String)> {
     (escaped != word).then(|| (name.clone(), escaped.to_owned()))
 }
 
+/// A secret as a path or a form has it; `None`: just so.
+fn percent_form((name, word): &(String, String)) -> Option<(String, String)> {
+    let encoded = waggle_study::percent_encoded(word);
+    (encoded != *word).then(|| (name.clone(), encoded))
+}
+
 #[cfg(test)]
 mod tests {
     use waggle_study::{GivenSecret, Origin, TakenValue};
@@ -272,12 +270,16 @@ mod tests {
             &[],
             &[
                 taken(Origin::Variable("TOKEN".to_owned()), "open-sesame"),
+                taken(Origin::Variable("PASSWORD".to_owned()), "a b&\"c"),
                 taken(Origin::File("a/key".to_owned()), "sesame"),
                 taken(Origin::Variable("SHOP".to_owned()), "shop"),
             ],
         );
-        let text = "Bearer open-sesame, sesame of shop";
-        let hidden = "Bearer [secret env.TOKEN], [secret file:a/key] of shop";
+        let text = "Bearer open-sesame, sesame of shop; a%20b%26%22c a b&\\\"c";
+        let password = "[secret env.PASSWORD]";
+        let hidden = format!(
+            "Bearer [secret env.TOKEN], [secret file:a/key] of shop; {password} {password}"
+        );
         assert_eq!(secrets.redact(text), hidden);
         assert!(
             secrets.used_values().is_empty(),

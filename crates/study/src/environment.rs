@@ -1,21 +1,22 @@
 //! Puts values from outside into a checked study. They go only into requests and to the components that need them.
 
+mod escape;
+mod filling;
+
 use std::fmt;
 
-use waggle_template::{
-    placeholder,
-    variable::{self, Part},
-};
+use waggle_template::placeholder;
 
 use crate::{
     Files, GivenSecret, Origin, Request, Scenario, Source, Study, TakenValue,
-    headers::Receiver,
-    origin::{OPENINGS, SECRET_OPENINGS, next_opening},
+    origin::{OPENINGS, SECRET_OPENINGS},
     place::{Place, first_place},
+    raw,
+    request_texts::is_request_text,
 };
+pub use escape::percent_encoded;
+use filling::Filling;
 
-/// Longest value.
-const VALUE_MAX_BYTES: usize = 16 * 1024;
 /// Longest value of a secret.
 const SECRET_MAX_BYTES: usize = 4 * 1024;
 
@@ -53,16 +54,18 @@ impl Values<'_> {
 /// Why a value from outside cannot be used. Never shows the value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EnvironmentError {
-    #[error("the header {header} takes its value from {origin}, which {why}")]
+    #[error("{part} takes its value from {origin}, which {why}")]
     NotThere {
-        header: String,
+        part: Part,
         origin: Origin,
         why: String,
     },
-    #[error(
-        "{origin} cannot be the value of a header: it is empty, too long or has a control character"
-    )]
-    Unusable { origin: Origin },
+    #[error("{origin} cannot be the value of {part}: it {why}")]
+    Unusable {
+        part: Part,
+        origin: Origin,
+        why: &'static str,
+    },
     #[error(
         "the header {header} has \"{scheme}\" twice: before the value, and at the start of {origin}; expected there what comes after \
          \"{scheme}\""
@@ -115,9 +118,12 @@ impl EnvironmentError {
     #[must_use]
     pub fn place(&self, source: &Source, files: Files<'_>) -> Option<Place> {
         match self {
-            Self::NotThere { origin, .. }
-            | Self::Unusable { origin }
-            | Self::SchemeTwice { origin, .. } => header_place(origin, source, files),
+            Self::NotThere { origin, part, .. } | Self::Unusable { origin, part, .. } => {
+                text_place(origin, part, source, files)
+            }
+            Self::SchemeTwice { origin, header, .. } => {
+                text_place(origin, &Part::Header(header.clone()), source, files)
+            }
             Self::NoSecret { at, .. }
             | Self::UnusableSecret { at, .. }
             | Self::NoCredential { at, .. }
@@ -131,23 +137,51 @@ impl EnvironmentError {
     }
 }
 
-/// The first header that has this value.
-fn header_place(origin: &Origin, source: &Source, files: Files<'_>) -> Option<Place> {
+/// The part of a request that has a value from outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    Path,
+    /// Its name.
+    Header(String),
+    Body,
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path => f.write_str("the path"),
+            Self::Header(name) => write!(f, "the header {name}"),
+            Self::Body => f.write_str("the body"),
+        }
+    }
+}
+
+/// The first such part that has this value.
+fn text_place(origin: &Origin, part: &Part, source: &Source, files: Files<'_>) -> Option<Place> {
     let name = origin.name();
     first_place(source, files, &|text, path| {
-        let is_header = path.iter().rev().nth(1).is_some_and(|key| key == "headers");
-        let names = is_header.then(|| placeholder::parts(text)).flatten();
+        let key = path.last().map(String::as_str);
+        let is_part = is_request_text(path)
+            && match part {
+                Part::Header(name) => {
+                    key == Some(name)
+                        && path.iter().rev().nth(1).is_some_and(|key| key == "headers")
+                }
+                Part::Body => key == Some("body"),
+                Part::Path => key.is_some_and(|key| raw::Method::KEYS.contains(&key)),
+            };
+        let names = is_part.then(|| placeholder::parts(text)).flatten();
         let mut names = names.into_iter().flatten();
         names.any(|part| part == placeholder::Part::Name(&name))
     })
 }
 
 impl Study {
-    /// Reads the values of secrets and of the client of OAuth 2, puts the other values into the headers of every cell's requests,
+    /// Reads the values of secrets and of the client of OAuth 2, puts the other values into the texts of every cell's requests,
     /// and reads the kubeconfig. Then [`crate::System::with_external`] knows where its component is.
     ///
     /// # Errors
-    /// A value is missing, or cannot be a secret or in a header; the kubeconfig has a mistake.
+    /// A value is missing, or cannot be a secret or at its place in a request; the kubeconfig has a mistake.
     pub fn take_from_environment(&mut self, values: Values<'_>) -> Result<(), EnvironmentError> {
         for secret in &mut self.secrets {
             secret.resolve(values)?;
@@ -155,7 +189,7 @@ impl Study {
         let value = |origin: &Origin| values.value(origin);
         let mut filling = Filling::new(OPENINGS, &value);
         for cell in &mut self.cells {
-            cell.change_headers(&mut |_, receiver, headers| filling.fill(headers, receiver))?;
+            cell.change_requests(&mut |_, texts| filling.fill(texts))?;
         }
         self.taken = filling.taken;
         self.read_client(values)?;
@@ -193,22 +227,22 @@ impl Scenario {
     /// The same for a scenario without a study; returns the values, which may be secrets.
     ///
     /// # Errors
-    /// A value is missing, or cannot be in a header.
+    /// A value is missing, or cannot be at its place in a request.
     pub fn take_from_environment(
         &mut self,
         values: Values<'_>,
     ) -> Result<Vec<TakenValue>, EnvironmentError> {
         let value = |origin: &Origin| values.value(origin);
         let mut filling = Filling::new(OPENINGS, &value);
-        self.change_headers(&mut |receiver, headers| filling.fill(headers, receiver))?;
+        self.change_requests(&mut |texts| filling.fill(texts))?;
         Ok(filling.taken)
     }
 
-    /// The same with the secrets of a system that is up, and its token, in its headers; `value` returns that of `${secret.NAME}`
+    /// The same with the secrets of a system that is up, and its token, in its texts; `value` returns that of `${secret.NAME}`
     /// and of `${oauth2.token}` by its name.
     ///
     /// # Errors
-    /// There is no such value, or it cannot be in a header.
+    /// There is no such value, or it cannot be at its place in a request.
     pub fn with_secrets(
         &self,
         value: &dyn Fn(&str) -> Option<String>,
@@ -216,159 +250,30 @@ impl Scenario {
         let mut scenario = self.clone();
         let value = |origin: &Origin| secret_value(origin, value);
         let mut filling = Filling::new(SECRET_OPENINGS, &value);
-        scenario.change_headers(&mut |receiver, headers| filling.fill(headers, receiver))?;
+        scenario.change_requests(&mut |texts| filling.fill(texts))?;
         Ok(scenario)
     }
 }
 
 impl Request {
-    /// The same with the secrets of a system that is up, and its token, in its headers; `value` returns that of `${secret.NAME}`
+    /// The same with the secrets of a system that is up, and its token, in its texts; `value` returns that of `${secret.NAME}`
     /// and of `${oauth2.token}` by its name.
     ///
     /// # Errors
-    /// There is no such value, or it cannot be in a header.
+    /// There is no such value, or it cannot be at its place in a request.
     pub fn with_secrets(
         &self,
         value: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, EnvironmentError> {
         let mut request = self.clone();
         let value = |origin: &Origin| secret_value(origin, value);
-        let receiver = request.receiver();
-        Filling::new(SECRET_OPENINGS, &value).fill(&mut request.headers, receiver)?;
+        Filling::new(SECRET_OPENINGS, &value).fill(request.texts_mut())?;
         Ok(request)
     }
 }
 
 fn secret_value(origin: &Origin, value: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     value(&origin.name()).ok_or_else(|| "the system does not have".to_owned())
-}
-
-/// Puts values into headers, and keeps them.
-struct Filling<'a> {
-    /// How the values begin that are put in; everything else stays.
-    openings: &'static [&'static str],
-    value: &'a dyn Fn(&Origin) -> Result<String, String>,
-    /// Each once.
-    taken: Vec<TakenValue>,
-}
-
-impl<'a> Filling<'a> {
-    fn new(
-        openings: &'static [&'static str],
-        value: &'a dyn Fn(&Origin) -> Result<String, String>,
-    ) -> Self {
-        Self {
-            openings,
-            value,
-            taken: Vec::new(),
-        }
-    }
-
-    fn fill(
-        &mut self,
-        headers: &mut [(String, String)],
-        receiver: Receiver,
-    ) -> Result<(), EnvironmentError> {
-        for (header, value) in headers {
-            *value = match receiver {
-                Receiver::Text => self.fill_header(header, value)?,
-                Receiver::Template => self.filled_template(header, value)?,
-            };
-        }
-        Ok(())
-    }
-
-    /// Fills in the values in the texts between the variables of a template. Each text is escaped as a whole: two braces may come
-    /// from two values, or from a value and the text next to it.
-    fn filled_template(
-        &mut self,
-        header: &str,
-        template: &str,
-    ) -> Result<String, EnvironmentError> {
-        let parts =
-            variable::parts(template).expect("a checked request's variables are written right");
-        let (mut whole, mut text) = (String::new(), String::new());
-        for part in parts {
-            match part {
-                Part::Text(more) => text.push_str(more),
-                Part::Variable(name) => {
-                    whole.push_str(&variable::escape(&self.fill_header(header, &text)?));
-                    whole.extend(["{{", name, "}}"]);
-                    text.clear();
-                }
-            }
-        }
-        whole.push_str(&variable::escape(&self.fill_header(header, &text)?));
-        Ok(whole)
-    }
-
-    fn fill_header(&mut self, header: &str, text: &str) -> Result<String, EnvironmentError> {
-        let mut filled = String::new();
-        let mut rest = text;
-        while let Some((at, opening)) = next_opening(rest, self.openings) {
-            let (before, behind) = (&rest[..at], &rest[at + opening.len()..]);
-            if let Some(before) = before.strip_suffix('$') {
-                filled.push_str(before);
-                filled.push_str(opening);
-                rest = behind;
-                continue;
-            }
-            let Some(end) = behind.find('}') else {
-                break;
-            };
-            let name = &rest[at + 2..at + opening.len() + end];
-            let Some(origin) = Origin::parse(name) else {
-                break;
-            };
-            filled.push_str(before);
-            let value = self.usable_value(header, &origin)?;
-            if has_scheme_twice(header, &filled, &value) {
-                return Err(EnvironmentError::SchemeTwice {
-                    header: header.to_owned(),
-                    origin,
-                    scheme: filled.trim().to_owned(),
-                });
-            }
-            filled.push_str(&value);
-            rest = &behind[end + 1..];
-        }
-        filled.push_str(rest);
-        Ok(filled)
-    }
-
-    /// The value, if it can be in a header.
-    fn usable_value(&mut self, header: &str, origin: &Origin) -> Result<String, EnvironmentError> {
-        let found = (self.value)(origin);
-        let value = found.map_err(|why| EnvironmentError::NotThere {
-            header: header.to_owned(),
-            origin: origin.clone(),
-            why,
-        })?;
-        let is_usable = !value.is_empty()
-            && value.len() <= VALUE_MAX_BYTES
-            && !value.chars().any(char::is_control);
-        if !is_usable {
-            return Err(EnvironmentError::Unusable {
-                origin: origin.clone(),
-            });
-        }
-        if self.taken.iter().all(|known| known.origin != *origin) {
-            let (origin, value) = (origin.clone(), value.clone());
-            self.taken.push(TakenValue { origin, value });
-        }
-        Ok(value)
-    }
-}
-
-/// Whether credentials begin with the authentication scheme that the study has before them: `Bearer ${env.TOKEN}`, and the value
-/// `Bearer …`.
-fn has_scheme_twice(header: &str, before: &str, value: &str) -> bool {
-    let scheme = before.trim();
-    let names = ["authorization", "proxy-authorization"];
-    let has_credentials = names.iter().any(|name| header.eq_ignore_ascii_case(name));
-    let is_scheme = !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    let first = value.split_once(' ').map(|(first, _)| first);
-    has_credentials && is_scheme && first.is_some_and(|first| first.eq_ignore_ascii_case(scheme))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use crate::{
     Level,
     mistake::Position,
     origin::{escape, is_from_outside},
+    request_texts::Place,
     tree::{Entry, Node, Value},
 };
 
@@ -74,47 +75,30 @@ pub(crate) fn fill<'a>(
     node: &Node,
     level: &impl Fn(&str) -> Option<(&'a Level, Position)>,
 ) -> Node {
-    fill_node(node, level, Below::Other)
+    fill_node(node, level, Place::Other)
 }
 
-/// The part of the study that a node belongs to. In values of headers the names of values from outside stay, and text that only
-/// looks like one stays escaped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Below {
-    Headers,
-    Other,
-}
-
-impl Below {
-    fn key(self, key: &str) -> Self {
-        if key == "headers" {
-            Self::Headers
-        } else {
-            self
-        }
-    }
-
-    fn escape(self, text: &str) -> String {
-        match self {
-            Self::Headers => escape(text),
-            Self::Other => text.to_owned(),
-        }
+/// In texts of requests the names of values from outside stay, and text that only looks like one stays escaped.
+fn escape_at(place: Place, text: &str) -> String {
+    match place {
+        Place::Header | Place::Text => escape(text),
+        Place::Headers | Place::Request | Place::Other => text.to_owned(),
     }
 }
 
 fn fill_node<'a>(
     node: &Node,
     level: &impl Fn(&str) -> Option<(&'a Level, Position)>,
-    below: Below,
+    place: Place,
 ) -> Node {
     let value = match &node.value {
         Value::Scalar(Level::Text(text)) if text.contains("${") => {
-            return fill_text(text, node.position, level, below);
+            return fill_text(text, node.position, level, place);
         }
         Value::List(items) => Value::List(
             items
                 .iter()
-                .map(|item| fill_node(item, level, below))
+                .map(|item| fill_node(item, level, place))
                 .collect(),
         ),
         Value::Map(entries) => Value::Map(
@@ -128,7 +112,7 @@ fn fill_node<'a>(
                      }| Entry {
                         key: key.clone(),
                         position: *position,
-                        node: fill_node(node, level, below.key(key)),
+                        node: fill_node(node, level, place.child(key)),
                     },
                 )
                 .collect(),
@@ -142,7 +126,7 @@ fn fill_text<'a>(
     text: &str,
     position: Position,
     level: &impl Fn(&str) -> Option<(&'a Level, Position)>,
-    below: Below,
+    place: Place,
 ) -> Node {
     let invalid = Node::new(Value::Invalid, position);
     let Some(parts) = parts(text) else {
@@ -163,7 +147,7 @@ fn fill_text<'a>(
             Part::Literal(literal) => plain.push_str(literal),
             // Stays as it is: its value is no part of the study.
             Part::Name(name) if is_from_outside(name) => {
-                filled.push_str(&below.escape(&std::mem::take(&mut plain)));
+                filled.push_str(&escape_at(place, &std::mem::take(&mut plain)));
                 filled.push_str(&format!("${{{name}}}"));
             }
             Part::Name(name) => match level(name) {
@@ -172,7 +156,7 @@ fn fill_text<'a>(
             },
         }
     }
-    filled.push_str(&below.escape(&plain));
+    filled.push_str(&escape_at(place, &plain));
     Node {
         value: Value::Scalar(Level::Text(filled)),
         position,

@@ -4,8 +4,8 @@ use std::convert::Infallible;
 
 use crate::{
     Authorization, Credential, EnvironmentError, Origin, Study, TakenValue, Values,
-    headers::Headers,
     oauth2::VALUE_MAX_BYTES,
+    request_texts::RequestTexts,
     substitute::{is_authorization, remove_own_identity},
 };
 
@@ -19,8 +19,12 @@ impl Study {
             let at = given.at;
             EnvironmentError::Kubeconfig { why, at }
         })?;
-        self.put_identity(&given.endpoints, cluster.authorization.as_ref());
         let origin = Origin::File(given.file);
+        let identity = cluster.authorization.as_ref();
+        self.put_identity(
+            &given.endpoints,
+            identity.map(|known| (known, origin.name())),
+        );
         let secrets = cluster.secrets.into_iter();
         self.taken.extend(secrets.map(|value| TakenValue {
             origin: origin.clone(),
@@ -39,11 +43,11 @@ impl Study {
     }
 
     /// Says in each request to one of the endpoints who one is, if it does not do so itself.
-    fn put_identity(&mut self, endpoints: &[String], identity: Option<&Authorization>) {
+    fn put_identity(&mut self, endpoints: &[String], identity: Option<(&Authorization, String)>) {
         for cell in &mut self.cells {
-            let Ok(()) = cell.change_headers::<Infallible>(&mut |endpoint, _, headers| {
+            let Ok(()) = cell.change_requests::<Infallible>(&mut |endpoint, texts| {
                 if endpoints.iter().any(|known| known == endpoint) {
-                    put(headers, identity);
+                    put(texts, identity.as_ref());
                 }
                 Ok(())
             });
@@ -52,11 +56,13 @@ impl Study {
 }
 
 /// A header with a secret of the system is not the identity at a component that waggle does not start.
-fn put(headers: &mut Headers, identity: Option<&Authorization>) {
+fn put(texts: RequestTexts<'_>, identity: Option<&(&Authorization, String)>) {
+    let headers = texts.headers;
     remove_own_identity(headers);
     let is_there = headers.iter().any(|(header, _)| is_authorization(header));
-    if let Some(identity) = identity.filter(|_| !is_there) {
+    if let Some((identity, name)) = identity.filter(|_| !is_there) {
         headers.push(("Authorization".to_owned(), identity.value.clone()));
+        texts.from_outside.push(name.clone());
     }
 }
 

@@ -1,5 +1,5 @@
-//! `${env.NAME}`, `${file:PATH}`, `${secret.NAME}` and `${oauth2.token}` in the values of headers, and the first two in secrets:
-//! what may not be in a study comes from the environment, from a file, from the system that is up, or from a token server. The
+//! `${env.NAME}`, `${file:PATH}`, `${secret.NAME}` and `${oauth2.token}` in the texts of requests, and the first two in secrets: what
+//! may not be in a study comes from the environment, from a file, from the system that is up, or from a token server. The
 //! text keeps the name; the value is read after the study was checked.
 
 use std::fmt;
@@ -101,7 +101,7 @@ impl fmt::Debug for GivenSecret {
     }
 }
 
-/// A value from outside in headers of the load's requests.
+/// A value from outside in the load's requests.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TakenValue {
     pub origin: Origin,

@@ -44,11 +44,16 @@ pub fn mark_place(source: &Source, files: Files<'_>, mark: &str) -> Option<(Plac
         marked.replace(Some(before.to_owned()));
         true
     })?;
+    let word = last_word(&marked.take()?).to_owned();
+    Some((place, word))
+}
+
+/// The last word of the text before a mark: the name of what it stands for.
+#[must_use]
+pub fn last_word(before: &str) -> &str {
     let is_of_word = |letter: char| letter.is_alphanumeric() || "-_%.".contains(letter);
-    let before = marked.take()?;
     let mut words = before.split(|letter| !is_of_word(letter));
-    let word = words.rfind(|word| !word.is_empty()).unwrap_or_default();
-    Some((place, word.to_owned()))
+    words.rfind(|word| !word.is_empty()).unwrap_or_default()
 }
 
 /// The first text that is wanted, by the text and the keys that lead to it.

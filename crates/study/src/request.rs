@@ -23,6 +23,8 @@ pub struct Request {
     /// `None`: answers are not inspected.
     pub inspect: Option<Inspect>,
     pub timeout: Duration,
+    /// The names of values from outside in its texts, such as `env.TOKEN`, once they were taken.
+    pub from_outside: Vec<String>,
 }
 
 /// What is measured of the bodies of answers while they stream.

@@ -223,6 +223,8 @@ pub struct Step {
     pub captures: Vec<Capture>,
     pub on_failure: OnFailure,
     pub timeout: Duration,
+    /// The names of values from outside in its texts, such as `env.TOKEN`, once they were taken.
+    pub from_outside: Vec<String>,
 }
 
 /// What becomes of a session whose request failed.

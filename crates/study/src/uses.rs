@@ -7,6 +7,7 @@ use crate::{
     mistake::{Finding, MAX_MISTAKES, Position},
     nearest::{list, nearest_word},
     origin::{is_from_outside, is_meant_from_outside},
+    request_texts::is_request_text,
     reserved::CELL_KEYS,
     schema::{PARTS_PER_CELL, STUDY_WIDE, SYSTEM_PER_CELL},
     tree::{Node, Value, quote},
@@ -140,7 +141,7 @@ fn misuse(used: &Use, known: &KnownNames<'_>) -> Option<Finding> {
         && name
             .bytes()
             .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
-    let variable = (is_header(&path) && is_like_variable).then(|| format!("${{env.{name}}}"));
+    let variable = (is_request_text(&path) && is_like_variable).then(|| format!("${{env.{name}}}"));
     Some(
         Finding::new(used.position, what)
             .with_expected(expected)
@@ -148,13 +149,8 @@ fn misuse(used: &Use, known: &KnownNames<'_>) -> Option<Finding> {
     )
 }
 
-/// Whether the keys lead to the value of a header.
-fn is_header(path: &[&str]) -> bool {
-    path.len() >= 2 && path[path.len() - 2] == "headers"
-}
-
-/// The mistake in a value from outside, if it has one. They are allowed only in headers, from which they go only into requests,
-/// and in secrets, which are never written.
+/// The mistake in a value from outside, if it has one. They are allowed only in the texts of requests, and in secrets,
+/// which are never written.
 pub(crate) fn misuse_of_environment(used: &Use, name: &str, path: &[&str]) -> Option<Finding> {
     if !is_from_outside(name) {
         let what = format!(
@@ -166,13 +162,13 @@ pub(crate) fn misuse_of_environment(used: &Use, name: &str, path: &[&str]) -> Op
                 .with_expected("${env.NAME}, ${file:PATH}, ${secret.NAME} or ${oauth2.token}"),
         );
     }
-    let is_header = is_header(path);
+    let is_in_request = is_request_text(path);
     let is_secret = path.len() == 3 && path.starts_with(&["system", "secrets"]);
     let is_client = matches!(path, ["system", "oauth2", "client_id" | "client_secret"]);
     let is_kubeconfig = path == ["system", "kubeconfig", "file"] && name.starts_with("env.");
-    (!is_header && !is_secret && !is_client && !is_kubeconfig).then(|| {
+    (!is_in_request && !is_secret && !is_client && !is_kubeconfig).then(|| {
         let what = format!("${{{name}}} is in {}", path.join("."));
-        let expected = "it in a header; ${env.NAME} and ${file:PATH} also in system.secrets and in the client of system.oauth2";
+        let expected = "it in the path, a header or the body of a request; ${env.NAME} and ${file:PATH} also in system.secrets and in the client of system.oauth2";
         Finding::new(used.position, what).with_expected(expected)
     })
 }

@@ -1,5 +1,7 @@
 //! The result of every importer: calls of one server, ready to be written as a study.
 
+use super::slot;
+
 /// One call of the server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Call {
@@ -18,6 +20,64 @@ pub(crate) struct Call {
     pub(crate) statuses: Vec<u16>,
     /// The pause before the call in milliseconds, if one was recorded.
     pub(crate) pause_ms: Option<u64>,
+    /// When it was sent, in milliseconds since 1970, if that was recorded.
+    pub(crate) started_ms: Option<i64>,
+    /// The recorded answer.
+    pub(crate) answer: Option<Answer>,
+    /// What a session keeps of the answer for later calls.
+    pub(crate) captures: Vec<Capture>,
+}
+
+impl Call {
+    /// What marks slots cannot be in the source.
+    pub(super) fn drop_noncharacters(&mut self) {
+        let headers = self.headers.iter_mut().map(|(_, value)| value);
+        let texts = headers.chain([&mut self.path]).chain(&mut self.body);
+        texts.for_each(|text| *text = slot::without_noncharacters(text));
+    }
+
+    /// Sets the path; a name that was made of the old one is made of the new one, so that no removed value is in it.
+    pub(super) fn set_path(&mut self, path: String) {
+        if self.name == name_of(&self.method, &self.path) {
+            self.name = name_of(&self.method, &slot::text_of_name(&path));
+        }
+        self.path = path;
+    }
+}
+
+/// A recorded answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) headers: Vec<(String, String)>,
+    /// Names and values of the cookies that it sets.
+    pub(crate) cookies: Vec<(String, String)>,
+    /// Empty if it was not recorded or is not text.
+    pub(crate) body: String,
+    /// When it was complete, in milliseconds since 1970.
+    pub(crate) ended_ms: Option<i64>,
+}
+
+/// A variable of a session, and where in an answer its value is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Capture {
+    pub(crate) variable: String,
+    pub(crate) from: Extractor,
+}
+
+/// A part of an answer, as a study names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Extractor {
+    /// A JSONPath.
+    Json(String),
+    Header(String),
+    /// The first group of a regular expression in a header.
+    HeaderMatch {
+        name: String,
+        regex: String,
+    },
+    /// The first group of a regular expression in the body.
+    Regex(String),
+    Cookie(String),
 }
 
 /// The calls of a source.
@@ -32,6 +92,8 @@ pub(crate) struct ImportedCalls {
     pub(crate) left_out: Vec<String>,
     /// Length of a session in milliseconds, pauses included, if it was recorded.
     pub(crate) session_ms: Option<u64>,
+    /// Recorded resources of a page: what is in them is no value of a session.
+    pub(crate) page_texts: Vec<String>,
     /// Whether the source disables verification of the server's certificate.
     pub(crate) is_insecure: bool,
 }

@@ -16,7 +16,7 @@ use self::{
 };
 use super::{
     call::{ImportedCalls, is_token},
-    cmd,
+    cmd, multipart,
     names::percent_encoded,
     shell::{self, EXPANSION},
 };
@@ -38,7 +38,7 @@ struct Command {
     data: Option<String>,
     /// `--url-query`.
     query: Vec<String>,
-    form: Vec<form::Part>,
+    form: Vec<multipart::Part>,
     upload: Option<Upload>,
     is_literal_url: bool,
     /// Options that do not change the request.

@@ -1,6 +1,8 @@
 //! A HAR file (HTTP Archive 1.2, as browsers save it) → the calls of one session, in order of time.
 // long: the tests of what each browser writes
 
+mod answer;
+
 use std::borrow::Cow;
 
 use anyhow::{Context, Result};
@@ -10,6 +12,7 @@ use waggle_report::wording::format::plural;
 
 use super::{
     call::{Call, ImportedCalls, header, most_called, name_of},
+    multipart::{self, Part},
     names::percent_encoded,
 };
 use crate::load::target::{Target, display_url};
@@ -111,7 +114,7 @@ fn is_unanswered(entry: &Value) -> bool {
 
 /// Parses a HAR file; keeps the calls of the origin that has most of them.
 pub(crate) fn read(text: &str) -> Result<ImportedCalls> {
-    let text = without_lone_surrogates(text.trim_start_matches('\u{feff}'));
+    let text = without_lone_surrogates(text);
     let har: Value =
         serde_json::from_str(&text).context("this is not a HAR file: it is not JSON")?;
     let entries = har["log"]["entries"]
@@ -132,8 +135,15 @@ pub(crate) fn read(text: &str) -> Result<ImportedCalls> {
         match call(entry, &mut imported.left_out)
             .with_context(|| format!("log.entries[{index}] of the HAR"))?
         {
-            Some(one) if is_asset(entry, &one.call) => assets += 1,
-            Some(one) => recorded.push(one),
+            Some(one) if is_asset(entry, &one.call) => {
+                assets += 1;
+                let body = one.call.answer.map(|answer| answer.body);
+                imported.page_texts.extend(body);
+            }
+            Some(mut one) => {
+                one.call.drop_noncharacters();
+                recorded.push(one);
+            }
             None => {}
         }
     }
@@ -228,28 +238,31 @@ fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<RecordedCall
         return Ok(None);
     }
     let name = name_of(method, &target.path);
-    let headers = request["headers"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|field| {
-            let (name, value) = (field["name"].as_str()?, field["value"].as_str()?);
-            Some((name.to_owned(), value.to_owned()))
-        })
-        .collect();
+    let mut headers = answer::fields(&request["headers"]);
     if target.user.is_some() {
         left_out.push(format!("the user in the URL of {name}"));
     }
-    let body = body(&request["postData"], &name, left_out);
-    // Browsers write status 0 for an aborted call.
-    let status = entry["response"]["status"]
-        .as_u64()
-        .and_then(|status| u16::try_from(status).ok())
-        .filter(|status| (200..600).contains(status));
-    let started = entry["startedDateTime"]
+    let body = match multipart_parts(&request["postData"]) {
+        Some(Ok(parts)) => {
+            let (kind, body) = multipart::body(&parts);
+            headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
+            headers.push(("Content-Type".to_owned(), kind));
+            Some(body)
+        }
+        Some(Err(why)) => {
+            left_out.push(format!("{name}: {why}"));
+            return Ok(None);
+        }
+        None => body(&request["postData"], &name, left_out),
+    };
+    let started_ms = entry["startedDateTime"]
         .as_str()
         .and_then(|text| text.parse::<jiff::Timestamp>().ok())
-        .map_or(0, jiff::Timestamp::as_millisecond);
+        .map(jiff::Timestamp::as_millisecond);
+    let took = entry["time"]
+        .as_f64()
+        .filter(|time| *time > 0.0)
+        .unwrap_or(0.0);
     Ok(Some(RecordedCall {
         call: Call {
             name,
@@ -258,23 +271,27 @@ fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<RecordedCall
             path: target.path,
             headers,
             body,
-            statuses: expected_statuses(status),
+            statuses: expected_statuses(&entry["response"]["status"]),
+            started_ms,
+            answer: Some(answer::read(&entry["response"], started_ms, took)),
             ..Call::default()
         },
         #[expect(
             clippy::cast_precision_loss,
             reason = "milliseconds since 1970 are below 2^52"
         )]
-        started: started as f64,
-        took: entry["time"]
-            .as_f64()
-            .filter(|time| *time > 0.0)
-            .unwrap_or(0.0),
+        started: started_ms.unwrap_or(0) as f64,
+        took,
     }))
 }
 
 /// 304 is the answer to a conditional request of the browser's cache; the condition is not sent here.
-fn expected_statuses(recorded: Option<u16>) -> Vec<u16> {
+fn expected_statuses(recorded: &Value) -> Vec<u16> {
+    // Browsers write status 0 for an aborted call.
+    let recorded = recorded
+        .as_u64()
+        .and_then(|status| u16::try_from(status).ok())
+        .filter(|status| (200..600).contains(status));
     let sent = recorded.map(|status| if status == 304 { 200 } else { status });
     sent.into_iter().collect()
 }
@@ -294,13 +311,6 @@ fn body(post: &Value, name: &str, left_out: &mut Vec<String>) -> Option<String> 
     let fields = post["params"]
         .as_array()
         .filter(|fields| !fields.is_empty())?;
-    if post["mimeType"]
-        .as_str()
-        .is_some_and(|kind| kind.starts_with("multipart/"))
-    {
-        left_out.push(format!("the body of {name}: a multipart form"));
-        return None;
-    }
     let pairs = fields.iter().filter_map(|field| {
         let (name, value) = (field["name"].as_str()?, field["value"].as_str()?);
         Some(format!(
@@ -310,6 +320,35 @@ fn body(post: &Value, name: &str, left_out: &mut Vec<String>) -> Option<String> 
         ))
     });
     Some(pairs.collect::<Vec<_>>().join("&"))
+}
+
+/// The parts of a multipart form whose text was not recorded; or why it cannot be made of them.
+fn multipart_parts(post: &Value) -> Option<Result<Vec<Part>, String>> {
+    let kind = post["mimeType"].as_str()?.to_ascii_lowercase();
+    let has_text = post["text"].as_str().is_some_and(|text| !text.is_empty());
+    let fields = post["params"].as_array()?;
+    if !kind.starts_with("multipart/") || has_text || fields.is_empty() {
+        return None;
+    }
+    if !kind.starts_with("multipart/form-data") {
+        return Some(Err(format!(
+            "its body is {kind}, of which parts are no form"
+        )));
+    }
+    let parts = fields.iter().map(|field| {
+        let text = |key: &str| field[key].as_str().map(str::to_owned);
+        let name = text("name").ok_or("a part of its form has no name")?;
+        let content = text("value").ok_or_else(|| {
+            format!("the content of the part {name:?} of its form was not recorded")
+        })?;
+        Ok(Part {
+            name,
+            file_name: text("fileName"),
+            media_type: text("contentType").filter(|kind| !kind.is_empty()),
+            content,
+        })
+    });
+    Some(parts.collect())
 }
 
 /// Whether a call loads a resource of a page, by what the browser says of it, or else by the request and the answer's media type.
@@ -453,12 +492,12 @@ mod tests {
     }
 
     #[test]
-    fn half_pairs_and_marks_do_not_refuse_a_file() {
+    fn half_pairs_do_not_refuse_a_file() {
         let check = |body: &str, expected: &str| {
             let har = format!(
                 r#"{{"log":{{"entries":[{{"request":{{"method":"POST","url":"http://h/","postData":{{"text":"{body}"}}}}}}]}}}}"#
             );
-            let imported = read(&format!("\u{feff}{har}")).unwrap();
+            let imported = read(&har).unwrap();
             assert_eq!(imported.calls[0].body.as_deref(), Some(expected));
         };
         check(r"a\ud800b", "a\u{fffd}b");
@@ -516,6 +555,57 @@ mod tests {
         check("eyJhIjoiw6QifQ==", Some("{\"a\":\"ä\"}"));
         check("//4=", None);
         check("no base64", None);
+    }
+
+    #[test]
+    fn parts_of_a_form_are_its_body() {
+        let check = |params: serde_json::Value, kind: &str, expected: Result<&str, &str>| {
+            let mut post = entry("05.000", "POST", "http://h/", 200);
+            post["request"]["headers"] =
+                json!([{ "name": "content-type", "value": "multipart/form-data; boundary=x" }]);
+            post["request"]["postData"] = json!({ "mimeType": kind, "params": params });
+            let other = entry("06.000", "GET", "http://h/other", 200);
+            let har = json!({ "log": { "entries": [post, other] } });
+            let imported = read(&har.to_string()).unwrap();
+            let found = match imported.calls.len() {
+                1 => Err(&*imported.left_out[0]),
+                _ => {
+                    let [(name, kind)] = &imported.calls[0].headers[..] else {
+                        panic!("{:?}", imported.calls[0].headers);
+                    };
+                    assert!(
+                        name == "Content-Type" && kind.ends_with("waggleform000001"),
+                        "{kind}"
+                    );
+                    Ok(imported.calls[0].body.as_deref().unwrap())
+                }
+            };
+            let line = "--------------------------waggleform000001";
+            let expected = expected.map(|text| text.replace("LINE", line).replace('\n', "\r\n"));
+            assert_eq!(found.map(str::to_owned), expected);
+        };
+        let kind = "multipart/form-data; boundary=x";
+        check(
+            json!([
+                { "name": "a", "value": "1" },
+                { "name": "f\"", "value": "x,y", "fileName": "t.csv", "contentType": "text/csv" },
+            ]),
+            kind,
+            Ok(
+                "LINE\nContent-Disposition: form-data; name=\"a\"\n\n1\nLINE\nContent-Disposition: form-data; name=\"f%22\"; \
+                 filename=\"t.csv\"\nContent-Type: text/csv\n\nx,y\nLINE--\n",
+            ),
+        );
+        check(
+            json!([{ "name": "f", "fileName": "photo.png", "contentType": "image/png" }]),
+            kind,
+            Err("post: the content of the part \"f\" of its form was not recorded"),
+        );
+        check(
+            json!([{ "name": "f", "value": "x" }]),
+            "multipart/mixed",
+            Err("post: its body is multipart/mixed, of which parts are no form"),
+        );
     }
 
     #[test]

@@ -5,17 +5,21 @@
 
 mod call;
 mod cmd;
+mod correlation;
 mod curl;
 mod data;
+mod exact;
 mod har;
 #[cfg(test)]
 mod leaks;
 mod mask;
+mod multipart;
 mod names;
 mod openapi;
 mod secrets;
 mod shell;
 mod simplify;
+mod slot;
 mod write;
 mod yaml;
 
@@ -76,7 +80,8 @@ pub(crate) fn run(arguments: &Init) -> Result<Exit> {
 
 /// Simplifies a call and removes its secrets. Returns the call, the environment variables that it needs, and one line for each
 /// thing that was left out.
-pub(crate) fn without_secrets(call: Call) -> (Call, Vec<String>, Vec<String>) {
+pub(crate) fn without_secrets(mut call: Call) -> (Call, Vec<String>, Vec<String>) {
+    call.drop_noncharacters();
     let mut imported = ImportedCalls {
         calls: vec![call],
         ..ImportedCalls::default()
@@ -89,8 +94,29 @@ pub(crate) fn without_secrets(call: Call) -> (Call, Vec<String>, Vec<String>) {
 
 /// Replaces named secrets in a text by a mark; returns the text and the names.
 pub(crate) fn text_without_secrets(text: &str) -> (String, Vec<String>) {
-    let masked = mask::text(text);
-    (masked.text, masked.names)
+    with_marks(|masking| masking.text(text))
+}
+
+/// Replaces the secrets of a body in a file, which has no variables, by a mark; returns the text and the names.
+///
+/// # Errors
+/// The secrets cannot be found; why.
+pub(crate) fn file_without_secrets(
+    body: &str,
+    media_type: &str,
+) -> Result<(String, Vec<String>), &'static str> {
+    let (masked, names) = with_marks(|masking| secrets::masked_body(masking, body, media_type));
+    masked.map(|text| (text, names))
+}
+
+fn with_marks<T>(mask: impl FnOnce(&mut mask::Masking<'_>) -> T) -> (T, Vec<String>) {
+    let mut names = Vec::new();
+    let mut replace = |name: &str, _: &str| {
+        names.push(name.to_owned());
+        MARK.to_owned()
+    };
+    let masked = mask(&mut mask::Masking::new(&mut replace));
+    (masked, names)
 }
 
 /// A study, and the content of its summary.
@@ -111,8 +137,10 @@ fn make_study(mut imported: ImportedCalls, arguments: &Init) -> Result<NewStudy>
         ));
         imported.calls.truncate(CALLS_MAX);
     }
+    correlation::correlate(&mut imported);
     simplify::drop_headers(&mut imported, simplify::Fields::Recorded);
     let wanted = secrets::remove_secrets(&mut imported);
+    correlation::drop_unused(&mut imported);
     if let (Some(server), Some(InitFrom::Curl | InitFrom::Har)) =
         (&arguments.server, arguments.from)
     {
@@ -180,13 +208,12 @@ fn read_source(arguments: &Init) -> Result<ImportedCalls> {
             ..ImportedCalls::default()
         });
     };
-    let text = text_of(&arguments.source)?;
-    let text = text.trim_start_matches('\u{feff}');
+    let text = &*text_of(&arguments.source)?;
     let folder = Path::new(&arguments.source)
         .parent()
         .map(Path::to_path_buf)
         .unwrap_or_default();
-    match from {
+    let imported = match from {
         InitFrom::Curl => curl::read(text, &|file| text_of_command_file(&folder.join(file))),
         InitFrom::Har => har::read(text),
         InitFrom::Openapi => openapi::read(
@@ -202,35 +229,29 @@ fn read_source(arguments: &Init) -> Result<ImportedCalls> {
             },
         ),
         InitFrom::Data => bail!("a file of records has no calls"),
+    };
+    let mut imported =
+        imported.with_context(|| format!("cannot create a study from {}", arguments.source))?;
+    if from == InitFrom::Curl {
+        imported.calls.iter_mut().for_each(Call::drop_noncharacters);
     }
-    .with_context(|| format!("cannot create a study from {}", arguments.source))
+    Ok(imported)
 }
 
 fn text_of(source: &str) -> Result<String> {
     match source {
         "-" => {
             let what = "the standard input";
-            text(input::standard_input(what)?, what)
+            input::text(input::standard_input(what)?, what)
         }
-        file => text_of_file(Path::new(file)),
+        file => input::text(input::file(Path::new(file), file)?, file),
     }
 }
 
-fn text_of_file(path: &Path) -> Result<String> {
-    let what = path.display().to_string();
-    text(input::file(path, &what)?, &what)
-}
-
-/// A file that a curl command names.
+/// A file that a curl command names, as it is.
 fn text_of_command_file(path: &Path) -> Result<String> {
     let what = path.display().to_string();
-    text(
-        input::file_within(path, &what, COMMAND_FILE_MAX_BYTES)?,
-        &what,
-    )
-}
-
-fn text(bytes: Vec<u8>, what: &str) -> Result<String> {
+    let bytes = input::file_within(path, &what, COMMAND_FILE_MAX_BYTES)?;
     String::from_utf8(bytes).with_context(|| format!("{what} is not UTF-8 text"))
 }
 

@@ -2,6 +2,8 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
+use super::slot;
+
 /// All characters except the unreserved ones of a URL (RFC 3986, 2.3).
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
@@ -63,8 +65,11 @@ pub(super) fn percent_decoded(text: &str) -> String {
     percent_decode_str(&text).decode_utf8_lossy().into_owned()
 }
 
+/// Slots stay as they are.
 pub(super) fn percent_encoded(text: &str) -> String {
-    utf8_percent_encode(text, RESERVED).to_string()
+    slot::map_literals(text, |literal| {
+        utf8_percent_encode(literal, RESERVED).to_string()
+    })
 }
 
 /// Names of secrets for tests.

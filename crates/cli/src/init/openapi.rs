@@ -271,6 +271,7 @@ components:
             [
                 ("listOrders", "/v1/orders?limit=5", &[200][..]),
                 ("get-orders-a-20b", "/v1/orders/a%20b", &[]),
+                ("get-v1-secret-x", "/v1/secret/x", &[]),
             ]
         );
         let header = &imported.calls[0].headers;
@@ -280,7 +281,6 @@ components:
             left_out,
             [
                 "GET /orders: the parameters after (optional), sid (a cookie)",
-                "GET /secret/{what}: the document has no value for its path parameter \"what\": no text is made for the pattern \"^x\"",
                 "1 writing operation; --include-writes includes them",
             ]
         );
@@ -302,6 +302,39 @@ components:
             post.body.as_deref(),
             Some("{\"items\":[{\"count\":3}],\"name\":\"textxx\"}")
         );
+    }
+
+    /// OAS 3.1.1, "Parameter Object": a parameter of one of these names "shall be ignored". Other places and names are not.
+    #[test]
+    fn headers_that_other_parts_describe_are_ignored() {
+        let check = |name: &str, location: &str, is_sent: bool| {
+            let text = format!(
+                "openapi: 3.1.0\nservers: [{{url: 'http://h'}}]\npaths: {{/a: {{post: {{requestBody: {{content: {{application/json: {{example: 1}}}}}},\n  \
+                 parameters: [{{name: {name}, in: {location}, required: true, schema: {{type: string, enum: [given]}}}}]}}}}}}\n"
+            );
+            let imported = read(&text, options(true, None)).unwrap();
+            let call = &imported.calls[0];
+            let in_header = call
+                .headers
+                .contains(&(name.to_owned(), "given".to_owned()));
+            let in_query = call.path == format!("/a?{name}=given");
+            assert_eq!(
+                in_header || in_query,
+                is_sent,
+                "{name} in {location}: {call:?}"
+            );
+            assert_eq!(
+                super::header(&call.headers, "content-type"),
+                Some("application/json")
+            );
+            assert!(imported.left_out.is_empty(), "{:?}", imported.left_out);
+        };
+        for name in ["Accept", "content-type", "AUTHORIZATION"] {
+            check(name, "header", false);
+            check(name, "query", true);
+        }
+        check("Accept-Language", "header", true);
+        check("X-Authorization", "header", true);
     }
 
     #[test]

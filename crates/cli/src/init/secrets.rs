@@ -1,11 +1,10 @@
-//! Removes secrets from calls, so the study can be shared: header values become environment variables, query parameters are
-//! removed, and fields of bodies are replaced by a mark.
+//! Removes secrets from calls, so the study can be shared: in headers, paths and bodies environment variables take their place.
 
 use super::{
     call::{Call, ImportedCalls, header},
-    mask::{self, MARK, Masked},
-    names::{is_secret, percent_decoded},
-    shell,
+    mask::Masking,
+    names::is_secret,
+    shell, slot,
 };
 
 /// Words before the secret in the value of a header; any other word counts as part of the secret.
@@ -13,9 +12,19 @@ const SCHEMES: [&str; 8] = [
     "basic", "bearer", "token", "apikey", "jwt", "oauth", "key", "digest",
 ];
 
+/// Maximum length of the name of a variable, without a number.
+const VARIABLE_MAX: usize = 60;
+
 /// Removes secrets; returns the environment variables that the study needs.
 pub(super) fn remove_secrets(imported: &mut ImportedCalls) -> Vec<String> {
     let mut removal = Removal::default();
+    for call in &imported.calls {
+        let headers = call.headers.iter().map(|(_, value)| value);
+        for text in headers.chain([&call.path]).chain(&call.body) {
+            let names = slot::environment_names(text).into_iter();
+            names.for_each(|name| removal.want(name.to_owned()));
+        }
+    }
     for call in &mut imported.calls {
         removal.headers(call);
         removal.path(call);
@@ -49,9 +58,8 @@ impl Removal {
             let text = if is_named && !value.is_empty() {
                 self.secret(&name, &value)
             } else {
-                let masked = mask::text(&value);
-                self.mark(&masked.names, &format!("the header {name}"), call);
-                self.expand(&masked.text)
+                let masked = self.mask(|masking| masking.text(&value));
+                self.expand(&masked)
             };
             call.headers.push((name, text));
         }
@@ -68,6 +76,9 @@ impl Removal {
         if shell::is_expansions(secret) {
             return self.expand(value);
         }
+        if has_slots_alone(secret) {
+            return value.to_owned();
+        }
         let name = self.variable(field, value);
         let what = if scheme.is_empty() {
             name.clone()
@@ -75,27 +86,30 @@ impl Removal {
             format!("{name} (what comes after {:?})", scheme.trim_end())
         };
         self.want(what);
-        format!("{scheme}${{env.{name}}}")
+        format!("{scheme}{}", slot::environment(&name))
     }
 
-    /// The variable of a header and value: AUTHORIZATION, AUTHORIZATION_2.
+    /// The variable of a name and value: AUTHORIZATION, AUTHORIZATION_2.
     fn variable(&mut self, field: &str, value: &str) -> String {
         let field = field.to_ascii_lowercase();
         let mut of_field = self.variables.iter();
         if let Some(known) = of_field.find(|known| known.field == field && known.value == value) {
             return known.name.clone();
         }
-        let letters = field.chars().map(|letter| {
-            let is_letter = letter.is_ascii_alphanumeric();
-            if is_letter {
-                letter.to_ascii_uppercase()
-            } else {
-                '_'
+        let mut letters = String::new();
+        for letter in field.chars().take(VARIABLE_MAX) {
+            match letter.to_ascii_uppercase() {
+                letter @ ('A'..='Z' | '0'..='9') => letters.push(letter),
+                _ if letters.ends_with('_') => {}
+                _ => letters.push('_'),
             }
-        });
-        let first: String = letters.collect();
-        let is_taken = |name: &String| self.variables.iter().any(|known| known.name == *name);
-        let mut name = first.clone();
+        }
+        let first = match letters.trim_matches('_') {
+            "" => "SECRET",
+            letters => letters,
+        };
+        let is_taken = |name: &str| self.variables.iter().any(|known| known.name == name);
+        let mut name = first.to_owned();
         let mut count = 1;
         while is_taken(&name) {
             count += 1;
@@ -122,14 +136,14 @@ impl Removal {
         }
     }
 
-    fn mark(&mut self, names: &[String], part: &str, call: &Call) {
-        if !names.is_empty() {
-            self.left_out.push(format!(
-                "{} in {part} of {}: replaced by {MARK}; a feed can set it",
-                names.join(", "),
-                call.name
-            ));
-        }
+    /// Masks by variables.
+    fn mask<T>(&mut self, mask: impl FnOnce(&mut Masking<'_>) -> T) -> T {
+        let mut replace = |name: &str, value: &str| {
+            let variable = self.variable(name, value);
+            self.want(variable.clone());
+            slot::environment(&variable)
+        };
+        mask(&mut Masking::new(&mut replace))
     }
 
     fn path(&mut self, call: &mut Call) {
@@ -137,51 +151,31 @@ impl Removal {
             Some((path, query)) => (path, Some(query)),
             None => (&*call.path, None),
         };
-        let Masked { text, mut names } = mask::text(path);
-        let mut kept = Vec::new();
-        for pair in query.iter().flat_map(|query| query.split('&')) {
-            match pair.split_once('=') {
-                Some((name, _)) if is_secret(name) => self.left_out.push(format!(
-                    "the parameter {} of {}: a secret, and studies have secrets in headers only",
-                    percent_decoded(name),
-                    call.name
-                )),
+        let mut whole = self.mask(|masking| masking.text(path));
+        if let Some(query) = query {
+            let pairs = query.split('&').map(|pair| match pair.split_once('=') {
                 Some((name, value)) => {
-                    let mut masked = mask::parameter(value);
-                    names.append(&mut masked.names);
-                    kept.push(format!("{name}={}", masked.text));
+                    let value = self.mask(|masking| masking.parameter(name, value));
+                    format!("{name}={value}")
                 }
-                None => kept.push(pair.to_owned()),
-            }
+                None => pair.to_owned(),
+            });
+            let pairs: Vec<String> = pairs.collect();
+            whole.push_str(&format!("?{}", pairs.join("&")));
         }
-        let kept = kept.join("&");
-        let path = if query.is_none() || (kept.is_empty() && query != Some("")) {
-            text
-        } else {
-            format!("{text}?{kept}")
-        };
-        self.mark(&names, "the path", call);
-        call.path = path;
+        call.set_path(whole);
     }
 
     fn body(&mut self, call: &mut Call) {
         let Some(text) = call.body.take() else { return };
         let kind = header(&call.headers, "content-type").unwrap_or_default();
-        let is_multipart = kind.to_ascii_lowercase().starts_with("multipart/")
-            || (text.starts_with("--")
-                && text.to_ascii_lowercase().contains("content-disposition"));
-        let masked = match is_multipart {
-            true => mask::multipart(&text, kind),
-            false => mask::body(&text),
-        };
-        let why = if let Some(masked) = masked {
-            self.mark(&masked.names, "the body", call);
-            call.body = Some(masked.text);
-            return;
-        } else if is_multipart {
-            "a multipart form that is not text, or names secrets in an unknown format"
-        } else {
-            "it names secrets, and is neither JSON nor a form"
+        let masked = self.mask(|masking| masked_body(masking, &text, kind));
+        let why = match masked {
+            Ok(masked) => {
+                call.body = Some(masked);
+                return;
+            }
+            Err(why) => why,
         };
         self.left_out
             .push(format!("the body of {}: {why}", call.name));
@@ -190,9 +184,39 @@ impl Removal {
     }
 }
 
+/// The body of this media type without its secrets, or why there is none.
+pub(super) fn masked_body(
+    masking: &mut Masking<'_>,
+    text: &str,
+    media_type: &str,
+) -> Result<String, &'static str> {
+    let is_multipart = media_type.to_ascii_lowercase().starts_with("multipart/")
+        || (text.starts_with("--") && text.to_ascii_lowercase().contains("content-disposition"));
+    match is_multipart {
+        true => masking
+            .multipart(text, media_type)
+            .ok_or("a multipart form that is not text, or names secrets in an unknown format"),
+        false => masking
+            .body(text)
+            .ok_or("it names secrets, and is neither JSON nor a form"),
+    }
+}
+
+/// Whether all values of credentials are slots: `…` or `token="…", id="…"`.
+fn has_slots_alone(credentials: &str) -> bool {
+    let mut parts = credentials.split([',', ';']).map(str::trim);
+    parts.all(|part| {
+        let (name, value) = part.split_once('=').unwrap_or(("", part));
+        let is_name = name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphabetic() || b"-_".contains(&byte));
+        is_name && slot::is_slots(value.trim_matches('"'))
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Call, ImportedCalls, remove_secrets};
+    use super::{Call, ImportedCalls, remove_secrets, slot};
 
     #[test]
     fn each_secret_has_its_own_variable() {
@@ -216,10 +240,10 @@ mod tests {
             ..ImportedCalls::default()
         };
         let wanted = remove_secrets(&mut imported);
-        let taken: Vec<&str> = imported
+        let taken: Vec<String> = imported
             .calls
             .iter()
-            .map(|call| &*call.headers[0].1)
+            .map(|call| slot::study_text(&call.headers[0].1))
             .collect();
         assert_eq!(
             taken,

@@ -2,6 +2,8 @@
 
 use anyhow::{Result, bail};
 
+use super::slot;
+
 /// Marks the `$` of a shell expansion in a word; words cannot contain it otherwise.
 pub(super) const EXPANSION: char = '\0';
 
@@ -129,14 +131,13 @@ pub(super) fn are_variables(text: &str) -> bool {
     parts(text).all(|(literal, _)| !literal.contains(EXPANSION))
 }
 
-/// Replaces `$NAME` and `${NAME}` by `${env.NAME}`; returns the text and the names.
+/// Replaces `$NAME` and `${NAME}` by slots of the environment; returns the text and the names.
 pub(super) fn expand(text: &str) -> (String, Vec<String>) {
     let (mut whole, mut names) = (String::new(), Vec::new());
     for (literal, name) in parts(text) {
-        // A ${ in a literal is not an expansion.
-        whole.push_str(&literal.replace("${", "$${"));
+        whole.push_str(literal);
         if let Some(name) = name {
-            whole.push_str(&format!("${{env.{name}}}"));
+            whole.push_str(&slot::environment(name));
             names.push(name.to_owned());
         }
     }

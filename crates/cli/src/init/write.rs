@@ -2,11 +2,9 @@
 
 use std::{collections::BTreeSet, fmt::Write};
 
-use waggle_template::variable::escape;
-
 use super::{
-    call::{Call, ImportedCalls, host_of, to_name},
-    yaml,
+    call::{Call, Capture, Extractor, ImportedCalls, host_of, to_name},
+    slot, yaml,
 };
 
 /// Methods that are keys in a study.
@@ -127,8 +125,7 @@ fn call(text: &mut String, call: &Call, name: &str, nesting: Nesting) {
         Nesting::Request => ("    ", "    "),
         Nesting::Step => ("          - ", "            "),
     };
-    // `{{` starts a variable.
-    let value = |value: &str| literal(&escape(value));
+    let value = |value: &str| json_string(&slot::study_text(value));
     let _ = writeln!(text, "{first}name: {}", yaml_name(name));
     let path = value(&call.path);
     let _ = match &*call.method {
@@ -144,14 +141,7 @@ fn call(text: &mut String, call: &Call, name: &str, nesting: Nesting) {
     if !call.headers.is_empty() {
         let _ = writeln!(text, "{indent}headers:");
         for (field, content) in &call.headers {
-            // May contain `${env.NAME}`, which must not be escaped.
-            let content = escape(content);
-            let _ = writeln!(
-                text,
-                "{indent}  {}: {}",
-                json_string(field),
-                json_string(&content)
-            );
+            let _ = writeln!(text, "{indent}  {}: {}", json_string(field), value(content));
         }
     }
     if let Some(body) = &call.body {
@@ -162,6 +152,30 @@ fn call(text: &mut String, call: &Call, name: &str, nesting: Nesting) {
     } else if !call.statuses.is_empty() {
         let statuses = &call.statuses;
         let _ = writeln!(text, "{indent}expect: {{ status: {statuses:?} }}");
+    }
+    captures(text, &call.captures, indent);
+}
+
+fn captures(text: &mut String, captures: &[Capture], indent: &str) {
+    if !captures.is_empty() {
+        let _ = writeln!(text, "{indent}capture:");
+    }
+    for Capture { variable, from } in captures {
+        let (key, value, regex) = match from {
+            Extractor::Json(path) => ("json", path, None),
+            Extractor::Header(name) => ("header", name, None),
+            Extractor::HeaderMatch { name, regex } => ("header", name, Some(regex)),
+            Extractor::Regex(regex) => ("regex", regex, None),
+            Extractor::Cookie(name) => ("cookie", name, None),
+        };
+        let regex = regex.map(|regex| format!(", regex: {}", literal(regex)));
+        let _ = writeln!(
+            text,
+            "{indent}  {}: {{ {key}: {}{} }}",
+            yaml_name(variable),
+            literal(value),
+            regex.unwrap_or_default()
+        );
     }
 }
 

@@ -9,6 +9,8 @@ use saphyr_parser::{Event, ScalarStyle};
 use serde_json::{Map, Value};
 use waggle_study::YamlText;
 
+use super::{exact, slot};
+
 /// Maximum nesting.
 const DEPTH_MAX: usize = 100;
 /// Maximum number of values, including those that aliases repeat, so a small text cannot grow without bound.
@@ -50,9 +52,10 @@ impl Reader {
         match event {
             Event::Scalar(text, style, anchor, _) => {
                 let value = if style == ScalarStyle::Plain {
-                    plain(&text)
+                    exact::number(&text).unwrap_or_else(|| plain(&text))
                 } else {
-                    Value::String(text.into_owned())
+                    // An escape may stand for one.
+                    Value::String(slot::without_noncharacters(&text))
                 };
                 self.insert(value, anchor)
             }
@@ -117,7 +120,7 @@ impl Reader {
 /// A key as text; OpenAPI documents often have statuses as numbers.
 fn key_of(value: Value) -> Result<String> {
     match value {
-        Value::String(text) => Ok(text),
+        Value::String(text) => Ok(slot::exact_digits(&text).unwrap_or(&text).to_owned()),
         Value::Object(_) | Value::Array(_) => bail!("a key is a mapping or a list"),
         Value::Null => Ok("null".to_owned()),
         other => Ok(other.to_string()),

@@ -82,6 +82,7 @@ pub(crate) fn request(flags: &Load, target: &Target, folders: &RunFolders) -> Re
         },
         inspect: None,
         timeout: given.timeout.unwrap_or(TIMEOUT),
+        from_outside: Vec::new(),
     })
 }
 

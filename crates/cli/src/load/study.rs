@@ -3,6 +3,7 @@
 //! The text can be saved and run again, so it contains no secrets, by the rules of `waggle init`. It names files of the user by
 //! absolute path; a scenario and its feeds are copied to the folder of the study. Repeated headers and headers of the connection,
 //! which a study cannot express, are left out, and a comment in the study says so.
+// long: one function for each part of a saved study
 
 use std::{
     fmt::{Display, Write},
@@ -279,8 +280,7 @@ impl StudyRequest {
             .and_then(|bytes| str::from_utf8(bytes).ok());
         let body = match &request.body {
             Body::Text(text) => Some(text.clone()),
-            Body::File(_) => made_text.map(str::to_owned),
-            Body::None | Body::Random(_) | Body::Records(_) => None,
+            Body::None | Body::File(_) | Body::Random(_) | Body::Records(_) => None,
         };
         let call = Call {
             name: REQUEST_NAME.to_owned(),
@@ -294,7 +294,7 @@ impl StudyRequest {
         let (mut call, wanted, mut left_out) = init::without_secrets(call);
         let generated_body = match made_text {
             None => GeneratedBody::AsSent,
-            Some(_) => (call.body.take()).map_or(GeneratedBody::LeftOut, GeneratedBody::Text),
+            Some(text) => body_file(text, &mut call, &mut left_out),
         };
         Self {
             call,
@@ -305,6 +305,32 @@ impl StudyRequest {
             },
             left_out,
             generated_body,
+        }
+    }
+}
+
+/// The text of a body in a file, without secrets.
+fn body_file(text: &str, call: &mut Call, left_out: &mut Vec<String>) -> GeneratedBody {
+    let is_type = |name: &str| name.eq_ignore_ascii_case("content-type");
+    let mut headers = call.headers.iter();
+    let media_type = headers.find(|(name, _)| is_type(name));
+    let media_type = media_type.map_or("", |(_, value)| value);
+    let name = &call.name;
+    match init::file_without_secrets(text, media_type) {
+        Ok((text, names)) => {
+            if !names.is_empty() {
+                let names = names.join(", ");
+                left_out.push(format!(
+                    "{names} in the body of {name}: replaced by {}; a feed can set it",
+                    init::MARK
+                ));
+            }
+            GeneratedBody::Text(text)
+        }
+        Err(why) => {
+            left_out.push(format!("the body of {name}: {why}"));
+            call.headers.retain(|(name, _)| !is_type(name));
+            GeneratedBody::LeftOut
         }
     }
 }

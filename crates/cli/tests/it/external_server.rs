@@ -3,6 +3,7 @@
 use std::fs;
 
 use waggle_load::NullServer;
+use waggle_testkit::http::{Reply, Server, answer, ok};
 
 use crate::workspace::{Workspace, output_text};
 
@@ -63,7 +64,7 @@ fn a_refused_credential_is_named_without_its_value() {
     };
     check(
         "hush-hush-9",
-        "1 × status 401; look at the value of ${env.SHOP_TOKEN} in the headers",
+        "1 × status 401; look at the value of ${env.SHOP_TOKEN}",
     );
     check("todo", "look at the value of ${env.SHOP_TOKEN}");
     check(
@@ -72,6 +73,31 @@ fn a_refused_credential_is_named_without_its_value() {
          SHOP_TOKEN",
     );
     let _ = server.stop();
+}
+
+/// Only the variables of the step that was refused.
+#[test]
+fn a_refused_step_names_its_own_variables() {
+    let server = Server::start(|request| {
+        Reply::Answer(match request.path.as_str() {
+            "/login" => answer(403, "", "no"),
+            _ => ok(""),
+        })
+    });
+    let workspace = Workspace::new();
+    let text = format!(
+        "study: s\nquestion: May it ask?\nsystem: {{ url: 'http://{}' }}\nload:\n  model: closed\n  connections: 1\n  scenario:\n    \
+         name: all\n    on_failure: continue\n    flows:\n      - name: f\n        steps:\n          - {{ name: look, get: '/?k=${{env.KEY}}' }}\n          \
+         - {{ name: login, post: /login, body: 'p=${{env.PASSWORD}}' }}\nschedule: {{ measure: 1s, repeat: 1 }}\n",
+        server.address
+    );
+    fs::write(workspace.path().join("study.yaml"), text).unwrap();
+    let mut command = workspace.waggle(&["run", "study.yaml", "--quiet"]);
+    let variables = [("KEY", "hush-key"), ("PASSWORD", "hush-word")];
+    let said = output_text(&command.envs(variables).output().unwrap());
+    let expected = "step login: 1 × status 403; look at the value of ${env.PASSWORD}.";
+    assert!(said.contains(expected), "{expected}: {said}");
+    assert!(!said.contains("hush-"), "{said}");
 }
 
 #[test]

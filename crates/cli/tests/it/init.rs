@@ -26,11 +26,12 @@ pub(crate) fn made_and_run(source: &str, arguments: &[&str]) -> String {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let made = workspace.output(&[&["init", "-o", "made.yaml"], &arguments[..]].concat());
     assert_eq!(made.status.code(), Some(0), "{}", output_text(&made));
-    mend(&workspace);
     let mut command = workspace.waggle(&["run", "made.yaml", "--quick", "--quiet"]);
     let ran = command
         .env("AUTHORIZATION", "sesame")
         .env("X_API_KEY", "sesame")
+        .env("TOKEN", "sesame &")
+        .env("PASSWORD", "sesame\"s")
         .output()
         .unwrap();
     let model = workspace.report_of(&ran);
@@ -58,29 +59,6 @@ pub(crate) fn made_and_run(source: &str, arguments: &[&str]) -> String {
     fs::read_to_string(workspace.path().join("made.yaml")).unwrap()
 }
 
-/// Replaces the marks of secrets; before that the study is not run, and the plan says where they are.
-fn mend(workspace: &Workspace) {
-    let file = workspace.path().join("made.yaml");
-    let text = fs::read_to_string(&file).unwrap();
-    let is_marked = |line: &&str| !line.starts_with('#') && line.contains("REPLACE-ME");
-    let Some(line) = text.lines().position(|line| is_marked(&line)) else {
-        return;
-    };
-    let place = format!("made.yaml:{}:", line + 1);
-    for (command, code) in [("plan", 0), ("run", 2)] {
-        let output = workspace.output(&[command, "made.yaml"]);
-        let said = output_text(&output).replace('\n', " ");
-        assert_eq!(output.status.code(), Some(code), "{said}");
-        for part in [
-            &place,
-            "REPLACE-ME is in place of the value of \"password\"",
-        ] {
-            assert!(said.contains(part), "{part}: {said}");
-        }
-    }
-    fs::write(file, text.replace("REPLACE-ME", "mended")).unwrap();
-}
-
 fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -102,7 +80,93 @@ fn a_curl_command_becomes_a_study_that_runs() {
         &["--from", "curl", "source"],
     );
     assert!(!text.contains("hidden"), "{text}");
-    assert!(text.contains("Bearer ${env.AUTHORIZATION}"), "{text}");
+    for part in [
+        "Bearer ${env.AUTHORIZATION}",
+        "/orders?token=${env.TOKEN}",
+        r#"\"password\":\"${env.PASSWORD}\""#,
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+/// Each value with the escapes of its place: a path, JSON and a form.
+#[test]
+fn values_of_the_environment_are_sent_in_paths_and_bodies() {
+    let seen = Arc::new(Mutex::new(BTreeSet::new()));
+    let noted = Arc::clone(&seen);
+    let server = Server::start(move |request| {
+        let request = format!("{} {}", request.path, request.text());
+        noted.lock().unwrap().insert(request);
+        Reply::Answer(ok(""))
+    });
+    let workspace = Workspace::new();
+    let url = format!("http://{}", server.address);
+    let commands = format!(
+        "curl '{url}/a?api_key=hidden' --json '{{\"user\": \"ada\", \"password\": \"hidden\", \"pin\": 1234}}'\n\
+         curl '{url}/b' -d 'user=ada&password=hidden'\n"
+    );
+    fs::write(workspace.path().join("commands"), commands).unwrap();
+    let made = workspace.output(&["init", "--from", "curl", "commands", "-o", "made.yaml"]);
+    let said = output_text(&made);
+    assert!(
+        said.contains("are not written: API_KEY, PASSWORD, PIN\n"),
+        "{said}"
+    );
+    let mut command = workspace.waggle(&["run", "made.yaml", "--quick", "--quiet"]);
+    let variables = [("API_KEY", "k/&"), ("PASSWORD", "a\"b +\\"), ("PIN", "99")];
+    let ran = command.envs(variables).output().unwrap();
+    let expected = [
+        "/a?api_key=k%2F%26 {\"password\":\"a\\\"b +\\\\\",\"pin\":99,\"user\":\"ada\"}",
+        "/b user=ada&password=a%22b%20%2B%5C",
+    ];
+    let seen = seen.lock().unwrap();
+    assert_eq!(
+        *seen,
+        expected.map(str::to_owned).into(),
+        "{}",
+        output_text(&ran)
+    );
+}
+
+/// In the study, in the file of a body, and in the system of the other version.
+#[test]
+fn marks_in_place_of_secrets_are_found_before_the_run() {
+    let workspace = Workspace::new();
+    workspace.system("faulty");
+    let folder = workspace.path();
+    let study = |body: &str| {
+        format!(
+            "study: s\nquestion: Is it REPLACE-ME?\nsystem: {{ use: faulty }}\nload:\n  model: closed\n  connections: 1\n  \
+             request: {{ name: r, post: /a, {body} }}\nschedule: {{ measure: 1s }}\n"
+        )
+    };
+    let check = |body: &str, flags: &[&str], place: &str| {
+        fs::write(folder.join("study.yaml"), study(body)).unwrap();
+        for (command, code) in [("plan", 0), ("run", 2)] {
+            let output = workspace.output(&[&[command, "study.yaml"], flags].concat());
+            let said = output_text(&output).replace('\n', " ");
+            assert_eq!(output.status.code(), Some(code), "{said}");
+            let expected = format!("{place}: REPLACE-ME is in place of the value of \"password\"");
+            assert!(said.contains(&expected), "{expected}: {said}");
+        }
+    };
+    check("body: 'password=REPLACE-ME'", &[], "study.yaml:7:39");
+    fs::write(
+        folder.join("body.json"),
+        "{\n  \"password\": \"REPLACE-ME\"\n}",
+    )
+    .unwrap();
+    check("body_file: body.json", &[], "body.json:2:16");
+    let other = folder.join("systems/other");
+    fs::create_dir_all(&other).unwrap();
+    let system = fs::read_to_string(folder.join("systems/faulty/system.yaml")).unwrap();
+    let system = system.replacen("summary: ", "summary: password=REPLACE-ME ", 1);
+    fs::write(other.join("system.yaml"), system).unwrap();
+    check(
+        "body: a",
+        &["--against", "system=systems/other"],
+        "systems/other/system.yaml:3:10",
+    );
 }
 
 #[test]
@@ -134,6 +198,15 @@ run it:        waggle run made.yaml
     check(&["run", "made.yaml"], 2, &problem);
     let note = format!("cannot be run here yet: {problem}");
     check(&["plan", "made.yaml"], 0, &note);
+    let in_body = text
+        .replace("\"Basic ${env.AUTHORIZATION}\"", "a")
+        .replace("headers:", "body: \"a=${env.AUTHORIZATION}\"\n    headers:");
+    fs::write(workspace.path().join("made.yaml"), in_body).unwrap();
+    let line = line - 1;
+    let problem = format!(
+        "made.yaml:{line}:11: the body takes its value from the environment variable AUTHORIZATION, which is not set"
+    );
+    check(&["run", "made.yaml"], 2, &problem);
 }
 
 #[test]
@@ -149,7 +222,9 @@ fn a_har_becomes_a_session_that_runs() {
         &["--from", "har", "source"],
     );
     assert!(!text.contains("hidden"), "{text}");
-    assert!(text.contains("think_time: 290ms"), "{text}");
+    for part in ["think_time: 290ms", "user=a&password=${env.PASSWORD}"] {
+        assert!(text.contains(part), "{text}");
+    }
 }
 
 #[test]

@@ -395,7 +395,7 @@ fn secrets_are_taken_from_the_environment() {
         "\"Bearer ${env.AUTHORIZATION}\"",
     );
     check("-b sid=hush -b a=b SERVER", "\"${env.COOKIE}\"");
-    check("-F password=hush -F a=b SERVER", "REPLACE-ME");
+    check("-F password=hush -F a=b SERVER", "${env.PASSWORD}");
     check(
         "-F password=hush -F a=b SERVER",
         "name=\\\"a\\\"\\r\\n\\r\\nb\\r\\n",

@@ -22,6 +22,7 @@ mod idle_poll;
 mod import;
 mod import_formats;
 mod init;
+mod init_captures;
 mod init_curl;
 mod init_data;
 mod init_openapi;

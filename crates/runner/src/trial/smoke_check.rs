@@ -4,9 +4,11 @@ use std::{fmt::Display, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 use waggle_load::{
-    Action, Flow, Job, Model, OnFailure, Outcome, Repeat, Rounds, Scenario, What, WhileCaptured,
+    Action, Failures, Flow, Job, Model, OnFailure, Outcome, Repeat, Rounds, Scenario, What,
+    WhileCaptured,
 };
 use waggle_results::PhaseName;
+use waggle_study as study;
 
 use crate::{
     clock::Clock,
@@ -48,15 +50,27 @@ impl Trial<'_> {
             self.ensure_token(driver, http).await?;
             let kept = &environment.prepared.kept;
             let job = start::job_of(self.context, &environment.driver, (&run, kept))?;
-            Ok(check_requests(&mut environment.load, job, self.context.secrets).await?)
+            let sent = Sent {
+                what: &self.context.cell.what,
+                secrets: self.context.secrets,
+            };
+            Ok(check_requests(&mut environment.load, job, sent).await?)
         };
         phases.run(PhaseName::Verify, allowed, smoke_check).await
     }
 }
 
+/// What the job sends.
+#[derive(Clone, Copy)]
+struct Sent<'a> {
+    what: &'a study::What,
+    /// Removed from the values of answers.
+    secrets: &'a Secrets,
+}
+
 /// Sends the job's request once, or runs every flow of its scenario once, without pauses and with one pass through each loop.
 /// Every answer must be as expected.
-async fn check_requests<L: Load>(load: &mut L, job: Job, secrets: &Secrets) -> Result<(), Failure> {
+async fn check_requests<L: Load>(load: &mut L, job: Job, sent: Sent<'_>) -> Result<(), Failure> {
     let until = Instant::now() + AT_MOST;
     // Another seed, so that a random value, such as a request's id, does not occur here and in the load as well.
     let seed = !job.seed;
@@ -64,7 +78,7 @@ async fn check_requests<L: Load>(load: &mut L, job: Job, secrets: &Secrets) -> R
     let What::Scenario(scenario) = &job.what else {
         // One request represents all: they differ in their records only.
         let outcome = send_once(load, job, 1, until).await?;
-        let wrong = kinds(&outcome).map(|kinds| kinds + &credentials_hint(&outcome, secrets));
+        let wrong = kinds(&outcome).map(|kinds| kinds + &credentials_hint(&outcome, sent.what));
         return verdict(wrong, outcome.totals.succeeded, 1);
     };
     let scenario = Arc::clone(scenario);
@@ -89,14 +103,14 @@ async fn check_requests<L: Load>(load: &mut L, job: Job, secrets: &Secrets) -> R
         let failures = StepFailures {
             names: &scenario.steps,
             outcome: &outcome,
-            secrets,
+            secrets: sent.secrets,
         };
         let failed = failures.in_words(|counts| counts.failed > 0);
         let wrong = match failed.is_empty() {
             true => kinds(&outcome),
             false => Some(failed.join("; ")),
         };
-        let wrong = wrong.map(|wrong| wrong + &credentials_hint(&outcome, secrets));
+        let wrong = wrong.map(|wrong| wrong + &credentials_hint(&outcome, sent.what));
         verdict(wrong, outcome.totals.succeeded, requests)?;
     }
     Ok(())
@@ -185,18 +199,30 @@ fn kinds(outcome: &Outcome) -> Option<String> {
     (!kinds.is_empty()).then_some(kinds)
 }
 
-/// What to look at if the server refused who asked, and headers have values from outside; else empty.
-fn credentials_hint(outcome: &Outcome, secrets: &Secrets) -> String {
-    let mut failures = outcome.totals.failures.0.iter();
-    let is_refused =
-        failures.any(|(failure, _)| matches!(failure, waggle_load::Failure::Status(401 | 403)));
-    let names: Vec<String> = secrets
-        .taken_names()
-        .iter()
-        .map(|name| format!("${{{name}}}"))
-        .collect();
-    match is_refused && !names.is_empty() {
-        true => format!("; look at the value of {} in the headers", names.join(", ")),
-        false => String::new(),
+/// What to look at if the server refused who asked, and the refused requests have values from outside; else empty.
+fn credentials_hint(outcome: &Outcome, what: &study::What) -> String {
+    let is_refused = |failures: &Failures| {
+        let mut failures = failures.0.iter();
+        failures.any(|(failure, _)| matches!(failure, waggle_load::Failure::Status(401 | 403)))
+    };
+    let mut names: Vec<&str> = Vec::new();
+    match what {
+        study::What::Request(request) if is_refused(&outcome.totals.failures) => {
+            names.extend(request.from_outside.iter().map(String::as_str));
+        }
+        study::What::Request(_) => {}
+        study::What::Scenario(scenario) => {
+            let steps = outcome.steps.iter().enumerate();
+            for (step, _) in steps.filter(|(_, counts)| is_refused(&counts.failures)) {
+                names.extend(scenario.values_from_outside(step));
+            }
+            names.sort_unstable();
+            names.dedup();
+        }
+    }
+    let names: Vec<String> = names.iter().map(|name| format!("${{{name}}}")).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!("; look at the value of {}", names.join(", ")),
     }
 }

@@ -117,6 +117,7 @@ pub(crate) fn content(
         expect,
         inspect,
         timeout: timeout?,
+        from_outside: Vec::new(),
     })
 }
 

@@ -2,8 +2,29 @@
 
 use waggle_template::variable::{Part, parts};
 
-use super::{EnvironmentError, Filling, OPENINGS, Origin, Receiver, SECRET_OPENINGS, Values};
-use crate::{Source, no_files};
+use super::{EnvironmentError, Filling, OPENINGS, Origin, Part as Place, SECRET_OPENINGS, Values};
+use crate::{
+    Source, no_files,
+    request_texts::{Receiver, RequestTexts},
+};
+
+/// Fills the headers of a request without other texts.
+fn fill(
+    filling: &mut Filling<'_>,
+    headers: &mut [(String, String); 1],
+    receiver: Receiver,
+) -> Result<(), EnvironmentError> {
+    let (mut path, mut all, mut from_outside) = (String::new(), headers.to_vec(), Vec::new());
+    let filled = filling.fill(RequestTexts {
+        receiver,
+        path: &mut path,
+        headers: &mut all,
+        body: None,
+        from_outside: &mut from_outside,
+    });
+    headers.clone_from_slice(&all);
+    filled
+}
 
 /// Fills a template; checks what is sent, with the names of its variables in angle brackets.
 #[track_caller]
@@ -18,9 +39,9 @@ fn check_template(template: &str, given: &[(&str, &str)], expected: &str) {
         file: &no_files,
     };
     let mut headers = [("h".to_owned(), template.to_owned())];
-    Filling::new(OPENINGS, &|origin| values.value(origin))
-        .fill(&mut headers, Receiver::Template)
-        .unwrap();
+    let value = |origin: &Origin| values.value(origin);
+    let mut filling = Filling::new(OPENINGS, &value);
+    fill(&mut filling, &mut headers, Receiver::Template).unwrap();
     let parts = parts(&headers[0].1).unwrap_or_else(|slip| panic!("{slip:?}: {headers:?}"));
     let sent: String = parts
         .iter()
@@ -83,7 +104,7 @@ fn values_that_were_taken_are_known() {
     let mut filling = Filling::new(OPENINGS, &value);
     for value in ["${env.TOKEN}", "${file:keys/token}", "b ${env.TOKEN}"] {
         let mut headers = [("h".to_owned(), value.to_owned())];
-        filling.fill(&mut headers, Receiver::Text).unwrap();
+        fill(&mut filling, &mut headers, Receiver::Text).unwrap();
     }
     let taken = filling.taken.iter();
     let taken: Vec<_> = taken.map(|one| (one.origin.name(), &*one.value)).collect();
@@ -94,9 +115,9 @@ fn values_that_were_taken_are_known() {
     );
     assert!(!format!("{:?}", filling.taken).contains("abc"));
     let mut headers = [("h".to_owned(), "x ${env.BRACES}".to_owned())];
-    Filling::new(OPENINGS, &|origin| values.value(origin))
-        .fill(&mut headers, Receiver::Template)
-        .unwrap();
+    let value = |origin: &Origin| values.value(origin);
+    let mut filling = Filling::new(OPENINGS, &value);
+    fill(&mut filling, &mut headers, Receiver::Template).unwrap();
     assert_eq!(headers[0].1, "x {{{{a");
 }
 
@@ -108,7 +129,8 @@ fn secrets_are_put_in_when_the_system_is_up_and_all_else_stays() {
     };
     let check = |text: &str, receiver, expected: Result<&str, &str>| {
         let mut headers = [("h".to_owned(), text.to_owned())];
-        let filled = Filling::new(SECRET_OPENINGS, &value).fill(&mut headers, receiver);
+        let mut filling = Filling::new(SECRET_OPENINGS, &value);
+        let filled = fill(&mut filling, &mut headers, receiver);
         let [(_, text)] = headers;
         let filled = filled.map(|()| text).map_err(|why| why.to_string());
         let expected = expected.map(str::to_owned).map_err(str::to_owned);
@@ -140,14 +162,17 @@ fn values_come_from_the_environment() {
     };
     let check = |value: &str, expected: Result<&str, EnvironmentError>| {
         let mut headers = [("h".to_owned(), value.to_owned())];
-        let filled = Filling::new(OPENINGS, &|origin| values.value(origin))
-            .fill(&mut headers, Receiver::Text);
+        let value = |origin: &Origin| values.value(origin);
+        let mut filling = Filling::new(OPENINGS, &value);
+        let filled = fill(&mut filling, &mut headers, Receiver::Text);
         let [(_, value)] = headers;
         assert_eq!(filled.map(|()| value), expected.map(str::to_owned));
     };
     let unusable = |name: &str| {
         Err(EnvironmentError::Unusable {
+            part: Place::Header("h".to_owned()),
             origin: Origin::Variable(name.to_owned()),
+            why: "is empty, too long or has a control character",
         })
     };
     check("plain", Ok("plain"));
@@ -161,7 +186,7 @@ fn values_come_from_the_environment() {
     check(
         "${env.NONE}",
         Err(EnvironmentError::NotThere {
-            header: "h".to_owned(),
+            part: Place::Header("h".to_owned()),
             origin: Origin::Variable("NONE".to_owned()),
             why: "is not set".to_owned(),
         }),
@@ -174,7 +199,7 @@ fn values_come_from_the_environment() {
     check(
         "${file:none}",
         Err(EnvironmentError::NotThere {
-            header: "h".to_owned(),
+            part: Place::Header("h".to_owned()),
             origin: Origin::File("none".to_owned()),
             why: "cannot be had: no such file".to_owned(),
         }),
@@ -183,9 +208,11 @@ fn values_come_from_the_environment() {
 
 #[test]
 fn a_value_in_a_header_has_its_place_in_the_study() {
-    let check = |text: &str, expected: Option<(&str, u32, u32)>| {
-        let why = EnvironmentError::Unusable {
+    let check_part = |part: &Place, text: &str, expected: Option<(&str, u32, u32)>| {
+        let why = EnvironmentError::NotThere {
+            part: part.clone(),
             origin: Origin::Variable("A".to_owned()),
+            why: String::new(),
         };
         let study = Source {
             name: "study.yaml".to_owned(),
@@ -204,9 +231,18 @@ fn a_value_in_a_header_has_its_place_in_the_study() {
             .map(|place| (&*place.file, place.line, place.column));
         assert_eq!(found, expected, "{text}");
     };
+    let check = |text: &str, expected| check_part(&Place::Header("h".to_owned()), text, expected);
     let study = Some("study.yaml");
+    let body = "load:\n  request: { get: '/${env.A}', headers: { h: '${env.A}' },\n    body: '${env.A}' }\n";
+    check_part(&Place::Path, body, Some(("study.yaml", 2, 19)));
+    check_part(&Place::Body, body, Some(("study.yaml", 3, 11)));
+    check_part(
+        &Place::Body,
+        "question: '${env.A}'\nload: { expect: { body: '${env.A}' } }\n",
+        None,
+    );
     check(
-        "load:\n  headers:\n    é: x ${env.A}\n",
+        "load:\n  headers:\n    h: x ${env.A}\n",
         study.map(|file| (file, 3, 8)),
     );
     check(
@@ -228,8 +264,9 @@ fn credentials_have_their_scheme_once() {
             file: &no_files,
         };
         let mut headers = [(header.to_owned(), text.to_owned())];
-        let filled = Filling::new(OPENINGS, &|origin| values.value(origin))
-            .fill(&mut headers, Receiver::Text);
+        let value = |origin: &Origin| values.value(origin);
+        let mut filling = Filling::new(OPENINGS, &value);
+        let filled = fill(&mut filling, &mut headers, Receiver::Text);
         let expected = match is_refused {
             true => Err(EnvironmentError::SchemeTwice {
                 header: header.to_owned(),
@@ -245,4 +282,61 @@ fn credentials_have_their_scheme_once() {
     check("Authorization", "Bearer ${env.T}", "bearerabc", false);
     check("Authorization", "${env.T}", "Bearer abc", false);
     check("X-Token", "Bearer ${env.T}", "Bearer abc", false);
+}
+
+/// Path, header and body of one request, each with the escapes of its place.
+#[test]
+fn every_text_of_a_request_has_values() {
+    let values = Values {
+        variable: &|name| match name {
+            "V" => Some("a \"b\"&{{c".to_owned()),
+            "N" => Some("17".to_owned()),
+            _ => None,
+        },
+        file: &no_files,
+    };
+    let value = |origin: &Origin| values.value(origin);
+    let check = |media_type: &str, given: &str, expected: Result<&str, &str>| {
+        let mut path = "/p/${env.V}?q=$${env.V}&n=${env.N}".to_owned();
+        let mut headers = vec![("Content-Type".to_owned(), media_type.to_owned())];
+        let (mut body, mut from_outside) = (given.to_owned(), Vec::new());
+        let mut filling = Filling::new(OPENINGS, &value);
+        let filled = filling.fill(RequestTexts {
+            receiver: Receiver::Text,
+            path: &mut path,
+            headers: &mut headers,
+            body: Some(&mut body),
+            from_outside: &mut from_outside,
+        });
+        assert_eq!(path, "/p/a%20%22b%22%26%7B%7Bc?q=${env.V}&n=17");
+        assert_eq!(from_outside, ["env.V", "env.N"]);
+        assert_eq!(filling.taken.len(), 2);
+        let filled = filled.map(|()| body).map_err(|why| why.to_string());
+        let expected = expected.map(str::to_owned).map_err(str::to_owned);
+        assert_eq!(filled, expected, "{media_type} {given}");
+    };
+    check(
+        "application/json",
+        r#"{"a":"x${env.V}","n":${env.N},"t":"$${env.V}"}"#,
+        Ok(r#"{"a":"xa \"b\"&{{c","n":17,"t":"${env.V}"}"#),
+    );
+    check(
+        "application/json",
+        r#"{"a":${env.V}}"#,
+        Err(
+            "the environment variable V cannot be the value of the body: it is outside of quotes in JSON, and no number, true, false \
+             or null",
+        ),
+    );
+    check(
+        "application/x-www-form-urlencoded",
+        "a=${env.V}&n=${env.N}",
+        Ok("a=a%20%22b%22%26%7B%7Bc&n=17"),
+    );
+    check("text/plain", "${env.V}", Ok("a \"b\"&{{c"));
+    check(
+        "text/plain",
+        "${env.X}",
+        Err("the body takes its value from the environment variable X, which is not set"),
+    );
 }

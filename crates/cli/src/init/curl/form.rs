@@ -1,11 +1,12 @@
-//! curl's `-F`: the parts of a multipart form (RFC 7578) as a body.
+//! curl's `-F`: the parts of a multipart form.
 
 use anyhow::{Result, bail};
 
-use super::data::{Files, file};
+use super::{
+    super::multipart::Part,
+    data::{Files, file},
+};
 
-/// The boundary of written bodies, with as many dashes as curl's.
-const BOUNDARY: &str = "------------------------waggleform000001";
 /// Media types by the ending of a file's name, as curl knows them.
 const MEDIA_TYPES: [(&str, &str); 10] = [
     (".gif", "image/gif"),
@@ -19,15 +20,6 @@ const MEDIA_TYPES: [(&str, &str); 10] = [
     (".pdf", "application/pdf"),
     (".xml", "application/xml"),
 ];
-
-/// One part of a form.
-#[derive(Debug, Default)]
-pub(super) struct Part {
-    name: String,
-    file_name: Option<String>,
-    media_type: Option<String>,
-    content: String,
-}
 
 /// `name=value`, whatever the value is (`--form-string`).
 pub(super) fn literal_part(text: &str) -> Result<Part> {
@@ -55,7 +47,7 @@ pub(super) fn part(text: &str, read: Files<'_>) -> Result<Part> {
         _ => (value, false, false),
     };
     let (content, parameters) = word(content)?;
-    part.parameters(parameters, is_file)?;
+    add_parameters(&mut part, parameters, is_file)?;
     if is_file {
         if content.contains(',') {
             bail!("curl's -F {name}: several files in one part are not supported");
@@ -115,53 +107,24 @@ fn word(text: &str) -> Result<(String, &str)> {
     bail!("curl's -F has a \" that is not closed")
 }
 
-impl Part {
-    fn parameters(&mut self, text: &str, is_file: bool) -> Result<()> {
-        let mut rest = text;
-        while !rest.trim().is_empty() {
-            let name = rest.split('=').next().unwrap_or_default();
-            let key = name.trim().to_ascii_lowercase();
-            let value = rest[name.len()..].strip_prefix('=').unwrap_or_default();
-            let (value, behind) = word(value)?;
-            rest = behind;
-            match (&*key, &mut self.media_type) {
-                ("type", None) => self.media_type = Some(value),
-                ("filename", _) if is_file => self.file_name = Some(value),
-                ("headers" | "encoder" | "filename" | "type", _) | (_, None) => {
-                    bail!("curl's -F {}: ;{key} is not supported here", self.name)
-                }
-                (_, Some(media_type)) => {
-                    media_type.push_str(&format!(";{name}={value}"));
-                }
+fn add_parameters(part: &mut Part, text: &str, is_file: bool) -> Result<()> {
+    let mut rest = text;
+    while !rest.trim().is_empty() {
+        let name = rest.split('=').next().unwrap_or_default();
+        let key = name.trim().to_ascii_lowercase();
+        let value = rest[name.len()..].strip_prefix('=').unwrap_or_default();
+        let (value, behind) = word(value)?;
+        rest = behind;
+        match (&*key, &mut part.media_type) {
+            ("type", None) => part.media_type = Some(value),
+            ("filename", _) if is_file => part.file_name = Some(value),
+            ("headers" | "encoder" | "filename" | "type", _) | (_, None) => {
+                bail!("curl's -F {}: ;{key} is not supported here", part.name)
+            }
+            (_, Some(media_type)) => {
+                media_type.push_str(&format!(";{name}={value}"));
             }
         }
-        Ok(())
     }
-}
-
-/// The Content-Type and the body of a form.
-pub(super) fn body(parts: &[Part]) -> (String, String) {
-    let mut body = String::new();
-    for part in parts {
-        body.push_str(&format!(
-            "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{}\"",
-            escape_name(&part.name)
-        ));
-        if let Some(name) = &part.file_name {
-            body.push_str(&format!("; filename=\"{}\"", escape_name(name)));
-        }
-        if let Some(media_type) = &part.media_type {
-            body.push_str(&format!("\r\nContent-Type: {media_type}"));
-        }
-        body.push_str(&format!("\r\n\r\n{}\r\n", part.content));
-    }
-    body.push_str(&format!("--{BOUNDARY}--\r\n"));
-    (format!("multipart/form-data; boundary={BOUNDARY}"), body)
-}
-
-/// As browsers and curl write names in quotes.
-fn escape_name(name: &str) -> String {
-    name.replace('"', "%22")
-        .replace('\r', "%0D")
-        .replace('\n', "%0A")
+    Ok(())
 }

@@ -4,7 +4,8 @@ use anyhow::{Result, bail};
 
 use super::{
     super::call::{Call, name_of},
-    Command, Upload, form, glob,
+    super::multipart,
+    Command, Upload, glob,
 };
 use crate::load::target::{Target, basic};
 
@@ -23,7 +24,7 @@ pub(super) fn calls(mut command: Command) -> Result<Vec<Call>> {
             query = data;
         }
     } else if !command.form.is_empty() {
-        let (media_type, text) = form::body(&command.form);
+        let (media_type, text) = multipart::body(&command.form);
         kind = media_type;
         body = Some(text);
     } else {

@@ -3,7 +3,13 @@
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::{super::names::percent_encoded as encoded, syntax::is_json};
+use super::{
+    super::{
+        names::percent_encoded as encoded,
+        slot::{exact_digits, with_exact_digits},
+    },
+    syntax::is_json,
+};
 
 /// The text of a parameter in a path, in a query (with its name), or in a header.
 pub(super) fn serialize(parameter: &Value, value: &Value) -> Result<String> {
@@ -21,6 +27,7 @@ pub(super) fn serialize(parameter: &Value, value: &Value) -> Result<String> {
         }
         None => style_text(parameter, place, name, value)?,
     };
+    let text = with_exact_digits(&text);
     if text.is_empty() && place != "header" {
         bail!("its value is empty, and cannot be written in a {place}");
     }
@@ -94,7 +101,7 @@ enum Parts {
 impl Parts {
     fn new(value: &Value, text: &dyn Fn(&str) -> String) -> Result<Self> {
         let scalar = |value: &Value| match value {
-            Value::String(given) => Ok(text(given)),
+            Value::String(given) => Ok(text(exact_digits(given).unwrap_or(given))),
             Value::Bool(_) | Value::Number(_) => Ok(text(&value.to_string())),
             Value::Null => bail!("null has no text"),
             _ => bail!("OpenAPI does not say how nested arrays and objects are sent"),

@@ -5,21 +5,21 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::super::yaml;
+use super::super::{exact, slot, yaml};
 use crate::input;
 
-/// Parses JSON, or YAML.
+/// Parses JSON, or YAML. Numbers that a program does not hold are kept as they are written ([`exact`]).
 pub(super) fn parse(text: &str) -> Result<Value> {
+    let text = slot::without_noncharacters(text);
     if text.trim_start().starts_with('{') {
-        return serde_json::from_str(text).context("the document is not JSON");
+        return serde_json::from_str(&exact::json(&text)).context("the document is not JSON");
     }
-    yaml::read(text).context("the document cannot be read")
+    yaml::read(&text).context("the document cannot be read")
 }
 
 pub(super) fn parse_file(path: &Path) -> Result<Value> {
     let shown = path.display().to_string();
-    let text = String::from_utf8(input::file(path, &shown)?);
-    parse(&text.with_context(|| format!("{shown} is not UTF-8 text"))?)
+    parse(&input::text(input::file(path, &shown)?, &shown)?)
 }
 
 pub(super) fn is_json(kind: &str) -> bool {

@@ -3,6 +3,7 @@
 mod fits;
 mod merge;
 mod number;
+mod pattern;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -12,7 +13,7 @@ use std::cell::Cell;
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
 
-use super::document::Document;
+use super::{super::slot, document::Document};
 use merge::merge;
 
 /// Deepest nesting of a made value and of its schemas.
@@ -94,6 +95,13 @@ impl<'a> Values<'a> {
         self.make(schema, 0, 0)
     }
 
+    /// The schema of a member of an object.
+    pub(super) fn member(&self, schema: &Value, name: &str) -> Result<Map<String, Value>> {
+        let flat = self.flat(schema, 0)?;
+        let member = flat.get("properties").and_then(|members| members.get(name));
+        self.flat(member.unwrap_or(&Value::Null), 1)
+    }
+
     /// The value number `variant` of a schema.
     fn make(&self, schema: &Value, depth: usize, variant: usize) -> Result<Value> {
         if depth > DEPTH_MAX {
@@ -154,9 +162,7 @@ impl<'a> Values<'a> {
         if let Some(why) = why {
             return Err(why);
         }
-        let shown: String = tried
-            .unwrap_or_default()
-            .to_string()
+        let shown: String = slot::study_text(&tried.unwrap_or_default().to_string())
             .chars()
             .take(40)
             .collect();
@@ -395,7 +401,17 @@ fn kind_by_keywords(schema: &Value) -> Option<&'static str> {
             Some("object")
         }
         () if has(&["items", "prefixItems", "minItems"]) => Some("array"),
-        () if has(&["minLength", "maxLength", "format"]) => Some("string"),
+        () if has(&[
+            "minLength",
+            "maxLength",
+            "format",
+            "pattern",
+            "contentMediaType",
+            "contentEncoding",
+        ]) =>
+        {
+            Some("string")
+        }
         () if has(&[
             "minimum",
             "maximum",
@@ -415,6 +431,7 @@ fn as_text(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().map(as_text).collect(),
         Value::Number(number) => Value::String(number.to_string()),
+        Value::String(text) => Value::String(slot::exact_digits(text).unwrap_or(text).to_owned()),
         Value::Bool(truth) => Value::String(truth.to_string()),
         value => value.clone(),
     }

@@ -179,6 +179,7 @@ impl Flows<'_, '_> {
             captures: captures?,
             on_failure: raw.on_failure.map_or(self.on_failure, on_failure),
             timeout: timeout?,
+            from_outside: Vec::new(),
         })
     }
 

@@ -1,15 +1,19 @@
 //! Whether a value that is sent obeys a schema.
 
+use std::cmp::Ordering;
+
 use anyhow::{Result, bail};
 use serde_json::{Map, Value};
 
 use super::{
+    super::super::exact,
     DEPTH_MAX, Values,
-    number::{DIGITS_MAX, format_range, units},
+    number::{Decimal, is_in_format},
+    pattern,
 };
 
 impl Values<'_> {
-    /// `pattern` and `format` are not tested: a document's own examples are believed in these.
+    /// `format` of texts is not tested, nor a pattern that is none here: a document's own examples are believed in these.
     pub(super) fn fits(&self, schema: &Value, value: &Value, depth: usize) -> Result<bool> {
         if depth > DEPTH_MAX {
             bail!("its schemas are nested deeper than {DEPTH_MAX}");
@@ -97,10 +101,12 @@ fn has_type(flat: &Map<String, Value>, value: &Value) -> bool {
         "integer" => {
             value.is_i64()
                 || value.is_u64()
-                || value.as_f64().is_some_and(|number| number.fract() == 0.0)
+                || Decimal::new(value).is_some_and(Decimal::is_integer)
+                || (exact::is_exact(value)
+                    && exact::digits(value).is_some_and(|text| !text.contains(['.', 'e', 'E'])))
         }
-        "number" => value.is_number(),
-        "string" => value.is_string(),
+        "number" => value.is_number() || exact::is_exact(value),
+        "string" => value.is_string() && !exact::is_exact(value),
         "boolean" => value.is_boolean(),
         "array" => value.is_array(),
         "object" => value.is_object(),
@@ -131,7 +137,13 @@ fn has_bounds(flat: &Map<String, Value>, value: &Value) -> bool {
             && bound(most).is_none_or(|most| count as u64 <= most)
     };
     match value {
-        Value::String(text) => counts("minLength", "maxLength", text.chars().count()),
+        Value::Number(_) => is_within(flat, value),
+        Value::String(_) if exact::is_exact(value) => is_within(flat, value),
+        Value::String(text) => {
+            let pattern = flat.get("pattern").and_then(Value::as_str);
+            counts("minLength", "maxLength", text.chars().count())
+                && pattern.is_none_or(|pattern| pattern::matches(pattern, text))
+        }
         Value::Array(items) => {
             let is_unique = || {
                 items
@@ -143,27 +155,24 @@ fn has_bounds(flat: &Map<String, Value>, value: &Value) -> bool {
                 && (flat.get("uniqueItems") != Some(&Value::Bool(true)) || is_unique())
         }
         Value::Object(members) => counts("minProperties", "maxProperties", members.len()),
-        Value::Number(_) => {
-            let bound = |key: &str, holds: fn(i128, i128) -> bool| {
-                let limit = flat.get(key).and_then(units);
-                limit
-                    .zip(units(value))
-                    .is_none_or(|(limit, number)| holds(number, limit))
-            };
-            let is_in_format = || {
-                let range = flat.get("format").and_then(format_range);
-                let whole = units(value).map(|units| units.div_euclid(10_i128.pow(DIGITS_MAX)));
-                range
-                    .zip(whole)
-                    .is_none_or(|(range, whole)| range.contains(&whole))
-            };
-            is_in_format()
-                && bound("minimum", |number, limit| number >= limit)
-                && bound("exclusiveMinimum", |number, limit| number > limit)
-                && bound("maximum", |number, limit| number <= limit)
-                && bound("exclusiveMaximum", |number, limit| number < limit)
-                && bound("multipleOf", |number, step| step <= 0 || number % step == 0)
-        }
         _ => true,
     }
+}
+
+/// A bound or a number of more digits than are computed with is believed.
+fn is_within(flat: &Map<String, Value>, value: &Value) -> bool {
+    let Some(number) = Decimal::new(value) else {
+        return true;
+    };
+    let limit = |key: &str| flat.get(key).and_then(Decimal::new);
+    let bound = |key: &str, holds: fn(Ordering) -> bool| {
+        let compared = limit(key).and_then(|limit| number.compare(limit));
+        compared.is_none_or(holds)
+    };
+    is_in_format(flat.get("format").unwrap_or(&Value::Null), number)
+        && bound("minimum", Ordering::is_ge)
+        && bound("exclusiveMinimum", Ordering::is_gt)
+        && bound("maximum", Ordering::is_le)
+        && bound("exclusiveMaximum", Ordering::is_lt)
+        && limit("multipleOf").is_none_or(|step| number.is_multiple(step))
 }

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::number::Decimal;
+
 /// Adds the keywords of another schema that must hold, too.
 pub(super) fn merge(whole: &mut Map<String, Value>, other: Map<String, Value>) {
     for (key, new) in other {
@@ -73,9 +75,11 @@ pub(super) fn merge(whole: &mut Map<String, Value>, other: Map<String, Value>) {
 }
 
 fn larger(one: Value, other: Value, sign: i8) -> Value {
-    let (a, b) = (
-        one.as_f64().unwrap_or_default(),
-        other.as_f64().unwrap_or_default(),
-    );
-    if (a > b) == (sign > 0) { one } else { other }
+    let numbers = Decimal::new(&one).zip(Decimal::new(&other));
+    let ordering = numbers.and_then(|(one, other)| one.compare(other));
+    let is_larger = match ordering {
+        Some(ordering) => ordering.is_gt(),
+        None => one.as_f64() > other.as_f64(),
+    };
+    if is_larger == (sign > 0) { one } else { other }
 }

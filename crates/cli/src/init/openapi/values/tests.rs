@@ -72,6 +72,70 @@ fn numbers_obey_bounds_and_multiples() {
     );
 }
 
+/// A schema as a document has it, in JSON and in YAML, and the value as the study has it.
+#[test]
+fn integers_beyond_64_bits_are_exact() {
+    let check = |schema: &str, expected: &str| {
+        let json = format!("{{\"openapi\": \"3.1.0\", \"s\": {schema}}}");
+        let yaml = format!("openapi: 3.1.0\ns: {schema}\n");
+        for text in [json, yaml] {
+            let root = super::super::syntax::parse(&text).unwrap();
+            let schema = root["s"].clone();
+            let value = value_or_reason("3.1.0", schema);
+            let value = super::super::super::slot::study_text(&value);
+            assert_eq!(value, expected, "{text}");
+        }
+    };
+    check(
+        r#"{"type": "integer", "example": 12345678901234567890123}"#,
+        "12345678901234567890123",
+    );
+    check(
+        r#"{"enum": [-98765432109876543210]}"#,
+        "-98765432109876543210",
+    );
+    check(
+        r#"{"type": "integer", "minimum": 18446744073709551616}"#,
+        "18446744073709551616",
+    );
+    check(
+        r#"{"type": "integer", "exclusiveMinimum": 18446744073709551615}"#,
+        "18446744073709551616",
+    );
+    check(
+        r#"{"type": "integer", "maximum": -9223372036854775809}"#,
+        "-9223372036854775809",
+    );
+    check(
+        r#"{"type": "integer", "minimum": 36893488147419103233, "multipleOf": 18446744073709551616}"#,
+        "55340232221128654848",
+    );
+    check(
+        r#"{"type": "integer", "minimum": 18446744073709551617, "maximum": 18446744073709551616}"#,
+        "refused: no number is within its bounds",
+    );
+    check(
+        r#"{"type": "integer", "example": 18446744073709551617, "maximum": 18446744073709551616, "minimum": 18446744073709551616}"#,
+        "18446744073709551616",
+    );
+    check(
+        r#"{"type": "integer", "minimum": 100000000000000000000000000000000000000000000}"#,
+        "refused: its minimum 100000000000000000000000000000000000000000000 is not used",
+    );
+    check(
+        r#"{"type": "integer", "default": 100000000000000000000000000000000000000000000}"#,
+        "100000000000000000000000000000000000000000000",
+    );
+    check(
+        r#"{"type": "string", "example": 18446744073709551616, "maxLength": 4}"#,
+        "\"text\"",
+    );
+    check(
+        r#"{"type": "number", "minimum": 0.12345678901234567}"#,
+        "refused: its minimum 0.12345678901234567 is not used",
+    );
+}
+
 #[test]
 fn texts_obey_lengths_formats_and_types() {
     check(json!({"type": "string"}), "\"text\"");
@@ -82,9 +146,18 @@ fn texts_obey_lengths_formats_and_types() {
         json!({"type": "string", "format": "date"}),
         "\"2026-01-01\"",
     );
+    check(json!({"type": "string", "pattern": "^x"}), "\"x\"");
     check(
-        json!({"type": "string", "pattern": "^x"}),
-        "refused: no text is made for the pattern \"^x\"",
+        json!({"type": "string", "pattern": "^x", "example": "yx", "minLength": 3}),
+        "\"xxx\"",
+    );
+    check(
+        json!({"type": "string", "pattern": "^(?=x)"}),
+        "refused: no text is made for the pattern \"^(?=x)\": it cannot be read",
+    );
+    check(
+        json!({"type": "array", "minItems": 3, "uniqueItems": true, "items": {"pattern": "^[A-C]\\d$"}}),
+        "[\"A1\",\"B1\",\"C1\"]",
     );
     check(
         json!({"type": "string", "pattern": "^x", "example": "xy"}),

@@ -1,14 +1,18 @@
 //! Texts of a length and format.
 
+use std::ops::RangeInclusive;
+
 use anyhow::{Result, bail};
 use serde_json::Value;
+
+use super::pattern;
 
 /// Most characters of a made text.
 pub(super) const TEXT_MAX: u64 = 10_000;
 
 pub(super) fn make(schema: &Value, variant: usize) -> Result<String> {
     if let Some(pattern) = schema["pattern"].as_str() {
-        bail!("no text is made for the pattern {pattern:?}");
+        return pattern::make(pattern, lengths(schema)?, variant);
     }
     // Each month has 28 days here, so that each variant is a day.
     let (year, month, day) = (
@@ -35,7 +39,6 @@ pub(super) fn make(schema: &Value, variant: usize) -> Result<String> {
         Some("ipv4") => format!("192.0.{}.{}", 2 + variant / 254 % 250, variant % 254 + 1),
         Some("ipv6") => format!("2001:db8::{:x}", variant % 65_535 + 1),
         Some("byte") => "dGV4dA==".to_owned(),
-        Some("binary") => bail!("no binary text is made"),
         _ => return plain_text(schema, variant),
     };
     Ok(text)
@@ -49,13 +52,19 @@ fn suffix(variant: usize) -> String {
     }
 }
 
-fn plain_text(schema: &Value, variant: usize) -> Result<String> {
+/// The least and the most characters.
+fn lengths(schema: &Value) -> Result<RangeInclusive<usize>> {
     let least = schema["minLength"].as_u64().unwrap_or(0);
     if least > TEXT_MAX {
         bail!("its text has at least {least} characters; at most {TEXT_MAX} are made");
     }
-    let most =
-        usize::try_from(schema["maxLength"].as_u64().unwrap_or(TEXT_MAX)).unwrap_or(usize::MAX);
+    let most = schema["maxLength"].as_u64().unwrap_or(TEXT_MAX);
+    let length = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+    Ok(length(least)..=length(most))
+}
+
+fn plain_text(schema: &Value, variant: usize) -> Result<String> {
+    let lengths = lengths(schema)?;
     let (mut text, mut rest) = (String::new(), variant);
     while rest > 0 {
         rest -= 1;
@@ -67,9 +76,6 @@ fn plain_text(schema: &Value, variant: usize) -> Result<String> {
     if variant == 0 {
         text.push_str("text");
     }
-    let missing = usize::try_from(least)
-        .unwrap_or_default()
-        .saturating_sub(text.len());
-    text.push_str(&"x".repeat(missing));
-    Ok(text.chars().take(most).collect())
+    text.push_str(&"x".repeat(lengths.start().saturating_sub(text.len())));
+    Ok(text.chars().take(*lengths.end()).collect())
 }
