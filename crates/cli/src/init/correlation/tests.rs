@@ -51,6 +51,7 @@ fn archive(entries: &[Entry<'_>]) -> Value {
 /// The text of the study, which is a valid one.
 fn study(archive: &Value) -> String {
     let arguments = Init {
+        format: None,
         source: "source".to_owned(),
         from: Some(InitFrom::Har),
         output: None,
