@@ -202,6 +202,7 @@ mod tests {
             },
             inspect: None,
             timeout: Duration::from_secs(1),
+            from_outside: Vec::new(),
         }
     }
 
