@@ -30,6 +30,9 @@ pub enum Failure {
     Handshake(HandshakeFailure),
     /// A protocol error of HTTP/2, by either side.
     Protocol,
+    /// A connection, not a request: bytes arrived on it while no request was in flight. A 408 is none: it is the server's word for the
+    /// end of an idle connection (RFC 9110, section 15.5.9).
+    UnsolicitedAnswer,
     /// A step of a scenario: a check of the answer failed.
     CheckFailed,
     /// A step of a scenario: a captured value was not in the answer.
@@ -63,6 +66,7 @@ impl Failure {
             | Self::Malformed
             | Self::Handshake(_)
             | Self::Protocol
+            | Self::UnsolicitedAnswer
             | Self::TooManyRounds
             | Self::ClientEnded => false,
         }
@@ -112,6 +116,13 @@ pub enum InspectionFailure {
 pub struct Failures(pub Vec<(Failure, u64)>);
 
 impl Failures {
+    /// Adds failures of another worker or a later interval.
+    pub fn join(&mut self, other: &Self) {
+        for &(failure, count) in &other.0 {
+            self.add(failure, count);
+        }
+    }
+
     /// Adds `count` failures of one kind.
     pub fn add(&mut self, failure: Failure, count: u64) {
         match self.0.binary_search_by_key(&failure, |(kind, _)| *kind) {
@@ -130,9 +141,11 @@ pub struct Counts {
     pub succeeded: u64,
     /// Sent requests that failed, of any kind.
     pub failed: u64,
-    /// By kind; `Refused`, `ConnectFailed`, `NoPort` and `Handshake` count attempts to connect, which are not requests;
-    /// `Malformed` and `Protocol` also count unexpected bytes while nothing was in flight.
+    /// Those by kind; they add up to `failed`.
     pub failures: Failures,
+    /// Failures that are none of a request: of attempts to connect, of connections with nothing in flight, and of sessions
+    /// ([`Failure::TooManyRounds`]).
+    pub other_failures: Failures,
     /// Open load: fell due and were never sent, because too many were waiting or the run ended.
     pub skipped: u64,
     /// Sent and not answered at the end of the interval.
@@ -229,9 +242,7 @@ impl StepCounts {
         self.sent += other.sent;
         self.succeeded += other.succeeded;
         self.failed += other.failed;
-        for &(failure, count) in &other.failures.0 {
-            self.failures.add(failure, count);
-        }
+        self.failures.join(&other.failures);
     }
 }
 
@@ -253,9 +264,8 @@ impl Counts {
         self.sent += other.sent;
         self.succeeded += other.succeeded;
         self.failed += other.failed;
-        for &(failure, count) in &other.failures.0 {
-            self.failures.add(failure, count);
-        }
+        self.failures.join(&other.failures);
+        self.other_failures.join(&other.other_failures);
         self.skipped += other.skipped;
         self.in_flight += other.in_flight;
         self.connections_open += other.connections_open;

@@ -328,10 +328,10 @@ impl Recorder {
         }
     }
 
-    /// A failure that is not of a request: an attempt to connect, or unexpected bytes.
+    /// A failure that is none of a request: of an attempt to connect, of a connection without requests, or of a session.
     #[cold]
     pub(crate) fn record_other_failure(&mut self, failure: Failure) {
-        self.slice.counts.failures.add(failure, 1);
+        self.slice.counts.other_failures.add(failure, 1);
     }
 
     /// A connection was established, `took` nanoseconds after the attempt began.

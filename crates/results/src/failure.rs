@@ -46,6 +46,7 @@ kinds! {
     Malformed "malformed",
     WrongBody "wrong_body",
     Protocol "protocol",
+    UnsolicitedAnswer "unsolicited_answer",
     CheckFailed "check_failed",
     NotCaptured "not_captured",
     BodyNotKept "body_not_kept",
@@ -70,7 +71,7 @@ kinds! {
 }
 
 impl FailureKind {
-    /// Whether it counts attempts to connect, which are not requests.
+    /// Whether it is of attempts to connect alone.
     #[must_use]
     pub fn is_connect_attempt(self) -> bool {
         match self {
@@ -92,6 +93,7 @@ impl FailureKind {
             | Self::Malformed
             | Self::WrongBody
             | Self::Protocol
+            | Self::UnsolicitedAnswer
             | Self::CheckFailed
             | Self::NotCaptured
             | Self::BodyNotKept
@@ -109,10 +111,10 @@ impl FailureKind {
         }
     }
 
-    /// Whether it counts requests.
+    /// Whether it is of sessions, not of requests or connections.
     #[must_use]
-    pub fn is_of_request(self) -> bool {
-        !self.is_connect_attempt() && self != Self::TooManyRounds
+    pub fn is_of_session(self) -> bool {
+        self == Self::TooManyRounds
     }
 
     /// The word on disk, with blanks: `status 503`, `timed out`.

@@ -19,10 +19,14 @@ pub(super) const READS_MAX: usize = 16;
 pub(super) enum Ending {
     /// The answer announced the close, or the server closed with nothing in flight.
     Agreed,
+    /// The same before the first answer: nothing has failed, but it is not reopened at once.
+    Unused,
     /// The server closed or reset it with answers pending.
     Cut,
     /// The bytes were not an answer.
     Malformed,
+    /// Bytes arrived that answer no request.
+    Unsolicited,
     /// An answer timed out.
     Overdue,
     /// TLS ended it before the first answer.
@@ -111,7 +115,7 @@ impl Worker {
                 return if input.is_empty() {
                     Ok(())
                 } else {
-                    Err(Ending::Malformed)
+                    Err(ending_of_idle(input, connection.has_answered))
                 };
             };
             if HEADS
@@ -207,8 +211,9 @@ impl Worker {
                 note(&mut self.recorder, &mut self.account, flight, judged, done);
                 self.end(id, Ending::Agreed, done);
             }
-            (AtClose::Between, None) if connection.has_answered => {
-                self.end(id, Ending::Agreed, done)
+            (AtClose::Between, None) => {
+                let ending = ending_without_requests(connection.has_answered);
+                self.end(id, ending, done);
             }
             _ => self.end(id, Ending::Cut, done),
         }
@@ -221,9 +226,11 @@ impl Worker {
         if connection.flight.is_empty() {
             let failure = match ending {
                 Ending::Malformed => Some(Failure::Malformed),
+                Ending::Unsolicited => Some(Failure::UnsolicitedAnswer),
                 Ending::Protocol => Some(Failure::Protocol),
                 Ending::Handshake(failure) => Some(Failure::Handshake(failure)),
-                Ending::Agreed | Ending::Cut | Ending::Overdue | Ending::ClientEnded => None,
+                Ending::Cut => Some(Failure::Reset),
+                Ending::Agreed | Ending::Unused | Ending::Overdue | Ending::ClientEnded => None,
             };
             if let Some(failure) = failure {
                 self.recorder.record_other_failure(failure);
@@ -265,6 +272,25 @@ impl Worker {
                 }
             }
         }
+    }
+}
+
+/// What bytes mean that arrive on a connection without requests in flight. A server that ends an idle connection may say so with a
+/// 408 (RFC 9110, section 15.5.9).
+#[cold]
+fn ending_of_idle(bytes: &[u8], has_answered: bool) -> Ending {
+    let is_request_timeout = bytes.starts_with(b"HTTP/1.") && bytes.get(8..13) == Some(b" 408 ");
+    match is_request_timeout {
+        true => ending_without_requests(has_answered),
+        false => Ending::Unsolicited,
+    }
+}
+
+/// The server has ended a connection in order, without requests in flight.
+pub(super) fn ending_without_requests(has_answered: bool) -> Ending {
+    match has_answered {
+        true => Ending::Agreed,
+        false => Ending::Unused,
     }
 }
 

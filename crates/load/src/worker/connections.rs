@@ -127,7 +127,8 @@ impl Worker {
         self.recorder.record_disconnect();
         self.fail_flights(id, ending, now);
         self.end_client(id, now);
-        self.session_lost(id, ending == Ending::Agreed, now);
+        let is_agreed = matches!(ending, Ending::Agreed | Ending::Unused);
+        self.session_lost(id, is_agreed, now);
         let connection = &mut self.connections[id as usize];
         if connection.has_answered {
             connection.back_off = self.limits.reconnect_first;

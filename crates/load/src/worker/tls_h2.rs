@@ -4,7 +4,7 @@ use rustix::event::epoll::EventFlags;
 
 use super::{
     Worker,
-    answers::{Ending, READS_MAX, note},
+    answers::{Ending, READS_MAX, ending_without_requests, note},
 };
 use crate::{
     Failure, HandshakeFailure,
@@ -389,9 +389,8 @@ impl Worker {
         }
         let ending = match end {
             http2::End::Broken => Ending::Protocol,
-            http2::End::Agreed if connection.has_answered => Ending::Agreed,
-            // A connection without any answer is not reopened at once.
-            http2::End::Agreed | http2::End::Cut => Ending::Cut,
+            http2::End::Agreed => ending_without_requests(connection.has_answered),
+            http2::End::Cut => Ending::Cut,
         };
         self.end(id, ending, now);
     }

@@ -410,8 +410,12 @@ fn a_server_that_does_not_speak_it_is_refused() {
     let server = Server::start(|_| panic!("no request of HTTP/1.1"));
     let mut job = job(server.address, closed_model(1, 1));
     job.transport.protocol = Protocol::Http2;
-    let ended = run_until(job, |counts| !counts.failures.0.is_empty());
-    let kinds: Vec<Failure> = ended.failures().iter().map(|(kind, _)| *kind).collect();
+    let ended = run_until(job, |counts| !counts.other_failures.0.is_empty());
+    let kinds: Vec<Failure> = ended
+        .other_failures()
+        .iter()
+        .map(|(kind, _)| *kind)
+        .collect();
     let expected = Failure::Handshake(HandshakeFailure::NoProtocol);
     assert_eq!((kinds, ended.counts().sent), (vec![expected], 0));
 }

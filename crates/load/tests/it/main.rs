@@ -12,6 +12,7 @@ mod cuts;
 mod foreign;
 mod generators;
 mod http2;
+mod idle;
 mod inspection;
 mod limits;
 mod machine;

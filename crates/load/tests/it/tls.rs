@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use crate::support::{OK, Reply, Server, closed_model, job, run, run_until};
+use crate::support::{OK, Reply, Server, closed_model, count_failures, job, run, run_until};
 use waggle_load::{
     BodyCheck, Failure, HandshakeFailure, Job, Protocol, Roots, Tls, TlsError, TlsOptions,
     Transport,
@@ -42,10 +42,11 @@ fn tls_job(server: &Server, (connections, pipelining): (usize, usize), options: 
 fn kinds_of_failures(mut job: Job) -> Vec<Failure> {
     job.max_requests = None;
     job.limits.reconnect_first = Duration::from_millis(5);
-    let ended = run_until(job, |counts| !counts.failures.0.is_empty());
+    let ended = run_until(job, |counts| count_failures(counts) > 0);
     ended.check_sums();
     assert_eq!(ended.counts().succeeded, 0);
-    ended.failures().iter().map(|(kind, _)| *kind).collect()
+    let all = [ended.failures(), ended.other_failures()].concat();
+    all.iter().map(|(kind, _)| *kind).collect()
 }
 
 fn check_refused(server: &Server, options: TlsOptions, expected: HandshakeFailure) {

@@ -16,6 +16,7 @@ pub(crate) fn failure_kind(failure: Failure) -> FailureKind {
         Failure::WrongBody => FailureKind::WrongBody,
         Failure::Handshake(failure) => handshake_failure_kind(failure),
         Failure::Protocol => FailureKind::Protocol,
+        Failure::UnsolicitedAnswer => FailureKind::UnsolicitedAnswer,
         Failure::CheckFailed => FailureKind::CheckFailed,
         Failure::NotCaptured => FailureKind::NotCaptured,
         Failure::BodyNotKept => FailureKind::BodyNotKept,

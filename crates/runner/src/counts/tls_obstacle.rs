@@ -41,7 +41,7 @@ pub fn tls_obstacle(counts: &Counts) -> Option<TlsObstacle> {
         )
     };
     let is_plain = |failure: &Failure| *failure == Failure::Handshake(HandshakeFailure::Malformed);
-    let mut kinds = counts.failures.0.iter().map(|(kind, _)| kind);
+    let mut kinds = counts.other_failures.0.iter().map(|(kind, _)| kind);
     if kinds.clone().any(is_refusal) {
         Some(TlsObstacle::Certificate)
     } else if kinds.len() > 0 && kinds.all(is_plain) {
@@ -64,7 +64,7 @@ mod tests {
             let failures = failures.iter().map(|one| (Failure::Handshake(*one), 2));
             let counts = Counts {
                 handshakes,
-                failures: Failures(failures.collect()),
+                other_failures: Failures(failures.collect()),
                 ..Counts::default()
             };
             assert_eq!(tls_obstacle(&counts), expected, "{counts:?}");
