@@ -18,6 +18,7 @@ mod clock;
 mod connection;
 mod due_times;
 mod engine;
+mod examples;
 mod expect;
 mod flight;
 mod generators;
@@ -57,6 +58,7 @@ pub use calibrate::{CalibrationError, Capacity, calibrate};
 pub use clients::{ClientEnd, ClientOutcome, OnSocketError};
 pub use due_times::DueTimes;
 pub use engine::{Running, Stop, reserve_files, start};
+pub use examples::Example;
 pub use expect::{BodyCheck, Expect, MAX_BODY_TEXTS, ThinkTime};
 pub use generators::{
     Generators, GeneratorsError, Link, ReplaceInGenerators, ServeError, Share, StopGenerators,

@@ -5,7 +5,10 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-use crate::{ClientOutcome, KeptRows, Mismatch, RequestOutcomes, scenario::merge_mismatches};
+use crate::{
+    ClientOutcome, Example, KeptRows, Mismatch, RequestOutcomes, examples::merge_examples,
+    scenario::merge_mismatches,
+};
 
 /// Why a request, or the opening of a connection, failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -442,6 +445,8 @@ pub struct Outcome {
     pub kept: KeptRows,
     /// Of each step an answer that failed a check or a capture, the first one of a worker; by step.
     pub mismatches: Vec<Mismatch>,
+    /// Of each kind of failure, and of each step, an example; by step and kind.
+    pub examples: Vec<Example>,
     /// True if a worker reached [`crate::Job::max_tracked_requests`], which also ends the run.
     pub request_outcomes_full: bool,
     /// True if a worker skipped requests while later ones were still sent: more were due than may wait.
@@ -467,6 +472,7 @@ impl Outcome {
             }
         }
         merge_mismatches(&mut self.mismatches, next.mismatches);
+        merge_examples(&mut self.examples, next.examples);
         self.clients.extend(next.clients);
         self.clients.sort_by_key(|client| client.number);
         self.request_outcomes_full |= next.request_outcomes_full;

@@ -24,11 +24,12 @@ use rustix::{
 use timers::Timers;
 
 use crate::{
-    ClientOutcome, Expect, Job, Mismatch, Prepared, RequestOutcomes, ScenarioError, StartError,
-    What,
+    ClientOutcome, Example, Expect, Job, Mismatch, Prepared, RequestOutcomes, ScenarioError,
+    StartError, What,
     answer_matcher::AnswerMatcher,
     clock::{Clock, timespec, whole_nanoseconds},
     connection::{Connection, Phase},
+    examples::Examples,
     head::{Heads, ReadLimits},
     inspection::Inspector,
     pacer::Pacer,
@@ -71,6 +72,7 @@ pub(crate) struct Worker {
     matcher: AnswerMatcher,
     /// `None`: answers are not inspected.
     inspector: Option<Inspector>,
+    examples: Examples,
     /// Replaces the writer and the matcher if the job is a scenario.
     sessions: Option<Box<Sessions>>,
     recorder: Recorder,
@@ -124,6 +126,7 @@ pub(crate) struct End {
     pub(crate) feed_used_up: Option<String>,
     pub(crate) kept: Option<Kept>,
     pub(crate) mismatches: Vec<Mismatch>,
+    pub(crate) examples: Vec<Example>,
     pub(crate) account: Option<RequestOutcomes>,
     pub(crate) clients: Vec<ClientOutcome>,
     pub(crate) ran_for: u64,
@@ -152,6 +155,7 @@ impl Worker {
         let mut limits = Nanoseconds::new(&job, &pacer);
         let read_limits = ReadLimits {
             head_max_bytes: job.limits.head_max_bytes,
+            head_max_fields: job.limits.head_max_fields,
             body_max_bytes: job.limits.body_max_bytes,
         };
         let mut connections: Vec<Connection> = partition
@@ -179,6 +183,7 @@ impl Worker {
             heads: Heads::new(read_limits),
             matcher,
             inspector,
+            examples: Examples::default(),
             recorder: Recorder::new(partition, exchange, interval),
             protocol_stacks: ProtocolStacks::new(
                 &job.transport,
@@ -254,6 +259,7 @@ impl Worker {
             feed_used_up,
             kept,
             mismatches: mismatches.unwrap_or_default(),
+            examples: self.examples.into_vec(),
             account: self.account,
             clients: self.pacer.into_clients(),
             ran_for: now,

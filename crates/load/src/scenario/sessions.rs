@@ -336,6 +336,13 @@ impl Sessions {
         (request.is_head, index)
     }
 
+    /// The step of the request whose answer is pending.
+    #[inline]
+    pub(crate) fn step(&self, id: u32) -> usize {
+        let session = &self.sessions[id as usize];
+        self.program.requests[session.request].step
+    }
+
     /// Takes the next piece of the body of the pending answer.
     #[inline(never)]
     pub(crate) fn body(&mut self, id: u32, piece: &[u8]) {

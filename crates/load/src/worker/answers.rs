@@ -4,7 +4,9 @@ use super::Worker;
 use crate::{
     Failure, HandshakeFailure, RequestOutcome, RequestOutcomes,
     connection::{Connection, Phase, Received},
+    examples::excerpt,
     flight::Flight,
+    head::diagnosis::quoted,
     inspection::{ContentCoding, Inspection, Inspector},
     reader::{Answer, AtClose, Event, Reader},
     recorder::Recorder,
@@ -110,12 +112,19 @@ impl Worker {
     ) -> Result<(), Ending> {
         let connection = &mut self.connections[id as usize];
         let mut input = &self.input[..length];
+        // The first piece of the body being read that is among these bytes.
+        let mut body: &[u8] = &[];
         loop {
             let Some(&flight) = connection.flight.front() else {
                 return if input.is_empty() {
                     Ok(())
                 } else {
-                    Err(ending_of_idle(input, connection.has_answered))
+                    let ending = ending_of_idle(input, connection.has_answered);
+                    if ending == Ending::Unsolicited {
+                        let text = || quoted(input);
+                        self.examples.note(Failure::UnsolicitedAnswer, None, text);
+                    }
+                    Err(ending)
                 };
             };
             if HEADS
@@ -130,22 +139,31 @@ impl Worker {
                 flight.is_head,
             ) {
                 Ok(None) => return Ok(()),
-                Ok(Some(Event::Body(piece))) => match &mut self.sessions {
-                    Some(sessions) if HEADS => sessions.body(id, piece),
-                    _ => {
-                        self.matcher.body(&mut connection.body_match, piece);
-                        if HEADS
-                            && let (Some(inspector), Some(inspection)) =
-                                (&mut self.inspector, &mut connection.inspection)
-                        {
-                            inspect(inspector, inspection, &connection.reader, piece);
+                Ok(Some(Event::Body(piece))) => {
+                    if body.is_empty() {
+                        body = piece;
+                    }
+                    match &mut self.sessions {
+                        Some(sessions) if HEADS => sessions.body(id, piece),
+                        _ => {
+                            self.matcher.body(&mut connection.body_match, piece);
+                            if HEADS
+                                && let (Some(inspector), Some(inspection)) =
+                                    (&mut self.inspector, &mut connection.inspection)
+                            {
+                                inspect(inspector, inspection, &connection.reader, piece);
+                            }
                         }
                     }
-                },
+                }
                 Ok(Some(Event::Whole(answer))) => {
                     connection.flight.pop_front();
                     connection.has_answered = true;
                     connection.room_since = self.seen;
+                    let step = match &self.sessions {
+                        Some(sessions) if HEADS => Some(sessions.step(id)),
+                        _ => None,
+                    };
                     let judged = match &mut self.sessions {
                         Some(sessions) if HEADS => {
                             let (head, unix) = (connection.reader.head(), self.clock.unix(done));
@@ -168,12 +186,22 @@ impl Worker {
                             judged
                         }
                     };
+                    if let Err(failure) = judged {
+                        let text = || said(answer.status, body);
+                        self.examples.note(failure, step, text);
+                    }
+                    body = &[];
                     note(&mut self.recorder, &mut self.account, flight, judged, done);
                     if !answer.keep_alive || self.closes {
                         return Err(Ending::Agreed);
                     }
                 }
-                Err(_) => return Err(Ending::Malformed),
+                Err(error) => {
+                    let step = self.sessions.as_ref().map(|sessions| sessions.step(id));
+                    let text = || error.to_string();
+                    self.examples.note(Failure::Malformed, step, text);
+                    return Err(Ending::Malformed);
+                }
             }
         }
     }
@@ -272,6 +300,14 @@ impl Worker {
                 }
             }
         }
+    }
+}
+
+/// What a server said in an answer that failed.
+fn said(status: u16, body: &[u8]) -> String {
+    match excerpt(body) {
+        text if text.is_empty() => String::new(),
+        text => format!("{status} {text}"),
     }
 }
 

@@ -340,6 +340,7 @@ impl Worker {
                 matcher: &self.matcher,
                 inspector: self.inspector.as_mut(),
                 now,
+                examples: &mut self.examples,
             };
             while let Some(ended) = http2.next(&mut judge) {
                 connection.has_answered |= ended.judged.map_or_else(Failure::is_answer, |_| true);

@@ -250,3 +250,45 @@ fn requests_without_an_answer_at_the_end_are_in_flight() {
     ended.check_sums();
     assert_eq!((ended.counts().sent, ended.counts().in_flight), (6, 6));
 }
+
+#[test]
+fn the_first_failure_of_each_kind_is_an_example() {
+    let check = |reply: Reply, expected: &[(Failure, &str)]| {
+        let server = Server::start({
+            let reply = reply.clone();
+            move |_| reply.clone()
+        });
+        let mut job = job(server.address, closed_model(2, 1));
+        job.max_requests = Some(10);
+        expect(&mut job).status = vec![200];
+        expect(&mut job).body = BodyCheck::Contains(vec![b"fine".to_vec()]);
+        let examples = run(job).outcome.examples;
+        let examples = examples.iter();
+        let found: Vec<_> = examples.map(|one| (one.failure, &*one.text)).collect();
+        assert_eq!(found, expected, "{reply:?}");
+    };
+    check(
+        answer("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine"),
+        &[],
+    );
+    check(
+        answer("HTTP/1.1 401 No\r\nContent-Length: 17\r\n\r\n{\"error\":\r\n\"who\"}"),
+        &[(Failure::Status(401), "401 {\"error\": \"who\"}")],
+    );
+    check(
+        answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nbad\r\n0\r\n\r\n"),
+        &[(Failure::WrongBody, "200 bad")],
+    );
+    check(
+        answer("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"),
+        &[],
+    );
+    check(
+        answer("HTTP/1.1 200 OK\r\nA: b\r\nno colon\r\n\r\n"),
+        &[(
+            Failure::Malformed,
+            "head, line 3: a header has no colon: `no colon`",
+        )],
+    );
+    check(Reply::Cut(Vec::new()), &[]);
+}

@@ -178,6 +178,7 @@ fn check_tenth(reply: Reply, expected: Result<(), Failure>) -> (StreamServer, En
     job.max_requests = Some(REQUESTS);
     job.limits.request_timeout = Duration::from_secs(60);
     job.limits.head_max_bytes = 4_000;
+    job.limits.head_max_fields = 20;
     job.limits.body_max_bytes = 100_000;
     job.max_tracked_requests = Some(REQUESTS);
     let ended = run(job);

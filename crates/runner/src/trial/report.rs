@@ -18,7 +18,8 @@ use crate::{
     clock,
     clock::Clock,
     counts::{
-        Carried, GeneratorSettings, StepFailures, as_f64, failure_kind, session_counts, step_counts,
+        Carried, GeneratorSettings, StepFailures, as_f64, example_remarks, failure_kind,
+        session_counts, step_counts,
     },
     cpu_time::{CpuClocks, CpuReading},
     driver::{Failure, LimitReading},
@@ -351,6 +352,8 @@ impl Report {
         let mismatches = failures.mismatches().into_iter();
         self.remarks
             .extend(mismatches.map(|mismatch| format!("over the whole load, {mismatch}")));
+        self.remarks
+            .extend(example_remarks(&outcome.examples, &names));
         for feed in &outcome.feeds_used_up {
             self.remarks
                 .push(format!("the rows of feed {feed} were used up"));
