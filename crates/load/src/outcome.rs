@@ -155,6 +155,8 @@ pub struct Counts {
     pub in_flight: u64,
     /// Open at the end of the interval.
     pub connections_open: u64,
+    /// Sent once more over a new connection, because the server closed the old one with an answer before theirs; each is in `sent` once.
+    pub resent: u64,
     /// Connections established, before their handshakes.
     pub connects: u64,
     /// TLS handshakes that succeeded.
@@ -272,6 +274,7 @@ impl Counts {
         self.skipped += other.skipped;
         self.in_flight += other.in_flight;
         self.connections_open += other.connections_open;
+        self.resent += other.resent;
         self.connects += other.connects;
         self.handshakes += other.handshakes;
         self.handshakes_resumed += other.handshakes_resumed;

@@ -267,6 +267,11 @@ impl Recorder {
         self.in_flight += requests;
     }
 
+    /// Requests in flight were sent again.
+    pub(crate) fn record_resent(&mut self, requests: usize) {
+        self.slice.counts.resent += requests as u64;
+    }
+
     #[inline]
     pub(crate) fn sent_bytes(&mut self, bytes: usize) {
         self.slice.counts.bytes_sent += bytes as u64;

@@ -375,7 +375,10 @@ impl Worker {
             if let Some(sessions) = &mut self.sessions {
                 sessions.give_up(&mut self.recorder);
             }
-            self.to_open.clear();
+            // Requests that were sent still wait for a new connection.
+            let connections = &self.connections;
+            self.to_open
+                .retain(|Reverse((_, id))| !connections[*id as usize].flight.is_empty());
         }
     }
 

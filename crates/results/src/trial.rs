@@ -244,6 +244,10 @@ pub struct ConnectingInfo {
     pub handshakes: u64,
     #[serde(deserialize_with = "count")]
     pub handshakes_resumed: u64,
+    /// Requests that were sent once more over a new connection, because the server closed the old one with an answer before theirs.
+    /// Since format 6.
+    #[serde(default, deserialize_with = "count")]
+    pub resent: u64,
 }
 
 impl TrialInfo {

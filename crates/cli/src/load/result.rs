@@ -95,6 +95,7 @@ pub(crate) fn result(
         response_time_us: times(&so_far.response_time),
         service_time_us: times(&so_far.service_time),
         failed_time_us: times(&so_far.failed_time),
+        resent: so_far.totals.resent,
         connects: so_far.totals.connects,
         connect_time_us: times(&so_far.connect_time),
         handshakes: so_far.totals.handshakes,

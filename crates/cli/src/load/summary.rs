@@ -85,6 +85,9 @@ pub(crate) struct LoadResult {
     pub(crate) service_time_us: Times,
     /// From due to the failure, of requests that failed with an answer or by a timeout, in µs.
     pub(crate) failed_time_us: Times,
+    /// Requests that were sent once more over a new connection, because the server closed the old one with an answer before theirs, in
+    /// the whole run. Each is in `sent` once.
+    pub(crate) resent: u64,
     /// Connections that were opened, in the whole run.
     pub(crate) connects: u64,
     /// From the attempt to the open connection, in µs, in the whole run.

@@ -247,8 +247,8 @@ impl Worker {
         }
     }
 
-    /// Requests in flight on a closed connection will not be answered. They are never sent again, because the server may have
-    /// executed them.
+    /// Requests in flight on a closed connection will not be answered. They are not sent again, because the server may have executed
+    /// them.
     pub(super) fn fail_flights(&mut self, id: u32, ending: Ending, now: u64) {
         let connection = &mut self.connections[id as usize];
         if connection.flight.is_empty() {

@@ -190,9 +190,8 @@ fn unsolicited_bytes_end_the_connection() {
 }
 
 #[test]
-fn requests_after_the_last_answer_of_a_pipeline_are_reset_and_unknown() {
-    let last = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
-    let server = Server::start(|_| Reply::Last(last.to_vec()));
+fn requests_on_a_connection_that_ends_unannounced_are_reset_and_unknown() {
+    let server = Server::start(|_| Reply::Last(OK.to_vec()));
     let mut job = job(server.address, closed_model(1, 4));
     job.max_requests = Some(4);
     job.max_tracked_requests = Some(4);

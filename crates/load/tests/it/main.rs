@@ -18,6 +18,7 @@ mod limits;
 mod machine;
 mod preparation;
 mod replace;
+mod resend;
 mod running;
 mod scenario_failures;
 mod scenario_records;

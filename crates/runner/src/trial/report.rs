@@ -342,7 +342,15 @@ impl Report {
             connects: outcome.totals.connects,
             handshakes: outcome.totals.handshakes,
             handshakes_resumed: outcome.totals.handshakes_resumed,
+            resent: outcome.totals.resent,
         });
+        if outcome.totals.resent > 0 {
+            self.remarks.push(format!(
+                "requests that were sent again over a new connection, because the server closed the old one with an answer before \
+                 theirs: {}",
+                outcome.totals.resent
+            ));
+        }
         let names: Vec<String> = self.steps.iter().map(|step| step.name.clone()).collect();
         let failures = StepFailures {
             names: &names,
