@@ -81,12 +81,23 @@ impl Failure {
 pub enum HandshakeFailure {
     /// The server's certificate is from no trusted authority.
     UnknownIssuer,
-    /// The server's certificate is no longer valid, or not yet.
+    /// The server's certificate is no longer valid.
     Expired,
+    NotYetValid,
     /// The server's certificate is for other names.
     WrongName,
+    /// The server's certificate is that of an authority.
+    CaCertificate,
+    /// The server's certificate, or one above it, has a key or a signature that cannot be verified here.
+    Algorithm,
     /// The server's certificate is rejected for another reason.
     Certificate,
+    /// The server wants a certificate of the client that it has not got, or that it does not accept.
+    ClientCertificate,
+    /// The two sides have no version of TLS in common.
+    NoVersion,
+    /// The two sides have no cipher suite, key exchange or signature algorithm in common.
+    NoCipher,
     /// The server does not support the protocol.
     NoProtocol,
     /// The server refused, with an alert.
@@ -95,7 +106,7 @@ pub enum HandshakeFailure {
     Cut,
     /// It was not complete before the connect timeout.
     TimedOut,
-    /// The server's messages are not TLS, or the two sides have no version or cipher in common.
+    /// The server's messages are not TLS.
     Malformed,
 }
 

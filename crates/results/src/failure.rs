@@ -62,6 +62,12 @@ kinds! {
     HandshakeUnknownIssuer "handshake_unknown_issuer",
     HandshakeExpired "handshake_expired",
     HandshakeWrongName "handshake_wrong_name",
+    HandshakeNotYetValid "handshake_not_yet_valid",
+    HandshakeCaCertificate "handshake_ca_certificate",
+    HandshakeAlgorithm "handshake_algorithm",
+    HandshakeClientCertificate "handshake_client_certificate",
+    HandshakeNoVersion "handshake_no_version",
+    HandshakeNoCipher "handshake_no_cipher",
     HandshakeCertificate "handshake_certificate",
     HandshakeNoProtocol "handshake_no_protocol",
     HandshakeRefused "handshake_refused",
@@ -81,6 +87,12 @@ impl FailureKind {
             | Self::HandshakeUnknownIssuer
             | Self::HandshakeExpired
             | Self::HandshakeWrongName
+            | Self::HandshakeNotYetValid
+            | Self::HandshakeCaCertificate
+            | Self::HandshakeAlgorithm
+            | Self::HandshakeClientCertificate
+            | Self::HandshakeNoVersion
+            | Self::HandshakeNoCipher
             | Self::HandshakeCertificate
             | Self::HandshakeNoProtocol
             | Self::HandshakeRefused

@@ -104,7 +104,11 @@ impl Worker {
         };
         let opened = match opened {
             Ok(opened) => opened,
-            Err(failure) => return self.tls_failed(id, failure, now),
+            Err(refusal) => {
+                let failure = Failure::Handshake(refusal.failure);
+                self.examples.note(failure, None, || refusal.reason);
+                return self.tls_failed(id, refusal.failure, now);
+            }
         };
         self.recorder.record_received(opened.length);
         if matches!(
@@ -196,7 +200,10 @@ impl Worker {
         let ending = match failure {
             // With TLS 1.3 a server may refuse a client whose handshake is complete.
             failure if !connection.has_answered => Ending::Handshake(failure),
-            HandshakeFailure::Refused => Ending::Cut,
+            HandshakeFailure::Refused
+            | HandshakeFailure::ClientCertificate
+            | HandshakeFailure::NoCipher
+            | HandshakeFailure::NoVersion => Ending::Cut,
             _ => Ending::Malformed,
         };
         self.end(id, ending, now);
