@@ -7,8 +7,8 @@ use crate::Failure;
 
 /// Most examples of one load: a server may have hundreds of statuses.
 const EXAMPLES_MAX: usize = 64;
-/// Most bytes of a body that are kept.
-const BODY_MAX_BYTES: usize = 200;
+/// Most bytes of a body that are kept; who shows it first takes secrets out, and then cuts it further.
+const BODY_MAX_BYTES: usize = 8 * 1024;
 
 /// The first failure of its kind, of one worker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ pub(crate) mod diagnosis;
 
 use std::mem::MaybeUninit;
 
-use crate::reader::ReadError;
+use crate::{Limits, reader::ReadError};
 use diagnosis::{diagnose, head_error, line_of, quoted};
 
 /// Header lines for which there is room on the stack; a head with more takes an allocation.
@@ -20,6 +20,16 @@ pub struct ReadLimits {
     /// Most header lines.
     pub head_max_fields: usize,
     pub body_max_bytes: u64,
+}
+
+impl From<&Limits> for ReadLimits {
+    fn from(limits: &Limits) -> Self {
+        Self {
+            head_max_bytes: limits.head_max_bytes,
+            head_max_fields: limits.head_max_fields,
+            body_max_bytes: limits.body_max_bytes,
+        }
+    }
 }
 
 /// Reads heads for any number of connections.

@@ -153,11 +153,7 @@ impl Worker {
             partition.max_requests,
         );
         let mut limits = Nanoseconds::new(&job, &pacer);
-        let read_limits = ReadLimits {
-            head_max_bytes: job.limits.head_max_bytes,
-            head_max_fields: job.limits.head_max_fields,
-            body_max_bytes: job.limits.body_max_bytes,
-        };
+        let read_limits = ReadLimits::from(&job.limits);
         let mut connections: Vec<Connection> = partition
             .routes
             .iter()

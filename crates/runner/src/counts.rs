@@ -1,13 +1,14 @@
 //! The engine's counts → the rows on disk. Pure.
 
 mod failure_kinds;
+mod remarks;
 mod step_failures;
 mod tls_obstacle;
 
 use std::{collections::BTreeMap, time::Duration};
 
 use hdrhistogram::Histogram;
-use waggle_load::{self as load, Counts, Example, Failure, Interval, RequestOutcome};
+use waggle_load::{self as load, Counts, Failure, Interval, RequestOutcome};
 use waggle_results::{
     Arrivals, CountsRow, FailureCount, FailureKind, GeneratorInfo, InspectedCounts, IntervalRow,
     LagInfo, SessionCounts, StepCounts,
@@ -15,9 +16,10 @@ use waggle_results::{
 use waggle_study::{self as study, Cell, LoadModel, Request, What};
 
 pub(crate) use self::failure_kinds::failure_kind;
+pub(crate) use self::remarks::{kinds, outcome_remarks};
 pub(crate) use self::step_failures::StepFailures;
 pub use self::tls_obstacle::{TlsObstacle, tls_obstacle};
-use crate::{generator_parts::GeneratorParts, http::failure_in_words};
+use crate::generator_parts::GeneratorParts;
 
 /// What a cell asks of the load generator.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -239,38 +241,6 @@ fn failures(failures: &load::Failures) -> Vec<FailureCount> {
         count: *count,
     };
     failures.0.iter().map(count).collect()
-}
-
-/// All failures of a load in words, each with its first example if there is one: `12 × refused, 3 × status 503 (such as 503 busy)`;
-/// empty if there were none.
-pub(crate) fn kinds(counts: &Counts, examples: &[Example]) -> String {
-    let each = counts.failures.0.iter().chain(&counts.other_failures.0);
-    let each: Vec<String> = each
-        .map(|(failure, count)| {
-            let words = format!("{count} × {}", failure_in_words(*failure));
-            let mut examples = examples.iter();
-            match examples.find(|example| example.failure == *failure) {
-                None => words,
-                Some(example) => format!("{words} ({}{})", such_as(*count), example.text),
-            }
-        })
-        .collect();
-    each.join(", ")
-}
-
-fn such_as(count: u64) -> &'static str {
-    if count > 1 { "such as " } else { "" }
-}
-
-/// The examples of a load as sentences of their own.
-pub(crate) fn example_remarks(examples: &[Example], steps: &[String]) -> Vec<String> {
-    let remark = |example: &Example| {
-        let step = example.step.and_then(|step| steps.get(step));
-        let step = step.map_or(String::new(), |name| format!("step {name}, "));
-        let kind = failure_kind(example.failure).in_words();
-        format!("{step}{kind}, such as: {}", example.text)
-    };
-    examples.iter().map(remark).collect()
 }
 
 /// Counts and the engine's own figures over the measured phase, interval by interval.

@@ -71,6 +71,18 @@ pub(crate) struct Whole<'a> {
     pub(crate) instants: Instants,
 }
 
+impl<'a> Whole<'a> {
+    #[inline]
+    pub(crate) fn new(answer: Answer, head: &'a [u8], unix: u64, instants: Instants) -> Self {
+        Self {
+            answer,
+            head,
+            unix,
+            instants,
+        }
+    }
+}
+
 impl Sessions {
     /// Sessions for a worker's connections.
     pub(crate) fn new(

@@ -4,11 +4,11 @@ use super::Worker;
 use crate::{
     Failure, HandshakeFailure, RequestOutcome, RequestOutcomes,
     connection::{Connection, Phase, Received},
-    examples::excerpt,
+    examples::{Examples, excerpt},
     flight::Flight,
     head::diagnosis::quoted,
-    inspection::{ContentCoding, Inspection, Inspector},
-    reader::{Answer, AtClose, Event, Reader},
+    inspection::{ContentCoding, Inspector},
+    reader::{Answer, AtClose, Event},
     recorder::Recorder,
     scenario::{Whole, headers},
 };
@@ -103,6 +103,10 @@ impl Worker {
     }
 
     /// Compiled twice, so that prepared requests pay nothing for sessions and inspections in their loop; both need heads.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one loop over parts of the worker that are borrowed apart"
+    )]
     #[inline]
     fn take_answers_of<const HEADS: bool>(
         &mut self,
@@ -119,12 +123,8 @@ impl Worker {
                 return if input.is_empty() {
                     Ok(())
                 } else {
-                    let ending = ending_of_idle(input, connection.has_answered);
-                    if ending == Ending::Unsolicited {
-                        let text = || quoted(input);
-                        self.examples.note(Failure::UnsolicitedAnswer, None, text);
-                    }
-                    Err(ending)
+                    let has_answered = connection.has_answered;
+                    Err(ending_of_idle(input, has_answered, &mut self.examples))
                 };
             };
             if HEADS
@@ -147,11 +147,8 @@ impl Worker {
                         Some(sessions) if HEADS => sessions.body(id, piece),
                         _ => {
                             self.matcher.body(&mut connection.body_match, piece);
-                            if HEADS
-                                && let (Some(inspector), Some(inspection)) =
-                                    (&mut self.inspector, &mut connection.inspection)
-                            {
-                                inspect(inspector, inspection, &connection.reader, piece);
+                            if HEADS && let Some(inspector) = &mut self.inspector {
+                                inspect(inspector, connection, piece);
                             }
                         }
                     }
@@ -166,13 +163,10 @@ impl Worker {
                     };
                     let judged = match &mut self.sessions {
                         Some(sessions) if HEADS => {
-                            let (head, unix) = (connection.reader.head(), self.clock.unix(done));
-                            let whole = Whole {
-                                answer,
-                                head,
-                                unix,
-                                instants: flight.instants_until(done),
-                            };
+                            let instants = flight.instants_until(done);
+                            let unix = self.clock.unix(done);
+                            let whole =
+                                Whole::new(answer, connection.reader.head(), unix, instants);
                             sessions.handle_answer(id, whole, &mut self.pacer, &mut self.recorder)
                         }
                         _ => {
@@ -226,13 +220,9 @@ impl Worker {
                         judged
                     }
                     Some(sessions) => {
-                        let (head, unix) = (connection.reader.head(), self.clock.unix(done));
-                        let whole = Whole {
-                            answer,
-                            head,
-                            unix,
-                            instants: flight.instants_until(done),
-                        };
+                        let instants = flight.instants_until(done);
+                        let unix = self.clock.unix(done);
+                        let whole = Whole::new(answer, connection.reader.head(), unix, instants);
                         sessions.handle_answer(id, whole, &mut self.pacer, &mut self.recorder)
                     }
                 };
@@ -314,11 +304,14 @@ fn said(status: u16, body: &[u8]) -> String {
 /// What bytes mean that arrive on a connection without requests in flight. A server that ends an idle connection may say so with a
 /// 408 (RFC 9110, section 15.5.9).
 #[cold]
-fn ending_of_idle(bytes: &[u8], has_answered: bool) -> Ending {
+fn ending_of_idle(bytes: &[u8], has_answered: bool, examples: &mut Examples) -> Ending {
     let is_request_timeout = bytes.starts_with(b"HTTP/1.") && bytes.get(8..13) == Some(b" 408 ");
     match is_request_timeout {
         true => ending_without_requests(has_answered),
-        false => Ending::Unsolicited,
+        false => {
+            examples.note(Failure::UnsolicitedAnswer, None, || quoted(bytes));
+            Ending::Unsolicited
+        }
     }
 }
 
@@ -331,7 +324,11 @@ pub(super) fn ending_without_requests(has_answered: bool) -> Ending {
 }
 
 /// Inspects the next piece of a body; its head was read last.
-fn inspect(inspector: &mut Inspector, inspection: &mut Inspection, reader: &Reader, piece: &[u8]) {
+fn inspect(inspector: &mut Inspector, connection: &mut Connection, piece: &[u8]) {
+    let reader = &connection.reader;
+    let Some(inspection) = &mut connection.inspection else {
+        return;
+    };
     if inspection.awaits_head() {
         let lines = headers(reader.head());
         let lines = lines.filter(|(name, _)| name.eq_ignore_ascii_case(b"content-encoding"));
