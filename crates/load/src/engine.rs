@@ -15,8 +15,8 @@ use rustix::{io::Errno, thread::CpuSet};
 use crate::{
     Counts, Interval, Job, KeptRows, Outcome, Replace, ReplaceError, Share, StepCounts, What,
     clock::{Clock, whole_nanoseconds},
-    examples::merge_examples,
     merge::Merger,
+    outcome::merge_examples,
     partition::{Partition, due_of, partitions},
     recorder::{Exchange, Slice},
     scenario::{Kept, merge_kept, merge_mismatches},

@@ -1,24 +1,13 @@
 //! Of each kind of failure the first example: what was wrong with the bytes, or what the server said. Only a failure costs anything, and
 //! only the first of its kind an allocation.
 
-use serde::{Deserialize, Serialize};
+use crate::{
+    Failure,
+    outcome::{EXAMPLES_MAX, Example, is_in},
+};
 
-use crate::Failure;
-
-/// Most examples of one load: a server may have hundreds of statuses.
-const EXAMPLES_MAX: usize = 64;
 /// Most bytes of a body that are kept; who shows it first takes secrets out, and then cuts it further.
 const BODY_MAX_BYTES: usize = 8 * 1024;
-
-/// The first failure of its kind, of one worker.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Example {
-    pub failure: Failure,
-    /// The index of the step that it belongs to; `None`: there are no steps, or it belongs to a connection.
-    pub step: Option<usize>,
-    /// One line of text, without control characters.
-    pub text: String,
-}
 
 /// The examples of one worker.
 #[derive(Debug, Default)]
@@ -55,21 +44,6 @@ impl Examples {
     }
 }
 
-fn is_in(examples: &[Example], failure: Failure, step: Option<usize>) -> bool {
-    let mut all = examples.iter();
-    all.any(|known| known.failure == failure && known.step == step)
-}
-
-/// Adds those of other workers, one for each kind and step.
-pub(crate) fn merge_examples(into: &mut Vec<Example>, others: Vec<Example>) {
-    for other in others {
-        if !is_in(into, other.failure, other.step) && into.len() < EXAMPLES_MAX {
-            into.push(other);
-        }
-    }
-    into.sort_by_key(|example| (example.step, example.failure));
-}
-
 /// The beginning of bytes as one line; empty if they are no text.
 pub(crate) fn excerpt(bytes: &[u8]) -> String {
     let cut = &bytes[..bytes.len().min(BODY_MAX_BYTES)];
@@ -92,6 +66,7 @@ pub(crate) fn excerpt(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outcome::merge_examples;
 
     #[test]
     fn an_excerpt_is_one_line_of_text() {

@@ -8,7 +8,7 @@ pub(crate) mod diagnosis;
 use std::mem::MaybeUninit;
 
 use crate::{Limits, reader::ReadError};
-use diagnosis::{diagnose, head_error, line_of, quoted};
+use diagnosis::{diagnose, line_of, quoted};
 
 /// Header lines for which there is room on the stack; a head with more takes an allocation.
 const HEADERS_ON_STACK: usize = 128;
@@ -168,7 +168,7 @@ fn parse(bytes: &[u8], max_fields: usize) -> Result<Option<(Head, usize)>, ReadE
     }
     .map_err(|refusal| match refusal {
         Refusal::Parser(httparse::Error::TooManyHeaders) => ReadError::TooManyFields(max_fields),
-        Refusal::Parser(_) => diagnose(bytes),
+        Refusal::Parser(_) => ReadError::Head(Box::new(diagnose(bytes))),
         Refusal::Other(error) => error,
     })
 }
@@ -205,7 +205,7 @@ fn parse_with<'b>(
     for header in &*response.headers {
         said.take(header).map_err(|problem| {
             let line = line_of(bytes, header.name.as_bytes());
-            Refusal::Other(head_error(line, problem))
+            Refusal::Other(ReadError::Head(Box::new((line, problem))))
         })?;
     }
     let keep_alive = !said.close && (response.version == Some(1) || said.keep_alive);

@@ -58,7 +58,6 @@ pub use calibrate::{CalibrationError, Capacity, calibrate};
 pub use clients::{ClientEnd, ClientOutcome, OnSocketError};
 pub use due_times::DueTimes;
 pub use engine::{Running, Stop, reserve_files, start};
-pub use examples::Example;
 pub use expect::{BodyCheck, Expect, MAX_BODY_TEXTS, ThinkTime};
 pub use generators::{
     Generators, GeneratorsError, Link, ReplaceInGenerators, ServeError, Share, StopGenerators,
@@ -70,7 +69,7 @@ pub use inspection::Inspect;
 pub use job::{Arrivals, Job, Limits, Model, Rate, Stage, Target, UserStage, What};
 pub use null_server::{NullServer, Stall};
 pub use outcome::{
-    Counts, Failure, Failures, GeneratorInterval, HandshakeFailure, InspectedCounts,
+    Counts, Example, Failure, Failures, GeneratorInterval, HandshakeFailure, InspectedCounts,
     InspectionFailure, Interval, Outcome, SessionCounts, StepCounts, StepInterval,
 };
 pub use prepared::{

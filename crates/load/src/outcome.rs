@@ -1,14 +1,13 @@
 //! Results of a load run: intervals while it runs, totals at its end.
 
+// long: the counts of a run, each with its sum over workers and intervals
+
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    ClientOutcome, Example, KeptRows, Mismatch, RequestOutcomes, examples::merge_examples,
-    scenario::merge_mismatches,
-};
+use crate::{ClientOutcome, KeptRows, Mismatch, RequestOutcomes, scenario::merge_mismatches};
 
 /// Why a request, or the opening of a connection, failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -493,4 +492,32 @@ impl Outcome {
         self.skipped_under_load |= next.skipped_under_load;
         self.unconnected_for = self.unconnected_for.max(next.unconnected_for);
     }
+}
+
+/// Most examples of one load: a server may have hundreds of statuses.
+pub(crate) const EXAMPLES_MAX: usize = 64;
+
+/// The first failure of its kind, of one worker.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Example {
+    pub failure: Failure,
+    /// The index of the step that it belongs to; `None`: there are no steps, or it belongs to a connection.
+    pub step: Option<usize>,
+    /// One line of text, without control characters.
+    pub text: String,
+}
+
+pub(crate) fn is_in(examples: &[Example], failure: Failure, step: Option<usize>) -> bool {
+    let mut all = examples.iter();
+    all.any(|known| known.failure == failure && known.step == step)
+}
+
+/// Adds those of other workers, one for each kind and step.
+pub(crate) fn merge_examples(into: &mut Vec<Example>, others: Vec<Example>) {
+    for other in others {
+        if !is_in(into, other.failure, other.step) && into.len() < EXAMPLES_MAX {
+            into.push(other);
+        }
+    }
+    into.sort_by_key(|example| (example.step, example.failure));
 }

@@ -1,14 +1,12 @@
 //! What is wrong with a head that `httparse` has refused: the line, and what was expected there. It runs once for each refused head, and
 //! decides nothing.
 
-use crate::reader::ReadError;
-
 /// Most bytes of a line that are shown.
 const SHOWN_MAX_BYTES: usize = 60;
 
-/// Why these bytes are not the beginning of a head.
+/// Why these bytes are not the beginning of a head: the line, and what is wrong there.
 #[cold]
-pub(super) fn diagnose(bytes: &[u8]) -> ReadError {
+pub(super) fn diagnose(bytes: &[u8]) -> (usize, String) {
     let start = bytes
         .iter()
         .take_while(|byte| matches!(byte, b'\r' | b'\n'));
@@ -19,7 +17,7 @@ pub(super) fn diagnose(bytes: &[u8]) -> ReadError {
         .map(text_of);
     let status_line = lines.next().unwrap_or_default();
     if let Some(problem) = status_line_problem(status_line) {
-        return head_error(first, problem);
+        return (first, problem);
     }
     let mut has_field = false;
     for (line, number) in lines.zip(first + 1..) {
@@ -27,15 +25,11 @@ pub(super) fn diagnose(bytes: &[u8]) -> ReadError {
             break;
         }
         if let Some(problem) = field_problem(line, has_field) {
-            return head_error(number, problem);
+            return (number, problem);
         }
         has_field = true;
     }
-    head_error(first, "it is not a head of HTTP/1".to_owned())
-}
-
-pub(super) fn head_error(line: usize, problem: String) -> ReadError {
-    ReadError::Head(Box::new((line, problem)))
+    (first, "it is not a head of HTTP/1".to_owned())
 }
 
 /// The line in which a part of a head is.
