@@ -181,7 +181,7 @@ impl Worker {
                         }
                     };
                     if let Err(failure) = judged {
-                        let text = || said(answer.status, body);
+                        let text = || answer_text(answer.status, body);
                         self.examples.note(failure, step, text);
                     }
                     body = &[];
@@ -294,7 +294,7 @@ impl Worker {
 }
 
 /// What a server said in an answer that failed.
-fn said(status: u16, body: &[u8]) -> String {
+fn answer_text(status: u16, body: &[u8]) -> String {
     match excerpt(body) {
         text if text.is_empty() => String::new(),
         text => format!("{status} {text}"),

@@ -282,7 +282,7 @@ fn failed_handshakes() {
 }
 
 #[test]
-fn alerts_say_what_is_not_in_common() {
+fn alerts_name_what_the_sides_do_not_share() {
     let check = |alert: u8, expected| {
         let serve = move |mut stream: Socket| {
             let _ = stream.read(&mut [0; 4096]);
