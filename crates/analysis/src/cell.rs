@@ -81,8 +81,10 @@ pub struct CellModel {
     /// Requests over the counted trials.
     pub succeeded: u64,
     pub failed: u64,
-    /// Failures by kind, the most frequent first.
+    /// Failed requests by kind, the most frequent first.
     pub failures: Vec<(FailureKind, u64)>,
+    /// The same of connections and sessions.
+    pub other_failures: Vec<(FailureKind, u64)>,
     /// Failed ÷ answered, an estimate over trials is of no use for something that should be nothing.
     pub error_rate: Option<f64>,
     /// Answered ÷ due requests, in the trial that achieved least.
@@ -293,6 +295,7 @@ pub(crate) fn cell(
         succeeded: of_all().map(|numbers| numbers.succeeded).sum(),
         failed: of_all().map(|numbers| numbers.failed).sum(),
         failures: distribution::by_kind(of_all().flat_map(|numbers| &numbers.failures)),
+        other_failures: distribution::by_kind(of_all().flat_map(|numbers| &numbers.other_failures)),
         error_rate: point(Metric::ErrorRate),
         achieved_ratio: point(Metric::AchievedRatio),
         ledger: ledger(&counted),
@@ -388,10 +391,13 @@ fn doubts(trials: &[&TrialModel], of_cell: &[Reason]) -> Vec<(Aspect, Vec<Bias>)
     all.filter(|(_, biases)| !biases.is_empty()).collect()
 }
 
-/// Every kind of failure in any cell, the most frequent first.
-pub fn failure_kinds(cells: &[CellModel]) -> Vec<FailureKind> {
+/// Every kind of failure in one of its lists in any cell, the most frequent first.
+pub fn failure_kinds(
+    cells: &[CellModel],
+    list: fn(&CellModel) -> &[(FailureKind, u64)],
+) -> Vec<FailureKind> {
     let mut sums: Vec<(FailureKind, u64)> = Vec::new();
-    for &(kind, count) in cells.iter().flat_map(|cell| &cell.failures) {
+    for &(kind, count) in cells.iter().flat_map(list) {
         match sums.iter_mut().find(|(known, _)| *known == kind) {
             Some((_, sum)) => *sum += count,
             None => sums.push((kind, count)),

@@ -239,7 +239,7 @@ impl ConnectionsOpen {
             self.sending.append(&mut self.ending);
         }
         self.ending.push(row.connections_open);
-        let mut failures = row.counts.failures.iter();
+        let mut failures = row.counts.other_failures.iter();
         if failures.any(|failure| failure.kind.is_connect_attempt()) {
             self.sending.append(&mut self.ending);
         }
@@ -517,7 +517,7 @@ mod tests {
                 row.counts.sent = *sent;
                 if *count > 0 {
                     let (kind, count) = (FailureKind::Refused, *count);
-                    row.counts.failures = vec![FailureCount { kind, count }];
+                    row.counts.other_failures = vec![FailureCount { kind, count }];
                 }
                 course.add(&row, |_| ());
             }

@@ -342,11 +342,7 @@ pub(crate) fn failed_parts(cell: &CellModel, trials: &[TrialModel]) -> Vec<Part>
 }
 
 fn kinds(layout: &Layout, cells: &[CellModel]) -> Option<FailedOver> {
-    // What is not a failed request is no share of them.
-    let kinds: Vec<FailureKind> = failure_kinds(cells)
-        .into_iter()
-        .filter(|kind| kind.is_of_request())
-        .collect();
+    let kinds = failure_kinds(cells, |cell| &cell.failures);
     let shares = layout.places().map(|(line, level, at)| {
         let cell = &cells[at];
         let answered = as_f64((cell.succeeded + cell.failed).max(1));

@@ -19,6 +19,8 @@ pub struct CellFaults {
     /// Failed requests of the whole load, over the counted trials, the most frequent kind first.
     pub failed: u64,
     pub failures: Vec<(FailureKind, u64)>,
+    /// The same of connections.
+    pub other_failures: Vec<(FailureKind, u64)>,
 }
 
 /// One kill over the trials of a cell.
@@ -63,6 +65,7 @@ fn of_cell(cell: u32, counted: &[&TrialFaults]) -> CellFaults {
         outage_to_the_end: outages().flatten().any(|outage| outage.to_the_end),
         failed: counted.iter().map(|trial| trial.failed).sum(),
         failures: by_kind(counted.iter().flat_map(|trial| &trial.failures)),
+        other_failures: by_kind(counted.iter().flat_map(|trial| &trial.other_failures)),
     }
 }
 

@@ -142,6 +142,8 @@ pub struct TrialNumbers {
     /// From the sum of their times.
     pub in_flight_mean: f64,
     pub failures: Vec<FailureCount>,
+    /// Of connections and sessions.
+    pub other_failures: Vec<FailureCount>,
     /// From due to done, of successes.
     pub response: Option<TrialPercentiles>,
     /// The lowest that response times may be without the lag of the load generator; `None`: the lag was not noted.
@@ -362,6 +364,7 @@ fn numbers(
         skipped: measured.skipped,
         in_flight_mean: mean_in_flight(trial, *within),
         failures: measured.failures.clone(),
+        other_failures: measured.other_failures.clone(),
         response: distribution::of_trial(&times.response_time).or_else(|| quantiles.clone()),
         response_without_lag: (generator.lag.as_ref())
             .and_then(|lag| percentiles_without_lag(&times.response_time, lag)),

@@ -14,6 +14,8 @@ pub struct TrialFaults {
     /// Failed requests of the whole load.
     pub failed: u64,
     pub failures: Vec<FailureCount>,
+    /// Of connections and sessions.
+    pub other_failures: Vec<FailureCount>,
 }
 
 /// The longest time without a success from the first kill to the end of the measured phase, in whole intervals.
@@ -38,6 +40,7 @@ pub(crate) fn of_trial(trial: &Trial) -> Option<TrialFaults> {
             .map(|measure| outage_of(trial, measured_from_s + first.killed_s, measure.end_s)),
         failed: totals.failed,
         failures: totals.failures.clone(),
+        other_failures: totals.other_failures.clone(),
     })
 }
 

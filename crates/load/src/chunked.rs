@@ -1,6 +1,9 @@
 //! The chunked transfer coding (RFC 9112, section 7.1): where its data bytes are and where it ends.
 
-use crate::{head::ReadLimits, reader::ReadError};
+use crate::{
+    head::{ReadLimits, diagnosis::quoted},
+    reader::ReadError,
+};
 
 /// Sixteen hexadecimal digits are all that a 64-bit size can have.
 const SIZE_DIGITS_MAX: u8 = 16;
@@ -56,7 +59,10 @@ impl Chunked {
             let Some((&byte, rest)) = input.split_first() else {
                 return Ok(0);
             };
-            self.position = self.step(limits, byte)?;
+            self.position = match self.step(limits, byte)? {
+                Some(position) => position,
+                None => return Err(self.problem(input)),
+            };
             *input = rest;
         }
         Ok(0)
@@ -66,35 +72,70 @@ impl Chunked {
         self.position == Position::Whole
     }
 
-    fn step(&mut self, limits: ReadLimits, byte: u8) -> Result<Position, ReadError> {
-        match (self.position, byte) {
-            (Position::Size, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => self.digit(byte),
-            (Position::Size, b';' | b' ' | b'\t') if self.digits > 0 => Ok(Position::Extension),
-            (Position::Size, b'\r') if self.digits > 0 => Ok(Position::SizeEnd),
-            (Position::Extension, b'\r') => Ok(Position::SizeEnd),
-            (Position::SizeEnd, b'\n') => self.parse_size(limits),
-            (Position::DataCr, b'\r') => Ok(Position::DataLf),
-            (Position::DataLf, b'\n') => Ok(Position::Size),
-            (Position::TrailerStart, b'\r') => Ok(Position::EndLf),
-            (Position::Trailer, b'\r') => Ok(Position::TrailerLf),
-            (Position::TrailerLf, b'\n') => Ok(Position::TrailerStart),
-            (Position::EndLf, b'\n') => Ok(Position::Whole),
-            (position @ (Position::Extension | Position::Trailer), _) if byte != b'\n' => {
-                self.pass(limits, position)
+    /// The position after a byte; `None`: it cannot be there.
+    fn step(&mut self, limits: ReadLimits, byte: u8) -> Result<Option<Position>, ReadError> {
+        Ok(Some(match (self.position, byte) {
+            (Position::Size, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
+                return Ok(self.digit(byte));
             }
-            (Position::TrailerStart, _) if byte != b'\n' => self.pass(limits, Position::Trailer),
-            _ => Err(ReadError::BadChunk),
-        }
+            (Position::Size, b';' | b' ' | b'\t') if self.digits > 0 => Position::Extension,
+            (Position::Size, b'\r') if self.digits > 0 => Position::SizeEnd,
+            (Position::Extension, b'\r') => Position::SizeEnd,
+            (Position::SizeEnd, b'\n') => self.parse_size(limits)?,
+            (Position::DataCr, b'\r') => Position::DataLf,
+            (Position::DataLf, b'\n') => Position::Size,
+            (Position::TrailerStart, b'\r') => Position::EndLf,
+            (Position::Trailer, b'\r') => Position::TrailerLf,
+            (Position::TrailerLf, b'\n') => Position::TrailerStart,
+            (Position::EndLf, b'\n') => Position::Whole,
+            (position @ (Position::Extension | Position::Trailer), _) if byte != b'\n' => {
+                self.pass(limits, position)?
+            }
+            (Position::TrailerStart, _) if byte != b'\n' => self.pass(limits, Position::Trailer)?,
+            _ => return Ok(None),
+        }))
     }
 
-    fn digit(&mut self, byte: u8) -> Result<Position, ReadError> {
+    fn digit(&mut self, byte: u8) -> Option<Position> {
         if self.digits == SIZE_DIGITS_MAX {
-            return Err(ReadError::BadChunk);
+            return None;
         }
-        let value = (byte as char).to_digit(16).ok_or(ReadError::BadChunk)?;
+        let value = (byte as char).to_digit(16)?;
         self.size = self.size << 4 | u64::from(value);
         self.digits += 1;
-        Ok(Position::Size)
+        Some(Position::Size)
+    }
+
+    /// What was expected where `input` begins.
+    #[cold]
+    fn problem(&self, input: &[u8]) -> ReadError {
+        let is_end = |byte: &u8| matches!(byte, b'\r' | b'\n' | b';');
+        let end = input.iter().position(is_end).unwrap_or(input.len());
+        let found = &input[..end];
+        let text = match self.position {
+            Position::Size if self.digits == SIZE_DIGITS_MAX => {
+                format!("a chunk size has more than {SIZE_DIGITS_MAX} digits")
+            }
+            Position::Size => {
+                let digits = match usize::from(self.digits) {
+                    0 => String::new(),
+                    digits => format!("{:0digits$x}", self.size),
+                };
+                let size = [digits.as_bytes(), found].concat();
+                format!("chunk size {} is not hexadecimal", quoted(&size))
+            }
+            Position::DataCr | Position::DataLf => {
+                "a chunk is not followed by a line end: it is longer than its size".to_owned()
+            }
+            Position::SizeEnd | Position::TrailerLf | Position::EndLf => {
+                "a carriage return without a line feed in a chunked body".to_owned()
+            }
+            Position::Extension | Position::TrailerStart | Position::Trailer => {
+                "a line feed without a carriage return in a chunked body".to_owned()
+            }
+            Position::Data | Position::Whole => "a chunked body that has ended".to_owned(),
+        };
+        ReadError::Chunk(text.into())
     }
 
     fn parse_size(&mut self, limits: ReadLimits) -> Result<Position, ReadError> {
@@ -102,7 +143,7 @@ impl Chunked {
         self.overhead = 0;
         self.total = self.total.saturating_add(self.size);
         if self.total > limits.body_max_bytes {
-            return Err(ReadError::BodyTooLong);
+            return Err(ReadError::BodyTooLong(limits.body_max_bytes));
         }
         Ok(if self.size == 0 {
             Position::TrailerStart
@@ -115,7 +156,7 @@ impl Chunked {
     fn pass(&mut self, limits: ReadLimits, position: Position) -> Result<Position, ReadError> {
         self.overhead += 1;
         if self.overhead > limits.head_max_bytes {
-            return Err(ReadError::HeadTooLong);
+            return Err(ReadError::ChunkOverhead(limits.head_max_bytes));
         }
         Ok(position)
     }

@@ -16,6 +16,7 @@ use crate::{
     Counts, Interval, Job, KeptRows, Outcome, Replace, ReplaceError, Share, StepCounts, What,
     clock::{Clock, whole_nanoseconds},
     merge::Merger,
+    outcome::merge_examples,
     partition::{Partition, due_of, partitions},
     recorder::{Exchange, Slice},
     scenario::{Kept, merge_kept, merge_mismatches},
@@ -331,6 +332,7 @@ impl Running {
             clients: Vec::new(),
             kept: KeptRows::default(),
             mismatches: Vec::new(),
+            examples: Vec::new(),
             request_outcomes_full: self.shared.request_outcomes_full.load(Ordering::Relaxed),
             skipped_under_load: self.shared.skipped_under_load.load(Ordering::Relaxed),
             unconnected_for: match self.shared.unconnected_ns.load(Ordering::Relaxed) {
@@ -357,6 +359,7 @@ impl Running {
             outcome.clients.extend(end.clients);
             kept.extend(end.kept);
             merge_mismatches(&mut outcome.mismatches, end.mismatches);
+            merge_examples(&mut outcome.examples, end.examples);
         }
         outcome.clients.sort_by_key(|client| client.number);
         (outcome, kept)

@@ -3,18 +3,33 @@
 //! Parsing is `httparse`'s. A server mostly repeats the same head, so the last one is cached with its meaning and compared before
 //! anything is parsed.
 
+pub(crate) mod diagnosis;
+
 use std::mem::MaybeUninit;
 
-use crate::reader::ReadError;
+use crate::{Limits, reader::ReadError};
+use diagnosis::{diagnose, line_of, quoted};
 
-/// Most header lines of one answer.
-const HEADERS_MAX: usize = 128;
+/// Header lines for which there is room on the stack; a head with more takes an allocation.
+const HEADERS_ON_STACK: usize = 128;
 
 /// Limits on the size of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadLimits {
     pub head_max_bytes: usize,
+    /// Most header lines.
+    pub head_max_fields: usize,
     pub body_max_bytes: u64,
+}
+
+impl From<&Limits> for ReadLimits {
+    fn from(limits: &Limits) -> Self {
+        Self {
+            head_max_bytes: limits.head_max_bytes,
+            head_max_fields: limits.head_max_fields,
+            body_max_bytes: limits.body_max_bytes,
+        }
+    }
 }
 
 /// Reads heads for any number of connections.
@@ -31,6 +46,8 @@ pub(crate) struct Head {
     pub(crate) status: u16,
     pub(crate) keep_alive: bool,
     pub(crate) framing: Framing,
+    /// Whether it has folded lines.
+    is_folded: bool,
 }
 
 /// How the end of the body is found.
@@ -49,6 +66,7 @@ impl Heads {
             status: 0,
             keep_alive: false,
             framing: Framing::UntilClose,
+            is_folded: false,
         };
         Self {
             limits,
@@ -57,10 +75,14 @@ impl Heads {
         }
     }
 
-    /// The bytes of the head that was read last.
+    /// Copies the head that was read last to `kept`, each header on one line.
     #[inline]
-    pub(crate) fn last_bytes(&self) -> &[u8] {
-        &self.last_bytes
+    pub(crate) fn copy_last(&self, kept: &mut Vec<u8>) {
+        kept.clear();
+        kept.extend_from_slice(&self.last_bytes);
+        if self.last.is_folded {
+            unfold(kept);
+        }
     }
 
     #[inline]
@@ -102,9 +124,9 @@ impl Heads {
                 partial.extend_from_slice(fresh);
                 partial.as_slice()
             };
-            let Some((head, length)) = parse(bytes)? else {
+            let Some((head, length)) = parse(bytes, self.limits.head_max_fields)? else {
                 if bytes.len() == self.limits.head_max_bytes {
-                    return Err(ReadError::HeadTooLong);
+                    return Err(ReadError::HeadTooLong(self.limits.head_max_bytes));
                 }
                 if held == 0 {
                     partial.extend_from_slice(fresh);
@@ -128,23 +150,63 @@ impl Heads {
 }
 
 /// The head at the beginning of `bytes` and its length; `None` if it is incomplete.
-fn parse(bytes: &[u8]) -> Result<Option<(Head, usize)>, ReadError> {
-    let mut headers = [const { MaybeUninit::uninit() }; HEADERS_MAX];
+fn parse(bytes: &[u8], max_fields: usize) -> Result<Option<(Head, usize)>, ReadError> {
+    let mut headers = [const { MaybeUninit::uninit() }; HEADERS_ON_STACK];
+    let room = max_fields.min(HEADERS_ON_STACK);
+    match parse_with(bytes, &mut headers[..room]) {
+        Err(Refusal::Parser(httparse::Error::TooManyHeaders)) if max_fields > room => {
+            let mut headers = vec![MaybeUninit::uninit(); max_fields];
+            parse_with(bytes, &mut headers)
+        }
+        // RFC 9110, section 2.5: a later minor version is read as the latest one that is known.
+        Err(Refusal::Parser(httparse::Error::Version)) if is_later_minor_version(bytes) => {
+            let mut known = bytes.to_vec();
+            known[MINOR_VERSION] = b'1';
+            return parse(&known, max_fields);
+        }
+        found => found,
+    }
+    .map_err(|refusal| match refusal {
+        Refusal::Parser(httparse::Error::TooManyHeaders) => ReadError::TooManyFields(max_fields),
+        Refusal::Parser(_) => ReadError::Head(Box::new(diagnose(bytes))),
+        Refusal::Other(error) => error,
+    })
+}
+
+/// Where a status line has its minor version.
+const MINOR_VERSION: usize = b"HTTP/1.".len();
+
+fn is_later_minor_version(bytes: &[u8]) -> bool {
+    let digit = bytes.get(MINOR_VERSION);
+    bytes.starts_with(b"HTTP/1.") && digit.is_some_and(|digit| (b'2'..=b'9').contains(digit))
+}
+
+/// Why bytes are no head.
+enum Refusal {
+    Parser(httparse::Error),
+    Other(ReadError),
+}
+
+fn parse_with<'b>(
+    bytes: &'b [u8],
+    headers: &mut [MaybeUninit<httparse::Header<'b>>],
+) -> Result<Option<(Head, usize)>, Refusal> {
     let mut response = httparse::Response::new(&mut []);
-    let length = match httparse::ParserConfig::default().parse_response_with_uninit_headers(
-        &mut response,
-        bytes,
-        &mut headers,
-    ) {
-        Ok(httparse::Status::Complete(length)) => length,
-        Ok(httparse::Status::Partial) => return Ok(None),
-        Err(httparse::Error::TooManyHeaders) => return Err(ReadError::HeadTooLong),
-        Err(_) => return Err(ReadError::NotHttp),
+    let mut config = httparse::ParserConfig::default();
+    // RFC 9112, section 5.2: a user agent reads folded lines.
+    config.allow_obsolete_multiline_headers_in_responses(true);
+    let found = config.parse_response_with_uninit_headers(&mut response, bytes, headers);
+    let length = match found.map_err(Refusal::Parser)? {
+        httparse::Status::Complete(length) => length,
+        httparse::Status::Partial => return Ok(None),
     };
-    let status = response.code.ok_or(ReadError::NotHttp)?;
+    let status = response.code.unwrap_or_default();
     let mut said = HeaderFields::default();
     for header in &*response.headers {
-        said.take(header)?;
+        said.take(header).map_err(|problem| {
+            let line = line_of(bytes, header.name.as_bytes());
+            Refusal::Other(ReadError::Head(Box::new((line, problem))))
+        })?;
     }
     let keep_alive = !said.close && (response.version == Some(1) || said.keep_alive);
     Ok(Some((
@@ -152,9 +214,23 @@ fn parse(bytes: &[u8]) -> Result<Option<(Head, usize)>, ReadError> {
             status,
             keep_alive,
             framing: said.framing(),
+            is_folded: said.is_folded,
         },
         length,
     )))
+}
+
+/// Replaces the line ends before folded lines by spaces (RFC 9112, section 5.2).
+#[cold]
+fn unfold(head: &mut [u8]) {
+    for at in 1..head.len().saturating_sub(1) {
+        if head[at] == b'\n' && matches!(head[at + 1], b' ' | b'\t') {
+            head[at] = b' ';
+            if head[at - 1] == b'\r' {
+                head[at - 1] = b' ';
+            }
+        }
+    }
 }
 
 /// The meaning of the header lines so far.
@@ -163,6 +239,7 @@ struct HeaderFields {
     close: bool,
     keep_alive: bool,
     length: Option<u64>,
+    is_folded: bool,
     /// The last transfer coding; only `chunked` shows where a body ends.
     coding: Option<Coding>,
 }
@@ -174,12 +251,15 @@ enum Coding {
 }
 
 impl HeaderFields {
-    fn take(&mut self, header: &httparse::Header<'_>) -> Result<(), ReadError> {
+    /// Takes one header; an error says what is wrong with it.
+    fn take(&mut self, header: &httparse::Header<'_>) -> Result<(), String> {
+        self.is_folded |= header.value.contains(&b'\n');
         if header.name.eq_ignore_ascii_case("content-length") {
             for part in parts(header.value) {
-                let length = decimal(part).ok_or(ReadError::BadLength)?;
-                if self.length.is_some_and(|other| other != length) {
-                    return Err(ReadError::BadLength);
+                let length = decimal(part)
+                    .ok_or_else(|| format!("Content-Length {} is not a number", quoted(part)))?;
+                if let Some(other) = self.length.filter(|other| *other != length) {
+                    return Err(format!("a second Content-Length, {length} after {other}"));
                 }
                 self.length = Some(length);
             }

@@ -27,6 +27,7 @@ pub(crate) use request::Requests;
 use crate::{
     Failure,
     answer_matcher::AnswerMatcher,
+    examples::Examples,
     flight::Flight,
     head::ReadLimits,
     inspection::{Inspected, Inspector},
@@ -98,13 +99,16 @@ pub(crate) struct Judge<'a> {
     /// `None`: they are not inspected.
     pub(crate) inspector: Option<&'a mut Inspector>,
     pub(crate) now: u64,
+    pub(crate) examples: &'a mut Examples,
 }
 
 impl Session {
     /// Begins: the preface and the settings of this side are in the output. `most`: limit on concurrent streams.
     pub(crate) fn new(most: usize, limits: ReadLimits) -> Option<Self> {
         let pipe = Pipe::default();
-        let head_max = u32::try_from(limits.head_max_bytes).unwrap_or(u32::MAX);
+        // RFC 9113, section 6.5.2: each field counts 32 bytes more.
+        let head_max = limits.head_max_bytes + 32 * limits.head_max_fields;
+        let head_max = u32::try_from(head_max).unwrap_or(u32::MAX);
         let mut builder = Builder::new();
         builder
             .enable_push(false)

@@ -173,7 +173,10 @@ pub struct Limits {
     /// From sent until the answer is complete.
     pub request_timeout: Duration,
     pub connect_timeout: Duration,
+    /// Of an answer's head; over HTTP/2 each field counts 32 bytes more, of which this limit has room for `head_max_fields`.
     pub head_max_bytes: usize,
+    /// Most header lines of an answer.
+    pub head_max_fields: usize,
     /// Of an answer. Bodies are not kept, so by default only the request timeout bounds them.
     pub body_max_bytes: u64,
     /// First pause before reconnecting after a failure; doubles up to `reconnect_max`.
@@ -194,7 +197,8 @@ impl Default for Limits {
         Self {
             request_timeout: Duration::from_secs(10),
             connect_timeout: Duration::from_secs(5),
-            head_max_bytes: 16 * 1024,
+            head_max_bytes: 64 * 1024,
+            head_max_fields: 1_000,
             body_max_bytes: u64::MAX,
             reconnect_first: Duration::from_millis(5),
             reconnect_max: Duration::from_secs(1),

@@ -18,6 +18,7 @@ mod clock;
 mod connection;
 mod due_times;
 mod engine;
+mod examples;
 mod expect;
 mod flight;
 mod generators;
@@ -68,7 +69,7 @@ pub use inspection::Inspect;
 pub use job::{Arrivals, Job, Limits, Model, Rate, Stage, Target, UserStage, What};
 pub use null_server::{NullServer, Stall};
 pub use outcome::{
-    Counts, Failure, Failures, GeneratorInterval, HandshakeFailure, InspectedCounts,
+    Counts, Example, Failure, Failures, GeneratorInterval, HandshakeFailure, InspectedCounts,
     InspectionFailure, Interval, Outcome, SessionCounts, StepCounts, StepInterval,
 };
 pub use prepared::{

@@ -1,5 +1,7 @@
 //! Results of a load run: intervals while it runs, totals at its end.
 
+// long: the counts of a run, each with its sum over workers and intervals
+
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
@@ -30,6 +32,9 @@ pub enum Failure {
     Handshake(HandshakeFailure),
     /// A protocol error of HTTP/2, by either side.
     Protocol,
+    /// A connection, not a request: bytes arrived on it while no request was in flight. A 408 is none: it is the server's word for the
+    /// end of an idle connection (RFC 9110, section 15.5.9).
+    UnsolicitedAnswer,
     /// A step of a scenario: a check of the answer failed.
     CheckFailed,
     /// A step of a scenario: a captured value was not in the answer.
@@ -63,6 +68,7 @@ impl Failure {
             | Self::Malformed
             | Self::Handshake(_)
             | Self::Protocol
+            | Self::UnsolicitedAnswer
             | Self::TooManyRounds
             | Self::ClientEnded => false,
         }
@@ -74,12 +80,23 @@ impl Failure {
 pub enum HandshakeFailure {
     /// The server's certificate is from no trusted authority.
     UnknownIssuer,
-    /// The server's certificate is no longer valid, or not yet.
+    /// The server's certificate is no longer valid.
     Expired,
+    NotYetValid,
     /// The server's certificate is for other names.
     WrongName,
+    /// The server's certificate is that of an authority.
+    CaCertificate,
+    /// The server's certificate, or one above it, has a key or a signature that cannot be verified here.
+    Algorithm,
     /// The server's certificate is rejected for another reason.
     Certificate,
+    /// The server wants a certificate of the client that it has not got, or that it does not accept.
+    ClientCertificate,
+    /// The two sides have no version of TLS in common.
+    NoVersion,
+    /// The two sides have no cipher suite, key exchange or signature algorithm in common.
+    NoCipher,
     /// The server does not support the protocol.
     NoProtocol,
     /// The server refused, with an alert.
@@ -88,7 +105,7 @@ pub enum HandshakeFailure {
     Cut,
     /// It was not complete before the connect timeout.
     TimedOut,
-    /// The server's messages are not TLS, or the two sides have no version or cipher in common.
+    /// The server's messages are not TLS.
     Malformed,
 }
 
@@ -112,6 +129,13 @@ pub enum InspectionFailure {
 pub struct Failures(pub Vec<(Failure, u64)>);
 
 impl Failures {
+    /// Adds failures of another worker or a later interval.
+    pub fn join(&mut self, other: &Self) {
+        for &(failure, count) in &other.0 {
+            self.add(failure, count);
+        }
+    }
+
     /// Adds `count` failures of one kind.
     pub fn add(&mut self, failure: Failure, count: u64) {
         match self.0.binary_search_by_key(&failure, |(kind, _)| *kind) {
@@ -130,15 +154,19 @@ pub struct Counts {
     pub succeeded: u64,
     /// Sent requests that failed, of any kind.
     pub failed: u64,
-    /// By kind; `Refused`, `ConnectFailed`, `NoPort` and `Handshake` count attempts to connect, which are not requests;
-    /// `Malformed` and `Protocol` also count unexpected bytes while nothing was in flight.
+    /// Those by kind; they add up to `failed`.
     pub failures: Failures,
+    /// Failures that are none of a request: of attempts to connect, of connections with nothing in flight, and of sessions
+    /// ([`Failure::TooManyRounds`]).
+    pub other_failures: Failures,
     /// Open load: fell due and were never sent, because too many were waiting or the run ended.
     pub skipped: u64,
     /// Sent and not answered at the end of the interval.
     pub in_flight: u64,
     /// Open at the end of the interval.
     pub connections_open: u64,
+    /// Sent once more over a new connection, because the server closed the old one with an answer before theirs; each is in `sent` once.
+    pub resent: u64,
     /// Connections established, before their handshakes.
     pub connects: u64,
     /// TLS handshakes that succeeded.
@@ -229,9 +257,7 @@ impl StepCounts {
         self.sent += other.sent;
         self.succeeded += other.succeeded;
         self.failed += other.failed;
-        for &(failure, count) in &other.failures.0 {
-            self.failures.add(failure, count);
-        }
+        self.failures.join(&other.failures);
     }
 }
 
@@ -253,12 +279,12 @@ impl Counts {
         self.sent += other.sent;
         self.succeeded += other.succeeded;
         self.failed += other.failed;
-        for &(failure, count) in &other.failures.0 {
-            self.failures.add(failure, count);
-        }
+        self.failures.join(&other.failures);
+        self.other_failures.join(&other.other_failures);
         self.skipped += other.skipped;
         self.in_flight += other.in_flight;
         self.connections_open += other.connections_open;
+        self.resent += other.resent;
         self.connects += other.connects;
         self.handshakes += other.handshakes;
         self.handshakes_resumed += other.handshakes_resumed;
@@ -432,6 +458,8 @@ pub struct Outcome {
     pub kept: KeptRows,
     /// Of each step an answer that failed a check or a capture, the first one of a worker; by step.
     pub mismatches: Vec<Mismatch>,
+    /// Of each kind of failure, and of each step, an example; by step and kind.
+    pub examples: Vec<Example>,
     /// True if a worker reached [`crate::Job::max_tracked_requests`], which also ends the run.
     pub request_outcomes_full: bool,
     /// True if a worker skipped requests while later ones were still sent: more were due than may wait.
@@ -457,10 +485,39 @@ impl Outcome {
             }
         }
         merge_mismatches(&mut self.mismatches, next.mismatches);
+        merge_examples(&mut self.examples, next.examples);
         self.clients.extend(next.clients);
         self.clients.sort_by_key(|client| client.number);
         self.request_outcomes_full |= next.request_outcomes_full;
         self.skipped_under_load |= next.skipped_under_load;
         self.unconnected_for = self.unconnected_for.max(next.unconnected_for);
     }
+}
+
+/// Most examples of one load: a server may have hundreds of statuses.
+pub(crate) const EXAMPLES_MAX: usize = 64;
+
+/// The first failure of its kind, of one worker.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Example {
+    pub failure: Failure,
+    /// The index of the step that it belongs to; `None`: there are no steps, or it belongs to a connection.
+    pub step: Option<usize>,
+    /// One line of text, without control characters.
+    pub text: String,
+}
+
+pub(crate) fn is_in(examples: &[Example], failure: Failure, step: Option<usize>) -> bool {
+    let mut all = examples.iter();
+    all.any(|known| known.failure == failure && known.step == step)
+}
+
+/// Adds those of other workers, one for each kind and step.
+pub(crate) fn merge_examples(into: &mut Vec<Example>, others: Vec<Example>) {
+    for other in others {
+        if !is_in(into, other.failure, other.step) && into.len() < EXAMPLES_MAX {
+            into.push(other);
+        }
+    }
+    into.sort_by_key(|example| (example.step, example.failure));
 }

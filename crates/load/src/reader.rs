@@ -26,18 +26,21 @@ pub struct Answer {
 }
 
 /// Why bytes are not a valid answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
-    #[error("the head is not HTTP/1")]
-    NotHttp,
-    #[error("the head is longer than its limit, or has too many lines")]
-    HeadTooLong,
-    #[error("the body is longer than its limit")]
-    BodyTooLong,
-    #[error("the length of the body is not a number, or there are two different ones")]
-    BadLength,
-    #[error("the body is not chunked although the head says so")]
-    BadChunk,
+    /// The line of the head, counted from 1, and what is wrong there. Boxed, because the result of each read has room for it.
+    #[error("head, line {}: {}", .0.0, .0.1)]
+    Head(Box<(usize, String)>),
+    #[error("the head exceeds {0} bytes")]
+    HeadTooLong(usize),
+    #[error("the head has more than {0} fields")]
+    TooManyFields(usize),
+    #[error("the body exceeds {0} bytes")]
+    BodyTooLong(u64),
+    #[error("{0}")]
+    Chunk(Box<str>),
+    #[error("the extensions or the trailers of a chunked body exceed {0} bytes")]
+    ChunkOverhead(usize),
 }
 
 /// What the end of a connection means for the answer that was being read.
@@ -137,8 +140,7 @@ impl Reader {
                 return Ok(None);
             };
             if KEEPING && let Some(kept) = &mut self.kept {
-                kept.clear();
-                kept.extend_from_slice(heads.last_bytes());
+                heads.copy_last(kept);
             }
             if let Some(answer) = self.begin(heads, head, is_head)? {
                 return Ok(Some(Event::Whole(answer)));
@@ -177,7 +179,7 @@ impl Reader {
         }
         self.state = match head.framing {
             Framing::Length(length) if length > heads.limits().body_max_bytes => {
-                return Err(ReadError::BodyTooLong);
+                return Err(ReadError::BodyTooLong(heads.limits().body_max_bytes));
             }
             Framing::Length(length) => RequestOutcome::Length(length),
             Framing::Chunked => RequestOutcome::Chunks(Chunked::default()),
@@ -207,7 +209,7 @@ impl Reader {
             RequestOutcome::UntilClose(seen) => {
                 *seen += input.len() as u64;
                 if *seen > limits.body_max_bytes {
-                    return Err(ReadError::BodyTooLong);
+                    return Err(ReadError::BodyTooLong(limits.body_max_bytes));
                 }
                 let length = input.len();
                 Ok(piece(input, length))

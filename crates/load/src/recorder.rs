@@ -267,6 +267,11 @@ impl Recorder {
         self.in_flight += requests;
     }
 
+    /// Requests in flight were sent again.
+    pub(crate) fn record_resent(&mut self, requests: usize) {
+        self.slice.counts.resent += requests as u64;
+    }
+
     #[inline]
     pub(crate) fn sent_bytes(&mut self, bytes: usize) {
         self.slice.counts.bytes_sent += bytes as u64;
@@ -328,10 +333,10 @@ impl Recorder {
         }
     }
 
-    /// A failure that is not of a request: an attempt to connect, or unexpected bytes.
+    /// A failure that is none of a request: of an attempt to connect, of a connection without requests, or of a session.
     #[cold]
     pub(crate) fn record_other_failure(&mut self, failure: Failure) {
-        self.slice.counts.failures.add(failure, 1);
+        self.slice.counts.other_failures.add(failure, 1);
     }
 
     /// A connection was established, `took` nanoseconds after the attempt began.

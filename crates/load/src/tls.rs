@@ -1,13 +1,18 @@
 //! TLS for a load: trusted authorities, server name and client certificate, prepared before anything is started.
 //!
 //! `rustls` implements TLS. `session` is one connection's state; `tickets` keeps session tickets of a worker; `trust` verifies
-//! certificates.
+//! certificates; `refusal` and `keys` say why a handshake failed.
 
+mod keys;
+mod refusal;
 mod session;
 mod tickets;
 mod trust;
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -62,6 +67,12 @@ pub enum TlsError {
         what: &'static str,
         error: pem::Error,
     },
+    #[error("there is no private key in {0}")]
+    NoKey(&'static str),
+    #[error(
+        "{0} is encrypted, and cannot be read; a copy without a passphrase is made by `openssl pkey -in KEY -out COPY`"
+    )]
+    EncryptedKey(&'static str),
     #[error("there is no certificate in {0}")]
     NoCertificate(&'static str),
     #[error("a certificate in the authorities: {0}")]
@@ -81,6 +92,8 @@ pub struct Tls {
     config: Arc<ClientConfig>,
     server_name: ServerName<'static>,
     resumes: bool,
+    /// Whether a server has asked for a certificate.
+    is_client_wanted: Arc<AtomicBool>,
 }
 
 const AUTHORITIES: &str = "the authorities";
@@ -114,27 +127,27 @@ impl Tls {
         let trust = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .map_err(TlsError::SetUp)?;
-        let trusting = match &options.roots {
-            Roots::System => trust.with_root_certificates(trust::system()?),
-            Roots::Pem(pem) => trust.with_root_certificates(trust::named_authorities(pem)?),
-            Roots::Unchecked => trust
-                .dangerous()
-                .with_custom_certificate_verifier(Arc::new(trust::AnyServer(provider))),
-        };
-        let config = match &options.client {
+        let verifier = trust::verifier(&options.roots, provider)?;
+        let trusting = trust
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(verifier));
+        let mut config = match &options.client {
             None => trusting.with_no_client_auth(),
             Some((certificates, key)) => {
-                let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| TlsError::Pem {
-                    what: CLIENT_KEY,
-                    error,
-                })?;
+                let key = private_key_in(key)?;
                 trusting
                     .with_client_auth_cert(certificates_in(certificates, CLIENT_CERTIFICATE)?, key)
                     .map_err(TlsError::Client)?
             }
         };
+        let is_client_wanted = Arc::new(AtomicBool::new(false));
+        config.client_auth_cert_resolver = Arc::new(refusal::NotingResolver {
+            inner: config.client_auth_cert_resolver,
+            is_wanted: Arc::clone(&is_client_wanted),
+        });
         Ok(Self {
             config: Arc::new(config),
+            is_client_wanted,
             server_name,
             resumes: options.resumes,
             options: Arc::new(options),
@@ -187,6 +200,21 @@ pub(crate) fn alpn(protocol: Protocol) -> &'static [u8] {
         Protocol::Http1 => b"http/1.1",
         Protocol::Http2 => b"h2",
     }
+}
+
+fn private_key_in(pem: &[u8]) -> Result<PrivateKeyDer<'static>, TlsError> {
+    let has = |text: &[u8]| memchr::memmem::find(pem, text).is_some();
+    PrivateKeyDer::from_pem_slice(pem).map_err(|error| match error {
+        // PKCS #8, and the older form of OpenSSL.
+        _ if has(b"BEGIN ENCRYPTED PRIVATE KEY") || has(b"Proc-Type: 4,ENCRYPTED") => {
+            TlsError::EncryptedKey(CLIENT_KEY)
+        }
+        pem::Error::NoItemsFound => TlsError::NoKey(CLIENT_KEY),
+        error => TlsError::Pem {
+            what: CLIENT_KEY,
+            error,
+        },
+    })
 }
 
 fn certificates_in(

@@ -24,11 +24,12 @@ use rustix::{
 use timers::Timers;
 
 use crate::{
-    ClientOutcome, Expect, Job, Mismatch, Prepared, RequestOutcomes, ScenarioError, StartError,
-    What,
+    ClientOutcome, Example, Expect, Job, Mismatch, Prepared, RequestOutcomes, ScenarioError,
+    StartError, What,
     answer_matcher::AnswerMatcher,
     clock::{Clock, timespec, whole_nanoseconds},
     connection::{Connection, Phase},
+    examples::Examples,
     head::{Heads, ReadLimits},
     inspection::Inspector,
     pacer::Pacer,
@@ -71,6 +72,7 @@ pub(crate) struct Worker {
     matcher: AnswerMatcher,
     /// `None`: answers are not inspected.
     inspector: Option<Inspector>,
+    examples: Examples,
     /// Replaces the writer and the matcher if the job is a scenario.
     sessions: Option<Box<Sessions>>,
     recorder: Recorder,
@@ -124,6 +126,7 @@ pub(crate) struct End {
     pub(crate) feed_used_up: Option<String>,
     pub(crate) kept: Option<Kept>,
     pub(crate) mismatches: Vec<Mismatch>,
+    pub(crate) examples: Vec<Example>,
     pub(crate) account: Option<RequestOutcomes>,
     pub(crate) clients: Vec<ClientOutcome>,
     pub(crate) ran_for: u64,
@@ -150,10 +153,7 @@ impl Worker {
             partition.max_requests,
         );
         let mut limits = Nanoseconds::new(&job, &pacer);
-        let read_limits = ReadLimits {
-            head_max_bytes: job.limits.head_max_bytes,
-            body_max_bytes: job.limits.body_max_bytes,
-        };
+        let read_limits = ReadLimits::from(&job.limits);
         let mut connections: Vec<Connection> = partition
             .routes
             .iter()
@@ -179,6 +179,7 @@ impl Worker {
             heads: Heads::new(read_limits),
             matcher,
             inspector,
+            examples: Examples::default(),
             recorder: Recorder::new(partition, exchange, interval),
             protocol_stacks: ProtocolStacks::new(
                 &job.transport,
@@ -254,6 +255,7 @@ impl Worker {
             feed_used_up,
             kept,
             mismatches: mismatches.unwrap_or_default(),
+            examples: self.examples.into_vec(),
             account: self.account,
             clients: self.pacer.into_clients(),
             ran_for: now,
@@ -369,7 +371,10 @@ impl Worker {
             if let Some(sessions) = &mut self.sessions {
                 sessions.give_up(&mut self.recorder);
             }
-            self.to_open.clear();
+            // Requests that were sent still wait for a new connection.
+            let connections = &self.connections;
+            self.to_open
+                .retain(|Reverse((_, id))| !connections[*id as usize].flight.is_empty());
         }
     }
 

@@ -8,6 +8,8 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Writer {
     requests: Vec<Prepared>,
+    /// The place of request 0 and of the next one in `requests`.
+    first: usize,
     next: usize,
     worker: usize,
     workers: u64,
@@ -29,6 +31,7 @@ impl Writer {
         let next = requests.len() * worker / workers;
         Self {
             requests,
+            first: next,
             next,
             worker,
             workers: workers as u64,
@@ -47,12 +50,31 @@ impl Writer {
     // The loop that calls it is compiled twice; without the attribute only a single caller would be inlined.
     #[inline(always)]
     pub(crate) fn append(&mut self, out: &mut Vec<u8>, index: u64, unix_now: u64) -> bool {
-        let request = &self.requests[self.next];
-        self.next = if self.next + 1 == self.requests.len() {
+        let place = self.next;
+        self.next = if place + 1 == self.requests.len() {
             0
         } else {
-            self.next + 1
+            place + 1
         };
+        self.append_at(place, out, (index, unix_now))
+    }
+
+    /// Appends request number `index` once more, with the same key.
+    pub(crate) fn append_again(&mut self, out: &mut Vec<u8>, index: u64, unix_now: u64) {
+        let requests = self.requests.len() as u64;
+        let place = (self.first as u64 + index % requests) % requests;
+        let place = usize::try_from(place).expect("it is below the number of requests");
+        self.append_at(place, out, (index, unix_now));
+    }
+
+    #[inline(always)]
+    fn append_at(
+        &mut self,
+        place: usize,
+        out: &mut Vec<u8>,
+        (index, unix_now): (u64, u64),
+    ) -> bool {
+        let request = &self.requests[place];
         let start = out.len();
         out.extend_from_slice(&request.bytes);
         for slot in &request.slots {

@@ -46,6 +46,7 @@ kinds! {
     Malformed "malformed",
     WrongBody "wrong_body",
     Protocol "protocol",
+    UnsolicitedAnswer "unsolicited_answer",
     CheckFailed "check_failed",
     NotCaptured "not_captured",
     BodyNotKept "body_not_kept",
@@ -61,6 +62,12 @@ kinds! {
     HandshakeUnknownIssuer "handshake_unknown_issuer",
     HandshakeExpired "handshake_expired",
     HandshakeWrongName "handshake_wrong_name",
+    HandshakeNotYetValid "handshake_not_yet_valid",
+    HandshakeCaCertificate "handshake_ca_certificate",
+    HandshakeAlgorithm "handshake_algorithm",
+    HandshakeClientCertificate "handshake_client_certificate",
+    HandshakeNoVersion "handshake_no_version",
+    HandshakeNoCipher "handshake_no_cipher",
     HandshakeCertificate "handshake_certificate",
     HandshakeNoProtocol "handshake_no_protocol",
     HandshakeRefused "handshake_refused",
@@ -70,7 +77,7 @@ kinds! {
 }
 
 impl FailureKind {
-    /// Whether it counts attempts to connect, which are not requests.
+    /// Whether it is of attempts to connect alone.
     #[must_use]
     pub fn is_connect_attempt(self) -> bool {
         match self {
@@ -80,6 +87,12 @@ impl FailureKind {
             | Self::HandshakeUnknownIssuer
             | Self::HandshakeExpired
             | Self::HandshakeWrongName
+            | Self::HandshakeNotYetValid
+            | Self::HandshakeCaCertificate
+            | Self::HandshakeAlgorithm
+            | Self::HandshakeClientCertificate
+            | Self::HandshakeNoVersion
+            | Self::HandshakeNoCipher
             | Self::HandshakeCertificate
             | Self::HandshakeNoProtocol
             | Self::HandshakeRefused
@@ -92,6 +105,7 @@ impl FailureKind {
             | Self::Malformed
             | Self::WrongBody
             | Self::Protocol
+            | Self::UnsolicitedAnswer
             | Self::CheckFailed
             | Self::NotCaptured
             | Self::BodyNotKept
@@ -109,10 +123,10 @@ impl FailureKind {
         }
     }
 
-    /// Whether it counts requests.
+    /// Whether it is of sessions, not of requests or connections.
     #[must_use]
-    pub fn is_of_request(self) -> bool {
-        !self.is_connect_attempt() && self != Self::TooManyRounds
+    pub fn is_of_session(self) -> bool {
+        self == Self::TooManyRounds
     }
 
     /// The word on disk, with blanks: `status 503`, `timed out`.

@@ -60,7 +60,9 @@ pub fn read_run_info(text: &[u8]) -> Result<RunInfo, TextError> {
 /// # Errors
 /// See [`TextError`].
 pub fn read_trial_info(text: &[u8]) -> Result<TrialInfo, TextError> {
-    let info = parse_versioned(text, |info: &TrialInfo| info.format)?;
+    let mut info = parse_versioned(text, |info: &TrialInfo| info.format)?;
+    info.measured.separate_failures();
+    info.totals.separate_failures();
     if info.generator.is_none() && info.imported.is_none() {
         let problem = "missing field `generator` in a trial that was not imported";
         return Err(TextError::at_line(1, problem.to_owned()));
@@ -79,7 +81,10 @@ pub fn read_trial_info(text: &[u8]) -> Result<TrialInfo, TextError> {
 /// # Errors
 /// See [`TextError`].
 pub fn read_intervals(text: &[u8]) -> Result<Vec<IntervalRow>, TextError> {
-    let rows: Vec<IntervalRow> = rows(text)?;
+    let mut rows: Vec<IntervalRow> = rows(text)?;
+    for row in &mut rows {
+        row.counts.separate_failures();
+    }
     match rows
         .windows(2)
         .position(|pair| pair[1].start_s <= pair[0].start_s)

@@ -244,6 +244,10 @@ pub struct ConnectingInfo {
     pub handshakes: u64,
     #[serde(deserialize_with = "count")]
     pub handshakes_resumed: u64,
+    /// Requests that were sent once more over a new connection, because the server closed the old one with an answer before theirs.
+    /// Since format 6.
+    #[serde(default, deserialize_with = "count")]
+    pub resent: u64,
 }
 
 impl TrialInfo {
@@ -340,10 +344,30 @@ pub struct CountsRow {
     pub bytes_sent: u64,
     #[serde(deserialize_with = "count")]
     pub bytes_received: u64,
+    /// Of requests, by kind: they add up to `failed`. Up to format 5 those of `other_failures` are among them in the file.
     pub failures: Vec<FailureCount>,
+    /// Of attempts to connect, of connections without requests in flight, and of sessions. Since format 6.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_failures: Vec<FailureCount>,
     /// Of the answers that were inspected; `None`: none was. Since format 6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inspected: Option<InspectedCounts>,
+}
+
+impl CountsRow {
+    /// Moves failures that are none of a request out of `failures`, in which formats up to 5 have them.
+    pub(crate) fn separate_failures(&mut self) {
+        let listed: u64 = self.failures.iter().map(|failure| failure.count).sum();
+        if listed <= self.failed {
+            return;
+        }
+        let (other, own) = std::mem::take(&mut self.failures)
+            .into_iter()
+            .partition(|failure| failure.kind.is_connect_attempt() || failure.kind.is_of_session());
+        self.failures = own;
+        let other: Vec<FailureCount> = other;
+        self.other_failures.extend(other);
+    }
 }
 
 /// One kind of failure and how often it happened.

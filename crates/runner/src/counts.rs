@@ -1,6 +1,7 @@
 //! The engine's counts → the rows on disk. Pure.
 
 mod failure_kinds;
+mod remarks;
 mod step_failures;
 mod tls_obstacle;
 
@@ -15,9 +16,10 @@ use waggle_results::{
 use waggle_study::{self as study, Cell, LoadModel, Request, What};
 
 pub(crate) use self::failure_kinds::failure_kind;
+pub(crate) use self::remarks::{kinds, outcome_remarks};
 pub(crate) use self::step_failures::StepFailures;
 pub use self::tls_obstacle::{TlsObstacle, tls_obstacle};
-use crate::{generator_parts::GeneratorParts, http::failure_in_words};
+use crate::generator_parts::GeneratorParts;
 
 /// What a cell asks of the load generator.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -158,6 +160,7 @@ pub fn row(
         bytes_sent: counts.bytes_sent,
         bytes_received: counts.bytes_received,
         failures: failures(&counts.failures),
+        other_failures: failures(&counts.other_failures),
         inspected: inspected_counts(counts.inspected),
     }
 }
@@ -240,20 +243,12 @@ fn failures(failures: &load::Failures) -> Vec<FailureCount> {
     failures.0.iter().map(count).collect()
 }
 
-/// Failures in words: `12 × connection refused, 3 × status 503`; empty if there were none.
-pub(crate) fn kinds(failures: &load::Failures) -> String {
-    let each = failures.0.iter();
-    let each: Vec<String> = each
-        .map(|(failure, count)| format!("{count} × {}", failure_in_words(*failure)))
-        .collect();
-    each.join(", ")
-}
-
 /// Counts and the engine's own figures over the measured phase, interval by interval.
 #[derive(Debug)]
 pub struct Measured {
     row: CountsRow,
     failures: BTreeMap<FailureKind, u64>,
+    other_failures: BTreeMap<FailureKind, u64>,
     inspected: load::InspectedCounts,
     lag: Histogram<u64>,
     engine_cpu: Duration,
@@ -282,6 +277,7 @@ impl Measured {
         Self {
             row: CountsRow::default(),
             failures: BTreeMap::new(),
+            other_failures: BTreeMap::new(),
             inspected: load::InspectedCounts::default(),
             lag: crate::probe::histogram(),
             engine_cpu: Duration::ZERO,
@@ -311,8 +307,13 @@ impl Measured {
         sum.records_succeeded += row.records_succeeded;
         sum.bytes_sent += row.bytes_sent;
         sum.bytes_received += row.bytes_received;
-        for failure in &row.failures {
-            *self.failures.entry(failure.kind).or_default() += failure.count;
+        for (sums, failures) in [
+            (&mut self.failures, &row.failures),
+            (&mut self.other_failures, &row.other_failures),
+        ] {
+            for failure in failures {
+                *sums.entry(failure.kind).or_default() += failure.count;
+            }
         }
         // Both histograms have the same bounds, so no value can be outside.
         self.lag.add(&interval.lag).ok();
@@ -344,12 +345,9 @@ impl Measured {
     /// The counts of all intervals together.
     #[must_use]
     pub fn counts(&self) -> CountsRow {
-        let failures = self
-            .failures
-            .iter()
-            .map(|(&kind, &count)| FailureCount { kind, count });
         CountsRow {
-            failures: failures.collect(),
+            failures: failure_counts(&self.failures),
+            other_failures: failure_counts(&self.other_failures),
             inspected: inspected_counts(self.inspected),
             ..self.row.clone()
         }
@@ -396,6 +394,13 @@ impl Measured {
             generators: self.generators.infos(self.row.seconds),
         }
     }
+}
+
+fn failure_counts(sums: &BTreeMap<FailureKind, u64>) -> Vec<FailureCount> {
+    let counts = sums.iter();
+    counts
+        .map(|(&kind, &count)| FailureCount { kind, count })
+        .collect()
 }
 
 /// `part ÷ whole`; 0 if `whole` is 0, because written numbers must be finite.

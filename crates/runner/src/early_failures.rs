@@ -144,7 +144,7 @@ fn is_answer(kind: FailureKind) -> bool {
             | FailureKind::NotConnected
             | FailureKind::ClientEnded
     );
-    kind.is_of_request() && !is_without_answer
+    !kind.is_connect_attempt() && !kind.is_of_session() && !is_without_answer
 }
 
 #[cfg(test)]

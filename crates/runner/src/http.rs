@@ -359,6 +359,18 @@ fn handshake_problem(failure: HandshakeFailure) -> String {
     let remedy = match failure {
         HandshakeFailure::UnknownIssuer => "name the authority that signed it (ca)",
         HandshakeFailure::Expired => "it needs a new certificate",
+        HandshakeFailure::NotYetValid => "its certificate is valid later, or a clock is wrong",
+        HandshakeFailure::CaCertificate => {
+            "its certificate is that of an authority (CA:TRUE); a server needs one with CA:FALSE"
+        }
+        HandshakeFailure::Algorithm => {
+            "its certificate needs an RSA key from 2048 bits, ECDSA on P-256 or P-384, or Ed25519"
+        }
+        HandshakeFailure::ClientCertificate => "it wants a certificate from its clients (client)",
+        HandshakeFailure::NoVersion => "TLS 1.2 or 1.3 is needed",
+        HandshakeFailure::NoCipher => {
+            "no cipher suite, key exchange or signature algorithm in common; or it wants a certificate from its clients (client)"
+        }
         HandshakeFailure::WrongName => "name the host that it is for (server_name)",
         HandshakeFailure::Refused => "it may ask for a certificate (client)",
         HandshakeFailure::Malformed => "the port may not speak TLS (http:// instead of https://)",

@@ -51,7 +51,7 @@ impl LoadTotals {
         sum.records_succeeded += row.records_succeeded;
         sum.bytes_sent += row.bytes_sent;
         sum.bytes_received += row.bytes_received;
-        for failure in &row.failures {
+        for failure in row.failures.iter().chain(&row.other_failures) {
             let kind = error_type(failure.kind);
             let has_room = self.errors.len() < ERROR_TYPES_MAX;
             let kind = match has_room || self.errors.contains_key(&kind) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use waggle_load::{Interval, StepCounts};
 use waggle_report::wording::{causes, findings};
-use waggle_results::CountsRow;
+use waggle_results::{CountsRow, FailureCount};
 use waggle_stats::{LoadModel, Verdict};
 
 use super::{
@@ -43,6 +43,15 @@ pub(crate) struct Title {
     pub(crate) length: Option<Duration>,
 }
 
+/// One kind of failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LiveFailure {
+    pub(super) kind: String,
+    pub(super) count: u64,
+    /// Not of a connection or a session.
+    pub(super) is_of_request: bool,
+}
+
 /// The state of a running load.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ViewModel {
@@ -62,7 +71,7 @@ pub(crate) struct ViewModel {
     pub(super) in_flight: u64,
     /// Sent since the start, warm-up included.
     pub(super) sent: u64,
-    pub(super) failures: Vec<(String, u64)>,
+    pub(super) failures: Vec<LiveFailure>,
     pub(super) statuses: Vec<(String, u64)>,
     pub(super) steps: Vec<Step>,
     pub(super) verdict: Option<InterimVerdict>,
@@ -250,12 +259,21 @@ fn overall(row: &CountsRow, so_far: &SoFar) -> Figures {
 }
 
 /// The most frequent kind first.
-fn failures(row: &CountsRow) -> Vec<(String, u64)> {
-    let mut failures: Vec<(String, u64)> = row
-        .failures
-        .iter()
-        .map(|failure| (failure.kind.in_words(), failure.count))
-        .collect();
-    failures.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+fn failures(row: &CountsRow) -> Vec<LiveFailure> {
+    let named = |failures: &[FailureCount], is_of_request| {
+        let each = failures.iter();
+        let named = each.map(|failure| LiveFailure {
+            kind: failure.kind.in_words(),
+            count: failure.count,
+            is_of_request,
+        });
+        named.collect::<Vec<_>>()
+    };
+    let mut failures = named(&row.failures, true);
+    failures.extend(named(&row.other_failures, false));
+    failures.sort_by(|one, other| {
+        let by_count = other.count.cmp(&one.count);
+        by_count.then_with(|| one.kind.cmp(&other.kind))
+    });
     failures
 }

@@ -141,7 +141,7 @@ pub(crate) fn make_plan(flags: &Load, inputs: PlanInputs<'_>) -> Result<Planned>
     put_tls_files(&mut system, flags);
     Ok(Planned {
         shape: Shape {
-            tls_hint: transport::hint,
+            tls_hint: transport::hint(&flags.secure),
             ..Shape::from_cell(&study.cells[0], workers.count as usize)
         },
         study,

@@ -2,15 +2,18 @@
 
 mod tables;
 
-use std::{fmt::Write, time::Duration};
+use std::{collections::BTreeMap, fmt::Write, time::Duration};
 
 use waggle_report::wording::format::{Unit, count, plain, plural, share, time_us};
+use waggle_results::FailureKind;
 
 use super::summary::{LoadResult, ModelName, Settings, Times};
 use crate::{table::duration, trial::aggregate::as_f64};
 
 /// Width of the labels on the left.
 const NAME: usize = 15;
+/// The least width of the names of kinds of failures.
+const KIND: usize = 21;
 
 /// CPU steal below this, in percent, is usual on virtual machines and not shown: above it, it counts as contention.
 const CPU_STEAL_MIN: f64 = 100.0 * waggle_stats::CPU_STEAL_MAX;
@@ -287,37 +290,49 @@ fn generator(out: &mut String, result: &LoadResult) {
 }
 
 fn failures(out: &mut String, result: &LoadResult, colours: Colours) {
-    if result.failures.is_empty() {
-        return;
-    }
     let ended = result.succeeded + result.failed;
     let title = match ended {
         0 => "failures: no request was answered".to_owned(),
         _ => format!("failures: error rate {}", share(result.error_rate)),
     };
-    let _ = writeln!(out, "\n  {}", colours.paint("31", &title));
-    let width = result
-        .failures
-        .values()
-        .map(|number| count(*number).len())
-        .max()
-        .unwrap_or(0);
-    for (kind, number) in &result.failures {
-        let of = if kind.is_connect_attempt() {
-            "connection attempts".to_owned()
-        } else if !kind.is_of_request() {
-            "sessions".to_owned()
-        } else if ended > 0 {
-            share(as_f64(*number) / as_f64(ended))
-        } else {
-            String::new()
-        };
-        let _ = writeln!(
-            out,
-            "    {:<22}{:>width$}  {of}",
+    let of_ended = |number| share(as_f64(number) / as_f64(ended));
+    kinds(
+        out,
+        &colours.paint("31", &title),
+        &result.failures,
+        of_ended,
+    );
+    let title = format!("connections: {} failed", count(result.connections_failed));
+    let title = colours.paint("31", &title);
+    kinds(out, &title, &result.connection_failures, |_| String::new());
+    if let Some(sessions) = &result.sessions {
+        let title = colours.paint("31", "sessions that failed by themselves");
+        kinds(out, &title, &sessions.failures, |_| String::new());
+    }
+}
+
+/// Failures by kind below a title; nothing if there are none.
+fn kinds(
+    out: &mut String,
+    title: &str,
+    failures: &BTreeMap<FailureKind, u64>,
+    share: impl Fn(u64) -> String,
+) {
+    if failures.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n  {title}");
+    let length = |texts: &mut dyn Iterator<Item = usize>| texts.max().unwrap_or(0);
+    let names = length(&mut failures.keys().map(|kind| kind.in_words().len())).max(KIND);
+    let numbers = length(&mut failures.values().map(|number| count(*number).len()));
+    for (kind, number) in failures {
+        let line = format!(
+            "    {:<names$} {:>numbers$}  {}",
             kind.in_words(),
-            count(*number)
+            count(*number),
+            share(*number)
         );
+        let _ = writeln!(out, "{}", line.trim_end());
     }
 }
 

@@ -7,7 +7,7 @@ use waggle_report::wording::{
     causes::{self, Place},
     findings,
 };
-use waggle_results::{CountsRow, FailureKind, GeneratorPartInfo};
+use waggle_results::{CountsRow, FailureCount, FailureKind, GeneratorPartInfo};
 use waggle_runner::{cpus::Shares, host::host};
 use waggle_stats::Findings;
 use waggle_study::Threshold;
@@ -62,6 +62,7 @@ pub(crate) fn result(
     remarks.extend(findings.remarks.iter().map(findings::sentence));
     let of_trial = observed.info.iter().flat_map(|info| &info.remarks);
     remarks.extend(of_trial.cloned());
+    let connection_failures = by_kind(&all.other_failures, |kind| !kind.is_of_session());
     let mut result = LoadResult {
         format: FORMAT,
         waggle_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -81,7 +82,9 @@ pub(crate) fn result(
         in_flight_at_end: so_far.in_flight,
         answered_after_end: answered(&all) - answered(&measured),
         statuses: statuses(&so_far.shape, &all, &so_far.all.steps()),
-        failures: failures(&all),
+        failures: by_kind(&all.failures, |_| true),
+        connections_failed: connection_failures.values().sum(),
+        connection_failures,
         goodput_per_s: share(as_f64(measured.succeeded), measured.seconds),
         throughput_per_s: share(as_f64(answered(&measured)), measured.seconds),
         error_rate: share(as_f64(all.failed), as_f64(answered(&all))),
@@ -92,6 +95,7 @@ pub(crate) fn result(
         response_time_us: times(&so_far.response_time),
         service_time_us: times(&so_far.service_time),
         failed_time_us: times(&so_far.failed_time),
+        resent: so_far.totals.resent,
         connects: so_far.totals.connects,
         connect_time_us: times(&so_far.connect_time),
         handshakes: so_far.totals.handshakes,
@@ -134,11 +138,13 @@ fn utc(instant: SystemTime) -> String {
         .unwrap_or_default()
 }
 
-fn failures(row: &CountsRow) -> BTreeMap<FailureKind, u64> {
-    row.failures
-        .iter()
-        .map(|failure| (failure.kind, failure.count))
-        .collect()
+/// The failures of those kinds.
+pub(crate) fn by_kind(
+    failures: &[FailureCount],
+    is_asked: fn(FailureKind) -> bool,
+) -> BTreeMap<FailureKind, u64> {
+    let asked = failures.iter().filter(|failure| is_asked(failure.kind));
+    asked.map(|failure| (failure.kind, failure.count)).collect()
 }
 
 fn generator(so_far: &SoFar) -> GeneratorFacts {

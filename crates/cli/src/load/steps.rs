@@ -3,7 +3,7 @@
 use waggle_results::StepCounts;
 
 use super::{
-    result::times,
+    result::{by_kind, times},
     summary::{SessionsResult, StepResult},
 };
 use crate::trial::{
@@ -31,11 +31,7 @@ pub(crate) fn results(so_far: &SoFar) -> Vec<StepResult> {
                 as_f64(counts.failed),
                 as_f64(counts.succeeded + counts.failed),
             ),
-            failures: counts
-                .failures
-                .into_iter()
-                .map(|failure| (failure.kind, failure.count))
-                .collect(),
+            failures: by_kind(&counts.failures, |_| true),
             response_time_us: times(&seen.response_time),
             service_time_us: times(&seen.service_time),
             failed_time_us: times(&seen.failed_time),
@@ -51,6 +47,9 @@ pub(crate) fn sessions(so_far: &SoFar) -> SessionsResult {
         started: all.started,
         completed: all.completed,
         failed: all.failed,
+        failures: by_kind(&so_far.all.counts().other_failures, |kind| {
+            kind.is_of_session()
+        }),
         goodput_per_s: share(as_f64(measured.completed), so_far.measured.counts().seconds),
         duration_us: times(&so_far.session_duration),
     }

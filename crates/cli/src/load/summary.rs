@@ -53,9 +53,15 @@ pub(crate) struct LoadResult {
     pub(crate) in_flight_at_end: u64,
     /// Requests that succeeded or failed after the measured phase.
     pub(crate) answered_after_end: u64,
-    /// Failures by kind. `refused`, `connect_failed`, `no_port` and `handshake_…` count connection attempts, not requests.
+    /// Failed requests by kind. They add up to `failed`.
     #[schemars(with = "BTreeMap<String, u64>")]
     pub(crate) failures: BTreeMap<FailureKind, u64>,
+    /// Attempts to connect that failed, and connections that ended wrongly while no request was in flight. They are no requests, and
+    /// are not in `failed`.
+    pub(crate) connections_failed: u64,
+    /// The same by kind.
+    #[schemars(with = "BTreeMap<String, u64>")]
+    pub(crate) connection_failures: BTreeMap<FailureKind, u64>,
     /// Answers by status. Answers that were as expected are counted under the expected status: `201`; `200/204` if several
     /// are expected; `2xx` if any is; `expected` if requests of one step expect different ones.
     pub(crate) statuses: BTreeMap<String, u64>,
@@ -79,6 +85,9 @@ pub(crate) struct LoadResult {
     pub(crate) service_time_us: Times,
     /// From due to the failure, of requests that failed with an answer or by a timeout, in µs.
     pub(crate) failed_time_us: Times,
+    /// Requests that were sent once more over a new connection, because the server closed the old one with an answer before theirs, in
+    /// the whole run. Each is in `sent` once.
+    pub(crate) resent: u64,
     /// Connections that were opened, in the whole run.
     pub(crate) connects: u64,
     /// From the attempt to the open connection, in µs, in the whole run.
@@ -241,6 +250,9 @@ pub(crate) struct SessionsResult {
     /// Sessions that ended early because a request or the connection failed, or because a loop reached `max_rounds`. The others were
     /// running when sending stopped.
     pub(crate) failed: u64,
+    /// Those of them that ended by no failed request or connection, by kind.
+    #[schemars(with = "BTreeMap<String, u64>")]
+    pub(crate) failures: BTreeMap<FailureKind, u64>,
     /// Sessions completed in the measured phase, per second.
     pub(crate) goodput_per_s: f64,
     /// From due to the end of the flow, of completed sessions, pauses included.

@@ -46,9 +46,10 @@ pub(crate) fn nothing_succeeded(so_far: &SoFar) -> Option<String> {
         return None;
     }
     let totals = so_far.totals_row();
-    let failures = match all.failures.as_slice() {
+    let all_kinds = |row: &CountsRow| [&row.failures[..], &row.other_failures].concat();
+    let failures = match all_kinds(&all) {
         // All failures are of the warm-up.
-        [] => &totals.failures,
+        failures if failures.is_empty() => all_kinds(&totals),
         failures => failures,
     };
     let kinds: Vec<String> = failures

@@ -113,6 +113,7 @@ impl SoFar {
             totals.connects = connecting.connects;
             totals.handshakes = connecting.handshakes;
             totals.handshakes_resumed = connecting.handshakes_resumed;
+            totals.resent = connecting.resent;
         }
         self.cpus = info.machine.or(self.cpus);
     }

@@ -81,12 +81,12 @@ fn flags_set_which_servers_are_trusted() {
     let result = check(&["-d", "60s"], 0);
     assert_eq!(result["verdict"], "failed");
     assert!(
-        result["failures"]["handshake_unknown_issuer"].as_u64() > Some(0),
+        result["connection_failures"]["handshake_unknown_issuer"].as_u64() > Some(0),
         "{result}"
     );
     let result = check(&["--http2", "-k", "-d", "3s"], 0);
     assert!(
-        result["failures"]["handshake_no_protocol"].as_u64() > Some(0),
+        result["connection_failures"]["handshake_no_protocol"].as_u64() > Some(0),
         "{result}"
     );
 }

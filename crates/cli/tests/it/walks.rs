@@ -79,7 +79,7 @@ fn a_walk_that_does_not_end_is_a_failed_session() {
     assert_eq!((sessions.completed, numbers.failed), (0, 0));
     assert!(sessions.failed > 0);
     assert_eq!(numbers.session_duration, None);
-    let kinds: Vec<FailureKind> = numbers.failures.iter().map(|one| one.kind).collect();
+    let kinds: Vec<FailureKind> = numbers.other_failures.iter().map(|one| one.kind).collect();
     assert_eq!(kinds, [FailureKind::TooManyRounds]);
     assert!(report.contains("too many rounds"), "{report}");
 }

@@ -14,7 +14,7 @@ use crate::{
     answer_matcher::BodyMatch,
     flight::Flight,
     inspection::{ContentCoding, Inspected, Inspection},
-    reader::Answer,
+    reader::{Answer, ReadError},
 };
 
 /// A request in flight.
@@ -73,7 +73,7 @@ impl Stream {
             match &mut self.receiving {
                 Receiving::Head(answer) => match Pin::new(answer).poll(context) {
                     Poll::Pending => return None,
-                    Poll::Ready(Err(error)) => return Some(Err(failure_of(&error))),
+                    Poll::Ready(Err(error)) => return Some(Err(failed(judge, &error))),
                     Poll::Ready(Ok(answer)) => {
                         let status = answer.status().as_u16();
                         if judge.inspector.is_some() {
@@ -93,7 +93,7 @@ impl Stream {
                         let status = *status;
                         return Some(self.check_complete(judge, status));
                     }
-                    Poll::Ready(Some(Err(error))) => return Some(Err(failure_of(&error))),
+                    Poll::Ready(Some(Err(error))) => return Some(Err(failed(judge, &error))),
                     Poll::Ready(Some(Ok(piece))) => {
                         judge.matcher.body(&mut self.body_match, &piece);
                         if let (Some(inspector), Some(inspection)) =
@@ -103,6 +103,8 @@ impl Stream {
                         }
                         self.received += piece.len() as u64;
                         if self.received > body_max_bytes {
+                            let text = || ReadError::BodyTooLong(body_max_bytes).to_string();
+                            judge.examples.note(Failure::Malformed, None, text);
                             return Some(Err(Failure::Malformed));
                         }
                         // It fails if the stream is closed already; then no window is needed.
@@ -166,6 +168,19 @@ fn begin_inspection<T>(answer: &http::Response<T>, now: u64) -> Box<Inspection> 
     let coding = ContentCoding::parse(values.iter().map(http::HeaderValue::as_bytes));
     inspection.begin_body(answer.status().as_u16(), coding);
     inspection
+}
+
+/// The failure of a request by the error of its stream, with an example of its kind.
+fn failed(judge: &mut Judge<'_>, error: &h2::Error) -> Failure {
+    let failure = failure_of(error);
+    match failure {
+        Failure::Malformed => judge.examples.note(failure, None, || {
+            format!("the answer contradicts itself, or its head is above the limit: {error}")
+        }),
+        Failure::Protocol => judge.examples.note(failure, None, || error.to_string()),
+        _ => {}
+    }
+    failure
 }
 
 /// The failure of a request by the error of its stream.

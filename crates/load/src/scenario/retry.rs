@@ -47,8 +47,11 @@ impl Retries {
             | Failure::Malformed
             | Failure::Handshake(_)
             | Failure::Protocol => true,
-            // Sessions have no clients, and their answers are not inspected.
-            Failure::ClientEnded | Failure::TooManyRounds | Failure::Inspection(_) => false,
+            // No answer to a step; sessions have no clients, and their answers are not inspected.
+            Failure::UnsolicitedAnswer
+            | Failure::ClientEnded
+            | Failure::TooManyRounds
+            | Failure::Inspection(_) => false,
         }
     }
 }

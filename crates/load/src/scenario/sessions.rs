@@ -71,6 +71,18 @@ pub(crate) struct Whole<'a> {
     pub(crate) instants: Instants,
 }
 
+impl<'a> Whole<'a> {
+    #[inline]
+    pub(crate) fn new(answer: Answer, head: &'a [u8], unix: u64, instants: Instants) -> Self {
+        Self {
+            answer,
+            head,
+            unix,
+            instants,
+        }
+    }
+}
+
 impl Sessions {
     /// Sessions for a worker's connections.
     pub(crate) fn new(
@@ -334,6 +346,13 @@ impl Sessions {
         session.state = SessionState::Waiting;
         recorder.step_sent(request.step);
         (request.is_head, index)
+    }
+
+    /// The step of the request whose answer is pending.
+    #[inline]
+    pub(crate) fn step(&self, id: u32) -> usize {
+        let session = &self.sessions[id as usize];
+        self.program.requests[session.request].step
     }
 
     /// Takes the next piece of the body of the pending answer.

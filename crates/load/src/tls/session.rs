@@ -1,16 +1,27 @@
 //! TLS of one connection: decrypts received bytes and encrypts sent ones. No socket, no clock.
 
-use std::io::{self, Read, Write};
+use std::{
+    io::{self, Read, Write},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
-use rustls::{AlertDescription, CertificateError, ClientConnection, Error, HandshakeKind};
+use rustls::{ClientConnection, Error, HandshakeKind};
 
-use super::Tls;
+use super::{
+    Tls,
+    refusal::{ClientCertificate, Refusal, refusal},
+};
 use crate::HandshakeFailure;
 
 /// One connection's TLS.
 #[derive(Debug)]
 pub(crate) struct Session {
     connection: ClientConnection,
+    is_client_wanted: Arc<AtomicBool>,
+    is_client_given: bool,
 }
 
 /// The result of decryption.
@@ -30,30 +41,33 @@ pub(crate) const PLAIN_BYTES: usize = 64 * 1024;
 impl Session {
     pub(crate) fn new(tls: &Tls) -> Result<Self, HandshakeFailure> {
         let mut connection =
-            ClientConnection::new(std::sync::Arc::clone(&tls.config), tls.server_name.clone())
-                .map_err(|error| failure_of(&error))?;
+            ClientConnection::new(Arc::clone(&tls.config), tls.server_name.clone())
+                .map_err(|error| refusal(&error, ClientCertificate::default()).failure)?;
         // Encrypted bytes go to the socket or to the connection's own buffer: a limit here would lose the rest.
         connection.set_buffer_limit(None);
-        Ok(Self { connection })
+        Ok(Self {
+            connection,
+            is_client_wanted: Arc::clone(&tls.is_client_wanted),
+            is_client_given: tls.options.client.is_some(),
+        })
     }
 
     /// Decrypts bytes into `plain`, which has [`PLAIN_BYTES`].
-    pub(crate) fn open(
-        &mut self,
-        mut sealed: &[u8],
-        plain: &mut [u8],
-    ) -> Result<Opened, HandshakeFailure> {
+    pub(crate) fn open(&mut self, mut sealed: &[u8], plain: &mut [u8]) -> Result<Opened, Refusal> {
         let mut length = 0;
         let mut is_end = false;
         while !sealed.is_empty() && !is_end {
             // An error means that a buffer is full; the read below prevents that, except for a message above the size limit.
             self.connection
                 .read_tls(&mut sealed)
-                .map_err(|_| HandshakeFailure::Malformed)?;
-            let state = self
-                .connection
-                .process_new_packets()
-                .map_err(|error| failure_of(&error))?;
+                .map_err(|error| Refusal {
+                    failure: HandshakeFailure::Malformed,
+                    reason: error.to_string(),
+                })?;
+            let state = match self.connection.process_new_packets() {
+                Ok(state) => state,
+                Err(error) => return Err(refusal(&error, self.client_certificate())),
+            };
             is_end = state.peer_has_closed();
             while length < plain.len() {
                 match self.connection.reader().read(&mut plain[length..]) {
@@ -63,6 +77,13 @@ impl Session {
             }
         }
         Ok(Opened { length, is_end })
+    }
+
+    fn client_certificate(&self) -> ClientCertificate {
+        ClientCertificate {
+            is_wanted: self.is_client_wanted.load(Ordering::Relaxed),
+            is_given: self.is_client_given,
+        }
     }
 
     /// Encrypts plain bytes and appends them to `sealed`.
@@ -108,31 +129,6 @@ impl HandshakeFailure {
     #[must_use]
     pub fn of_io(error: &io::Error) -> Option<Self> {
         let cause = error.get_ref()?.downcast_ref::<Error>()?;
-        Some(failure_of(cause))
-    }
-}
-
-fn failure_of(error: &Error) -> HandshakeFailure {
-    use CertificateError as Certificate;
-    match error {
-        Error::InvalidCertificate(certificate) => match certificate {
-            Certificate::UnknownIssuer => HandshakeFailure::UnknownIssuer,
-            Certificate::Expired
-            | Certificate::ExpiredContext { .. }
-            | Certificate::NotValidYet
-            | Certificate::NotValidYetContext { .. } => HandshakeFailure::Expired,
-            Certificate::NotValidForName | Certificate::NotValidForNameContext { .. } => {
-                HandshakeFailure::WrongName
-            }
-            _ => HandshakeFailure::Certificate,
-        },
-        Error::NoApplicationProtocol
-        | Error::AlertReceived(AlertDescription::NoApplicationProtocol) => {
-            HandshakeFailure::NoProtocol
-        }
-        // By either side: a server of another version of TLS is refused by waggle.
-        Error::AlertReceived(_) | Error::PeerIncompatible(_) => HandshakeFailure::Refused,
-        Error::NoCertificatesPresented => HandshakeFailure::Certificate,
-        _ => HandshakeFailure::Malformed,
+        Some(refusal(cause, ClientCertificate::default()).failure)
     }
 }

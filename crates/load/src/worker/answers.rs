@@ -4,9 +4,11 @@ use super::Worker;
 use crate::{
     Failure, HandshakeFailure, RequestOutcome, RequestOutcomes,
     connection::{Connection, Phase, Received},
+    examples::{Examples, excerpt},
     flight::Flight,
-    inspection::{ContentCoding, Inspection, Inspector},
-    reader::{Answer, AtClose, Event, Reader},
+    head::diagnosis::quoted,
+    inspection::{ContentCoding, Inspector},
+    reader::{Answer, AtClose, Event},
     recorder::Recorder,
     scenario::{Whole, headers},
 };
@@ -19,10 +21,14 @@ pub(super) const READS_MAX: usize = 16;
 pub(super) enum Ending {
     /// The answer announced the close, or the server closed with nothing in flight.
     Agreed,
+    /// The same before the first answer: nothing has failed, but it is not reopened at once.
+    Unused,
     /// The server closed or reset it with answers pending.
     Cut,
     /// The bytes were not an answer.
     Malformed,
+    /// Bytes arrived that answer no request.
+    Unsolicited,
     /// An answer timed out.
     Overdue,
     /// TLS ended it before the first answer.
@@ -97,6 +103,10 @@ impl Worker {
     }
 
     /// Compiled twice, so that prepared requests pay nothing for sessions and inspections in their loop; both need heads.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one loop over parts of the worker that are borrowed apart"
+    )]
     #[inline]
     fn take_answers_of<const HEADS: bool>(
         &mut self,
@@ -106,12 +116,15 @@ impl Worker {
     ) -> Result<(), Ending> {
         let connection = &mut self.connections[id as usize];
         let mut input = &self.input[..length];
+        // The first piece of the body being read that is among these bytes.
+        let mut body: &[u8] = &[];
         loop {
             let Some(&flight) = connection.flight.front() else {
                 return if input.is_empty() {
                     Ok(())
                 } else {
-                    Err(Ending::Malformed)
+                    let has_answered = connection.has_answered;
+                    Err(ending_of_idle(input, has_answered, &mut self.examples))
                 };
             };
             if HEADS
@@ -126,31 +139,34 @@ impl Worker {
                 flight.is_head,
             ) {
                 Ok(None) => return Ok(()),
-                Ok(Some(Event::Body(piece))) => match &mut self.sessions {
-                    Some(sessions) if HEADS => sessions.body(id, piece),
-                    _ => {
-                        self.matcher.body(&mut connection.body_match, piece);
-                        if HEADS
-                            && let (Some(inspector), Some(inspection)) =
-                                (&mut self.inspector, &mut connection.inspection)
-                        {
-                            inspect(inspector, inspection, &connection.reader, piece);
+                Ok(Some(Event::Body(piece))) => {
+                    if body.is_empty() {
+                        body = piece;
+                    }
+                    match &mut self.sessions {
+                        Some(sessions) if HEADS => sessions.body(id, piece),
+                        _ => {
+                            self.matcher.body(&mut connection.body_match, piece);
+                            if HEADS && let Some(inspector) = &mut self.inspector {
+                                inspect(inspector, connection, piece);
+                            }
                         }
                     }
-                },
+                }
                 Ok(Some(Event::Whole(answer))) => {
                     connection.flight.pop_front();
                     connection.has_answered = true;
                     connection.room_since = self.seen;
+                    let step = match &self.sessions {
+                        Some(sessions) if HEADS => Some(sessions.step(id)),
+                        _ => None,
+                    };
                     let judged = match &mut self.sessions {
                         Some(sessions) if HEADS => {
-                            let (head, unix) = (connection.reader.head(), self.clock.unix(done));
-                            let whole = Whole {
-                                answer,
-                                head,
-                                unix,
-                                instants: flight.instants_until(done),
-                            };
+                            let instants = flight.instants_until(done);
+                            let unix = self.clock.unix(done);
+                            let whole =
+                                Whole::new(answer, connection.reader.head(), unix, instants);
                             sessions.handle_answer(id, whole, &mut self.pacer, &mut self.recorder)
                         }
                         _ => {
@@ -164,12 +180,22 @@ impl Worker {
                             judged
                         }
                     };
+                    if let Err(failure) = judged {
+                        let text = || answer_text(answer.status, body);
+                        self.examples.note(failure, step, text);
+                    }
+                    body = &[];
                     note(&mut self.recorder, &mut self.account, flight, judged, done);
                     if !answer.keep_alive || self.closes {
                         return Err(Ending::Agreed);
                     }
                 }
-                Err(_) => return Err(Ending::Malformed),
+                Err(error) => {
+                    let step = self.sessions.as_ref().map(|sessions| sessions.step(id));
+                    let text = || error.to_string();
+                    self.examples.note(Failure::Malformed, step, text);
+                    return Err(Ending::Malformed);
+                }
             }
         }
     }
@@ -194,36 +220,35 @@ impl Worker {
                         judged
                     }
                     Some(sessions) => {
-                        let (head, unix) = (connection.reader.head(), self.clock.unix(done));
-                        let whole = Whole {
-                            answer,
-                            head,
-                            unix,
-                            instants: flight.instants_until(done),
-                        };
+                        let instants = flight.instants_until(done);
+                        let unix = self.clock.unix(done);
+                        let whole = Whole::new(answer, connection.reader.head(), unix, instants);
                         sessions.handle_answer(id, whole, &mut self.pacer, &mut self.recorder)
                     }
                 };
                 note(&mut self.recorder, &mut self.account, flight, judged, done);
                 self.end(id, Ending::Agreed, done);
             }
-            (AtClose::Between, None) if connection.has_answered => {
-                self.end(id, Ending::Agreed, done)
+            (AtClose::Between, None) => {
+                let ending = ending_without_requests(connection.has_answered);
+                self.end(id, ending, done);
             }
             _ => self.end(id, Ending::Cut, done),
         }
     }
 
-    /// Requests in flight on a closed connection will not be answered. They are never sent again, because the server may have
-    /// executed them.
+    /// Requests in flight on a closed connection will not be answered. They are not sent again, because the server may have executed
+    /// them.
     pub(super) fn fail_flights(&mut self, id: u32, ending: Ending, now: u64) {
         let connection = &mut self.connections[id as usize];
         if connection.flight.is_empty() {
             let failure = match ending {
                 Ending::Malformed => Some(Failure::Malformed),
+                Ending::Unsolicited => Some(Failure::UnsolicitedAnswer),
                 Ending::Protocol => Some(Failure::Protocol),
                 Ending::Handshake(failure) => Some(Failure::Handshake(failure)),
-                Ending::Agreed | Ending::Cut | Ending::Overdue | Ending::ClientEnded => None,
+                Ending::Cut => Some(Failure::Reset),
+                Ending::Agreed | Ending::Unused | Ending::Overdue | Ending::ClientEnded => None,
             };
             if let Some(failure) = failure {
                 self.recorder.record_other_failure(failure);
@@ -268,8 +293,42 @@ impl Worker {
     }
 }
 
+/// What a server said in an answer that failed.
+fn answer_text(status: u16, body: &[u8]) -> String {
+    match excerpt(body) {
+        text if text.is_empty() => String::new(),
+        text => format!("{status} {text}"),
+    }
+}
+
+/// What bytes mean that arrive on a connection without requests in flight. A server that ends an idle connection may say so with a
+/// 408 (RFC 9110, section 15.5.9).
+#[cold]
+fn ending_of_idle(bytes: &[u8], has_answered: bool, examples: &mut Examples) -> Ending {
+    let is_request_timeout = bytes.starts_with(b"HTTP/1.") && bytes.get(8..13) == Some(b" 408 ");
+    match is_request_timeout {
+        true => ending_without_requests(has_answered),
+        false => {
+            examples.note(Failure::UnsolicitedAnswer, None, || quoted(bytes));
+            Ending::Unsolicited
+        }
+    }
+}
+
+/// The server has ended a connection in order, without requests in flight.
+pub(super) fn ending_without_requests(has_answered: bool) -> Ending {
+    match has_answered {
+        true => Ending::Agreed,
+        false => Ending::Unused,
+    }
+}
+
 /// Inspects the next piece of a body; its head was read last.
-fn inspect(inspector: &mut Inspector, inspection: &mut Inspection, reader: &Reader, piece: &[u8]) {
+fn inspect(inspector: &mut Inspector, connection: &mut Connection, piece: &[u8]) {
+    let reader = &connection.reader;
+    let Some(inspection) = &mut connection.inspection else {
+        return;
+    };
     if inspection.awaits_head() {
         let lines = headers(reader.head());
         let lines = lines.filter(|(name, _)| name.eq_ignore_ascii_case(b"content-encoding"));

@@ -4,8 +4,8 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 use rustix::io::Errno;
 
-use super::{Ending, TICK_NS, Worker};
-use crate::{Failure, HandshakeFailure, connection::Phase};
+use super::{Ending, TICK_NS, Worker, answers::note};
+use crate::{Failure, HandshakeFailure, connection::Phase, flight::Flight};
 
 /// Connections opened at the start and then per tick: the backlog of a listener is often only 128, and a connection that does not
 /// fit into it waits a second for its retry.
@@ -62,6 +62,9 @@ impl Worker {
         self.connections[id as usize].open(self.seen);
         self.recorder.record_open();
         self.shared.is_open(self.seen);
+        if !self.connections[id as usize].flight.is_empty() {
+            self.send_again(id);
+        }
         self.send(id, usize::MAX);
     }
 
@@ -120,14 +123,20 @@ impl Worker {
         }
     }
 
-    /// Ends an open connection and schedules its reconnection.
+    /// Ends an open connection and schedules its reconnection. A server that closes it with an answer has processed none of the requests
+    /// behind that (RFC 9112, section 9.6): they stay in flight, and are sent again over the next connection.
     pub(super) fn end(&mut self, id: u32, ending: Ending, now: u64) {
         self.recorder.advance(now);
+        let is_sent_again =
+            ending == Ending::Agreed && self.sessions.is_none() && !self.has_streams(id);
         self.connections[id as usize].close();
         self.recorder.record_disconnect();
-        self.fail_flights(id, ending, now);
+        if !is_sent_again {
+            self.fail_flights(id, ending, now);
+        }
         self.end_client(id, now);
-        self.session_lost(id, ending == Ending::Agreed, now);
+        let is_agreed = matches!(ending, Ending::Agreed | Ending::Unused);
+        self.session_lost(id, is_agreed, now);
         let connection = &mut self.connections[id as usize];
         if connection.has_answered {
             connection.back_off = self.limits.reconnect_first;
@@ -150,6 +159,7 @@ impl Worker {
     /// Ends attempts to connect that timed out, and connections whose oldest request timed out.
     pub(super) fn end_overdue(&mut self) {
         for id in 0..u32::try_from(self.connections.len()).unwrap_or(u32::MAX) {
+            self.end_waiting(id);
             let connection = &self.connections[id as usize];
             match connection.phase {
                 Phase::Connecting { until, .. } if until <= self.seen => {
@@ -162,6 +172,23 @@ impl Worker {
                 Phase::Open => self.end_if_overdue(id),
                 Phase::Connecting { .. } | Phase::Handshaking { .. } | Phase::Closed => {}
             }
+        }
+    }
+
+    /// Ends overdue requests that wait for a new connection.
+    fn end_waiting(&mut self, id: u32) {
+        let timeout = self.request_timeout(id);
+        let connection = &mut self.connections[id as usize];
+        if connection.phase == Phase::Open || connection.flight.is_empty() {
+            return;
+        }
+        let now = self.clock.now();
+        self.recorder.advance(now);
+        let is_overdue = |flight: &mut Flight| flight.sent.saturating_add(timeout) <= self.seen;
+        while let Some(flight) = connection.flight.pop_front_if(is_overdue) {
+            let failed = Err(Failure::TimedOut);
+            note(&mut self.recorder, &mut self.account, flight, failed, now);
+            self.pacer.on_request_end(id, now, failed);
         }
     }
 
@@ -197,7 +224,9 @@ impl Worker {
     }
 
     fn open_at(&mut self, instant: u64, id: u32) {
-        if self.finishing_until.is_none() && self.pacer.opens(id) {
+        let is_needed =
+            self.finishing_until.is_none() || !self.connections[id as usize].flight.is_empty();
+        if is_needed && self.pacer.opens(id) {
             self.to_open.push(Reverse((instant, id)));
         }
     }

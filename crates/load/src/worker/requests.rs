@@ -75,6 +75,24 @@ impl Worker {
         }
     }
 
+    /// Sends the requests of a closed connection over its new one. They were counted when they were first sent, and keep their instants.
+    #[cold]
+    pub(super) fn send_again(&mut self, id: u32) {
+        self.out.clear();
+        let connection = &mut self.connections[id as usize];
+        for flight in &connection.flight {
+            let unix = self.clock.unix(flight.sent);
+            self.writer.append_again(&mut self.out, flight.index, unix);
+        }
+        self.recorder.record_resent(connection.flight.len());
+        self.recorder.sent_bytes(self.out.len());
+        match connection.send(&self.out) {
+            Sent::All => {}
+            Sent::Part => self.await_room(id),
+            Sent::Lost => self.lost_in_sending(id),
+        }
+    }
+
     /// Sends the bytes that the socket did not accept before.
     pub(super) fn send_rest(&mut self, id: u32) {
         if self.protocol_stacks.is_some() {

@@ -4,7 +4,7 @@ use rustix::event::epoll::EventFlags;
 
 use super::{
     Worker,
-    answers::{Ending, READS_MAX, note},
+    answers::{Ending, READS_MAX, ending_without_requests, note},
 };
 use crate::{
     Failure, HandshakeFailure,
@@ -104,7 +104,11 @@ impl Worker {
         };
         let opened = match opened {
             Ok(opened) => opened,
-            Err(failure) => return self.tls_failed(id, failure, now),
+            Err(refusal) => {
+                let failure = Failure::Handshake(refusal.failure);
+                self.examples.note(failure, None, || refusal.reason);
+                return self.tls_failed(id, refusal.failure, now);
+            }
         };
         self.recorder.record_received(opened.length);
         if matches!(
@@ -196,7 +200,10 @@ impl Worker {
         let ending = match failure {
             // With TLS 1.3 a server may refuse a client whose handshake is complete.
             failure if !connection.has_answered => Ending::Handshake(failure),
-            HandshakeFailure::Refused => Ending::Cut,
+            HandshakeFailure::Refused
+            | HandshakeFailure::ClientCertificate
+            | HandshakeFailure::NoCipher
+            | HandshakeFailure::NoVersion => Ending::Cut,
             _ => Ending::Malformed,
         };
         self.end(id, ending, now);
@@ -340,6 +347,7 @@ impl Worker {
                 matcher: &self.matcher,
                 inspector: self.inspector.as_mut(),
                 now,
+                examples: &mut self.examples,
             };
             while let Some(ended) = http2.next(&mut judge) {
                 connection.has_answered |= ended.judged.map_or_else(Failure::is_answer, |_| true);
@@ -389,9 +397,8 @@ impl Worker {
         }
         let ending = match end {
             http2::End::Broken => Ending::Protocol,
-            http2::End::Agreed if connection.has_answered => Ending::Agreed,
-            // A connection without any answer is not reopened at once.
-            http2::End::Agreed | http2::End::Cut => Ending::Cut,
+            http2::End::Agreed => ending_without_requests(connection.has_answered),
+            http2::End::Cut => Ending::Cut,
         };
         self.end(id, ending, now);
     }

@@ -186,13 +186,12 @@ fn unsolicited_bytes_end_the_connection() {
     let ended = run(job);
     let counts = ended.counts();
     assert_eq!((counts.sent, counts.succeeded, counts.failed), (1, 1, 0));
-    assert_eq!(ended.failures(), [(Failure::Malformed, 1)]);
+    assert_eq!(ended.other_failures(), [(Failure::UnsolicitedAnswer, 1)]);
 }
 
 #[test]
-fn requests_after_the_last_answer_of_a_pipeline_are_reset_and_unknown() {
-    let last = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
-    let server = Server::start(|_| Reply::Last(last.to_vec()));
+fn requests_on_a_connection_that_ends_unannounced_are_reset_and_unknown() {
+    let server = Server::start(|_| Reply::Last(OK.to_vec()));
     let mut job = job(server.address, closed_model(1, 4));
     job.max_requests = Some(4);
     job.max_tracked_requests = Some(4);
@@ -231,7 +230,7 @@ fn failed_connections_are_no_requests() {
     let ended = run_until(job, |counts| count_failures(counts) >= 6);
     ended.check_sums();
     assert_eq!(ended.counts().sent, 0);
-    let failures = ended.failures();
+    let failures = ended.other_failures();
     // Each of the two waits for 5 ms at least between its attempts.
     let most = 2 * (ended.outcome.ran_for.as_millis() / 5 + 1);
     assert!(
@@ -249,4 +248,46 @@ fn requests_without_an_answer_at_the_end_are_in_flight() {
     let ended = run(job);
     ended.check_sums();
     assert_eq!((ended.counts().sent, ended.counts().in_flight), (6, 6));
+}
+
+#[test]
+fn the_first_failure_of_each_kind_is_an_example() {
+    let check = |reply: Reply, expected: &[(Failure, &str)]| {
+        let server = Server::start({
+            let reply = reply.clone();
+            move |_| reply.clone()
+        });
+        let mut job = job(server.address, closed_model(2, 1));
+        job.max_requests = Some(10);
+        expect(&mut job).status = vec![200];
+        expect(&mut job).body = BodyCheck::Contains(vec![b"fine".to_vec()]);
+        let examples = run(job).outcome.examples;
+        let examples = examples.iter();
+        let found: Vec<_> = examples.map(|one| (one.failure, &*one.text)).collect();
+        assert_eq!(found, expected, "{reply:?}");
+    };
+    check(
+        answer("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine"),
+        &[],
+    );
+    check(
+        answer("HTTP/1.1 401 No\r\nContent-Length: 17\r\n\r\n{\"error\":\r\n\"who\"}"),
+        &[(Failure::Status(401), "401 {\"error\": \"who\"}")],
+    );
+    check(
+        answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nbad\r\n0\r\n\r\n"),
+        &[(Failure::WrongBody, "200 bad")],
+    );
+    check(
+        answer("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"),
+        &[],
+    );
+    check(
+        answer("HTTP/1.1 200 OK\r\nA: b\r\nno colon\r\n\r\n"),
+        &[(
+            Failure::Malformed,
+            "head, line 3: a header has no colon: `no colon`",
+        )],
+    );
+    check(Reply::Cut(Vec::new()), &[]);
 }

@@ -89,7 +89,7 @@ fn check(close: Close) {
 fn check_keys(ended: &Ended, done: &BTreeMap<u64, Done>, close: Close, what: &str) {
     let counts = ended.counts();
     assert_eq!(counts.in_flight, 0, "{what}: every request came to an end");
-    let failures = ended.failures();
+    let failures = [ended.failures(), ended.other_failures()].concat();
     // A reset may arrive before the engine has seen that it is connected.
     let is_cut = |kind: Failure| {
         kind == Failure::Reset || kind == Failure::ConnectFailed && close != Close::Fin

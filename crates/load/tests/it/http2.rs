@@ -178,6 +178,7 @@ fn check_tenth(reply: Reply, expected: Result<(), Failure>) -> (StreamServer, En
     job.max_requests = Some(REQUESTS);
     job.limits.request_timeout = Duration::from_secs(60);
     job.limits.head_max_bytes = 4_000;
+    job.limits.head_max_fields = 20;
     job.limits.body_max_bytes = 100_000;
     job.max_tracked_requests = Some(REQUESTS);
     let ended = run(job);
@@ -410,8 +411,12 @@ fn a_server_that_does_not_speak_it_is_refused() {
     let server = Server::start(|_| panic!("no request of HTTP/1.1"));
     let mut job = job(server.address, closed_model(1, 1));
     job.transport.protocol = Protocol::Http2;
-    let ended = run_until(job, |counts| !counts.failures.0.is_empty());
-    let kinds: Vec<Failure> = ended.failures().iter().map(|(kind, _)| *kind).collect();
+    let ended = run_until(job, |counts| !counts.other_failures.0.is_empty());
+    let kinds: Vec<Failure> = ended
+        .other_failures()
+        .iter()
+        .map(|(kind, _)| *kind)
+        .collect();
     let expected = Failure::Handshake(HandshakeFailure::NoProtocol);
     assert_eq!((kinds, ended.counts().sent), (vec![expected], 0));
 }

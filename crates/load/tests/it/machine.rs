@@ -145,7 +145,7 @@ fn ports_that_run_out_are_a_failure_of_their_own_kind() {
         let job = job(server.address(), closed_model(30, 1));
         // Until those without a port have failed, and the open ones continue.
         let ended = run_until(job, |counts| {
-            let no_port = counts.failures.0.iter();
+            let no_port = counts.other_failures.0.iter();
             let no_port = no_port.filter(|(kind, _)| *kind == Failure::NoPort);
             let no_port: u64 = no_port.map(|(_, count)| count).sum();
             no_port >= 30 - PORTS && counts.sent > counts.connections_open
@@ -157,7 +157,7 @@ fn ports_that_run_out_are_a_failure_of_their_own_kind() {
         report("sent", counts.sent);
         report("succeeded", counts.succeeded);
         report("answered", server.stop());
-        for (failure, count) in ended.failures() {
+        for (failure, count) in [ended.failures(), ended.other_failures()].concat() {
             report(&format!("{failure:?}"), count);
         }
         return;

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use crate::support::{OK, Reply, Server, closed_model, job, run, run_until};
+use crate::support::{OK, Reply, Server, closed_model, count_failures, job, run, run_until};
 use waggle_load::{
     BodyCheck, Failure, HandshakeFailure, Job, Protocol, Roots, Tls, TlsError, TlsOptions,
     Transport,
@@ -42,10 +42,11 @@ fn tls_job(server: &Server, (connections, pipelining): (usize, usize), options: 
 fn kinds_of_failures(mut job: Job) -> Vec<Failure> {
     job.max_requests = None;
     job.limits.reconnect_first = Duration::from_millis(5);
-    let ended = run_until(job, |counts| !counts.failures.0.is_empty());
+    let ended = run_until(job, |counts| count_failures(counts) > 0);
     ended.check_sums();
     assert_eq!(ended.counts().succeeded, 0);
-    ended.failures().iter().map(|(kind, _)| *kind).collect()
+    let all = [ended.failures(), ended.other_failures()].concat();
+    all.iter().map(|(kind, _)| *kind).collect()
 }
 
 fn check_refused(server: &Server, options: TlsOptions, expected: HandshakeFailure) {
@@ -121,6 +122,10 @@ fn servers_that_are_not_trusted_are_refused_with_the_reason() {
     check_refused(&expired, options(&ours), HandshakeFailure::Expired);
     let elsewhere = server(&ours.sign("elsewhere", 2090));
     check_refused(&elsewhere, options(&ours), HandshakeFailure::WrongName);
+    let later = server(&ours.sign_for_later("localhost"));
+    check_refused(&later, options(&ours), HandshakeFailure::NotYetValid);
+    let authority = server(&ours.sign_authority("localhost"));
+    check_refused(&authority, options(&ours), HandshakeFailure::CaCertificate);
 }
 
 #[test]
@@ -150,7 +155,7 @@ fn a_client_certificate_is_sent_if_it_is_requested() {
     let ended = run(tls_job(&server, (2, 1), with));
     ended.check_sums();
     assert_eq!(ended.counts().succeeded, REQUESTS);
-    check_refused(&server, options(&ours), HandshakeFailure::Refused);
+    check_refused(&server, options(&ours), HandshakeFailure::ClientCertificate);
 }
 
 #[test]
@@ -277,6 +282,41 @@ fn failed_handshakes() {
 }
 
 #[test]
+fn alerts_name_what_the_sides_do_not_share() {
+    let check = |alert: u8, expected| {
+        let serve = move |mut stream: Socket| {
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(&[21, 3, 3, 0, 2, 2, alert]);
+            let _ = stream.read_to_end(&mut Vec::new());
+        };
+        check_raw(serve, DEADLINE, expected);
+    };
+    check(40, HandshakeFailure::NoCipher);
+    check(70, HandshakeFailure::NoVersion);
+    check(112, HandshakeFailure::Refused);
+    check(116, HandshakeFailure::ClientCertificate);
+    check(120, HandshakeFailure::NoProtocol);
+}
+
+#[test]
+fn a_port_with_tls_is_named_if_http_is_sent_to_it() {
+    let ours = Authority::new("ours");
+    let server = Server::start_secure(ours.server(), |_| Reply::Answer(OK.to_vec()));
+    let mut job = job(server.address, closed_model(1, 1));
+    job.max_requests = Some(1);
+    let ended = run(job);
+    assert_eq!(ended.failures(), [(Failure::Malformed, 1)]);
+    let examples: Vec<_> = ended
+        .outcome
+        .examples
+        .iter()
+        .map(|one| &*one.text)
+        .collect();
+    let expected = "head, line 1: the server speaks TLS; https:// may be meant";
+    assert_eq!(examples, [expected]);
+}
+
+#[test]
 fn large_bodies_go_over_tls_both_ways() {
     let ours = Authority::new("ours");
     let body = vec![b'x'; 3 * 1024 * 1024];
@@ -330,6 +370,22 @@ fn tls_that_cannot_be_set_up_is_explained() {
     };
     check(
         with_client(&one.certificate, "nothing"),
+        "there is no private key in the client's private key",
+    );
+    for encrypted in [
+        "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMA==\n-----END ENCRYPTED PRIVATE KEY-----\n",
+        "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\nMA==\n-----END RSA PRIVATE KEY-----\n",
+    ] {
+        check(
+            with_client(&one.certificate, encrypted),
+            "the client's private key is encrypted",
+        );
+    }
+    check(
+        with_client(
+            &one.certificate,
+            "-----BEGIN PRIVATE KEY-----\n*\n-----END PRIVATE KEY-----\n",
+        ),
         "cannot read the client's private key as PEM",
     );
     check(

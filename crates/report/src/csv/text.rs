@@ -73,10 +73,14 @@ pub(super) const BEST_AND_WORST: [Named; 1] = [("best_and_worst", |model, trial|
     ends.map(|(name, _)| name).collect::<Vec<_>>().join(" ")
 })];
 
-pub(super) const TOLD: [Named; 3] = [
+pub(super) const TOLD: [Named; 4] = [
     ("failures", |_, trial| {
         let numbers = trial.numbers.as_ref();
         kinds(numbers.map_or(&[], |numbers| &numbers.failures))
+    }),
+    ("other_failures", |_, trial| {
+        let numbers = trial.numbers.as_ref();
+        kinds(numbers.map_or(&[], |numbers| &numbers.other_failures))
     }),
     ("level", |_, trial| {
         trial.level.map(number).unwrap_or_default()
@@ -127,9 +131,14 @@ pub(super) const KILLED: [Named; 2] = [
     }),
 ];
 
-pub(super) const KILLED_FAILURES: [Named; 1] = [("failures_whole_load", |_, trial| {
-    faults_text(trial, |faults| kinds(&faults.failures))
-})];
+pub(super) const KILLED_FAILURES: [Named; 2] = [
+    ("failures_whole_load", |_, trial| {
+        faults_text(trial, |faults| kinds(&faults.failures))
+    }),
+    ("other_failures_whole_load", |_, trial| {
+        faults_text(trial, |faults| kinds(&faults.other_failures))
+    }),
+];
 
 fn faults_text(trial: &TrialModel, text: fn(&TrialFaults) -> String) -> String {
     trial.faults.as_ref().map(text).unwrap_or_default()

@@ -30,6 +30,7 @@ pub(super) fn section(model: &Model) -> Section {
     ];
     blocks.extend(Block::tables(tables::asked_metrics(model)));
     blocks.extend(Block::tables(tables::failures(model)));
+    blocks.extend(Block::tables(tables::other_failures(model)));
     blocks.extend(Block::tables(tables::all_levels(model)));
     Section {
         lead: match model.search {

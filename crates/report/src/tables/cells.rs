@@ -98,17 +98,11 @@ fn outcome_columns<'a>(model: &'a Model, quantiles: &[Quantile]) -> Vec<Column<'
 
 /// Failures by kind, a row for each cell with failures; `None` if no request failed.
 pub(crate) fn failures(model: &Model) -> Option<Table> {
-    let kinds = failure_kinds(&model.cells);
+    let kinds = failure_kinds(&model.cells, |cell| &cell.failures);
     if kinds.is_empty() {
         return None;
     }
-    let mut caption = "Failed requests by kind, summed over trials, with the error rate".to_owned();
-    if kinds.iter().any(|kind| kind.is_connect_attempt()) {
-        caption += "; connect errors are not requests and have no error rate";
-    }
-    if kinds.contains(&FailureKind::TooManyRounds) {
-        caption += "; too many rounds counts sessions whose loop reached max_rounds, and has no error rate";
-    }
+    let caption = "Failed requests by kind, summed over trials, with the error rate";
     let mut columns = place_of_cell(model);
     columns.extend(kinds.into_iter().map(|kind| {
         Column::numbers(kind.in_words(), move |cell: &&CellModel| {
@@ -121,11 +115,37 @@ pub(crate) fn failures(model: &Model) -> Option<Table> {
 }
 
 fn failure_field(cell: &CellModel, kind: &FailureKind) -> Field {
-    let found = cell.failures.iter().find(|(name, _)| name == kind);
-    let count = found.map_or(0, |(_, count)| *count);
-    if !kind.is_of_request() {
-        return Field::nothing_expected(count);
-    }
+    let count = count_of(&cell.failures, kind);
     let answered = as_f64(cell.succeeded + cell.failed);
     Field::errors(count, Some(as_f64(count) / answered))
+}
+
+fn count_of(failures: &[(FailureKind, u64)], kind: &FailureKind) -> u64 {
+    let found = failures.iter().find(|(name, _)| name == kind);
+    found.map_or(0, |(_, count)| *count)
+}
+
+/// Failures that are none of a request by kind, a row for each cell that has any; `None` if there are none.
+pub(crate) fn other_failures(model: &Model) -> Option<Table> {
+    let kinds = failure_kinds(&model.cells, |cell| &cell.other_failures);
+    if kinds.is_empty() {
+        return None;
+    }
+    let mut caption =
+        "Attempts to connect that failed, and connections that ended wrongly without a request, by kind, \
+         summed over trials; they are not requests and have no error rate"
+            .to_owned();
+    if kinds.iter().any(|kind| kind.is_of_session()) {
+        caption += "; too many rounds counts sessions whose loop reached max_rounds";
+    }
+    let mut columns = place_of_cell(model);
+    columns.extend(kinds.into_iter().map(|kind| {
+        Column::numbers(kind.in_words(), move |cell: &&CellModel| {
+            Field::nothing_expected(count_of(&cell.other_failures, &kind))
+        })
+    }));
+    let cells = model.cells.iter();
+    let failing = cells.filter(|cell| !cell.other_failures.is_empty());
+    let table = Table::new("failed-connections", caption, columns, failing);
+    Some(table.with_title("Failed connections"))
 }

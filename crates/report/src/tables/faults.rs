@@ -33,7 +33,7 @@ pub(crate) fn faults(model: &Model) -> Option<Table> {
     }
     let caption = format!(
         "Kills, counted from the start of the measured phase; time from the kill to ready, and the longest time without a success between \
-         the kill and the end of the phase (in whole intervals), each the longest of all trials; failed requests, connect errors and \
+         the kill and the end of the phase (in whole intervals), each the longest of all trials; failed requests, failed connections and \
          records of the whole load, summed over {}",
         summed_over(model)
     );
@@ -50,7 +50,7 @@ pub(crate) fn faults(model: &Model) -> Option<Table> {
         }),
         Column::numbers("longest outage", of_cell(outage)),
         Column::numbers("failed requests", of_cell(failed_requests)),
-        Column::numbers("connect errors", of_cell(failed_attempts)),
+        Column::numbers("failed connections", of_cell(failed_attempts)),
     ]);
     columns.extend(of_records());
     Table::new("faults", caption, columns, rows).unless_empty()
@@ -103,17 +103,13 @@ fn outage(faults: &CellFaults) -> Field {
 }
 
 fn failed_requests(faults: &CellFaults) -> Field {
-    let kinds = faults.failures.iter();
-    by_kind(
-        faults.failed,
-        kinds.filter(|(kind, _)| kind.is_of_request()),
-    )
+    by_kind(faults.failed, faults.failures.iter())
 }
 
 fn failed_attempts(faults: &CellFaults) -> Field {
     let kinds = || {
-        let kinds = faults.failures.iter();
-        kinds.filter(|(kind, _)| kind.is_connect_attempt())
+        let kinds = faults.other_failures.iter();
+        kinds.filter(|(kind, _)| !kind.is_of_session())
     };
     by_kind(kinds().map(|(_, count)| count).sum(), kinds())
 }

@@ -39,7 +39,7 @@ pub(crate) use best_and_worst::{
     best_and_worst_successes, best_and_worst_trials, least_and_most_failures,
 };
 pub(crate) use bottlenecks::bottlenecks;
-pub(crate) use cells::{all_levels, cells, cells_in_short, failures};
+pub(crate) use cells::{all_levels, cells, cells_in_short, failures, other_failures};
 pub(crate) use clients::clients;
 pub(crate) use comparisons::comparisons;
 pub(crate) use count_comparison::count_comparison;

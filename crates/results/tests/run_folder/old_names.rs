@@ -300,3 +300,34 @@ fn visit(
         None => found(json.as_object_mut().unwrap(), path),
     }
 }
+
+/// Failures by kind of a row with one failed request, as formats up to 5 list them: those of requests, and the others.
+fn check_failures(listed: &str, own: &str, other: &str) {
+    let row = format!(
+        r#"{{"start_s":0,"counts":{{"seconds":1,"due":9,"sent":9,"succeeded":8,"failed":1,"skipped":0,"in_flight_change":0,
+        "records_succeeded":0,"bytes_sent":0,"bytes_received":0,"failures":[{listed}]}},"in_flight":0,"connections_open":1,
+        "engine_cpu_s":0,"engine_cpu_busiest_s":0,"lag_p99_us":0,"in_flight_mean":0,"steps":[]}}"#
+    );
+    let rows = waggle_results::read_intervals((row.replace('\n', "") + "\n").as_bytes()).unwrap();
+    let text = |failures| serde_json::to_string(failures).unwrap();
+    let counts = &rows[0].counts;
+    assert_eq!(text(&counts.failures), format!("[{own}]"), "{listed}");
+    assert_eq!(
+        text(&counts.other_failures),
+        format!("[{other}]"),
+        "{listed}"
+    );
+}
+
+#[test]
+fn failures_of_connections_are_read_apart_from_those_of_requests() {
+    let status = r#"{"kind":"status_503","count":1}"#;
+    let refused = r#"{"kind":"refused","count":7}"#;
+    let handshake = r#"{"kind":"handshake_refused","count":1}"#;
+    let rounds = r#"{"kind":"too_many_rounds","count":2}"#;
+    check_failures(status, status, "");
+    let all = format!("{status},{refused},{handshake},{rounds}");
+    check_failures(&all, status, &format!("{refused},{handshake},{rounds}"));
+    // A request may end by the handshake of its connection.
+    check_failures(handshake, handshake, "");
+}

@@ -421,6 +421,7 @@ pub(crate) fn scenario_trial_info() -> TrialInfo {
             connects: 60,
             handshakes: 60,
             handshakes_resumed: 50,
+            resent: 0,
         }),
         intermediate_probes: Vec::new(),
         ..trial_info(key(2, 1), 1)

@@ -7,8 +7,14 @@ use waggle_load::{Counts, Failure, HandshakeFailure};
 /// Why no connection with TLS can be established, however often it is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TlsObstacle {
-    /// The server's certificate is not trusted.
+    /// The server's certificate is from no trusted authority.
+    UnknownIssuer,
+    /// The server's certificate is not valid for another reason, which verification could leave aside.
     Certificate,
+    /// What the two sides have in common is not enough, or a key cannot be verified: nothing that is said here helps.
+    Incompatible,
+    /// The server wants a certificate from its clients, or does not accept the one it got.
+    ClientCertificate,
     /// What the server says is not TLS.
     PlainServer,
 }
@@ -17,7 +23,12 @@ pub enum TlsObstacle {
 impl fmt::Display for TlsObstacle {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
-            Self::Certificate => "the server's certificate is not trusted",
+            Self::UnknownIssuer => "the server's certificate is not trusted",
+            Self::Certificate => "the server's certificate is not valid",
+            Self::Incompatible => "the server's TLS and that of the load generator do not fit",
+            Self::ClientCertificate => {
+                "the server wants another certificate from its clients, or one at all"
+            }
             Self::PlainServer => "the server does not speak TLS; http:// may be meant",
         })
     }
@@ -26,28 +37,50 @@ impl fmt::Display for TlsObstacle {
 /// Why no connection was established, if none will ever be.
 #[must_use]
 pub fn tls_obstacle(counts: &Counts) -> Option<TlsObstacle> {
+    let kinds = || {
+        let all = counts.failures.0.iter().chain(&counts.other_failures.0);
+        all.map(|(kind, _)| obstacle_of(*kind))
+    };
+    let is_any = |obstacle| kinds().any(|one| one == Some(obstacle));
+    let is_every = |obstacle| kinds().count() > 0 && kinds().all(|one| one == Some(obstacle));
+    let refused = TlsObstacle::ClientCertificate;
+    if counts.succeeded == 0 && is_every(refused) {
+        // With TLS 1.3 a server refuses its client after the handshake, with requests in flight.
+        return Some(refused);
+    }
     if counts.handshakes > 0 || counts.sent > 0 {
         return None;
     }
-    let is_refusal = |failure: &Failure| {
-        matches!(
-            failure,
-            Failure::Handshake(
-                HandshakeFailure::UnknownIssuer
-                    | HandshakeFailure::Expired
-                    | HandshakeFailure::WrongName
-                    | HandshakeFailure::Certificate
-            )
-        )
+    let of_certificate = [
+        TlsObstacle::UnknownIssuer,
+        TlsObstacle::Certificate,
+        TlsObstacle::Incompatible,
+    ];
+    let is_plain = is_every(TlsObstacle::PlainServer);
+    let found = of_certificate.into_iter().find(|one| is_any(*one));
+    found.or(is_plain.then_some(TlsObstacle::PlainServer))
+}
+
+fn obstacle_of(failure: Failure) -> Option<TlsObstacle> {
+    let Failure::Handshake(failure) = failure else {
+        return None;
     };
-    let is_plain = |failure: &Failure| *failure == Failure::Handshake(HandshakeFailure::Malformed);
-    let mut kinds = counts.failures.0.iter().map(|(kind, _)| kind);
-    if kinds.clone().any(is_refusal) {
-        Some(TlsObstacle::Certificate)
-    } else if kinds.len() > 0 && kinds.all(is_plain) {
-        Some(TlsObstacle::PlainServer)
-    } else {
-        None
+    match failure {
+        HandshakeFailure::UnknownIssuer => Some(TlsObstacle::UnknownIssuer),
+        HandshakeFailure::Expired
+        | HandshakeFailure::NotYetValid
+        | HandshakeFailure::WrongName
+        | HandshakeFailure::CaCertificate
+        | HandshakeFailure::Certificate => Some(TlsObstacle::Certificate),
+        HandshakeFailure::Algorithm | HandshakeFailure::NoVersion | HandshakeFailure::NoCipher => {
+            Some(TlsObstacle::Incompatible)
+        }
+        HandshakeFailure::ClientCertificate => Some(TlsObstacle::ClientCertificate),
+        HandshakeFailure::Malformed => Some(TlsObstacle::PlainServer),
+        HandshakeFailure::NoProtocol
+        | HandshakeFailure::Refused
+        | HandshakeFailure::Cut
+        | HandshakeFailure::TimedOut => None,
     }
 }
 
@@ -59,12 +92,14 @@ mod tests {
 
     #[test]
     fn a_load_is_hopeless_if_no_handshake_can_succeed() {
-        use HandshakeFailure::{Cut, Expired, Malformed};
+        use HandshakeFailure::{
+            ClientCertificate, Cut, Expired, Malformed, NoCipher, UnknownIssuer,
+        };
         let check = |failures: &[HandshakeFailure], handshakes, expected: Option<TlsObstacle>| {
             let failures = failures.iter().map(|one| (Failure::Handshake(*one), 2));
             let counts = Counts {
                 handshakes,
-                failures: Failures(failures.collect()),
+                other_failures: Failures(failures.collect()),
                 ..Counts::default()
             };
             assert_eq!(tls_obstacle(&counts), expected, "{counts:?}");
@@ -72,6 +107,12 @@ mod tests {
         check(&[], 0, None);
         check(&[Expired, Cut], 0, Some(TlsObstacle::Certificate));
         check(&[Malformed], 0, Some(TlsObstacle::PlainServer));
+        check(&[UnknownIssuer], 0, Some(TlsObstacle::UnknownIssuer));
+        check(&[NoCipher], 0, Some(TlsObstacle::Incompatible));
+        for handshakes in [0, 3] {
+            let refused = Some(TlsObstacle::ClientCertificate);
+            check(&[ClientCertificate], handshakes, refused);
+        }
         // A server that restarts, and one that answers others.
         check(&[Malformed, Cut], 0, None);
         check(&[Malformed], 1, None);

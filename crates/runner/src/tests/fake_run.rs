@@ -280,6 +280,7 @@ impl LoadRun for FakeRun {
         Ok(Outcome {
             kept: waggle_load::KeptRows::default(),
             mismatches: Vec::new(),
+            examples: Vec::new(),
             totals: Counts {
                 due: self.due,
                 sent,

@@ -358,7 +358,7 @@ impl Trial<'_> {
         };
         let mut wrong = failures.in_words(|counts| counts.succeeded == 0);
         if wrong.is_empty() {
-            wrong.push(kinds(&outcome.totals.failures));
+            wrong.push(kinds(&outcome.totals, &outcome.examples));
         }
         let why = format!(
             "the check after the preparation \"{}\" does not hold within {} ms: {}",
@@ -443,7 +443,7 @@ fn incomplete(
         0 => String::new(),
         retries => format!(", after {retries} retries"),
     };
-    let kinds = match kinds(&outcome.totals.failures) {
+    let kinds = match kinds(&outcome.totals, &outcome.examples) {
         kinds if kinds.is_empty() => String::new(),
         kinds => format!(": {kinds}"),
     };

@@ -18,7 +18,8 @@ use crate::{
     clock,
     clock::Clock,
     counts::{
-        Carried, GeneratorSettings, StepFailures, as_f64, failure_kind, session_counts, step_counts,
+        Carried, GeneratorSettings, as_f64, failure_kind, outcome_remarks, session_counts,
+        step_counts,
     },
     cpu_time::{CpuClocks, CpuReading},
     driver::{Failure, LimitReading},
@@ -341,24 +342,11 @@ impl Report {
             connects: outcome.totals.connects,
             handshakes: outcome.totals.handshakes,
             handshakes_resumed: outcome.totals.handshakes_resumed,
+            resent: outcome.totals.resent,
         });
         let names: Vec<String> = self.steps.iter().map(|step| step.name.clone()).collect();
-        let failures = StepFailures {
-            names: &names,
-            outcome,
-            secrets,
-        };
-        let mismatches = failures.mismatches().into_iter();
         self.remarks
-            .extend(mismatches.map(|mismatch| format!("over the whole load, {mismatch}")));
-        for feed in &outcome.feeds_used_up {
-            self.remarks
-                .push(format!("the rows of feed {feed} were used up"));
-        }
-        if outcome.request_outcomes_full {
-            self.remarks
-                .push("the load ended because the limit on tracked records was reached".to_owned());
-        }
+            .extend(outcome_remarks(outcome, &names, secrets));
     }
 
     /// Adds what a probe showed; probes are added in their order.

@@ -195,7 +195,7 @@ fn smoke_failure(why: impl Display) -> Failure {
 
 /// What failed; `None` if nothing did.
 fn kinds(outcome: &Outcome) -> Option<String> {
-    let kinds = counts::kinds(&outcome.totals.failures);
+    let kinds = counts::kinds(&outcome.totals, &outcome.examples);
     (!kinds.is_empty()).then_some(kinds)
 }
 

@@ -44,7 +44,7 @@ fn a_store_is_killed_and_comes_back_while_load_goes_on() {
     );
     assert!(killed >= 0.49 && started >= killed + 0.99 && ready >= started);
     // The load failed while the store was down, and succeeded in its second life.
-    let failures = &info.totals.failures;
+    let failures = &info.totals.other_failures;
     let is_refused = |failure: &FailureCount| failure.kind == FailureKind::Refused;
     assert!(failures.iter().any(is_refused), "{failures:?}");
     let measure = info.phase(PhaseName::Measure).unwrap();

@@ -229,17 +229,18 @@ fn failures(frame: &Frame<'_>, area: &mut Area<'_>) {
     } else {
         rows.saturating_sub(1)
     };
-    for (kind, failed) in model.failures.iter().take(listed) {
+    for failed in model.failures.iter().take(listed) {
         let mut row = area.top(1);
         let width = row.width();
-        let value = format!(
-            "{}  {:>7}",
-            count(*failed),
-            share(ratio(as_f64(*failed), ended))
-        );
+        // A connection has no share of the requests.
+        let of_requests = match failed.is_of_request {
+            true => share(ratio(as_f64(failed.count), ended)),
+            false => String::new(),
+        };
+        let value = format!("{}  {of_requests:>7}", count(failed.count));
         row.put_right(0, &value, frame.palette.colour(BAD));
         let left = width.saturating_sub(u16::try_from(value.chars().count() + 1).unwrap_or(0));
-        row.take_left(left).put(0, 0, kind, Style::new());
+        row.take_left(left).put(0, 0, &failed.kind, Style::new());
     }
     if !all_fit {
         let rest = model.failures.len() - listed;
@@ -258,7 +259,7 @@ fn statuses(frame: &Frame<'_>, area: &mut Area<'_>) {
             .model
             .failures
             .iter()
-            .any(|(kind, _)| kind == &format!("status {status}"));
+            .any(|failed| failed.kind == format!("status {status}"));
         let colour = frame.palette.colour(if is_good { GOOD } else { BAD });
         figure(area, status, &count(*answers), colour);
     }

@@ -97,7 +97,8 @@ pub(crate) fn take_all(running: Running) -> Ended {
 
 /// Failures of all kinds, those to connect among them.
 pub(crate) fn count_failures(counts: &Counts) -> u64 {
-    counts.failures.0.iter().map(|(_, count)| count).sum()
+    let all = counts.failures.0.iter().chain(&counts.other_failures.0);
+    all.map(|(_, count)| count).sum()
 }
 
 /// Stops a run as soon as its counts fulfil `is_enough`; it may also end by itself.
@@ -129,6 +130,11 @@ impl Ended {
         &self.outcome.totals
     }
 
+    /// Of connections and sessions.
+    pub(crate) fn other_failures(&self) -> Vec<(Failure, u64)> {
+        self.outcome.totals.other_failures.0.clone()
+    }
+
     pub(crate) fn failures(&self) -> Vec<(Failure, u64)> {
         self.outcome.totals.failures.0.clone()
     }
@@ -150,8 +156,10 @@ impl Ended {
             "{totals:?}"
         );
         assert_eq!(totals.due, totals.sent + totals.skipped, "{totals:?}");
+        check_kinds(totals);
         let mut sum = Counts::default();
         for (index, interval) in self.intervals.iter().enumerate() {
+            check_kinds(&interval.counts);
             sum.follow(&interval.counts);
             let start = self.intervals[..index]
                 .last()
@@ -198,6 +206,12 @@ impl Ended {
         let under_way = sessions.started - sessions.completed - sessions.failed;
         assert!(under_way <= self.outcome.connections_asked, "{sessions:?}");
     }
+}
+
+/// Failed requests and their kinds are the same number.
+fn check_kinds(counts: &Counts) {
+    let of_kinds = counts.failures.0.iter().map(|(_, count)| count);
+    assert_eq!(counts.failed, of_kinds.sum::<u64>(), "{counts:?}");
 }
 
 /// The time in flight is the sum of the service times and the unexplained part, for any interval: the tolerance is half a

@@ -226,12 +226,24 @@ fn failures(made: &Made, place: usize, answered: u64) -> Vec<FailureCount> {
     } else if made.has_fault(Wrong::Refuses) {
         vec![of(FailureKind::Status(503), answered)]
     } else if is_away(made, place) {
-        vec![of(FailureKind::Refused, 30), of(FailureKind::Reset, 10)]
+        vec![of(FailureKind::Reset, 10)]
     } else {
         // A little more in each repetition.
         let scatter = 0.9 + 0.05 * f64::from(made.key.repetition);
         transports::failures((answered as f64 * made.pace.1 * scatter) as u64)
     }
+}
+
+/// Attempts to connect that fail.
+fn other_failures(made: &Made, place: usize) -> Vec<FailureCount> {
+    let refused = FailureCount {
+        kind: FailureKind::Refused,
+        count: 30,
+    };
+    is_away(made, place)
+        .then_some(refused)
+        .into_iter()
+        .collect()
 }
 
 fn interval(
@@ -245,10 +257,7 @@ fn interval(
     let share = if is_away { 0.0 } else { 1.0 };
     let answered = (rate * INTERVAL_S * share).round() as u64;
     let failures = failures(made, place, answered);
-    let requests = failures
-        .iter()
-        .filter(|failure| failure.kind != FailureKind::Refused);
-    let failed: u64 = requests.map(|failure| failure.count).sum();
+    let failed: u64 = failures.iter().map(|failure| failure.count).sum();
     let succeeded = answered.saturating_sub(failed);
     let typical_us = made.typical_us(seeded, place, rate);
     let service = spread(succeeded, typical_us);
@@ -273,6 +282,7 @@ fn interval(
         bytes_sent: succeeded * 260,
         bytes_received: succeeded * 90,
         failures,
+        other_failures: other_failures(made, place),
         inspected: seeded.inspects.then(|| inspected_counts(succeeded)),
     };
     let steps = Steps::new(seeded, &counts, typical_us);
@@ -366,6 +376,7 @@ fn add(sum: &mut CountsRow, one: &CountsRow) {
         *sum.items.get_or_insert_default() += one.items.unwrap_or_default();
     }
     add_failures(&mut sum.failures, &one.failures);
+    add_failures(&mut sum.other_failures, &one.other_failures);
 }
 
 fn resources(

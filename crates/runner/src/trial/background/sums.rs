@@ -94,7 +94,7 @@ impl Sums {
         if self.was_connected || !has_begun {
             return None;
         }
-        Some(match kinds(&self.totals.failures) {
+        Some(match kinds(&self.totals, &[]) {
             kinds if kinds.is_empty() => " before the measured phase".to_owned(),
             kinds => format!(" before the measured phase: {kinds}"),
         })
