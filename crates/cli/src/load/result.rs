@@ -58,10 +58,7 @@ pub(crate) fn result(
     let verdict = waggle_stats::verdict_of(&findings.reasons);
     let (all, measured) = (so_far.all.counts(), so_far.measured.counts());
     let answered = |row: &CountsRow| row.succeeded + row.failed;
-    let mut remarks = inputs.remarks;
-    remarks.extend(findings.remarks.iter().map(findings::sentence));
-    let of_trial = observed.info.iter().flat_map(|info| &info.remarks);
-    remarks.extend(of_trial.cloned());
+    let remarks = remarks(inputs.remarks, &findings, &observed);
     let connection_failures = by_kind(&all.other_failures, |kind| !kind.is_of_session());
     let mut result = LoadResult {
         format: FORMAT,
@@ -106,11 +103,7 @@ pub(crate) fn result(
         generator: generator(so_far),
         totals: totals(so_far),
         verdict: verdict.name().to_owned(),
-        verdict_reasons: findings
-            .reasons
-            .iter()
-            .map(findings::named_reason)
-            .collect(),
+        verdict_reasons: (findings.reasons.iter().map(findings::named_reason)).collect(),
         verdict_causes: cause_lines(&findings),
         remarks,
         thresholds: Vec::new(),
@@ -123,6 +116,14 @@ pub(crate) fn result(
         .map(|threshold| conditions::threshold(threshold, &result, &findings.reasons))
         .collect();
     result
+}
+
+/// Those from before the load, of the findings, and of the trial.
+fn remarks(before: Vec<String>, findings: &Findings, observed: &Observations) -> Vec<String> {
+    let found = findings.remarks.iter().map(findings::sentence);
+    let of_trial = observed.info.iter().flat_map(|info| &info.remarks);
+    let all = before.into_iter().chain(found);
+    all.chain(of_trial.cloned()).collect()
 }
 
 fn cause_lines(findings: &Findings) -> Vec<String> {

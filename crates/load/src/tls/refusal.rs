@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn alerts_are_of_the_client_s_certificate_or_of_what_is_not_in_common() {
+    fn alerts_are_of_the_client_certificate_or_of_versions_and_ciphers() {
         use AlertDescription as Alert;
         let check = |alert, (is_wanted, is_given), failure, text: &str| {
             let client = ClientCertificate {
