@@ -1,7 +1,7 @@
 //! The chunked transfer coding (RFC 9112, section 7.1): where its data bytes are and where it ends.
 
 use crate::{
-    head::{ReadLimits, diagnosis::quoted},
+    head::{ReadLimits, diagnosis::quote},
     reader::ReadError,
 };
 
@@ -122,7 +122,7 @@ impl Chunked {
                     digits => format!("{:0digits$x}", self.size),
                 };
                 let size = [digits.as_bytes(), found].concat();
-                format!("chunk size {} is not hexadecimal", quoted(&size))
+                format!("chunk size {} is not hexadecimal", quote(&size))
             }
             Position::DataCr | Position::DataLf => {
                 "a chunk is not followed by a line end: it is longer than its size".to_owned()

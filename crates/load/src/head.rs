@@ -8,7 +8,7 @@ pub(crate) mod diagnosis;
 use std::mem::MaybeUninit;
 
 use crate::{Limits, reader::ReadError};
-use diagnosis::{diagnose, line_of, quoted};
+use diagnosis::{diagnose, line_of, quote};
 
 /// Header lines for which there is room on the stack; a head with more takes an allocation.
 const HEADERS_ON_STACK: usize = 128;
@@ -257,7 +257,7 @@ impl HeaderFields {
         if header.name.eq_ignore_ascii_case("content-length") {
             for part in parts(header.value) {
                 let length = decimal(part)
-                    .ok_or_else(|| format!("Content-Length {} is not a number", quoted(part)))?;
+                    .ok_or_else(|| format!("Content-Length {} is not a number", quote(part)))?;
                 if let Some(other) = self.length.filter(|other| *other != length) {
                     return Err(format!("a second Content-Length, {length} after {other}"));
                 }

@@ -40,7 +40,7 @@ pub(super) fn line_of(head: &[u8], part: &[u8]) -> usize {
 }
 
 /// Bytes as they are shown in a message.
-pub(crate) fn quoted(bytes: &[u8]) -> String {
+pub(crate) fn quote(bytes: &[u8]) -> String {
     let cut = &bytes[..bytes.len().min(SHOWN_MAX_BYTES)];
     let more = if cut.len() < bytes.len() { "…" } else { "" };
     format!("`{}{more}`", cut.escape_ascii())
@@ -58,7 +58,7 @@ fn status_line_problem(line: &[u8]) -> Option<String> {
     let Some(rest) = line.strip_prefix(b"HTTP/") else {
         return Some(format!(
             "expected a status line such as `HTTP/1.1 200 OK`, found {}",
-            quoted(line)
+            quote(line)
         ));
     };
     let mut parts = rest.splitn(3, |byte| *byte == b' ');
@@ -66,14 +66,14 @@ fn status_line_problem(line: &[u8]) -> Option<String> {
     if !matches!(version, [b'1', b'.', digit] if digit.is_ascii_digit()) {
         return Some(format!(
             "expected version 1.1 of HTTP, found {}",
-            quoted(version)
+            quote(version)
         ));
     }
     let status = parts.next().unwrap_or_default();
     if status.len() != 3 || !status.iter().all(u8::is_ascii_digit) {
         return Some(format!(
             "expected a status of three digits, found {}",
-            quoted(status)
+            quote(status)
         ));
     }
     let reason = parts.next().unwrap_or_default();
@@ -92,17 +92,17 @@ fn field_problem(line: &[u8], has_field: bool) -> Option<String> {
         line
     } else {
         let Some(colon) = line.iter().position(|byte| *byte == b':') else {
-            return Some(format!("a header has no colon: {}", quoted(line)));
+            return Some(format!("a header has no colon: {}", quote(line)));
         };
         let name = &line[..colon];
         if name.is_empty() {
             return Some("a header has no name".to_owned());
         }
         if name.ends_with(b" ") || name.ends_with(b"\t") {
-            return Some(format!("white space before the colon of {}", quoted(name)));
+            return Some(format!("white space before the colon of {}", quote(name)));
         }
         if !name.iter().all(|byte| is_token(*byte)) {
-            return Some(format!("{} is not the name of a header", quoted(name)));
+            return Some(format!("{} is not the name of a header", quote(name)));
         }
         &line[colon + 1..]
     };
@@ -111,7 +111,7 @@ fn field_problem(line: &[u8], has_field: bool) -> Option<String> {
         return Some("a carriage return without a line feed".to_owned());
     }
     let has_control = value.iter().any(|byte| is_control(*byte));
-    has_control.then(|| format!("a control character in a value: {}", quoted(line)))
+    has_control.then(|| format!("a control character in a value: {}", quote(line)))
 }
 
 fn is_control(byte: u8) -> bool {

@@ -73,7 +73,7 @@ impl Stream {
             match &mut self.receiving {
                 Receiving::Head(answer) => match Pin::new(answer).poll(context) {
                     Poll::Pending => return None,
-                    Poll::Ready(Err(error)) => return Some(Err(failed(judge, &error))),
+                    Poll::Ready(Err(error)) => return Some(Err(failure(judge, &error))),
                     Poll::Ready(Ok(answer)) => {
                         let status = answer.status().as_u16();
                         if judge.inspector.is_some() {
@@ -93,7 +93,7 @@ impl Stream {
                         let status = *status;
                         return Some(self.check_complete(judge, status));
                     }
-                    Poll::Ready(Some(Err(error))) => return Some(Err(failed(judge, &error))),
+                    Poll::Ready(Some(Err(error))) => return Some(Err(failure(judge, &error))),
                     Poll::Ready(Some(Ok(piece))) => {
                         judge.matcher.body(&mut self.body_match, &piece);
                         if let (Some(inspector), Some(inspection)) =
@@ -171,7 +171,7 @@ fn begin_inspection<T>(answer: &http::Response<T>, now: u64) -> Box<Inspection> 
 }
 
 /// The failure of a request by the error of its stream, with an example of its kind.
-fn failed(judge: &mut Judge<'_>, error: &h2::Error) -> Failure {
+fn failure(judge: &mut Judge<'_>, error: &h2::Error) -> Failure {
     let failure = failure_of(error);
     match failure {
         Failure::Malformed => judge.examples.note(failure, None, || {

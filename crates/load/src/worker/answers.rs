@@ -6,7 +6,7 @@ use crate::{
     connection::{Connection, Phase, Received},
     examples::{Examples, excerpt},
     flight::Flight,
-    head::diagnosis::quoted,
+    head::diagnosis::quote,
     inspection::{ContentCoding, Inspector},
     reader::{Answer, AtClose, Event},
     recorder::Recorder,
@@ -309,7 +309,7 @@ fn ending_of_idle(bytes: &[u8], has_answered: bool, examples: &mut Examples) -> 
     match is_request_timeout {
         true => ending_without_requests(has_answered),
         false => {
-            examples.note(Failure::UnsolicitedAnswer, None, || quoted(bytes));
+            examples.note(Failure::UnsolicitedAnswer, None, || quote(bytes));
             Ending::Unsolicited
         }
     }
