@@ -4,7 +4,7 @@
 
 use std::{
     fs::{self, File, TryLockError},
-    io::{self, Write},
+    io::{self, Read, Write},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
@@ -78,7 +78,9 @@ fn read_other(path: &Path) -> Option<String> {
     let file = File::open(path).ok()?;
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => {
-            let text = io::read_to_string(io::Read::take(file, TEXT_MAX)).ok()?;
+            let mut text = Vec::new();
+            file.take(TEXT_MAX).read_to_end(&mut text).ok()?;
+            let text = String::from_utf8_lossy(&text);
             let pid = path.file_name()?.to_string_lossy();
             Some(format!("{text} (pid {pid})"))
         }

@@ -153,6 +153,9 @@ fn is_stamp(text: &str) -> bool {
     stamp.len() == 16 && stamp.ends_with('Z') && stamp.as_bytes()[8] == b'T'
 }
 
+/// What helps if the folder of runs cannot be written.
+pub(crate) const OTHER_RUNS: &str = "--runs FOLDER has runs written elsewhere";
+
 /// The folder of a new run, which exists already so that no other run has it. It is removed again if nothing was written into it.
 #[derive(Debug)]
 pub(crate) struct NewRun {
@@ -178,18 +181,14 @@ impl Drop for NewRun {
 }
 
 /// `RUNS/STUDY-UTCTIME`, with a counter if several runs start in the same second.
-pub(crate) fn new_run(runs: &Path, study: &str) -> Result<NewRun> {
+/// `way_on`: what helps if the folder cannot be made.
+pub(crate) fn new_run(runs: &Path, study: &str, way_on: &str) -> Result<NewRun> {
     let stamp = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
-    create_run(runs, &format!("{study}-{stamp}"))
+    create_run(runs, &format!("{study}-{stamp}"), way_on)
 }
 
-fn create_run(runs: &Path, name: &str) -> Result<NewRun> {
-    let cannot_create = |folder: &Path| {
-        format!(
-            "cannot create {}; --runs FOLDER has runs written elsewhere",
-            folder.display()
-        )
-    };
+fn create_run(runs: &Path, name: &str, way_on: &str) -> Result<NewRun> {
+    let cannot_create = |folder: &Path| format!("cannot create {}; {way_on}", folder.display());
     let made = (!runs.exists()).then(|| runs.to_path_buf());
     fs::create_dir_all(runs).with_context(|| cannot_create(runs))?;
     let others = (2..100).map(|count| format!("{name}-{count}"));
@@ -224,8 +223,8 @@ mod tests {
     fn runs_of_the_same_second_have_folders_of_their_own() {
         let around = tempfile::tempdir().unwrap();
         let runs = around.path().join("runs");
-        let first = create_run(&runs, "s-20260102T030405Z").unwrap();
-        let second = create_run(&runs, "s-20260102T030405Z").unwrap();
+        let first = create_run(&runs, "s-20260102T030405Z", "").unwrap();
+        let second = create_run(&runs, "s-20260102T030405Z", "").unwrap();
         assert_eq!(second.folder(), runs.join("s-20260102T030405Z-2"));
         // A folder with a file stays, an empty one does not.
         fs::write(second.folder().join("run.json"), "{}").unwrap();
@@ -240,7 +239,7 @@ mod tests {
     fn a_run_that_did_not_begin_leaves_nothing() {
         let around = tempfile::tempdir().unwrap();
         let runs = around.path().join("runs");
-        drop(create_run(&runs, "s-20260102T030405Z").unwrap());
+        drop(create_run(&runs, "s-20260102T030405Z", "").unwrap());
         assert!(!runs.exists());
     }
 }

@@ -214,10 +214,16 @@ fn parse_with<'b>(
             status,
             keep_alive,
             framing: said.framing(),
-            is_folded: said.is_folded,
+            is_folded: has_fold(&bytes[..length]),
         },
         length,
     )))
+}
+
+/// Whether a line of a head goes on in the next one, also if the whole value is there.
+fn has_fold(head: &[u8]) -> bool {
+    let mut pairs = head.windows(2);
+    pairs.any(|pair| pair[0] == b'\n' && matches!(pair[1], b' ' | b'\t'))
 }
 
 /// Replaces the line ends before folded lines by spaces (RFC 9112, section 5.2).
@@ -239,7 +245,6 @@ struct HeaderFields {
     close: bool,
     keep_alive: bool,
     length: Option<u64>,
-    is_folded: bool,
     /// The last transfer coding; only `chunked` shows where a body ends.
     coding: Option<Coding>,
 }
@@ -253,7 +258,6 @@ enum Coding {
 impl HeaderFields {
     /// Takes one header; an error says what is wrong with it.
     fn take(&mut self, header: &httparse::Header<'_>) -> Result<(), String> {
-        self.is_folded |= header.value.contains(&b'\n');
         if header.name.eq_ignore_ascii_case("content-length") {
             for part in parts(header.value) {
                 let length = decimal(part)

@@ -48,7 +48,7 @@ pub(crate) fn job(cell: &Cell, parts: Parts) -> Job {
             request_timeout: cell.timeout(),
             connect_timeout: cell.connect_timeout,
             finish: finish(cell),
-            ..Limits::default()
+            ..limits(cell)
         },
         workers: parts.workers,
         interval: cell.schedule.interval,
@@ -77,12 +77,25 @@ pub(crate) fn other_job(cell: &Cell, parts: Parts, other: OtherLoad<'_>) -> Job 
             request_timeout: other.request_timeout,
             connect_timeout: cell.connect_timeout,
             finish: other.request_timeout,
-            ..Limits::default()
+            ..limits(cell)
         },
         max_duration: other.max_duration,
         max_requests: None,
         max_tracked_requests: None,
         ..job(cell, parts)
+    }
+}
+
+/// The default limits, with those on heads that the study sets.
+fn limits(cell: &Cell) -> Limits {
+    let study::HeaderLimits {
+        max_bytes,
+        max_fields,
+    } = cell.header_limits;
+    Limits {
+        head_max_bytes: usize::try_from(max_bytes).unwrap_or(usize::MAX),
+        head_max_fields: max_fields as usize,
+        ..Limits::default()
     }
 }
 

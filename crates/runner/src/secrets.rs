@@ -154,7 +154,12 @@ impl Secrets {
         known.extend(tokens.map(|token| (TOKEN.to_owned(), token)));
         let escaped: Vec<_> = known.iter().filter_map(json_form).collect();
         let encoded: Vec<_> = known.iter().filter_map(percent_form).collect();
+        let twice: Vec<_> = escaped.iter().filter_map(json_form).collect();
+        let entities: Vec<_> = known.iter().filter_map(xml_form).collect();
         known.extend(escaped.into_iter().chain(encoded));
+        known.extend(twice.into_iter().chain(entities));
+        let lines: Vec<_> = known.iter().filter_map(one_line_form).collect();
+        known.extend(lines);
         known.sort_by_key(|(_, word)| std::cmp::Reverse(word.len()));
         known
     }
@@ -220,6 +225,19 @@ fn json_form((name, word): &(String, String)) -> Option<(String, String)> {
 fn percent_form((name, word): &(String, String)) -> Option<(String, String)> {
     let encoded = waggle_study::percent_encoded(word);
     (encoded != *word).then(|| (name.clone(), encoded))
+}
+
+/// A secret as XML has it; `None`: just so.
+fn xml_form((name, word): &(String, String)) -> Option<(String, String)> {
+    let escaped = waggle_study::xml_escaped(word);
+    (escaped != *word).then(|| (name.clone(), escaped))
+}
+
+/// A secret in a text that was made one line, as examples are; `None`: just so, or too short to be one.
+fn one_line_form((name, word): &(String, String)) -> Option<(String, String)> {
+    let printable = word.replace(char::is_control, " ");
+    let line = printable.split_whitespace().collect::<Vec<_>>().join(" ");
+    (line != *word && line.len() >= TAKEN_MIN_BYTES).then(|| (name.clone(), line))
 }
 
 #[cfg(test)]

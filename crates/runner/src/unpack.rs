@@ -30,7 +30,7 @@ pub(crate) enum UnpackError {
     Encoding { encoding: &'static str },
 }
 
-/// The text of a file, unpacked as it is read. Bytes that are not text of the file's encoding are an [`UnpackError`], except those of
+/// The text of a file, unpacked as it is read. Bytes that are not text of the file's encoding are an `UnpackError`, except those of
 /// UTF-8, which are given as they are.
 pub struct TextFile(Box<dyn Read>);
 

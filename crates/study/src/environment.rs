@@ -14,7 +14,7 @@ use crate::{
     raw,
     request_texts::is_request_text,
 };
-pub use escape::percent_encoded;
+pub use escape::{percent_encoded, xml_escaped};
 use filling::Filling;
 
 /// Longest value of a secret.

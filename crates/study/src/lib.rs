@@ -66,7 +66,7 @@ pub use check::{
 pub use components::{Arguments, Artifact, SetupStep, Undo, When};
 pub use configure::PROGRAM_OVERRIDE;
 pub use cool_down::{CoolDownBound, CoolDownUntil, Sensor};
-pub use environment::{EnvironmentError, Part, Values, percent_encoded};
+pub use environment::{EnvironmentError, Part, Values, percent_encoded, xml_escaped};
 pub use expect::{BodyExpect, Expect};
 pub use expected_verdict::ExpectedVerdict;
 pub use external::{Address, Authorization, ExternalComponent, ExternalPort, Kubeconfig, Pem};
@@ -74,9 +74,9 @@ pub use limits::{LIMIT_CPUS, LimitTexts, Limits, MAX_LIMIT_MEMORY, MIN_LIMIT_MEM
 pub use load_model::{Arrivals, LoadModel, OnSocketError, Think};
 pub use mistake::{Mistake, Mistakes, Source};
 pub use model::{
-    BestAndWorst, Cell, Delivery, DerivedLevel, Fault, LoadStage, Order, OrderedMetric, Protocol,
-    Reference, ReferenceColumn, ReferenceRow, Restart, Scaling, Search, Selection, Sought, Study,
-    Successes, Threshold, ThresholdOp, What,
+    BestAndWorst, Cell, Delivery, DerivedLevel, Fault, HeaderLimits, LoadStage, Order,
+    OrderedMetric, Protocol, Reference, ReferenceColumn, ReferenceRow, Restart, Scaling, Search,
+    Selection, Sought, Study, Successes, Threshold, ThresholdOp, What,
 };
 pub use nearest::nearest_word;
 pub use network::Network;

@@ -234,6 +234,23 @@ pub enum Restart {
     EveryCell,
 }
 
+/// Limits on the head of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeaderLimits {
+    /// Status line and headers together.
+    pub max_bytes: u64,
+    pub max_fields: u32,
+}
+
+impl Default for HeaderLimits {
+    fn default() -> Self {
+        Self {
+            max_bytes: 64 * 1024,
+            max_fields: 1_000,
+        }
+    }
+}
+
 /// One combination of levels, and everything that follows from it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
@@ -270,6 +287,8 @@ pub struct Cell {
     pub protocol: Protocol,
     /// How long opening a connection may take.
     pub connect_timeout: Duration,
+    /// Largest head of an answer in bytes, and most headers of one.
+    pub header_limits: HeaderLimits,
     /// Addresses of this machine from which connections come in turn; empty: the kernel chooses.
     pub source_addresses: Vec<IpAddr>,
     /// Name of the system's endpoint that receives the load.

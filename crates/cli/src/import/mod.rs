@@ -168,7 +168,7 @@ fn write(
     surveyed: Vec<Surveyed>,
     plan: &Plan<'_>,
 ) -> Result<PathBuf> {
-    let new = runs::new_run(&arguments.runs, plan.name)?;
+    let new = runs::new_run(&arguments.runs, plan.name, runs::OTHER_RUNS)?;
     let folder = new.folder().to_path_buf();
     let name = trial::file_name(&folder);
     let partial = folder.with_file_name(format!(".{name}.partial"));

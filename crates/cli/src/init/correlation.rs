@@ -7,7 +7,7 @@ mod likely;
 mod uses;
 mod values;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{
     call::{Call, Capture, ImportedCalls},
@@ -75,6 +75,10 @@ struct Correlation {
     captured: Vec<String>,
     /// How many variables have this name.
     names: BTreeMap<String, usize>,
+    /// All names of variables so far.
+    given: BTreeSet<String>,
+    /// The values that have the variable of the environment with this name, and those with its second name, and so on.
+    encoded: BTreeMap<String, Vec<String>>,
     left_out: Vec<String>,
 }
 
@@ -95,6 +99,16 @@ impl Correlation {
                 let name = self.found.get(&used.text).map(|found| &found.value.name);
                 if let Some(name) = name.filter(|name| is_secret(name)) {
                     let variable = likely::variable_name(name).to_uppercase();
+                    let values = self.encoded.entry(variable.clone()).or_default();
+                    let place = values.iter().position(|value| *value == used.text);
+                    let place = place.unwrap_or_else(|| {
+                        values.push(used.text.clone());
+                        values.len() - 1
+                    });
+                    let variable = match place {
+                        0 => variable,
+                        place => format!("{variable}_{}", place + 1),
+                    };
                     uses::replace_encoded(call, encoded, &variable);
                 }
                 self.left_out.push(format!(
@@ -109,12 +123,10 @@ impl Correlation {
         }
         chosen.sort_by_key(|text| std::cmp::Reverse(text.len()));
         for text in chosen {
-            let variable = self
-                .found
-                .get(&text)
-                .and_then(|found| found.variable.as_deref());
-            if let Some(variable) = variable {
-                uses::replace(call, &text, variable);
+            if let Some(found) = self.found.get(&text)
+                && let Some(variable) = &found.variable
+            {
+                uses::replace(call, (&found.value.origin, &text), variable);
             }
         }
     }
@@ -152,11 +164,17 @@ impl Correlation {
             return false;
         }
         let name = likely::variable_name(&found.value.name);
-        let count = self.names.entry(name.clone()).or_default();
-        *count += 1;
-        let variable = match *count {
-            1 => name,
-            count => format!("{name}_{count}"),
+        let variable = loop {
+            let count = self.names.entry(name.clone()).or_default();
+            *count += 1;
+            let variable = match *count {
+                1 => name.clone(),
+                count => format!("{name}_{count}"),
+            };
+            // A member may have the name of a second one.
+            if self.given.insert(variable.clone()) {
+                break variable;
+            }
         };
         before[found.call].captures.push(Capture {
             variable: variable.clone(),

@@ -13,7 +13,7 @@ use waggle_study::{RecordsBody, RecordsFormat};
 use super::{
     Next, Summary,
     call::to_name,
-    write::{Written, beginning, json_string, literal, question},
+    write::{EDITOR_SCHEMA, Written, beginning, json_string, literal, question},
 };
 use crate::{arguments::Init, load::target::Target, records_yaml};
 
@@ -75,7 +75,8 @@ fn text(
     server: Option<&Target>,
     found: &RecordsFound,
 ) -> String {
-    let mut text = beginning("waggle init; check it before you run it.", &[], &[]);
+    let written = beginning("waggle init; check it before you run it.", &[], &[]);
+    let mut text = format!("{EDITOR_SCHEMA}{written}");
     for note in &found.notes {
         let _ = writeln!(text, "# Check: {}", note.replace(char::is_control, " "));
     }

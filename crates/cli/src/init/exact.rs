@@ -8,7 +8,7 @@ use super::slot;
 /// Digits that every float keeps.
 const FLOAT_DIGITS: usize = 15;
 /// Exponents that every float has.
-const EXPONENT_MAX: i32 = 290;
+const EXPONENT_MAX: u32 = 290;
 /// Maximum length of a number; a longer one is no number here.
 const LENGTH_MAX: usize = 1_000;
 
@@ -21,7 +21,7 @@ pub(super) fn number(text: &str) -> Option<Value> {
         let (digits, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
         let significant = digits.trim_start_matches(['-', '0', '.']);
         let count = significant.bytes().filter(u8::is_ascii_digit).count();
-        let is_small = |exponent: i32| exponent.abs() <= EXPONENT_MAX;
+        let is_small = |exponent: i32| exponent.unsigned_abs() <= EXPONENT_MAX;
         count <= FLOAT_DIGITS && exponent.parse().is_ok_and(is_small)
     } else {
         text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok()

@@ -108,7 +108,12 @@ impl Removal {
             "" => "SECRET",
             letters => letters,
         };
-        let is_taken = |name: &str| self.variables.iter().any(|known| known.name == name);
+        // A variable of the shell has a value of its own.
+        let is_taken = |name: &str| {
+            let mut wanted = self.wanted.iter();
+            self.variables.iter().any(|known| known.name == name)
+                || wanted.any(|what| what.split(' ').next() == Some(name))
+        };
         let mut name = first.to_owned();
         let mut count = 1;
         while is_taken(&name) {

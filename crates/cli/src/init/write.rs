@@ -42,11 +42,9 @@ pub(crate) fn study(imported: &ImportedCalls, wanted: &[String]) -> Written {
         (None, calls) => cut(&to_name(host_of(&calls[0].origin)), NAME_MAX),
     };
     let origin = &imported.calls[0].origin;
-    let mut text = beginning(
-        "waggle init; check it before you run it.",
-        wanted,
-        &imported.left_out,
-    );
+    let by = "waggle init; check it before you run it.";
+    let written = beginning(by, wanted, &imported.left_out);
+    let mut text = format!("{EDITOR_SCHEMA}{written}");
     question(&mut text, &name, origin);
     let _ = writeln!(text, "system:\n  url: {}", json_string(origin));
     if imported.is_insecure && origin.starts_with("https:") {
@@ -219,13 +217,13 @@ fn yaml_name(name: &str) -> String {
 }
 
 /// For editors with the YAML language server.
-const EDITOR_SCHEMA: &str = "# yaml-language-server: $schema=study.schema.json
+pub(super) const EDITOR_SCHEMA: &str = "# yaml-language-server: $schema=study.schema.json
 # The schema for an editor: waggle schema study > study.schema.json
 ";
 
 /// The comments at the start of a study.
 pub(crate) fn beginning(by: &str, wanted: &[String], left_out: &[String]) -> String {
-    let mut text = format!("{EDITOR_SCHEMA}# Written by {by}\n");
+    let mut text = format!("# Written by {by}\n");
     let needs = wanted.iter().map(|line| ("Needs in the environment", line));
     let left_out = left_out.iter().map(|line| ("Left out", line));
     for (what, line) in needs.chain(left_out) {

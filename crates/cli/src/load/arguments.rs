@@ -233,6 +233,12 @@ pub(crate) struct ConnectionFlags {
     /// keeps the original; may be repeated
     #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2", value_parser = ConnectTo::parse)]
     pub(crate) connect_to: Vec<ConnectTo>,
+    /// Largest head of an answer, status line and headers together, from 1KiB to 16MiB; a larger one is a failure [default: 64KiB]
+    #[arg(long, value_name = "SIZE", value_parser = parse::header_size)]
+    pub(crate) max_header_size: Option<u64>,
+    /// Most headers of an answer; an answer with more is a failure [default: 1000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) max_headers: Option<u32>,
     /// Worker threads over all generators (wrk's -t) [default: half of the CPUs, at least one for each generator]
     #[arg(short = 't', long, alias = "threads", value_name = "N", value_parser = parse::workers)]
     pub(crate) workers: Option<u32>,

@@ -120,7 +120,10 @@ struct Destination<'a> {
 /// The folder of a run that is saved under the name of a load.
 fn new_folder(flags: &Load) -> Result<Option<NewRun>> {
     match flags.output.save {
-        Some(None) => runs::new_run(std::path::Path::new(RUNS), NAME).map(Some),
+        Some(None) => {
+            let way_on = "--save=FOLDER saves the run elsewhere";
+            runs::new_run(std::path::Path::new(RUNS), NAME, way_on).map(Some)
+        }
         Some(Some(_)) | None => Ok(None),
     }
 }

@@ -15,7 +15,7 @@ use waggle_stats::Settings as Levels;
 use waggle_study::{
     Body, BodyExpect, Expect, MAX_INTERVALS, MAX_PHASE, RecordsBody, Request, Threshold,
 };
-use waggle_units::format_duration;
+use waggle_units::{format_duration, format_size};
 
 use super::{
     arguments::{Load, TlsFlags},
@@ -235,6 +235,12 @@ fn load(text: &mut String, spec: &LoadSpec<'_>) {
     }
     if spec.flags.secure.http2 {
         key("protocol", &"http2");
+    }
+    if let Some(bytes) = spec.flags.way.max_header_size {
+        key("max_header_size", &format_size(bytes));
+    }
+    if let Some(headers) = spec.flags.way.max_headers {
+        key("max_headers", &headers);
     }
     if let Payload::Request(request) = spec.sent
         && spec.disables_keep_alive(request)

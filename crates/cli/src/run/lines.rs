@@ -141,6 +141,9 @@ fn resume_line(trials: u32, already_done: u32, state: &State) -> String {
     let done = waggle_report::wording::format::plural(already_done, "trial");
     match (state.outline.what, left) {
         (Some(_), _) => format!("resumed: {done} of the search, which goes on"),
+        (None, 0) if already_done == 1 => {
+            "nothing is left to run: the trial has a result".to_owned()
+        }
         (None, 0) => format!("nothing is left to run: all {done} have a result"),
         (None, left) => {
             format!("resumed: {already_done} of {trials} trials have a result, {left} left")

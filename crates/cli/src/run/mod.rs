@@ -89,7 +89,7 @@ fn run_once(arguments: &Run, interrupts: &Interrupts) -> Result<Finished> {
         Some(Some(folder)) => runs::run_of_study(folder, &loaded.study.name)?,
         Some(None) => runs::run_to_resume(&arguments.runs, &loaded.study)?,
         None => {
-            let made = runs::new_run(&arguments.runs, &loaded.study.name)?;
+            let made = runs::new_run(&arguments.runs, &loaded.study.name, runs::OTHER_RUNS)?;
             new.insert(made).folder().to_path_buf()
         }
     };
@@ -225,7 +225,7 @@ fn with_way_on(error: anyhow::Error, arguments: &Run, folder: &Path) -> anyhow::
     );
     let mut ways = Vec::new();
     if arguments.resume.is_none() {
-        ways.push("--runs FOLDER has runs written elsewhere".to_owned());
+        ways.push(runs::OTHER_RUNS.to_owned());
     }
     if is_full && folder.join("run.json").is_file() {
         ways.push(format!(

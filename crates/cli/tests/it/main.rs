@@ -34,6 +34,7 @@ mod live;
 mod live_metrics;
 mod load;
 mod load_generators;
+mod load_heads;
 mod load_pipes;
 mod load_saved;
 mod load_scenario;

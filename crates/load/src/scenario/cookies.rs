@@ -109,6 +109,11 @@ impl Cookie {
 
 /// RFC 6265, section 5.3, steps 5 and 6: whether a cookie with this domain, empty if it has none, may come from a host. A domain
 /// without a dot is a public suffix, as far as it is not the host itself.
+/// Whether a `Set-Cookie` line in an answer of this host is for it.
+pub(super) fn is_for_host(line: &[u8], host: &str) -> bool {
+    parse(line, b"/", 0).is_some_and(|(_, domain)| is_of(host, domain))
+}
+
 fn is_of(host: &str, domain: &[u8]) -> bool {
     let host = without_port(host).to_ascii_lowercase();
     let domain = domain.strip_prefix(b".").unwrap_or(domain);

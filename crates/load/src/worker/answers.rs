@@ -116,8 +116,9 @@ impl Worker {
     ) -> Result<(), Ending> {
         let connection = &mut self.connections[id as usize];
         let mut input = &self.input[..length];
-        // The first piece of the body being read that is among these bytes.
+        // The body being read, and whether all of it is among these bytes, in one piece.
         let mut body: &[u8] = &[];
+        let mut is_whole = connection.reader.status().is_none();
         loop {
             let Some(&flight) = connection.flight.front() else {
                 return if input.is_empty() {
@@ -140,9 +141,8 @@ impl Worker {
             ) {
                 Ok(None) => return Ok(()),
                 Ok(Some(Event::Body(piece))) => {
-                    if body.is_empty() {
-                        body = piece;
-                    }
+                    is_whole &= body.is_empty();
+                    body = piece;
                     match &mut self.sessions {
                         Some(sessions) if HEADS => sessions.body(id, piece),
                         _ => {
@@ -181,10 +181,16 @@ impl Worker {
                         }
                     };
                     if let Err(failure) = judged {
-                        let text = || answer_text(answer.status, body);
+                        // What a step checks or captures is told by its mismatch; its answer may have a secret of the session.
+                        let text = || match failure {
+                            Failure::Status(_) | Failure::WrongBody if is_whole => {
+                                answer_text(answer.status, body)
+                            }
+                            _ => String::new(),
+                        };
                         self.examples.note(failure, step, text);
                     }
-                    body = &[];
+                    (body, is_whole) = (&[], true);
                     note(&mut self.recorder, &mut self.account, flight, judged, done);
                     if !answer.keep_alive || self.closes {
                         return Err(Ending::Agreed);
@@ -238,7 +244,7 @@ impl Worker {
     }
 
     /// Requests in flight on a closed connection will not be answered. They are not sent again, because the server may have executed
-    /// them.
+    /// them; [`Self::end`] says when it has not.
     pub(super) fn fail_flights(&mut self, id: u32, ending: Ending, now: u64) {
         let connection = &mut self.connections[id as usize];
         if connection.flight.is_empty() {
@@ -305,7 +311,8 @@ fn answer_text(status: u16, body: &[u8]) -> String {
 /// 408 (RFC 9110, section 15.5.9).
 #[cold]
 fn ending_of_idle(bytes: &[u8], has_answered: bool, examples: &mut Examples) -> Ending {
-    let is_request_timeout = bytes.starts_with(b"HTTP/1.") && bytes.get(8..13) == Some(b" 408 ");
+    let is_request_timeout =
+        bytes.starts_with(b"HTTP/1.") && matches!(bytes.get(8..13), Some(b" 408 " | b" 408\r"));
     match is_request_timeout {
         true => ending_without_requests(has_answered),
         false => {

@@ -127,8 +127,11 @@ impl Worker {
     /// behind that (RFC 9112, section 9.6): they stay in flight, and are sent again over the next connection.
     pub(super) fn end(&mut self, id: u32, ending: Ending, now: u64) {
         self.recorder.advance(now);
-        let is_sent_again =
-            ending == Ending::Agreed && self.sessions.is_none() && !self.has_streams(id);
+        // If this side asked for the close, the server may have executed what is behind.
+        let is_sent_again = ending == Ending::Agreed
+            && !self.closes
+            && self.sessions.is_none()
+            && !self.has_streams(id);
         self.connections[id as usize].close();
         self.recorder.record_disconnect();
         if !is_sent_again {

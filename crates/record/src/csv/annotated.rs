@@ -221,6 +221,12 @@ fn record(
     }
     let limit = over_limit(record.tags.len(), record.fields.len());
     wrong.extend(limit.map(|problem| Wrong::new(row[0].at, problem)));
+    if let Measurement::Column(name) = &columns.measurement
+        && table.index(name).is_none()
+    {
+        let problem = format!("the table has no column {name:?}, which has the measurement");
+        wrong.push(Wrong::new(row[0].at, problem));
+    }
     let is_right = wrong.is_empty();
     wrongs.extend(wrong);
     is_right.then_some(record)

@@ -88,9 +88,11 @@ impl Look<'_> {
             self.join_names(&samples);
         }
         self.columns.layout.skip_after_header = numbers::lines_of_units(&samples);
-        if let Some(names) = names_without_header(&samples) {
-            let layout = &self.columns.layout;
-            let in_comment = layout::names_in_comment(self.source.text, layout, names.len());
+        let layout = &self.columns.layout;
+        let in_comment = layout::names_in_comment(self.source.text, layout, samples.len());
+        let is_named_by_time = in_comment.is_some() && samples.iter().any(is_time_above_times);
+        let names = names_without_header(&samples);
+        if let Some(names) = names.or_else(|| is_named_by_time.then(Vec::new)) {
             self.note(match in_comment {
                 Some(_) => "header has the names of the columns, which are in a comment",
                 None => "the file has no header row: name its columns in header",
@@ -150,6 +152,12 @@ impl Look<'_> {
             widened,
         }
     }
+}
+
+/// Whether a column of times has a time where its name should be.
+fn is_time_above_times(sample: &Sample) -> bool {
+    let is_of_times = |texts: &[&str]| !times::formats(texts).is_empty();
+    is_of_times(&sample.texts()) && is_of_times(&[&sample.name])
 }
 
 /// Names for the columns of a file whose first row has values: the names of all columns of numbers are numbers.

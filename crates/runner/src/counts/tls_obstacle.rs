@@ -27,7 +27,7 @@ impl fmt::Display for TlsObstacle {
             Self::Certificate => "the server's certificate is not valid",
             Self::Incompatible => "the server's TLS and that of the load generator do not fit",
             Self::ClientCertificate => {
-                "the server wants another certificate from its clients, or one at all"
+                "the server wants a certificate from its clients, or another one than it got"
             }
             Self::PlainServer => "the server does not speak TLS; http:// may be meant",
         })

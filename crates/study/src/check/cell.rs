@@ -3,7 +3,8 @@
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use crate::{
-    Cell, Delivery, Level, LoadModel, LoadStage, Preparation, Protocol, Schedule, System, What,
+    Cell, Delivery, HeaderLimits, Level, LoadModel, LoadStage, Preparation, Protocol, Schedule,
+    System, What,
     cells::Levels,
     check::{self, Around, Carries, Checker, Stage},
     mistake::{Finding, Position},
@@ -89,6 +90,7 @@ pub(crate) fn cell(
         load_workers,
         protocol: connections.protocol,
         connect_timeout: connections.connect_timeout,
+        header_limits: connections.header_limits,
         source_addresses: connections.source_addresses,
         endpoint,
         what,
@@ -103,6 +105,7 @@ pub(crate) fn cell(
 struct ConnectionSettings {
     protocol: Protocol,
     connect_timeout: Duration,
+    header_limits: HeaderLimits,
     source_addresses: Vec<IpAddr>,
 }
 
@@ -112,11 +115,13 @@ fn connection_settings(
     what: Option<&(What, String)>,
 ) -> Option<ConnectionSettings> {
     let connect_timeout = check::connect_timeout(checker, load, what);
+    let header_limits = check::header_limits(checker, load);
     let source_addresses = check::source_addresses(checker, load);
     let protocol = check::protocol(checker, load, what);
     Some(ConnectionSettings {
         protocol: protocol?,
         connect_timeout: connect_timeout?,
+        header_limits: header_limits?,
         source_addresses: source_addresses?,
     })
 }

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use waggle_units::format_duration;
+use waggle_units::{format_duration, format_size};
 
 use super::{Checker, path::Path, path_text, request::TIMEOUT_BOUNDS, stages::highest};
 use crate::{
-    Arrivals, LoadModel, OnSocketError, Protocol, Request, Think, What, mistake::Finding,
-    nearest::list, raw,
+    Arrivals, HeaderLimits, LoadModel, OnSocketError, Protocol, Request, Think, What,
+    mistake::Finding, nearest::list, raw,
 };
 
 /// Connections of an open load that names none.
@@ -16,6 +16,8 @@ pub(super) const OPEN_CONNECTIONS: u32 = 50;
 pub(crate) const MAX_IN_FLIGHT: u64 = 1_000_000;
 /// Most connections, and most users, of a load.
 pub const MAX_CONNECTIONS: u32 = 100_000;
+/// Smallest and largest limit on the head of an answer.
+const HEADER_BYTES: (u64, u64) = (1024, 16 * 1024 * 1024);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const STAGES: [&str; 2] = ["load", "stages"];
 /// Highest rate of an open load, per second.
@@ -422,6 +424,29 @@ pub(crate) fn connect_timeout(
     };
     let time = checker.value_or_default(given, &path, default)?;
     checker.check_bounds(time, &path, TIMEOUT_BOUNDS)
+}
+
+/// Limits on the heads of answers.
+pub(crate) fn header_limits(checker: &mut Checker<'_>, load: &raw::Load) -> Option<HeaderLimits> {
+    let default = HeaderLimits::default();
+    let path = ["load", "max_header_size"];
+    let given = load.max_header_size.map(|raw::Size(bytes)| bytes);
+    let bytes = checker.value_or_default(given, &path, default.max_bytes)?;
+    if !(HEADER_BYTES.0..=HEADER_BYTES.1).contains(&bytes) {
+        let what = format!("load.max_header_size is {}", format_size(bytes));
+        let [min, max] = [HEADER_BYTES.0, HEADER_BYTES.1].map(format_size);
+        let position = checker.position_of(&path);
+        checker.report(
+            Finding::new(position, what).with_expected(format!("a size from {min} to {max}")),
+        );
+        return None;
+    }
+    let path = ["load", "max_headers"];
+    let max_fields = checker.value_or_default(load.max_headers, &path, default.max_fields)?;
+    Some(HeaderLimits {
+        max_bytes: bytes,
+        max_fields,
+    })
 }
 
 /// If the study does not keep connections alive, each request asks the server to close its connection.

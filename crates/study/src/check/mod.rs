@@ -57,8 +57,8 @@ pub(crate) use faults::{Stage, faults};
 pub(crate) use limits::limits;
 pub use load::{MAX_CONNECTIONS, MAX_RATE_PER_S};
 pub(crate) use load::{
-    apply_keep_alive, connect_timeout, generators, load, load_workers, protocol, refuse_pipelining,
-    refuse_with_clients,
+    apply_keep_alive, connect_timeout, generators, header_limits, load, load_workers, protocol,
+    refuse_pipelining, refuse_with_clients,
 };
 pub(crate) use network::network;
 pub(crate) use oauth2::oauth2;

@@ -33,7 +33,10 @@ impl Syntax {
         };
         let media_type = media_type.to_ascii_lowercase();
         let media_type = media_type.split(';').next().unwrap_or_default().trim();
-        if media_type.contains("json") {
+        // What curl's -d calls a form may be JSON.
+        let may_be_json = ["application/x-www-form-urlencoded", "text/plain"];
+        if media_type.contains("json") || may_be_json.contains(&media_type) && begins_as_json(body)
+        {
             Self::Json
         } else if media_type == "application/x-www-form-urlencoded" {
             Self::Url
@@ -45,12 +48,21 @@ impl Syntax {
     }
 }
 
+/// Whether a text begins with an object that has a member, or with an array of texts, objects or arrays.
+fn begins_as_json(text: &str) -> bool {
+    let inside = |open: char| text.trim_start().strip_prefix(open).map(str::trim_start);
+    inside('{').is_some_and(|inside| inside.starts_with('"'))
+        || inside('[').is_some_and(|inside| inside.starts_with(['"', '{', '[']))
+}
+
 /// A text as far as it was read, to know where in it a value is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Position {
     syntax: Syntax,
     /// Whether it is within a string of JSON.
     is_in_string: bool,
+    /// How that string begins, once it has.
+    begins_with: Option<u8>,
     /// Whether it is within a string of JSON in that string.
     is_in_inner_string: bool,
     is_escaped: bool,
@@ -61,6 +73,7 @@ impl Position {
         Self {
             syntax,
             is_in_string: false,
+            begins_with: None,
             is_in_inner_string: false,
             is_escaped: false,
         }
@@ -69,14 +82,20 @@ impl Position {
     /// Continues behind a part of the text.
     pub(super) fn pass(&mut self, text: &str) {
         for byte in text.bytes() {
+            if self.is_in_string && byte != b'"' && !byte.is_ascii_whitespace() {
+                self.begins_with.get_or_insert(byte);
+            }
             match byte {
                 _ if self.is_escaped => {
-                    self.is_in_inner_string ^= byte == b'"';
+                    // Another string may have one quote, as of inches.
+                    let is_json = matches!(self.begins_with, Some(b'{' | b'['));
+                    self.is_in_inner_string ^= is_json && byte == b'"';
                     self.is_escaped = false;
                 }
                 b'\\' => self.is_escaped = self.is_in_string,
                 b'"' => {
                     self.is_in_string = !self.is_in_string;
+                    self.begins_with = None;
                     self.is_in_inner_string = false;
                 }
                 _ => {}
@@ -89,14 +108,7 @@ impl Position {
         match self.syntax {
             Syntax::Header => (!value.chars().any(char::is_control)).then(|| value.to_owned()),
             Syntax::Url => Some(percent_encoded(value)),
-            Syntax::Xml => Some(
-                value
-                    .replace('&', "&amp;")
-                    .replace('<', "&lt;")
-                    .replace('>', "&gt;")
-                    .replace('"', "&quot;")
-                    .replace('\'', "&apos;"),
-            ),
+            Syntax::Xml => Some(xml_escaped(value)),
             Syntax::Plain => Some(value.to_owned()),
             Syntax::Json if self.is_in_inner_string => Some(json_escaped(&json_escaped(value))),
             Syntax::Json if self.is_in_string => Some(json_escaped(value)),
@@ -106,6 +118,17 @@ impl Position {
                 .then(|| value.to_owned()),
         }
     }
+}
+
+/// A value as a text or an attribute of XML has it.
+#[must_use]
+pub fn xml_escaped(value: &str) -> String {
+    value
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+        .replace('\'', "&apos;")
 }
 
 /// A value as a path or a form has it.
@@ -167,7 +190,11 @@ mod tests {
         };
         check(Some("application/json; charset=utf-8"), "", Syntax::Json);
         check(Some("application/merge-patch+json"), "", Syntax::Json);
-        check(Some("application/x-www-form-urlencoded"), "{", Syntax::Url);
+        let form = Some("application/x-www-form-urlencoded");
+        check(form, "{", Syntax::Url);
+        check(form, "a={\"b\":1}", Syntax::Url);
+        check(form, " { \"a\": 1 }", Syntax::Json);
+        check(Some("text/plain"), "[{}]", Syntax::Json);
         check(Some("text/xml"), "", Syntax::Xml);
         check(Some("application/soap+xml;a=b"), "", Syntax::Xml);
         check(Some("text/plain"), "{", Syntax::Plain);

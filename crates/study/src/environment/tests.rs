@@ -333,6 +333,11 @@ fn every_text_of_a_request_has_values() {
         "a=${env.V}&n=${env.N}",
         Ok("a=a%20%22b%22%26%7B%7Bc&n=17"),
     );
+    check(
+        "application/x-www-form-urlencoded",
+        r#"{"password":"${env.V}"}"#,
+        Ok(r#"{"password":"a \"b\"&{{c"}"#),
+    );
     check("text/plain", "${env.V}", Ok("a \"b\"&{{c"));
     check(
         "text/plain",

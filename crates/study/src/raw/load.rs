@@ -109,6 +109,11 @@ pub(crate) struct Load {
     pub keep_alive: Option<bool>,
     /// How long opening a connection may take; 5s by default, of clients as long as an answer may take.
     pub connect_timeout: Option<DurationText>,
+    /// Largest head of an answer, status line and headers together, from 1KiB to 16MiB; 64KiB by default. A larger one is a failure.
+    pub max_header_size: Option<Size>,
+    /// Most headers of an answer; 1000 by default. An answer with more is a failure.
+    #[schemars(range(min = 1, max = 100_000))]
+    pub max_headers: Option<u32>,
     /// Addresses of this machine from which connections come in turn, e.g. `127.0.0.2` or `127.0.0.2-127.0.0.9`: one address has some
     /// 28,000 ports for connections to one port. By default the kernel chooses.
     #[schemars(length(min = 1, max = 256))]

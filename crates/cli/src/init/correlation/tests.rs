@@ -252,6 +252,22 @@ fn links_of_answers_are_followed() {
         &[created(), get("http://h/orders/17")],
         &[location, "get: \"{{location}}\""],
     );
+    // A link with the server's name has it in a header, too, and only once.
+    check(
+        &[
+            created(),
+            Entry {
+                request: ("GET", "http://h/orders/17"),
+                headers: &[("X-Back", "http://h/orders/17")],
+                ..NOTHING
+            },
+        ],
+        &[
+            location,
+            "get: \"{{location}}\"",
+            "X-Back: \"{{location}}\"",
+        ],
+    );
     check(
         &[created(), get("http://h/orders/17/items?n=1")],
         &[location, "get: \"{{location}}/items?n=1\""],

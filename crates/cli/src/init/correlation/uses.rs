@@ -81,8 +81,9 @@ pub(super) fn replace_encoded(call: &mut Call, encoded: &str, variable: &str) {
     }
 }
 
-/// Puts a variable in place of a value wherever a request has it as a whole.
-pub(super) fn replace(call: &mut Call, value: &str, variable: &str) {
+/// Puts a variable in place of a value wherever a request has it as a whole; `origin`: what the variable has before it. The path of a
+/// request may have a whole link.
+pub(super) fn replace(call: &mut Call, (origin, value): (&str, &str), variable: &str) {
     let slot = slot::session(variable);
     match value.starts_with('/') {
         true => {
@@ -92,6 +93,7 @@ pub(super) fn replace(call: &mut Call, value: &str, variable: &str) {
         }
         false => call.set_path(with_slot(&call.path, value, &slot)),
     }
+    let value = &*format!("{origin}{value}");
     for (name, text) in &mut call.headers {
         if !is_foreign(name, text) {
             *text = with_slot(text, value, &slot);

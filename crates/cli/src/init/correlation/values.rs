@@ -46,6 +46,8 @@ pub(super) struct Value {
     pub(super) from: Extractor,
     /// Whether it is a path of the server, which may begin that of a request.
     pub(super) is_link: bool,
+    /// What stands before the path in the answer, so that the variable has it, too: the server's origin, or nothing.
+    pub(super) origin: String,
 }
 
 /// The values of an answer of this server; the first of equal ones is the one to take.
@@ -108,6 +110,10 @@ impl Values {
             name: name.to_owned(),
             from,
             is_link: link.is_some(),
+            origin: match link {
+                Some(path) => text[..text.len() - path.len()].to_owned(),
+                None => String::new(),
+            },
         });
     }
 

@@ -42,7 +42,8 @@ impl Decimal {
         let (whole, after) = digits.split_once('.').unwrap_or((digits, ""));
         let after = after.trim_end_matches('0');
         let mut digits: i128 = format!("{whole}{after}").parse().ok()?;
-        let mut shift = exponent.parse::<i32>().ok()? - i32::try_from(after.len()).ok()?;
+        let mut shift = exponent.parse::<i32>().ok()?;
+        shift = shift.checked_sub(i32::try_from(after.len()).ok()?)?;
         while shift < 0 && digits % 10 == 0 && digits != 0 {
             digits /= 10;
             shift += 1;

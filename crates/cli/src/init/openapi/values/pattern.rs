@@ -87,7 +87,8 @@ fn translate(pattern: &str) -> String {
                     (Some('d'), true) => whole.push_str("0-9"),
                     (Some('d'), false) => whole.push_str("[0-9]"),
                     (Some('D'), _) => whole.push_str("[^0-9]"),
-                    (Some('w'), true) => whole.push_str("A-Za-z0-9_"),
+                    // A hyphen behind it is a letter, as it is behind a range.
+                    (Some('w'), true) => whole.push_str("_A-Za-z0-9"),
                     (Some('w'), false) => whole.push_str("[A-Za-z0-9_]"),
                     (Some('W'), _) => whole.push_str("[^A-Za-z0-9_]"),
                     (Some('/'), _) => whole.push('/'),
@@ -126,6 +127,7 @@ enum Growth {
 fn text_of(hir: &Hir, (growth, repeat): (Growth, usize), variant: usize) -> Option<String> {
     let mut writer = Writer {
         text: String::new(),
+        steps: 0,
         repeat,
         growth,
         count: 0,
@@ -146,8 +148,13 @@ fn repetitions(hir: &Hir) -> usize {
     }
 }
 
+/// Maximum number of parts that are written.
+const STEPS_MAX: usize = 100_000;
+
 struct Writer {
     text: String,
+    /// Parts so far, some of which may have no letter.
+    steps: usize,
     repeat: usize,
     growth: Growth,
     /// The repetitions so far.
@@ -159,7 +166,8 @@ struct Writer {
 
 impl Writer {
     fn write(&mut self, hir: &Hir) -> Option<()> {
-        if self.text.len() as u64 > TEXT_MAX {
+        self.steps += 1;
+        if self.text.len() as u64 > TEXT_MAX || self.steps > STEPS_MAX {
             return None;
         }
         match hir.kind() {
