@@ -5,7 +5,6 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::{
-    exact,
     names::{is_secret, mentions_secrets, percent_decoded, percent_encoded},
     slot,
 };
@@ -140,13 +139,13 @@ impl<'r> Masking<'r> {
         if !text.trim_start().starts_with(['{', '[']) {
             return None;
         }
-        let mut value: Value = serde_json::from_str(&exact::json(text)).ok()?;
+        let mut value: Value = serde_json::from_str(text).ok()?;
         let before = self.count;
         self.json_value(&mut value, (false, ""), depth);
         Some(if self.count == before {
             text.to_owned()
         } else {
-            slot::with_exact_digits(&value.to_string())
+            value.to_string()
         })
     }
 

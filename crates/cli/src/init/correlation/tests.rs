@@ -265,7 +265,7 @@ fn links_of_answers_are_followed() {
         &[
             location,
             "get: \"{{location}}\"",
-            "X-Back: \"{{location}}\"",
+            "\"X-Back\": \"{{location}}\"",
         ],
     );
     check(
