@@ -45,7 +45,9 @@ const ARROWS: [(&str, &[&str]); 19] = [
     ),
     (
         "waggle-gateway",
-        &["flags", "influxdb", "record", "service", "sink", "testkit"],
+        &[
+            "flags", "influxdb", "record", "service", "sink", "testkit", "units",
+        ],
     ),
     ("waggle-flags", &["units"]),
     ("waggle-influxdb", &[]),

@@ -135,7 +135,7 @@ pub use metric::{
 };
 pub use operating_points::{OperatingCell, OperatingPointModel};
 pub use outcome::Better;
-pub use path::own_unit;
+pub use path::{own_unit, unit_of_metric};
 pub use pooled::Pooled;
 pub use power::{Between, MetricPower, PlannedPower, PowerModel, planned_power, power};
 pub use preparation::{TrialPreparation, TrialPrepareLoad};

@@ -15,11 +15,15 @@ pub(crate) fn resolve_in_run<'a>(
     metrics: &[SystemMetricInfo],
 ) -> Option<NamedMetric<'a>> {
     let named = resolve_path(path)?;
-    let own = metrics.iter().find(|one| Some(&*one.name) == named.of);
-    Some(match own {
-        Some(own) => named.in_own_unit(own_unit(own)),
-        None => named,
-    })
+    let unit = named.of.map(|name| unit_of_metric(metrics, name));
+    Some(unit.map_or(named, |unit| named.in_own_unit(unit)))
+}
+
+/// The unit of the values of the system metric of this name.
+#[must_use]
+pub fn unit_of_metric(metrics: &[SystemMetricInfo], name: &str) -> Unit {
+    let own = metrics.iter().find(|metric| metric.name == name);
+    own.map_or(Unit::Count, own_unit)
 }
 
 /// The unit of the values of a system metric.

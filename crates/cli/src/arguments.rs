@@ -1,7 +1,5 @@
 //! Commands and flags of the program, except those of `waggle load`.
 
-// long: the flags of every command, a table
-
 use std::{net::SocketAddr, num::NonZero, path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};

@@ -35,10 +35,11 @@ impl Measuring {
         let mut file = File::options()
             .write(true)
             .create(true)
-            .truncate(true)
+            .truncate(false)
             .mode(0o600)
             .open(&path)?;
         file.try_lock()?;
+        file.set_len(0)?;
         file.write_all(what.replace(char::is_control, " ").as_bytes())?;
         let others = others(folder, &path);
         Ok(Self {
@@ -76,6 +77,10 @@ fn others(folder: &Path, own: &Path) -> Vec<String> {
 
 fn read_other(path: &Path) -> Option<String> {
     let file = File::open(path).ok()?;
+    // It has no text before it is locked.
+    if file.metadata().ok()?.len() == 0 {
+        return None;
+    }
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => {
             let mut text = Vec::new();

@@ -4,6 +4,7 @@ use std::{ffi::OsString, path::Path};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error, Parser};
+use waggle_units::nearest_word;
 
 /// Old and new name of a flag, each with its hyphens.
 pub type RenamedFlag = (&'static str, &'static str);
@@ -99,7 +100,7 @@ fn hint(error: &Error, command: &Command, others: OtherNames<'_>) -> Option<Stri
     Some(format!("{flag} of other tools is {ours} here"))
 }
 
-/// The subcommand with the same letters in another order, else those that there are, if an unknown one is like none of them.
+/// The nearest subcommand, or those that there are, if clap finds none that is like the unknown one.
 fn known_commands(error: &Error, command: &Command) -> Option<String> {
     let is_like_one = error.get(ContextKind::SuggestedSubcommand).is_some();
     if error.kind() != ErrorKind::InvalidSubcommand || is_like_one {
@@ -109,17 +110,11 @@ fn known_commands(error: &Error, command: &Command) -> Option<String> {
         .get_subcommands()
         .filter(|subcommand| !subcommand.is_hide_set());
     let names: Vec<&str> = shown.map(Command::get_name).collect();
-    let letters = |word: &str| {
-        let mut letters: Vec<char> = word.chars().collect();
-        letters.sort_unstable();
-        letters
-    };
     let unknown = match error.get(ContextKind::InvalidSubcommand) {
-        Some(ContextValue::String(unknown)) => letters(unknown),
-        _ => Vec::new(),
+        Some(ContextValue::String(unknown)) => unknown.as_str(),
+        _ => "",
     };
-    let mut meant = names.iter().filter(|name| letters(name) == unknown);
-    Some(match meant.next() {
+    Some(match nearest_word(unknown, names.iter().copied()) {
         Some(name) => format!("a similar subcommand exists: '{name}'"),
         None => format!("expected {}", names.join(", ")),
     })

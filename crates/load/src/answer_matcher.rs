@@ -62,6 +62,18 @@ impl AnswerMatcher {
         Self { status, body }
     }
 
+    /// Whether a status is a success.
+    #[inline]
+    pub(crate) fn expects(&self, status: u16) -> bool {
+        let word = self.status.get(usize::from(status / 64)).copied();
+        word.unwrap_or(0) >> (status % 64) & 1 == 1
+    }
+
+    /// Whether it looks at bodies.
+    pub(crate) fn judges_bodies(&self) -> bool {
+        !matches!(self.body, BodyRule::Any)
+    }
+
     /// Matches the next piece of a body.
     #[inline]
     pub(crate) fn body(&self, body_match: &mut BodyMatch, piece: &[u8]) {
@@ -84,12 +96,7 @@ impl AnswerMatcher {
     #[inline]
     pub(crate) fn check(&self, body_match: &mut BodyMatch, answer: Answer) -> Result<(), Failure> {
         let body_match = std::mem::take(body_match);
-        let word = self
-            .status
-            .get(usize::from(answer.status / 64))
-            .copied()
-            .unwrap_or(0);
-        if word >> (answer.status % 64) & 1 == 0 {
+        if !self.expects(answer.status) {
             return Err(Failure::Status(answer.status));
         }
         let agrees = match &self.body {

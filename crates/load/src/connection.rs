@@ -14,8 +14,8 @@ use rustix::{
 };
 
 use crate::{
-    answer_matcher::BodyMatch, flight::Flight, inspection::Inspection, partition::Route,
-    protocol_stack::ProtocolStack, reader::Reader, source_address,
+    answer_matcher::BodyMatch, examples::FailedBody, flight::Flight, inspection::Inspection,
+    partition::Route, protocol_stack::ProtocolStack, reader::Reader, source_address,
 };
 
 /// Buffer for unsent bytes that a connection keeps after they were sent; a larger one is freed.
@@ -30,6 +30,7 @@ pub(crate) struct Connection {
     pub(crate) phase: Phase,
     pub(crate) reader: Reader,
     pub(crate) body_match: BodyMatch,
+    pub(crate) failed_body: FailedBody,
     /// Of the answer being read, over HTTP/1.1; `None`: answers are not inspected.
     pub(crate) inspection: Option<Box<Inspection>>,
     /// In order of sending, at most `pipelining` of them.
@@ -96,6 +97,7 @@ impl Connection {
             phase: Phase::Closed,
             reader: Reader::default(),
             body_match: BodyMatch::default(),
+            failed_body: FailedBody::default(),
             inspection: None,
             flight: VecDeque::with_capacity(pipelining),
             stack: None,
@@ -181,6 +183,7 @@ impl Connection {
         self.phase = Phase::Closed;
         self.reader.reset();
         self.body_match = BodyMatch::default();
+        self.failed_body.clear();
         if let Some(inspection) = &mut self.inspection {
             **inspection = Inspection::default();
         }

@@ -14,25 +14,33 @@ const BODY_MAX_BYTES: usize = 8 * 1024;
 pub(crate) struct Examples(Vec<Example>);
 
 impl Examples {
-    /// Keeps the text if it is the first of its kind and not empty.
+    /// Keeps the text if it is the first of its kind and not empty; returns the new example.
     #[cold]
     pub(crate) fn note(
         &mut self,
         failure: Failure,
         step: Option<usize>,
         text: impl FnOnce() -> String,
-    ) {
+    ) -> Option<&mut Example> {
         if self.0.len() >= EXAMPLES_MAX || self.covers(failure, step) {
-            return;
+            return None;
         }
         let text = text();
-        if !text.is_empty() {
-            self.0.push(Example {
-                failure,
-                step,
-                text,
-            });
+        if text.is_empty() {
+            return None;
         }
+        self.0.push(Example {
+            failure,
+            step,
+            rows: Vec::new(),
+            text,
+        });
+        self.0.last_mut()
+    }
+
+    /// Whether an answer with this status would be no new example.
+    pub(crate) fn covers_status(&self, status: u16, step: Option<usize>) -> bool {
+        self.0.len() >= EXAMPLES_MAX || self.covers(Failure::Status(status), step)
     }
 
     pub(crate) fn into_vec(self) -> Vec<Example> {
@@ -44,8 +52,46 @@ impl Examples {
     }
 }
 
+/// The beginning of the body of an answer that has failed by its status.
+#[derive(Debug, Default)]
+pub(crate) struct FailedBody(Vec<u8>);
+
+impl FailedBody {
+    #[cold]
+    pub(crate) fn push(&mut self, piece: &[u8]) {
+        // One byte more shows that it was cut.
+        let room = (BODY_MAX_BYTES + 1).saturating_sub(self.0.len());
+        self.0.extend_from_slice(&piece[..piece.len().min(room)]);
+    }
+
+    /// What the server said, by the status too; empty if the body is no text. The next answer begins without a body.
+    pub(crate) fn take_text(&mut self, status: u16) -> String {
+        answer_text(status, &std::mem::take(&mut self.0))
+    }
+
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// What a server said in an answer that failed; empty if the body is no text.
+pub(crate) fn answer_text(status: u16, body: &[u8]) -> String {
+    match excerpt(body) {
+        text if text.is_empty() => String::new(),
+        text => format!("{status} {text}"),
+    }
+}
+
+/// A text as examples have it: without control characters, on one line, with single blanks.
+#[must_use]
+pub fn one_line(text: &str) -> String {
+    let printable = text.replace(char::is_control, " ");
+    printable.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// The beginning of bytes as one line; empty if they are no text.
-pub(crate) fn excerpt(bytes: &[u8]) -> String {
+fn excerpt(bytes: &[u8]) -> String {
     let cut = &bytes[..bytes.len().min(BODY_MAX_BYTES)];
     let text = match std::str::from_utf8(cut) {
         Ok(text) => text,
@@ -55,8 +101,7 @@ pub(crate) fn excerpt(bytes: &[u8]) -> String {
         }
         Err(_) => return String::new(),
     };
-    let printable = text.replace(|letter: char| letter.is_control(), " ");
-    let mut line = printable.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut line = one_line(text);
     if bytes.len() > BODY_MAX_BYTES {
         line.push('…');
     }
@@ -100,6 +145,7 @@ mod tests {
         let other = Example {
             failure: Failure::Malformed,
             step: None,
+            rows: Vec::new(),
             text: "five".to_owned(),
         };
         merge_examples(&mut merged, vec![other]);

@@ -222,8 +222,8 @@ fn parse_with<'b>(
 
 /// Whether a line of a head goes on in the next one, also if the whole value is there.
 fn has_fold(head: &[u8]) -> bool {
-    let mut pairs = head.windows(2);
-    pairs.any(|pair| pair[0] == b'\n' && matches!(pair[1], b' ' | b'\t'))
+    let mut ends = memchr::memchr_iter(b'\n', head);
+    ends.any(|at| matches!(head.get(at + 1), Some(b' ' | b'\t')))
 }
 
 /// Replaces the line ends before folded lines by spaces (RFC 9112, section 5.2).

@@ -58,6 +58,7 @@ pub use calibrate::{CalibrationError, Capacity, calibrate};
 pub use clients::{ClientEnd, ClientOutcome, OnSocketError};
 pub use due_times::DueTimes;
 pub use engine::{Running, Stop, reserve_files, start};
+pub use examples::one_line;
 pub use expect::{BodyCheck, Expect, MAX_BODY_TEXTS, ThinkTime};
 pub use generators::{
     Generators, GeneratorsError, Link, ReplaceInGenerators, ServeError, Share, StopGenerators,
@@ -78,10 +79,10 @@ pub use prepared::{
 pub use replacement::{Replace, ReplaceError};
 pub use request_outcomes::{RequestOutcome, RequestOutcomes};
 pub use scenario::{
-    Action, Capture, Check, Condition, Escape, Expected, Extractor, Feed, FeedOrder, Filled, Flow,
-    GeneratedRows, Jar, KeptRows, Mismatch, OnFailure, Pattern, Preparation, Query, Repeat,
-    Retries, Rounds, RowValue, Rows, Scenario, ScenarioError, StepRequest, Subject, SyntaxError,
-    Template, TemplateError, Value, WhileCaptured, Zipf,
+    Action, Capture, Check, Condition, Escape, Expected, Extractor, Feed, FeedOrder, FeedRow,
+    Filled, Flow, GeneratedRows, Jar, KeptRows, Mismatch, OnFailure, Pattern, Preparation, Query,
+    Repeat, Retries, Rounds, RowValue, Rows, Scenario, ScenarioError, StepRequest, Subject,
+    SyntaxError, Template, TemplateError, Value, WhileCaptured, Zipf,
 };
 pub use tls::{Roots, Tls, TlsError, TlsOptions};
 pub use transport::{Protocol, Transport};

@@ -7,7 +7,9 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-use crate::{ClientOutcome, KeptRows, Mismatch, RequestOutcomes, scenario::merge_mismatches};
+use crate::{
+    ClientOutcome, FeedRow, KeptRows, Mismatch, RequestOutcomes, scenario::merge_mismatches,
+};
 
 /// Why a request, or the opening of a connection, failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -503,6 +505,8 @@ pub struct Example {
     pub failure: Failure,
     /// The index of the step that it belongs to; `None`: there are no steps, or it belongs to a connection.
     pub step: Option<usize>,
+    /// Those of the session.
+    pub rows: Vec<FeedRow>,
     /// One line of text, without control characters.
     pub text: String,
 }

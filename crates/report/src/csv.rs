@@ -10,8 +10,8 @@ mod text;
 mod written;
 
 pub use effects::effects;
-use waggle_analysis::own_unit;
-use waggle_metrics::{CATALOGUE, Metric, NamedMetric, OverTrials, Subject, Unit};
+use waggle_analysis::unit_of_metric;
+use waggle_metrics::{CATALOGUE, Metric, NamedMetric, OverTrials, Subject};
 
 use crate::{
     document::Document,
@@ -169,18 +169,12 @@ pub(crate) fn numbers(model: &Model) -> Vec<NamedMetric<'_>> {
             let statistics = row.all_statistics();
             all.extend(statistics.map(|statistic| {
                 let named = NamedMetric { row, statistic, of };
-                named.in_own_unit(unit_of_metric(model, of))
+                let unit = of.map(|name| unit_of_metric(&model.info.metrics, name));
+                unit.map_or(named, |unit| named.in_own_unit(unit))
             }));
         }
     }
     all
-}
-
-/// The unit of a metric of the system; a count of anything else.
-fn unit_of_metric(model: &Model, name: Option<&str>) -> Unit {
-    let metrics = model.info.metrics.iter();
-    let mut own = metrics.filter(|metric| Some(&*metric.name) == name);
-    own.next().map_or(Unit::Count, own_unit)
 }
 
 /// What of a subject a run has numbers of; `None` stands for the whole, or where there is only one.

@@ -235,8 +235,7 @@ fn xml_form((name, word): &(String, String)) -> Option<(String, String)> {
 
 /// A secret in a text that was made one line, as examples are; `None`: just so, or too short to be one.
 fn one_line_form((name, word): &(String, String)) -> Option<(String, String)> {
-    let printable = word.replace(char::is_control, " ");
-    let line = printable.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = waggle_load::one_line(word);
     (line != *word && line.len() >= TAKEN_MIN_BYTES).then(|| (name.clone(), line))
 }
 

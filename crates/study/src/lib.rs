@@ -78,7 +78,6 @@ pub use model::{
     OrderedMetric, Protocol, Reference, ReferenceColumn, ReferenceRow, Restart, Scaling, Search,
     Selection, Sought, Study, Successes, Threshold, ThresholdOp, What,
 };
-pub use nearest::nearest_word;
 pub use network::Network;
 pub use oauth2::{ClientAuthentication, Credential, Oauth2, TokenEndpoint};
 pub use operating_points::OperatingPoints;
@@ -117,4 +116,5 @@ pub use system_metric::{
 pub use version::{CellVersion, Design, DuetCpus, Version, Versions};
 /// Of the values of a [`SystemMetric`].
 pub use waggle_metrics::Unit;
+pub use waggle_units::nearest_word;
 pub use yaml::{YamlError, YamlText};

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, net::IpAddr, sync::Arc, time::Duration};
 
 use waggle_metrics::Unit;
+use waggle_units::format_size;
 
 use crate::{
     BackgroundLoad, Body, CellVersion, ExpectedVerdict, ExternalComponent, GivenSecret, Inspect,
@@ -240,6 +241,27 @@ pub struct HeaderLimits {
     /// Status line and headers together.
     pub max_bytes: u64,
     pub max_fields: u32,
+}
+
+impl HeaderLimits {
+    /// Smallest and largest limit on the bytes.
+    const BYTES: (u64, u64) = (1024, 16 * 1024 * 1024);
+
+    /// Checks a limit on the bytes.
+    ///
+    /// # Errors
+    /// What is expected.
+    pub fn check_bytes(bytes: u64) -> Result<u64, String> {
+        let (min, max) = Self::BYTES;
+        match (min..=max).contains(&bytes) {
+            true => Ok(bytes),
+            false => Err(format!(
+                "a size from {} to {}",
+                format_size(min),
+                format_size(max)
+            )),
+        }
+    }
 }
 
 impl Default for HeaderLimits {

@@ -10,6 +10,8 @@ use anyhow::{Context, Error, Result, anyhow};
 
 use super::text::{LENGTH_MAX, show_text};
 
+/// Maximum number of attributes of a tag.
+const ATTRIBUTES_MAX: usize = 256;
 /// Most elements within each other.
 const DEPTH_MAX: usize = 64;
 
@@ -239,6 +241,9 @@ fn attributes(text: &str) -> Result<Vec<(String, String)>, String> {
         if name.is_empty() || name.contains(char::is_whitespace) {
             return Err(wrong());
         }
+        if all.len() == ATTRIBUTES_MAX {
+            return Err(format!("a tag has more than {ATTRIBUTES_MAX} attributes"));
+        }
         if all.iter().any(|(known, _)| known == name) {
             return Err(format!("attribute {name} is there twice"));
         }
@@ -336,6 +341,11 @@ mod tests {
             assert_eq!(tags(text).unwrap_err().to_string(), expected, "{text}");
         };
         check("<a>\n<b></a>", "f.xml:2:4: expected </b>, found \"</a>\"");
+        let many: String = (0..300).map(|at| format!(" a{at}=''")).collect();
+        check(
+            &format!("<a{many}/>"),
+            "f.xml:1:1: a tag has more than 256 attributes",
+        );
         check("</a>", "f.xml:1:1: no element is open that </a> ends");
         check("<a", "f.xml:1:1: the tag that opens here has no end");
         check("<a><!-- ", "f.xml:1:4: <!-- has no end");

@@ -5,6 +5,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::{
+    exact,
     names::{is_secret, mentions_secrets, percent_decoded, percent_encoded},
     slot,
 };
@@ -139,7 +140,7 @@ impl<'r> Masking<'r> {
         if !text.trim_start().starts_with(['{', '[']) {
             return None;
         }
-        let mut value: Value = serde_json::from_str(text).ok()?;
+        let mut value: Value = serde_json::from_str(&exact::json(text)).ok()?;
         let before = self.count;
         self.json_value(&mut value, (false, ""), depth);
         Some(if self.count == before {
@@ -293,6 +294,12 @@ mod tests {
             assert_eq!(masked.as_deref(), expected, "{given}");
         };
         check("{\"a\": 1}", Some("{\"a\": 1}"));
+        check(
+            r#"{"id":18446744073709551616,"price":0.12345678901234567891,"pwd":"x"}"#,
+            Some(
+                r#"{"id":18446744073709551616,"price":0.12345678901234567891,"pwd":"${env.PWD}"}"#,
+            ),
+        );
         check(
             r#"{"a":[{"token":["x",{"y":7}]}],"auth":null,"pwd":""}"#,
             Some(r#"{"a":[{"token":["${env.TOKEN}",{"y":${env.Y}}]}],"auth":null,"pwd":""}"#),

@@ -94,7 +94,8 @@ pub(crate) fn without_secrets(mut call: Call) -> (Call, Vec<String>, Vec<String>
 
 /// Replaces named secrets in a text by a mark; returns the text and the names.
 pub(crate) fn text_without_secrets(text: &str) -> (String, Vec<String>) {
-    with_marks(|masking| masking.text(text))
+    let (masked, names) = with_marks(|masking| masking.text(text));
+    (slot::with_exact_digits(&masked), names)
 }
 
 /// Replaces the secrets of a body in a file, which has no variables, by a mark; returns the text and the names.
@@ -106,7 +107,7 @@ pub(crate) fn file_without_secrets(
     media_type: &str,
 ) -> Result<(String, Vec<String>), &'static str> {
     let (masked, names) = with_marks(|masking| secrets::masked_body(masking, body, media_type));
-    masked.map(|text| (text, names))
+    masked.map(|text| (slot::with_exact_digits(&text), names))
 }
 
 fn with_marks<T>(mask: impl FnOnce(&mut mask::Masking<'_>) -> T) -> (T, Vec<String>) {

@@ -51,8 +51,18 @@ pub(crate) struct Observations {
 pub(crate) struct Environment<'a> {
     pub(crate) folders: &'a RunFolders,
     pub(crate) reached: &'a ReachedServer,
+    /// What is said of another waggle that measures.
+    pub(crate) beside: Option<&'a str>,
     pub(crate) interrupts: &'a Interrupts,
     pub(crate) idle_poll: bool,
+}
+
+impl Environment<'_> {
+    /// What is said of the machine and of the server before the load.
+    pub(crate) fn remarks(&self) -> Vec<String> {
+        let beside = self.beside.map(str::to_owned);
+        self.reached.remark.iter().cloned().chain(beside).collect()
+    }
 }
 
 /// Runs the load to its end, or to the first request to end it. Then the last answers are awaited; a second request ends it

@@ -143,29 +143,20 @@ fn run_load(flags: &Load, thresholds: &[Threshold], to: Destination<'_>) -> Resu
     let mut series = Series::create(output.csv.as_deref(), output.hdr.as_deref())?;
     let mut view = view(output, to.target);
     let interrupts = interrupts(to.folders)?;
-    let observed = drive::drive(
-        &planned,
-        (&mut series, &mut view),
-        environment(flags, to, &interrupts),
-    );
+    let environment = environment(flags, to, &interrupts);
+    let observed = drive::drive(&planned, (&mut series, &mut view), environment);
     let observed = observed.inspect_err(|_| to.folders.give_up())?;
     let inputs = ResultInputs {
         url: &to.target.url,
         settings: planned.settings.clone(),
         thresholds,
-        remarks: remarks(to),
+        remarks: environment.remarks(),
         with_series: output.series,
     };
     report_saved(flags, &planned, to.folders);
     let result = result::result(&planned, observed, inputs);
     show(&result, output.json)?;
     Ok(exit(&result))
-}
-
-/// What is said of the machine and of the server before the load.
-fn remarks(to: Destination<'_>) -> Vec<String> {
-    let beside = to.beside.map(str::to_owned);
-    to.reached.remark.iter().cloned().chain(beside).collect()
 }
 
 fn environment<'a>(
@@ -176,6 +167,7 @@ fn environment<'a>(
     Environment {
         folders: to.folders,
         reached: to.reached,
+        beside: to.beside,
         interrupts,
         idle_poll: flags.way.idle_poll,
     }
@@ -235,6 +227,9 @@ fn find(
     let conditions = search.conditions.iter();
     let conditions: Vec<String> = conditions.map(|one| one.text.clone()).collect();
     print(&search_result::heading(url, kind, &conditions));
+    if let Some(note) = to.beside {
+        print(&format!("note: {note}"));
+    }
     let found = search::run(&planned, (&search, url), environment, |step| {
         print(&search_result::line(kind, step));
     });

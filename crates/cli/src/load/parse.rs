@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use waggle_results::LevelKind;
-use waggle_study::{RecordsFormat, Think};
+use waggle_study::{HeaderLimits, RecordsFormat, Think};
 use waggle_units::{parse_duration, parse_rate, parse_share, parse_size};
 
 /// Maximum length of a load; a longer one is probably a wrong unit.
@@ -179,14 +179,10 @@ pub(crate) fn margin(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected a share below 1, such as 5%, 0.05 or 0".to_owned())
 }
 
-/// Smallest and largest limit on the head of an answer.
-const HEADER_BYTES: std::ops::RangeInclusive<u64> = 1024..=16 * 1024 * 1024;
-
 /// A limit on the head of an answer.
 pub(crate) fn header_size(text: &str) -> Result<u64, String> {
-    parse_size(text)
-        .filter(|bytes| HEADER_BYTES.contains(bytes))
-        .ok_or_else(|| "expected a size from 1KiB to 16MiB, such as 256KiB".to_owned())
+    let bytes = parse_size(text).ok_or("expected a size such as 256KiB")?;
+    HeaderLimits::check_bytes(bytes).map_err(|expected| format!("expected {expected}"))
 }
 
 /// A date, or the start of a time in RFC 3339, UTC, which sorts like the time: `2026-01-02`, `2026-01-02T03:04`.

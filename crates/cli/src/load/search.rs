@@ -78,7 +78,7 @@ pub(super) fn run(
                 ..at_level(planned.settings.clone(), search.what, showed.level)
             },
             thresholds: &search.conditions,
-            remarks: environment.reached.remark.iter().cloned().collect(),
+            remarks: environment.remarks(),
             with_series: false,
         };
         let result = result::result(planned, observed, inputs);

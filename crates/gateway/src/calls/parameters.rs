@@ -135,7 +135,7 @@ impl Parameters {
             return Ok(());
         };
         let known = self.known.iter().map(String::as_str);
-        let hint = match nearest_name(name, known) {
+        let hint = match waggle_units::nearest_word(name, known) {
             Some(nearest) => format!("did you mean {nearest}?"),
             None => format!("expected {}", self.known.join(", ")),
         };
@@ -144,19 +144,4 @@ impl Parameters {
             format!("unknown parameter {name:?}; {hint}"),
         ))
     }
-}
-
-/// The name of which `word` is most likely a misspelling: up to a third of its letters wrong.
-fn nearest_name<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    /// Longer words are not compared: the cost grows with the square.
-    const COMPARED_MAX: usize = 64;
-    if word.len() > COMPARED_MAX {
-        return None;
-    }
-    let wrong = word.to_lowercase();
-    names
-        .map(|name| (strsim::damerau_levenshtein(&wrong, name), name))
-        .filter(|(distance, name)| *distance <= (name.len() / 3).max(1))
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
 }

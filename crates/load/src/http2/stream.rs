@@ -12,6 +12,7 @@ use super::Judge;
 use crate::{
     Failure,
     answer_matcher::BodyMatch,
+    examples::FailedBody,
     flight::Flight,
     inspection::{ContentCoding, Inspected, Inspection},
     reader::{Answer, ReadError},
@@ -26,6 +27,7 @@ pub(super) struct Stream {
     /// From the head on, if answers are inspected.
     inspection: Option<Box<Inspection>>,
     received: u64,
+    failed_body: FailedBody,
 }
 
 /// The part of a body that was not handed over yet, for lack of flow-control window.
@@ -58,6 +60,7 @@ impl Stream {
             body_match: BodyMatch::default(),
             inspection: None,
             received: 0,
+            failed_body: FailedBody::default(),
         }
     }
 
@@ -96,6 +99,11 @@ impl Stream {
                     Poll::Ready(Some(Err(error))) => return Some(Err(failure(judge, &error))),
                     Poll::Ready(Some(Ok(piece))) => {
                         judge.matcher.body(&mut self.body_match, &piece);
+                        let may_fail =
+                            judge.matcher.judges_bodies() || !judge.matcher.expects(*status);
+                        if may_fail && !judge.examples.covers_status(*status, None) {
+                            self.failed_body.push(&piece);
+                        }
                         if let (Some(inspector), Some(inspection)) =
                             (&mut judge.inspector, &mut self.inspection)
                         {
@@ -117,7 +125,7 @@ impl Stream {
 
     fn check_complete(
         &mut self,
-        judge: &Judge<'_>,
+        judge: &mut Judge<'_>,
         status: u16,
     ) -> Result<Option<Inspected>, Failure> {
         if let Some(sending) = &mut self.sending {
@@ -129,10 +137,15 @@ impl Stream {
             keep_alive: true,
         };
         let judged = judge.matcher.check(&mut self.body_match, answer);
-        match (&judge.inspector, &mut self.inspection) {
+        let judged = match (&judge.inspector, &mut self.inspection) {
             (Some(inspector), Some(inspection)) => inspection.finish(inspector, status, judged),
             _ => judged.map(|()| None),
+        };
+        if let Err(failure @ (Failure::Status(_) | Failure::WrongBody)) = judged {
+            let text = || self.failed_body.take_text(status);
+            judge.examples.note(failure, None, text);
         }
+        judged
     }
 
     /// Hands over as much of the body as the window allows.
@@ -173,13 +186,13 @@ fn begin_inspection<T>(answer: &http::Response<T>, now: u64) -> Box<Inspection> 
 /// The failure of a request by the error of its stream, with an example of its kind.
 fn failure(judge: &mut Judge<'_>, error: &h2::Error) -> Failure {
     let failure = failure_of(error);
-    match failure {
-        Failure::Malformed => judge.examples.note(failure, None, || {
+    judge.examples.note(failure, None, || match failure {
+        Failure::Malformed => {
             format!("the answer contradicts itself, or its head is above the limit: {error}")
-        }),
-        Failure::Protocol => judge.examples.note(failure, None, || error.to_string()),
-        _ => {}
-    }
+        }
+        Failure::Protocol => error.to_string(),
+        _ => String::new(),
+    });
     failure
 }
 

@@ -34,16 +34,16 @@ impl Jar {
         self.cookies.clear();
     }
 
-    /// Takes the value of a `Set-Cookie` line in the answer of `host` (its port is ignored) to a request for `path` (its query is
-    /// ignored).
-    pub fn set(&mut self, line: &[u8], (host, path): (&str, &[u8]), now: i64) {
+    /// Takes the value of a `Set-Cookie` line in the answer to a request for `path` (its query is ignored); `hosts`: the server's names
+    /// (their ports are ignored).
+    pub fn set<H: AsRef<str>>(&mut self, line: &[u8], (hosts, path): (&[H], &[u8]), now: i64) {
         if line.len() > COOKIE_MAX_BYTES {
             return;
         }
         let Some((cookie, domain)) = parse(line, path, now) else {
             return;
         };
-        if !is_of(host, domain) {
+        if !hosts.iter().any(|host| is_of(host.as_ref(), domain)) {
             return;
         }
         let is_gone = cookie.until.is_some_and(|until| until <= now);
@@ -109,11 +109,6 @@ impl Cookie {
 
 /// RFC 6265, section 5.3, steps 5 and 6: whether a cookie with this domain, empty if it has none, may come from a host. A domain
 /// without a dot is a public suffix, as far as it is not the host itself.
-/// Whether a `Set-Cookie` line in an answer of this host is for it.
-pub(super) fn is_for_host(line: &[u8], host: &str) -> bool {
-    parse(line, b"/", 0).is_some_and(|(_, domain)| is_of(host, domain))
-}
-
 fn is_of(host: &str, domain: &[u8]) -> bool {
     let host = without_port(host).to_ascii_lowercase();
     let domain = domain.strip_prefix(b".").unwrap_or(domain);
@@ -295,7 +290,7 @@ mod tests {
     fn check(lines: &[&str], path: &str, expected: [&str; 2]) {
         let mut jar = Jar::default();
         for line in lines {
-            jar.set(line.as_bytes(), (HOST, b"/a/b?c=/d/e"), NOW);
+            jar.set(line.as_bytes(), (&[HOST], b"/a/b?c=/d/e"), NOW);
         }
         let found = [false, true].map(|is_secure| {
             let mut out = Vec::new();
@@ -327,7 +322,7 @@ mod tests {
             let mut jar = Jar::default();
             jar.set(
                 format!("s=1; Domain={domain}").as_bytes(),
-                (host, b"/"),
+                (&[host], b"/"),
                 NOW,
             );
             assert_eq!(jar.value(b"s", NOW).is_some(), is_kept, "{host} {domain}");
@@ -346,9 +341,14 @@ mod tests {
         check("127.0.0.1", "0.0.1", false);
         check("[::1]:8080", "[::1]", true);
         check("[::1]:8080", "example.org", false);
+        // A server that is called by an address and by the name of its Host header.
+        let mut jar = Jar::default();
+        let line = b"s=1; Domain=shop.example.org";
+        jar.set(line, (&["127.0.0.1:8080", HOST], b"/"), NOW);
+        assert!(jar.value(b"s", NOW).is_some());
         let two = "s=1; Domain=other.example; Domain=example.org";
         let mut jar = Jar::default();
-        jar.set(two.as_bytes(), (HOST, b"/"), NOW);
+        jar.set(two.as_bytes(), (&[HOST], b"/"), NOW);
         assert!(jar.value(b"s", NOW).is_some());
     }
 
@@ -379,7 +379,7 @@ mod tests {
             .collect();
         let mut jar = Jar::default();
         for line in &many {
-            jar.set(line.as_bytes(), (HOST, b"/"), NOW);
+            jar.set(line.as_bytes(), (&[HOST], b"/"), NOW);
         }
         assert_eq!(jar.value(b"c0", NOW), None);
         assert_eq!(jar.value(b"c1", NOW), Some(&b""[..]));
@@ -388,7 +388,7 @@ mod tests {
     #[test]
     fn a_cookie_lives_for_its_time() {
         let mut jar = Jar::default();
-        jar.set(b"s=1; Max-Age=10", (HOST, b"/"), NOW);
+        jar.set(b"s=1; Max-Age=10", (&[HOST], b"/"), NOW);
         assert_eq!(jar.value(b"s", NOW + 9), Some(&b"1"[..]));
         assert_eq!(jar.value(b"s", NOW + 10), None);
         assert!(!jar.write(b"/", true, NOW + 10, &mut Vec::new()));

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::FeedRow;
+
 /// Why an answer of a step failed that had the expected status and body.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mismatch {
@@ -15,6 +17,8 @@ pub struct Mismatch {
     pub expected: Expected,
     /// The part's value; `None`: the answer had none. Bytes that are not UTF-8 are replaced, and more than 64 KiB are cut off.
     pub found: Option<String>,
+    /// Those of the session.
+    pub rows: Vec<FeedRow>,
 }
 
 /// What was expected of the value.
@@ -41,6 +45,20 @@ impl FirstMismatches {
 
     pub(crate) fn push(&mut self, mismatch: Mismatch) {
         self.0.push(mismatch);
+    }
+
+    /// Adds the rows of the session to the mismatch of a step.
+    pub(crate) fn set_rows(&mut self, step: usize, rows: Vec<FeedRow>) {
+        let mut all = self.0.iter_mut();
+        if let Some(known) = all.find(|known| known.step == step) {
+            known.rows = rows;
+        }
+    }
+
+    /// Whether the mismatch of a step has no rows.
+    pub(crate) fn lacks_rows(&self, step: usize) -> bool {
+        let mut all = self.0.iter();
+        all.any(|known| known.step == step && known.rows.is_empty())
     }
 
     pub(crate) fn into_vec(self) -> Vec<Mismatch> {

@@ -35,7 +35,7 @@ pub use model::{
     Preparation, Query, Repeat, Retries, Rounds, Scenario, StepRequest, Subject, SyntaxError,
     WhileCaptured,
 };
-pub use rows::{GeneratedRows, RowValue, Rows};
+pub use rows::{FeedRow, GeneratedRows, RowValue, Rows};
 pub use template::{Filled, Template, TemplateError, Value};
 pub use zipf::Zipf;
 

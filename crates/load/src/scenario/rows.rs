@@ -7,6 +7,14 @@ use serde::{Deserialize, Serialize};
 use super::{decimal::decimal, kept::KeptRows};
 use crate::random::RandomStream;
 
+/// The row of a feed that a session has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FeedRow {
+    pub feed: String,
+    /// Counted from 1.
+    pub row: u64,
+}
+
 /// The rows of a feed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Rows {

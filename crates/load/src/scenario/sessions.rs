@@ -7,7 +7,7 @@
 use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
 
 use super::{
-    OnFailure, Retries, Scenario, ScenarioError,
+    FeedRow, OnFailure, Retries, Scenario, ScenarioError,
     compile::compile,
     feeds::{Feeds, RowUser},
     kept::Kept,
@@ -355,6 +355,27 @@ impl Sessions {
         self.program.requests[session.request].step
     }
 
+    /// Whether a status of the pending answer is a success.
+    #[inline]
+    pub(crate) fn expects(&self, id: u32, status: u16) -> bool {
+        let session = &self.sessions[id as usize];
+        self.program.requests[session.request]
+            .matcher
+            .expects(status)
+    }
+
+    /// The rows of a session, also after its end.
+    #[cold]
+    pub(crate) fn rows(&self, id: u32) -> Vec<FeedRow> {
+        let session = &self.sessions[id as usize];
+        let feeds = self.program.flows[session.flow].feeds.iter();
+        let rows = feeds.map(|&feed| FeedRow {
+            feed: self.scenario.feeds[feed].name.clone(),
+            row: session.memory.rows[feed] as u64 + 1,
+        });
+        rows.collect()
+    }
+
     /// Takes the next piece of the body of the pending answer.
     #[inline(never)]
     pub(crate) fn body(&mut self, id: u32, piece: &[u8]) {
@@ -379,7 +400,8 @@ impl Sessions {
         let notes = (&mut self.scratch, &mut self.mismatches);
         let judged = session.check_answer(request, answer, sources, notes);
         session.forget_answer();
-        recorder.step_ended(request.step, judged, whole.instants);
+        let step = request.step;
+        recorder.step_ended(step, judged, whole.instants);
         let done = whole.instants.done;
         let pause = match (judged, &self.retries) {
             (Err(failure), Some(retries)) => {
@@ -395,6 +417,12 @@ impl Sessions {
         } else {
             recorder.sessions().failed += 1;
             self.end(id, done, pacer, recorder);
+        }
+        if matches!(judged, Err(Failure::CheckFailed | Failure::NotCaptured))
+            && self.mismatches.lacks_rows(step)
+        {
+            let rows = self.rows(id);
+            self.mismatches.set_rows(step, rows);
         }
         judged
     }

@@ -63,6 +63,7 @@ impl Unmet {
             subject,
             expected,
             found: found.map(text),
+            rows: Vec::new(),
         }
     }
 }

@@ -4,7 +4,7 @@ use super::Worker;
 use crate::{
     Failure, HandshakeFailure, RequestOutcome, RequestOutcomes,
     connection::{Connection, Phase, Received},
-    examples::{Examples, excerpt},
+    examples::{Examples, answer_text},
     flight::Flight,
     head::diagnosis::quote,
     inspection::{ContentCoding, Inspector},
@@ -143,13 +143,24 @@ impl Worker {
                 Ok(Some(Event::Body(piece))) => {
                     is_whole &= body.is_empty();
                     body = piece;
-                    match &mut self.sessions {
-                        Some(sessions) if HEADS => sessions.body(id, piece),
+                    let status = connection.reader.status().unwrap_or_default();
+                    let is_expected = match &mut self.sessions {
+                        Some(sessions) if HEADS => {
+                            sessions.body(id, piece);
+                            sessions.expects(id, status)
+                        }
                         _ => {
                             self.matcher.body(&mut connection.body_match, piece);
                             if HEADS && let Some(inspector) = &mut self.inspector {
                                 inspect(inspector, connection, piece);
                             }
+                            self.matcher.expects(status)
+                        }
+                    };
+                    if !is_expected {
+                        let step = self.sessions.as_ref().map(|sessions| sessions.step(id));
+                        if !self.examples.covers_status(status, step) {
+                            connection.failed_body.push(piece);
                         }
                     }
                 }
@@ -183,12 +194,15 @@ impl Worker {
                     if let Err(failure) = judged {
                         // What a step checks or captures is told by its mismatch; its answer may have a secret of the session.
                         let text = || match failure {
-                            Failure::Status(_) | Failure::WrongBody if is_whole => {
-                                answer_text(answer.status, body)
-                            }
+                            Failure::Status(status) => connection.failed_body.take_text(status),
+                            Failure::WrongBody if is_whole => answer_text(answer.status, body),
                             _ => String::new(),
                         };
-                        self.examples.note(failure, step, text);
+                        let new = self.examples.note(failure, step, text);
+                        if let (Some(new), Some(sessions)) = (new, &self.sessions) {
+                            new.rows = sessions.rows(id);
+                        }
+                        connection.failed_body.clear();
                     }
                     (body, is_whole) = (&[], true);
                     note(&mut self.recorder, &mut self.account, flight, judged, done);
@@ -215,6 +229,7 @@ impl Worker {
             (AtClose::Whole(answer), Some(flight)) => {
                 connection.flight.pop_front();
                 connection.has_answered = true;
+                let step = self.sessions.as_ref().map(|sessions| sessions.step(id));
                 let judged = match &mut self.sessions {
                     None => {
                         let mut judged = self.matcher.check(&mut connection.body_match, answer);
@@ -232,6 +247,13 @@ impl Worker {
                         sessions.handle_answer(id, whole, &mut self.pacer, &mut self.recorder)
                     }
                 };
+                if let Err(failure @ Failure::Status(status)) = judged {
+                    let text = || connection.failed_body.take_text(status);
+                    let new = self.examples.note(failure, step, text);
+                    if let (Some(new), Some(sessions)) = (new, &self.sessions) {
+                        new.rows = sessions.rows(id);
+                    }
+                }
                 note(&mut self.recorder, &mut self.account, flight, judged, done);
                 self.end(id, Ending::Agreed, done);
             }
@@ -296,14 +318,6 @@ impl Worker {
                 }
             }
         }
-    }
-}
-
-/// What a server said in an answer that failed.
-fn answer_text(status: u16, body: &[u8]) -> String {
-    match excerpt(body) {
-        text if text.is_empty() => String::new(),
-        text => format!("{status} {text}"),
     }
 }
 

@@ -283,6 +283,16 @@ fn the_first_failure_of_each_kind_is_an_example() {
         &[],
     );
     check(
+        answer(
+            "HTTP/1.1 503 Busy\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nfull\r\n7\r\n, later\r\n0\r\n\r\n",
+        ),
+        &[(Failure::Status(503), "503 full, later")],
+    );
+    check(
+        Reply::Cut(b"HTTP/1.0 500 Oops\r\n\r\nline 7\nof main".to_vec()),
+        &[(Failure::Status(500), "500 line 7 of main")],
+    );
+    check(
         answer("HTTP/1.1 200 OK\r\nA: b\r\nno colon\r\n\r\n"),
         &[(
             Failure::Malformed,

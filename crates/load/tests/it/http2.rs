@@ -225,6 +225,13 @@ fn failure_of_a_stream_does_not_affect_others() {
     for (reply, expected) in cases {
         let (_server, ended) = check_tenth(reply.clone(), expected);
         assert_eq!(ended.counts().connects, 2, "{reply:?}");
+        let examples = ended.outcome.examples.iter();
+        let said = examples.map(|one| (one.failure, &*one.text));
+        let said: Vec<_> = said.filter(|(failure, _)| failure.is_answer()).collect();
+        match expected {
+            Err(failure @ Failure::Status(_)) => assert_eq!(said, [(failure, "503 half")]),
+            _ => assert_eq!(said, []),
+        }
     }
 }
 

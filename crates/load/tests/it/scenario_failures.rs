@@ -11,7 +11,7 @@ use crate::support::{
     shop::Shop,
 };
 use waggle_load::{
-    Action, Arrivals, Condition, Expected, Extractor, Failure, FeedOrder, Mismatch, Model,
+    Action, Arrivals, Condition, Expected, Extractor, Failure, FeedOrder, FeedRow, Mismatch, Model,
     OnFailure, Pattern, Protocol, Query, Rate, SessionCounts, StepRequest, Subject, ThinkTime,
     start,
 };
@@ -191,6 +191,44 @@ fn checks_hold_or_fail() {
 }
 
 #[test]
+fn a_failed_answer_is_shown_with_the_rows_of_its_session() {
+    let check = |bad: &'static str| {
+        let shop = Shop::start(move |request| {
+            let is_last = request.head.starts_with("GET /of/r2 ");
+            Some(if is_last {
+                Reply::Answer(bad.into())
+            } else {
+                ok()
+            })
+        });
+        let is_json = check_of(Subject::Value(json("$.id")), Condition::Equals(text("i")));
+        let asking = StepRequest {
+            checks: vec![is_json],
+            ..step(0, "GET /of/{{users.name}}")
+        };
+        // The first one is not used.
+        let feeds = vec![
+            feed("other", 5, FeedOrder::Cycle),
+            feed("users", 3, FeedOrder::Cycle),
+        ];
+        let scenario = scenario(1, vec![flow("one", 1, vec![request(asking)])], feeds);
+        let mut job = job(shop.server.address, closed_model(1, 1), scenario);
+        job.max_requests = Some(6);
+        let outcome = run(job).outcome;
+        let examples = outcome.examples.iter().map(|one| &one.rows);
+        let mismatches = outcome.mismatches.iter().map(|one| &one.rows);
+        let rows: Vec<_> = examples.chain(mismatches).collect();
+        let expected = FeedRow {
+            feed: "users".to_owned(),
+            row: 3,
+        };
+        assert_eq!(rows, [&vec![expected]], "{bad:?}");
+    };
+    check("HTTP/1.1 404 No\r\nContent-Length: 4\r\n\r\ngone");
+    check("HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n{\"id\": \"x\"}");
+}
+
+#[test]
 fn the_first_mismatch_of_each_step_is_kept() {
     let check = |checking: StepRequest, subject: &str, expected: Expected, found: Option<&str>| {
         let (_, ended) = run_two(ok(), checking);
@@ -200,6 +238,7 @@ fn the_first_mismatch_of_each_step_is_kept() {
             subject: subject.to_owned(),
             expected,
             found: found.map(str::to_owned),
+            rows: Vec::new(),
         };
         assert_eq!(ended.outcome.mismatches, [mismatch]);
     };

@@ -67,7 +67,11 @@ pub(crate) fn columns(source: SourceText<'_>, measurement: &str) -> Result<Colum
     let mut found = Columns::of_measurement(measurement);
     let mut tags: BTreeMap<String, bool> = BTreeMap::new();
     for_each_row(source, &mut wrongs, |table, row, _| {
-        if row.is_some() {
+        if let Some(row) = row {
+            // A window of time without values, as aggregateWindow() writes it.
+            let is_value = |index: &usize| table.header[*index].text == VALUE;
+            let mut values = (0..row.len().min(table.header.len())).filter(is_value);
+            found.skip_empty |= values.any(|index| row[index].text.is_empty());
             return;
         }
         for (index, cell) in table.header.iter().enumerate() {

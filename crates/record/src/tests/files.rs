@@ -102,6 +102,12 @@ fn annotated_csv_has_its_types_fields_and_tags() {
         &[],
         &["m,host=h1 up=true,state=\"12\" 1577836801000000000"],
     );
+    // After aggregateWindow(): a row without a value for each window without data.
+    check(
+        "#group,false,false,false,false,true,true\n#datatype,string,long,dateTime:RFC3339,double,string,string\n#default,,,,,,\n,result,table,_time,_value,_field,_measurement\n,,0,2020-01-01T00:00:01Z,,used,mem\n,,0,2020-01-01T00:00:02Z,5,used,mem\n",
+        &[],
+        &["mem used=5.0 1577836802000000000"],
+    );
     // With roles of one's own.
     let columns = Columns {
         time: Some(TimeColumn::of_column("_time")),

@@ -5,7 +5,7 @@ use crate::{
     format::{self, NONE, Unit},
     table::{Field, Head, Table},
 };
-use waggle_analysis::{Model, TrialModel, own_unit};
+use waggle_analysis::{Model, TrialModel, unit_of_metric};
 
 /// A row for each interval of load, then one for each later sample while the system drained; `None` if the trial has no series.
 pub(crate) fn over_time(model: &Model, trial: &TrialModel, title: &str) -> Option<Table> {
@@ -110,10 +110,7 @@ impl<'a> Samples<'a> {
         let before = series.intermediate_probes.iter();
         let before = before.map(|one| &one.points[..]);
         let counts = cpu.chain(backlog).chain(before);
-        let unit = |name: &str| {
-            let mut all = model.info.metrics.iter();
-            all.find(|metric| metric.name == name).map(own_unit)
-        };
+        let unit = |name: &str| Some(unit_of_metric(&model.info.metrics, name));
         let metrics = series.metrics.iter();
         let metrics = metrics.map(|one| (&one.points[..], unit(&one.name)));
         Self {

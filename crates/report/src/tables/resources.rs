@@ -5,7 +5,7 @@ use crate::{
     format::{self, NONE, Unit},
     table::{Column, Field, Table},
 };
-use waggle_analysis::{CellModel, Model, SystemMetricModel, own_unit};
+use waggle_analysis::{CellModel, Model, SystemMetricModel, unit_of_metric};
 
 /// A row for each cell.
 pub(crate) fn resources(model: &Model) -> Table {
@@ -85,9 +85,7 @@ pub(crate) fn system_metrics(model: &Model) -> Option<Table> {
     );
     let mut columns = place_of_cell(model);
     columns.extend(names.into_iter().map(|name| {
-        let mut all = model.info.metrics.iter();
-        let info = all.find(|metric| metric.name == name);
-        let unit = info.map_or(waggle_metrics::Unit::Count, own_unit);
+        let unit = unit_of_metric(&model.info.metrics, name);
         Column::numbers(name, move |cell: &&CellModel| {
             let mut metrics = cell.metrics.iter();
             metrics

@@ -2,7 +2,7 @@
 
 use waggle_load::{Counts, Example, Outcome};
 
-use super::{StepFailures, failure_kind};
+use super::{StepFailures, failure_kind, step_failures::rows_in_words};
 use crate::{http::failure_in_words, secrets::Secrets};
 
 /// Most characters of an example that are shown.
@@ -66,12 +66,16 @@ fn example_remark(example: &Example, names: &[String], secrets: &Secrets) -> Str
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     };
-    format!("{step}{kind}, such as: {shown}")
+    let rows = match rows_in_words(&example.rows) {
+        words if words.is_empty() => words,
+        words => format!(" with {words}"),
+    };
+    format!("{step}{kind}, such as{rows}: {shown}")
 }
 
 #[cfg(test)]
 mod tests {
-    use waggle_load::Failure;
+    use waggle_load::{Failure, FeedRow};
     use waggle_study::{Origin, TakenValue};
 
     use super::*;
@@ -89,10 +93,15 @@ mod tests {
             let example = Example {
                 failure: Failure::Status(401),
                 step: Some(1),
+                rows: vec![FeedRow {
+                    feed: "users".to_owned(),
+                    row: 17,
+                }],
                 text,
             };
             let names = ["login".to_owned(), "list".to_owned()];
-            let expected = format!("step list, status 401, such as: {expected}");
+            let expected =
+                format!("step list, status 401, such as with row 17 of feed users: {expected}");
             assert_eq!(example_remark(&example, &names, &secrets), expected);
         };
         check(

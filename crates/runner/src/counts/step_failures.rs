@@ -1,6 +1,6 @@
 //! Failures of steps in words, with what an answer of each lacked.
 
-use waggle_load::{Expected, Failure, Mismatch, Outcome, StepCounts};
+use waggle_load::{Expected, Failure, FeedRow, Mismatch, Outcome, StepCounts};
 
 use crate::{http::failure_in_words, secrets::Secrets};
 
@@ -90,7 +90,22 @@ fn mismatch_in_words(mismatch: &Mismatch, secrets: &Secrets) -> String {
     };
     let found = mismatch.found.as_ref();
     let found = found.map_or_else(|| "none".to_owned(), value);
-    format!("{}: expected {expected}, found {found}", mismatch.subject)
+    let rows = match rows_in_words(&mismatch.rows) {
+        words if words.is_empty() => words,
+        words => format!("; {words}"),
+    };
+    format!(
+        "{}: expected {expected}, found {found}{rows}",
+        mismatch.subject
+    )
+}
+
+/// `row 17 of feed users`; empty without rows. Values are left out: they may be secrets.
+pub(super) fn rows_in_words(rows: &[FeedRow]) -> String {
+    let each = rows
+        .iter()
+        .map(|FeedRow { feed, row }| format!("row {row} of feed {feed}"));
+    each.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -117,6 +132,7 @@ mod tests {
                 subject: "body".to_owned(),
                 expected,
                 found: found.map(str::to_owned),
+                rows: Vec::new(),
             };
             assert_eq!(mismatch_in_words(&mismatch, &secrets), words);
         };

@@ -16,8 +16,6 @@ pub(super) const OPEN_CONNECTIONS: u32 = 50;
 pub(crate) const MAX_IN_FLIGHT: u64 = 1_000_000;
 /// Most connections, and most users, of a load.
 pub const MAX_CONNECTIONS: u32 = 100_000;
-/// Smallest and largest limit on the head of an answer.
-const HEADER_BYTES: (u64, u64) = (1024, 16 * 1024 * 1024);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const STAGES: [&str; 2] = ["load", "stages"];
 /// Highest rate of an open load, per second.
@@ -432,13 +430,10 @@ pub(crate) fn header_limits(checker: &mut Checker<'_>, load: &raw::Load) -> Opti
     let path = ["load", "max_header_size"];
     let given = load.max_header_size.map(|raw::Size(bytes)| bytes);
     let bytes = checker.value_or_default(given, &path, default.max_bytes)?;
-    if !(HEADER_BYTES.0..=HEADER_BYTES.1).contains(&bytes) {
+    if let Err(expected) = HeaderLimits::check_bytes(bytes) {
         let what = format!("load.max_header_size is {}", format_size(bytes));
-        let [min, max] = [HEADER_BYTES.0, HEADER_BYTES.1].map(format_size);
         let position = checker.position_of(&path);
-        checker.report(
-            Finding::new(position, what).with_expected(format!("a size from {min} to {max}")),
-        );
+        checker.report(Finding::new(position, what).with_expected(expected));
         return None;
     }
     let path = ["load", "max_headers"];
