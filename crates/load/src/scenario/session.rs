@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 
 use super::{
+    FeedRow,
     cookies::Jar,
     decimal::decimal,
     escape::Escape,
@@ -238,6 +239,15 @@ impl Session {
 }
 
 impl Memory {
+    /// The rows that were taken, of feeds by index.
+    pub(crate) fn taken_rows(&self, taken: &[usize], feeds: &[Feed]) -> Vec<FeedRow> {
+        let rows = taken.iter().map(|&feed| FeedRow {
+            feed: feeds[feed].name.clone(),
+            row: self.rows[feed] as u64 + 1,
+        });
+        rows.collect()
+    }
+
     /// Begins the first round of a loop.
     pub(crate) fn begin_rounds(&mut self, program: &LoopProgram, feeds: &[Feed]) {
         if let Some(condition) = &program.condition {

@@ -12,7 +12,7 @@ use super::{
     feeds::{Feeds, RowUser},
     kept::Kept,
     mismatch::{FirstMismatches, Mismatch},
-    program::{Operation, Program},
+    program::{Operation, Program, RequestProgram},
     record::Records,
     session::{AfterRound, Session, SessionState},
 };
@@ -183,10 +183,16 @@ impl Sessions {
         None
     }
 
+    /// The request of the session on a connection.
+    #[inline]
+    fn request(&self, id: u32) -> &RequestProgram {
+        &self.program.requests[self.sessions[id as usize].request]
+    }
+
     /// Timeout of the answer on this connection, in nanoseconds.
     pub(crate) fn timeout(&self, id: u32) -> u64 {
-        let request = &self.program.requests[self.sessions[id as usize].request];
-        request.timeout.unwrap_or(self.request_timeout)
+        let own = self.request(id).timeout;
+        own.unwrap_or(self.request_timeout)
     }
 
     /// The shortest timeout of all requests, in nanoseconds.
@@ -351,29 +357,20 @@ impl Sessions {
     /// The step of the request whose answer is pending.
     #[inline]
     pub(crate) fn step(&self, id: u32) -> usize {
-        let session = &self.sessions[id as usize];
-        self.program.requests[session.request].step
+        self.request(id).step
     }
 
     /// Whether a status of the pending answer is a success.
     #[inline]
     pub(crate) fn expects(&self, id: u32, status: u16) -> bool {
-        let session = &self.sessions[id as usize];
-        self.program.requests[session.request]
-            .matcher
-            .expects(status)
+        self.request(id).matcher.expects(status)
     }
 
     /// The rows of a session, also after its end.
     #[cold]
     pub(crate) fn rows(&self, id: u32) -> Vec<FeedRow> {
-        let session = &self.sessions[id as usize];
-        let feeds = self.program.flows[session.flow].feeds.iter();
-        let rows = feeds.map(|&feed| FeedRow {
-            feed: self.scenario.feeds[feed].name.clone(),
-            row: session.memory.rows[feed] as u64 + 1,
-        });
-        rows.collect()
+        let Session { flow, memory, .. } = &self.sessions[id as usize];
+        memory.taken_rows(&self.program.flows[*flow].feeds, &self.scenario.feeds)
     }
 
     /// Takes the next piece of the body of the pending answer.
@@ -442,8 +439,7 @@ impl Sessions {
         instants: Instants,
         recorder: &mut Recorder,
     ) {
-        let request = &self.program.requests[self.sessions[id as usize].request];
-        recorder.step_ended(request.step, Err(failure), instants);
+        recorder.step_ended(self.step(id), Err(failure), instants);
     }
 
     /// The connection is closed; `is_agreed` if both sides expected it. Then the session continues on the next connection, unless
