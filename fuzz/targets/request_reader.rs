@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 use libfuzzer_sys::{Corpus, fuzz_target};
 
 #[allow(dead_code, reason = "the gateway uses more of it")]
-#[path = "../../crates/gateway/src/http1/mod.rs"]
+#[path = "../../gateway/gateway/src/http1/mod.rs"]
 mod http1;
 
 use http1::{Limits, Reader, Refusal, SLOTS, Step};

@@ -140,7 +140,7 @@ impl Part {
                 node
             }
             Self::Deploy => {
-                let mut deploy = Command::new("deploy/test");
+                let mut deploy = Command::new("gateway/deploy/test");
                 let gateway = root.target().join("debug/waggle-gateway");
                 deploy.env("WAGGLE_CHECK_GATEWAY", gateway);
                 deploy
@@ -191,7 +191,7 @@ impl Part {
             Self::Program(program) => program.full_command(),
             Self::Documentation => "cargo test --workspace --doc".to_owned(),
             Self::Browser => "node --test tests/browser/".to_owned(),
-            Self::Deploy => "deploy/test".to_owned(),
+            Self::Deploy => "gateway/deploy/test".to_owned(),
         }
     }
 
@@ -429,8 +429,8 @@ mod tests {
         check(
             &Part::Deploy,
             "--- FAIL: TestChart (0.10s)\n",
-            &["deploy/test -run '^TestChart$'"],
+            &["gateway/deploy/test -run '^TestChart$'"],
         );
-        check(&Part::Deploy, "no Go", &["deploy/test"]);
+        check(&Part::Deploy, "no Go", &["gateway/deploy/test"]);
     }
 }

@@ -130,7 +130,7 @@ fn pushed_sums(push: &Value, name: &str, by: &str, of: &[(&str, &str)]) -> BTree
 
 /// Each query of the dashboard has a result over the time of the run, as a panel asks for it.
 fn check_dashboard(prometheus: &Prometheus) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/grafana/waggle.json");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/grafana/waggle.json");
     let dashboard: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
     let panels = dashboard["panels"].as_array().unwrap().iter();
     let targets = panels.flat_map(|panel| panel["targets"].as_array().into_iter().flatten());

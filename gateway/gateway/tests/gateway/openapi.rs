@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::{Gateway, kafka_command, store};
 
-/// After an intended change: `waggle-gateway openapi > crates/gateway/tests/openapi.json`.
+/// After an intended change: `waggle-gateway openapi > gateway/gateway/tests/openapi.json`.
 const GOLDEN: &str = "tests/openapi.json";
 
 #[test]

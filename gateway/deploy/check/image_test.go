@@ -68,7 +68,7 @@ func TestImage(t *testing.T) {
 		for _, command := range stage.Commands {
 			if copied, fromContext := command.(*instructions.CopyCommand); fromContext && copied.From == "" {
 				for _, source := range copied.SourcePaths {
-					if _, err := os.Stat(filepath.Join("../..", source)); err != nil {
+					if _, err := os.Stat(filepath.Join("../../..", source)); err != nil {
 						t.Error(err)
 					}
 					left, err := ignored.MatchesOrParentMatches(source)
@@ -93,8 +93,8 @@ func TestImage(t *testing.T) {
 func TestContextIsSmall(t *testing.T) {
 	ignored := ignoredFiles(t)
 	for file, expected := range map[string]bool{
-		".git/config": true, ".env": true, "target/debug/waggle": true, "runs/a/run.json": true, "docs/load.md": true, "deploy/Dockerfile": true,
-		"Cargo.lock": false, "crates/gateway/src/main.rs": false, "crates/gateway/target/x": true,
+		".git/config": true, ".env": true, "target/debug/waggle": true, "runs/a/run.json": true, "docs/load.md": true, "gateway/deploy/Dockerfile": true,
+		"Cargo.lock": false, "gateway/gateway/src/main.rs": false, "gateway/gateway/target/x": true,
 	} {
 		left, err := ignored.MatchesOrParentMatches(file)
 		if err != nil {
@@ -124,7 +124,7 @@ func lintDockerfile(t *testing.T, text []byte) []string {
 
 func ignoredFiles(t *testing.T) *patternmatcher.PatternMatcher {
 	t.Helper()
-	file, err := os.Open("../../.dockerignore")
+	file, err := os.Open("../../../.dockerignore")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ const FOLDER: &str = "tests/schemathesis";
 fn program() -> PathBuf {
     let path = std::env::var_os("WAGGLE_SCHEMATHESIS").map(PathBuf::from);
     let path = path.unwrap_or_else(|| {
-        panic!("Schemathesis is not there: `scripts/test` installs it; or install crates/gateway/{FOLDER}/requirements.txt by pip into a venv and name its bin/schemathesis by WAGGLE_SCHEMATHESIS")
+        panic!("Schemathesis is not there: `scripts/test` installs it; or install gateway/gateway/{FOLDER}/requirements.txt by pip into a venv and name its bin/schemathesis by WAGGLE_SCHEMATHESIS")
     });
     assert!(
         path.is_file(),
