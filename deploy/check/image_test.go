@@ -93,7 +93,7 @@ func TestImage(t *testing.T) {
 func TestContextIsSmall(t *testing.T) {
 	ignored := ignoredFiles(t)
 	for file, expected := range map[string]bool{
-		".git/config": true, ".env": true, "target/debug/waggle": true, "runs/a/run.json": true, "docs/load.md": true, "deploy/Dockerfile": true,
+		".git/config": true, ".env": true, "target/debug/waggle": true, "runs/a/run.json": true, "docs/reference/load.md": true, "deploy/Dockerfile": true,
 		"Cargo.lock": false, "crates/gateway/src/main.rs": false, "crates/gateway/target/x": true,
 	} {
 		left, err := ignored.MatchesOrParentMatches(file)
