@@ -14,7 +14,7 @@ fn docs() -> PathBuf {
 
 /// The pages of users; decisions show commands of their time.
 fn pages() -> Vec<PathBuf> {
-    let folders = [docs(), docs().join("how-to")];
+    let folders = ["", "how-to", "reference", "results"].map(|folder| docs().join(folder));
     let mut pages = vec![docs().join("../README.md")];
     for folder in folders {
         let entries = fs::read_dir(folder).unwrap();

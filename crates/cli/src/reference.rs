@@ -10,9 +10,9 @@ use crate::{arguments::Arguments, exit};
 const FLAGS: &str = "# Flags of `waggle`
 
 Every command with its arguments and flags, as `--help` prints them; written from the code by `cargo xtask reference`.
-[Exit codes](exit-codes.md) have a page of their own. What the flags are for: [`waggle load`](../load.md),
-[`waggle compare`](../compare.md), [`waggle history`](../history.md), [`waggle init`](../init.md), [`waggle import`](../import.md),
-[`waggle system`](../systems.md#waggle-system). Every command has `-h` and `--help`; `waggle --version` prints the version.
+[Exit codes](exit-codes.md) have a page of their own. What the flags are for: [`waggle load`](load.md),
+[`waggle compare`](compare.md), [`waggle history`](history.md), [`waggle init`](init.md), [`waggle import`](import.md),
+[`waggle system`](systems.md#waggle-system). Every command has `-h` and `--help`; `waggle --version` prints the version.
 ";
 
 const EXIT_CODES: &str = "# Exit codes
@@ -23,7 +23,7 @@ Written from the code by `cargo xtask reference`.
 #[test]
 fn the_reference_of_flags_is_that_of_the_code() {
     let page = FLAGS.to_owned() + &flags_page(Arguments::command());
-    check_page("reference/waggle.md", &page);
+    check_page("reference/flags.md", &page);
 }
 
 #[test]

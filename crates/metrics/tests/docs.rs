@@ -1,4 +1,4 @@
-//! `docs/metrics.md` is written from the catalogue: `cargo xtask reference` rewrites it.
+//! `docs/reference/metrics.md` is written from the catalogue: `cargo xtask reference` rewrites it.
 
 use waggle_metrics::{CATALOGUE, NamedMetric, OverTrials, Row, Statistic, Subject, Unit, Wish};
 
@@ -96,7 +96,10 @@ const SECTIONS: [(Subject, &str, &str, &str); 17] = [
 
 #[test]
 fn the_reference_of_metrics_is_that_of_the_catalogue() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/metrics.md");
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/reference/metrics.md"
+    );
     let page = page();
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(path, &page).unwrap();
@@ -104,7 +107,7 @@ fn the_reference_of_metrics_is_that_of_the_catalogue() {
     let written = std::fs::read_to_string(path).unwrap_or_default();
     assert!(
         written == page,
-        "docs/metrics.md is not what the catalogue says; `cargo xtask reference` rewrites it"
+        "docs/reference/metrics.md is not what the catalogue says; `cargo xtask reference` rewrites it"
     );
 }
 

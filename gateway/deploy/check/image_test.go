@@ -93,7 +93,7 @@ func TestImage(t *testing.T) {
 func TestContextIsSmall(t *testing.T) {
 	ignored := ignoredFiles(t)
 	for file, expected := range map[string]bool{
-		".git/config": true, ".env": true, "target/debug/waggle": true, "runs/a/run.json": true, "docs/load.md": true, "gateway/deploy/Dockerfile": true,
+		".git/config": true, ".env": true, "target/debug/waggle": true, "runs/a/run.json": true, "docs/reference/load.md": true, "gateway/deploy/Dockerfile": true,
 		"Cargo.lock": false, "gateway/gateway/src/main.rs": false, "gateway/gateway/target/x": true,
 	} {
 		left, err := ignored.MatchesOrParentMatches(file)

@@ -9,8 +9,10 @@ mod markdown;
 
 /// The list of the book's pages.
 const SUMMARY: &str = "docs/SUMMARY.md";
-/// `scripts/docs` adds the records of this folder to the book by itself, behind its index.
+/// `scripts/docs` adds the records of this folder to the book by itself, behind their index.
 const RECORDS: &str = "docs/design/";
+/// The index of the records, by subject.
+const INDEX: &str = "docs/design/README.md";
 
 /// Pages of the documentation, by path. Files below `crates` belong to tests.
 pub(crate) fn is_page(file: &str) -> bool {
@@ -81,14 +83,18 @@ impl Places<'_> {
     }
 }
 
-/// The pages of the book: those of the summary, and the records of decisions.
+/// The pages of the book: those of the summary, and the records of decisions that are in their index.
 fn book(pages: &BTreeMap<String, String>) -> BTreeSet<String> {
     let summary = pages.get(SUMMARY).map(String::as_str).unwrap_or_default();
     let listed = markdown::links(summary)
         .into_iter()
         .filter_map(|(_, target)| Some(destination(SUMMARY, &target)?.0));
-    let records = pages.keys().filter(|path| path.starts_with(RECORDS));
-    listed.chain(records.cloned()).collect()
+    let index = pages.get(INDEX).map(String::as_str).unwrap_or_default();
+    let records = markdown::links(index)
+        .into_iter()
+        .filter_map(|(_, target)| Some(destination(INDEX, &target)?.0))
+        .filter(|path| path.starts_with(RECORDS));
+    listed.chain(records).collect()
 }
 
 fn missing_pages(pages: &BTreeMap<String, String>, book: &BTreeSet<String>) -> Vec<Breach> {
@@ -99,9 +105,18 @@ fn missing_pages(pages: &BTreeMap<String, String>, book: &BTreeSet<String>) -> V
         .map(|path| Breach {
             file: path.clone(),
             line: 0,
-            rule: format!("the page is not in {SUMMARY}"),
+            rule: format!("the page is not in {}", list(path)),
         })
         .collect()
+}
+
+/// The page that has to list a page.
+fn list(path: &str) -> &'static str {
+    if path.starts_with(RECORDS) && path != INDEX {
+        INDEX
+    } else {
+        SUMMARY
+    }
 }
 
 /// The path from the project's folder, and the anchor; none for links out of the project.

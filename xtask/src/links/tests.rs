@@ -12,7 +12,7 @@ fn check(page: &str, expected: &[&str]) {
             "- [A](a.md)\n- [Design](design/README.md)\n- [Readme](../README.md)",
         ),
         ("docs/a.md", page),
-        ("docs/design/README.md", "# Decisions"),
+        ("docs/design/README.md", "# Decisions\n- [1](0001-one.md)"),
         ("docs/design/0001-one.md", "# One"),
         ("README.md", "# Read `me` & more\n## Read\n## Read"),
         ("other/notes.md", "[to the book](../docs/a.md)"),
@@ -68,12 +68,16 @@ fn the_book_is_complete() {
             "docs/a.md:1: link to \"../studies/\": studies/ is a folder, which the book has no page for",
         ],
     );
-    let pages = BTreeMap::from([("docs/lost.md".to_owned(), String::new())]);
+    let pages = ["docs/design/0002-two.md", "docs/lost.md"]
+        .map(|path| (path.to_owned(), String::new()))
+        .into();
     let found = breaches(&pages, &BTreeSet::new());
-    assert_eq!(
-        found[0].to_string(),
-        "docs/lost.md: the page is not in docs/SUMMARY.md"
-    );
+    let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+    let expected = [
+        "docs/design/0002-two.md: the page is not in docs/design/README.md",
+        "docs/lost.md: the page is not in docs/SUMMARY.md",
+    ];
+    assert_eq!(found, expected);
 }
 
 #[test]

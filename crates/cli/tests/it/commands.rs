@@ -88,11 +88,16 @@ fn all_mistakes_are_shown_and_nothing_starts() {
 }
 
 #[test]
-fn readme_shows_mistakes_as_printed() {
+fn pages_show_screens_as_printed() {
     let read = |file: &str| fs::read_to_string(project().join(file)).unwrap();
-    let printed = read("crates/cli/tests/it/golden/mistakes.txt");
-    let shown = format!("\n```\n{}\n```\n", printed.trim_end());
-    assert!(read("README.md").contains(&shown), "README.md lacks{shown}");
+    let check = |page: &str, screen: &str| {
+        let printed = read(&format!("crates/cli/tests/it/golden/{screen}.txt"));
+        let shown = format!("\n```\n{}\n```\n", printed.trim_end());
+        assert!(read(page).contains(&shown), "{page} lacks{shown}");
+    };
+    check("docs/reference/studies.md", "mistakes");
+    check("docs/reference/load.md", "load-closed");
+    check("docs/reference/load.md", "live-overview-80x24");
 }
 
 #[test]

@@ -340,7 +340,7 @@ pub fn error(error: &CompareError) -> String {
             format!("the run has no factor {factor} with two levels")
         }
         CompareError::NoMetric(path) => format!(
-            "the runs have no metric {path}: docs/metrics.md lists them, for example response_time.p99"
+            "the runs have no metric {path}: docs/reference/metrics.md lists them, for example response_time.p99"
         ),
         CompareError::Search(study) => format!(
             "{study} searches for a level, and its answer is a bracket: compare the brackets in the two reports, or run the study at one level"

@@ -148,7 +148,7 @@ fn every_value_arrives() {
 
 #[test]
 fn the_documented_example_is_right() {
-    let text = super::read(&super::root().join("docs/scenarios.md"));
+    let text = super::read(&super::root().join("docs/reference/scenarios.md"));
     let (_, behind) = text.split_once("```yaml\n").expect("an example");
     let (example, _) = behind.split_once("```").expect("its end");
     let text = change_text(

@@ -155,7 +155,7 @@ fn sink_command(
     .into()
 }
 
-/// Configured so that it loses nothing silently: see docs/systems.md, `ingest`.
+/// Configured so that it loses nothing silently: see docs/reference/systems.md, `ingest`.
 fn telegraf(kafka: &Kafka, influxdb: &Influxdb) -> String {
     format!(
         "[agent]\n  interval = \"1s\"\n  flush_interval = \"500ms\"\n  flush_jitter = \"0s\"\n  metric_batch_size = 5000\n\

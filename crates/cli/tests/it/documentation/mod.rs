@@ -186,6 +186,7 @@ macro_rules! how_tos {
 }
 
 how_tos! {
+    how_to_install: "install.md",
     how_to_test_an_api_in_ci: "ci.md",
     how_to_find_the_capacity: "capacity.md",
     how_to_compare_two_versions: "compare.md",

@@ -23,24 +23,24 @@ struct Page {
 const PAGES: [Page; 8] = [
     Page {
         schema: "study",
-        file: "study",
+        file: "study-keys",
         title: "Keys of a study",
-        about: "A study file. What the keys are for: [studies](../studies.md), [scenarios](../scenarios.md), [preparing a \
-                system](../prepare.md), [scaling laws](../scaling.md).",
+        about: "A study file. What the keys are for: [studies](studies.md), [scenarios](scenarios.md), [preparing a \
+                system](prepare.md), [scaling laws](scaling.md).",
         is_written: true,
     },
     Page {
         schema: "system",
-        file: "system",
+        file: "system-keys",
         title: "Keys of a system",
-        about: "A file `system.yaml`. What the keys are for: [systems](../systems.md), [probes and system metrics](../probes.md).",
+        about: "A file `system.yaml`. What the keys are for: [systems](systems.md), [probes and system metrics](probes.md).",
         is_written: true,
     },
     Page {
         schema: "scenario",
-        file: "scenario",
+        file: "scenario-keys",
         title: "Keys of a scenario file",
-        about: "A file of `load.scenario.file` or of `waggle load --scenario`. What the keys are for: [scenarios](../scenarios.md).",
+        about: "A file of `load.scenario.file` or of `waggle load --scenario`. What the keys are for: [scenarios](scenarios.md).",
         is_written: true,
     },
     Page {
@@ -62,7 +62,7 @@ const PAGES: [Page; 8] = [
         schema: "report",
         file: "report-json",
         title: "`report.json` of a run",
-        about: "Every run folder has it. Metrics are named as the columns of `tables.csv` ([metrics](../metrics.md)), with the unit at \
+        about: "Every run folder has it. Metrics are named as the columns of `tables.csv` ([metrics](metrics.md)), with the unit at \
                 the end.",
         is_written: false,
     },
@@ -70,14 +70,14 @@ const PAGES: [Page; 8] = [
         schema: "compare",
         file: "compare-json",
         title: "Result of `waggle compare --json`",
-        about: "What the page of a comparison says ([comparing runs](../compare.md)).",
+        about: "What the page of a comparison says ([comparing runs](compare.md)).",
         is_written: false,
     },
     Page {
         schema: "history",
         file: "history-json",
         title: "Result of `waggle history --json`",
-        about: "What the page of a history says ([history](../history.md)).",
+        about: "What the page of a history says ([history](history.md)).",
         is_written: false,
     },
 ];
