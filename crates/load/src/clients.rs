@@ -3,45 +3,11 @@
 
 use std::{ops::Range, time::Duration};
 
-use serde::{Deserialize, Serialize};
-
-use crate::Failure;
-
-/// What an error of a socket, or a timeout, does to its client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum OnSocketError {
-    /// The client ends at once: its other connections are closed, and their requests fail as [`Failure::ClientEnded`].
-    EndClient,
-    /// The request counts as failed, and the client continues with the next one.
-    Count,
-}
-
-/// The results of one client.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClientOutcome {
-    /// Counted from 0 over all clients of the load.
-    pub number: usize,
-    /// Requests that were sent.
-    pub sent: u64,
-    /// Requests with a complete answer, an expected one or not.
-    pub completed: u64,
-    /// Requests that were answered as expected.
-    pub succeeded: u64,
-    /// From the start of the load until its last answer, or until it ended early.
-    pub lasted: Duration,
-    pub end: ClientEnd,
-}
-
-/// How a client ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ClientEnd {
-    /// It has sent all of its requests, and each of them was answered or counted as failed.
-    Finished,
-    /// At its first error of a socket, or timeout.
-    Failed(Failure),
-    /// The load ended before.
-    Stopped,
-}
+use crate::{
+    failure::Failure,
+    job::OnSocketError,
+    outcome::{ClientEnd, ClientOutcome},
+};
 
 /// The clients of one worker. Connections have a number within the worker, and those of a client follow one another.
 #[derive(Debug)]

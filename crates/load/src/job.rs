@@ -4,7 +4,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Expect, Inspect, OnSocketError, Prepared, Scenario, ThinkTime, Transport};
+use crate::{Expect, Inspect, Prepared, Scenario, ThinkTime, Transport};
 
 /// One load run, complete: nothing else is read while it runs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -158,6 +158,15 @@ pub struct UserStage {
     pub to: usize,
     /// 0: a jump.
     pub over: Duration,
+}
+
+/// What an error of a socket, or a timeout, does to its client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OnSocketError {
+    /// The client ends at once: its other connections are closed, and their requests fail as [`crate::Failure::ClientEnded`].
+    EndClient,
+    /// The request counts as failed, and the client continues with the next one.
+    Count,
 }
 
 /// When requests of an open load fall due.

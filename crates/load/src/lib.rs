@@ -20,6 +20,7 @@ mod due_times;
 mod engine;
 mod examples;
 mod expect;
+mod failure;
 mod flight;
 mod generators;
 mod head;
@@ -55,11 +56,11 @@ mod worker;
 mod writer;
 
 pub use calibrate::{CalibrationError, Capacity, calibrate};
-pub use clients::{ClientEnd, ClientOutcome, OnSocketError};
 pub use due_times::DueTimes;
 pub use engine::{Running, Stop, reserve_files, start};
 pub use examples::one_line;
 pub use expect::{BodyCheck, Expect, MAX_BODY_TEXTS, ThinkTime};
+pub use failure::{Failure, Failures, HandshakeFailure, InspectionFailure};
 pub use generators::{
     Generators, GeneratorsError, Link, ReplaceInGenerators, ServeError, Share, StopGenerators,
     serve, shares,
@@ -67,11 +68,11 @@ pub use generators::{
 pub use head::{Heads, ReadLimits};
 pub use http2::RequestError;
 pub use inspection::Inspect;
-pub use job::{Arrivals, Job, Limits, Model, Rate, Stage, Target, UserStage, What};
+pub use job::{Arrivals, Job, Limits, Model, OnSocketError, Rate, Stage, Target, UserStage, What};
 pub use null_server::{NullServer, Stall};
 pub use outcome::{
-    Counts, Example, Failure, Failures, GeneratorInterval, HandshakeFailure, InspectedCounts,
-    InspectionFailure, Interval, Outcome, SessionCounts, StepCounts, StepInterval,
+    ClientEnd, ClientOutcome, Counts, Example, GeneratorInterval, InspectedCounts, Interval,
+    Outcome, SessionCounts, StepCounts, StepInterval,
 };
 pub use prepared::{
     KEY_DIGITS, Prepared, Slot, Stamp, TIME_DIGITS, UUID_LENGTH, key_of, worker_and_sequence,

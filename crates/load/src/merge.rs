@@ -5,7 +5,8 @@ use std::{collections::VecDeque, time::Duration};
 use crate::{
     Interval, StepInterval,
     histogram::{growing_histogram, histogram},
-    recorder::{Due, Slice},
+    partition::Due,
+    recorder::Slice,
 };
 
 /// Collects slices until an interval has come from every worker.

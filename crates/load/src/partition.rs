@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use crate::{Job, Model, Share, What, recorder::Due};
+use crate::{Job, Model, Share, What};
 
 /// One worker's part of a job.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +24,17 @@ pub(crate) struct Route {
     /// `None`: the kernel chooses.
     pub(crate) source: Option<IpAddr>,
     pub(crate) target: SocketAddr,
+}
+
+/// What makes a request due, by the load's model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Due {
+    /// The sending itself (closed): one histogram serves for response and service time.
+    AtSending,
+    /// The end of its user's pause.
+    AfterPause,
+    /// A schedule, which also counts requests that were never sent.
+    BySchedule,
 }
 
 /// The route of a connection of the job. Over all connections, every source is combined with every target.

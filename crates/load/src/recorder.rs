@@ -16,7 +16,7 @@ use crate::{
     clock::microseconds,
     histogram::{growing_histogram, histogram, record_growing},
     inspection::Inspected,
-    partition::Partition,
+    partition::{Due, Partition},
     thread_time::ThreadTime,
 };
 
@@ -127,17 +127,6 @@ pub(crate) struct Instants {
     pub(crate) due: u64,
     pub(crate) sent: u64,
     pub(crate) done: u64,
-}
-
-/// What makes a request due, by the load's model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Due {
-    /// The sending itself (closed): one histogram serves for response and service time.
-    AtSending,
-    /// The end of its user's pause.
-    AfterPause,
-    /// A schedule, which also counts requests that were never sent.
-    BySchedule,
 }
 
 /// A value that occurred several times in a row, and how often. The answers of a pipeline arrive together, so one histogram entry

@@ -20,10 +20,10 @@ use crate::{
     Failure, Job,
     clock::whole_nanoseconds,
     pacer::{Pacer, pause},
-    partition::Partition,
+    partition::{Due, Partition},
     random::RandomStream,
     reader::Answer,
-    recorder::{Due, Instants, Recorder},
+    recorder::{Instants, Recorder},
 };
 
 /// Random streams with numbers above those of workers.

@@ -6,7 +6,7 @@ use super::Worker;
 use crate::{
     connection::{Connection, Sent},
     flight::Flight,
-    recorder::Due,
+    partition::Due,
     request_outcomes::NO_RECORD,
 };
 
