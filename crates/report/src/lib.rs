@@ -12,6 +12,7 @@ mod html;
 mod json;
 mod junit;
 mod markdown;
+mod pages;
 mod sections;
 mod table;
 mod tables;
@@ -30,8 +31,6 @@ pub use csv::{csv, effects as effects_csv};
 pub use history::{
     history_html, history_json, history_junit, history_markdown, history_schema, history_terminal,
 };
-pub use html::html;
 pub use json::{report_json, report_schema};
-pub use markdown::markdown;
-pub use terminal::terminal;
+pub use pages::{html, markdown, terminal};
 pub use write::{ReportError, Written, write_all};

@@ -2,18 +2,10 @@
 
 use crate::{
     document::{Block, Document, Failure, Opening, Section, Term},
-    sections::document,
     table::{Align, Field, Mark, Table},
 };
-use waggle_analysis::Model;
 
-/// The report as Markdown.
-#[must_use]
-pub fn markdown(model: &Model) -> String {
-    text(&document(model))
-}
-
-/// The same from an existing document.
+/// A document as Markdown.
 pub(crate) fn text(document: &Document) -> String {
     let mut out = opening(&document.opening);
     for section in &document.sections {

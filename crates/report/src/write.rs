@@ -10,7 +10,7 @@ use thiserror::Error;
 use waggle_results::{ReadError, Run};
 
 use crate::{
-    csv, document::Document, effects_csv, html, json::report_json, markdown, sections::document,
+    csv, document::Document, effects_csv, json::report_json, markdown, pages, sections::document,
 };
 use waggle_analysis::{Model, model};
 
@@ -56,7 +56,7 @@ pub fn write_all(run_folder: &Path) -> Result<Written, ReportError> {
     // The page takes as long as all the others.
     let document = document(&written.model);
     thread::scope(|scope| {
-        let page = scope.spawn(|| put(&written.html, &html::page(&document, &written.model)));
+        let page = scope.spawn(|| put(&written.html, &pages::page(&document, &written.model)));
         let others = put_others(&written, &document);
         let page = page
             .join()

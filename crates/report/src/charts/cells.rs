@@ -15,7 +15,7 @@ use waggle_analysis::{CellModel, Model, Percentile, SpectrumPoint};
 const QUANTILE_DIGITS: i32 = 8;
 
 #[derive(Serialize)]
-pub(super) struct Cell<'a> {
+pub(crate) struct Cell<'a> {
     cell: u32,
     label: String,
     /// Places of its levels in their factors.
@@ -42,7 +42,7 @@ struct Step<'a> {
 }
 
 impl<'a> Cell<'a> {
-    pub(super) fn new(model: &Model, cell: &'a CellModel, mapped: &[Mapped<'_>]) -> Self {
+    pub(crate) fn new(model: &Model, cell: &'a CellModel, mapped: &[Mapped<'_>]) -> Self {
         let (numbers, thin) = map::numbers(mapped, cell);
         let level = |factor: &waggle_analysis::Factor| {
             let (_, level) = cell.levels.iter().find(|(name, _)| *name == factor.name)?;

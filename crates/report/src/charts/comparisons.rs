@@ -6,7 +6,7 @@ use super::{curves::Axis, numbers::ends};
 use waggle_analysis::{Ahead, Compared, ComparisonModel, Found, Measure};
 
 #[derive(Serialize)]
-pub(super) struct Comparison<'a> {
+pub(crate) struct Comparison<'a> {
     levels: &'a [String; 2],
     over: Axis<'a>,
     lines: Vec<&'a str>,
@@ -33,7 +33,7 @@ type Point = (
 );
 
 impl<'a> Comparison<'a> {
-    pub(super) fn new(one: &'a ComparisonModel) -> Self {
+    pub(crate) fn new(one: &'a ComparisonModel) -> Self {
         let outcomes = one.outcomes.iter();
         Self {
             levels: &one.levels,

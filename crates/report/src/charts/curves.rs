@@ -7,7 +7,7 @@ use crate::{labels, wording::findings};
 use waggle_analysis::{Curve, CurvePoint, CurvesModel, Law, LineLaw, Over};
 
 #[derive(Serialize)]
-pub(super) struct Curves<'a> {
+pub(crate) struct Curves<'a> {
     over: Axis<'a>,
     lines: Vec<Line<'a>>,
     panels: Vec<Panel<'a>>,
@@ -17,7 +17,7 @@ pub(super) struct Curves<'a> {
 
 /// The factor along the axis.
 #[derive(Serialize)]
-pub(super) struct Axis<'a> {
+pub(crate) struct Axis<'a> {
     factor: &'a str,
     levels: &'a [String],
     at: Option<&'a [f64]>,
@@ -76,7 +76,7 @@ struct Kinds<'a> {
 }
 
 impl<'a> Curves<'a> {
-    pub(super) fn new(curves: &'a CurvesModel) -> Self {
+    pub(crate) fn new(curves: &'a CurvesModel) -> Self {
         let lines = curves.lines.iter().map(|line| Line {
             name: &line.name,
             colour: line.places.first().copied().unwrap_or(0),
@@ -107,7 +107,7 @@ impl<'a> Panel<'a> {
 }
 
 impl<'a> Axis<'a> {
-    pub(super) fn new(over: &'a Over) -> Self {
+    pub(crate) fn new(over: &'a Over) -> Self {
         Self {
             factor: &over.factor,
             levels: &over.levels,

@@ -2,12 +2,19 @@
 
 use serde::Serialize;
 
-use super::{Factor, numbers::estimate};
+use super::numbers::estimate;
 use crate::{format, wording};
 use waggle_analysis::{EffectsModel, OutcomeEffects};
 
+/// A factor and its levels.
 #[derive(Serialize)]
-pub(super) struct Effects<'a> {
+pub(crate) struct Factor<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) levels: &'a [String],
+}
+
+#[derive(Serialize)]
+pub(crate) struct Effects<'a> {
     factors: Vec<Factor<'a>>,
     outcomes: Vec<Outcome>,
     /// Place of the outcome that is shown first.
@@ -24,7 +31,7 @@ struct Outcome {
 }
 
 impl<'a> Effects<'a> {
-    pub(super) fn new(effects: &'a EffectsModel) -> Self {
+    pub(crate) fn new(effects: &'a EffectsModel) -> Self {
         let factors = effects.factors.iter().map(|factor| Factor {
             name: &factor.name,
             levels: &factor.levels,

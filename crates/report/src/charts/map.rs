@@ -18,7 +18,7 @@ const FILLED_OF: usize = 2;
 
 /// A metric that can be shown over the factors.
 #[derive(Serialize)]
-pub(super) struct Heading {
+pub(crate) struct Heading {
     id: String,
     name: String,
     /// With its unit, for an axis.
@@ -28,7 +28,7 @@ pub(super) struct Heading {
 }
 
 /// A metric, and how to read it from a cell.
-pub(super) struct Mapped<'a> {
+pub(crate) struct Mapped<'a> {
     named: NamedMetric<'a>,
     of_cell: Box<dyn Fn(&CellModel) -> Shown + 'a>,
 }
@@ -41,7 +41,7 @@ struct Shown {
 }
 
 /// Whether the cells are a map of their factors' levels.
-pub(super) fn is_map(model: &Model) -> bool {
+pub(crate) fn is_map(model: &Model) -> bool {
     let factors = model.factors.iter();
     let size = factors.fold(1, |size: usize, factor| {
         size.saturating_mul(factor.levels.len())
@@ -71,7 +71,7 @@ pub(crate) fn has_multiples(model: &Model) -> bool {
 }
 
 /// The metrics that any cell has: those that the study asks about, then the most important ones.
-pub(super) fn mapped_metrics(model: &Model) -> Vec<Mapped<'_>> {
+pub(crate) fn mapped_metrics(model: &Model) -> Vec<Mapped<'_>> {
     let response: Pick = |cell| &cell.response;
     let service: Pick = |cell| &cell.service;
     let delay: Pick = |cell| &cell.delay;
@@ -167,7 +167,7 @@ impl Mapped<'_> {
         cells.any(|cell| (self.of_cell)(cell).number.is_some())
     }
 
-    pub(super) fn heading(&self, model: &Model) -> Heading {
+    pub(crate) fn heading(&self, model: &Model) -> Heading {
         let name = self.named.heading();
         let row = self.named.row;
         Heading {
@@ -185,7 +185,7 @@ impl Mapped<'_> {
 }
 
 /// Of one cell: each value with its interval, and why some are not reliable, by their places.
-pub(super) fn numbers(
+pub(crate) fn numbers(
     mapped: &[Mapped<'_>],
     cell: &CellModel,
 ) -> (Vec<Option<Vec<f64>>>, BTreeMap<usize, String>) {

@@ -21,7 +21,7 @@ use waggle_analysis::{Model, own_unit};
 #[derive(Serialize)]
 pub(crate) struct Charts<'a> {
     counted: &'static str,
-    factors: Vec<Factor<'a>>,
+    factors: Vec<effects::Factor<'a>>,
     /// The cells fill a map of the factors' levels.
     map: bool,
     /// So many levels or factors that there is a chart for each level of one.
@@ -44,15 +44,9 @@ pub(crate) struct Charts<'a> {
     operating_points: Vec<operating_points::OperatingPoint>,
 }
 
-#[derive(Serialize)]
-struct Factor<'a> {
-    name: &'a str,
-    levels: &'a [String],
-}
-
 impl<'a> Charts<'a> {
     pub(crate) fn new(model: &'a Model) -> Self {
-        let factors = model.factors.iter().map(|factor| Factor {
+        let factors = model.factors.iter().map(|factor| effects::Factor {
             name: &factor.name,
             levels: &factor.levels,
         });

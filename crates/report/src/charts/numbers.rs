@@ -9,12 +9,12 @@ const DIGITS: i32 = 6;
 const EXACT_POWERS: i32 = 22;
 
 /// A number with six digits that count, however small it is.
-pub(super) fn round_to(value: f64) -> f64 {
+pub(crate) fn round_to(value: f64) -> f64 {
     significant(value, DIGITS)
 }
 
 /// A number with so many digits that count.
-pub(super) fn significant(value: f64, digits: i32) -> f64 {
+pub(crate) fn significant(value: f64, digits: i32) -> f64 {
     // Whole numbers are short already.
     if value.fract() == 0.0 || !value.is_finite() {
         return value;
@@ -30,12 +30,12 @@ pub(super) fn significant(value: f64, digits: i32) -> f64 {
 }
 
 /// An instant along the axis of time: to the millisecond, however late it is.
-pub(super) fn instant(seconds: f64) -> f64 {
+pub(crate) fn instant(seconds: f64) -> f64 {
     (seconds * 1e3).round() / 1e3
 }
 
 /// `[point]`, or `[point, low, high]` with the ends of its interval or of its range.
-pub(super) fn estimate(estimate: &Estimate) -> Vec<f64> {
+pub(crate) fn estimate(estimate: &Estimate) -> Vec<f64> {
     let is_known_to_a_point = estimate.interval.is_none() && estimate.least.is_none();
     let (low, high) = estimate.ends();
     let ends = (!is_known_to_a_point).then_some([low, high]);
@@ -47,14 +47,14 @@ pub(super) fn estimate(estimate: &Estimate) -> Vec<f64> {
 }
 
 /// A point with the ends of its interval.
-pub(super) fn ends(estimate: Option<&Estimate>) -> [Option<f64>; 3] {
+pub(crate) fn ends(estimate: Option<&Estimate>) -> [Option<f64>; 3] {
     let (low, high) = estimate.and_then(|estimate| estimate.interval).unzip();
     let point = estimate.map(|estimate| estimate.point);
     [point, low, high].map(|value| value.map(round_to))
 }
 
 /// A line as points of (seconds, number).
-pub(super) fn line(points: &[(f64, f64)]) -> Vec<[f64; 2]> {
+pub(crate) fn line(points: &[(f64, f64)]) -> Vec<[f64; 2]> {
     points
         .iter()
         .map(|(at, value)| [instant(*at), round_to(*value)])

@@ -12,7 +12,7 @@ use crate::{
 };
 
 #[derive(Serialize)]
-pub(super) struct OperatingPoint {
+pub(crate) struct OperatingPoint {
     /// Of the picture, which is shared without its page.
     title: String,
     panels: Vec<Panel>,
@@ -37,7 +37,7 @@ struct Row {
 }
 
 impl OperatingPoint {
-    pub(super) fn new(point: &OperatingPointModel, model: &Model) -> Self {
+    pub(crate) fn new(point: &OperatingPointModel, model: &Model) -> Self {
         let further = tables::further_asked(point);
         let unit = |at: usize| {
             let mut cells = point.model.cells.iter();

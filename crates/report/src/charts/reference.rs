@@ -7,7 +7,7 @@ use crate::{labels, wording::cell_name};
 use waggle_analysis::{Model, ReferenceModel, ReferenceValue, reference_level};
 
 #[derive(Serialize)]
-pub(super) struct Reference<'a> {
+pub(crate) struct Reference<'a> {
     match_on: String,
     columns: Vec<Column<'a>>,
     rows: Vec<Row>,
@@ -29,7 +29,7 @@ struct Row {
 }
 
 impl<'a> Reference<'a> {
-    pub(super) fn new(reference: &'a ReferenceModel, model: &Model) -> Self {
+    pub(crate) fn new(reference: &'a ReferenceModel, model: &Model) -> Self {
         let columns = reference.info.columns.iter().zip(&reference.units);
         let columns = columns.map(|(column, kind)| Column {
             name: &column.name,

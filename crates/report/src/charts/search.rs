@@ -7,7 +7,7 @@ use crate::{labels, wording::cell_name};
 use waggle_analysis::{CellSearch, Model, SearchModel, SearchStep, unit};
 
 #[derive(Serialize)]
-pub(super) struct Search<'a> {
+pub(crate) struct Search<'a> {
     maximize: LevelKind,
     conditions: Vec<Condition<'a>>,
     cells: Vec<CellOf<'a>>,
@@ -38,7 +38,7 @@ struct CellOf<'a> {
 type Step<'a> = (u32, f64, &'a [Option<f64>], &'static str, Option<u32>);
 
 impl<'a> Search<'a> {
-    pub(super) fn new(found: &'a SearchModel, model: &Model) -> Self {
+    pub(crate) fn new(found: &'a SearchModel, model: &Model) -> Self {
         let conditions = found.info.conditions.iter().map(|condition| Condition {
             text: &condition.text,
             name: condition.metric.join("."),

@@ -7,7 +7,7 @@ use crate::labels;
 use waggle_analysis::{NamedSeries, SeriesPoint, TrialFaults, TrialModel};
 
 #[derive(Serialize)]
-pub(super) struct Trial<'a> {
+pub(crate) struct Trial<'a> {
     cell: u32,
     repetition: u32,
     position: u32,
@@ -31,7 +31,7 @@ type Line<'a> = (&'a str, Vec<[f64; 2]>);
 type Mark = (String, f64, Option<f64>);
 
 impl<'a> Trial<'a> {
-    pub(super) fn new(trial: &'a TrialModel) -> Self {
+    pub(crate) fn new(trial: &'a TrialModel) -> Self {
         let phases = trial.phases.iter().map(|phase| {
             (
                 labels::phase(phase.phase),

@@ -13,7 +13,7 @@ use crate::{
 /// Lines around a change of a text.
 const CONTEXT_LINES: usize = 2;
 
-pub(super) fn document(model: &CompareModel, version: &str) -> Document {
+pub(crate) fn document(model: &CompareModel, version: &str) -> Document {
     let sections = [
         Some(asked_section(model)),
         others(model),
@@ -88,7 +88,7 @@ fn others(model: &CompareModel) -> Option<Section> {
 }
 
 /// Whether its values are texts of files.
-pub(super) fn is_text(change: &ConditionChange) -> bool {
+pub(crate) fn is_text(change: &ConditionChange) -> bool {
     matches!(change.what, Condition::Study | Condition::SystemText)
 }
 

@@ -11,7 +11,7 @@ use waggle_stats::TrialsNeeded;
 
 use crate::{
     json::{
-        LeftOut,
+        left_out::LeftOut,
         values::{Level, Value, levels},
     },
     labels,

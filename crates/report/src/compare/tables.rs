@@ -17,7 +17,7 @@ type Row<'a> = (&'a CellPair, &'a MetricPair);
 
 /// How much of a comparison is shown: what a narrow terminal leaves out first comes last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Detail {
+pub(crate) enum Detail {
     /// The ratio with its interval, and what is judged of it.
     Ratio,
     /// And what was measured.
@@ -30,10 +30,10 @@ pub(super) enum Detail {
 
 impl Detail {
     /// From the widest to the narrowest.
-    pub(super) const ALL: [Self; 4] = [Self::Verdicts, Self::Intervals, Self::Points, Self::Ratio];
+    pub(crate) const ALL: [Self; 4] = [Self::Verdicts, Self::Intervals, Self::Points, Self::Ratio];
 
     /// What is left out; `sides`: their names.
-    pub(super) fn left_out(self, [first, second]: [&str; 2]) -> String {
+    pub(crate) fn left_out(self, [first, second]: [&str; 2]) -> String {
         match self {
             Self::Verdicts => String::new(),
             Self::Intervals => "not valid".to_owned(),
@@ -44,12 +44,12 @@ impl Detail {
 }
 
 /// One metric, a row for each cell.
-pub(super) fn metric(model: &CompareModel, metric: &MetricComparison) -> Table {
+pub(crate) fn metric(model: &CompareModel, metric: &MetricComparison) -> Table {
     metric_in_detail(model, metric, Detail::Verdicts)
 }
 
 /// The same with less.
-pub(super) fn metric_in_detail(
+pub(crate) fn metric_in_detail(
     model: &CompareModel,
     metric: &MetricComparison,
     detail: Detail,
@@ -88,7 +88,7 @@ pub(super) fn metric_in_detail(
 }
 
 /// Ratios of every other metric, a row for each cell; `None` if there is none.
-pub(super) fn others(model: &CompareModel) -> Option<Table> {
+pub(crate) fn others(model: &CompareModel) -> Option<Table> {
     let others = model.metrics.iter();
     let others: Vec<&MetricComparison> = others
         .filter(|metric| !metric.is_asked && metric.left_out.is_none())

@@ -10,7 +10,7 @@ const WHOLE_FROM: f64 = 1e9;
 const PLAIN_FROM: f64 = 1e-6;
 
 /// In full: whole numbers with all of their digits, others with nine that count, however small they are.
-pub(super) fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }

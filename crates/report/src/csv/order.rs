@@ -5,7 +5,7 @@ use super::text::{self, Text};
 use waggle_analysis::{Model, TrialNumbers, bottleneck_of_trial};
 
 /// A column with its text; without one it is the number of the catalogue whose column has the name.
-pub(super) type First<'a> = (String, Option<Text<'a>>);
+pub(crate) type First<'a> = (String, Option<Text<'a>>);
 
 const LOAD: [&str; 20] = [
     "measured_s",
@@ -117,7 +117,7 @@ const INTERMEDIATE_PROBE: [&str; 17] = [
 const SYSTEM_METRIC: [&str; 3] = ["mean", "max", "end"];
 
 /// The columns that stand first in the table of this run.
-pub(super) fn leading_columns(model: &Model) -> Vec<First<'_>> {
+pub(crate) fn leading_columns(model: &Model) -> Vec<First<'_>> {
     let mut all: Vec<First<'_>> = texts(&text::PLAN).collect();
     // A factor may be called like a column of ours.
     all.extend(model.factors.iter().map(|factor| {

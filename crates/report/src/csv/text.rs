@@ -10,7 +10,7 @@ use waggle_analysis::{
 };
 
 /// What a column of text holds for a trial.
-pub(super) enum Text<'a> {
+pub(crate) enum Text<'a> {
     Of(OfTrial),
     /// The level of this factor.
     Level(&'a str),
@@ -24,10 +24,10 @@ pub(super) enum Text<'a> {
 type OfTrial = fn(&Model, &TrialModel) -> String;
 
 /// A column's name with what it holds.
-pub(super) type Named = (&'static str, OfTrial);
+pub(crate) type Named = (&'static str, OfTrial);
 
 impl Text<'_> {
-    pub(super) fn field(&self, model: &Model, trial: &TrialModel) -> String {
+    pub(crate) fn field(&self, model: &Model, trial: &TrialModel) -> String {
         match self {
             Self::Of(text) => text(model, trial),
             Self::Level(factor) => {
@@ -50,19 +50,19 @@ impl Text<'_> {
     }
 }
 
-pub(super) const PLAN: [Named; 4] = [
+pub(crate) const PLAN: [Named; 4] = [
     ("cell", |_, trial| trial.key.cell.to_string()),
     ("repetition", |_, trial| trial.key.repetition.to_string()),
     ("position", |_, trial| trial.position.to_string()),
     ("started_utc", |_, trial| trial.started_utc.clone()),
 ];
 
-pub(super) const VERDICT: [Named; 1] = [("verdict", |_, trial| {
+pub(crate) const VERDICT: [Named; 1] = [("verdict", |_, trial| {
     labels::verdict(trial.verdict).to_owned()
 })];
 
 /// `best`, `worst`, or both of a trial without another one; empty of all others.
-pub(super) const BEST_AND_WORST: [Named; 1] = [("best_and_worst", |model, trial| {
+pub(crate) const BEST_AND_WORST: [Named; 1] = [("best_and_worst", |model, trial| {
     let cells = model.best_and_worst.iter().flat_map(|of| &of.cells);
     let own = cells.filter(|one| one.cell == trial.key.cell);
     let ends = own.flat_map(|one| [("best", &one.best), ("worst", &one.worst)]);
@@ -73,7 +73,7 @@ pub(super) const BEST_AND_WORST: [Named; 1] = [("best_and_worst", |model, trial|
     ends.map(|(name, _)| name).collect::<Vec<_>>().join(" ")
 })];
 
-pub(super) const TOLD: [Named; 4] = [
+pub(crate) const TOLD: [Named; 4] = [
     ("failures", |_, trial| {
         let numbers = trial.numbers.as_ref();
         kinds(numbers.map_or(&[], |numbers| &numbers.failures))
@@ -93,7 +93,7 @@ pub(super) const TOLD: [Named; 4] = [
 ];
 
 /// The component that used most CPU.
-pub(super) const BUSIEST: [Named; 3] = [
+pub(crate) const BUSIEST: [Named; 3] = [
     ("busiest_component", |_, trial| {
         busiest(trial).map(|(name, _)| name).unwrap_or_default()
     }),
@@ -115,7 +115,7 @@ fn busiest(trial: &TrialModel) -> Option<(String, f64)> {
 }
 
 /// What was killed on purpose, and when.
-pub(super) const KILLED: [Named; 2] = [
+pub(crate) const KILLED: [Named; 2] = [
     ("killed", |_, trial| {
         faults_text(trial, |faults| {
             let names = faults.kills.iter().map(|of| of.name());
@@ -131,7 +131,7 @@ pub(super) const KILLED: [Named; 2] = [
     }),
 ];
 
-pub(super) const KILLED_FAILURES: [Named; 2] = [
+pub(crate) const KILLED_FAILURES: [Named; 2] = [
     ("failures_whole_load", |_, trial| {
         faults_text(trial, |faults| kinds(&faults.failures))
     }),
@@ -145,7 +145,7 @@ fn faults_text(trial: &TrialModel, text: fn(&TrialFaults) -> String) -> String {
 }
 
 /// A time that is not known is no number: how long it was looked for stands in a column of its own.
-pub(super) const RECOVERED: [Named; 1] = [("recovered", |_, trial| {
+pub(crate) const RECOVERED: [Named; 1] = [("recovered", |_, trial| {
     let recovery = trial.recovery.as_ref();
     match recovery.map(|recovery| recovery.outcome) {
         Some(Recovery::After(_)) => true.to_string(),
@@ -154,14 +154,14 @@ pub(super) const RECOVERED: [Named; 1] = [("recovered", |_, trial| {
     }
 })];
 
-pub(super) const LOOKED_FOR: [Named; 1] = [("recovery_observed_s", |_, trial| {
+pub(crate) const LOOKED_FOR: [Named; 1] = [("recovery_observed_s", |_, trial| {
     let recovery = trial.recovery.as_ref();
     recovery
         .map(|recovery| number(recovery.load_drop.recovery.duration_s))
         .unwrap_or_default()
 })];
 
-pub(super) const CONTROL: [Named; 2] = [
+pub(crate) const CONTROL: [Named; 2] = [
     ("recovery_control_bad", |_, trial| {
         control_text(trial, |control| control.bad)
     }),
@@ -178,7 +178,7 @@ fn control_text(trial: &TrialModel, count: fn(Control) -> usize) -> String {
 }
 
 /// What a trial of a search showed, and the answer of its cell.
-pub(super) const SEARCH: [Named; 9] = [
+pub(crate) const SEARCH: [Named; 9] = [
     ("evidence", |model, trial| {
         let step = step(model, trial);
         step.map(|step| labels::evidence(step.evidence).to_owned())
@@ -218,7 +218,7 @@ pub(super) const SEARCH: [Named; 9] = [
 ];
 
 /// The share of its cell's capacity that a trial had as its load; empty of the steps of a search.
-pub(super) const OPERATING_POINT: [Named; 1] = [("operating_share", |model, trial| {
+pub(crate) const OPERATING_POINT: [Named; 1] = [("operating_share", |model, trial| {
     let search = model.search.as_ref();
     let share = search.and_then(|search| search.info.operating_share(trial.key));
     share.map(number).unwrap_or_default()

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::table::Table;
 
 /// The heads, then a line for each row.
-pub(super) fn to_csv(table: &Table) -> String {
+pub(crate) fn to_csv(table: &Table) -> String {
     let mut out = String::new();
     let heads = table.heads.iter().map(|head| head.text.as_str().into());
     line(&mut out, heads);

@@ -11,7 +11,7 @@ use crate::{
 /// Labels of the axis of runs.
 const MAX_LABELS: usize = 6;
 
-pub(super) fn timeline(model: &HistoryModel, metric: &MetricHistory, cell: usize) -> Timeline {
+pub(crate) fn timeline(model: &HistoryModel, metric: &MetricHistory, cell: usize) -> Timeline {
     let own = metric.series.iter().filter(|series| series.cell == cell);
     let own: Vec<&HistorySeries> = own.collect();
     let name = label(metric.metric, None, &metric.name, model.counted);

@@ -15,7 +15,7 @@ use crate::{
 /// Changes of a file whose lines are shown.
 const MAX_DIFFERENCES: usize = 10;
 
-pub(super) fn document(model: &HistoryModel, version: &str) -> Document {
+pub(crate) fn document(model: &HistoryModel, version: &str) -> Document {
     let sections = [
         changes(model),
         over_runs(model),

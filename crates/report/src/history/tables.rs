@@ -22,7 +22,7 @@ const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 const MIN_SPAN: f64 = 0.1;
 
 /// One metric, a row for each cell on each host.
-pub(super) fn metric(model: &HistoryModel, metric: &MetricHistory) -> Table {
+pub(crate) fn metric(model: &HistoryModel, metric: &MetricHistory) -> Table {
     let unit = metric.unit;
     let mut columns: Vec<Column<'_, &HistorySeries>> = Vec::new();
     if model.cells.len() > 1 {
@@ -74,7 +74,7 @@ pub(super) fn metric(model: &HistoryModel, metric: &MetricHistory) -> Table {
 }
 
 /// Each metric with runs as the unit, and where its scatter comes from; `None` of too few runs.
-pub(super) fn over_runs(model: &HistoryModel) -> Option<Table> {
+pub(crate) fn over_runs(model: &HistoryModel) -> Option<Table> {
     type Row<'a> = (&'a MetricHistory, &'a HistorySeries, &'a OverRuns);
     let mut columns: Vec<Column<'_, Row<'_>>> = Vec::new();
     if model.metrics.len() > 1 {
@@ -161,7 +161,7 @@ fn blocks(series: &HistorySeries) -> String {
 }
 
 /// Every change, the newest first; `None` without any.
-pub(super) fn changes(model: &HistoryModel) -> Option<Table> {
+pub(crate) fn changes(model: &HistoryModel) -> Option<Table> {
     let mut columns: Vec<Column<'_, PlacedChange<'_>>> = Vec::new();
     if model.metrics.len() > 1 {
         columns.push(Column::words("metric", |row: &PlacedChange<'_>| {
@@ -204,7 +204,7 @@ pub(super) fn changes(model: &HistoryModel) -> Option<Table> {
 }
 
 /// Every run, the newest first.
-pub(super) fn runs(model: &HistoryModel) -> Table {
+pub(crate) fn runs(model: &HistoryModel) -> Table {
     let columns: Vec<Column<'_, &HistoryRunFacts>> = vec![
         Column::words("run", |run: &&HistoryRunFacts| Field::plain(&run.name)),
         Column::words("started, UTC", |run: &&HistoryRunFacts| {

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::{phrases::unbroken, table, timeline};
 use crate::document::{Block, Chart, Drawn, Failure, Fold, Folded, Section, Term};
 
-pub(super) fn section(section: &Section) -> Markup {
+pub(crate) fn section(section: &Section) -> Markup {
     html! {
         section aria-labelledby=(section.id) {
             h2 id=(section.id) { (section.title) }
@@ -36,7 +36,7 @@ fn block(block: &Block) -> Markup {
 }
 
 /// A list of sentences; empty for none.
-pub(super) fn sentences(all: &[String]) -> Markup {
+pub(crate) fn sentences(all: &[String]) -> Markup {
     html! {
         @if !all.is_empty() {
             ul class="more" { @for sentence in all { li { (prose(sentence)) } } }
@@ -58,7 +58,7 @@ fn prose(text: &str) -> Markup {
     }
 }
 
-pub(super) fn warning(text: &str) -> Markup {
+pub(crate) fn warning(text: &str) -> Markup {
     html! { p class="warning" { strong { "Note." } " " (prose(text)) } }
 }
 

@@ -28,17 +28,17 @@ const SCRIPTS: [&str; 17] = [
     include_str!("../../assets/page/start.js"),
 ];
 
-pub(super) fn style() -> PreEscaped<&'static str> {
+pub(crate) fn style() -> PreEscaped<&'static str> {
     PreEscaped(STYLE)
 }
 
-pub(super) fn scripts() -> [PreEscaped<&'static str>; SCRIPTS.len()] {
+pub(crate) fn scripts() -> [PreEscaped<&'static str>; SCRIPTS.len()] {
     SCRIPTS.map(PreEscaped)
 }
 
 /// What could end the script element or open a comment is written as an escape, which JSON reads back as the same text. Such characters
 /// stand inside strings only.
-pub(super) fn json(value: &impl Serialize) -> Markup {
+pub(crate) fn json(value: &impl Serialize) -> Markup {
     let mut out = Vec::new();
     value
         .serialize(&mut Serializer::with_formatter(&mut out, InScript))

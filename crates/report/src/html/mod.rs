@@ -7,35 +7,25 @@ mod table;
 mod timeline;
 
 use maud::{DOCTYPE, Markup, html};
+use serde::Serialize;
 
-use crate::{
-    charts::Charts,
-    document::{Document, Opening},
-    sections::document,
-};
-use waggle_analysis::Model;
+use crate::document::{Document, Opening};
 
 /// The page fetches nothing, whatever the text of a study contains.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; \
                       base-uri 'none'; form-action 'none'";
 
-/// The report as one HTML file.
-#[must_use]
-pub fn html(model: &Model) -> String {
-    page(&document(model), model)
-}
-
-/// The same from an existing document.
-pub(crate) fn page(document: &Document, model: &Model) -> String {
-    laid_out(document, Some(model))
+/// A document with charts that scripts draw.
+pub(crate) fn page(document: &Document, charts: &impl Serialize) -> String {
+    laid_out(document, Some(charts))
 }
 
 /// A document without charts that scripts draw.
 pub(crate) fn plain_page(document: &Document) -> String {
-    laid_out(document, None)
+    laid_out(document, None::<&()>)
 }
 
-fn laid_out(document: &Document, model: Option<&Model>) -> String {
+fn laid_out(document: &Document, charts: Option<&impl Serialize>) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -57,12 +47,12 @@ fn laid_out(document: &Document, model: Option<&Model>) -> String {
                 }
                 footer {
                     "Written by waggle " (document.version) "."
-                    @if model.is_some() {
+                    @if charts.is_some() {
                         " From the results in this file's folder. Charts: Apache ECharts 6.1.0, Apache Licence 2.0."
                     }
                 }
-                @if let Some(model) = model {
-                    script type="application/json" id="model" { (inlined::json(&Charts::new(model))) }
+                @if let Some(charts) = charts {
+                    script type="application/json" id="model" { (inlined::json(charts)) }
                     @for script in inlined::scripts() { script { (script) } }
                 }
             }

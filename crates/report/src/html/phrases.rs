@@ -1,7 +1,7 @@
 //! Where a line of a sentence may not end.
 
 /// No line breaks between a number and its unit or within a range.
-pub(super) fn unbroken(text: &str) -> String {
+pub(crate) fn unbroken(text: &str) -> String {
     const UNITS: [&str; 8] = ["%", "µs", "ms", "s", "min", "KiB", "MiB", "GiB"];
     let mut out = String::with_capacity(text.len());
     let mut before = "";

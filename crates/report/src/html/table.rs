@@ -9,7 +9,7 @@ const WIDE_FROM: usize = 13;
 /// One of so many rows has a height of its own on the page, in which it is scrolled.
 const LONG_FROM: usize = 60;
 
-pub(super) fn table(table: &Table) -> Markup {
+pub(crate) fn table(table: &Table) -> Markup {
     let summary = usize::from(table.has_summary);
     let (own, last) = table.rows.split_at(table.rows.len() - summary);
     let is_wide = table.heads.len() >= WIDE_FROM;
@@ -116,7 +116,7 @@ fn whisker(drawn: &Whisker) -> Markup {
 }
 
 /// A verdict as a badge. Its class is its first word, so that `valid (2 of 3 trials)` keeps the colour.
-pub(super) fn badge(verdict: &str) -> Markup {
+pub(crate) fn badge(verdict: &str) -> Markup {
     let class = match verdict.split(' ').next().unwrap_or_default() {
         "not" | "no" => "none",
         class => class,

@@ -33,7 +33,7 @@ struct Axes {
     step: f64,
 }
 
-pub(super) fn timeline(timeline: &Timeline) -> Markup {
+pub(crate) fn timeline(timeline: &Timeline) -> Markup {
     let axes = Axes::new(timeline);
     html! {
         figure class="chart timeline" {

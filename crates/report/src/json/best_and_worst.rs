@@ -7,7 +7,7 @@ use serde::Serialize;
 use waggle_analysis::{BestAndWorstModel, OrderMetric, RankedTrial};
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct BestAndWorst<'a> {
+pub(crate) struct BestAndWorst<'a> {
     /// The first one decides, each further one between trials that are equal in those before it.
     order: Vec<OrderEntry<'a>>,
     cells: Vec<CellEnds>,
@@ -47,7 +47,7 @@ struct EndTrial {
     all: Option<f64>,
 }
 
-pub(super) fn best_and_worst(of: &BestAndWorstModel) -> BestAndWorst<'_> {
+pub(crate) fn best_and_worst(of: &BestAndWorstModel) -> BestAndWorst<'_> {
     let order = of.order.iter().map(|one| OrderEntry {
         metric: &one.column,
         best: match one.is_lowest_best {

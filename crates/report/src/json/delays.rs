@@ -18,7 +18,7 @@ const STATISTICS: [Statistic; 6] = [
 
 /// The records behind the percentiles of the delivery delay.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct DeliveryDelay {
+pub(crate) struct DeliveryDelay {
     /// `instants`: the store's own; `reads`: when the probe saw a record; `windows`: the same of a sample that was followed in windows.
     known_by: &'static str,
     /// Of the measured phases.
@@ -29,7 +29,7 @@ pub(super) struct DeliveryDelay {
 }
 
 impl DeliveryDelay {
-    pub(super) fn new(source: DelaySource) -> Self {
+    pub(crate) fn new(source: DelaySource) -> Self {
         let (known_by, windows) = match source.by {
             KnownBy::Instants => ("instants", None),
             KnownBy::Reads => ("reads", None),
@@ -45,7 +45,7 @@ impl DeliveryDelay {
 }
 
 /// By the columns of `tables.csv`.
-pub(super) fn pooled_percentiles(pooled: &Pooled) -> BTreeMap<String, f64> {
+pub(crate) fn pooled_percentiles(pooled: &Pooled) -> BTreeMap<String, f64> {
     let of = |metric: Metric, all: &Option<TrialPercentiles>| -> Vec<(String, f64)> {
         let value = |statistic: Statistic| {
             let named = NamedMetric {

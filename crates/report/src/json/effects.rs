@@ -8,7 +8,7 @@ use super::values::Value;
 
 /// A level of a factor as a ratio to its first, over all cells.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Effect<'a> {
+pub(crate) struct Effect<'a> {
     /// As in the columns of `tables.csv`.
     metric: &'a str,
     factor: &'a str,
@@ -22,7 +22,7 @@ pub(super) struct Effect<'a> {
 }
 
 /// Of every outcome; empty if the cells form no complete grid.
-pub(super) fn effects(model: &Model) -> Vec<Effect<'_>> {
+pub(crate) fn effects(model: &Model) -> Vec<Effect<'_>> {
     let Some(effects) = &model.effects else {
         return Vec::new();
     };

@@ -10,7 +10,7 @@ use super::values::Value;
 
 /// A bound on a metric along one line of its scaling curve.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct BoundResult<'a> {
+pub(crate) struct BoundResult<'a> {
     /// As in the columns of `tables.csv`.
     metric: &'a str,
     factor: &'a str,
@@ -38,7 +38,7 @@ struct Place {
 
 /// Two levels of a factor over another, in one metric.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct PairResult<'a> {
+pub(crate) struct PairResult<'a> {
     /// As in the columns of `tables.csv`.
     metric: &'a str,
     factor: &'a str,
@@ -65,7 +65,7 @@ struct LevelRatio<'a> {
     ratio: Value,
 }
 
-pub(super) fn bounds<'a>(model: &'a Model) -> Vec<BoundResult<'a>> {
+pub(crate) fn bounds<'a>(model: &'a Model) -> Vec<BoundResult<'a>> {
     let Some(curves) = &model.curves else {
         return Vec::new();
     };
@@ -114,7 +114,7 @@ fn place(crossing: &Crossing) -> Place {
     }
 }
 
-pub(super) fn pairs(model: &Model) -> Vec<PairResult<'_>> {
+pub(crate) fn pairs(model: &Model) -> Vec<PairResult<'_>> {
     let Some(curves) = &model.curves else {
         return Vec::new();
     };

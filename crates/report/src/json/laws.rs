@@ -13,7 +13,7 @@ use crate::wording::laws::{growth, reason_text};
 
 /// What a metric follows over a factor with six or more numeric levels.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct ScalingLaw<'a> {
+pub(crate) struct ScalingLaw<'a> {
     /// As in the columns of `tables.csv`.
     metric: &'a str,
     factor: &'a str,
@@ -44,7 +44,7 @@ pub(super) struct ScalingLaw<'a> {
     holds: Option<bool>,
 }
 
-pub(super) fn laws(model: &Model) -> Vec<ScalingLaw<'_>> {
+pub(crate) fn laws(model: &Model) -> Vec<ScalingLaw<'_>> {
     let Some(curves) = &model.curves else {
         return Vec::new();
     };

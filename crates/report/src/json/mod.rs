@@ -1,32 +1,39 @@
 //! `report.json`: the report for other programs. What is not known is `null` or absent, never 0.
 // long: the document is one value
 
+mod accounting;
 mod best_and_worst;
+pub(crate) mod cell;
 mod delays;
 mod effects;
 mod growth;
 mod laws;
+pub(crate) mod left_out;
+mod opening;
 mod operating_points;
+mod reasons;
 mod searches;
+mod thresholds;
+mod trials;
 pub(crate) mod values;
-
-use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use waggle_analysis::{
-    self as analysis, Account, Between, CellModel, Conclusion, LeftOutGroup, Model,
-    ThresholdOutcome, TrialModel, headline, in_trial, left_out_of_run,
-};
+use waggle_analysis::{Conclusion, Model, headline, left_out_of_run};
 use waggle_metrics::NamedMetric;
-use waggle_results::FixedPart;
-use waggle_stats::{Aspect, Bias, Reason};
 
-use self::values::{Level, Value, levels};
+use self::{
+    accounting::{Accounting, accounting},
+    cell::{Cell, cell},
+    left_out::LeftOut,
+    opening::{AskedBefore, Power, asked_before, power},
+    thresholds::{Threshold, threshold},
+    trials::{Trial, trial},
+};
 use crate::{
     csv::numbers,
     labels,
-    wording::{self, answer, conditions, findings, warnings},
+    wording::{answer, warnings},
 };
 
 /// The format of [`Report`]; a change that a reader must know of counts it up.
@@ -99,42 +106,6 @@ pub(crate) struct Report<'a> {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct AskedBefore {
-    /// `asked` or `found by looking`: that of the answer, and of what sections say about metrics in `asks` and in thresholds. All else was
-    /// found by looking.
-    origin: &'static str,
-    /// SHA-256 of question, asks and thresholds when the run began, as `waggle plan` prints it; `null`: they were changed since then.
-    sum: Option<String>,
-    /// What was changed after the run began: `question`, `asks`, `thresholds`, `study file`.
-    changed: Vec<&'static str>,
-}
-
-/// Which difference of a metric would be shown.
-#[derive(Debug, Serialize, JsonSchema)]
-struct Power {
-    metric: String,
-    /// `cells`: two of them; `runs`: the only cell, and that of another run.
-    between: &'static str,
-    /// Trials of a cell, the fewest of all.
-    trials: usize,
-    /// Standard deviation of the logarithm of a trial.
-    scatter: f64,
-    degrees_of_freedom: f64,
-    /// Trials are compared repetition by repetition.
-    paired: bool,
-    /// The smallest difference, as a share: 0.25 is a ratio of 1.25 or 0.8; `null`: none.
-    smallest_difference: Option<f64>,
-    /// So many trials would show this smaller difference; `null`: no number within reason.
-    more: Option<MoreTrials>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct MoreTrials {
-    trials: usize,
-    difference: f64,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
 struct Component<'a> {
     name: &'a str,
     version: &'a str,
@@ -155,135 +126,6 @@ struct Host<'a> {
 struct Factor<'a> {
     name: &'a str,
     levels: &'a [String],
-}
-
-/// How far a metric is known in a cell.
-#[derive(Debug, Serialize, JsonSchema)]
-struct Asked {
-    /// `estimate`, `bound` or `unknown`.
-    verdict: &'static str,
-    /// The lowest and the highest value that the system can have, in the unit of the metric; `null`: not known.
-    low: Option<f64>,
-    high: Option<f64>,
-    /// Trials that have a doubt about it.
-    doubtful_trials: usize,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct Cell<'a> {
-    number: u32,
-    name: String,
-    levels: Vec<Level<'a>>,
-    /// Levels that are computed from these, by name.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(default)]
-    derived: BTreeMap<&'a str, &'a str>,
-    /// `null`: no trial has run, or no level holds.
-    verdict: Option<&'static str>,
-    reasons: Vec<ReasonText>,
-    trials: Trials,
-    error_rate: Option<f64>,
-    /// How far the metrics that the study asks about are known, by name.
-    asked: BTreeMap<String, Asked>,
-    /// By name, as in the columns of `tables.csv`, with the unit at the end. A percentile is that of a typical trial.
-    metrics: BTreeMap<String, Value>,
-    /// Percentiles of all requests, and of all records, of the counted trials together, by the same names.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(default)]
-    pooled: BTreeMap<String, f64>,
-    /// What the delivery delay at the last probe rests on; `null`: records were not followed.
-    #[schemars(default)]
-    delivery_delay: Option<delays::DeliveryDelay>,
-}
-
-/// Cells that are left out for the same reason.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct LeftOut {
-    /// Their names, or the levels that only they have.
-    cells: String,
-    count: usize,
-    reason: String,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct Trials {
-    planned: u32,
-    ran: usize,
-    /// Those that the metrics rest on.
-    counted: usize,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct ReasonText {
-    /// The trial; `null`: all of them together.
-    repetition: Option<u32>,
-    verdict: &'static str,
-    text: String,
-    /// What it makes doubtful.
-    doubts: Vec<Doubt>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct Doubt {
-    /// `requests`, `times`, `delivery`, `cpu`, `accounting` or `generator`.
-    about: &'static str,
-    /// Where the system's own value is: `at_most` or `at_least` the measured one, within a `factor` of it, or `unknown`.
-    own_value: &'static str,
-    factor: Option<f64>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct Threshold<'a> {
-    text: &'a str,
-    /// `holds`, `does not hold` or `undecided`, over all cells.
-    result: &'static str,
-    cells: Vec<ThresholdCell>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct ThresholdCell {
-    cell: u32,
-    result: &'static str,
-    /// In µs, per second, a share of 1, bytes or a count.
-    observed: Option<f64>,
-    why: Option<String>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct Accounting {
-    accepted: u64,
-    delivered: u64,
-    missing: u64,
-    duplicates: u64,
-    rejected: u64,
-    rejected_delivered: u64,
-    unknown: u64,
-    unknown_delivered: u64,
-    unexpected: u64,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct Trial<'a> {
-    cell: u32,
-    repetition: u32,
-    /// In the order of execution, counted from 1.
-    position: u32,
-    started: &'a str,
-    verdict: &'static str,
-    reasons: Vec<ReasonText>,
-    /// Stretches of the measured phase without a success although requests were waiting, in their order; `null`: not known.
-    stalls: Option<Vec<Stall>>,
-    /// By name, as in the columns of `tables.csv`, with the unit at the end.
-    metrics: BTreeMap<String, f64>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct Stall {
-    /// Since the start of the measured phase.
-    from_s: f64,
-    length_s: f64,
-    /// It lasted until the end of the phase.
-    to_the_end: bool,
 }
 
 impl<'a> Report<'a> {
@@ -342,62 +184,6 @@ impl<'a> Report<'a> {
     }
 }
 
-impl LeftOut {
-    pub(crate) fn new(group: &LeftOutGroup) -> Self {
-        Self {
-            cells: wording::left_out::cells(group),
-            count: group.count,
-            reason: wording::left_out::reason(&group.reason),
-        }
-    }
-}
-
-fn asked_before(model: &Model) -> Option<AskedBefore> {
-    let origin = model.asked_before.origin(true)?;
-    let (sum, changed) = match &model.asked_before {
-        analysis::AskedBefore::Same {
-            digest,
-            is_study_changed,
-        } => {
-            let changed = is_study_changed.then_some(FixedPart::StudyFile);
-            (Some(digest.clone()), changed.into_iter().collect())
-        }
-        analysis::AskedBefore::Changed(parts) => (None, parts.clone()),
-        analysis::AskedBefore::Unknown => (None, Vec::new()),
-    };
-    Some(AskedBefore {
-        origin: wording::asked_before::label(origin),
-        sum,
-        changed: changed
-            .into_iter()
-            .map(wording::asked_before::part)
-            .collect(),
-    })
-}
-
-fn power(model: &Model) -> Vec<Power> {
-    let Some(power) = analysis::power(model) else {
-        return Vec::new();
-    };
-    let between = match power.between {
-        Between::Cells => "cells",
-        Between::Runs => "runs",
-    };
-    let metric = |one: analysis::MetricPower| Power {
-        between,
-        trials: one.trials,
-        scatter: one.scatter.deviation,
-        degrees_of_freedom: one.scatter.degrees,
-        paired: one.is_paired(),
-        smallest_difference: one.smallest,
-        more: one
-            .more
-            .map(|(trials, difference)| MoreTrials { trials, difference }),
-        metric: one.column,
-    };
-    power.metrics.into_iter().map(metric).collect()
-}
-
 fn host(model: &Model) -> Host<'_> {
     let host = &model.info.host;
     Host {
@@ -414,150 +200,6 @@ fn factor(factor: &waggle_analysis::Factor) -> Factor<'_> {
     Factor {
         name: &factor.name,
         levels: &factor.levels,
-    }
-}
-
-fn cell<'a>(model: &Model, cell: &'a CellModel, all: &[NamedMetric<'_>]) -> Cell<'a> {
-    let metric = |named: &NamedMetric<'_>| {
-        let number = model.number_of_cell(named, cell.cell)?;
-        Some((named.column(), Value::of_metric(named.row, number)?))
-    };
-    let reason = |one: &waggle_analysis::CellReason| ReasonText {
-        repetition: one.repetition,
-        ..reason_text(&one.reason)
-    };
-    Cell {
-        number: cell.cell,
-        name: wording::name_of(model, cell.cell),
-        levels: levels(&cell.levels),
-        derived: derived_levels(cell),
-        verdict: cell.verdict.map(labels::verdict),
-        reasons: cell.reasons.iter().map(reason).collect(),
-        trials: Trials {
-            planned: cell.planned,
-            ran: cell.ran,
-            counted: cell.counted,
-        },
-        error_rate: cell.error_rate,
-        asked: asked_metrics(model, cell),
-        metrics: all.iter().filter_map(metric).collect(),
-        pooled: delays::pooled_percentiles(&cell.pooled),
-        delivery_delay: cell.delay_source.map(delays::DeliveryDelay::new),
-    }
-}
-
-fn asked_metrics(model: &Model, cell: &CellModel) -> BTreeMap<String, Asked> {
-    let named = headline(&model.info).into_iter().zip(&cell.asked);
-    let of_metric = |(named, asked): (NamedMetric<'_>, &waggle_analysis::AskedMetric)| {
-        let end = |value: f64| {
-            let shown = named.row.in_column(value);
-            shown.is_finite().then_some(shown)
-        };
-        let known = Asked {
-            verdict: asked.verdict.name(),
-            low: asked.range.and_then(|range| end(range.low)),
-            high: asked.range.and_then(|range| end(range.high)),
-            doubtful_trials: asked.doubtful,
-        };
-        (named.column(), known)
-    };
-    named.map(of_metric).collect()
-}
-
-fn derived_levels(cell: &CellModel) -> BTreeMap<&str, &str> {
-    let levels = cell.derived.iter();
-    levels
-        .map(|(name, level)| (name.as_str(), level.as_str()))
-        .collect()
-}
-
-fn reason_text(reason: &Reason) -> ReasonText {
-    let doubts = reason.finding.doubts().into_iter();
-    ReasonText {
-        repetition: None,
-        verdict: labels::verdict(reason.verdict),
-        text: findings::reason(reason),
-        doubts: doubts.map(doubt).collect(),
-    }
-}
-
-fn doubt(doubt: waggle_stats::Doubt) -> Doubt {
-    let (own_value, factor) = match doubt.bias {
-        Bias::AtMost | Bias::ByLag => ("at_most", None),
-        Bias::AtLeast => ("at_least", None),
-        Bias::Factor(factor) => ("factor", Some(factor)),
-        Bias::Unknown => ("unknown", None),
-    };
-    Doubt {
-        about: match doubt.aspect {
-            Aspect::Goodput => "requests",
-            Aspect::Times => "times",
-            Aspect::Delivery => "delivery",
-            Aspect::Cpu => "cpu",
-            Aspect::Accounting => "accounting",
-            Aspect::Generator => "generator",
-        },
-        own_value,
-        factor,
-    }
-}
-
-fn threshold(outcome: &ThresholdOutcome) -> Threshold<'_> {
-    let cell = |one: &waggle_analysis::ThresholdCell| ThresholdCell {
-        cell: one.cell,
-        result: conditions::decision_label(one.held),
-        observed: one.observed.filter(|value| value.is_finite()),
-        why: one
-            .reason
-            .as_ref()
-            .map(|why| conditions::shortcoming(why, outcome.unit)),
-    };
-    Threshold {
-        text: &outcome.text,
-        result: conditions::decision_label(outcome.held),
-        cells: outcome.cells.iter().map(cell).collect(),
-    }
-}
-
-fn accounting(account: &Account) -> Accounting {
-    Accounting {
-        accepted: account.accepted,
-        delivered: account.delivered,
-        missing: account.missing.sum,
-        duplicates: account.duplicates.sum,
-        rejected: account.rejected.sum,
-        rejected_delivered: account.rejected_delivered.sum,
-        unknown: account.unknown.sum,
-        unknown_delivered: account.unknown_delivered,
-        unexpected: account.stray.sum,
-    }
-}
-
-fn trial<'a>(trial: &'a TrialModel, all: &[NamedMetric<'_>]) -> Trial<'a> {
-    let metric = |named: &NamedMetric<'_>| {
-        let value = named.row.in_column(in_trial(named, trial)?);
-        value.is_finite().then(|| (named.column(), value))
-    };
-    Trial {
-        cell: trial.key.cell,
-        repetition: trial.key.repetition,
-        position: trial.position,
-        started: &trial.started_utc,
-        verdict: labels::verdict(trial.verdict),
-        reasons: trial.reasons.iter().map(reason_text).collect(),
-        stalls: trial.numbers.as_ref().and_then(|numbers| {
-            let spans = numbers.stalls.as_ref()?;
-            Some(spans.iter().map(stall).collect())
-        }),
-        metrics: all.iter().filter_map(metric).collect(),
-    }
-}
-
-fn stall(span: &waggle_stats::StallSpan) -> Stall {
-    Stall {
-        from_s: span.from_s,
-        length_s: span.length_s,
-        to_the_end: span.to_the_end,
     }
 }
 

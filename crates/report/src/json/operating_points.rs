@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use waggle_analysis::{Model, OperatingCell, OperatingPointModel};
 
-use super::{Cell, cell};
+use super::cell::{Cell, cell};
 use crate::csv::numbers;
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct OperatingPoint<'a> {
+pub(crate) struct OperatingPoint<'a> {
     /// Of the capacity: above 0, at most 1.
     share: f64,
     /// All cells.
@@ -32,7 +32,7 @@ struct CellAtPoint<'a> {
     result: Option<Cell<'a>>,
 }
 
-pub(super) fn operating_points(model: &Model) -> Vec<OperatingPoint<'_>> {
+pub(crate) fn operating_points(model: &Model) -> Vec<OperatingPoint<'_>> {
     let points = model.operating_points.iter();
     points.map(|point| operating_point(model, point)).collect()
 }

@@ -8,7 +8,7 @@ use waggle_stats::Answer;
 use crate::wording::search::limiting_key;
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct CellSearch {
+pub(crate) struct CellSearch {
     cell: u32,
     /// `rate`, `users` or `connections`.
     maximize: String,
@@ -48,7 +48,7 @@ struct Fitted {
     trials: u32,
 }
 
-pub(super) fn searches(model: &Model) -> Vec<CellSearch> {
+pub(crate) fn searches(model: &Model) -> Vec<CellSearch> {
     let of_search = |search: &SearchModel| -> Vec<CellSearch> {
         let cells = search.cells.iter();
         let maximize = search.info.maximize.to_string();

@@ -7,7 +7,7 @@ use crate::{
 use waggle_analysis::Model;
 
 /// `None` if no answer was inspected.
-pub(super) fn section(model: &Model) -> Option<Section> {
+pub(crate) fn section(model: &Model) -> Option<Section> {
     let answers = tables::inspected_answers(model)?;
     Some(Section {
         lead: "Response and service time are until the last byte. Decompressing and counting is work of the load generator, which its \

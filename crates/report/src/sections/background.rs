@@ -7,7 +7,7 @@ use crate::{
 use waggle_analysis::Model;
 
 /// `None` if nothing ran beside it.
-pub(super) fn section(model: &Model) -> Option<Section> {
+pub(crate) fn section(model: &Model) -> Option<Section> {
     Some(Section {
         lead: "Loads that began before the warm-up and ended with the measured phase, over connections of their own. They count in no \
                metric of the measured load; CPU of the system per request contains what they cost.",

@@ -8,7 +8,7 @@ use crate::{
 use waggle_analysis::Model;
 
 /// `None` if the study does not ask for it.
-pub(super) fn section(model: &Model) -> Option<Section> {
+pub(crate) fn section(model: &Model) -> Option<Section> {
     let of = model.best_and_worst.as_ref()?;
     let mut blocks = vec![Block::Sentences(wording::sentences(of))];
     let tables = [

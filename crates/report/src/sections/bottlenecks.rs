@@ -7,7 +7,7 @@ use crate::{
 use waggle_analysis::Model;
 
 /// `None` if no component's CPU is known.
-pub(super) fn section(model: &Model) -> Option<Section> {
+pub(crate) fn section(model: &Model) -> Option<Section> {
     Some(Section {
         blocks: vec![Block::Table(tables::bottlenecks(model)?)],
         ..Section::new("bottlenecks", "Bottlenecks")

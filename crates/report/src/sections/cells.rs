@@ -7,7 +7,7 @@ use crate::{
 };
 use waggle_analysis::Model;
 
-pub(super) fn section(model: &Model) -> Section {
+pub(crate) fn section(model: &Model) -> Section {
     let mut charts = vec![Chart::new(
         "heat",
         "Heat map over the factors; hatched cells are not reliable",

@@ -7,7 +7,7 @@ use crate::{
 use waggle_analysis::Model;
 
 /// `None` if the load is another one.
-pub(super) fn section(model: &Model) -> Option<Section> {
+pub(crate) fn section(model: &Model) -> Option<Section> {
     let clients = tables::clients(model)?;
     Some(Section {
         lead: "All clients of a trial begin at the same time. One that ends early has no result, whatever was answered before.",

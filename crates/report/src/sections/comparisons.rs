@@ -8,7 +8,7 @@ use crate::{
 use waggle_analysis::{Better, Compared, ComparisonModel, Measure, Model};
 
 /// `None` if no factor has two levels.
-pub(super) fn section(model: &Model) -> Option<Section> {
+pub(crate) fn section(model: &Model) -> Option<Section> {
     let table = tables::comparisons(&model.comparisons)?;
     let mut blocks = Vec::new();
     for (place, one) in model.comparisons.iter().enumerate() {

@@ -9,7 +9,7 @@ use crate::{
 use waggle_analysis::{Curve, CurvesModel, Model};
 
 /// `None` if no factor's levels are numbers.
-pub(super) fn section(model: &Model) -> Option<Section> {
+pub(crate) fn section(model: &Model) -> Option<Section> {
     let curves = model.curves.as_ref()?;
     let mut blocks = Vec::new();
     if let Some((title, source)) = &curves.reference {

@@ -9,7 +9,7 @@ use crate::{
 use waggle_analysis::Model;
 
 /// `None` if records were not followed.
-pub(super) fn section(model: &Model) -> Option<Section> {
+pub(crate) fn section(model: &Model) -> Option<Section> {
     let (ledger, delay) = (tables::ledger(model), tables::delay(model));
     if ledger.is_none() && delay.is_none() {
         return None;

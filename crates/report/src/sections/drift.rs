@@ -9,7 +9,7 @@ use crate::{
 use waggle_analysis::{DriftModel, Model, SentinelPoint};
 
 /// `None` if nothing shows it.
-pub(super) fn section(model: &Model) -> Option<Section> {
+pub(crate) fn section(model: &Model) -> Option<Section> {
     let drift = model.drift.as_ref()?;
     let sentences = wording::sentences(drift);
     let table = sentinel_table(drift);

@@ -9,7 +9,7 @@ use crate::{
 use waggle_analysis::Model;
 
 /// `None` if the cells form no complete grid.
-pub(super) fn section(model: &Model) -> Option<Section> {
+pub(crate) fn section(model: &Model) -> Option<Section> {
     let effects = model.effects.as_ref()?;
     let mut blocks = vec![
         Block::Headline(wording::headline(effects)),

@@ -7,7 +7,7 @@ use crate::{
 use waggle_analysis::Model;
 
 /// `None` if nothing was killed.
-pub(super) fn section(model: &Model) -> Option<Section> {
+pub(crate) fn section(model: &Model) -> Option<Section> {
     Some(Section {
         lead: "The study killed these replicas (SIGKILL), with every process that they had started, and restarted them unchanged. \
                Steadiness and backlog growth are not judged in such a trial: its result is what the kill did to requests and records.",

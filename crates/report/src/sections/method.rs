@@ -8,7 +8,7 @@ use crate::{
 };
 use waggle_analysis::Model;
 
-pub(super) fn section(model: &Model) -> Section {
+pub(crate) fn section(model: &Model) -> Section {
     let fact = |(term, text): (&str, String)| Term {
         name: Field::plain(term),
         code: None,
@@ -24,7 +24,7 @@ pub(super) fn section(model: &Model) -> Section {
 }
 
 /// The text of the study file, and of the scenario file if there is one.
-pub(super) fn study(model: &Model) -> Section {
+pub(crate) fn study(model: &Model) -> Section {
     let mut blocks = vec![Block::File {
         label: "Study file",
         text: model.study_text.clone(),

@@ -8,11 +8,11 @@ use crate::{
     document::{Figure, Opening},
     format::{self, Unit},
     labels,
-    wording::{answer, answer::uncapitalise, asked_before, name_of, power, warnings},
+    wording::{answer, asked_before, name_of, power, sentence::uncapitalise, warnings},
 };
 use waggle_analysis::{AnswerOf, AnswerRole, CellModel, MetricAnswer, Model, Number};
 
-pub(super) fn opening(model: &Model) -> Opening {
+pub(crate) fn opening(model: &Model) -> Opening {
     let info = &model.info;
     let question = match info.question.is_empty() {
         true => &info.study,

@@ -8,7 +8,7 @@ use crate::{
 use waggle_analysis::{Model, OperatingPointModel};
 
 /// `None` if the study has no operating points.
-pub(super) fn section(model: &Model) -> Option<Section> {
+pub(crate) fn section(model: &Model) -> Option<Section> {
     let points = model.operating_points.iter().enumerate();
     let blocks: Vec<Block> = points
         .flat_map(|(place, point)| blocks(model, place, point))

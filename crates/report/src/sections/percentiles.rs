@@ -7,7 +7,7 @@ use crate::{
 };
 use waggle_analysis::Model;
 
-pub(super) fn section(model: &Model) -> Section {
+pub(crate) fn section(model: &Model) -> Section {
     let note = imported::missing_lines(&model.info).map(|text| Block::Note(text.to_owned()));
     let blocks = vec![
         Block::Drawn(Drawn::Cells),

@@ -8,7 +8,7 @@ use crate::{
 use waggle_analysis::Model;
 
 /// `None` if nothing was prepared.
-pub(super) fn section(model: &Model) -> Option<Section> {
+pub(crate) fn section(model: &Model) -> Option<Section> {
     let mut blocks = vec![
         Block::Sentences(preparation::sentences(model)),
         Block::Table(tables::preparations(model)?),

@@ -8,7 +8,7 @@ use crate::{
 use waggle_analysis::Model;
 
 /// `None` if no factor is ranked.
-pub(super) fn section(model: &Model) -> Option<Section> {
+pub(crate) fn section(model: &Model) -> Option<Section> {
     let table = tables::ranking(model)?;
     let sentences = wording::sentences(&model.rankings);
     let mut blocks: Vec<Block> = sentences.into_iter().map(Block::Headline).collect();

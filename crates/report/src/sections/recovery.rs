@@ -18,7 +18,7 @@ const WITH_CONTROL: &str = "At the end of the measured phase the load drops at o
     took longer than it was observed; a cell has a mean only if every trial recovered.";
 
 /// `None` if the study has no recovery phase.
-pub(super) fn section(model: &Model) -> Option<Section> {
+pub(crate) fn section(model: &Model) -> Option<Section> {
     let has_control =
         (model.info.schedule.recovery).is_some_and(|recovery| recovery.control.is_some());
     Some(Section {

@@ -7,7 +7,7 @@ use crate::{
 use waggle_analysis::Model;
 
 /// `None` if the study names none.
-pub(super) fn section(model: &Model) -> Option<Section> {
+pub(crate) fn section(model: &Model) -> Option<Section> {
     Some(Section {
         lead: "The reference results were measured on other machines; the study file says how this study is scaled.",
         blocks: vec![

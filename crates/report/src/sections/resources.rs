@@ -7,7 +7,7 @@ use crate::{
 };
 use waggle_analysis::Model;
 
-pub(super) fn section(model: &Model) -> Section {
+pub(crate) fn section(model: &Model) -> Section {
     if let Some(imported) = &model.info.imported {
         return Section {
             blocks: vec![Block::Note(imported::no_resources(&imported.tool))],

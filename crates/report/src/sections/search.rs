@@ -7,7 +7,7 @@ use crate::{
 use waggle_analysis::Model;
 
 /// `None` if the study has no search.
-pub(super) fn section(model: &Model) -> Option<Section> {
+pub(crate) fn section(model: &Model) -> Option<Section> {
     Some(Section {
         lead: "Each mark is a trial at one level: a disc if every condition held, a cross if one failed, a grey diamond if the trial is no \
                evidence. The line is the highest level that held in all of its trials, with ≥ if the search did not find where the system's own limit \

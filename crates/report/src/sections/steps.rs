@@ -7,7 +7,7 @@ use crate::{
 use waggle_analysis::Model;
 
 /// `None` without a scenario.
-pub(super) fn section(model: &Model) -> Option<Section> {
+pub(crate) fn section(model: &Model) -> Option<Section> {
     let steps = tables::steps(model)?;
     let mut blocks = vec![
         Block::choice("step-choice"),

@@ -8,7 +8,7 @@ use crate::{
 use waggle_analysis::{Model, TrialModel};
 use waggle_results::parallel_map;
 
-pub(super) fn section(model: &Model) -> Section {
+pub(crate) fn section(model: &Model) -> Section {
     let note = imported::missing_lines(&model.info);
     let mut blocks: Vec<Block> = note
         .map(|text| Block::Note(text.to_owned()))

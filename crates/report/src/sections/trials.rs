@@ -8,7 +8,7 @@ use crate::{
 };
 use waggle_analysis::Model;
 
-pub(super) fn section(model: &Model) -> Section {
+pub(crate) fn section(model: &Model) -> Section {
     let remarked = model
         .trials
         .iter()

@@ -22,7 +22,7 @@ const VERDICTS: [Verdict; 8] = [
     Verdict::Failed,
 ];
 
-pub(super) fn section(model: &Model) -> Section {
+pub(crate) fn section(model: &Model) -> Section {
     let mut blocks: Vec<Block> = Block::tables(tables::thresholds(model)).collect();
     blocks.push(Block::Table(tables::verdicts(model)));
     if model.info.imported.is_some() {

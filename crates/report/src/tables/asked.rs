@@ -44,7 +44,7 @@ pub(crate) fn asked_metrics(model: &Model) -> Option<Table> {
         .unless_empty()
 }
 
-pub(super) fn number(asked: &AskedMetric, number: Option<Number>) -> Field {
+pub(crate) fn number(asked: &AskedMetric, number: Option<Number>) -> Field {
     let Some(number) = number else {
         return Field::empty();
     };

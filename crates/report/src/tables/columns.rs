@@ -11,7 +11,7 @@ use waggle_analysis::{
 };
 
 /// The cell's name if the study gives any, else its level of each factor that tells the cells apart.
-pub(super) fn levels<'a, T: 'a>(
+pub(crate) fn levels<'a, T: 'a>(
     model: &'a Model,
     cell: impl Fn(&T) -> &'a CellModel + Copy + 'a,
 ) -> Vec<Column<'a, T>> {
@@ -23,7 +23,7 @@ pub(super) fn levels<'a, T: 'a>(
 }
 
 /// The cell's level of each of these factors.
-pub(super) fn levels_of<'a, T: 'a>(
+pub(crate) fn levels_of<'a, T: 'a>(
     factors: &'a [Factor],
     cell: impl Fn(&T) -> &'a CellModel + Copy + 'a,
 ) -> Vec<Column<'a, T>> {
@@ -44,7 +44,7 @@ pub(super) fn levels_of<'a, T: 'a>(
 }
 
 /// The cell's derived levels.
-pub(super) fn derived_levels(model: &Model) -> Vec<Column<'_, &CellModel>> {
+pub(crate) fn derived_levels(model: &Model) -> Vec<Column<'_, &CellModel>> {
     let all = model.info.derived.iter().map(|derived| {
         Column::numbers(&derived.name, move |cell: &&CellModel| {
             let mut levels = cell.derived.iter();
@@ -57,7 +57,7 @@ pub(super) fn derived_levels(model: &Model) -> Vec<Column<'_, &CellModel>> {
 }
 
 /// As `levels`; the cell's number if the study has no factors.
-pub(super) fn place<'a, T: 'a>(
+pub(crate) fn place<'a, T: 'a>(
     model: &'a Model,
     cell: impl Fn(&T) -> &'a CellModel + Copy + 'a,
 ) -> Vec<Column<'a, T>> {
@@ -69,12 +69,12 @@ pub(super) fn place<'a, T: 'a>(
 }
 
 /// Of a table with a row for each cell.
-pub(super) fn place_of_cell(model: &Model) -> Vec<Column<'_, &CellModel>> {
+pub(crate) fn place_of_cell(model: &Model) -> Vec<Column<'_, &CellModel>> {
     place(model, |cell: &&CellModel| *cell)
 }
 
 /// Quantiles of times in one trial.
-pub(super) fn time_quantiles<'a, T: 'a>(
+pub(crate) fn time_quantiles<'a, T: 'a>(
     of: fn(&T) -> Option<&TrialPercentiles>,
 ) -> [Column<'a, T>; 4] {
     type Read = fn(&TrialPercentiles) -> Option<&TrialPercentile>;
@@ -92,28 +92,28 @@ pub(super) fn time_quantiles<'a, T: 'a>(
     })
 }
 
-pub(super) fn verdict<'a>() -> Column<'a, &'a CellModel> {
+pub(crate) fn verdict<'a>() -> Column<'a, &'a CellModel> {
     Column::words("verdict", |cell: &&CellModel| {
         Field::verdict(wording::cell::verdict(cell))
     })
 }
 
 /// Records or requests per second.
-pub(super) fn per_second(counted: Counted) -> String {
+pub(crate) fn per_second(counted: Counted) -> String {
     format!("{}/s", labels::counted_word(counted))
 }
 
 /// A percentile of a distribution, with its name.
-pub(super) type Quantile = (&'static str, fn(&Distribution) -> &Percentile);
+pub(crate) type Quantile = (&'static str, fn(&Distribution) -> &Percentile);
 
-pub(super) const P50: Quantile = ("p50", |times| &times.p50);
-pub(super) const P90: Quantile = ("p90", |times| &times.p90);
-pub(super) const P99: Quantile = ("p99", |times| &times.p99);
-pub(super) const P999: Quantile = ("p99.9", |times| &times.p999);
-pub(super) const MAX: Quantile = ("max", |times| &times.max);
+pub(crate) const P50: Quantile = ("p50", |times| &times.p50);
+pub(crate) const P90: Quantile = ("p90", |times| &times.p90);
+pub(crate) const P99: Quantile = ("p99", |times| &times.p99);
+pub(crate) const P999: Quantile = ("p99.9", |times| &times.p999);
+pub(crate) const MAX: Quantile = ("max", |times| &times.max);
 
 /// Percentiles of one distribution of a row.
-pub(super) fn percentiles<'a, T: 'a>(
+pub(crate) fn percentiles<'a, T: 'a>(
     all: &[Quantile],
     times: impl Fn(&T) -> &'a Distribution + Copy + 'a,
 ) -> Vec<Column<'a, T>> {
@@ -124,7 +124,7 @@ pub(super) fn percentiles<'a, T: 'a>(
 }
 
 /// The trials of a cell over which a count is summed.
-pub(super) fn summed_over(model: &Model) -> &'static str {
+pub(crate) fn summed_over(model: &Model) -> &'static str {
     match model.search {
         Some(_) => "the trials at the highest holding level",
         None => "trials",

@@ -123,7 +123,7 @@ fn by_kind<'a>(all: u64, kinds: impl Iterator<Item = &'a (FailureKind, u64)>) ->
 }
 
 /// The faults of a trial, each with its start and its end: `orders-0 5.00 s to 7.63 s`.
-pub(super) fn fault_field(faults: Option<&TrialFaults>) -> Field {
+pub(crate) fn fault_field(faults: Option<&TrialFaults>) -> Field {
     let one = |of: &waggle_results::FaultInfo| {
         let at = |seconds: f64| Unit::Time.show(seconds * 1e6);
         let until = of.ready_s.map_or_else(|| NONE.to_owned(), at);

@@ -15,9 +15,9 @@ use crate::{
     table::{Column, Field, Table},
     wording::{
         self,
-        answer::uncapitalise,
         operating_points::{self as wording_of_points, capacity},
         search::level,
+        sentence::uncapitalise,
     },
 };
 

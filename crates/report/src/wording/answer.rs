@@ -11,7 +11,9 @@ use waggle_stats::{MetricVerdict, TrialsNeeded, Verdict};
 use super::{
     causes, cell_name, conditions, effects,
     format::{self, Unit},
-    labels, name_of, operating_points, pooled, search, stalls, trials_needed,
+    labels, name_of, operating_points, pooled, search,
+    sentence::uncapitalise,
+    stalls, trials_needed,
 };
 
 /// Maximum number of cells of a search with a sentence each; of more, only the best cell has one.
@@ -136,7 +138,7 @@ fn of_metrics(model: &Model, metrics: &[MetricAnswer], shown: &CellModel) -> Vec
     sentences
 }
 
-pub(super) fn best_and_worst(model: &Model, answer: &MetricAnswer) -> Vec<String> {
+pub(crate) fn best_and_worst(model: &Model, answer: &MetricAnswer) -> Vec<String> {
     let mut sentences = Vec::new();
     let name = uncapitalise(&answer.name);
     let (best_word, worst_word) = match answer.wish {
@@ -187,7 +189,7 @@ fn measured_word(value: &CellValue, is_high_end: bool) -> &'static str {
 const TIED_SHOWN: usize = 3;
 
 /// Cells whose value may be as good as the best one: because a doubt leaves that open, or because the trials do not show that they differ.
-pub(super) fn ties(model: &Model, answer: &MetricAnswer) -> Vec<String> {
+pub(crate) fn ties(model: &Model, answer: &MetricAnswer) -> Vec<String> {
     let is_open = |tied: &&TiedCell| match answer.wish {
         Wish::Less => tied.value.is_open_below(),
         Wish::More | Wish::Neither => tied.value.is_open_above(),
@@ -459,15 +461,6 @@ fn add_prefix<const N: usize>(
         (0, prefix) if !prefix.is_empty() => format!("{prefix}{}", uncapitalise(&sentence)),
         _ => sentence,
     })
-}
-
-pub(crate) fn uncapitalise(sentence: &str) -> String {
-    let mut rest = sentence.chars();
-    let first = rest
-        .next()
-        .map(|first| first.to_lowercase().collect::<String>())
-        .unwrap_or_default();
-    format!("{first}{}", rest.as_str())
 }
 
 fn response(cell: &CellModel) -> Option<String> {

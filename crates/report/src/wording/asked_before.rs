@@ -3,7 +3,7 @@
 use waggle_analysis::{AskedBefore, Model, Origin, headline};
 use waggle_results::FixedPart;
 
-use super::{answer::uncapitalise, fact::Fact, labels};
+use super::{fact::Fact, labels, sentence::uncapitalise};
 
 /// `asked`, `found by looking`.
 pub(crate) fn label(origin: Origin) -> &'static str {

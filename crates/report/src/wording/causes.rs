@@ -91,7 +91,7 @@ fn cores_text(cores: f64) -> String {
 
 /// Where no trial was without contention: `Other programs used 0.9 of 2 CPUs throughout (0.74 to 1.07 by trial): alone the system does as
 /// much or more, as fast or faster.`
-pub(super) fn throughout(model: &Model) -> Option<String> {
+pub(crate) fn throughout(model: &Model) -> Option<String> {
     let contention = model.contention.as_ref()?;
     if !contention.is_throughout() {
         return None;

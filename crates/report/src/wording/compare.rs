@@ -7,7 +7,7 @@ use waggle_analysis::compare::{
 use waggle_metrics::Wish;
 use waggle_stats::MAX_TRIALS_NEEDED;
 
-use super::{answer::uncapitalise, format, left_out, trials_needed};
+use super::{format, left_out, sentence::uncapitalise, trials_needed};
 
 /// Cells that a sentence names.
 const NAMED_CELLS: usize = 3;

@@ -4,7 +4,7 @@ use super::derived;
 use waggle_analysis::Model;
 
 /// The design, if it is no complete grid, and derived levels; empty if there is nothing to say.
-pub(super) fn cells(model: &Model) -> String {
+pub(crate) fn cells(model: &Model) -> String {
     let varying = model.factors.iter().filter(|one| one.levels.len() > 1);
     let combinations = varying.clone().fold(1_usize, |all, factor| {
         all.saturating_mul(factor.levels.len())

@@ -2,7 +2,7 @@
 
 use waggle_analysis::{DriftModel, RepetitionDrift, SentinelModel};
 
-use super::{answer::uncapitalise, format};
+use super::{format, sentence::uncapitalise};
 
 /// What is shown of it; empty: no drift is shown.
 #[must_use]

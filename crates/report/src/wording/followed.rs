@@ -9,7 +9,7 @@ use super::format::{self, Unit};
 type AtProbe<'a> = Vec<(&'a DeliveryInfo, DelaySource)>;
 
 /// At the probe where records must arrive.
-pub(super) fn at_last_probe(at: &str, trials: &[TrialModel]) -> String {
+pub(crate) fn at_last_probe(at: &str, trials: &[TrialModel]) -> String {
     let of_trial = |trial: &'_ TrialModel| {
         let source = trial.numbers.as_ref().map(|numbers| numbers.delay_source);
         Some((trial.delivery.clone()?, source.unwrap_or_default()))
@@ -31,7 +31,7 @@ pub(super) fn at_last_probe(at: &str, trials: &[TrialModel]) -> String {
 }
 
 /// At one on the way there, counted from 0.
-pub(super) fn at_intermediate_probe(place: usize, name: &str, trials: &[TrialModel]) -> String {
+pub(crate) fn at_intermediate_probe(place: usize, name: &str, trials: &[TrialModel]) -> String {
     let own = trials
         .iter()
         .filter_map(|trial| trial.intermediate_probes.get(place));

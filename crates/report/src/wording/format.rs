@@ -159,7 +159,7 @@ pub fn plural(number: impl TryInto<u128>, noun: &str) -> String {
 }
 
 /// A count, or one below zero.
-pub(super) fn signed_text(value: i128) -> String {
+pub(crate) fn signed_text(value: i128) -> String {
     let sign = if value < 0 { MINUS } else { "" };
     format!("{sign}{}", count(value.unsigned_abs()))
 }
@@ -320,7 +320,7 @@ pub fn long(estimate: Option<&Estimate>, unit: Unit) -> String {
 }
 
 /// The ends of an interval in a sentence, by the same rule as in tables: `11.9k – 12.8k`.
-pub(super) fn ends_in_answer((low, high): (f64, f64), show: impl Fn(f64) -> String) -> String {
+pub(crate) fn ends_in_answer((low, high): (f64, f64), show: impl Fn(f64) -> String) -> String {
     ends(low, high, show)
 }
 

@@ -52,7 +52,7 @@ fn bound(one: &BoundCrossing<'_>, curves: &CurvesModel) -> String {
         }
         Crossing::Undecided => format!(
             "Whether {} is above {limit} is not decided at the lowest level.",
-            super::answer::uncapitalise(&subject)
+            super::sentence::uncapitalise(&subject)
         ),
     }
 }

@@ -6,7 +6,7 @@ use waggle_stats::{
     MIN_EXACT_LEVELS, NotFitted, Peak, PowerLaw, UniversalScalability,
 };
 
-use super::{answer::uncapitalise, format, labels};
+use super::{format, labels, sentence::uncapitalise};
 
 /// From here on a level between those of the study is a whole number of three digits.
 const WHOLE_FROM: f64 = 999.5;

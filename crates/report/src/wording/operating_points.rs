@@ -8,10 +8,11 @@ use waggle_results::SearchInfo;
 use waggle_stats::End;
 
 use super::{
-    answer::{best_and_worst, ties, uncapitalise},
+    answer::{best_and_worst, ties},
     cell_name,
     findings::cell_reason,
     format, search,
+    sentence::uncapitalise,
 };
 
 /// `50 % of capacity`.
@@ -98,7 +99,7 @@ pub(crate) fn capacity(
 }
 
 /// What is tried after the search.
-pub(super) fn methodology(asked: &SearchInfo) -> String {
+pub(crate) fn methodology(asked: &SearchInfo) -> String {
     let Some(points) = &asked.operating_points else {
         return String::new();
     };

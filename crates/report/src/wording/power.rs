@@ -3,9 +3,9 @@
 use waggle_analysis::{Between, MetricPower, Model, PlannedPower, PowerModel, power};
 
 use super::{
-    answer::uncapitalise,
     fact::Fact,
     format::{self, plural},
+    sentence::uncapitalise,
 };
 
 /// An interval says how a repetition in this run would scatter, and nothing of another run.

@@ -35,7 +35,7 @@ fn grew(what: Backlog, growth: &Growth) -> String {
 }
 
 /// Findings about the system.
-pub(super) fn system(finding: &SystemFinding) -> String {
+pub(crate) fn system(finding: &SystemFinding) -> String {
     const WARM_UP: &str = "the warm-up reached its timeout before the system was steady";
     match finding {
         SystemFinding::Unanswered {
@@ -108,7 +108,7 @@ pub(super) fn system(finding: &SystemFinding) -> String {
 }
 
 /// Findings about a cell.
-pub(super) fn cell(finding: &CellFinding) -> String {
+pub(crate) fn cell(finding: &CellFinding) -> String {
     match finding {
         CellFinding::Trials {
             verdict, trials: 1, ..
