@@ -6,10 +6,10 @@ use waggle_analysis::{
 };
 use waggle_metrics::Unit;
 
+use super::words;
 use crate::{
-    format, labels,
-    table::{Column, Field, Mark, Table, Whisker},
-    wording::{compare as wording, metric::label},
+    layout::table::{Column, Field, Mark, Table, Whisker},
+    words::{format, labels, metric::label},
 };
 
 /// A cell with what one metric shows.
@@ -17,7 +17,7 @@ type Row<'a> = (&'a CellPair, &'a MetricPair);
 
 /// How much of a comparison is shown: what a narrow terminal leaves out first comes last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Detail {
+pub(super) enum Detail {
     /// The ratio with its interval, and what is judged of it.
     Ratio,
     /// And what was measured.
@@ -30,10 +30,10 @@ pub(crate) enum Detail {
 
 impl Detail {
     /// From the widest to the narrowest.
-    pub(crate) const ALL: [Self; 4] = [Self::Verdicts, Self::Intervals, Self::Points, Self::Ratio];
+    pub(super) const ALL: [Self; 4] = [Self::Verdicts, Self::Intervals, Self::Points, Self::Ratio];
 
     /// What is left out; `sides`: their names.
-    pub(crate) fn left_out(self, [first, second]: [&str; 2]) -> String {
+    pub(super) fn left_out(self, [first, second]: [&str; 2]) -> String {
         match self {
             Self::Verdicts => String::new(),
             Self::Intervals => "not valid".to_owned(),
@@ -44,12 +44,12 @@ impl Detail {
 }
 
 /// One metric, a row for each cell.
-pub(crate) fn metric(model: &CompareModel, metric: &MetricComparison) -> Table {
+pub(super) fn metric(model: &CompareModel, metric: &MetricComparison) -> Table {
     metric_in_detail(model, metric, Detail::Verdicts)
 }
 
 /// The same with less.
-pub(crate) fn metric_in_detail(
+pub(super) fn metric_in_detail(
     model: &CompareModel,
     metric: &MetricComparison,
     detail: Detail,
@@ -74,8 +74,8 @@ pub(crate) fn metric_in_detail(
             ratio(row.1, margin)
         }),
         Column::words("judgement", move |row: &Row<'_>| {
-            let label = wording::judgement_label(row.1.judgement);
-            Field::verdict(label).with_aside(wording::open_reason(row.1, sampled))
+            let label = words::judgement_label(row.1.judgement);
+            Field::verdict(label).with_aside(words::open_reason(row.1, sampled))
         }),
     ]);
     if detail == Detail::Verdicts {
@@ -88,7 +88,7 @@ pub(crate) fn metric_in_detail(
 }
 
 /// Ratios of every other metric, a row for each cell; `None` if there is none.
-pub(crate) fn others(model: &CompareModel) -> Option<Table> {
+pub(super) fn others(model: &CompareModel) -> Option<Table> {
     let others = model.metrics.iter();
     let others: Vec<&MetricComparison> = others
         .filter(|metric| !metric.is_asked && metric.left_out.is_none())
