@@ -1,4 +1,5 @@
-//! *What*: requests whose bytes are made before the clock starts, the stamps that are written into them, and the answers that are expected.
+//! *What*: requests whose bytes are made before the clock starts, the stamps that are written into them, and the answers that are
+//! expected.
 
 pub(crate) mod expect;
 pub(crate) mod prepared;

@@ -6,7 +6,7 @@ use flate2::{Compression, write::GzEncoder};
 use waggle_load::{Failure, Inspect, InspectedCounts, InspectionFailure, Job, Protocol, What};
 use waggle_testkit::streams::{self, Settings, StreamServer};
 
-use super::support::{Ended, OK, Reply, Server, closed_model, job, run};
+use crate::support::{Ended, OK, Reply, Server, closed_model, job, run};
 
 const LIST: &str = r#"{"items":[{"a":[1,2]},{"a":"],["},3]}"#;
 
