@@ -1,6 +1,10 @@
 //! Results → one self-contained page, Markdown, CSV, and the terminal's tables.
 //!
 //! This crate lays out the results of `waggle-analysis`. It judges nothing, and computes no value twice.
+//!
+//! A module imports only from those before it: `words` (formatting, labels), `layout` (documents and tables, whatever they say),
+//! `metric_columns` (every metric of a trial), `parts` (a folder for each subject), `run` (the report of a run), `compare` (two
+//! sides), `history` (many runs).
 
 mod compare;
 mod history;

@@ -1,5 +1,5 @@
-//! *How*: connections, and answers as pure functions of bytes: HTTP/1.1 (`http1`), HTTP/2 (`http2`), and the layers between a socket
-//! and its answers (`stack`).
+//! *How*: connections, and answers as pure functions of bytes: HTTP/1.1 (`http1`), HTTP/2 (`http2`), and the layers between a
+//! socket and its answers (`stack`).
 
 pub(crate) mod answer_matcher;
 pub(crate) mod connection;

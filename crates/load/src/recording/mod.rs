@@ -1,7 +1,7 @@
 //! *Where it is recorded*: a recorder per worker, and its histograms, counts and outcomes, which are merged by interval.
 //!
-//! In reading order: `outcome` (intervals and totals), `recorder`, `merge`; `histogram`, `request_outcomes` and `examples` are parts
-//! of them.
+//! In reading order: `outcome` (intervals and totals), `recorder`, `merge`; `histogram`, `request_outcomes` and `examples` are
+//! parts of them.
 
 pub(crate) mod examples;
 mod histogram;

@@ -1,5 +1,5 @@
-//! How reports look, whatever they say: a document of sections and tables, laid out as a page, Markdown, CSV, JUnit XML and on the
-//! terminal.
+//! How reports look, whatever they say: a document of sections and tables, laid out as a page, Markdown, CSV, JUnit XML and on
+//! the terminal.
 //!
 //! In reading order: `document`, `table`, `timeline`; then what lays them out.
 

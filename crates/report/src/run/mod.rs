@@ -1,5 +1,5 @@
-//! The report of a run: its parts in reading order (`document`), as pages, charts and JSON, for continuous integration (`checks`), and
-//! as files in its folder (`write`).
+//! The report of a run: its parts in reading order (`document`), as pages, charts and JSON, for continuous integration
+//! (`checks`), and as files in its folder (`write`).
 
 mod charts;
 pub(crate) mod checks;

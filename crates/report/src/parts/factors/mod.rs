@@ -1,4 +1,5 @@
-//! What the factors do: rankings of levels, A/B comparisons, effects, curves over numeric factors with their laws, reference results.
+//! What the factors do: rankings of levels, A/B comparisons, effects, curves over numeric factors with their laws, reference
+//! results.
 
 pub(crate) mod ab_comparisons;
 pub(crate) mod curves;
